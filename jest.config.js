@@ -1,0 +1,41 @@
+/**
+ * Two suites in one run: `small` needs nothing; `services` needs the PostgreSQL and Redis that its global setup
+ * provides, which Jest only calls when one of its files is selected. Nest 12 is published as ES modules, which Jest
+ * loads from CommonJS only on Node 24 under `NODE_OPTIONS=--experimental-vm-modules`.
+ */
+const shared = {
+  rootDir: __dirname,
+  roots: ['<rootDir>/src', '<rootDir>/test'],
+  testEnvironment: 'node',
+  moduleFileExtensions: ['ts', 'js', 'json', 'node'],
+  setupFiles: ['reflect-metadata'],
+  transform: {
+    [String.raw`^.+\.ts$`]: [
+      '@swc/jest',
+      {
+        jsc: {
+          parser: { syntax: 'typescript', decorators: true },
+          transform: { legacyDecorator: true, decoratorMetadata: true },
+          target: 'es2023',
+        },
+        module: { type: 'commonjs' },
+        sourceMaps: 'inline',
+      },
+    ],
+  },
+};
+
+/** @type {import('jest').Config} */
+module.exports = {
+  testTimeout: 30_000,
+  projects: [
+    { ...shared, displayName: 'small', testRegex: String.raw`\.spec\.ts$` },
+    {
+      ...shared,
+      displayName: 'services',
+      testRegex: String.raw`\.(medium|e2e)-spec\.ts$`,
+      globalSetup: '<rootDir>/test/harness/global-setup.ts',
+      globalTeardown: '<rootDir>/test/harness/global-teardown.ts',
+    },
+  ],
+};
