@@ -1,0 +1,26 @@
+/** Counts work under way, so that a stop can wait for its end. */
+export class InFlight {
+  private count = 0;
+  private onIdle: (() => void) | null = null;
+
+  begin(): void {
+    this.count++;
+  }
+
+  end(): void {
+    this.count--;
+    if (this.count === 0) this.onIdle?.();
+  }
+
+  /** Resolves with `true` as soon as nothing is under way, with `false` after `timeoutMs`. For one caller at a time. */
+  whenIdle(timeoutMs: number): Promise<boolean> {
+    if (this.count === 0) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(false), timeoutMs);
+      this.onIdle = () => {
+        clearTimeout(timer);
+        resolve(true);
+      };
+    });
+  }
+}
