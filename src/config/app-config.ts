@@ -1,0 +1,45 @@
+import type { ProviderEnvironment } from './provider-environment';
+
+/** Injection token of the settings. */
+export const APP_CONFIG = Symbol('AppConfig');
+
+export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+
+/** Every setting of the process, read once at start (README, *Configuration*). Nothing else reads the environment. */
+export interface AppConfig {
+  readonly production: boolean;
+  readonly logLevel: LogLevel;
+  /** Absolute path; holds the embedded services and generated secrets. */
+  readonly dataDir: string;
+  readonly http: {
+    readonly host: string;
+    readonly port: number;
+    /** Without a trailing slash; the default server of the served document. `null`: derived from host and port. */
+    readonly publicBaseUrl: string | null;
+    readonly maxRequestBytes: number;
+    /** Proxies whose `X-Forwarded-For` is believed: `false`, a hop count, or a list of addresses and CIDR ranges. */
+    readonly trustProxy: false | number | readonly string[];
+    readonly ssePingMs: number;
+    /** How long a stop waits for requests in flight. */
+    readonly drainTimeoutMs: number;
+  };
+  /** `null`: start the embedded server. */
+  readonly databaseUrl: string | null;
+  /** `null`: start the embedded server. */
+  readonly redisUrl: string | null;
+  readonly database: { readonly poolSize: number; readonly moneyPoolSize: number };
+  readonly catalogDir: string | null;
+  /** Secret that keys the API key digests. `null`: generated into `dataDir` (embedded only). */
+  readonly apiKeyPepper: string | null;
+  /** Look up keys without a valid checksum too. */
+  readonly acceptUnchecksummedKeys: boolean;
+  readonly inference: {
+    readonly connectTimeoutMs: number;
+    readonly firstTokenTimeoutMs: number;
+    readonly replyTimeoutMs: number;
+    readonly idleTimeoutMs: number;
+    readonly totalTimeoutMs: number;
+    readonly defaultMaxOutputTokens: number;
+  };
+  readonly providers: ProviderEnvironment;
+}

@@ -1,0 +1,173 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { ConfigurationError, loadConfig, readEnvironment, type Environment } from './load-config';
+import { SETTINGS } from './settings';
+
+const production = {
+  NODE_ENV: 'production',
+  DATABASE_URL: 'postgres://gateway:secret@db/gateway',
+  REDIS_URL: 'rediss://:secret@cache:6380/0',
+  API_KEY_PEPPER: 'p'.repeat(32),
+};
+
+function problemsOf(environment: Environment): readonly string[] {
+  try {
+    loadConfig(environment);
+  } catch (error) {
+    if (error instanceof ConfigurationError) {
+      return error.problems;
+    }
+    throw error;
+  }
+  return [];
+}
+
+describe('loadConfig', () => {
+  it('gives a development gateway on 127.0.0.1:8080 with embedded services when nothing is set', () => {
+    expect(loadConfig({})).toEqual({
+      production: false,
+      logLevel: 'info',
+      dataDir: resolve('.data'),
+      http: {
+        host: '127.0.0.1',
+        port: 8080,
+        publicBaseUrl: null,
+        maxRequestBytes: 10 * 1024 * 1024,
+        trustProxy: false,
+        ssePingMs: 15_000,
+        drainTimeoutMs: 30_000,
+      },
+      databaseUrl: null,
+      redisUrl: null,
+      database: { poolSize: 10, moneyPoolSize: 4 },
+      catalogDir: null,
+      apiKeyPepper: null,
+      acceptUnchecksummedKeys: false,
+      inference: {
+        connectTimeoutMs: 5_000,
+        firstTokenTimeoutMs: 120_000,
+        replyTimeoutMs: 600_000,
+        idleTimeoutMs: 90_000,
+        totalTimeoutMs: 1_200_000,
+        defaultMaxOutputTokens: 4_096,
+      },
+      providers: { MOCK_PROVIDER: 'true' },
+    });
+  });
+
+  it('listens on every interface and serves no mock models in production', () => {
+    const config = loadConfig(production);
+    expect(config.http.host).toBe('0.0.0.0');
+    expect(config.providers.MOCK_PROVIDER).toBe('false');
+  });
+
+  it('refuses production without the services and the pepper, naming all three', () => {
+    const problems = problemsOf({ NODE_ENV: 'production', REDIS_URL: '' });
+    expect(problems.map((problem) => problem.split(' ')[0])).toEqual(['DATABASE_URL', 'REDIS_URL', 'API_KEY_PEPPER']);
+  });
+
+  it('counts an empty variable as not set', () => {
+    expect(loadConfig({ PORT: '', DATABASE_URL: '', OPENAI_API_KEY: '' })).toEqual(loadConfig({}));
+  });
+
+  it('names the variable, what was given and what it accepts, for all wrong variables at once', () => {
+    const problems = problemsOf({ PORT: '80a', LOG_LEVEL: 'loud', OPENAI_BASE_URL: 'localhost:11434' });
+    expect(problems).toEqual([
+      'LOG_LEVEL is "loud", but accepts one of fatal, error, warn, info, debug, trace, silent',
+      'PORT is "80a", but accepts an integer from 0 to 65535',
+      'OPENAI_BASE_URL is "localhost:11434", but accepts a URL that starts with http:// or https:// and has no query or fragment',
+    ]);
+  });
+
+  it.each([
+    ['DATABASE_URL', 'mysql://root:hunter2@db'],
+    ['REDIS_URL', 'hunter2'],
+    ['API_KEY_PEPPER', 'hunter2'],
+    ['OPENAI_API_KEY', 'hunter2 hunter2'],
+  ])('never shows a wrong %s', (name, value) => {
+    const [problem] = problemsOf({ [name]: value });
+    expect(problem).toContain(name);
+    expect(problem).not.toContain('hunter2');
+  });
+
+  it.each(['-1', '1.5', '0x10', '65536', '1e3', ' 80', '99999999999999999999'])('refuses the port %j', (PORT) => {
+    expect(problemsOf({ PORT })).toHaveLength(1);
+  });
+
+  it.each([
+    ['false', false],
+    ['2', 2],
+    ['10.0.0.0/8, ::1', ['10.0.0.0/8', '::1']],
+  ])('reads TRUST_PROXY=%s', (text, expected) => {
+    expect(loadConfig({ TRUST_PROXY: text }).http.trustProxy).toEqual(expected);
+  });
+
+  it.each(['true', '0', '33', '10.0.0.0/33', 'proxy.internal', '10.0.0.1,'])('refuses TRUST_PROXY=%s', (text) => {
+    expect(problemsOf({ TRUST_PROXY: text })).toHaveLength(1);
+  });
+
+  it('takes trailing slashes off base addresses', () => {
+    const config = loadConfig({ PUBLIC_BASE_URL: 'https://ai.example/', OPENAI_BASE_URL: 'http://[::1]:8000/v1//' });
+    expect(config.http.publicBaseUrl).toBe('https://ai.example');
+    expect(config.providers.OPENAI_BASE_URL).toBe('http://[::1]:8000/v1');
+  });
+
+  it('lets through the variables of providers it does not know, and nothing else', () => {
+    const { providers } = loadConfig({
+      ACME_API_KEY: 'k',
+      ACME_BASE_URL: 'https://acme.example',
+      ACME_REGION: 'eu',
+      HOME: '/root',
+      PUBLIC_BASE_URL: 'https://ai.example',
+      MOCK_PROVIDER: 'false',
+    });
+    expect(providers).toEqual({ ACME_API_KEY: 'k', ACME_BASE_URL: 'https://acme.example', MOCK_PROVIDER: 'false' });
+  });
+
+  it('makes paths absolute', () => {
+    const config = loadConfig({ DATA_DIR: 'data', CATALOG_DIR: '/etc/gateway/catalog' });
+    expect(config.dataDir).toBe(resolve('data'));
+    expect(config.catalogDir).toBe('/etc/gateway/catalog');
+  });
+
+  it('cannot be changed afterwards', () => {
+    const config = loadConfig({});
+    expect(() => Object.assign(config.http, { port: 1 })).toThrow(TypeError);
+    expect(() => Object.assign(config.providers, { ACME_API_KEY: 'k' })).toThrow(TypeError);
+  });
+});
+
+describe('readEnvironment', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-config-'));
+  afterAll(() => rmSync(directory, { recursive: true }));
+
+  it('prefers the real environment over the file', () => {
+    const file = join(directory, '.env');
+    writeFileSync(file, '# a comment\nPORT=9000\nLOG_LEVEL="debug"\n');
+    expect(readEnvironment(file, { PORT: '9001' })).toEqual({ PORT: '9001', LOG_LEVEL: 'debug' });
+  });
+
+  it('needs no file', () => {
+    expect(readEnvironment(join(directory, 'missing'), { PORT: '1' })).toEqual({ PORT: '1' });
+  });
+});
+
+describe('.env.example', () => {
+  it('lists every variable with its default, and no other', () => {
+    const lines = readFileSync(resolve(__dirname, '../../.env.example'), 'utf8').split('\n');
+    const listed = lines.flatMap((line) => /^# ([A-Z_]+)=(.*)$/.exec(line)?.slice(1, 3).join('=') ?? []);
+    const known = Object.values(SETTINGS).map(({ name, fallback }) => `${name}=${fallback ?? ''}`);
+    expect(listed).toEqual(known);
+  });
+});
+
+describe('the environment of a stranger', () => {
+  it.each([
+    ['VITE_BASE_URL', '/'],
+    ['CI_REGISTRY_BASE_URL', 'registry.example.com'],
+    ['SOME_TOOL_API_KEY', 'two words'],
+  ])('with %s=%s does not stop the start', (name, value) => {
+    expect(() => loadConfig({ [name]: value })).not.toThrow();
+  });
+});

@@ -1,0 +1,137 @@
+/**
+ * Reads the environment into the one `AppConfig`. Nothing else in the service touches `process.env`. The settings are
+ * right at the start, or the start fails and names every wrong one at once.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import type { AppConfig } from './app-config';
+import type { ProviderEnvironment } from './provider-environment';
+import { baseUrl, secret, type Setting } from './setting';
+import { SETTINGS } from './settings';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The environment does not describe a gateway. The message is for the operator and holds no secret. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError';
+
+  constructor(readonly problems: readonly string[]) {
+    super(['The configuration is wrong:', ...problems.map((problem) => `  ${problem}`)].join('\n'));
+  }
+}
+
+/** The process environment over an optional `.env` file in the working directory. */
+export function readEnvironment(file = resolve('.env'), processEnvironment: Environment = process.env): Environment {
+  const content = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  return { ...parseEnv(content), ...processEnvironment };
+}
+
+/**
+ * The frozen settings of this process. An empty variable counts as one that is not set.
+ *
+ * @throws ConfigurationError naming every variable that is wrong or missing, and what it accepts
+ */
+export function loadConfig(environment: Environment = readEnvironment()): AppConfig {
+  const reader = new SettingReader(environment);
+  const read = reader.read.bind(reader);
+  const production = read(SETTINGS.environment) === 'production';
+  if (production) {
+    reader.require([SETTINGS.databaseUrl, SETTINGS.redisUrl, SETTINGS.apiKeyPepper]);
+  }
+  const config: AppConfig = {
+    production,
+    logLevel: read(SETTINGS.logLevel),
+    dataDir: resolve(read(SETTINGS.dataDir)),
+    http: {
+      host: read(SETTINGS.host) ?? (production ? '0.0.0.0' : '127.0.0.1'),
+      port: read(SETTINGS.port),
+      publicBaseUrl: read(SETTINGS.publicBaseUrl),
+      maxRequestBytes: read(SETTINGS.maxRequestBytes),
+      trustProxy: read(SETTINGS.trustProxy),
+      ssePingMs: read(SETTINGS.ssePingMs),
+      drainTimeoutMs: read(SETTINGS.drainTimeoutMs),
+    },
+    databaseUrl: read(SETTINGS.databaseUrl),
+    redisUrl: read(SETTINGS.redisUrl),
+    database: { poolSize: read(SETTINGS.databasePoolSize), moneyPoolSize: read(SETTINGS.moneyPoolSize) },
+    catalogDir: read(SETTINGS.catalogDir),
+    apiKeyPepper: read(SETTINGS.apiKeyPepper),
+    acceptUnchecksummedKeys: read(SETTINGS.acceptUnchecksummedKeys) === 'true',
+    inference: {
+      connectTimeoutMs: read(SETTINGS.connectTimeoutMs),
+      firstTokenTimeoutMs: read(SETTINGS.firstTokenTimeoutMs),
+      replyTimeoutMs: read(SETTINGS.replyTimeoutMs),
+      idleTimeoutMs: read(SETTINGS.idleTimeoutMs),
+      totalTimeoutMs: read(SETTINGS.totalTimeoutMs),
+      defaultMaxOutputTokens: read(SETTINGS.defaultMaxOutputTokens),
+    },
+    providers: {
+      ...readProviders(environment, reader),
+      [SETTINGS.mockProvider.name]: read(SETTINGS.mockProvider) ?? (production ? 'false' : 'true'),
+    },
+  };
+  reader.throwProblems();
+  return deepFreeze(config);
+}
+
+class SettingReader {
+  private readonly problems: string[] = [];
+
+  constructor(private readonly environment: Environment) {}
+
+  /** The value, or the fallback where the variable is not set; a wrong value is noted and reads as the fallback. */
+  read<Value, Fallback extends Value | null>(setting: Setting<Value, Fallback>): Value | Fallback {
+    const text = this.environment[setting.name];
+    if (!text) {
+      return setting.fallback;
+    }
+    const value = setting.parse(text);
+    if (value === undefined) {
+      const given = setting.secret ? 'has a value that is not shown here' : `is ${JSON.stringify(text)}`;
+      this.problems.push(`${setting.name} ${given}, but accepts ${setting.accepts}`);
+      return setting.fallback;
+    }
+    return value;
+  }
+
+  require(settings: readonly Setting<unknown>[]): void {
+    for (const { name, accepts } of settings) {
+      if (!this.environment[name]) {
+        this.problems.push(`${name} is not set, but production requires it: ${accepts}`);
+      }
+    }
+  }
+
+  throwProblems(): void {
+    if (this.problems.length > 0) {
+      throw new ConfigurationError(this.problems);
+    }
+  }
+}
+
+const KNOWN_NAMES: ReadonlySet<string> = new Set(Object.values(SETTINGS).map(({ name }) => name));
+
+/**
+ * Providers bring variables of their own, which only their endings make known here. Those of the table are checked; the
+ * others may belong to another program, so that they are judged by the provider that asks for them, if one does.
+ */
+function readProviders(environment: Environment, reader: SettingReader): ProviderEnvironment {
+  const providers: Record<string, string> = {};
+  for (const [name, text] of Object.entries(environment)) {
+    if (name === SETTINGS.publicBaseUrl.name || !/_(?:API_KEY|BASE_URL)$/.test(name) || !text) continue;
+    const setting = name.endsWith('_BASE_URL') ? baseUrl(name, '') : secret(name, '');
+    const value = KNOWN_NAMES.has(name) ? reader.read(setting) : text;
+    if (value !== null) providers[name] = value;
+  }
+  return providers;
+}
+
+function deepFreeze<Value extends object>(value: Value): Value {
+  for (const part of Object.values(value)) {
+    if (typeof part === 'object' && part !== null) {
+      deepFreeze(part);
+    }
+  }
+  return Object.freeze(value);
+}

@@ -1,0 +1,142 @@
+import { resolve } from 'node:path';
+import ipaddr from 'ipaddr.js';
+
+/**
+ * One environment variable: how it reads, and what the documentation says of it.
+ * `Fallback` is the type of what it means to leave it out: a value, or `null`.
+ */
+export interface Setting<Value, Fallback extends Value | null = Value | null> {
+  readonly name: string;
+  readonly fallback: Fallback;
+  /** Completes the sentence "… accepts". */
+  readonly accepts: string;
+  readonly meaning: string;
+  /** Its value appears in no message. */
+  readonly secret: boolean;
+  /** The typed value, or `undefined` for a text that is not accepted. */
+  parse(text: string): Value | undefined;
+}
+
+/** An integer with a default. */
+export function integer(
+  name: string,
+  range: { min: number; max: number; fallback: number },
+  meaning: string,
+): Setting<number, number> {
+  return {
+    name,
+    fallback: range.fallback,
+    accepts: `an integer from ${range.min} to ${range.max}`,
+    meaning,
+    secret: false,
+    parse(text) {
+      const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+      return value >= range.min && value <= range.max ? value : undefined;
+    },
+  };
+}
+
+/** One word of a list; without a fallback, leaving it out means something of its own. */
+export function choice<Word extends string, Fallback extends Word | null>(
+  name: string,
+  words: readonly Word[],
+  fallback: Fallback,
+  meaning: string,
+): Setting<Word, Fallback> {
+  return {
+    name,
+    fallback,
+    accepts: `one of ${words.join(', ')}`,
+    meaning,
+    secret: false,
+    parse: (text) => words.find((word) => word === text),
+  };
+}
+
+/** The URL of a server. Such URLs carry passwords, so they are secret. */
+export function serverUrl(name: string, schemes: readonly string[], meaning: string): Setting<string, null> {
+  return {
+    name,
+    fallback: null,
+    accepts: `a URL that starts with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
+    meaning,
+    secret: true,
+    parse: (text) => (isUrl(text, schemes) ? text : undefined),
+  };
+}
+
+/** An HTTP address that paths are appended to, so it loses its trailing slashes. */
+export function baseUrl(name: string, meaning: string): Setting<string, null> {
+  return {
+    name,
+    fallback: null,
+    accepts: 'a URL that starts with http:// or https:// and has no query or fragment',
+    meaning,
+    secret: false,
+    parse: (text) => (isUrl(text, ['http', 'https']) && !/[?#]/.test(text) ? text.replace(/\/+$/, '') : undefined),
+  };
+}
+
+/** A path, made absolute from the working directory. */
+export function path<Fallback extends string | null>(
+  name: string,
+  fallback: Fallback,
+  meaning: string,
+): Setting<string, Fallback> {
+  return { name, fallback, accepts: 'a path', meaning, secret: false, parse: (text) => resolve(text) };
+}
+
+/** A name or an address of a network interface. */
+export function host<Fallback extends string | null>(
+  name: string,
+  fallback: Fallback,
+  meaning: string,
+): Setting<string, Fallback> {
+  return {
+    name,
+    fallback,
+    accepts: 'an IP address or a host name',
+    meaning,
+    secret: false,
+    parse: (text) => (ipaddr.isValid(text) || /^[\w.-]{1,253}$/.test(text) ? text : undefined),
+  };
+}
+
+/** A text that appears in no message. */
+export function secret(name: string, meaning: string, minLength = 1): Setting<string, null> {
+  return {
+    name,
+    fallback: null,
+    accepts: minLength === 1 ? 'any text without spaces' : `at least ${minLength} characters without spaces`,
+    meaning,
+    secret: true,
+    parse: (text) => (text.length >= minLength && !/\s/.test(text) ? text : undefined),
+  };
+}
+
+/** Which proxies are believed: Fastify's `trustProxy` without the value that believes everyone. */
+export function trustedProxies(name: string, meaning: string): Setting<false | number | readonly string[], false> {
+  return {
+    name,
+    fallback: false,
+    accepts: 'false, the number of proxies in front (1 to 32), or addresses and CIDR ranges separated by commas',
+    meaning,
+    secret: false,
+    parse(text) {
+      if (text === 'false') {
+        return false;
+      }
+      if (/^\d+$/.test(text)) {
+        const hops = Number(text);
+        return hops >= 1 && hops <= 32 ? hops : undefined;
+      }
+      const ranges = text.split(',').map((range) => range.trim());
+      return ranges.every((range) => ipaddr.isValid(range) || ipaddr.isValidCIDR(range)) ? ranges : undefined;
+    },
+  };
+}
+
+function isUrl(text: string, schemes: readonly string[]): boolean {
+  const url = URL.parse(text);
+  return url !== null && url.hostname !== '' && schemes.includes(url.protocol.slice(0, -1));
+}
