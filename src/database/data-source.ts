@@ -1,0 +1,49 @@
+/**
+ * The TypeORM connection to PostgreSQL. Entities and migrations are listed, the schema is never synchronized, and no
+ * extension is created: the migrations are the only way to change a database. Money has its own pool (money-pool.ts).
+ */
+import { DataSource } from 'typeorm';
+import { ENTITIES } from './entities';
+import { MIGRATIONS } from './migrations';
+import { SnakeNamingStrategy } from './snake-naming.strategy';
+
+export interface DataSourceSettings {
+  readonly url: string;
+  readonly poolSize: number;
+  /** The server cancels a statement that runs longer; 0 lets it run, as migrations need. Default 10 s. */
+  readonly statementTimeoutMs?: number;
+  /** Told of connections that broke while idle. The pool has already dropped them and connects anew. */
+  readonly onPoolError?: (error: Error) => void;
+}
+
+/** A request must learn within 2.5 s that PostgreSQL is away (decisions, *Dependencies away*). */
+export const CONNECT_TIMEOUT_MS = 2_000;
+
+/** A data source that is not connected yet; `initialize()` rejects after two seconds when the server is away. */
+export function createDataSource(settings: DataSourceSettings): DataSource {
+  const { onPoolError = () => undefined, statementTimeoutMs = 10_000 } = settings;
+  return new DataSource({
+    type: 'postgres',
+    url: settings.url,
+    applicationName: 'gateway',
+    poolSize: settings.poolSize,
+    connectTimeoutMS: CONNECT_TIMEOUT_MS,
+    poolErrorHandler: onPoolError,
+    entities: [...ENTITIES],
+    migrations: [...MIGRATIONS],
+    migrationsTableName: 'migrations',
+    migrationsTransactionMode: 'each',
+    namingStrategy: new SnakeNamingStrategy(),
+    synchronize: false,
+    logging: false,
+    installExtensions: false,
+    // Selects gen_random_uuid(), which PostgreSQL has without any extension since version 13.
+    uuidExtension: 'pgcrypto',
+    extra: {
+      keepAlive: true,
+      statement_timeout: statementTimeoutMs,
+      // A server that vanished without closing the connection never answers; the statement timeout is then of no help.
+      query_timeout: statementTimeoutMs === 0 ? undefined : statementTimeoutMs + 1_000,
+    },
+  });
+}

@@ -1,0 +1,49 @@
+import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { type CatalogSource, ModelEntity } from './model.entity';
+
+/** One place where a model runs. The id is derived from what the place is, so that every import finds the same row. */
+@Entity('deployment')
+@Check('deployment_source_check', `source IN ('builtin', 'file', 'admin')`)
+@Check('deployment_weight_check', 'weight > 0')
+@Index('deployment_model_id_index', ['modelId'])
+export class DeploymentEntity {
+  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'deployment_pkey' })
+  id!: string;
+
+  @Column('text')
+  @ForeignKey(() => ModelEntity, { name: 'deployment_model_id_fkey' })
+  modelId!: string;
+
+  @Column('text')
+  provider!: string;
+
+  @Column('text')
+  upstreamModel!: string;
+
+  /** `null`: the provider's own wire format. */
+  @Column('text', { nullable: true })
+  dialect!: string | null;
+
+  /** The lowest number is tried first. */
+  @Column('integer')
+  priority!: number;
+
+  @Column('integer')
+  weight!: number;
+
+  @Column('jsonb')
+  quirks!: object;
+
+  /** Further keys of the catalogue file, kept as written. */
+  @Column('jsonb')
+  settings!: object;
+
+  @Column('text')
+  source!: CatalogSource;
+
+  @Column('boolean')
+  enabled!: boolean;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt!: Date;
+}

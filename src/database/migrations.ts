@@ -1,0 +1,25 @@
+import type { MigrationInterface } from 'typeorm';
+import { CreateOrganizationsAndApiKeys1795200000000 } from '../../migrations/1795200000000-create-organizations-and-api-keys';
+import { CreateMoneyTables1795200000010 } from '../../migrations/1795200000010-create-money-tables';
+import { CreateUsageRecord1795200000011 } from '../../migrations/1795200000011-create-usage-record';
+import { CreateGatewayInstance1795200000012 } from '../../migrations/1795200000012-create-gateway-instance';
+import { CreateMoneyReserve1795200000013 } from '../../migrations/1795200000013-create-money-reserve';
+import { CreateMoneyFinish1795200000014 } from '../../migrations/1795200000014-create-money-finish';
+import { CreateMoneyCorrections1795200000015 } from '../../migrations/1795200000015-create-money-corrections';
+import { CreateLedgerAuditor1795200000016 } from '../../migrations/1795200000016-create-ledger-auditor';
+import { CreateModelsAndDeployments1795200000040 } from '../../migrations/1795200000040-create-models-and-deployments';
+import { CreatePriceVersions1795200000041 } from '../../migrations/1795200000041-create-price-versions';
+
+/** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
+export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
+  CreateOrganizationsAndApiKeys1795200000000,
+  CreateMoneyTables1795200000010,
+  CreateUsageRecord1795200000011,
+  CreateGatewayInstance1795200000012,
+  CreateMoneyReserve1795200000013,
+  CreateMoneyFinish1795200000014,
+  CreateMoneyCorrections1795200000015,
+  CreateLedgerAuditor1795200000016,
+  CreateModelsAndDeployments1795200000040,
+  CreatePriceVersions1795200000041,
+];
