@@ -1,0 +1,77 @@
+import type { ProviderCall } from './provider-call';
+import type { UsageVector } from './usage';
+
+/**
+ * A chat-completion request that the edge has validated. Known fields have the document's types
+ * (`ChatCompletionRequest` in `openapi/`); unknown ones pass through (decision *unknown-fields*).
+ * `routing` and `x_*` are already gone.
+ */
+export interface ChatRequest {
+  readonly model: string;
+  readonly messages: readonly ChatMessage[];
+  readonly stream?: boolean | null;
+  readonly max_tokens?: number | null;
+  readonly max_completion_tokens?: number | null;
+  readonly [field: string]: unknown;
+}
+
+export interface ChatMessage {
+  readonly role: string;
+  readonly content?: unknown;
+  readonly [field: string]: unknown;
+}
+
+/** The reply object, shaped for our client: public model id, `logprobs` and `refusal` present, without `usage`. */
+export interface ChatCompletionBody {
+  id: string;
+  object: 'chat.completion';
+  created: number;
+  model: string;
+  choices: unknown[];
+  system_fingerprint: string | null;
+  [field: string]: unknown;
+}
+
+export interface ChatCompletionResult {
+  readonly body: ChatCompletionBody;
+  /** `null` when the upstream did not report any: the caller estimates. */
+  readonly usage: UsageVector | null;
+  /** UTF-8 bytes of generated text, reasoning and tool arguments: the basis of an estimate. */
+  readonly outputBytes: number;
+}
+
+/** Where a stream's frames go. A frame is one or more complete `data: …\n\n` events. */
+export interface StreamSink {
+  /** `false` when the receiver is slow: await `drained()` before writing more. */
+  write(frames: string | Buffer): boolean;
+  /** Resolves when writing may go on; also when the receiver has gone. */
+  drained(): Promise<void>;
+}
+
+/** What has been handed to the sink so far; read it after a failure or a disconnect. */
+export interface StreamProgress {
+  /** `id` and `created` of the chunks, for the usage chunk that the caller adds. */
+  readonly id: string;
+  readonly created: number;
+  readonly outputBytes: number;
+  /** The last usage the upstream reported. */
+  readonly usage: UsageVector | null;
+  readonly finishReason: string | null;
+}
+
+export interface ChatStream {
+  readonly progress: StreamProgress;
+  /**
+   * Writes every chunk but the usage chunk and `[DONE]`, which the caller adds once the charge is committed.
+   * Resolves after the upstream's end, having seen a finish reason.
+   * @throws ProviderError `stream_interrupted`, `provider_disconnect`, `provider_timeout` (phase `stream`).
+   */
+  pipe(sink: StreamSink): Promise<void>;
+}
+
+/** Chat as a capability of a provider. Both methods throw `ProviderError` only. */
+export interface ChatProvider {
+  complete(request: ChatRequest, call: ProviderCall): Promise<ChatCompletionResult>;
+  /** Resolves once the first meaningful event has been read, so that an early failure still has an HTTP status. */
+  openStream(request: ChatRequest, call: ProviderCall): Promise<ChatStream>;
+}

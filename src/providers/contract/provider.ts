@@ -1,0 +1,34 @@
+import type { ProviderEnvironment } from '../../config/provider-environment';
+import type { ChatProvider } from './chat';
+import type { Quirks } from './provider-call';
+
+/**
+ * What a provider can serve. Exhaustive on purpose: adding a capability does not compile until every provider
+ * has answered.
+ */
+export interface ProviderCapabilities {
+  readonly chat: boolean;
+  readonly embeddings: boolean;
+  readonly images: boolean;
+  readonly speech: boolean;
+  readonly transcription: boolean;
+  readonly video: boolean;
+  readonly music: boolean;
+}
+
+/** A configured provider. Optional power is an optional member; its presence must agree with `capabilities`. */
+export interface Provider {
+  readonly id: string;
+  readonly capabilities: ProviderCapabilities;
+  readonly quirks: Quirks;
+  readonly chat?: ChatProvider;
+  /** Ends idle connections; called once at shutdown. */
+  close(): Promise<void>;
+}
+
+/** One vendor: a folder under `vendors/` and a line in `registry.ts`. */
+export interface ProviderDefinition {
+  readonly id: string;
+  /** `null` when the environment lacks what the provider needs; its models are then not offered. */
+  create(environment: ProviderEnvironment): Provider | null;
+}

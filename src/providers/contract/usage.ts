@@ -1,0 +1,36 @@
+/**
+ * What a call consumed. The classes are **disjoint**: no count contains another one (a cached prompt token is in
+ * `inputCacheRead` and not in `inputText`), so that a price is a plain sum. Each dialect converts to it exactly once.
+ */
+export interface UsageVector {
+  readonly inputText: number;
+  readonly inputCacheRead: number;
+  readonly inputCacheWrite5m: number;
+  readonly inputCacheWrite1h: number;
+  readonly inputImage: number;
+  readonly inputAudio: number;
+  readonly outputText: number;
+  readonly outputReasoning: number;
+  readonly outputImage: number;
+  readonly outputAudio: number;
+  readonly images: number;
+  /** Media seconds, as a decimal number: video, music, transcribed audio. */
+  readonly seconds: number;
+  readonly characters: number;
+}
+
+export const NO_USAGE: UsageVector = Object.freeze({
+  inputText: 0,
+  inputCacheRead: 0,
+  inputCacheWrite5m: 0,
+  inputCacheWrite1h: 0,
+  inputImage: 0,
+  inputAudio: 0,
+  outputText: 0,
+  outputReasoning: 0,
+  outputImage: 0,
+  outputAudio: 0,
+  images: 0,
+  seconds: 0,
+  characters: 0,
+});

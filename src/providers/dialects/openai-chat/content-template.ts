@@ -1,0 +1,134 @@
+import { isUtf8 } from 'node:buffer';
+import { isJsonObject, type JsonObject } from '../../kit/json-object';
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const FIRST_PRINTABLE = 0x20;
+const LOWER_U = 0x75;
+/** Escapes of one character: `"`, `\`, `/`, b, f, n, r, t. */
+const SIMPLE_ESCAPES: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'));
+const TEXT_FIELDS = ['content', 'reasoning_content', 'reasoning'];
+/** Stands for the text while a template is learned; needs no escaping and never occurs by chance. */
+const MARKER = '<text of the chunk, 6f1d2c>';
+
+/**
+ * The fast path of a stream. Successive text chunks of one upstream are the same bytes around a varying JSON string:
+ * `head` text `tail`. Such an event is answered with our own head and tail around the untouched text.
+ *
+ * Why this is safe: head and tail were parsed once around a marker and gave a chunk that holds nothing but that text,
+ * so with any other valid JSON string body between them they parse to the same chunk with the other text.
+ */
+export class ContentTemplate {
+  /** UTF-8 bytes of the text in the event that `apply` matched last. */
+  appliedTextBytes = 0;
+
+  private constructor(
+    private readonly head: Buffer,
+    private readonly tail: Buffer,
+    private readonly frameHead: Buffer,
+    private readonly frameTail: Buffer,
+  ) {}
+
+  /**
+   * @param event bytes of an event, `chunk` what it parses to
+   * @param translate the parsed path: from a chunk to the JSON that the client gets
+   * @returns `null` when the chunk holds more than plain text
+   */
+  static learn(event: Buffer, chunk: JsonObject, translate: (chunk: JsonObject) => string): ContentTemplate | null {
+    const field = textFieldOf(chunk);
+    if (field === null) return null;
+    const raw = event.toString('utf8');
+    const start = textStart(raw, field);
+    if (start < 0) return null;
+    const head = raw.slice(0, start);
+    const tail = raw.slice(stringEnd(raw, start));
+    const example = parseExample(head + MARKER + tail, field);
+    if (example === null) return null;
+
+    const frame = `data: ${translate(example)}\n\n`;
+    const at = frame.indexOf(MARKER);
+    if (at < 0 || frame.lastIndexOf(MARKER) !== at) return null;
+    return new ContentTemplate(
+      Buffer.from(head),
+      Buffer.from(tail),
+      Buffer.from(frame.slice(0, at)),
+      Buffer.from(frame.slice(at + MARKER.length)),
+    );
+  }
+
+  /** The frame for an event of this shape, or `null` when it has another one. */
+  apply(event: Buffer): Buffer | null {
+    const { head, tail, frameHead, frameTail } = this;
+    const start = head.length;
+    const end = event.length - tail.length;
+    if (end < start) return null;
+    if (head.compare(event, 0, start) !== 0 || tail.compare(event, end) !== 0) return null;
+    const textBytes = countTextBytes(event, start, end);
+    if (textBytes < 0) return null;
+
+    this.appliedTextBytes = textBytes;
+    const length = end - start;
+    const frame = Buffer.allocUnsafe(frameHead.length + length + frameTail.length);
+    frame.set(frameHead, 0);
+    event.copy(frame, frameHead.length, start, end);
+    frame.set(frameTail, frameHead.length + length);
+    return frame;
+  }
+}
+
+/**
+ * UTF-8 bytes of the text that a JSON string body stands for, or -1 when the bytes are not such a body: an unescaped
+ * quote, a control character, invalid UTF-8, or a `\u` escape (rare, and left to the parsed path).
+ */
+function countTextBytes(bytes: Buffer, start: number, end: number): number {
+  let escapes = 0;
+  let ascii = true;
+  for (let i = start; i < end; i++) {
+    const byte = bytes[i] ?? 0;
+    if (byte === QUOTE || byte < FIRST_PRINTABLE) return -1;
+    if (byte >= 0x80) ascii = false;
+    if (byte !== BACKSLASH) continue;
+    i++;
+    const escaped = bytes[i] ?? 0;
+    if (i >= end || escaped === LOWER_U || !SIMPLE_ESCAPES.has(escaped)) return -1;
+    escapes++;
+  }
+  if (!ascii && !isUtf8(bytes.subarray(start, end))) return -1;
+  return end - start - escapes;
+}
+
+/** The one text field of a chunk that holds nothing else: no finish, usage, tool call or log probabilities. */
+function textFieldOf(chunk: JsonObject): string | null {
+  const { choices } = chunk;
+  const choice: unknown = Array.isArray(choices) && choices.length === 1 ? choices[0] : undefined;
+  if (!isJsonObject(choice) || !isJsonObject(choice['delta'])) return null;
+  if (choice['finish_reason'] != null || choice['logprobs'] != null) return null;
+  if (chunk['usage'] != null || chunk['x_groq'] != null) return null;
+  const { role: _role, ...delta } = choice['delta'];
+  const texts = TEXT_FIELDS.filter((field) => typeof delta[field] === 'string');
+  const rest = Object.entries(delta).filter(([field, value]) => !texts.includes(field) && value !== null);
+  return texts.length === 1 && rest.length === 0 ? (texts[0] ?? null) : null;
+}
+
+/** Where the text of `field` begins in the raw JSON; with or without a blank after the colon. */
+function textStart(raw: string, field: string): number {
+  for (const opening of [`"${field}":"`, `"${field}": "`]) {
+    const at = raw.indexOf(opening);
+    if (at >= 0) return at + opening.length;
+  }
+  return -1;
+}
+
+function stringEnd(raw: string, start: number): number {
+  let end = start;
+  while (end < raw.length && raw[end] !== '"') end += raw[end] === '\\' ? 2 : 1;
+  return end;
+}
+
+/** Parses head, marker and tail; `null` unless the marker ended up as the whole text of `field`. */
+function parseExample(raw: string, field: string): JsonObject | null {
+  const example: unknown = JSON.parse(raw);
+  if (!isJsonObject(example) || textFieldOf(example) !== field) return null;
+  const [choice] = example['choices'] as [{ delta: JsonObject }];
+  return choice.delta[field] === MARKER ? example : null;
+}

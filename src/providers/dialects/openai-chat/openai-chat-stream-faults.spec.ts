@@ -1,0 +1,142 @@
+import { chunk, sse } from '../../../../test/conformance/chat-chunks';
+import { FINISH, FIRST, startStream, TEXT, USAGE } from '../../../../test/conformance/played-stream';
+import { providerCall, providerErrorOf } from '../../../../test/conformance/provider-call';
+
+describe('OpenAiChatStream before the first token', () => {
+  it.each([
+    ['an error event', sse({ error: { message: 'slow down', code: 429 } }), 'provider_rate_limited'],
+    ['an error beside choices', sse({ ...FIRST, error: { code: 502, message: 'x' } }), 'provider_unavailable'],
+    ['a failed generation', sse(chunk({ content: '' }, { finish_reason: 'error' })), 'provider_error'],
+    ['an event that is not JSON', 'data: {oops\n\n', 'provider_error'],
+    ['a JSON event that is no object', 'data: 5\n\n', 'provider_error'],
+    ['an error right behind the first chunk', sse(FIRST, { error: { code: 503 } }), 'provider_unavailable'],
+    ['nothing', '', 'provider_disconnect'],
+    ['comments only', ': a\n\n: b\n\n', 'provider_disconnect'],
+    ['no choices', sse({ ...FIRST, choices: [] }), 'provider_disconnect'],
+    ['[DONE] at once', sse('[DONE]'), 'provider_disconnect'],
+    ['an event of more than 1 MiB', `data: ${'x'.repeat(1024 * 1024 + 1)}`, 'provider_error'],
+  ])('fails with an HTTP status and allows a fallback: %s', async (_name, bytes, code) => {
+    const { upstream, opened } = startStream();
+    upstream.begin().data(bytes).end();
+    const error = await providerErrorOf(opened);
+    expect([error.code, error.options.phase, error.options.fallback]).toEqual([code, 'first_token', true]);
+  });
+
+  it('sees an error document that came instead of a stream', async () => {
+    const { upstream, opened } = startStream();
+    upstream
+      .begin({ 'content-type': 'application/json; charset=utf-8' })
+      .data('{"error":{"code":429,"message":"x"}}')
+      .end();
+    expect((await providerErrorOf(opened)).code).toBe('provider_rate_limited');
+  });
+
+  it('refuses compression', async () => {
+    const { upstream, opened } = startStream();
+    upstream.begin({ 'content-type': 'text/event-stream', 'content-encoding': 'gzip' });
+    upstream.data('x');
+    expect((await providerErrorOf(opened)).code).toBe('provider_error');
+  });
+
+  it('maps a broken connection by how far the call had come', async () => {
+    const { upstream, opened } = startStream();
+    upstream.breakConnection();
+    expect((await providerErrorOf(opened)).options).toMatchObject({
+      phase: 'connect',
+      retrySame: true,
+      fallback: true,
+    });
+    const later = startStream();
+    later.upstream.begin().breakConnection();
+    expect((await providerErrorOf(later.opened)).code).toBe('provider_disconnect');
+  });
+
+  it('waits for the first token no longer than allowed, comments or not', async () => {
+    const deadlines = { connectMs: 1_000, firstTokenMs: 30, idleMs: 1_000, totalMs: 1_000 };
+    const { upstream, opened } = startStream(providerCall({ deadlines }));
+    upstream.begin().data(': processing\n\n');
+    const error = await providerErrorOf(opened);
+    expect([error.code, error.options.fallback, upstream.aborted]).toEqual(['provider_timeout', true, true]);
+  });
+});
+
+describe('OpenAiChatStream after the first token', () => {
+  it.each([
+    ['an error event', sse({ error: { message: 'x', code: 429 } }), 'stream_interrupted'],
+    ['a failed generation', sse(chunk({}, { finish_reason: 'error' })), 'stream_interrupted'],
+    ['garbage', 'data: {"id":\n\n', 'stream_interrupted'],
+    ['NUL bytes', 'data: \0\0\n\n', 'stream_interrupted'],
+    ['an event of more than 1 MiB', `data: ${'x'.repeat(1024 * 1024 + 1)}`, 'stream_interrupted'],
+    ['the end without a finish reason', '', 'provider_disconnect'],
+    ['the end in mid-event', 'data: {"id":"chat', 'provider_disconnect'],
+    ['[DONE] without a finish reason', sse('[DONE]'), 'provider_disconnect'],
+  ])('delivers what came before and then fails: %s', async (_name, bytes, code) => {
+    const { upstream, opened, sink } = startStream();
+    upstream.begin().data(sse(FIRST));
+    const stream = await opened;
+    upstream.data(sse(TEXT)).data(bytes).end();
+    const error = await providerErrorOf(stream.pipe(sink));
+    expect([error.code, error.options.phase, error.options.fallback]).toEqual([code, 'stream', false]);
+    expect(sink.text).toBe('Hi');
+    expect(stream.progress.outputBytes).toBe(2);
+  });
+
+  it('fails when the connection breaks', async () => {
+    const { upstream, opened, sink } = startStream();
+    upstream.begin().data(sse(FIRST, TEXT));
+    const piped = (await opened).pipe(sink);
+    upstream.breakConnection();
+    expect((await providerErrorOf(piped)).code).toBe('stream_interrupted');
+  });
+
+  it('ends a stream that drips bytes without ending a line', async () => {
+    const deadlines = { connectMs: 1_000, firstTokenMs: 1_000, idleMs: 60, totalMs: 5_000 };
+    const { upstream, opened, sink } = startStream(providerCall({ deadlines }));
+    upstream.begin().data(sse(FIRST));
+    const piped = (await opened).pipe(sink);
+    const drip = setInterval(() => upstream.data('d'), 10);
+    const error = await providerErrorOf(piped);
+    clearInterval(drip);
+    expect([error.code, error.options.phase, upstream.aborted]).toEqual(['provider_timeout', 'stream', true]);
+  });
+
+  it('takes comments as life, up to the total limit', async () => {
+    const deadlines = { connectMs: 1_000, firstTokenMs: 1_000, idleMs: 60, totalMs: 250 };
+    const { upstream, opened, sink } = startStream(providerCall({ deadlines }));
+    const startedAt = performance.now();
+    upstream.begin().data(sse(FIRST));
+    const piped = (await opened).pipe(sink);
+    const comments = setInterval(() => upstream.data(': ping\n\n'), 10);
+    const error = await providerErrorOf(piped);
+    clearInterval(comments);
+    expect(error.code).toBe('provider_timeout');
+    expect(performance.now() - startedAt).toBeGreaterThan(200);
+  });
+
+  it('does not let an upstream that hangs after the finish reason hang the client', async () => {
+    const { upstream, opened, sink } = startStream(
+      providerCall({ deadlines: { connectMs: 1, firstTokenMs: 1, idleMs: 60_000, totalMs: 60_000 } }),
+    );
+    upstream.begin().data(sse(FIRST, TEXT, FINISH));
+    await (await opened).pipe(sink);
+    expect(upstream.aborted).toBe(true);
+  }, 5_000);
+
+  it('does not wait for the end of the reply once it has finish reason and usage', async () => {
+    const { upstream, opened, sink } = startStream();
+    upstream.begin().data(sse(FIRST, TEXT, FINISH, USAGE));
+    await (await opened).pipe(sink);
+    expect(upstream.aborted).toBe(false);
+    upstream.data(sse('[DONE]')).end();
+  });
+
+  it('closes the upstream at once when the call is aborted', async () => {
+    const abort = new AbortController();
+    const { upstream, opened, sink } = startStream(providerCall({ signal: abort.signal }));
+    upstream.begin().data(sse(FIRST));
+    const piped = (await opened).pipe(sink);
+    abort.abort();
+    expect(upstream.aborted).toBe(true);
+    await providerErrorOf(piped);
+  });
+});

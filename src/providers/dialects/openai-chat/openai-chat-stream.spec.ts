@@ -1,0 +1,201 @@
+import { chunk, sse, UPSTREAM_ACCENTS } from '../../../../test/conformance/chat-chunks';
+import { FINISH, FIRST, playStream, startStream, TEXT, USAGE } from '../../../../test/conformance/played-stream';
+import { choiceOf, CollectingSink, deltaOf, providerCall } from '../../../../test/conformance/provider-call';
+
+describe('OpenAiChatStream', () => {
+  const recorded = Buffer.from(
+    ': connected\n\n' +
+      sse({ ...FIRST, choices: [] }, FIRST, TEXT, chunk({ content: ' größe' }), chunk({ content: ' 日本 😀\n"' })) +
+      sse(chunk({ reasoning: 'why' }), chunk({ tool_calls: [{ id: 'c', function: { name: 'f', arguments: '{}' } }] })) +
+      sse(chunk({}, { finish_reason: 'stop' }), USAGE, '[DONE]'),
+  );
+
+  it('writes the same bytes wherever the upstream’s bytes are split', async () => {
+    const whole = await playStream([recorded]);
+    expect(whole.failure).toBeNull();
+    expect(whole.sink.text).toBe('Hi größe 日本 😀\n"');
+    for (let split = 1; split < recorded.length; split++) {
+      const { sink, stream } = await playStream([recorded.subarray(0, split), recorded.subarray(split)]);
+      expect(sink.output.equals(whole.sink.output)).toBe(true);
+      expect(stream.progress).toEqual(whole.stream.progress);
+    }
+    const { sink } = await playStream([...recorded].map((byte) => Buffer.of(byte)));
+    expect(sink.output.equals(whole.sink.output)).toBe(true);
+  });
+
+  it('writes the same chunks for CR LF framing', async () => {
+    const { sink, failure } = await playStream([recorded.toString().replaceAll('\n', '\r\n')]);
+    expect(failure).toBeNull();
+    expect(sink.output.equals((await playStream([recorded])).sink.output)).toBe(true);
+  });
+
+  it('gives strict clients what they need, and leaves usage and [DONE] to the caller', async () => {
+    const { sink, stream } = await playStream([sse(TEXT, chunk({ content: '!' }), FINISH, USAGE, '[DONE]')]);
+    const base = {
+      id: 'chatcmpl-up',
+      object: 'chat.completion.chunk',
+      created: 1700000000,
+      model: 'vendor/public-model',
+    };
+    expect(sink.chunks).toEqual([
+      { ...base, choices: [{ index: 0, delta: { role: 'assistant', content: 'Hi' }, finish_reason: null }] },
+      { ...base, choices: [{ index: 0, delta: { content: '!' }, finish_reason: null }] },
+      { ...base, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+    ]);
+    expect(stream.progress).toMatchObject({
+      id: 'chatcmpl-up',
+      created: 1700000000,
+      outputBytes: 3,
+      finishReason: 'stop',
+      usage: { inputText: 3, outputText: 2 },
+    });
+  });
+
+  it.each(UPSTREAM_ACCENTS)('forwards the text and nothing of the upstream’s own ($name)', async ({ build }) => {
+    const words = ['Hello', ' wörld', '\n', '"quoted"', ' end'];
+    const events = words.map((content) => `data: ${build({ content }).toString()}\n\n`);
+    const { sink, failure, stream } = await playStream([sse(FIRST), ...events, sse(FINISH, '[DONE]')]);
+    expect(failure).toBeNull();
+    expect(sink.text).toBe(words.join(''));
+    expect(sink.output.toString()).not.toMatch(/upstream-model|obfuscation|"usage"|system_fingerprint":null/);
+    expect(stream.progress.outputBytes).toBe(Buffer.byteLength(words.join('')));
+    expect(new Set(sink.chunks.map((each) => `${String(each['id'])} ${String(each['created'])}`)).size).toBe(1);
+    expect(sink.chunks.filter((each) => deltaOf(each)['role'] !== undefined)).toHaveLength(1);
+  });
+
+  it('writes all events of one read at once', async () => {
+    const { upstream, opened, sink } = startStream();
+    upstream.begin().data(sse(FIRST));
+    const piped = (await opened).pipe(sink);
+    upstream.data(sse(TEXT)).data(sse(TEXT, TEXT));
+    await Promise.resolve();
+    upstream.data(sse(FINISH, '[DONE]'));
+    await piped;
+    expect(sink.writes).toHaveLength(3);
+  });
+
+  it('drops events that are none of the client’s business', async () => {
+    const stray = { ...TEXT, choices: [{ index: 0, content_filter_results: {} }] };
+    const { sink } = await playStream([
+      sse({ ...FIRST, id: '', choices: [] }, FIRST, stray, TEXT, FINISH, TEXT, FINISH, '[DONE]', TEXT),
+    ]);
+    expect(sink.chunks.map((each) => choiceOf(each)['finish_reason'])).toEqual([null, null, 'stop']);
+  });
+
+  it('makes up an id and a time where the upstream gives none, and keeps them', async () => {
+    const anonymous = { ...TEXT, id: '', created: null };
+    const { sink } = await playStream([sse(anonymous, anonymous, FINISH)]);
+    const ids = new Set(sink.chunks.map((each) => each['id']));
+    expect(ids.size).toBe(1);
+    expect([...ids][0]).toMatch(/^chatcmpl-/);
+    expect(sink.chunks.every((each) => Number.isInteger(each['created']))).toBe(true);
+  });
+
+  it('says tool_calls when tools were called, unless the upstream’s word is trusted', async () => {
+    const call = chunk({ tool_calls: [{ index: 0, id: 'c', function: { name: 'f', arguments: '{}' } }] });
+    const { stream } = await playStream([sse(call, FINISH, '[DONE]')]);
+    expect(stream.progress.finishReason).toBe('tool_calls');
+    expect(stream.progress.outputBytes).toBe(2);
+    const trusted = await playStream(
+      [sse(call, FINISH, '[DONE]')],
+      providerCall({ quirks: { trustFinishReason: true } }),
+    );
+    expect(trusted.stream.progress.finishReason).toBe('stop');
+  });
+
+  it.each([
+    ['twice, the last counts', [{ ...TEXT, usage: { prompt_tokens: 1, completion_tokens: 1 } }, FINISH, USAGE], 3],
+    ['in the finish chunk', [TEXT, { ...FINISH, usage: { prompt_tokens: 9, completion_tokens: 1 } }], 9],
+    ['where Groq puts it', [TEXT, { ...FINISH, x_groq: { usage: { prompt_tokens: 8, completion_tokens: 1 } } }], 8],
+    [
+      'negative, so not believed',
+      [TEXT, FINISH, { ...USAGE, usage: { prompt_tokens: -8, completion_tokens: 1 } }],
+      undefined,
+    ],
+  ])('reads usage: %s', async (_name, events, inputText) => {
+    const { stream, sink } = await playStream([sse(...events, '[DONE]')]);
+    expect(stream.progress.usage?.inputText).toBe(inputText);
+    expect(sink.output.toString()).not.toContain('usage');
+  });
+
+  it.each([
+    ['[DONE] is missing', sse(TEXT, FINISH)],
+    ['usage is missing', sse(TEXT, FINISH, '[DONE]')],
+    ['the last blank line is missing', sse(TEXT, FINISH).trimEnd()],
+    ['an error follows the finish reason', sse(TEXT, FINISH, { error: { message: 'late' } })],
+    ['garbage follows the finish reason', `${sse(TEXT, FINISH)}data: {"cut`],
+  ])('succeeds when %s', async (_name, bytes) => {
+    const { failure, stream } = await playStream([bytes]);
+    expect(failure).toBeNull();
+    expect(stream.progress.finishReason).toBe('stop');
+  });
+});
+
+describe('OpenAiChatStream and a slow receiver', () => {
+  class SlowSink extends CollectingSink {
+    release: () => void = () => undefined;
+
+    override write(frames: string | Buffer): boolean {
+      super.write(frames);
+      return false;
+    }
+
+    override drained(): Promise<void> {
+      return new Promise((resolve) => (this.release = resolve));
+    }
+  }
+
+  it('stops reading until the sink has drained, and loses nothing', async () => {
+    const { upstream, opened } = startStream();
+    const sink = new SlowSink();
+    upstream.begin().data(sse(FIRST));
+    const stream = await opened;
+    const piped = stream.pipe(sink);
+    expect(upstream.paused).toBe(true);
+    upstream.data(sse(TEXT));
+    await Promise.resolve();
+    expect(sink.writes).toHaveLength(1);
+    expect(stream.progress.outputBytes).toBe(0);
+
+    sink.release();
+    await new Promise(setImmediate);
+    expect(sink.text).toBe('Hi');
+    sink.release();
+    await new Promise(setImmediate);
+    expect(upstream.paused).toBe(false);
+    upstream.data(sse(FINISH, '[DONE]'));
+    await new Promise(setImmediate);
+    sink.release();
+    await piped;
+    expect(sink.chunks).toHaveLength(3);
+  });
+
+  it('does not blame the upstream for the silence', async () => {
+    const deadlines = { connectMs: 1_000, firstTokenMs: 1_000, idleMs: 20, totalMs: 5_000 };
+    const { upstream, opened } = startStream(providerCall({ deadlines }));
+    const sink = new SlowSink();
+    upstream.begin().data(sse(FIRST));
+    const piped = (await opened).pipe(sink);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect(upstream.aborted).toBe(false);
+    sink.release();
+    await new Promise(setImmediate);
+    upstream.data(sse(FINISH, '[DONE]'));
+    await new Promise(setImmediate);
+    sink.release();
+    await piped;
+  });
+
+  it('keeps at most 64 KiB for a caller that does not pipe yet', async () => {
+    const { upstream, opened, sink } = startStream();
+    upstream.begin().data(sse(FIRST));
+    const stream = await opened;
+    upstream.data(sse(chunk({ content: 'x'.repeat(70_000) })));
+    expect(upstream.paused).toBe(true);
+    const piped = stream.pipe(sink);
+    expect(upstream.paused).toBe(false);
+    upstream.data(sse(FINISH, '[DONE]'));
+    await piped;
+    expect(sink.text).toHaveLength(70_000);
+  });
+});

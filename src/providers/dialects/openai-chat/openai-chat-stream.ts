@@ -1,0 +1,194 @@
+import type { ChatStream, StreamSink } from '../../contract/chat';
+import type { ProviderCall } from '../../contract/provider-call';
+import { ProviderError } from '../../contract/provider-error';
+import { SseDecoder } from '../../kit/sse-decoder';
+import type { ReplyReceiver, UpstreamExchange } from '../../kit/upstream-exchange';
+import type { UpstreamHttp } from '../../kit/upstream-http';
+import { ChatChunkTranslator } from './chat-chunk-translator';
+import { ChatStreamState } from './chat-stream-state';
+
+/** After the finish reason: how long to wait for usage and the end, which some upstreams never send. */
+const TAIL_LIMIT_MS = 2_000;
+/** Frames kept for a caller that has not called `pipe` yet. */
+const MAX_WAITING_BYTES = 64 * 1024;
+/** What a client may see of a failure in mid-stream; anything else is `stream_interrupted` (contract section 7). */
+const STREAM_FAILURES: ReadonlySet<string> = new Set(['stream_interrupted', 'provider_disconnect', 'provider_timeout']);
+
+export type StreamTransport = Pick<UpstreamHttp, 'postForStream'>;
+
+interface Settler {
+  resolve(): void;
+  reject(error: ProviderError): void;
+}
+
+/**
+ * One streamed completion: receives the upstream's bytes, hands frames to the sink.
+ *
+ * All frames of one network read leave as one write, because the kernel and the client's parser cost more than
+ * the frames. The read stops while the sink is full. The outcome is settled once; whatever comes later (an upstream
+ * that dies after its finish reason, for example) changes nothing.
+ */
+export class OpenAiChatStream implements ChatStream, ReplyReceiver {
+  readonly progress = new ChatStreamState();
+  private readonly decoder: SseDecoder;
+  private readonly exchange: UpstreamExchange;
+  private opening: Settler | null = null;
+  private piping: Settler | null = null;
+  private sink: StreamSink | null = null;
+  private waiting: Buffer[] = [];
+  private waitingBytes = 0;
+  private flushScheduled = false;
+  private sinkIsFull = false;
+  private outcome: 'ended' | ProviderError | null = null;
+
+  private constructor(http: StreamTransport, endpoint: string, body: string, call: ProviderCall, opening: Settler) {
+    this.opening = opening;
+    const translator = new ChatChunkTranslator(call, this.progress);
+    this.decoder = new SseDecoder((event) => this.keep(translator.translate(event)));
+    this.exchange = http.postForStream(endpoint, body, call, this);
+  }
+
+  /**
+   * Resolves once the first event with a choice has been read.
+   * @throws ProviderError for every other ending
+   */
+  static open(http: StreamTransport, endpoint: string, body: string, call: ProviderCall): Promise<OpenAiChatStream> {
+    return new Promise((resolve, reject) => {
+      const stream = new OpenAiChatStream(http, endpoint, body, call, { resolve: () => resolve(stream), reject });
+    });
+  }
+
+  pipe(sink: StreamSink): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.piping = { resolve, reject };
+      this.sink = sink;
+      if (this.waitingBytes > MAX_WAITING_BYTES) this.resumeReading();
+      this.flush();
+    });
+  }
+
+  onData(chunk: Buffer): void {
+    const finished = this.progress.finishReason !== null;
+    if (this.decoder.push(chunk) && !finished) this.exchange.touch();
+    const { progress } = this;
+    if (this.opening !== null && progress.started) {
+      this.exchange.enterStream();
+      this.opening.resolve();
+      this.opening = null;
+    }
+    if (progress.finishReason !== null && (!finished || progress.complete)) this.enterTail();
+    else if (progress.done) this.endWithoutReason();
+    this.scheduleFlush();
+  }
+
+  onEnd(): void {
+    try {
+      this.decoder.end();
+    } catch {
+      // An event that was cut off: the missing finish reason tells what happened.
+    }
+    this.settle(this.endOfStream());
+  }
+
+  onFailure(error: ProviderError): void {
+    this.settle(this.progress.finishReason === null ? error : 'ended');
+  }
+
+  /** The answer is complete. The rest of the reply is read for its usage, and so that the connection can be kept. */
+  private enterTail(): void {
+    if (this.outcome !== null) return;
+    this.exchange.expectEndWithin(TAIL_LIMIT_MS);
+    if (this.progress.complete) this.settle('ended');
+  }
+
+  private endWithoutReason(): void {
+    this.exchange.expectEndWithin(TAIL_LIMIT_MS);
+    this.settle(this.endOfStream());
+  }
+
+  private endOfStream(): 'ended' | ProviderError {
+    if (this.progress.finishReason !== null) return 'ended';
+    return new ProviderError('provider_disconnect', 'The provider ended the stream before the answer was complete.', {
+      phase: this.opening === null ? 'stream' : 'first_token',
+      fallback: this.opening !== null,
+    });
+  }
+
+  private settle(outcome: 'ended' | ProviderError): void {
+    if (this.outcome !== null) return;
+    if (this.opening !== null && outcome !== 'ended') {
+      this.outcome = outcome;
+      this.opening.reject(outcome);
+      this.opening = null;
+      return;
+    }
+    this.outcome = outcome === 'ended' ? outcome : toStreamFailure(outcome);
+    this.opening?.resolve();
+    this.opening = null;
+    this.flush();
+  }
+
+  private keep(frame: Buffer | null): void {
+    if (frame === null) return;
+    this.waiting.push(frame);
+    this.waitingBytes += frame.length;
+    if (this.sink === null && this.waitingBytes > MAX_WAITING_BYTES) this.exchange.pause();
+  }
+
+  /** After the current read: undici hands over each piece of a chunked body on its own, all in one turn. */
+  private scheduleFlush(): void {
+    if (this.flushScheduled || this.sink === null) return;
+    this.flushScheduled = true;
+    queueMicrotask(this.flush);
+  }
+
+  private readonly flush = (): void => {
+    this.flushScheduled = false;
+    if (this.sink === null || this.sinkIsFull) return;
+    if (this.waiting.length > 0 && !this.writeWaiting(this.sink)) {
+      this.waitForSink(this.sink);
+      return;
+    }
+    if (this.outcome === null || this.piping === null) return;
+    if (this.outcome === 'ended') this.piping.resolve();
+    else this.piping.reject(this.outcome);
+    this.piping = null;
+  };
+
+  private writeWaiting(sink: StreamSink): boolean {
+    const [first] = this.waiting;
+    const frames = this.waiting.length === 1 && first !== undefined ? first : Buffer.concat(this.waiting);
+    this.waiting = [];
+    this.waitingBytes = 0;
+    this.progress.outputBytes = this.progress.generatedBytes;
+    return sink.write(frames);
+  }
+
+  private waitForSink(sink: StreamSink): void {
+    this.sinkIsFull = true;
+    if (this.outcome === null) this.exchange.pause();
+    void sink.drained().then(() => {
+      this.sinkIsFull = false;
+      this.resumeReading();
+      this.flush();
+    });
+  }
+
+  private resumeReading(): void {
+    if (this.outcome !== null) return;
+    this.exchange.resume();
+    if (this.progress.finishReason !== null) this.exchange.expectEndWithin(TAIL_LIMIT_MS);
+  }
+}
+
+/** A failure after the first token cannot be an HTTP status any more, and no other provider can take over. */
+function toStreamFailure(error: ProviderError): ProviderError {
+  if (error.options.phase === 'stream' && STREAM_FAILURES.has(error.code)) return error;
+  return new ProviderError('stream_interrupted', 'The provider failed in the middle of the answer.', {
+    phase: 'stream',
+    fallback: false,
+    upstream: error.options.upstream,
+    credentialRefused: error.options.credentialRefused,
+    cause: error,
+  });
+}

@@ -1,0 +1,29 @@
+/**
+ * Dialect `openai-chat`: `POST …/chat/completions` as most vendors speak it, each with an accent (`Quirks`).
+ * One file per direction: `to-openai-chat-request`, `from-openai-chat-reply`, `openai-chat-stream`. Nothing here knows
+ * a vendor; nothing outside knows the wire format.
+ */
+import type { ChatCompletionResult, ChatProvider, ChatRequest, ChatStream } from '../../contract/chat';
+import type { ProviderCall } from '../../contract/provider-call';
+import type { UpstreamHttp } from '../../kit/upstream-http';
+import { fromOpenAiChatReply } from './from-openai-chat-reply';
+import { OpenAiChatStream } from './openai-chat-stream';
+import { toOpenAiChatRequest } from './to-openai-chat-request';
+
+export class OpenAiChat implements ChatProvider {
+  private readonly endpoint: string;
+
+  constructor(private readonly http: UpstreamHttp) {
+    this.endpoint = http.endpoint('chat/completions');
+  }
+
+  async complete(request: ChatRequest, call: ProviderCall): Promise<ChatCompletionResult> {
+    const body = JSON.stringify(toOpenAiChatRequest(request, call, false));
+    return fromOpenAiChatReply(await this.http.post(this.endpoint, body, call), call);
+  }
+
+  async openStream(request: ChatRequest, call: ProviderCall): Promise<ChatStream> {
+    const body = JSON.stringify(toOpenAiChatRequest(request, call, true));
+    return OpenAiChatStream.open(this.http, this.endpoint, body, call);
+  }
+}

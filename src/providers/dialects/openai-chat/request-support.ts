@@ -1,0 +1,58 @@
+import type { ChatRequest } from '../../contract/chat';
+import type { ModelFeatures, ProviderCall } from '../../contract/provider-call';
+import { ProviderError } from '../../contract/provider-error';
+import { isJsonObject } from '../../kit/json-object';
+
+/**
+ * Refuses what the model or its upstream cannot do and what must not be dropped in silence. A feature that the
+ * catalogue does not mention is left for the upstream to judge.
+ * @throws ProviderError `validation_failed` with `param`
+ */
+export function checkSupport(request: ChatRequest, { features, quirks }: ProviderCall): void {
+  for (const field of quirks.rejectFields ?? []) {
+    if (!isUnused(field, request[field])) throw unsupported(field);
+  }
+  if (features.tools === false && !isUnused('tools', request['tools'])) throw unsupported('tools');
+  if (features.logprobs === false && request['logprobs'] === true) throw unsupported('logprobs');
+  checkResponseFormat(request['response_format'], features);
+  checkReasoningEffort(request['reasoning_effort'], features);
+  if (features.vision === false) checkNoImages(request);
+}
+
+/** Whether a field's value asks for nothing, so that leaving it out changes nothing. */
+export function isUnused(field: string, value: unknown): boolean {
+  if (value === null || value === undefined) return true;
+  if (field === 'parallel_tool_calls') return value === true;
+  if (value === false) return true;
+  return Array.isArray(value) ? value.length === 0 : isJsonObject(value) && Object.keys(value).length === 0;
+}
+
+function checkResponseFormat(format: unknown, features: ModelFeatures): void {
+  if (!isJsonObject(format)) return;
+  // A catalogue row with JSON mode and no word about schemas describes a model that has only the former.
+  const schemas = features.json_schema ?? features.json_object !== true;
+  if (format['type'] === 'json_schema' && !schemas) {
+    throw unsupported('response_format', 'This model does not support response_format json_schema.');
+  }
+  if (format['type'] === 'json_object' && features.json_object === false) {
+    throw unsupported('response_format', 'This model does not support response_format json_object.');
+  }
+}
+
+function checkReasoningEffort(effort: unknown, { reasoning }: ModelFeatures): void {
+  if (typeof effort !== 'string' || reasoning === undefined || reasoning.includes(effort)) return;
+  const accepted = reasoning.length === 0 ? 'none of its values' : reasoning.join(', ');
+  throw unsupported('reasoning_effort', `This model accepts as reasoning_effort: ${accepted}.`);
+}
+
+function checkNoImages({ messages }: ChatRequest): void {
+  messages.forEach(({ content }, i) => {
+    if (!Array.isArray(content)) return;
+    const j = content.findIndex((part) => isJsonObject(part) && part['type'] === 'image_url');
+    if (j >= 0) throw unsupported(`messages[${i}].content[${j}]`, 'This model does not take images.');
+  });
+}
+
+function unsupported(param: string, message = `This model does not support ${param}.`): ProviderError {
+  return new ProviderError('validation_failed', message, { phase: 'connect', fallback: false, param });
+}

@@ -1,0 +1,14 @@
+/**
+ * Reads an operator's base URL.
+ * @throws Error that names the variable, for the start to stop with
+ */
+export function parseBaseUrl(value: string, variable: string): URL {
+  const url = URL.canParse(value) ? new URL(value) : null;
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw new Error(`${variable} must be an absolute http or https URL, for example https://api.example.com/v1`);
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new Error(`${variable} must not contain a user name or password`);
+  }
+  return url;
+}

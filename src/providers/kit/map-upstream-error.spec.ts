@@ -1,0 +1,132 @@
+import { mapInBandError, mapUpstreamError } from './map-upstream-error';
+
+function map(status: number, body: unknown, headers: Record<string, string> = {}) {
+  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  return mapUpstreamError({ status, headers, body: bytes, phase: 'first_token', now: 0 });
+}
+
+const openAi = (type: string, code: string | null, param: string | null = null, message = 'A message.') => ({
+  error: { message, type, code, param },
+});
+
+describe('mapUpstreamError', () => {
+  it.each([
+    [429, openAi('tokens', 'rate_limit_exceeded'), 'provider_rate_limited', true, undefined],
+    [429, openAi('insufficient_quota', 'insufficient_quota'), 'provider_error', true, true],
+    [429, openAi('billing', 'credit_balance_exhausted'), 'provider_error', true, true],
+    [401, openAi('invalid_request_error', 'invalid_api_key'), 'provider_error', true, true],
+    [402, {}, 'provider_error', true, true],
+    [403, openAi('permission', null), 'provider_error', true, true],
+    [
+      400,
+      { error: { message: 'API key not valid', code: 400, status: 'UNAUTHENTICATED' } },
+      'provider_error',
+      true,
+      true,
+    ],
+    [404, openAi('invalid_request_error', 'model_not_found'), 'provider_error', true, undefined],
+    [400, openAi('invalid_request_error', 'model_not_found', 'model'), 'provider_error', true, undefined],
+    [408, {}, 'provider_timeout', true, undefined],
+    [504, '<html>', 'provider_timeout', true, undefined],
+    [524, '', 'provider_timeout', true, undefined],
+    [500, openAi('server_error', null), 'provider_unavailable', true, undefined],
+    [502, '<html>', 'provider_unavailable', true, undefined],
+    [503, {}, 'provider_unavailable', true, undefined],
+    [529, {}, 'provider_unavailable', true, undefined],
+    [
+      400,
+      openAi('invalid_request_error', 'context_length_exceeded', 'messages'),
+      'validation_failed',
+      false,
+      undefined,
+    ],
+    [
+      400,
+      { object: 'error', message: 'bad', type: 'BadRequestError', code: 400 },
+      'validation_failed',
+      false,
+      undefined,
+    ],
+    [413, '<html>', 'validation_failed', false, undefined],
+    [
+      422,
+      { detail: [{ loc: ['body', 'top_k'], msg: 'too big', type: 'less_than' }] },
+      'validation_failed',
+      false,
+      undefined,
+    ],
+    [400, openAi('invalid_request_error', 'content_policy_violation'), 'validation_failed', false, undefined],
+    [400, 'nonsense', 'provider_error', true, undefined],
+    [400, openAi('', null), 'provider_error', true, undefined],
+    [400, openAi('invalid_request_error', 'unknown_parameter', 'stream_options'), 'provider_error', true, undefined],
+    [409, {}, 'provider_error', true, undefined],
+    [302, '', 'provider_error', true, undefined],
+  ])('maps %i %j to %s', (status, body, code, fallback, credentialRefused) => {
+    const error = map(status, body);
+    expect([error.code, error.options.fallback, error.options.credentialRefused]).toEqual([
+      code,
+      fallback,
+      credentialRefused,
+    ]);
+  });
+
+  it('always gives a rate limit a Retry-After of 1 to 3600 seconds', () => {
+    expect(map(429, {}).options.retryAfterSeconds).toBe(10);
+    expect(map(429, {}, { 'retry-after': 'garbage' }).options.retryAfterSeconds).toBe(10);
+    expect(map(429, {}, { 'retry-after': '1e9' }).options.retryAfterSeconds).toBe(3600);
+    expect(map(503, {}, { 'retry-after': '4' }).options.retryAfterSeconds).toBe(4);
+    expect(map(503, {}).options.retryAfterSeconds).toBeUndefined();
+  });
+
+  it('names the field and gives the reason without the operator’s secrets', () => {
+    const message = "Invalid 'messages[0].content' for org-Secret123456 using sk-proj-12345678";
+    const { options, message: own } = map(
+      400,
+      openAi('invalid_request_error', 'invalid_value', 'messages[0].content', message),
+    );
+    expect(options.param).toBe('messages[0].content');
+    expect(options.details).toEqual({
+      provider_code: 'invalid_value',
+      provider_message: "Invalid 'messages[0].content' for [redacted] using [redacted]",
+    });
+    expect(own).not.toContain('Secret');
+  });
+
+  it('reads the field out of a validation list', () => {
+    const body = {
+      detail: [{ loc: ['body', 'messages', 2, 'content'], msg: 'Input should be a string', type: 'string_type' }],
+    };
+    expect(map(422, body).options.param).toBe('messages[2].content');
+  });
+
+  it('drops a param that is not a path', () => {
+    expect(map(400, openAi('invalid_request_error', 'x', 'see <a>')).options.param).toBeUndefined();
+  });
+
+  it('marks content policy', () => {
+    expect(map(400, openAi('invalid_request_error', 'content_filter')).options.details).toMatchObject({
+      reason: 'content_filtered',
+    });
+  });
+
+  it('keeps what the operator needs for the log', () => {
+    const error = map(500, openAi('server_error', 'boom'), { 'x-request-id': 'abc' });
+    expect(error.options.upstream).toEqual({ status: 500, code: 'boom', type: 'server_error', requestId: 'abc' });
+  });
+});
+
+describe('mapInBandError', () => {
+  it.each([
+    [{ error: { code: 429, message: 'x' } }, 'provider_rate_limited'],
+    [{ error: { code: 502, message: 'x' } }, 'provider_unavailable'],
+    [{ error: { type: 'server_error', message: 'x' } }, 'provider_unavailable'],
+    [{ error: { type: 'overloaded_error' } }, 'provider_unavailable'],
+    [{ error: { code: 'rate_limit_exceeded' } }, 'provider_rate_limited'],
+    [{ error: { type: 'invalid_request_error' } }, 'validation_failed'],
+    [{ error: { code: 'insufficient_quota' } }, 'provider_error'],
+    [{ error: 'something broke' }, 'provider_error'],
+    [{ error: true }, 'provider_error'],
+  ])('maps %j to %s', (document, code) => {
+    expect(mapInBandError(document, 'first_token').code).toBe(code);
+  });
+});

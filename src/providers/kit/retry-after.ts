@@ -1,0 +1,32 @@
+import type { UpstreamHeaders } from './upstream-headers';
+
+const LONGEST_SECONDS = 3600;
+/** `Date.parse` accepts nearly anything ("in 5 minutes" is a date of the year 2001), an HTTP date begins like this. */
+const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/;
+
+/**
+ * How long an upstream asks to wait: `retry-after-ms`, or `Retry-After` as seconds or as an HTTP date.
+ * @param now milliseconds since the epoch
+ * @returns an integer of 1 to 3600, or `undefined` when the headers say nothing usable
+ */
+export function parseRetryAfter(headers: UpstreamHeaders, now: number): number | undefined {
+  const milliseconds = toNumber(headers['retry-after-ms']);
+  if (milliseconds !== undefined) return clampSeconds(milliseconds / 1000);
+
+  const value = headers['retry-after'];
+  const seconds = toNumber(value);
+  if (seconds !== undefined) return clampSeconds(seconds);
+  if (typeof value !== 'string' || !HTTP_DATE.test(value)) return undefined;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : clampSeconds((date - now) / 1000);
+}
+
+function toNumber(value: string | string[] | undefined): number | undefined {
+  if (typeof value !== 'string' || value.trim() === '') return undefined;
+  const number = Number(value);
+  return Number.isFinite(number) ? number : undefined;
+}
+
+function clampSeconds(seconds: number): number {
+  return Math.min(Math.max(1, Math.ceil(seconds)), LONGEST_SECONDS);
+}

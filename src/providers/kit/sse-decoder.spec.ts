@@ -1,0 +1,84 @@
+import { ProviderError } from '../contract/provider-error';
+import { SseDecoder } from './sse-decoder';
+
+function decode(...chunks: (string | Buffer)[]): string[] {
+  const events: string[] = [];
+  const decoder = new SseDecoder((data) => events.push(data.toString('utf8')));
+  for (const chunk of chunks) decoder.push(Buffer.from(chunk));
+  decoder.end();
+  return events;
+}
+
+describe('SseDecoder', () => {
+  it.each([
+    ['LF', '\n'],
+    ['CR LF', '\r\n'],
+    ['CR', '\r'],
+  ])('gives the same events wherever the bytes are split, lines ending in %s', (_name, lineEnd) => {
+    const lines = [
+      'data: {"text":"größer 日本 😀"}',
+      '',
+      ': ping',
+      '',
+      'event: x',
+      'data:b',
+      'data: c',
+      '',
+      'data',
+      '',
+      '',
+    ];
+    const bytes = Buffer.from(lines.join(lineEnd));
+    const expected = ['{"text":"größer 日本 😀"}', 'b\nc', ''];
+    for (let split = 0; split <= bytes.length; split++) {
+      expect(decode(bytes.subarray(0, split), bytes.subarray(split))).toEqual(expected);
+    }
+    expect(decode(...[...bytes].map((byte) => Buffer.of(byte)))).toEqual(expected);
+  });
+
+  it('accepts a mix of line ends', () => {
+    expect(decode('data: a\r\n\ndata: b\n\r\ndata: c\r\r')).toEqual(['a', 'b', 'c']);
+  });
+
+  it('delivers an event as soon as its blank line is there', () => {
+    const events: string[] = [];
+    const decoder = new SseDecoder((data) => events.push(data.toString()));
+    decoder.push(Buffer.from('data: a\n\ndata: b\n'));
+    expect(events).toEqual(['a']);
+  });
+
+  it('delivers a last event whose line end is missing', () => {
+    expect(decode('data: a\n\ndata: b')).toEqual(['a', 'b']);
+  });
+
+  it('takes ended lines as a sign of life, comments included, and bytes of a line not', () => {
+    const decoder = new SseDecoder(() => undefined);
+    expect(decoder.push(Buffer.from(': keep-alive\n'))).toBe(true);
+    expect(decoder.push(Buffer.from('data: x'))).toBe(false);
+    expect(decoder.push(Buffer.from('yz\n'))).toBe(true);
+  });
+
+  it('ignores other fields and fields that only begin like data', () => {
+    expect(decode('id: 1\nretry: 5\ndatabase: no\nda: no\n\n')).toEqual([]);
+  });
+
+  it('keeps NUL bytes for the parser to judge', () => {
+    expect(decode('data: a\0b\n\n')).toEqual(['a\0b']);
+  });
+
+  it('refuses an event of more than 1 MiB, in one line or many, in any pieces', () => {
+    const decoder = new SseDecoder(() => undefined);
+    const piece = Buffer.alloc(64 * 1024, 'x');
+    expect(() => {
+      for (let i = 0; i < 17; i++) decoder.push(piece);
+    }).toThrow(ProviderError);
+    const lines = new SseDecoder(() => undefined);
+    expect(() => lines.push(Buffer.from('data:\n'.repeat(1024 * 1024 + 1)))).toThrow(ProviderError);
+  });
+
+  it('accepts an event of 64 KiB in small pieces', () => {
+    const text = 'y'.repeat(64 * 1024);
+    const pieces = `data: ${text}\n\n`.match(/.{1,100}|\n/gs) ?? [];
+    expect(decode(...pieces)).toEqual([text]);
+  });
+});

@@ -1,0 +1,171 @@
+import type { Dispatcher } from 'undici';
+import type { Clock } from '../../common/clock';
+import type { ProviderCall } from '../contract/provider-call';
+import { ProviderError, type ProviderPhase } from '../contract/provider-error';
+import { CallDeadline } from './call-deadline';
+import { mapUpstreamError } from './map-upstream-error';
+import type { UpstreamHeaders } from './upstream-headers';
+import { cancellation, deadlineFailure, transportFailure } from './transport-error';
+
+/** Enough for every error document seen; the rest of a longer one is not read. */
+const MAX_ERROR_BODY_BYTES = 64 * 1024;
+
+/** What the caller wants back. An `event-stream` request that gets a JSON document has been refused in disguise. */
+export type ExpectedReply = 'json' | 'event-stream';
+
+/**
+ * Receives the body of a successful reply. An exception from `onData` ends the exchange and comes back through
+ * `onFailure`. Exactly one of `onEnd` and `onFailure` is called, unless the receiver closes the exchange itself.
+ */
+export interface ReplyReceiver {
+  onData(chunk: Buffer): void;
+  onEnd(): void;
+  onFailure(error: ProviderError): void;
+}
+
+/**
+ * One request and its reply, as the handler of undici's `dispatch`: no stream objects and no promises per chunk.
+ * It knows how far the call has come, keeps its time limit, and turns whatever goes wrong into a `ProviderError`.
+ */
+export class UpstreamExchange implements Dispatcher.DispatchHandler {
+  private phase: ProviderPhase = 'connect';
+  private controller: Dispatcher.DispatchController | null = null;
+  private refusal: { status: number; headers: UpstreamHeaders; chunks: Buffer[]; bytes: number } | null = null;
+  private readonly deadline: CallDeadline;
+  private closed = false;
+
+  constructor(
+    private readonly call: ProviderCall,
+    private readonly expected: ExpectedReply,
+    private readonly receiver: ReplyReceiver,
+    private readonly clock: Clock,
+  ) {
+    this.deadline = new CallDeadline(clock, call.deadlines.totalMs, () => this.fail(deadlineFailure(this.phase)));
+    this.deadline.set(call.deadlines.connectMs);
+    call.signal.addEventListener('abort', this.onAbort);
+    if (call.signal.aborted) this.onAbort();
+  }
+
+  /** The first meaningful event has been read: from now on silence counts, not the time since the request. */
+  enterStream(): void {
+    this.phase = 'stream';
+    this.touch();
+  }
+
+  /** A sign of life from a streaming upstream. */
+  touch(): void {
+    if (this.phase === 'stream' && !this.closed) this.deadline.set(this.call.deadlines.idleMs);
+  }
+
+  /** Stops reading. The upstream is not to blame for the silence, so that only the total limit goes on. */
+  pause(): void {
+    if (this.closed) return;
+    this.controller?.pause();
+    this.deadline.set(Infinity);
+  }
+
+  resume(): void {
+    if (this.closed) return;
+    this.touch();
+    this.controller?.resume();
+  }
+
+  /** The receiver has what it needs; the upstream gets `limitMs` to end the reply, so that the connection is reusable. */
+  expectEndWithin(limitMs: number): void {
+    if (!this.closed) this.deadline.set(limitMs);
+  }
+
+  /** Ends the exchange, closing the upstream socket if the reply is not complete. The receiver hears nothing more. */
+  close(): void {
+    if (this.closed) return;
+    this.finish();
+    this.controller?.abort(new Error('The gateway no longer needs the reply.'));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.closed) {
+      controller.abort(new Error('The call ended before it was sent.'));
+      return;
+    }
+    this.controller = controller;
+    this.phase = 'headers';
+    this.deadline.set(this.call.deadlines.firstTokenMs);
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: UpstreamHeaders): void {
+    if (this.closed || status < 200) return;
+    this.phase = 'first_token';
+    if (status >= 300 || (this.expected === 'event-stream' && isJson(headers['content-type']))) {
+      this.refusal = { status, headers, chunks: [], bytes: 0 };
+      return;
+    }
+    if (isHtml(headers['content-type'])) {
+      // A page of a proxy or a portal, whatever the status says.
+      throw this.unusable('The provider sent a web page.', status);
+    }
+    const encoding = headers['content-encoding'];
+    if (encoding !== undefined && encoding !== 'identity') {
+      // Never asked for, and a few bytes of it can unpack to gigabytes.
+      throw this.unusable('The provider sent a compressed answer.', status);
+    }
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.closed) return;
+    if (this.refusal === null) {
+      this.receiver.onData(chunk);
+      return;
+    }
+    this.refusal.chunks.push(chunk);
+    this.refusal.bytes += chunk.length;
+    if (this.refusal.bytes >= MAX_ERROR_BODY_BYTES) throw this.refused(this.refusal);
+  }
+
+  onResponseEnd(): void {
+    if (this.closed) return;
+    if (this.refusal !== null) {
+      this.fail(this.refused(this.refusal));
+      return;
+    }
+    this.finish();
+    this.receiver.onEnd();
+  }
+
+  /** Also called with whatever the methods above throw. */
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    this.fail(error instanceof ProviderError ? error : transportFailure(this.phase, error));
+  }
+
+  private readonly onAbort = (): void => this.fail(cancellation(this.phase, this.call.signal.reason));
+
+  private fail(error: ProviderError): void {
+    if (this.closed) return;
+    this.finish();
+    this.controller?.abort(error);
+    this.receiver.onFailure(error);
+  }
+
+  private finish(): void {
+    this.closed = true;
+    this.deadline.clear();
+    this.call.signal.removeEventListener('abort', this.onAbort);
+  }
+
+  private unusable(message: string, status: number): ProviderError {
+    return new ProviderError('provider_error', message, { phase: this.phase, fallback: true, upstream: { status } });
+  }
+
+  private refused({ status, headers, chunks }: NonNullable<typeof this.refusal>): ProviderError {
+    return mapUpstreamError({ status, headers, body: Buffer.concat(chunks), phase: this.phase, now: this.clock.now() });
+  }
+}
+
+type ContentType = string | string[] | undefined;
+
+function isJson(contentType: ContentType): boolean {
+  return typeof contentType === 'string' && contentType.toLowerCase().startsWith('application/json');
+}
+
+function isHtml(contentType: ContentType): boolean {
+  return typeof contentType === 'string' && contentType.toLowerCase().startsWith('text/html');
+}

@@ -1,0 +1,31 @@
+import { ProviderError } from '../contract/provider-error';
+import type { ReplyReceiver } from './upstream-exchange';
+
+const MAX_REPLY_BYTES = 32 * 1024 * 1024;
+
+/** Collects a reply that is wanted as one piece, and cuts off one that is too long to be true. */
+export class WholeReply implements ReplyReceiver {
+  private readonly chunks: Buffer[] = [];
+  private bytes = 0;
+
+  constructor(
+    private readonly resolve: (body: Buffer) => void,
+    readonly onFailure: (error: ProviderError) => void,
+  ) {}
+
+  onData(chunk: Buffer): void {
+    this.bytes += chunk.length;
+    if (this.bytes > MAX_REPLY_BYTES) {
+      throw new ProviderError('provider_error', 'The provider sent an answer longer than 32 MiB.', {
+        phase: 'first_token',
+        fallback: true,
+      });
+    }
+    this.chunks.push(chunk);
+  }
+
+  onEnd(): void {
+    const [first] = this.chunks;
+    this.resolve(this.chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.chunks));
+  }
+}

@@ -1,0 +1,51 @@
+import { seededNumber } from './random';
+
+/** The probability of one token, as the chat-completion format writes it. */
+export interface TokenLogprob {
+  readonly token: string;
+  readonly logprob: number;
+  /** UTF-8. */
+  readonly bytes: readonly number[];
+}
+
+export interface ChosenTokenLogprob extends TokenLogprob {
+  /** Most likely first; the chosen token leads. */
+  readonly top_logprobs: readonly TokenLogprob[];
+}
+
+/** What the client wants to know of each token. */
+export interface LogprobsWish {
+  /** How many of the likeliest tokens, the chosen one among them; may be 0. */
+  readonly topCount: number;
+  readonly seed: number;
+}
+
+const OTHER_TOKENS = ' the| a| and| of| to| in| is| it| on| as| for| by| at| or| an| be| we| so| if| no| but'
+  .split('|')
+  .map((token) => ({ token, bytes: bytesOf(token) }));
+
+/**
+ * Believable and repeatable: the chosen token holds most of the probability, others share the rest.
+ * @param firstIndex place of the first of the tokens in the whole text, so that a piece gets what the whole would
+ */
+export function logprobsOf(
+  tokens: readonly string[],
+  firstIndex: number,
+  { topCount, seed }: LogprobsWish,
+): ChosenTokenLogprob[] {
+  return tokens.map((token, index) => {
+    const share = 0.6 + 0.39 * seededNumber(seed + firstIndex + index);
+    const chosen = { token, logprob: Math.log(share), bytes: bytesOf(token) };
+    const others = OTHER_TOKENS.filter((other) => other.token !== token).slice(0, Math.max(0, topCount - 1));
+    const alternatives = others.map((other, rank) => ({
+      token: other.token,
+      logprob: Math.log((1 - share) / 2 ** (rank + 1)),
+      bytes: other.bytes,
+    }));
+    return { ...chosen, top_logprobs: topCount > 0 ? [chosen, ...alternatives] : [] };
+  });
+}
+
+function bytesOf(token: string): readonly number[] {
+  return Array.from(Buffer.from(token));
+}

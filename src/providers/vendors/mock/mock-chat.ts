@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../../common/clock';
+import type { ChatCompletionResult, ChatProvider, ChatRequest, ChatStream } from '../../contract/chat';
+import type { ProviderCall } from '../../contract/provider-call';
+import { CallTimer } from './call-timer';
+import { readConversation, type Conversation } from './conversation';
+import { logprobsOf, type LogprobsWish } from './logprobs';
+import { MockStream, type StreamPace } from './mock-stream';
+import { planReply, type ReplyPlan } from './reply-plan';
+import type { Script } from './script';
+import { refusalOf, replyFaultOf, streamFaultOf } from './scripted-fault';
+import { toWholeReply, type ReplyIdentity } from './whole-reply';
+
+const DEFAULT_TOKEN_DELAY_MS = 2;
+
+/** Chat without a model: a planned reply, sent whole or in pieces, or the failure that a script asks for. */
+export class MockChat implements ChatProvider {
+  constructor(private readonly clock: Clock) {}
+
+  async complete(request: ChatRequest, call: ProviderCall): Promise<ChatCompletionResult> {
+    const timer = new CallTimer(call, this.clock);
+    timer.check('headers');
+    const conversation = readConversation(request);
+    const { script } = conversation;
+    const plan = planReply(request, conversation);
+    await this.untilFirstByte(script, timer, (script.delayMs ?? 0) * pieceCount(plan, script));
+    const fault = replyFaultOf(script);
+    if (fault !== null) {
+      throw fault;
+    }
+    const wish = readLogprobsWish(request, conversation);
+    const logprobs = wish === null || plan.content === null ? null : logprobsOf(plan.content, 0, wish);
+    return toWholeReply(this.newIdentity(call), plan, logprobs);
+  }
+
+  async openStream(request: ChatRequest, call: ProviderCall): Promise<ChatStream> {
+    const timer = new CallTimer(call, this.clock);
+    timer.check('headers');
+    const conversation = readConversation(request);
+    const { script } = conversation;
+    const plan = planReply(request, conversation);
+    await this.untilFirstByte(script, timer, 0);
+    const fault = streamFaultOf(script);
+    if (fault?.after === 0) {
+      throw fault.error;
+    }
+    const pace: StreamPace = {
+      delayMs: script.delayMs ?? DEFAULT_TOKEN_DELAY_MS,
+      chunks: script.chunks,
+      fault,
+    };
+    return new MockStream(this.newIdentity(call), plan, readLogprobsWish(request, conversation), pace, timer);
+  }
+
+  /** Waits as long as the script says, then fails if the upstream is to answer with an error status. */
+  private async untilFirstByte(script: Script, timer: CallTimer, replyMs: number): Promise<void> {
+    if (script.hang) {
+      await timer.wait(Infinity, 'headers');
+    }
+    const waitMs = (script.firstTokenMs ?? 0) + replyMs;
+    if (waitMs > 0) {
+      await timer.wait(waitMs, 'first_token');
+    }
+    const refusal = refusalOf(script, this.clock.now());
+    if (refusal !== null) {
+      throw refusal;
+    }
+  }
+
+  private newIdentity(call: ProviderCall): ReplyIdentity {
+    return {
+      id: `chatcmpl-${randomUUID()}`,
+      created: Math.floor(this.clock.now() / 1000),
+      model: call.publicModel,
+    };
+  }
+}
+
+function pieceCount(plan: ReplyPlan, script: Script): number {
+  const tokens = plan.toolCalls.reduce((sum, call) => sum + call.arguments.length, plan.content?.length ?? 0);
+  return Math.min(script.chunks ?? tokens, tokens);
+}
+
+function readLogprobsWish(request: ChatRequest, { seed }: Conversation): LogprobsWish | null {
+  return request.logprobs === true ? { topCount: Number(request.top_logprobs ?? 0), seed } : null;
+}

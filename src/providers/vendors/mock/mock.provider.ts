@@ -1,0 +1,40 @@
+import { systemClock, type Clock } from '../../../common/clock';
+import type { ProviderEnvironment } from '../../../config/provider-environment';
+import type { Provider, ProviderDefinition } from '../../contract/provider';
+import { MockChat } from './mock-chat';
+
+/**
+ * A provider inside the process, for newcomers, tests and quick load tests: it needs no key and no network, answers
+ * believably and repeatably, and misbehaves on request (README). Router and edge see the results and errors that a
+ * real upstream behind a dialect would give them.
+ */
+export function defineMockProvider(clock: Clock): ProviderDefinition {
+  return {
+    id: 'mock',
+    create: (environment) => (isSwitchedOff(environment) ? null : createProvider(clock)),
+  };
+}
+
+export const mockProvider: ProviderDefinition = defineMockProvider(systemClock);
+
+function isSwitchedOff({ MOCK_PROVIDER: setting }: ProviderEnvironment): boolean {
+  return setting === 'false' || setting === '0';
+}
+
+function createProvider(clock: Clock): Provider {
+  return {
+    id: 'mock',
+    capabilities: {
+      chat: true,
+      embeddings: false,
+      images: false,
+      speech: false,
+      transcription: false,
+      video: false,
+      music: false,
+    },
+    quirks: {},
+    chat: new MockChat(clock),
+    close: () => Promise.resolve(),
+  };
+}

@@ -1,0 +1,130 @@
+import { ProviderError } from '../../contract/provider-error';
+
+/** What a directive in the prompt asks the mock to do (README, *Directives*). Absent: behave. */
+export interface Script {
+  readonly status?: number;
+  /** The `Retry-After` header as the upstream would send it: not necessarily a number. */
+  readonly retryAfter?: string;
+  readonly hang?: boolean;
+  readonly firstTokenMs?: number;
+  /** Between two pieces of the answer. */
+  readonly delayMs?: number;
+  /** The next three count pieces of the answer; 0 is before anything has arrived. */
+  readonly resetAfter?: number;
+  readonly errorAfter?: number;
+  readonly garbageAfter?: number;
+  readonly noFinish?: boolean;
+  readonly noUsage?: boolean;
+  readonly tokens?: number;
+  readonly chunks?: number;
+  readonly usagePrompt?: number;
+  readonly usageCompletion?: number;
+}
+
+type MutableScript = { -readonly [Field in keyof Script]: Script[Field] };
+type FieldOf<Type> = { [Field in keyof Script]-?: Required<Script>[Field] extends Type ? Field : never }[keyof Script];
+/** Stores a value; `false` when the key does not take it. `undefined`: the key stood alone. */
+type Setter = (script: MutableScript, value: string | undefined) => boolean;
+
+const OPENING = '[[mock:';
+const CLOSING = ']]';
+const MAX_DURATION_MS = 600_000;
+const MAX_TOKENS = 100_000;
+const NOTHING: Script = Object.freeze({});
+
+const KEYS: ReadonlyMap<string, Setter> = new Map([
+  ['status', count('status', 400, 599)],
+  ['retry_after', text('retryAfter')],
+  ['hang', flag('hang')],
+  ['first_token', duration('firstTokenMs')],
+  ['delay', duration('delayMs')],
+  ['drip', duration('delayMs')],
+  ['reset_after', count('resetAfter', 0, MAX_TOKENS)],
+  ['error_after', count('errorAfter', 0, MAX_TOKENS)],
+  ['garbage', count('garbageAfter', 0, MAX_TOKENS, 0)],
+  ['no_finish', flag('noFinish')],
+  ['no_usage', flag('noUsage')],
+  ['tokens', count('tokens', 1, MAX_TOKENS)],
+  ['chunks', count('chunks', 1, MAX_TOKENS)],
+  ['usage_prompt', count('usagePrompt', 0, Number.MAX_SAFE_INTEGER)],
+  ['usage_completion', count('usageCompletion', 0, Number.MAX_SAFE_INTEGER)],
+]);
+
+/**
+ * Reads every `[[mock: key=value key …]]` of a message and takes it out of the text.
+ * @param param JSON path of the message, for the error.
+ * @throws ProviderError `validation_failed` naming a key that does not exist or a value that it does not take.
+ */
+export function readScript(text: string, param: string): { script: Script; text: string } {
+  let opening = text.indexOf(OPENING);
+  if (opening < 0) {
+    return { script: NOTHING, text };
+  }
+  const script: MutableScript = {};
+  let rest = '';
+  let from = 0;
+  while (opening >= 0) {
+    const closing = text.indexOf(CLOSING, opening);
+    if (closing < 0) {
+      break;
+    }
+    applyDirective(script, text.slice(opening + OPENING.length, closing), param);
+    rest += text.slice(from, opening);
+    from = closing + CLOSING.length;
+    opening = text.indexOf(OPENING, from);
+  }
+  return { script, text: rest + text.slice(from) };
+}
+
+function applyDirective(script: MutableScript, directive: string, param: string): void {
+  for (const word of directive.split(/[\s,]+/)) {
+    if (word === '') {
+      continue;
+    }
+    const equals = word.indexOf('=');
+    const key = equals < 0 ? word : word.slice(0, equals);
+    const setter = KEYS.get(key);
+    if (setter === undefined) {
+      throw refused(`Unknown mock directive key "${key.slice(0, 40)}". Known: ${[...KEYS.keys()].join(', ')}.`, param);
+    }
+    if (!setter(script, equals < 0 ? undefined : word.slice(equals + 1))) {
+      throw refused(`The mock directive key "${key}" does not take this value.`, param);
+    }
+  }
+}
+
+function refused(message: string, param: string): ProviderError {
+  return new ProviderError('validation_failed', message, { phase: 'headers', fallback: false, param });
+}
+
+function text(field: FieldOf<string>): Setter {
+  return (script, value) => {
+    script[field] = value;
+    return value !== undefined;
+  };
+}
+
+function flag(field: FieldOf<boolean>): Setter {
+  return (script, value) => {
+    script[field] = true;
+    return value === undefined;
+  };
+}
+
+function count(field: FieldOf<number>, least: number, most: number, whenAlone = NaN): Setter {
+  return (script, value) => {
+    const number = value === undefined ? whenAlone : /^\d+$/.test(value) ? Number(value) : NaN;
+    script[field] = number;
+    return number >= least && number <= most;
+  };
+}
+
+/** `50ms`, `2s`, or a bare number of milliseconds. */
+function duration(field: FieldOf<number>): Setter {
+  return (script, value = '') => {
+    const match = /^(\d+(?:\.\d+)?)(ms|s)?$/.exec(value);
+    const milliseconds = match === null ? NaN : Number(match[1]) * (match[2] === 's' ? 1000 : 1);
+    script[field] = milliseconds;
+    return milliseconds <= MAX_DURATION_MS;
+  };
+}

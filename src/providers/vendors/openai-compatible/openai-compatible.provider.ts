@@ -1,0 +1,24 @@
+import { defineOpenAiChatProvider } from '../../dialects/openai-chat/openai-chat.preset';
+
+/**
+ * Any server that speaks the chat-completion format at an address the operator names: vLLM, Ollama, llama.cpp, a
+ * reseller. Nothing is known of it, so that fields only OpenAI gives a meaning to are left out.
+ */
+export const openaiCompatibleProvider = defineOpenAiChatProvider({
+  id: 'openai-compatible',
+  apiKeyVariable: 'OPENAI_COMPATIBLE_API_KEY',
+  baseUrlVariable: 'OPENAI_COMPATIBLE_BASE_URL',
+  quirks: {
+    streamUsage: 'include_usage',
+    // The older name: servers that know the newer one take both.
+    maxTokensField: 'max_tokens',
+    dropFields: [
+      'store',
+      'metadata',
+      'service_tier',
+      'prompt_cache_key',
+      'prompt_cache_retention',
+      'safety_identifier',
+    ],
+  },
+});

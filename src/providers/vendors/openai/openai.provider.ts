@@ -1,0 +1,17 @@
+import { defineOpenAiChatProvider } from '../../dialects/openai-chat/openai-chat.preset';
+
+/** OpenAI itself. Which field carries the output limit differs by model and stands in the catalogue. */
+export const openaiProvider = defineOpenAiChatProvider({
+  id: 'openai',
+  apiKeyVariable: 'OPENAI_API_KEY',
+  baseUrlVariable: 'OPENAI_BASE_URL',
+  defaultBaseUrl: 'https://api.openai.com/v1',
+  quirks: {
+    streamUsage: 'include_usage',
+    developerRole: true,
+    // Padding against traffic analysis costs bytes, and every padded chunk misses the fast path.
+    includeObfuscation: false,
+    // With a forced tool it says `stop`, and means it.
+    trustFinishReason: true,
+  },
+});
