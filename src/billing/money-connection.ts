@@ -1,0 +1,83 @@
+import { DatabaseError, type Pool, type PoolClient } from 'pg';
+
+/** A prepared statement whose only row has one text column. */
+export interface MoneyStatement {
+  readonly name: string;
+  readonly text: string;
+  readonly values: string[];
+}
+
+/** The statement certainly did not run: there was no connection to send it on. */
+export class NotSentError extends Error {}
+
+/**
+ * A connection that one batch queue keeps to itself: taking it from the pool and giving it back would cost more than
+ * the query. It is dropped on any failure but an SQL error, and taken anew by the next query. The pool's
+ * time limits end a query that hangs.
+ */
+export class MoneyConnection {
+  private client: PoolClient | null = null;
+
+  constructor(private readonly pool: Pool) {}
+
+  /** @throws NotSentError without a connection; DatabaseError when refused; any other error: the outcome is unknown. */
+  async query(statement: MoneyStatement): Promise<string> {
+    const client = this.client ?? (await this.connect());
+    try {
+      const { rows } = await client.query<string[]>({
+        name: statement.name,
+        text: statement.text,
+        values: statement.values,
+        rowMode: 'array',
+      });
+      return rows[0]?.[0] ?? '';
+    } catch (error) {
+      if (!isAboutTheStatement(error)) {
+        this.drop(client);
+      }
+      throw error;
+    }
+  }
+
+  /** Ends the connection; a query under way fails with an unknown outcome. */
+  close(): void {
+    if (this.client !== null) {
+      this.drop(this.client);
+    }
+  }
+
+  private async connect(): Promise<PoolClient> {
+    try {
+      const client = await this.pool.connect();
+      // Without a listener, a connection that breaks between two queries would end the process.
+      client.on('error', () => this.drop(client));
+      this.client = client;
+      return client;
+    } catch (error) {
+      throw new NotSentError('No connection to the database', { cause: error });
+    }
+  }
+
+  private drop(client: PoolClient): void {
+    if (this.client === client) {
+      this.client = null;
+      client.release(true);
+    }
+  }
+}
+
+/**
+ * Whether the connection is as good as before. Class 25 means that the server has changed under it: a former primary
+ * that now only reads would refuse every batch to come.
+ */
+function isAboutTheStatement(error: unknown): boolean {
+  return error instanceof DatabaseError && error.severity === 'ERROR' && error.code?.startsWith('25') !== true;
+}
+
+/** Bad data, broken constraint, missing function: the same statement will fail the same way again. */
+export function isPermanentDatabaseError(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code !== undefined && PERMANENT_CLASSES.has(error.code.slice(0, 2));
+}
+
+/** SQLSTATE classes: feature, data, integrity, syntax or missing object, raised by a function. */
+const PERMANENT_CLASSES = new Set(['0A', '22', '23', '42', 'P0']);

@@ -1,0 +1,171 @@
+import { GatewayError } from '../common/errors/gateway-error';
+import type { FinishCommand, FinishResult, ReserveCommand } from './money.types';
+import { unavailable } from './batch-queue';
+import type { MoneyStatement } from './money-connection';
+import type { UsageRecord } from './usage-record';
+
+/*
+ * How batches are written for the money functions and how their answers are read (migrations, `money_reserve` and
+ * `money_finish`). Arrays are joined by hand: ids and amounts need no quoting, and the driver's own conversion costs
+ * several times as much as the rest of the call.
+ */
+
+const RESERVE = 'SELECT money_reserve($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::integer[], $6)';
+const FINISH = 'SELECT money_finish($1::uuid[], $2::uuid[], $3::text[], $4::bigint[], $5::jsonb)';
+const VOID = `SELECT '' FROM money_void($1::uuid[], $2::uuid[], $3::uuid[], $4)`;
+
+/** A hold whose outcome is unknown, to be released if it exists and prevented if it does not. */
+export type VoidCommand = Pick<ReserveCommand, 'reservationId' | 'organizationId' | 'keyId'>;
+
+export function reserveStatement(commands: readonly ReserveCommand[], owner: string): MoneyStatement {
+  let ids = '';
+  let organizations = '';
+  let keys = '';
+  let amounts = '';
+  let ttls = '';
+  let separator = '{';
+  for (const command of commands) {
+    ids += separator + command.reservationId;
+    organizations += separator + command.organizationId;
+    keys += separator + command.keyId;
+    amounts += separator + command.amountMicro;
+    ttls += separator + command.ttlSeconds;
+    separator = ',';
+  }
+  return {
+    name: 'money_reserve',
+    text: RESERVE,
+    values: [`${ids}}`, `${organizations}}`, `${keys}}`, `${amounts}}`, `${ttls}}`, owner],
+  };
+}
+
+/** One answer per command: `undefined` when the amount is held, else the reason why not. */
+export function readReserveAnswers(text: string, count: number): (GatewayError | undefined)[] {
+  const answers: (GatewayError | undefined)[] = [];
+  for (let position = 0; position < count; position += 1) {
+    const letter = text[position];
+    answers.push(letter === 'A' ? undefined : refusal(letter));
+  }
+  return answers;
+}
+
+/** Contract section 7, rows of 402. The order in which they are checked is the database's (decision *order-of-402*). */
+function refusal(letter: string | undefined): GatewayError {
+  switch (letter) {
+    case 'D':
+      return new GatewayError('budget_exceeded', 'This request would exceed the daily budget of the API key.', {
+        details: { budget: 'key_daily' },
+      });
+    case 'M':
+      return new GatewayError('budget_exceeded', 'This request would exceed the monthly budget of the API key.', {
+        details: { budget: 'key_monthly' },
+      });
+    case 'O':
+      return new GatewayError(
+        'spending_limit_exceeded',
+        'This request would exceed the monthly spending limit of the organization.',
+      );
+    case 'C':
+      return new GatewayError(
+        'insufficient_credits',
+        'The balance of the organization does not cover the estimated cost of this request.',
+      );
+    case 'E':
+      return unavailable();
+    default:
+      return new GatewayError('internal_error', 'The account of this API key was not found.');
+  }
+}
+
+export function finishStatement(commands: readonly FinishCommand[]): MoneyStatement {
+  let ids = '';
+  let organizations = '';
+  let outcomes = '';
+  let actuals = '';
+  let records = '';
+  let separator = '{';
+  for (const command of commands) {
+    ids += separator + command.reservationId;
+    organizations += separator + command.organizationId;
+    outcomes += separator + command.outcome;
+    actuals += separator + command.actualMicro;
+    records += (separator === ',' ? ',' : '[') + (command.record === null ? 'null' : recordValues(command.record));
+    separator = ',';
+  }
+  return {
+    name: 'money_finish',
+    text: FINISH,
+    values: [`${ids}}`, `${organizations}}`, `${outcomes}}`, `${actuals}}`, `${records}]`],
+  };
+}
+
+/** The order is that of the INSERT in `money_finish`. */
+function recordValues(record: UsageRecord): string {
+  const { usage } = record;
+  return JSON.stringify([
+    record.keyId,
+    record.operation,
+    record.model,
+    record.provider,
+    record.deploymentId,
+    record.priceVersionId,
+    record.status,
+    record.errorCode,
+    record.streamed,
+    record.usageEstimated,
+    record.attempts,
+    record.firstTokenMs === null ? null : Math.round(record.firstTokenMs),
+    Math.round(record.totalMs),
+    usage.inputText,
+    usage.inputCacheRead,
+    usage.inputCacheWrite5m,
+    usage.inputCacheWrite1h,
+    usage.inputImage,
+    usage.inputAudio,
+    usage.outputText,
+    usage.outputReasoning,
+    usage.outputImage,
+    usage.outputAudio,
+    usage.images,
+    usage.seconds,
+    usage.characters,
+  ]);
+}
+
+/**
+ * One result per command. When the call is a repetition, a reservation found in the wanted state counts as ended by it:
+ * the first attempt had been committed although its answer was lost.
+ */
+export function readFinishAnswers(
+  text: string,
+  commands: readonly FinishCommand[],
+  isRepeated: boolean,
+): FinishResult[] {
+  const fields = text.split(',');
+  return commands.map((command, position) => {
+    const state = fields[position * 3];
+    const applied = state === 'A' || (isRepeated && state === (command.outcome === 'settled' ? 'S' : 'R'));
+    return {
+      applied,
+      chargedMicro: BigInt(fields[position * 3 + 1] ?? 0),
+      uncollectedMicro: BigInt(fields[position * 3 + 2] ?? 0),
+    };
+  });
+}
+
+export function voidStatement(commands: readonly VoidCommand[], owner: string): MoneyStatement {
+  return {
+    name: 'money_void',
+    text: VOID,
+    values: [
+      arrayLiteral(commands.map((command) => command.reservationId)),
+      arrayLiteral(commands.map((command) => command.organizationId)),
+      arrayLiteral(commands.map((command) => command.keyId)),
+      owner,
+    ],
+  };
+}
+
+function arrayLiteral(values: readonly string[]): string {
+  return `{${values.join(',')}}`;
+}
