@@ -1,0 +1,106 @@
+import type { Modality } from '../common/modality';
+import type { ModelFeatures, Quirks } from '../providers/contract/provider-call';
+
+/** Prices in integer micro-units per one million tokens. A missing class costs what its parent costs (see `billing/price.ts`). */
+export interface TokenRates {
+  readonly input: number;
+  readonly output: number;
+  readonly cache_read?: number;
+  readonly cache_write_5m?: number;
+  readonly cache_write_1h?: number;
+  readonly reasoning?: number;
+  readonly image_in?: number;
+  readonly image_cache_read?: number;
+  readonly image_out?: number;
+  readonly audio_in?: number;
+  readonly audio_cache_read?: number;
+  readonly audio_out?: number;
+}
+
+/** Above `above_input_tokens` (strictly, cache included) the whole request is billed at these rates. */
+export interface TokenTier {
+  readonly above_input_tokens: number;
+  readonly per_1m_micro: TokenRates;
+}
+
+/** What one unit of each kind costs. `'*'` matches anything; the first matching row wins. */
+export interface Price {
+  readonly tokens?: { readonly per_1m_micro: TokenRates; readonly tiers?: readonly TokenTier[] };
+  readonly image?: {
+    readonly rows: readonly { readonly size?: string; readonly quality?: string; readonly per_image_micro: number }[];
+    readonly estimate_only?: boolean;
+  };
+  readonly video?: {
+    readonly rows: readonly {
+      readonly resolution?: string;
+      readonly audio?: boolean | '*';
+      readonly per_second_micro: number;
+      readonly min_seconds?: number;
+    }[];
+    readonly per_job_micro?: number;
+  };
+  readonly music?: { readonly per_second_micro?: number; readonly per_job_micro?: number };
+  readonly speech?: { readonly per_1k_chars_micro: number };
+  readonly transcription?: { readonly per_minute_micro: number; readonly round_up_to_s?: number };
+  readonly request?: { readonly per_request_micro: number };
+}
+
+/** A price with its place in history. Versions are append-only: a stored request can always be priced again. */
+export interface PriceVersion {
+  /** Primary key of `price_version`. */
+  readonly id: string;
+  /** Milliseconds since the epoch, UTC. */
+  readonly effectiveFromMs: number;
+  readonly effectiveToMs: number | null;
+  readonly price: Price;
+}
+
+/** One place where a model can be run. */
+export interface Deployment {
+  readonly id: string;
+  readonly provider: string;
+  readonly upstreamModel: string;
+  readonly priority: number;
+  readonly weight: number;
+  readonly quirks: Quirks;
+  /** Its own price history; empty: the model's. */
+  readonly prices: readonly PriceVersion[];
+}
+
+/** What media models accept; checked before anything is reserved. */
+export interface MediaSupport {
+  readonly sizes?: readonly string[];
+  readonly qualities?: readonly string[];
+  readonly durations?: readonly number[] | { readonly min: number; readonly max: number; readonly step?: number };
+  readonly resolutions?: readonly string[];
+  readonly aspect_ratios?: readonly string[];
+  readonly fps?: number;
+  readonly audio?: 'always' | 'optional' | 'never';
+  readonly formats?: readonly string[];
+  readonly voices?: readonly string[];
+  readonly max_images?: number;
+  readonly first_frame?: boolean;
+  readonly last_frame?: boolean;
+  readonly references?: boolean;
+}
+
+/** A model as requests see it: an immutable snapshot row, shared by all requests until the catalogue changes. */
+export interface CatalogModel {
+  /** `<vendor>/<model_name>`. */
+  readonly id: string;
+  readonly displayName: string;
+  readonly modality: Modality;
+  readonly inputModalities: readonly string[];
+  readonly outputModalities: readonly string[];
+  /** Unix seconds. */
+  readonly createdAt: number;
+  readonly contextLength: number | null;
+  readonly maxOutputTokens: number | null;
+  readonly features: ModelFeatures;
+  /** Seed of the token estimate. */
+  readonly tokensPerByte: number;
+  readonly media: MediaSupport | null;
+  /** Enabled deployments of configured providers, best priority first. Never empty. */
+  readonly deployments: readonly Deployment[];
+  readonly prices: readonly PriceVersion[];
+}

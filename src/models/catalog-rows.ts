@@ -1,0 +1,139 @@
+/**
+ * The catalogue as rows: what the files say, brought into the shape of the three tables. Pure.
+ */
+import { createHash } from 'node:crypto';
+import type { DeploymentEntity } from '../database/entities/deployment.entity';
+import type { ModelEntity } from '../database/entities/model.entity';
+import type { PriceVersionEntity } from '../database/entities/price-version.entity';
+import type { ModelFeatures, Quirks } from '../providers/contract/provider-call';
+import type { MediaSupport, Price } from './catalog-model';
+import {
+  type CatalogEntry,
+  type CatalogEntryDeployment,
+  type CatalogEntryPrice,
+  deploymentKey,
+  endMs,
+  startMs,
+} from './catalog.schema';
+import type { CatalogFileSource, LoadedModel } from './load-catalog';
+import { isDeploymentRunnable, isModelOfferable } from './review-catalog';
+
+export interface ModelRow extends Omit<ModelEntity, 'createdAt' | 'features' | 'media'> {
+  features: ModelFeatures;
+  media: MediaSupport | null;
+}
+
+export interface DeploymentRow extends Omit<DeploymentEntity, 'createdAt' | 'quirks'> {
+  quirks: Quirks;
+}
+
+/** A price as a file states it: not a version yet. */
+export interface PriceRow extends Omit<PriceVersionEntity, 'id' | 'revision' | 'createdAt' | 'content'> {
+  content: Price | null;
+}
+
+export interface PriceVersionRow extends PriceRow {
+  id: string;
+  revision: number;
+}
+
+/** What the files ask for. */
+export interface CatalogRows {
+  readonly models: readonly ModelRow[];
+  readonly deployments: readonly DeploymentRow[];
+  readonly prices: readonly PriceRow[];
+}
+
+/** What the database holds; of each price only the newest revision. */
+export interface StoredCatalog {
+  readonly models: readonly (ModelRow & Pick<ModelEntity, 'createdAt'>)[];
+  readonly deployments: readonly DeploymentRow[];
+  readonly prices: readonly PriceVersionRow[];
+}
+
+/** The rows that the loaded files amount to. */
+export function toCatalogRows(models: readonly LoadedModel[]): CatalogRows {
+  const deployments: DeploymentRow[] = [];
+  const prices: PriceRow[] = [];
+  for (const { entry, source } of models) {
+    prices.push(...entry.prices.map((price) => toPriceRow(price, entry.id, null, source)));
+    entry.deployments.forEach((deployment, position) => {
+      const row = toDeploymentRow(entry, deployment, position, source);
+      deployments.push(row);
+      prices.push(...deployment.prices.map((price) => toPriceRow(price, entry.id, row.id, source)));
+    });
+  }
+  return { models: models.map(({ entry, source }) => toModelRow(entry, source)), deployments, prices };
+}
+
+function toModelRow(entry: CatalogEntry, source: CatalogFileSource): ModelRow {
+  return {
+    id: entry.id,
+    displayName: entry.display_name ?? entry.id.slice(entry.id.indexOf('/') + 1),
+    modality: entry.modality,
+    inputModalities: entry.input_modalities,
+    outputModalities: entry.output_modalities,
+    status: entry.status,
+    releasedOn: entry.released ?? null,
+    retiresOn: entry.retires ?? null,
+    aliases: entry.aliases,
+    contextLength: entry.context ?? null,
+    maxOutputTokens: entry.max_output ?? null,
+    features: entry.features,
+    tokensPerByte: entry.tokens_per_byte,
+    media: entry.media ?? null,
+    source,
+    enabled: isModelOfferable(entry),
+  };
+}
+
+function toDeploymentRow(
+  entry: CatalogEntry,
+  deployment: CatalogEntryDeployment,
+  position: number,
+  source: CatalogFileSource,
+): DeploymentRow {
+  const { provider, upstream_model, dialect, priority, weight, quirks, prices: _prices, ...settings } = deployment;
+  return {
+    id: deploymentId(entry.id, deployment),
+    modelId: entry.id,
+    provider,
+    upstreamModel: upstream_model,
+    dialect: dialect ?? null,
+    priority: priority ?? position,
+    weight: weight ?? 1,
+    quirks,
+    settings,
+    source,
+    enabled: isDeploymentRunnable(entry, deployment),
+  };
+}
+
+function toPriceRow(
+  { effective_from, effective_to, source: reference, checked_at, currency: _currency, ...content }: CatalogEntryPrice,
+  modelId: string,
+  deploymentId: string | null,
+  source: CatalogFileSource,
+): PriceRow {
+  return {
+    modelId,
+    deploymentId,
+    effectiveFrom: new Date(startMs(effective_from)),
+    effectiveTo: effective_to === undefined ? null : new Date(endMs(effective_to)),
+    content,
+    source,
+    reference,
+    checkedAt: checked_at,
+  };
+}
+
+/** A UUID of version 8 (RFC 9562): our own construction, a hash of what the deployment is. */
+function deploymentId(modelId: string, deployment: CatalogEntryDeployment): string {
+  const bytes = createHash('sha256')
+    .update(`${modelId}\n${deploymentKey(deployment)}`)
+    .digest()
+    .subarray(0, 16);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}

@@ -1,0 +1,72 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { uuidV7 } from '../common/ids';
+import { DeploymentEntity } from '../database/entities/deployment.entity';
+import { ModelEntity } from '../database/entities/model.entity';
+import { PriceVersionEntity } from '../database/entities/price-version.entity';
+import type { StoredCatalog } from './catalog-rows';
+import type { ImportPlan } from './plan-import';
+
+/** The only SQL on `model`, `deployment` and `price_version`. */
+@Injectable()
+export class CatalogRepository {
+  constructor(private readonly dataSource: DataSource) {}
+
+  /** The three tables as they were at one moment. */
+  read(): Promise<StoredCatalog> {
+    return this.dataSource.transaction('REPEATABLE READ', (manager) => readCatalog(manager));
+  }
+
+  /**
+   * Runs `plan` on what is stored and writes its answer, in one transaction. Replicas that start together do so one
+   * after the other, and all but the first find nothing to write.
+   */
+  change(plan: (stored: StoredCatalog) => ImportPlan, nowMs: number): Promise<ImportPlan> {
+    return this.dataSource.transaction(async (manager) => {
+      await manager.query(`SELECT pg_advisory_xact_lock(hashtextextended('catalogue import', 0))`);
+      const planned = plan(await readCatalog(manager));
+      await writePlan(manager, planned, nowMs);
+      return planned;
+    });
+  }
+}
+
+async function readCatalog(manager: EntityManager): Promise<StoredCatalog> {
+  const models = await manager.find(ModelEntity, { order: { id: 'ASC' } });
+  const deployments = await manager.find(DeploymentEntity, { order: { modelId: 'ASC', priority: 'ASC', id: 'ASC' } });
+  // The newest revision of each beginning; older ones are history.
+  const prices = await manager
+    .createQueryBuilder(PriceVersionEntity, 'price')
+    .distinctOn(['price.modelId', 'price.deploymentId', 'price.effectiveFrom'])
+    .orderBy({
+      'price.modelId': 'ASC',
+      'price.deploymentId': 'ASC',
+      'price.effectiveFrom': 'ASC',
+      'price.revision': 'DESC',
+    })
+    .getMany();
+  // The JSON columns hold what the schema of the files has let through.
+  return {
+    models: models.map((row) => ({ ...row })),
+    deployments: deployments.map(withoutCreation),
+    prices: prices.map(withoutCreation),
+  } as StoredCatalog;
+}
+
+function withoutCreation<Row extends { createdAt: Date }>({
+  createdAt: _createdAt,
+  ...row
+}: Row): Omit<Row, 'createdAt'> {
+  return row;
+}
+
+async function writePlan(manager: EntityManager, plan: ImportPlan, nowMs: number): Promise<void> {
+  if (plan.models.length > 0) await manager.upsert(ModelEntity, [...plan.models], ['id']);
+  if (plan.deployments.length > 0) await manager.upsert(DeploymentEntity, [...plan.deployments], ['id']);
+  if (plan.prices.length > 0) {
+    await manager.insert(
+      PriceVersionEntity,
+      plan.prices.map((price) => ({ ...price, id: uuidV7(nowMs) })),
+    );
+  }
+}

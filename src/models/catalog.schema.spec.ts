@@ -1,0 +1,90 @@
+import { catalogEntrySchema, endMs, startMs } from './catalog.schema';
+
+const price = {
+  effective_from: '2026-01-01',
+  source: 'price list',
+  checked_at: '2026-01-02',
+  tokens: { per_1m_micro: { input: 100, output: 400 } },
+};
+const entry = {
+  id: 'local/llama3.2:3b',
+  modality: 'text',
+  input_modalities: ['text'],
+  output_modalities: ['text'],
+  deployments: [{ provider: 'openai-compatible', upstream_model: 'llama3.2:3b' }],
+  prices: [price],
+};
+
+function issuesOf(value: unknown): string[] {
+  const result = catalogEntrySchema.safeParse(value);
+  return result.success ? [] : result.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+}
+
+describe('catalogEntrySchema', () => {
+  it('accepts the smallest useful model and fills in the defaults', () => {
+    expect(catalogEntrySchema.parse(entry)).toMatchObject({
+      status: 'active',
+      aliases: [],
+      features: {},
+      tokens_per_byte: 0.25,
+      deployments: [{ quirks: {}, prices: [] }],
+      prices: [{ currency: 'USD' }],
+    });
+  });
+
+  it.each([
+    ['an id without vendor', { ...entry, id: 'llama' }, 'id:'],
+    ['an id with two slashes', { ...entry, id: 'a/b/c' }, 'id:'],
+    ['an unknown key', { ...entry, contxt: 5 }, ':'],
+    ['an unknown modality', { ...entry, modality: 'smell' }, 'modality:'],
+    ['no deployment', { ...entry, deployments: [] }, 'deployments:'],
+    [
+      'the same deployment twice',
+      { ...entry, deployments: [...entry.deployments, ...entry.deployments] },
+      'deployments:',
+    ],
+    [
+      'an unknown quirk',
+      { ...entry, deployments: [{ ...entry.deployments[0], quirks: { fast: true } }] },
+      'deployments.0.quirks:',
+    ],
+    ['a date that is none', { ...entry, released: '2026-02-30' }, 'released:'],
+    ['prices that begin together', { ...entry, prices: [price, price] }, 'prices.1.effective_from:'],
+    [
+      'a price that ends before it begins',
+      { ...entry, prices: [{ ...price, effective_to: '2025-12-31' }] },
+      'prices.0.effective_to:',
+    ],
+    ['another currency', { ...entry, prices: [{ ...price, currency: 'EUR' }] }, 'prices.0.currency:'],
+    ['a price without source', { ...entry, prices: [{ ...price, source: undefined }] }, 'prices.0.source:'],
+    ['an empty music price', { ...entry, prices: [{ ...price, music: {} }] }, 'prices.0.music:'],
+  ])('refuses %s', (_name, value, place) => {
+    expect(issuesOf(value)).toEqual([expect.stringContaining(place)]);
+  });
+
+  it.each([0.5, -1, 2 ** 53])('refuses %s as an amount', (input) => {
+    const tokens = { per_1m_micro: { input, output: 1 } };
+    expect(issuesOf({ ...entry, prices: [{ ...price, tokens }] })).toEqual([
+      expect.stringContaining('prices.0.tokens.per_1m_micro.input:'),
+    ]);
+  });
+
+  it('refuses tiers that do not rise', () => {
+    const tier = { above_input_tokens: 10, per_1m_micro: { input: 1, output: 1 } };
+    const tokens = { per_1m_micro: { input: 1, output: 1 }, tiers: [tier, tier] };
+    expect(issuesOf({ ...entry, prices: [{ ...price, tokens }] })).toEqual([
+      expect.stringContaining('prices.0.tokens.tiers:'),
+    ]);
+  });
+});
+
+describe('catalogue dates', () => {
+  it('let a day begin at midnight UTC and last until its end', () => {
+    expect(new Date(startMs('2026-12-31')).toISOString()).toBe('2026-12-31T00:00:00.000Z');
+    expect(new Date(endMs('2026-12-31')).toISOString()).toBe('2027-01-01T00:00:00.000Z');
+  });
+
+  it('take an instant as it is', () => {
+    expect(endMs('2026-12-31T12:00:00+02:00')).toBe(startMs('2026-12-31T10:00:00Z'));
+  });
+});

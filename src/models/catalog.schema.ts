@@ -1,0 +1,229 @@
+/**
+ * The shape of catalogue files. Strict: a key that nothing reads is an error, because a mistyped limit or price that
+ * is silently ignored costs money. All amounts are integers: 1 micro-unit is 0.000001 USD.
+ */
+import { z } from 'zod';
+import { MODALITIES } from '../common/modality';
+import type { Quirks } from '../providers/contract/provider-call';
+import type { MediaSupport, Price, TokenRates } from './catalog-model';
+
+const count = z.int().nonnegative();
+const positive = z.int().positive();
+const label = z.string().min(1).max(200);
+const day = z.iso.date({ error: 'expected a date, YYYY-MM-DD' });
+const instant = z.union([z.iso.date(), z.iso.datetime({ offset: true })], {
+  error: 'expected a date (YYYY-MM-DD) or an ISO 8601 instant with its offset',
+});
+const MODEL_ID = /^[a-z0-9][a-z0-9._-]*\/[A-Za-z0-9][A-Za-z0-9._:@+-]*$/;
+const modelId = z.string().max(200).regex(MODEL_ID, 'expected <vendor>/<name>');
+
+const tokenRates = z.strictObject({
+  input: count,
+  output: count,
+  cache_read: count.optional(),
+  cache_write_5m: count.optional(),
+  cache_write_1h: count.optional(),
+  reasoning: count.optional(),
+  image_in: count.optional(),
+  image_cache_read: count.optional(),
+  image_out: count.optional(),
+  audio_in: count.optional(),
+  audio_cache_read: count.optional(),
+  audio_out: count.optional(),
+}) satisfies z.ZodType<TokenRates>;
+
+const tokenTiers = z
+  .array(z.strictObject({ above_input_tokens: positive, per_1m_micro: tokenRates }))
+  .min(1)
+  .refine(
+    (tiers) =>
+      tiers.every((tier, at) => at === 0 || tier.above_input_tokens > (tiers[at - 1]?.above_input_tokens ?? 0)),
+    'tiers must rise: each above_input_tokens is larger than the one before',
+  );
+
+/** What `price_version.content` holds. */
+const priceKinds = z.strictObject({
+  tokens: z.strictObject({ per_1m_micro: tokenRates, tiers: tokenTiers.optional() }).optional(),
+  image: z
+    .strictObject({
+      rows: z
+        .array(z.strictObject({ size: label.optional(), quality: label.optional(), per_image_micro: count }))
+        .min(1),
+      estimate_only: z.boolean().optional(),
+    })
+    .optional(),
+  video: z
+    .strictObject({
+      rows: z
+        .array(
+          z.strictObject({
+            resolution: label.optional(),
+            audio: z.union([z.boolean(), z.literal('*')]).optional(),
+            per_second_micro: count,
+            min_seconds: positive.optional(),
+          }),
+        )
+        .min(1),
+      per_job_micro: count.optional(),
+    })
+    .optional(),
+  music: z
+    .strictObject({ per_second_micro: count.optional(), per_job_micro: count.optional() })
+    .refine((music) => Object.keys(music).length > 0, 'needs per_second_micro or per_job_micro')
+    .optional(),
+  speech: z.strictObject({ per_1k_chars_micro: count }).optional(),
+  transcription: z.strictObject({ per_minute_micro: count, round_up_to_s: positive.optional() }).optional(),
+  request: z.strictObject({ per_request_micro: count }).optional(),
+}) satisfies z.ZodType<Price>;
+
+const priceSchema = z
+  .strictObject({
+    ...priceKinds.shape,
+    effective_from: instant,
+    effective_to: instant.optional(),
+    currency: z.literal('USD').default('USD'),
+    /** Where the figures come from: an address, or the name and version of a list. */
+    source: z.string().min(1).max(500),
+    checked_at: day,
+  })
+  .refine((price) => price.effective_to === undefined || endMs(price.effective_to) > startMs(price.effective_from), {
+    path: ['effective_to'],
+    error: 'must be later than effective_from',
+  });
+
+const priceList = z.array(priceSchema).superRefine((prices, context) => {
+  const seen = new Set<number>();
+  prices.forEach((price, at) => {
+    const from = startMs(price.effective_from);
+    if (seen.has(from)) {
+      context.addIssue({ code: 'custom', path: [at, 'effective_from'], message: 'two prices begin at the same time' });
+    }
+    seen.add(from);
+  });
+});
+
+const quirks = z.strictObject({
+  maxTokensField: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
+  streamUsage: z.enum(['include_usage', 'none']).optional(),
+  developerRole: z.boolean().optional(),
+  includeObfuscation: z.boolean().optional(),
+  reasoningReplay: z.boolean().optional(),
+  reasoningExcluded: z.boolean().optional(),
+  trustFinishReason: z.boolean().optional(),
+  dropFields: z.array(label).optional(),
+  rejectFields: z.array(label).optional(),
+}) satisfies z.ZodType<Quirks>;
+
+const DIALECTS = [
+  'openai-chat',
+  'openai-media',
+  'openai-responses',
+  'openai-videos',
+  'anthropic-messages',
+  'gemini-generate',
+  'fal-queue',
+  'replicate',
+] as const;
+
+const deployment = z.strictObject({
+  provider: z.string().regex(/^[a-z0-9][a-z0-9-]*$/, 'expected a provider id'),
+  upstream_model: label,
+  dialect: z.enum(DIALECTS).optional(),
+  api_version: label.optional(),
+  region: label.optional(),
+  priority: z.int().min(0).max(1000).optional(),
+  weight: z.int().min(1).max(1000).optional(),
+  quirks: quirks.default({}),
+  when: z.record(z.string(), z.union([z.boolean(), z.string()])).optional(),
+  map: z.record(z.string(), z.unknown()).optional(),
+  output: z.record(z.string(), z.string()).optional(),
+  limits: z
+    .strictObject({ rpm: positive.optional(), tpm: positive.optional(), concurrent: positive.optional() })
+    .optional(),
+  prices: priceList.default([]),
+});
+
+const flag = z.boolean().optional();
+const features = z.strictObject({
+  tools: flag,
+  parallel_tools: flag,
+  json_object: flag,
+  json_schema: flag,
+  vision: flag,
+  logprobs: flag,
+  streaming: flag,
+  /** Reasoning efforts that the model accepts. */
+  reasoning: z.array(label).optional(),
+  sampling: flag,
+  prefill: flag,
+  system_mid: flag,
+  edit: flag,
+  mask: flag,
+  /** Chat completions refuse tools unless the effort is `none`; the vendor takes them on its Responses API only. */
+  tools_need_responses: flag,
+});
+
+const labels = z.array(label).min(1).optional();
+const media = z.strictObject({
+  sizes: labels,
+  qualities: labels,
+  durations: z
+    .union([z.array(positive).min(1), z.strictObject({ min: positive, max: positive, step: positive.optional() })])
+    .optional(),
+  resolutions: labels,
+  aspect_ratios: labels,
+  fps: positive.optional(),
+  audio: z.enum(['always', 'optional', 'never']).optional(),
+  formats: labels,
+  voices: labels,
+  max_images: positive.optional(),
+  first_frame: flag,
+  last_frame: flag,
+  references: flag,
+}) satisfies z.ZodType<MediaSupport>;
+
+/** One model of a catalogue file, defaults filled in. */
+export const catalogEntrySchema = z.strictObject({
+  id: modelId,
+  display_name: label.optional(),
+  modality: z.enum(MODALITIES),
+  input_modalities: z.array(z.enum(['text', 'image', 'audio', 'video', 'pdf'])).min(1),
+  output_modalities: z.array(z.enum(['text', 'image', 'audio', 'video', 'embedding'])).min(1),
+  status: z.enum(['active', 'deprecated', 'disabled']).default('active'),
+  released: day.optional(),
+  /** The first day on which the model is no longer offered. */
+  retires: day.optional(),
+  aliases: z.array(modelId).default([]),
+  context: positive.optional(),
+  max_output: positive.optional(),
+  features: features.default({}),
+  tokens_per_byte: z.number().min(0.01).max(4).default(0.25),
+  deployments: z
+    .array(deployment)
+    .min(1)
+    .refine(
+      (list) => new Set(list.map(deploymentKey)).size === list.length,
+      'two deployments have the same provider, upstream_model and dialect',
+    ),
+  media: media.optional(),
+  prices: priceList.default([]),
+});
+
+export type CatalogEntry = z.output<typeof catalogEntrySchema>;
+export type CatalogEntryDeployment = z.output<typeof deployment>;
+export type CatalogEntryPrice = z.output<typeof priceSchema>;
+
+/** What tells the deployments of one model apart, over all versions of the files. */
+export function deploymentKey(each: Pick<CatalogEntryDeployment, 'provider' | 'upstream_model' | 'dialect'>): string {
+  return JSON.stringify([each.provider, each.upstream_model, each.dialect ?? null]);
+}
+
+/** The instant at which a catalogue date begins, in milliseconds since the epoch; a day begins at 00:00 UTC. */
+export function startMs(date: string): number {
+  return Date.parse(date);
+}
+
+/** The instant at which a catalogue date is over: a day counts to its end, an instant ends where it says. */
+export function endMs(date: string): number {
+  return Date.parse(date) + (date.length === 'YYYY-MM-DD'.length ? 86_400_000 : 0);
+}

@@ -1,0 +1,161 @@
+/**
+ * Reads the catalogue: the built-in files beside this one, and the operator's in CATALOG_DIR, which win by model id.
+ * Knows files and their faults, nothing of the database. All faults are reported at once, each with its place.
+ */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseDocument } from 'yaml';
+import type { z } from 'zod';
+import { catalogEntrySchema, type CatalogEntry } from './catalog.schema';
+
+/** Where a model comes from: shipped with the gateway, or a file of the operator. */
+export type CatalogFileSource = 'builtin' | 'file';
+
+export interface LoadedModel {
+  readonly entry: CatalogEntry;
+  readonly source: CatalogFileSource;
+  readonly file: string;
+}
+
+/** A fault or a warning and its place; `model` and `path` are empty where the whole file is meant. */
+export interface CatalogProblem {
+  readonly file: string;
+  readonly model: string;
+  /** JSON path inside the model, for example `prices[0].tokens.per_1m_micro.input`. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** The files cannot be used. Nothing is imported, not even their good parts. */
+export class CatalogError extends Error {
+  readonly problems: readonly CatalogProblem[];
+
+  constructor(problems: readonly CatalogProblem[]) {
+    super(`The model catalogue has ${problems.length} error(s):\n${problems.map(formatProblem).join('\n')}`);
+    this.name = 'CatalogError';
+    this.problems = problems;
+  }
+}
+
+/** One line: `file: model: path: message`. */
+export function formatProblem(problem: CatalogProblem): string {
+  return [problem.file, problem.model, problem.path, problem.message].filter((part) => part !== '').join(': ');
+}
+
+/** Copied beside the compiled code by the build. */
+const BUILTIN_DIR = join(__dirname, 'catalog');
+const FILE_NAME = /\.(ya?ml|json)$/;
+
+/**
+ * All models, sorted by id.
+ * @param catalogDir the operator's folder, or `null` for the built-in models alone.
+ * @throws CatalogError naming file, model and path of everything that is wrong.
+ */
+export async function loadCatalog(catalogDir: string | null, builtinDir = BUILTIN_DIR): Promise<LoadedModel[]> {
+  const problems: CatalogProblem[] = [];
+  const builtin = await loadDirectory(builtinDir, 'builtin', problems);
+  const own = catalogDir === null ? new Map<string, LoadedModel>() : await loadDirectory(catalogDir, 'file', problems);
+  const models = [...new Map([...builtin, ...own]).values()].toSorted((a, b) => (a.entry.id < b.entry.id ? -1 : 1));
+  checkAliases(models, problems);
+  if (problems.length > 0) throw new CatalogError(problems);
+  return models;
+}
+
+async function loadDirectory(
+  directory: string,
+  source: CatalogFileSource,
+  problems: CatalogProblem[],
+): Promise<Map<string, LoadedModel>> {
+  const models = new Map<string, LoadedModel>();
+  let names: string[];
+  try {
+    names = (await readdir(directory)).filter((name) => FILE_NAME.test(name)).toSorted();
+  } catch (error) {
+    problems.push({ file: directory, model: '', path: '', message: unreadable(source, error) });
+    return models;
+  }
+  for (const name of names) {
+    const file = join(directory, name);
+    for (const entry of parseFile(file, await readFile(file, 'utf8'), problems)) {
+      const earlier = models.get(entry.id);
+      if (earlier) problems.push({ file, model: entry.id, path: 'id', message: `already defined in ${earlier.file}` });
+      else models.set(entry.id, { entry, source, file });
+    }
+  }
+  return models;
+}
+
+function unreadable(source: CatalogFileSource, error: unknown): string {
+  const advice = source === 'file' ? '; CATALOG_DIR accepts a folder of catalogue files' : '';
+  return `cannot be read (${describe(error)})${advice}`;
+}
+
+/** A file is a list of models, or `{ models: [...] }`. JSON is read as the YAML that it also is. */
+function parseFile(file: string, text: string, problems: CatalogProblem[]): CatalogEntry[] {
+  const document = parseDocument(text, { uniqueKeys: true });
+  if (document.errors.length > 0) {
+    for (const { message } of document.errors) problems.push({ file, model: '', path: '', message });
+    return [];
+  }
+  const list = listOf(document.toJS());
+  if (list === null) {
+    problems.push({
+      file,
+      model: '',
+      path: '',
+      message: 'expected a list of models, or an object whose only key is models',
+    });
+    return [];
+  }
+  return list.flatMap((value, at) => {
+    const result = catalogEntrySchema.safeParse(value);
+    if (result.success) return [result.data];
+    const model = nameOf(value, at);
+    problems.push(...result.error.issues.flatMap((issue) => describeIssue(issue, file, model)));
+    return [];
+  });
+}
+
+function listOf(content: unknown): unknown[] | null {
+  if (content === null) return [];
+  if (Array.isArray(content)) return content;
+  if (typeof content !== 'object' || content === undefined) return null;
+  const [first, ...others] = Object.entries(content);
+  return first?.[0] === 'models' && Array.isArray(first[1]) && others.length === 0 ? first[1] : null;
+}
+
+function nameOf(value: unknown, at: number): string {
+  const id = typeof value === 'object' && value !== null && 'id' in value ? value.id : null;
+  return typeof id === 'string' ? id : `model ${at + 1}`;
+}
+
+function describeIssue(issue: z.core.$ZodIssue, file: string, model: string): CatalogProblem[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({ file, model, path: toJsonPath([...issue.path, key]), message: 'unknown key' }));
+  }
+  return [{ file, model, path: toJsonPath(issue.path), message: issue.message }];
+}
+
+function toJsonPath(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, part) => {
+    if (typeof part === 'number') return `${text}[${part}]`;
+    return text === '' ? String(part) : `${text}.${String(part)}`;
+  }, '');
+}
+
+/** An alias that is also a model's id, or another model's alias, would make the meaning of a request depend on order. */
+function checkAliases(models: readonly LoadedModel[], problems: CatalogProblem[]): void {
+  const taken = new Set(models.map(({ entry }) => entry.id));
+  for (const { entry, file } of models) {
+    entry.aliases.forEach((alias, at) => {
+      if (taken.has(alias)) {
+        problems.push({ file, model: entry.id, path: `aliases[${at}]`, message: `${alias} is already taken` });
+      }
+      taken.add(alias);
+    });
+  }
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

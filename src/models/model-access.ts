@@ -1,0 +1,35 @@
+import { GatewayError } from '../common/errors/gateway-error';
+import type { Principal } from '../common/principal';
+import type { CatalogModel } from './catalog-model';
+
+type ModelIdentity = Pick<CatalogModel, 'id' | 'modality'>;
+
+/**
+ * Refuses a model that exists but is closed to this key: contract section 5.
+ * @throws GatewayError `model_not_allowed` or `modality_not_allowed`, with `param: "model"`.
+ */
+export function assertModelAllowed(principal: Principal, model: ModelIdentity): void {
+  if (!isIdAllowed(principal, model.id)) {
+    throw new GatewayError('model_not_allowed', `This API key may not use the model ${model.id}.`, { param: 'model' });
+  }
+  if (!isModalityAllowed(principal, model)) {
+    throw new GatewayError('modality_not_allowed', `This API key may not use ${model.modality} models.`, {
+      param: 'model',
+    });
+  }
+}
+
+/** Whether {@link assertModelAllowed} would pass. */
+export function isModelAllowed(principal: Principal, model: ModelIdentity): boolean {
+  return isIdAllowed(principal, model.id) && isModalityAllowed(principal, model);
+}
+
+/** Entries are whole ids, or `<vendor>/*` for all models of a vendor. An alias is not an entry: aliases may move. */
+function isIdAllowed({ allowedModels }: Principal, id: string): boolean {
+  if (allowedModels === null || allowedModels.has(id)) return true;
+  return allowedModels.has(`${id.slice(0, id.indexOf('/'))}/*`);
+}
+
+function isModalityAllowed({ allowedModalities }: Principal, { modality }: ModelIdentity): boolean {
+  return allowedModalities === null || allowedModalities.has(modality);
+}

@@ -1,0 +1,112 @@
+/**
+ * The catalogue as requests see it: an immutable snapshot in memory, so that no request waits for the database. It is
+ * rebuilt every 30 seconds and when told of a change; while the database is away the last one is served.
+ * Neighbours: `catalog-import.ts` fills the tables; routing, billing and inference read the models.
+ */
+import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { isDeepStrictEqual } from 'node:util';
+import { CLOCK, type Clock } from '../common/clock';
+import { GatewayError } from '../common/errors/gateway-error';
+import { buildSnapshot, type CatalogSnapshot } from './build-snapshot';
+import type { CatalogModel, Deployment, PriceVersion } from './catalog-model';
+import type { StoredCatalog } from './catalog-rows';
+import { CatalogRepository } from './catalog.repository';
+import { type ActivePrice, findActivePrice } from './price-history';
+
+/** Injection token: ids of the providers that have what they need to be called (`ReadonlySet<string>`). */
+export const CONFIGURED_PROVIDERS = Symbol('ConfiguredProviders');
+
+const REFRESH_INTERVAL_MS = 30_000;
+
+@Injectable()
+export class ModelCatalogService implements OnApplicationShutdown {
+  private readonly logger = new Logger(ModelCatalogService.name);
+  private readonly activePrices = new WeakMap<readonly PriceVersion[], ActivePrice>();
+  private snapshot: CatalogSnapshot = { models: [], byName: new Map() };
+  private refreshing: Promise<void> | null = null;
+  private timer: NodeJS.Timeout | null = null;
+
+  constructor(
+    @Inject(CatalogRepository) private readonly source: { read(): Promise<StoredCatalog> },
+    @Inject(CONFIGURED_PROVIDERS) private readonly configuredProviders: ReadonlySet<string>,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /** Takes the first snapshot, then keeps it fresh until shutdown. Rejects when the database cannot be read. */
+  async start(): Promise<void> {
+    while (this.refreshing !== null) await this.refreshing;
+    await this.load();
+    this.timer ??= setInterval(() => void this.refresh(), REFRESH_INTERVAL_MS).unref();
+  }
+
+  onApplicationShutdown(): void {
+    if (this.timer !== null) clearInterval(this.timer);
+    this.timer = null;
+  }
+
+  /**
+   * Reads the catalogue anew. Never rejects: when it cannot be read, the last snapshot stays. A call during another
+   * one waits for it and reads once more, since the change it was told of may have come too late for the first.
+   */
+  async refresh(): Promise<void> {
+    if (this.refreshing !== null) await this.refreshing;
+    if (this.refreshing !== null) return this.refreshing;
+    try {
+      await this.load();
+    } catch (error) {
+      this.logger.warn(`The model catalogue could not be read: ${String(error)}`);
+    }
+  }
+
+  /**
+   * The model with this id or alias.
+   * @throws GatewayError `model_not_found` when there is none that can be called.
+   */
+  require(name: string): CatalogModel {
+    const model = this.snapshot.byName.get(name);
+    if (model === undefined) {
+      throw new GatewayError('model_not_found', `There is no model ${JSON.stringify(name)}.`, { param: 'model' });
+    }
+    return model;
+  }
+
+  /** Every model that can be called, sorted by id. The same array until the catalogue changes. */
+  list(): readonly CatalogModel[] {
+    return this.snapshot.models;
+  }
+
+  /**
+   * The price of the model at this deployment: the deployment's own, else the model's. `null` when none is in force.
+   * Searches only after a price began or ended; otherwise one look-up per history.
+   */
+  currentPrice(model: CatalogModel, deployment: Deployment, nowMs: number): PriceVersion | null {
+    const own = deployment.prices.length > 0 ? this.activeIn(deployment.prices, nowMs) : null;
+    return own ?? this.activeIn(model.prices, nowMs);
+  }
+
+  private activeIn(history: readonly PriceVersion[], nowMs: number): PriceVersion | null {
+    let active = this.activePrices.get(history);
+    if (active === undefined || nowMs < active.fromMs || nowMs >= active.untilMs) {
+      active = findActivePrice(history, nowMs);
+      this.activePrices.set(history, active);
+    }
+    return active.version;
+  }
+
+  /** One at a time, so that an older answer cannot come last. */
+  private load(): Promise<void> {
+    const loading = this.reload();
+    this.refreshing = loading
+      .catch(() => undefined)
+      .finally(() => {
+        this.refreshing = null;
+      });
+    return loading;
+  }
+
+  /** Keeps the old objects when nothing changed: others key their own caches by them. */
+  private async reload(): Promise<void> {
+    const next = buildSnapshot(await this.source.read(), this.configuredProviders, this.clock.now());
+    if (!isDeepStrictEqual(next, this.snapshot)) this.snapshot = next;
+  }
+}

@@ -1,0 +1,21 @@
+import { Controller, Get, Param, Query, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { requirePrincipal } from '../common/request-context';
+import { ModelListingService } from './model-listing.service';
+import type { ModelListRecord, ModelRecord } from './model-record';
+
+@Controller('v1/models')
+export class ModelsController {
+  constructor(private readonly listing: ModelListingService) {}
+
+  @Get()
+  listModels(@Query('modality') modality: unknown, @Req() request: FastifyRequest): ModelListRecord {
+    return this.listing.list(requirePrincipal(request.context), modality);
+  }
+
+  /** Ids hold a slash: the wildcard takes `a/b` and, decoded by the router, `a%2Fb`. */
+  @Get('*')
+  getModel(@Param('*') id: string, @Req() request: FastifyRequest): ModelRecord {
+    return this.listing.require(requirePrincipal(request.context), id);
+  }
+}

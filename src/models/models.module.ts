@@ -1,0 +1,61 @@
+/**
+ * The catalogue of models: files in, rows in PostgreSQL, an in-memory snapshot for requests, `GET /v1/models` out.
+ * Neighbours: `providers` says who can be called; `routing`, `billing` and `inference` read the snapshot.
+ * Invariant: what has no price, no configured provider, or is retired cannot be seen and cannot be called.
+ */
+import { Inject, Logger, Module, type OnModuleInit } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import { CLOCK, type Clock } from '../common/clock';
+import { APP_CONFIG, type AppConfig } from '../config/app-config';
+import { ProvidersModule } from '../providers/providers.module';
+import { ProvidersService } from '../providers/providers.service';
+import { REDIS } from '../redis/redis.module';
+import { CatalogChangeListener, publishCatalogChange } from './catalog-change.listener';
+import { importCatalog } from './catalog-import';
+import { CatalogRepository } from './catalog.repository';
+import { formatProblem, loadCatalog } from './load-catalog';
+import { CONFIGURED_PROVIDERS, ModelCatalogService } from './model-catalog.service';
+import { ModelListingService } from './model-listing.service';
+import { ModelsController } from './models.controller';
+import { findWarnings } from './review-catalog';
+
+@Module({
+  imports: [ProvidersModule],
+  controllers: [ModelsController],
+  providers: [
+    CatalogChangeListener,
+    CatalogRepository,
+    ModelCatalogService,
+    ModelListingService,
+    {
+      provide: CONFIGURED_PROVIDERS,
+      inject: [ProvidersService],
+      useFactory: (providers: ProvidersService): ReadonlySet<string> => providers.configuredIds,
+    },
+  ],
+  exports: [CatalogRepository, ModelCatalogService],
+})
+export class ModelsModule implements OnModuleInit {
+  private readonly logger = new Logger('ModelCatalog');
+
+  constructor(
+    private readonly repository: CatalogRepository,
+    private readonly catalog: ModelCatalogService,
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(REDIS) private readonly redis: Redis,
+  ) {}
+
+  /** A catalogue file with an error stops the start: serving a half-read price list is worse. */
+  async onModuleInit(): Promise<void> {
+    const models = await loadCatalog(this.config.catalogDir);
+    for (const warning of findWarnings(models)) this.logger.warn(formatProblem(warning));
+    const { added, changed, disabled, prices } = await importCatalog(this.repository, models, this.clock.now());
+    await this.catalog.start();
+    if (added.length + changed.length + disabled.length + prices > 0) await publishCatalogChange(this.redis);
+    this.logger.log(
+      `Imported: ${added.length} models added, ${changed.length} changed, ${disabled.length} disabled, ` +
+        `${prices} prices; ${this.catalog.list().length} can be called.`,
+    );
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * Compares the files with the database and decides what the import writes. Pure, so that its rules can be read and
+ * tested without a database: nothing is deleted, rows of `admin` are left alone, prices are only ever added.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { CatalogRows, DeploymentRow, ModelRow, PriceRow, PriceVersionRow, StoredCatalog } from './catalog-rows';
+
+/** A price version to append; its id is given when it is written. */
+export type NewPriceVersion = Omit<PriceVersionRow, 'id'>;
+
+export interface ImportPlan {
+  /** Rows to insert, or to overwrite whole. */
+  readonly models: readonly ModelRow[];
+  readonly deployments: readonly DeploymentRow[];
+  readonly prices: readonly NewPriceVersion[];
+  readonly summary: CatalogImportSummary;
+}
+
+/** What an import did. All empty and zero: the database already agreed with the files. */
+export interface CatalogImportSummary {
+  /** Ids of models. */
+  readonly added: readonly string[];
+  /** Ids of models of which the model itself or a deployment differs. */
+  readonly changed: readonly string[];
+  /** Ids of models that were offered before and are not any more. */
+  readonly disabled: readonly string[];
+  /** Price versions appended. */
+  readonly prices: number;
+}
+
+/** What must be written so that `stored` says what the files (`desired`) say. */
+export function planImport(stored: StoredCatalog, desired: CatalogRows): ImportPlan {
+  const storedModels = byId(stored.models);
+  const managed = new Set(stored.models.filter(({ source }) => source === 'admin').map(({ id }) => id));
+  const desiredModels = desired.models.filter(({ id }) => !managed.has(id));
+  const desiredDeployments = desired.deployments.filter(({ modelId }) => !managed.has(modelId));
+
+  const models = changedRows(stored.models.map(withoutCreation), desiredModels);
+  const deployments = changedRows(
+    stored.deployments.filter(({ modelId }) => !managed.has(modelId)),
+    desiredDeployments,
+  );
+  const touched = new Set([...models.map(({ id }) => id), ...deployments.map(({ modelId }) => modelId)]);
+  const disabled = models.filter(({ id, enabled }) => !enabled && storedModels.get(id)?.enabled === true);
+  const gone = new Set(disabled.map(({ id }) => id));
+  const prices = newPriceVersions(stored, desired, new Set(desiredModels.map(({ id }) => id)));
+  return {
+    models,
+    deployments,
+    prices,
+    summary: {
+      added: [...touched].filter((id) => !storedModels.has(id)),
+      changed: [...touched].filter((id) => storedModels.has(id) && !gone.has(id)),
+      disabled: [...gone],
+      prices: prices.length,
+    },
+  };
+}
+
+/** Desired rows that are new or differ, and stored rows that the files no longer mention, disabled. */
+function changedRows<Row extends ModelRow | DeploymentRow>(stored: readonly Row[], desired: readonly Row[]): Row[] {
+  const storedById = byId(stored);
+  const desiredIds = new Set(desired.map(({ id }) => id));
+  const different = desired.filter((row) => {
+    const before = storedById.get(row.id);
+    return before === undefined || (before.source !== 'admin' && !isDeepStrictEqual(before, row));
+  });
+  const gone = stored.filter(({ id, source, enabled }) => enabled && source !== 'admin' && !desiredIds.has(id));
+  return [...different, ...gone.map((row) => ({ ...row, enabled: false }))];
+}
+
+function newPriceVersions(
+  stored: StoredCatalog,
+  desired: CatalogRows,
+  modelIds: ReadonlySet<string>,
+): NewPriceVersion[] {
+  const newest = new Map(stored.prices.map((price) => [placeOf(price), price]));
+  const wanted = desired.prices.filter(({ modelId }) => modelIds.has(modelId));
+  const wantedPlaces = new Set(wanted.map(placeOf));
+  const appended = wanted.flatMap((price): NewPriceVersion[] => {
+    const before = newest.get(placeOf(price));
+    if (before === undefined) return [{ ...price, revision: 1 }];
+    const keep = before.source === 'admin' || isSamePrice(before, price);
+    return keep ? [] : [{ ...price, revision: before.revision + 1 }];
+  });
+  // A price that left the files would otherwise stay in force, for example below an operator's own, older one.
+  const withdrawn = stored.prices.filter(
+    (price) =>
+      price.content !== null &&
+      price.source !== 'admin' &&
+      modelIds.has(price.modelId) &&
+      !wantedPlaces.has(placeOf(price)),
+  );
+  return [
+    ...appended,
+    ...withdrawn.map(({ id: _id, ...price }) => ({ ...price, content: null, revision: price.revision + 1 })),
+  ];
+}
+
+function isSamePrice(a: PriceRow, b: PriceRow): boolean {
+  return a.effectiveTo?.getTime() === b.effectiveTo?.getTime() && isDeepStrictEqual(a.content, b.content);
+}
+
+function placeOf({ modelId, deploymentId, effectiveFrom }: PriceRow): string {
+  return `${modelId} ${deploymentId} ${effectiveFrom.getTime()}`;
+}
+
+function byId<Row extends { readonly id: string }>(rows: readonly Row[]): Map<string, Row> {
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+function withoutCreation({ createdAt: _createdAt, ...row }: StoredCatalog['models'][number]): ModelRow {
+  return row;
+}

@@ -1,0 +1,42 @@
+import type { PriceVersion } from './catalog-model';
+import { findActivePrice } from './price-history';
+
+const version = (id: string, effectiveFromMs: number, effectiveToMs: number | null = null): PriceVersion => ({
+  id,
+  effectiveFromMs,
+  effectiveToMs,
+  price: {},
+});
+
+describe('findActivePrice', () => {
+  const history = [version('old', 100), version('promotion', 200, 300), version('new', 400)];
+
+  it.each([
+    [99, null],
+    [100, 'old'],
+    [199, 'old'],
+    [200, 'promotion'],
+    [299, 'promotion'],
+    [300, 'old'],
+    [400, 'new'],
+    [9_999, 'new'],
+  ])('at %i the price in force is %s', (nowMs, id) => {
+    expect(findActivePrice(history, nowMs).version?.id ?? null).toBe(id);
+  });
+
+  it('says how long its answer holds', () => {
+    for (let nowMs = 50; nowMs < 500; nowMs += 25) {
+      const { version: found, fromMs, untilMs } = findActivePrice(history, nowMs);
+      expect(fromMs).toBeLessThanOrEqual(nowMs);
+      expect(untilMs).toBeGreaterThan(nowMs);
+      for (const atMs of [Math.max(fromMs, 0), Math.min(untilMs - 1, 10_000)]) {
+        expect(findActivePrice(history, atMs).version).toBe(found);
+      }
+    }
+    expect(findActivePrice(history, 450).untilMs).toBe(Infinity);
+  });
+
+  it('finds nothing in an empty history', () => {
+    expect(findActivePrice([], 1)).toEqual({ version: null, fromMs: -Infinity, untilMs: Infinity });
+  });
+});

@@ -1,0 +1,77 @@
+import { type CatalogEntry, catalogEntrySchema } from './catalog.schema';
+import type { LoadedModel } from './load-catalog';
+import { findUnknownProviders, findWarnings, isDeploymentRunnable, isModelOfferable } from './review-catalog';
+
+const tokens = { per_1m_micro: { input: 1, output: 1 } };
+const price = { effective_from: '2026-01-01', source: 'list', checked_at: '2026-01-01', tokens };
+
+function makeEntry(overrides: Record<string, unknown>): CatalogEntry {
+  return catalogEntrySchema.parse({
+    id: 'a/b',
+    modality: 'text',
+    input_modalities: ['text'],
+    output_modalities: ['text'],
+    deployments: [{ provider: 'mock', upstream_model: 'b' }],
+    prices: [price],
+    ...overrides,
+  });
+}
+
+const load = (entry: CatalogEntry): LoadedModel => ({ entry, source: 'file', file: 'x.yaml' });
+
+describe('the review of a catalogue', () => {
+  it('offers a model that has a price for its modality', () => {
+    expect(isModelOfferable(makeEntry({}))).toBe(true);
+    expect(findWarnings([load(makeEntry({}))])).toEqual([]);
+  });
+
+  it('does not offer a model without a price, and says so', () => {
+    const entry = makeEntry({ prices: [] });
+    expect(isModelOfferable(entry)).toBe(false);
+    expect(findWarnings([load(entry)]).map(({ message }) => message)).toEqual([
+      'disabled: no price for the modality text',
+      'imported as disabled: no deployment can be offered',
+    ]);
+  });
+
+  it('does not take the price of another modality', () => {
+    expect(isModelOfferable(makeEntry({ modality: 'video' }))).toBe(false);
+  });
+
+  it('offers a model whose deployment brings the price', () => {
+    expect(
+      isModelOfferable(
+        makeEntry({ prices: [], deployments: [{ provider: 'mock', upstream_model: 'b', prices: [price] }] }),
+      ),
+    ).toBe(true);
+  });
+
+  it('keeps requests from deployments that need what the gateway does not have', () => {
+    const entry = makeEntry({
+      deployments: [
+        { provider: 'openai', upstream_model: 'b' },
+        { provider: 'openai', upstream_model: 'b', dialect: 'openai-responses' },
+        { provider: 'fal', upstream_model: 'b', when: { image_url: false } },
+      ],
+    });
+    expect(entry.deployments.map((deployment) => isDeploymentRunnable(entry, deployment))).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect(isModelOfferable(entry)).toBe(true);
+  });
+
+  it('warns of settings that have no effect', () => {
+    const entry = makeEntry({ deployments: [{ provider: 'mock', upstream_model: 'b', limits: { rpm: 5 } }] });
+    expect(findWarnings([load(entry)]).map(({ path }) => path)).toEqual(['deployments[0].limits']);
+  });
+
+  it('finds providers that do not exist', () => {
+    const problems = findUnknownProviders([load(makeEntry({}))], new Set(['openai']));
+    expect(problems).toEqual([
+      { file: 'x.yaml', model: 'a/b', path: 'deployments[0].provider', message: 'unknown provider mock' },
+    ]);
+    expect(findUnknownProviders([load(makeEntry({}))], new Set(['mock']))).toEqual([]);
+  });
+});

@@ -1,0 +1,82 @@
+import { IsArray, IsBoolean, IsIn, IsInt, IsOptional, IsString, Matches, Max, Min, MinLength } from 'class-validator';
+import { NestedObject } from '../common/validation/nested';
+import { MODEL_ID } from '../contract/patterns';
+
+export const ROUTING_STRATEGIES = ['priority', 'price', 'latency', 'throughput', 'weighted', 'smart'] as const;
+
+/** `setTimeout` fires at once when it is given more. */
+const MAX_TIMEOUT_MS = 2_147_483_647;
+
+export class MaxPriceDto {
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(Number.MAX_SAFE_INTEGER)
+  prompt?: number | null;
+
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(Number.MAX_SAFE_INTEGER)
+  completion?: number | null;
+
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(Number.MAX_SAFE_INTEGER)
+  request?: number | null;
+}
+
+/** The `routing` object that every request accepts (decision *routing-object*). Nest it `closed`. */
+export class RoutingDto {
+  @IsOptional()
+  @IsArray()
+  @IsString({ each: true })
+  @MinLength(1, { each: true })
+  order?: string[] | null;
+
+  @IsOptional()
+  @IsArray()
+  @IsString({ each: true })
+  @MinLength(1, { each: true })
+  only?: string[] | null;
+
+  @IsOptional()
+  @IsArray()
+  @IsString({ each: true })
+  @MinLength(1, { each: true })
+  ignore?: string[] | null;
+
+  @IsOptional()
+  @IsBoolean()
+  allow_fallbacks?: boolean | null;
+
+  @IsOptional()
+  @IsIn(ROUTING_STRATEGIES)
+  strategy?: (typeof ROUTING_STRATEGIES)[number] | null;
+
+  @IsOptional()
+  @NestedObject(MaxPriceDto, { closed: true })
+  max_price?: MaxPriceDto | null;
+
+  @IsOptional()
+  @IsBoolean()
+  require_parameters?: boolean | null;
+
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(MAX_TIMEOUT_MS)
+  timeout_ms?: number | null;
+
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(8)
+  max_attempts?: number | null;
+
+  @IsOptional()
+  @IsArray()
+  @Matches(MODEL_ID, { each: true, message: '$property must have the form <vendor>/<model_name>' })
+  models?: string[] | null;
+}
