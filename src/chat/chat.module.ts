@@ -1,0 +1,9 @@
+import { Module } from '@nestjs/common';
+import { InferenceModule } from '../inference/inference.module';
+import { ModelsModule } from '../models/models.module';
+import { ChatController } from './chat.controller';
+import { ChatService } from './chat.service';
+
+/** Text in the chat-completion wire format. */
+@Module({ imports: [InferenceModule, ModelsModule], controllers: [ChatController], providers: [ChatService] })
+export class ChatModule {}

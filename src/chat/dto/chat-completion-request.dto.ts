@@ -1,0 +1,216 @@
+import {
+  ArrayMaxSize,
+  ArrayNotEmpty,
+  Equals,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsNumber,
+  IsOptional,
+  IsString,
+  Max,
+  MaxLength,
+  Min,
+  MinLength,
+} from 'class-validator';
+import {
+  NestedArray,
+  NestedObject,
+  NestedVariant,
+  NestedVariants,
+  UnlessOneOf,
+  UnlessString,
+} from '../../common/validation/nested';
+import { IsNumberRecord, IsStringRecord } from '../../common/validation/records';
+import { RoutingDto } from '../../routing/routing.dto';
+import { MESSAGE_ROLES, type ChatMessageDto } from './chat-message.dto';
+import { AudioOutputDto, PredictionDto, StreamOptionsDto } from './chat-options.dto';
+import {
+  FUNCTION_CALL_WORDS,
+  FunctionDefinitionDto,
+  FunctionReferenceDto,
+  FunctionToolDto,
+  TOOL_CHOICE_WORDS,
+  TOOL_CHOICES,
+  type AllowedToolsChoiceDto,
+  type NamedToolChoiceDto,
+} from './chat-tool.dto';
+import {
+  RESPONSE_FORMATS,
+  type JsonObjectFormatDto,
+  type JsonSchemaFormatDto,
+  type TextFormatDto,
+} from './response-format.dto';
+
+/** Enough for any model, and small enough that tokens times price stays an exact number. */
+const MAX_TOKENS = 2_147_483_647;
+const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+const VERBOSITIES = ['low', 'medium', 'high'] as const;
+const OUTPUT_MODALITIES = ['text', 'audio'] as const;
+
+/**
+ * Body of `POST /v1/chat/completions`: the document's `ChatCompletionRequest`. Null means the same as absent. Fields that
+ * are not declared here are kept and handed to the provider (decision *unknown-fields*).
+ */
+export class ChatCompletionRequestDto {
+  @IsString()
+  @MinLength(1)
+  @MaxLength(256)
+  model!: string;
+
+  @NestedVariants('role', MESSAGE_ROLES)
+  @ArrayNotEmpty()
+  messages!: ChatMessageDto[];
+
+  @IsOptional()
+  @IsBoolean()
+  stream?: boolean | null;
+
+  @IsOptional()
+  @NestedObject(StreamOptionsDto)
+  stream_options?: StreamOptionsDto | null;
+
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(MAX_TOKENS)
+  max_tokens?: number | null;
+
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(MAX_TOKENS)
+  max_completion_tokens?: number | null;
+
+  @IsOptional()
+  @Equals(1, { message: '$property must be 1: only one choice per request is offered' })
+  n?: 1 | null;
+
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  @Max(2)
+  temperature?: number | null;
+
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  @Max(1)
+  top_p?: number | null;
+
+  @IsOptional()
+  @IsNumber()
+  @Min(-2)
+  @Max(2)
+  frequency_penalty?: number | null;
+
+  @IsOptional()
+  @IsNumber()
+  @Min(-2)
+  @Max(2)
+  presence_penalty?: number | null;
+
+  @IsOptional()
+  @IsNumberRecord(-100, 100)
+  logit_bias?: Record<string, number> | null;
+
+  @IsOptional()
+  @IsBoolean()
+  logprobs?: boolean | null;
+
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(20)
+  top_logprobs?: number | null;
+
+  @IsOptional()
+  @UnlessString()
+  @IsArray({ message: '$property must be a string or an array of 1 to 4 strings' })
+  @ArrayNotEmpty()
+  @ArrayMaxSize(4)
+  @IsString({ each: true })
+  stop?: string | string[] | null;
+
+  @IsOptional()
+  @IsInt()
+  @Min(Number.MIN_SAFE_INTEGER)
+  @Max(Number.MAX_SAFE_INTEGER)
+  seed?: number | null;
+
+  @IsOptional()
+  @NestedArray(FunctionToolDto)
+  tools?: FunctionToolDto[] | null;
+
+  @IsOptional()
+  @UnlessOneOf(TOOL_CHOICE_WORDS)
+  @NestedVariant('type', TOOL_CHOICES)
+  tool_choice?: (typeof TOOL_CHOICE_WORDS)[number] | NamedToolChoiceDto | AllowedToolsChoiceDto | null;
+
+  @IsOptional()
+  @IsBoolean()
+  parallel_tool_calls?: boolean | null;
+
+  @IsOptional()
+  @NestedArray(FunctionDefinitionDto)
+  functions?: FunctionDefinitionDto[] | null;
+
+  @IsOptional()
+  @UnlessOneOf(FUNCTION_CALL_WORDS)
+  @NestedObject(FunctionReferenceDto)
+  function_call?: (typeof FUNCTION_CALL_WORDS)[number] | FunctionReferenceDto | null;
+
+  @IsOptional()
+  @NestedVariant('type', RESPONSE_FORMATS)
+  response_format?: TextFormatDto | JsonObjectFormatDto | JsonSchemaFormatDto | null;
+
+  @IsOptional()
+  @IsIn(REASONING_EFFORTS)
+  reasoning_effort?: (typeof REASONING_EFFORTS)[number] | null;
+
+  @IsOptional()
+  @IsIn(VERBOSITIES)
+  verbosity?: (typeof VERBOSITIES)[number] | null;
+
+  @IsOptional()
+  @IsArray()
+  @IsIn(OUTPUT_MODALITIES, { each: true })
+  modalities?: (typeof OUTPUT_MODALITIES)[number][] | null;
+
+  @IsOptional()
+  @NestedObject(AudioOutputDto)
+  audio?: AudioOutputDto | null;
+
+  @IsOptional()
+  @NestedObject(PredictionDto)
+  prediction?: PredictionDto | null;
+
+  @IsOptional()
+  @IsString()
+  user?: string | null;
+
+  @IsOptional()
+  @IsString()
+  safety_identifier?: string | null;
+
+  @IsOptional()
+  @IsString()
+  prompt_cache_key?: string | null;
+
+  @IsOptional()
+  @IsStringRecord()
+  metadata?: Record<string, string> | null;
+
+  @IsOptional()
+  @IsBoolean()
+  store?: boolean | null;
+
+  @IsOptional()
+  @IsString()
+  service_tier?: string | null;
+
+  @IsOptional()
+  @NestedObject(RoutingDto, { closed: true })
+  routing?: RoutingDto | null;
+}

@@ -1,0 +1,71 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { compilePrice, type CompiledPrice } from '../billing/price';
+import { CLOCK, type Clock } from '../common/clock';
+import { GatewayError } from '../common/errors/gateway-error';
+import type { CatalogModel, PriceVersion } from '../models/catalog-model';
+import { ModelCatalogService } from '../models/model-catalog.service';
+import { ProvidersService } from '../providers/providers.service';
+import type { Candidate } from './inference.types';
+
+/**
+ * Which deployments may serve a model, in the order to try them: the catalogue's priority.
+ * The list is made once per catalogue snapshot and price change, not per request.
+ */
+@Injectable()
+export class CandidateSelector {
+  private readonly compiledPrices = new WeakMap<PriceVersion, CompiledPrice>();
+  private readonly candidates = new WeakMap<CatalogModel, readonly Candidate[]>();
+
+  constructor(
+    private readonly catalog: ModelCatalogService,
+    private readonly providers: ProvidersService,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /** @throws GatewayError `no_provider_available` when nothing that serves the model can be called. */
+  select(model: CatalogModel): readonly Candidate[] {
+    const known = this.candidates.get(model);
+    if (known !== undefined && this.areCurrent(model, known)) return known;
+    const selected = this.build(model);
+    if (selected.length === 0) {
+      throw new GatewayError('no_provider_available', `No provider can serve ${model.id} at the moment.`);
+    }
+    this.candidates.set(model, selected);
+    return selected;
+  }
+
+  private areCurrent(model: CatalogModel, candidates: readonly Candidate[]): boolean {
+    const nowMs = this.clock.now();
+    return candidates.every(
+      ({ deployment, priceVersion }) => this.catalog.currentPrice(model, deployment, nowMs) === priceVersion,
+    );
+  }
+
+  private build(model: CatalogModel): readonly Candidate[] {
+    const nowMs = this.clock.now();
+    const selected: Candidate[] = [];
+    for (const deployment of model.deployments) {
+      const provider = this.providers.get(deployment.provider);
+      const priceVersion = this.catalog.currentPrice(model, deployment, nowMs);
+      if (provider === undefined || priceVersion === null) continue;
+      selected.push({
+        deployment,
+        provider,
+        priceVersion,
+        price: this.compile(priceVersion),
+        features: model.features,
+        quirks: { ...provider.quirks, ...deployment.quirks },
+      });
+    }
+    return selected;
+  }
+
+  private compile(version: PriceVersion): CompiledPrice {
+    let compiled = this.compiledPrices.get(version);
+    if (compiled === undefined) {
+      compiled = compilePrice(version.price);
+      this.compiledPrices.set(version, compiled);
+    }
+    return compiled;
+  }
+}
