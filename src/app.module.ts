@@ -1,0 +1,35 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { AuthModule } from './auth/auth.module';
+import { BillingModule } from './billing/billing.module';
+import { ChatModule } from './chat/chat.module';
+import type { Clock } from './common/clock';
+import type { AppConfig } from './config/app-config';
+import { ConfigModule } from './config/config.module';
+import { DatabaseModule } from './database/database.module';
+import { HttpModule } from './http/http.module';
+import { ModelsModule } from './models/models.module';
+import { OrganizationsModule } from './organizations/organizations.module';
+import { ProvidersModule } from './providers/providers.module';
+import { RedisModule } from './redis/redis.module';
+
+/** The composition root: lists the modules, does nothing else. */
+@Module({})
+export class AppModule {
+  static forRoot(config: AppConfig, clock: Clock): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        ConfigModule.forRoot(config, clock),
+        DatabaseModule,
+        RedisModule,
+        ProvidersModule,
+        AuthModule,
+        BillingModule,
+        ModelsModule,
+        OrganizationsModule,
+        ChatModule,
+        HttpModule,
+      ],
+    };
+  }
+}

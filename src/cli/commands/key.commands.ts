@@ -1,0 +1,134 @@
+import type { Command } from 'commander';
+import type { Micro } from '../../common/micro';
+import type { ApiKeyEntity } from '../../database/entities/api-key.entity';
+import { toKeyRecord } from '../key-record';
+import { withContext, type CliContext } from '../cli-context';
+import { formatFields, formatTable, run, type CommandResult } from '../command-result';
+import { parseAmount, parseId, parseInteger, parseList, parseText, parseTime } from '../option-parsers';
+
+const SHOWN_ONCE = 'It is shown this once and stored nowhere: put it into a safe place now.';
+
+interface KeyOptions {
+  readonly key: string;
+}
+
+export function addKeyCommands(program: Command): void {
+  const key = program.command('key').description('issue, rotate and revoke API keys');
+
+  key
+    .command('create')
+    .description('issue a key; whatever is not given is not limited')
+    .requiredOption('--org <id>', 'the organization', parseId)
+    .option('--name <text>', 'name for people', parseText)
+    .option('--expires-at <time>', 'for example 2030-01-31T12:00:00Z', parseTime)
+    .option('--allowed-ips <list>', 'addresses and CIDR ranges, separated by commas', parseList)
+    .option('--allowed-models <list>', 'vendor/name or vendor/*, separated by commas', parseList)
+    .option('--allowed-modalities <list>', 'for example text,image', parseList)
+    .option('--rps <count>', 'requests per second', parseInteger)
+    .option('--rpm <count>', 'requests per minute', parseInteger)
+    .option('--tpm <count>', 'tokens per minute', parseInteger)
+    .option('--concurrency <count>', 'requests in flight', parseInteger)
+    .option('--daily-budget-micro <amount>', 'most it may spend in a day (UTC)', parseAmount)
+    .option('--monthly-budget-micro <amount>', 'most it may spend in a calendar month (UTC)', parseAmount)
+    .action(run(createKey));
+  key
+    .command('list')
+    .description('list the keys of an organization, revoked ones included')
+    .requiredOption('--org <id>', 'the organization', parseId)
+    .action(run(listKeys));
+
+  keyCommand(key, 'disable', 'refuse its requests until it is enabled').action(
+    run((options: KeyOptions) => changeKey(({ keys }) => keys.disable(options.key))),
+  );
+  keyCommand(key, 'enable', 'accept the requests of a disabled key again').action(
+    run((options: KeyOptions) => changeKey(({ keys }) => keys.enable(options.key))),
+  );
+  keyCommand(key, 'revoke', 'end it for good, at once').action(
+    run((options: KeyOptions) => changeKey(({ keys }) => keys.revoke(options.key))),
+  );
+  keyCommand(key, 'rotate', 'replace it by a new key with the same settings')
+    .option('--grace-seconds <seconds>', 'how long the old key goes on working', parseInteger, 0)
+    .action(run(rotateKey));
+}
+
+function keyCommand(parent: Command, name: string, description: string): Command {
+  return parent.command(name).description(description).requiredOption('--key <id>', 'id of the key', parseId);
+}
+
+interface CreateKeyOptions {
+  readonly org: string;
+  readonly name?: string;
+  readonly expiresAt?: Date;
+  readonly allowedIps?: string[];
+  readonly allowedModels?: string[];
+  readonly allowedModalities?: string[];
+  readonly rps?: number;
+  readonly rpm?: number;
+  readonly tpm?: number;
+  readonly concurrency?: number;
+  readonly dailyBudgetMicro?: Micro;
+  readonly monthlyBudgetMicro?: Micro;
+}
+
+function createKey({ org, rps, rpm, tpm, ...settings }: CreateKeyOptions): Promise<CommandResult> {
+  return withContext(async ({ keys, clock }) => {
+    const { key, apiKey } = await keys.create(org, {
+      ...settings,
+      requestsPerSecond: rps,
+      requestsPerMinute: rpm,
+      tokensPerMinute: tpm,
+    });
+    return {
+      text: `${formatFields([
+        ['Id', apiKey.id],
+        ['API key', key],
+      ])}\n${SHOWN_ONCE}`,
+      json: { ...toKeyRecord(apiKey, clock.now()), key },
+    };
+  });
+}
+
+function listKeys({ org }: { readonly org: string }): Promise<CommandResult> {
+  return withContext(async ({ keys, clock }) => {
+    const records = (await keys.list(org)).map((apiKey) => toKeyRecord(apiKey, clock.now()));
+    return {
+      text: formatTable(
+        ['ID', 'KEY', 'STATUS', 'CREATED', 'NAME'],
+        records.map(({ id, prefix, last4, status, created_at, name }) => [
+          id,
+          `${prefix}...${last4}`,
+          status,
+          created_at,
+          name,
+        ]),
+        'The organization has no keys.',
+      ),
+      json: { keys: records },
+    };
+  });
+}
+
+interface RotateOptions extends KeyOptions {
+  readonly graceSeconds: number;
+}
+
+function rotateKey({ key: keyId, graceSeconds }: RotateOptions): Promise<CommandResult> {
+  return withContext(async ({ keys, clock }) => {
+    const { key, apiKey, replaced } = await keys.rotate(keyId, graceSeconds);
+    return {
+      text: `${formatFields([
+        ['Id', apiKey.id],
+        ['API key', key],
+        ['Old key works until', graceSeconds === 0 ? 'now' : (replaced.revokedAt?.toISOString() ?? 'now')],
+      ])}\n${SHOWN_ONCE}`,
+      json: { ...toKeyRecord(apiKey, clock.now()), key, replaced: toKeyRecord(replaced, clock.now()) },
+    };
+  });
+}
+
+function changeKey(change: (context: CliContext) => Promise<ApiKeyEntity>): Promise<CommandResult> {
+  return withContext(async (context) => {
+    const record = toKeyRecord(await change(context), context.clock.now());
+    return { text: `API key ${record.id} is ${record.status}.`, json: record };
+  });
+}

@@ -1,0 +1,142 @@
+import type { Command } from 'commander';
+import { microToJson, type Micro } from '../../common/micro';
+import type { OrganizationEntity } from '../../database/entities/organization.entity';
+import { withContext, type CliContext } from '../cli-context';
+import { formatFields, formatMicro, formatTable, run, type CommandResult } from '../command-result';
+import { parseAmount, parseAmountOrNone, parseId, parsePositiveAmount, parseText } from '../option-parsers';
+
+interface OrganizationOptions {
+  readonly org: string;
+}
+
+export function addOrganizationCommands(program: Command): void {
+  const organization = program.command('org').description('create, credit and suspend organizations');
+
+  organization
+    .command('create')
+    .description('create an organization with an empty account')
+    .requiredOption('--name <text>', 'name for people', parseText)
+    .option('--monthly-limit-micro <amount>', 'most it may spend in a calendar month (UTC)', parseAmount)
+    .action(run(createOrganization));
+  organization.command('list').description('list all organizations').action(run(listOrganizations));
+
+  organizationCommand(organization, 'show', 'show balance, holds, spending and limit').action(run(showOrganization));
+  organizationCommand(organization, 'credit', 'add to the balance; repeating a reference changes nothing')
+    .requiredOption('--amount-micro <amount>', 'micro-units: 1 USD is 1000000', parsePositiveAmount)
+    .requiredOption('--ref <text>', 'reference of the payment, unique for the organization', parseText)
+    .action(run(creditOrganization));
+  organizationCommand(organization, 'limit', 'set the monthly spending limit')
+    .requiredOption('--monthly-limit-micro <amount>', 'micro-units, or "none"', parseAmountOrNone)
+    .action(run(limitOrganization));
+  organizationCommand(organization, 'suspend', 'refuse all its requests').action(
+    run((options: OrganizationOptions) =>
+      changeStatus(options, ({ organizations }) => organizations.suspend(options.org)),
+    ),
+  );
+  organizationCommand(organization, 'activate', 'accept its requests again').action(
+    run((options: OrganizationOptions) =>
+      changeStatus(options, ({ organizations }) => organizations.activate(options.org)),
+    ),
+  );
+}
+
+function organizationCommand(parent: Command, name: string, description: string): Command {
+  return parent.command(name).description(description).requiredOption('--org <id>', 'the organization', parseId);
+}
+
+interface CreateOptions {
+  readonly name: string;
+  readonly monthlyLimitMicro?: Micro;
+}
+
+function createOrganization({ name, monthlyLimitMicro }: CreateOptions): Promise<CommandResult> {
+  return withContext(async ({ organizations }) => {
+    const organization = await organizations.create({ name, monthlyLimitMicro });
+    return { text: `Organization ${organization.id} created.`, json: toRecord(organization) };
+  });
+}
+
+function listOrganizations(): Promise<CommandResult> {
+  return withContext(async ({ organizations }) => {
+    const all = await organizations.list();
+    return {
+      text: formatTable(
+        ['ID', 'STATUS', 'CREATED', 'NAME'],
+        all.map(({ id, status, createdAt, name }) => [id, status, createdAt.toISOString(), name]),
+        'There are no organizations.',
+      ),
+      json: { organizations: all.map(toRecord) },
+    };
+  });
+}
+
+function showOrganization({ org }: OrganizationOptions): Promise<CommandResult> {
+  return withContext((context) => describe(context, org));
+}
+
+interface CreditOptions extends OrganizationOptions {
+  readonly amountMicro: Micro;
+  readonly ref: string;
+}
+
+function creditOrganization({ org, amountMicro, ref }: CreditOptions): Promise<CommandResult> {
+  return withContext(async ({ ledger }) => {
+    const applied = await ledger.topUp(org, amountMicro, ref);
+    const { balanceMicro } = await ledger.balance(org);
+    const what = applied ? `Credited ${formatMicro(amountMicro)}.` : `Nothing to do: ${ref} was credited before.`;
+    return {
+      text: `${what} Balance: ${formatMicro(balanceMicro)}.`,
+      json: { organization_id: org, applied, balance_micro: microToJson(balanceMicro) },
+    };
+  });
+}
+
+interface LimitOptions extends OrganizationOptions {
+  readonly monthlyLimitMicro: Micro | 'none';
+}
+
+function limitOrganization({ org, monthlyLimitMicro }: LimitOptions): Promise<CommandResult> {
+  return withContext(async (context) => {
+    await context.organizations.setMonthlyLimit(org, monthlyLimitMicro === 'none' ? null : monthlyLimitMicro);
+    return describe(context, org);
+  });
+}
+
+function changeStatus(
+  { org }: OrganizationOptions,
+  change: (context: CliContext) => Promise<OrganizationEntity>,
+): Promise<CommandResult> {
+  return withContext(async (context) => {
+    const organization = await change(context);
+    return { text: `Organization ${org} is ${organization.status}.`, json: toRecord(organization) };
+  });
+}
+
+async function describe({ organizations, ledger }: CliContext, organizationId: string): Promise<CommandResult> {
+  const organization = await organizations.require(organizationId);
+  const { balanceMicro, reservedMicro, monthlyLimitMicro } = await ledger.balance(organizationId);
+  const spentMicro = await organizations.findMonthSpending(organizationId);
+  return {
+    text: formatFields([
+      ['Organization', `${organization.name} (${organization.id})`],
+      ['Status', organization.status],
+      ['Balance', formatMicro(balanceMicro)],
+      ['Held', formatMicro(reservedMicro)],
+      ['Available', formatMicro(balanceMicro - reservedMicro)],
+      ['Spent this month', formatMicro(spentMicro)],
+      ['Monthly limit', monthlyLimitMicro === null ? 'none' : formatMicro(monthlyLimitMicro)],
+    ]),
+    json: {
+      ...toRecord(organization),
+      balance_micro: microToJson(balanceMicro),
+      held_micro: microToJson(reservedMicro),
+      available_micro: microToJson(balanceMicro - reservedMicro),
+      month_spent_micro: microToJson(spentMicro),
+      monthly_limit_micro: monthlyLimitMicro === null ? null : microToJson(monthlyLimitMicro),
+    },
+  };
+}
+
+function toRecord({ id, name, status, createdAt }: OrganizationEntity) {
+  return { id, name, status, created_at: createdAt.toISOString() };
+}

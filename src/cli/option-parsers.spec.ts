@@ -1,0 +1,58 @@
+import { InvalidArgumentError } from 'commander';
+import {
+  parseAmount,
+  parseAmountOrNone,
+  parseId,
+  parseInteger,
+  parseList,
+  parsePositiveAmount,
+  parseText,
+  parseTime,
+} from './option-parsers';
+
+type Parser = (text: string) => unknown;
+
+describe('option values', () => {
+  it.each<[Parser, string, unknown]>([
+    [parseId, '0199ABCD-0000-7000-8000-00000000000F', '0199abcd-0000-7000-8000-00000000000f'],
+    [parseText, ' Acme ', ' Acme '],
+    [parseAmount, '0', 0n],
+    [parseAmount, '9223372036854775807', 9_223_372_036_854_775_807n],
+    [parsePositiveAmount, '1', 1n],
+    [parseAmountOrNone, 'none', 'none'],
+    [parseAmountOrNone, '12', 12n],
+    [parseInteger, '60', 60],
+    [parseTime, '2030-01-31', new Date(Date.UTC(2030, 0, 31))],
+    [parseTime, '2030-01-31T12:00Z', new Date(Date.UTC(2030, 0, 31, 12))],
+    [parseTime, '2030-01-31T12:00:30.5+02:00', new Date(Date.UTC(2030, 0, 31, 10, 0, 30, 500))],
+    [parseList, 'a', ['a']],
+    [parseList, 'a, b ,c', ['a', 'b', 'c']],
+  ])('%p reads %j', (parse, text, expected) => {
+    expect(parse(text)).toEqual(expected);
+  });
+
+  it.each<[Parser, string]>([
+    [parseId, 'acme'],
+    [parseId, '0199abcd00007000800000000000000f'],
+    [parseText, '  '],
+    [parseAmount, '-1'],
+    [parseAmount, '1.5'],
+    [parseAmount, '1e6'],
+    [parseAmount, '0x10'],
+    [parseAmount, ''],
+    [parseAmount, '9223372036854775808'],
+    [parsePositiveAmount, '0'],
+    [parseAmountOrNone, 'null'],
+    [parseInteger, '1.5'],
+    [parseInteger, 'ten'],
+    [parseTime, 'tomorrow'],
+    [parseTime, '2030-02-30'],
+    [parseTime, '2030-13-01'],
+    [parseTime, '2030-01-31T12:00:00'],
+    [parseTime, '1893456000'],
+    [parseList, ''],
+    [parseList, 'a,,b'],
+  ])('%p refuses %j', (parse, text) => {
+    expect(() => parse(text)).toThrow(InvalidArgumentError);
+  });
+});

@@ -1,0 +1,64 @@
+import { InvalidArgumentError } from 'commander';
+import type { Micro } from '../common/micro';
+
+/** Readers of option values. What they throw is printed with the name of the option, and ends the command with 2. */
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+const MAX_BIGINT = 2n ** 63n - 1n;
+
+export function parseId(text: string): string {
+  if (!UUID.test(text)) throw new InvalidArgumentError('Expected a UUID.');
+  return text.toLowerCase();
+}
+
+export function parseText(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('Expected some text.');
+  return text;
+}
+
+/** Micro-units: 1 USD is 1000000. */
+export function parseAmount(text: string): Micro {
+  const amount = /^\d{1,19}$/.test(text) ? BigInt(text) : -1n;
+  if (amount < 0n || amount > MAX_BIGINT) {
+    throw new InvalidArgumentError('Expected an integer of at least 0, in micro-units (1 USD is 1000000).');
+  }
+  return amount;
+}
+
+export function parsePositiveAmount(text: string): Micro {
+  const amount = parseAmount(text);
+  if (amount === 0n) throw new InvalidArgumentError('Expected more than 0.');
+  return amount;
+}
+
+/** An amount, or `none`: as text, since commander takes a `null` for an absent value. */
+export function parseAmountOrNone(text: string): Micro | 'none' {
+  return text === 'none' ? text : parseAmount(text);
+}
+
+export function parseInteger(text: string): number {
+  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('Expected a whole number.');
+  return Number(text);
+}
+
+/** `2030-01-31` (midnight UTC) or `2030-01-31T12:00:00Z`; a time of day must say its zone. */
+export function parseTime(text: string): Date {
+  const time = new Date(TIME.test(text) ? text : Number.NaN);
+  if (Number.isNaN(time.getTime()) || !isCalendarDay(text.slice(0, 10))) {
+    throw new InvalidArgumentError('Expected a date or time such as 2030-01-31 or 2030-01-31T12:00:00Z.');
+  }
+  return time;
+}
+
+/** `Date` reads 30 February as 2 March. */
+function isCalendarDay(day: string): boolean {
+  return new Date(day).toISOString().startsWith(day);
+}
+
+/** Values separated by commas. */
+export function parseList(text: string): string[] {
+  const entries = text.split(',').map((entry) => entry.trim());
+  if (entries.includes('')) throw new InvalidArgumentError('Expected values separated by commas.');
+  return entries;
+}

@@ -1,0 +1,70 @@
+import { HttpException, Logger } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { GatewayError } from '../common/errors/gateway-error';
+import { toRequestId } from '../common/ids';
+
+const logger = new Logger('ErrorReply');
+
+/** The only writer of error bodies with an HTTP status (contract section 7). */
+export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: unknown): void {
+  const error = toGatewayError(thrown);
+  const requestId = toRequestId(request.id);
+  if (error.code === 'internal_error') {
+    logger.error({
+      message: 'unexpected failure',
+      requestId,
+      client_request_id: request.context.clientRequestId,
+      route: request.raw.url?.split('?')[0],
+      err: thrown,
+    });
+  }
+  if (reply.sent || reply.raw.headersSent) return;
+  reply
+    .code(error.status)
+    .header('content-type', 'application/json; charset=utf-8')
+    .header('x-request-id', requestId)
+    .header('x-should-retry', error.shouldRetry ? 'true' : 'false');
+  if (error.retryAfterSeconds !== undefined) reply.header('retry-after', String(error.retryAfterSeconds));
+  // An unread body would have to be drained before the connection could serve again.
+  if (error.code === 'request_too_large') reply.header('connection', 'close');
+  reply.send(JSON.stringify(error.toEnvelope(requestId)));
+}
+
+/** Translates what the framework throws; anything unknown is our own fault and tells the client nothing. */
+export function toGatewayError(thrown: unknown): GatewayError {
+  if (thrown instanceof GatewayError) return thrown;
+  switch (frameworkCode(thrown)) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new GatewayError('request_too_large', 'The request body is larger than this service accepts.');
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+    case 'FST_ERR_CTP_INVALID_TYPE':
+    case 'FST_ERR_CTP_EMPTY_TYPE':
+      return new GatewayError(
+        'unsupported_media_type',
+        'This endpoint does not accept the Content-Type of the request.',
+      );
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
+    case 'ECONNRESET':
+      return new GatewayError('invalid_json', 'The request body is shorter or longer than its Content-Length says.');
+  }
+  if (thrown instanceof HttpException && thrown.getStatus() === 404) {
+    return new GatewayError('not_found', 'There is no such endpoint.');
+  }
+  return GatewayError.unexpected(thrown);
+}
+
+/** Fastify's code, also when Nest has wrapped the error into its own. */
+function frameworkCode(thrown: unknown): string | undefined {
+  for (const candidate of [thrown, thrown instanceof Error ? thrown.cause : undefined]) {
+    if (
+      typeof candidate === 'object' &&
+      candidate !== null &&
+      'code' in candidate &&
+      typeof candidate.code === 'string'
+    ) {
+      return candidate.code;
+    }
+  }
+  return undefined;
+}

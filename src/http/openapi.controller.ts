@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Controller, Get, Header, Inject, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { APP_CONFIG, type AppConfig } from '../config/app-config';
+import { PublicRoute } from './public-route.decorator';
+
+/** The server address that the bundle is written with. */
+const PLACEHOLDER = 'https://gateway.example.com';
+/** Name or address with an optional port. Nothing else may get from a Host header into the document. */
+const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
+
+/** Serves the document (contract section 9), naming this deployment as its default server. */
+@Controller()
+export class OpenapiController {
+  private readonly bundle = readFileSync(join(__dirname, '../contract/openapi.yaml'), 'utf8');
+
+  constructor(@Inject(APP_CONFIG) private readonly config: AppConfig) {}
+
+  @Get('openapi.yaml')
+  @PublicRoute()
+  @Header('content-type', 'application/yaml; charset=utf-8')
+  @Header('cache-control', 'no-store')
+  getOpenapiDocument(@Req() request: FastifyRequest): string {
+    return this.bundle.replace(PLACEHOLDER, () => this.config.http.publicBaseUrl ?? addressOf(request));
+  }
+}
+
+/** Where nobody has said how clients reach this service, it is the way this one did. */
+function addressOf({ protocol, host }: FastifyRequest): string {
+  return HOST.test(host) && /^https?$/.test(protocol) ? `${protocol}://${host}` : '/';
+}
