@@ -1,0 +1,183 @@
+/**
+ * `npm run bench`: what the gateway costs beside a bare forwarder, with everything on, and whether its books are right
+ * afterwards. Figures go to standard output as JSON, a short reading of them to standard error. See README.md here.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startLoadGenerator, startServerScript, stopAll } from '#bench/children';
+import { type Memory, type MeteredProcess, readMemory } from '#bench/cpu';
+import { type BenchEnvironment, readEnvironment } from '#bench/environment';
+import { checkLedger, type LedgerResult } from '#bench/ledger';
+import { type Bench, measure, type Target } from '#bench/measure';
+import { type BenchOptions, type Mode, readOptions, USAGE } from '#bench/options';
+import { describeMode, type ModeReport, reportMode } from '#bench/report';
+import { soak, type SoakResult } from '#bench/soak';
+import { round } from '#bench/statistics';
+import { startSubject, type Subject } from '#bench/subject';
+
+interface BenchResult {
+  readonly ok: boolean;
+  readonly environment: BenchEnvironment;
+  readonly services: Subject['services'];
+  readonly ratios: Readonly<Record<string, number>>;
+  readonly errors: number;
+  readonly errorSamples: readonly string[];
+  readonly memoryMiB: { readonly before: number; readonly after: number; readonly peak: number };
+  readonly modes: Readonly<Partial<Record<Mode, ModeReport>>>;
+  readonly soak: SoakResult | null;
+  readonly ledger: LedgerResult | null;
+  readonly options: BenchOptions;
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+async function runBench(options: BenchOptions, directory: string): Promise<BenchResult> {
+  const environment = readEnvironment(directory);
+  const upstream = await startServerScript('upstream.ts', [String(options.chunkGapMs)]);
+  const forwarder = await startServerScript('forwarder.ts', [upstream.origin]);
+  const subject = await startSubject(options, directory, upstream.origin);
+  say(`postgres: ${subject.services.postgres}; redis: ${subject.services.redis}; fsync ${environment.fsyncMs} ms`);
+  const load = startLoadGenerator();
+  const floor: Target = { name: 'forwarder', headers: {}, expectedText: '', ...forwarder };
+  const counts = { errors: 0, answered: 0, samples: new Set<string>() };
+  const bench: Bench = {
+    options,
+    floor,
+    subject: subject.target,
+    metered: [
+      ...[floor, subject.target, { name: 'upstream', pid: upstream.pid }, { name: 'load', pid: load.pid }].map(
+        ({ name, pid }): MeteredProcess => ({ name, pid, scope: 'self' }),
+      ),
+      ...subject.processes,
+    ],
+    say,
+    async runLoad(job) {
+      const result = await load.run(job);
+      counts.errors += result.errors;
+      for (const sample of result.errorSamples) counts.samples.add(sample);
+      if (job.origin === subject.target.origin) counts.answered += result.requests - result.errors;
+      return result;
+    },
+  };
+  const before = readMemory(subject.target.pid);
+  const soakResult = options.soak ? await soak(bench) : null;
+  const modes = options.soak ? {} : await measureModes(bench);
+  const after = readMemory(subject.target.pid);
+  const ledger = subject.gateway ? await checkLedger(subject.gateway, subject.databaseUrl, counts.answered) : null;
+  return {
+    ok: counts.errors === 0 && (ledger?.clean ?? true),
+    environment,
+    services: subject.services,
+    ratios: summarizeRatios(modes),
+    errors: counts.errors,
+    errorSamples: [...counts.samples].slice(0, 10),
+    memoryMiB: describeMemory(before, after),
+    modes,
+    soak: soakResult,
+    ledger,
+    options,
+  };
+}
+
+async function measureModes(bench: Bench): Promise<Partial<Record<Mode, ModeReport>>> {
+  const reports: Partial<Record<Mode, ModeReport>> = {};
+  for (const mode of bench.options.modes) {
+    const report = reportMode(await measure(bench, mode), bench.floor.name, bench.subject.name);
+    say(describeMode(mode, bench.options.arrivals[mode], report));
+    reports[mode] = report;
+  }
+  return reports;
+}
+
+function describeMemory(before: Memory, after: Memory): BenchResult['memoryMiB'] {
+  return { before: round(before.rssMiB), after: round(after.rssMiB), peak: round(after.peakMiB) };
+}
+
+/** The figures that have goals, under flat names. */
+function summarizeRatios(modes: BenchResult['modes']): Record<string, number> {
+  const plain = modes['non-stream'];
+  const stream = modes.stream;
+  return {
+    ...(plain && {
+      cpuRatioNonStream: plain.cpuRatio,
+      cpuRatioNonStreamAtFixedRate: plain.cpuRatioAtFixedRate,
+      addedP50Ms: plain.addedP50Ms,
+      addedP99Ms: plain.addedP99Ms,
+    }),
+    ...(stream && {
+      cpuRatioStream: stream.cpuRatio,
+      cpuRatioStreamAtFixedRate: stream.cpuRatioAtFixedRate,
+      streamAddedP50Ms: stream.addedP50Ms,
+      streamAddedP99Ms: stream.addedP99Ms,
+      streamAddedFirstByteP50Ms: stream.addedFirstByteP50Ms,
+      streamAddedFirstByteP99Ms: stream.addedFirstByteP99Ms,
+    }),
+  };
+}
+
+function sayVerdict({ errors, errorSamples, memoryMiB, soak: soaked, ledger, ok }: BenchResult): void {
+  say(`gateway RSS         ${memoryMiB.before} MiB before, ${memoryMiB.after} after, ${memoryMiB.peak} at most`);
+  if (soaked)
+    say(`soak                ${soaked.slopeMiBPerMinute} MiB per minute, p99 ${round(soaked.totalMs.p99)} ms`);
+  say(`errors              ${errors}${errorSamples.length > 0 ? `: ${errorSamples.join(' | ')}` : ''}`);
+  if (ledger) {
+    say(`ledger              ${ledger.verified ? 'verified' : 'VIOLATED'}, ${ledger.answered} replies x price =`);
+    say(`                    ${ledger.expectedMicro} micro expected, ${ledger.chargedMicro} charged`);
+  }
+  say(ok ? 'ok' : 'FAILED');
+}
+
+/** Stops everything on Ctrl-C and on termination; `interrupted` tells that this is why the bench failed. */
+function stopOnSignals(directory: string): { interrupted: boolean } {
+  const state = { interrupted: false };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => {
+      state.interrupted = true;
+      void stopAll().finally(() => {
+        rmSync(directory, { recursive: true, force: true });
+        process.exit(130);
+      });
+    });
+  }
+  return state;
+}
+
+async function main(options: BenchOptions): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
+  const state = stopOnSignals(directory);
+  let succeeded = false;
+  try {
+    const result = await runBench(options, directory);
+    succeeded = result.ok;
+    sayVerdict(result);
+    const json = JSON.stringify(result, null, 2);
+    process.stdout.write(`${json}\n`);
+    if (options.jsonFile !== null) writeFileSync(options.jsonFile, `${json}\n`);
+  } catch (error) {
+    if (!state.interrupted) console.error(error);
+  }
+  await stopAll();
+  if (state.interrupted) return;
+  if (succeeded) {
+    rmSync(directory, { recursive: true, force: true });
+  } else {
+    say(`logs kept in ${directory}`);
+    process.exitCode = 1;
+  }
+}
+
+function optionsOrExit(): BenchOptions {
+  try {
+    return readOptions(process.argv.slice(2));
+  } catch (error) {
+    say(error instanceof Error ? error.message : String(error));
+    say(USAGE);
+    process.exit(2);
+  }
+}
+
+if (process.argv.includes('--help')) say(USAGE);
+else await main(optionsOrExit());

@@ -1,0 +1,66 @@
+/**
+ * The official `openai` package in each major version that is still in use, set up as its users set it up: a base
+ * address, a key, and nothing else. One suite runs over all of them, written against the newest one's types.
+ */
+import type OpenAI from 'openai';
+import type { ClientOptions } from 'openai';
+import type { z as Zod } from 'zod';
+import type { TestGateway } from '../harness/gateway';
+
+type OpenAiPackage = typeof import('openai');
+type ZodHelpers = Pick<typeof import('openai/helpers/zod'), 'zodResponseFormat'>;
+
+type Helpers = Pick<OpenAI['chat']['completions'], 'parse' | 'stream' | 'runTools'>;
+
+interface PackageName {
+  readonly major: number;
+  readonly name: string;
+  /** Versions 4 and 5 read the insides of zod 3 schemas; later ones take zod 4. */
+  readonly zod: 3 | 4;
+}
+
+const PACKAGES: readonly PackageName[] = [
+  { major: 4, name: 'openai4', zod: 3 },
+  { major: 5, name: 'openai5', zod: 3 },
+  { major: 6, name: 'openai6', zod: 4 },
+  { major: 7, name: 'openai', zod: 4 },
+];
+
+/** One version, loaded. Errors are of the classes in `sdk`, which no two versions share. */
+export class OfficialClient {
+  private constructor(
+    readonly sdk: OpenAiPackage,
+    readonly zodResponseFormat: ZodHelpers['zodResponseFormat'],
+    /** The zod that this version's helpers understand. */
+    readonly z: typeof Zod,
+  ) {}
+
+  static load({ name, zod }: PackageName): OfficialClient {
+    const loaded: OfficialClient[] = [];
+    jest.isolateModules(() => {
+      // What an application with zod 3 installed has; zod 4 ships it beside its own code.
+      if (zod === 3) jest.doMock('zod', () => jest.requireActual('zod/v3'));
+      const sdk: OpenAiPackage = require(name);
+      const { zodResponseFormat }: ZodHelpers = require(`${name}/helpers/zod`);
+      loaded.push(new OfficialClient(sdk, zodResponseFormat, require('zod').z));
+    });
+    jest.dontMock('zod');
+    return loaded[0] as OfficialClient;
+  }
+
+  connect(gateway: TestGateway, key: string, options: ClientOptions = {}): OpenAI {
+    return new this.sdk.OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: key, ...options });
+  }
+
+  /** Where `parse`, `stream` and `runTools` live: version 4 had them under `beta`. */
+  helpers(client: OpenAI): Helpers {
+    const { chat = client.chat } = client.beta as { chat?: { completions: Helpers } };
+    return chat.completions;
+  }
+}
+
+/** For `describe.each`: a title and the client. */
+export const OFFICIAL_CLIENTS = PACKAGES.map((each): [string, OfficialClient] => [
+  `openai ${each.major}`,
+  OfficialClient.load(each),
+]);

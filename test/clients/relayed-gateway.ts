@@ -1,0 +1,69 @@
+/**
+ * A gateway that serves the mock model twice: by itself as `mock/chat-1`, and as `relay/chat-1` over HTTP from a second
+ * gateway, as it would serve any vendor's model. What a client sees must not depend on which.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { TestGateway } from '../harness/gateway';
+
+/** For `describe.each`. */
+export const CHAT_MODELS = ['mock/chat-1', 'relay/chat-1'];
+
+const CATALOGUE = `
+- id: relay/chat-1
+  modality: text
+  input_modalities: [text, image]
+  output_modalities: [text]
+  context: 128000
+  max_output: 16384
+  features: { tools: true, parallel_tools: true, json_object: true, json_schema: true, logprobs: true, streaming: true }
+  deployments:
+    - { provider: openai-compatible, upstream_model: mock/chat-1 }
+  prices:
+    - effective_from: 2026-01-01
+      source: made up
+      checked_at: 2026-11-20
+      tokens: { per_1m_micro: { input: 100000, output: 400000 } }
+`;
+
+/** A gateway whose `relay/chat-1` is served by whatever answers at `origin`. */
+export async function startRelayTo(origin: string, environment: Record<string, string> = {}): Promise<TestGateway> {
+  // The catalogue is read while the gateway starts, and not again.
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-catalogue-'));
+  try {
+    writeFileSync(join(directory, 'relay.yaml'), CATALOGUE);
+    return await TestGateway.start({
+      CATALOG_DIR: directory,
+      OPENAI_COMPATIBLE_BASE_URL: `${origin}/v1`,
+      ...environment,
+    });
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+export class RelayedGateway {
+  private constructor(
+    /** The gateway that clients talk to. */
+    readonly front: TestGateway,
+    private readonly upstream: TestGateway,
+  ) {}
+
+  static async start(environment: Record<string, string> = {}): Promise<RelayedGateway> {
+    const upstream = await TestGateway.start();
+    const { key } = await upstream.customer();
+    const front = await startRelayTo(upstream.url, { OPENAI_COMPATIBLE_API_KEY: key, ...environment });
+    return new RelayedGateway(front, upstream);
+  }
+
+  async stop(): Promise<void> {
+    await this.front.stop();
+    await this.upstream.stop();
+  }
+
+  /** Every broken invariant in the books of either gateway. */
+  async violations(): Promise<object[]> {
+    return [...(await this.front.violations()), ...(await this.upstream.violations())];
+  }
+}

@@ -1,0 +1,55 @@
+/** What a client's requests left behind in the gateway. */
+import type { IncomingMessage } from 'node:http';
+import type { TestCustomer, TestGateway } from '../harness/gateway';
+
+export interface TracedRecord {
+  readonly status: number;
+  readonly error_code: string | null;
+  readonly streamed: boolean;
+  readonly usage_estimated: boolean;
+  readonly charged_micro: string;
+  readonly output_text: string;
+}
+
+/** The records of a customer, oldest first: request ids rise with time. */
+export function recordsOf(gateway: TestGateway, customer: TestCustomer): Promise<TracedRecord[]> {
+  return gateway.rows('SELECT * FROM usage_record WHERE organization_id = $1 ORDER BY id', [customer.organizationId]);
+}
+
+/** Waits for the one record of a request whose client did not stay for its end. */
+export function soleRecordOf(gateway: TestGateway, customer: TestCustomer): Promise<TracedRecord> {
+  return untilSome(() => recordsOf(gateway, customer));
+}
+
+/** Asks the database until it has a row, and returns the first. */
+export async function untilSome<Row>(query: () => Promise<Row[]>): Promise<Row> {
+  for (;;) {
+    const [row] = await query();
+    if (row !== undefined) return row;
+  }
+}
+
+/** What is still reserved for a customer. */
+export async function heldMicro(gateway: TestGateway, customer: TestCustomer): Promise<number> {
+  const [row] = await gateway.rows<{ reserved_micro: string }>(
+    'SELECT reserved_micro FROM organization_account WHERE organization_id = $1',
+    [customer.organizationId],
+  );
+  return Number(row?.reserved_micro);
+}
+
+export interface Attempt {
+  readonly atMs: number;
+  /** As the client counts them. */
+  readonly retryCount: number;
+}
+
+/** Follows how often and when clients ask; to be called once per gateway. Returns the requests of one customer. */
+export function followAttempts(gateway: TestGateway): (customer: TestCustomer) => Attempt[] {
+  const attempts = new Map<string | undefined, Attempt[]>();
+  gateway.app.getHttpServer().on('request', ({ headers }: IncomingMessage) => {
+    const attempt = { atMs: performance.now(), retryCount: Number(headers['x-stainless-retry-count']) };
+    attempts.set(headers.authorization, [...(attempts.get(headers.authorization) ?? []), attempt]);
+  });
+  return ({ key }) => attempts.get(`Bearer ${key}`) ?? [];
+}

@@ -1,0 +1,64 @@
+import { ERROR_CATALOG } from '../../src/common/errors/catalog';
+import { isObject, nodeAt, openapiDocument } from '../harness/openapi-document';
+
+const document = openapiDocument();
+const catalog = Object.entries(ERROR_CATALOG);
+
+function valueAt(pointer: string): Record<string, unknown> {
+  const node = nodeAt(document, pointer);
+  if (node === undefined) throw new Error(`the document has nothing at ${pointer}`);
+  return node.value;
+}
+
+describe('error table', () => {
+  it('is the same in the document and in the code: codes, statuses, types, retry rules, surfaces', () => {
+    const rows = Object.entries(valueAt('/components/schemas/ErrorCode/x-error-table')).map(([code, row]) => {
+      const { meaning, ...rest } = isObject(row) ? row : {};
+      expect(typeof meaning).toBe('string');
+      return [code, rest];
+    });
+    expect(Object.fromEntries(rows)).toEqual(ERROR_CATALOG);
+  });
+
+  it('lets /v1 answer with every code of its own and with no code of the dashboard', () => {
+    const ofApi = catalog.filter(([, { surface }]) => surface === 'api').map(([code]) => code);
+    expect(valueAt('/components/schemas/ErrorCode').enum).toEqual(ofApi);
+  });
+
+  it('names every type and no other', () => {
+    const types = new Set(catalog.map(([, { type }]) => type));
+    expect(new Set(valueAt('/components/schemas/ErrorType').enum as string[])).toEqual(types);
+  });
+
+  it('names under each status exactly the codes that have it', () => {
+    const named = Object.values(valueAt('/components/responses')).flatMap((response) => {
+      const text = isObject(response) ? String(response.description) : '';
+      return [...text.matchAll(/`([a-z_]+)`/g)].map(([, code]) => code);
+    });
+    const ofApi = catalog.filter(([, { surface }]) => surface === 'api').map(([code]) => code);
+    expect(named.toSorted()).toEqual(ofApi.toSorted());
+  });
+
+  it.each(operationStatuses())('%s refers under %s to the reply of that status', (_operation, status, reference) => {
+    const text = String(valueAt(reference.slice(1)).description);
+    const codes = catalog.filter(([code]) => text.includes(`\`${code}\``));
+    expect(codes.map(([, row]) => String(row.status))).toEqual(codes.map(() => status));
+    expect(codes.length).toBeGreaterThan(0);
+  });
+});
+
+/** Every numeric error status of every operation with the shared reply it refers to. */
+function operationStatuses(): [string, string, string][] {
+  return Object.entries(valueAt('/paths')).flatMap(([path, item]) =>
+    Object.entries(isObject(item) ? item : {}).flatMap(([method, operation]) => {
+      const responses = isObject(operation) && isObject(operation.responses) ? operation.responses : {};
+      return Object.entries(responses)
+        .filter(([status, response]) => /^[45]\d\d$/.test(status) && isObject(response) && '$ref' in response)
+        .map(([status, response]): [string, string, string] => [
+          `${method} ${path}`,
+          status,
+          String((response as { $ref: unknown }).$ref),
+        ]);
+    }),
+  );
+}

@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+
+export interface ReceivedRequest {
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+/** Answers one request; the body has been read. */
+export type Answer = (response: ServerResponse, request: ReceivedRequest) => void;
+
+/** An HTTP server that does to its clients whatever a test says. */
+export class FakeUpstream {
+  readonly received: ReceivedRequest[] = [];
+  connections = 0;
+  answer: Answer = (response) => response.end('{}');
+  private readonly server: Server;
+  private readonly sockets = new Set<Socket>();
+
+  private constructor() {
+    this.server = createServer((request, response) => void this.handle(request, response));
+    this.server.on('connection', (socket) => {
+      this.connections++;
+      this.sockets.add(socket);
+      socket.on('close', () => this.sockets.delete(socket));
+    });
+  }
+
+  static async start(): Promise<FakeUpstream> {
+    const upstream = new FakeUpstream();
+    upstream.server.listen(0, '127.0.0.1');
+    await once(upstream.server, 'listening');
+    return upstream;
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  /** Resolves when the next request's connection has been closed by the client. */
+  nextDisconnect(): Promise<void> {
+    return new Promise((resolve) => {
+      this.server.once('request', (request: IncomingMessage) => request.socket.once('close', () => resolve()));
+    });
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.sockets) socket.destroy();
+    this.server.close();
+    await once(this.server, 'close');
+  }
+
+  private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let body = '';
+    for await (const chunk of request.setEncoding('utf8')) body += chunk;
+    const received = { url: request.url ?? '', headers: request.headers, body };
+    this.received.push(received);
+    response.on('error', () => undefined);
+    this.answer(response, received);
+  }
+}

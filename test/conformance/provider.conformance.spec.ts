@@ -1,0 +1,165 @@
+/**
+ * What every provider of the registry has to do, whatever it speaks: a vendor is done when its row here passes.
+ * Upstreams are fakes on the loopback interface; no key and no network is needed.
+ */
+import type { ProviderEnvironment } from '../../src/config/provider-environment';
+import type { ChatCompletionBody, ChatProvider } from '../../src/providers/contract/chat';
+import type { Provider } from '../../src/providers/contract/provider';
+import { PROVIDER_DEFINITIONS } from '../../src/providers/registry';
+import { chunk, sse } from './chat-chunks';
+import { type Answer, FakeUpstream } from './fake-upstream';
+import { chatRequest, choiceOf, CollectingSink, deltaOf, providerCall, providerErrorOf } from './provider-call';
+
+/** How a test configures a provider, and how it makes its upstream answer as the dialect has it. */
+interface Subject {
+  environment(origin: string): ProviderEnvironment;
+  readonly reply?: Answer;
+  readonly stream?: Answer;
+  readonly rateLimit?: Answer;
+  /** A prompt that makes the provider meet a rate limit of 7 seconds; for providers without an upstream. */
+  readonly rateLimitPrompt?: string;
+}
+
+const OPENAI_CHAT = {
+  reply: (response) =>
+    response.end(
+      JSON.stringify({
+        id: 'chatcmpl-up',
+        created: 1700000000,
+        model: 'upstream-model',
+        choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
+        usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
+      }),
+    ),
+  stream: (response) =>
+    response
+      .writeHead(200, { 'content-type': 'text/event-stream' })
+      .end(
+        sse(
+          chunk({ role: 'assistant', content: '' }),
+          chunk({ content: 'Hel' }),
+          chunk({ content: 'lo' }),
+          chunk({}, { finish_reason: 'stop' }),
+          { ...chunk({}), choices: [], usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 } },
+          '[DONE]',
+        ),
+      ),
+  rateLimit: (response) => response.writeHead(429, { 'retry-after': '7' }).end('{"error":{"message":"org-Secret123"}}'),
+} satisfies Partial<Subject>;
+
+const SUBJECTS: Readonly<Record<string, Subject>> = {
+  mock: {
+    environment: () => ({ MOCK_PROVIDER: 'true' }),
+    rateLimitPrompt: '[[mock: status=429 retry_after=7]]',
+  },
+  openai: {
+    environment: (origin) => ({ OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: `${origin}/v1` }),
+    ...OPENAI_CHAT,
+  },
+  'openai-compatible': {
+    environment: (origin) => ({ OPENAI_COMPATIBLE_BASE_URL: `${origin}/prefix/v1` }),
+    ...OPENAI_CHAT,
+  },
+};
+
+describe('registry', () => {
+  it('has a row here for every provider, under unique ids', () => {
+    const ids = PROVIDER_DEFINITIONS.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.toSorted()).toEqual(Object.keys(SUBJECTS).toSorted());
+  });
+});
+
+describe.each(PROVIDER_DEFINITIONS.map((definition) => [definition.id, definition] as const))(
+  'provider %s',
+  (id, definition) => {
+    const subject = SUBJECTS[id] as Subject;
+    let upstream: FakeUpstream;
+    let provider: Provider;
+
+    beforeEach(async () => {
+      upstream = await FakeUpstream.start();
+      const created = definition.create(subject.environment(upstream.origin));
+      if (created === null) throw new Error(`${id} is not configured by its own environment`);
+      provider = created;
+    });
+
+    afterEach(async () => {
+      await provider.close();
+      await upstream.stop();
+    });
+
+    const chat = (answer: Answer | undefined): ChatProvider => {
+      if (answer !== undefined) upstream.answer = answer;
+      if (provider.chat === undefined) throw new Error(`${id} has no chat`);
+      return provider.chat;
+    };
+    const call = () => providerCall({ quirks: provider.quirks });
+
+    it('has the members that its capabilities promise, and no others', () => {
+      const members = Object.keys(provider.capabilities).filter((capability) => capability in provider);
+      const promised = Object.entries(provider.capabilities).filter(([, offered]) => offered);
+      expect(members.toSorted()).toEqual(promised.map(([capability]) => capability).toSorted());
+      expect(provider.id).toBe(id);
+    });
+
+    it('answers a chat with text, usage and the public model', async () => {
+      const { body, usage, outputBytes } = await chat(subject.reply).complete(chatRequest(), call());
+      const { message, finish_reason: reason } = body.choices[0] as {
+        message: Record<string, unknown>;
+        finish_reason: string;
+      };
+      expect(body).toMatchObject({
+        object: 'chat.completion',
+        model: 'vendor/public-model',
+      } satisfies Partial<ChatCompletionBody>);
+      expect(body).not.toHaveProperty('usage');
+      expect(message).toMatchObject({ role: 'assistant', refusal: null });
+      expect(String(message['content']).length).toBeGreaterThan(0);
+      expect(reason).toBe('stop');
+      expect(usage?.outputText).toBeGreaterThan(0);
+      expect(outputBytes).toBe(Buffer.byteLength(String(message['content'])));
+    });
+
+    it('streams a chat in chunks that strict clients accept', async () => {
+      const stream = await chat(subject.stream).openStream(chatRequest({ stream: true }), call());
+      const sink = new CollectingSink();
+      await stream.pipe(sink);
+      const { chunks } = sink;
+      expect(deltaOf(chunks[0])['role']).toBe('assistant');
+      expect(chunks.every((each) => Array.isArray(each['choices']) && each['model'] === 'vendor/public-model')).toBe(
+        true,
+      );
+      expect(chunks.some((each) => 'usage' in each || each['system_fingerprint'] === null)).toBe(false);
+      expect(new Set(chunks.map((each) => `${String(each['id'])} ${String(each['created'])}`)).size).toBe(1);
+      const reasons = chunks.map((each) => choiceOf(each)['finish_reason']).filter((reason) => reason !== null);
+      expect(reasons).toEqual([stream.progress.finishReason]);
+      expect(stream.progress.outputBytes).toBe(Buffer.byteLength(sink.text));
+      expect(stream.progress.usage?.outputText).toBeGreaterThan(0);
+      expect(stream.progress.id).toBe(chunks[0]?.['id']);
+    });
+
+    it.each(['complete', 'openStream'] as const)('reports a rate limit with its Retry-After (%s)', async (method) => {
+      const content = subject.rateLimitPrompt ?? 'Hello';
+      const request = chatRequest({ messages: [{ role: 'user', content }] });
+      const error = await providerErrorOf(chat(subject.rateLimit)[method](request, call()));
+      expect([error.code, error.options.retryAfterSeconds, error.options.fallback]).toEqual([
+        'provider_rate_limited',
+        7,
+        true,
+      ]);
+      expect(error.message).not.toContain('Secret');
+    });
+
+    it('sends no host, key or routing of the client’s anywhere', async () => {
+      if (subject.reply === undefined) return;
+      const fields = ['api_base', 'base_url', 'endpoint', 'custom_host', 'api_key', 'proxy', 'x_host', 'routing'];
+      const hostile = Object.fromEntries(fields.map((field) => [field, 'http://127.0.0.1:9/evil']));
+      await chat(subject.reply).complete(chatRequest(hostile), call());
+      expect(upstream.received).toHaveLength(1);
+      expect(upstream.received[0]?.url).toMatch(/^\/(prefix\/)?v1\/chat\/completions$/);
+      expect(`http://${upstream.received[0]?.headers.host}`).toBe(upstream.origin);
+      expect(JSON.parse(upstream.received[0]?.body ?? '')).not.toHaveProperty('routing');
+    });
+  },
+);

@@ -1,0 +1,97 @@
+import { randomInt } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ApiKeySettingsInput } from '../../src/organizations/api-key-settings';
+import { endChildren } from '../harness/child-process';
+import { createTestDatabase, type TestDatabase } from '../harness/database';
+import { createDataDirectory, GatewayProcess } from '../harness/gateway-process';
+import { createTestRedis } from '../harness/redis';
+import { chat, type Exchange, summarize } from './chat-load';
+import { FULL, report } from './figures';
+import { Operator } from './operator';
+
+/** A model whose price is its output alone, so that a limited request costs to the micro what was held for it. */
+const FIXED_PRICE_MODEL = `
+- id: mock/fixed-price
+  modality: text
+  input_modalities: [text]
+  output_modalities: [text]
+  released: 2026-01-01
+  context: 128000
+  max_output: 16384
+  features: { streaming: true }
+  deployments:
+    - { provider: mock, upstream_model: chat-1 }
+  prices:
+    - effective_from: 2026-01-01
+      source: made up
+      checked_at: 2026-11-20
+      tokens:
+        per_1m_micro: { input: 0, output: 1000000 }
+`;
+
+const COST_MICRO = 100;
+const TRIALS = 20;
+const REQUESTS = FULL ? 1_000 : 80;
+
+describe('two gateway processes that share a database', () => {
+  const directory = createDataDirectory();
+  let database: TestDatabase;
+  let operator: Operator;
+  let gateways: GatewayProcess[];
+
+  beforeAll(async () => {
+    const catalogDir = join(directory.path, 'catalog');
+    mkdirSync(catalogDir);
+    writeFileSync(join(catalogDir, 'fixed-price.yaml'), FIXED_PRICE_MODEL);
+    database = await createTestDatabase();
+    operator = await Operator.connect(database.url);
+    const settings = { databaseUrl: database.url, redisUrl: createTestRedis().url, catalogDir };
+    gateways = await Promise.all([GatewayProcess.start(settings), GatewayProcess.start(settings)]);
+  });
+
+  afterAll(async () => {
+    await endChildren();
+    await operator.close();
+    await database.drop();
+    directory.remove();
+  });
+
+  /** All requests at once, in turn to both processes, streamed every third time. */
+  async function race(key: string): Promise<Exchange[]> {
+    const body = (turn: number): object => ({
+      model: 'mock/fixed-price',
+      max_tokens: COST_MICRO,
+      stream: turn % 3 === 0,
+      messages: [{ role: 'user', content: `[[mock: delay=0 usage_completion=${COST_MICRO}]]` }],
+    });
+    return Promise.all(
+      Array.from({ length: REQUESTS }, (_, turn) => {
+        const { url } = gateways[turn % gateways.length] as GatewayProcess;
+        return chat({ url, key, body: body(turn) });
+      }),
+    );
+  }
+
+  it.each<[string, string, (affordableMicro: bigint) => [credit: bigint, settings: ApiKeySettingsInput]]>([
+    ['balance', 'insufficient_credits', (affordable) => [affordable, {}]],
+    ["a key's daily budget", 'budget_exceeded', (affordable) => [10n ** 9n, { dailyBudgetMicro: affordable }]],
+    ["a key's monthly budget", 'budget_exceeded', (affordable) => [10n ** 9n, { monthlyBudgetMicro: affordable }]],
+  ])('accept exactly as many requests as %s covers, and refuse the rest with %s', async (_what, code, arrange) => {
+    const accepted: number[] = [];
+    for (let trial = 0; trial < TRIALS; trial++) {
+      const affordable = randomInt(1, REQUESTS);
+      // A remainder that covers nothing must not admit one more.
+      const [credit, settings] = arrange(BigInt(affordable * COST_MICRO + randomInt(COST_MICRO)));
+      const { key } = await operator.customer(credit, settings);
+
+      const exchanges = await race(key);
+
+      expect(summarize(exchanges)).toEqual({ complete: affordable, [`402 ${code}`]: REQUESTS - affordable });
+      accepted.push(affordable);
+    }
+    expect(await operator.violations()).toEqual([]);
+    expect(await operator.heldCount()).toBe(0);
+    report(`exactly K of ${REQUESTS}, ${code}`, { trials: TRIALS, accepted });
+  });
+});

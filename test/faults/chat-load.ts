@@ -1,0 +1,138 @@
+/** Clients of the gateway under fault: what each of them was told, in full. */
+import { setTimeout as delay } from 'node:timers/promises';
+
+export interface ChatCall {
+  readonly url: string;
+  readonly key: string;
+  readonly body: object;
+}
+
+/** How one request ended for its client. */
+export interface Exchange {
+  /** `null` when no head arrived. */
+  readonly requestId: string | null;
+  readonly streamed: boolean;
+  /** 0 when no head arrived. */
+  readonly status: number;
+  /**
+   * `complete`: the whole answer, for a stream up to `[DONE]`. `refused`: an error in the envelope, within a stream too.
+   * `broken`: the connection ended before the answer did. `hung`: nobody answered for 15 seconds.
+   */
+  readonly outcome: 'complete' | 'refused' | 'broken' | 'hung';
+  /** Code of the envelope; `not-the-envelope` for a body that is none. */
+  readonly code: string | null;
+  readonly costMicro: number | null;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+}
+
+const GIVEN_UP_AFTER_MS = 15_000;
+/** What a client that was turned away waits before it asks again. */
+const PAUSE_MS = 25;
+const DONE = 'data: [DONE]\n\n';
+
+interface Envelope {
+  readonly error?: { readonly code?: unknown; readonly type?: unknown; readonly request_id?: unknown };
+}
+
+/** The body of a chat request to the mock model, with a directive for how the mock behaves. */
+export function chatBody(directive: string, fields: object = {}): object {
+  return { model: 'mock/chat-1', messages: [{ role: 'user', content: `[[mock: ${directive}]]` }], ...fields };
+}
+
+/** One request. Never rejects: whatever goes wrong is the result. */
+export async function chat({ url, key, body }: ChatCall): Promise<Exchange> {
+  const startedAtMs = performance.now();
+  const streamed = 'stream' in body && body.stream === true;
+  let response: Response | null = null;
+  const end = (result: Pick<Exchange, 'outcome' | 'code' | 'costMicro'>): Exchange => ({
+    requestId: response?.headers.get('x-request-id') ?? null,
+    streamed,
+    status: response?.status ?? 0,
+    startedAtMs,
+    endedAtMs: performance.now(),
+    ...result,
+  });
+  try {
+    response = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(GIVEN_UP_AFTER_MS),
+    });
+    return end(readAnswer(response, await response.text()));
+  } catch (error) {
+    const timedOut = error instanceof Error && error.name === 'TimeoutError';
+    return end({ outcome: timedOut ? 'hung' : 'broken', code: null, costMicro: null });
+  }
+}
+
+/** Many clients, each asking again as soon as it was answered. */
+export class ChatLoad {
+  readonly exchanges: Exchange[] = [];
+  inFlight = 0;
+  private stopped = false;
+  private readonly callers: Promise<unknown>;
+
+  /** `next` is asked for every request anew: a gateway may have moved, and calls may take turns. */
+  constructor(callers: number, next: (turn: number) => ChatCall) {
+    let turn = 0;
+    const run = async (): Promise<void> => {
+      while (!this.stopped) {
+        this.inFlight++;
+        const exchange = await chat(next(turn++));
+        this.inFlight--;
+        this.exchanges.push(exchange);
+        if (exchange.outcome !== 'complete' && !this.stopped) await delay(PAUSE_MS);
+      }
+    };
+    this.callers = Promise.all(Array.from({ length: callers }, run));
+  }
+
+  /** Lets what is in flight come to its end and begins nothing more. */
+  async stop(): Promise<readonly Exchange[]> {
+    this.stopped = true;
+    await this.callers;
+    return this.exchanges;
+  }
+}
+
+/** How often each ending occurred, for example `{ complete: 10, '503 service_unavailable': 2 }`. */
+export function summarize(exchanges: readonly Exchange[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { outcome, status, code } of exchanges) {
+    const name = outcome === 'refused' ? `${status} ${code}` : outcome;
+    counts[name] = (counts[name] ?? 0) + 1;
+  }
+  return counts;
+}
+
+function readAnswer(response: Response, text: string): Pick<Exchange, 'outcome' | 'code' | 'costMicro'> {
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
+  if (!isStream) return readBody(response, text);
+  if (!text.endsWith(DONE)) return { outcome: 'broken', code: null, costMicro: null };
+  const events = text.split('\n\n').filter((event) => event.startsWith('data: {'));
+  const last = JSON.parse((events.at(-1) ?? 'data: {}').slice('data: '.length));
+  if (last.error !== undefined) return { outcome: 'refused', code: codeOf(last, response), costMicro: null };
+  return { outcome: 'complete', code: null, costMicro: last.usage?.x_llm_cost_micro ?? null };
+}
+
+function readBody(response: Response, text: string): Pick<Exchange, 'outcome' | 'code' | 'costMicro'> {
+  const body = parse(text);
+  if (response.status !== 200) return { outcome: 'refused', code: codeOf(body, response), costMicro: null };
+  return { outcome: 'complete', code: null, costMicro: body?.usage?.x_llm_cost_micro ?? null };
+}
+
+function codeOf(body: Envelope | null, response: Response): string {
+  const { code, type, request_id: requestId } = body?.error ?? {};
+  const isEnvelope = typeof type === 'string' && requestId === response.headers.get('x-request-id');
+  return isEnvelope && typeof code === 'string' ? code : 'not-the-envelope';
+}
+
+function parse(text: string): (Envelope & { readonly usage?: { readonly x_llm_cost_micro?: number } }) | null {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

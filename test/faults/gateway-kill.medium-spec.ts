@@ -1,0 +1,124 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { endChildren } from '../harness/child-process';
+import { createTestDatabase, type TestDatabase } from '../harness/database';
+import { GatewayProcess } from '../harness/gateway-process';
+import { createTestRedis } from '../harness/redis';
+import { chat, chatBody, type ChatCall, ChatLoad, type Exchange, summarize } from './chat-load';
+import { FULL, report, until } from './figures';
+import { type Customer, Operator } from './operator';
+
+const KILLS = FULL ? 10 : 3;
+const CALLERS = 64;
+const LOAD_MS = 1_500;
+const FIRST_ANSWER_WITHIN_MS = 3_000;
+const RELEASED_WITHIN_MS = 30_000;
+
+interface Death {
+  readonly owner: string;
+  /** By the clock of the database. */
+  readonly atMs: number;
+}
+
+describe('kill -9 of a gateway with 64 requests in flight', () => {
+  let database: TestDatabase;
+  let operator: Operator;
+  let customer: Customer;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    operator = await Operator.connect(database.url);
+    customer = await operator.customer();
+  });
+
+  afterAll(async () => {
+    await endChildren();
+    await operator.close();
+    await database.drop();
+  });
+
+  /** Long streams, short streams and whole answers in turn, so that a kill meets every phase of a request. */
+  function nextCall(url: string, turn: number): ChatCall {
+    const bodies = [
+      chatBody('chunks=60 delay=20ms', { stream: true }),
+      chatBody('first_token=40ms'),
+      chatBody('chunks=5 delay=5ms', { stream: true }),
+      chatBody('delay=0'),
+    ];
+    return { url, key: customer.key, body: bodies[turn % bodies.length] as object };
+  }
+
+  /** Nobody else has requests in flight, so whoever owns a hold and was not known as dead has just died. */
+  async function findDead(known: readonly Death[]): Promise<Death[]> {
+    const atMs = await operator.now();
+    const rows = await operator.rows<{ owner: string }>(
+      `SELECT DISTINCT owner FROM reservation WHERE state = 'held' AND owner <> ALL ($1)`,
+      [known.map(({ owner }) => owner)],
+    );
+    return rows.map(({ owner }) => ({ owner, atMs }));
+  }
+
+  /** Milliseconds from the launch and from `/ready` to the first whole answer. */
+  async function restart(killed: GatewayProcess): Promise<{ next: GatewayProcess; figures: object; answerMs: number }> {
+    const next = await killed.restart();
+    const readyMs = await next.ready();
+    let answerMs = 0;
+    await until('the first answer', FIRST_ANSWER_WITHIN_MS, async () => {
+      const exchange = await chat(nextCall(next.url, 3));
+      answerMs += exchange.endedAtMs - exchange.startedAtMs;
+      return exchange.outcome === 'complete';
+    });
+    return { next, answerMs, figures: { readyMs: Math.round(readyMs), firstAnswerMs: Math.round(answerMs) } };
+  }
+
+  /** Nobody else is there to clear up: each gateway finds what those before it have left, and is soon killed itself. */
+  it('leaves holds that are released within 30 s and no answer that is not charged', async () => {
+    const settings = { databaseUrl: database.url, redisUrl: createTestRedis().url };
+    let victim = await GatewayProcess.start(settings);
+    const exchanges: Exchange[] = [];
+    const deaths: Death[] = [];
+
+    for (let kill = 1; kill <= KILLS; kill++) {
+      const load = new ChatLoad(CALLERS, (turn) => nextCall(victim.url, turn));
+      await delay(LOAD_MS + Math.random() * 200);
+      const { inFlight } = load;
+      await victim.kill();
+      const dead = await findDead(deaths);
+      deaths.push(...dead);
+      exchanges.push(...(await load.stop()));
+      const { next, answerMs, figures } = await restart(victim);
+      victim = next;
+      expect(dead).toHaveLength(1);
+      expect(inFlight).toBe(CALLERS);
+      expect(answerMs).toBeLessThan(FIRST_ANSWER_WITHIN_MS);
+      report(`F-01 kill ${kill}`, { inFlight, ...figures });
+    }
+    await until('the release of all holds', RELEASED_WITHIN_MS, async () => (await operator.heldCount()) === 0);
+
+    const orphans = await Promise.all(deaths.map((death) => readOrphans(death)));
+    report('F-01', { kills: KILLS, clients: summarize(exchanges), orphans });
+    for (const { count, oldestMs } of orphans) {
+      expect(count).toBeLessThanOrEqual(CALLERS);
+      expect(oldestMs).toBeLessThanOrEqual(RELEASED_WITHIN_MS);
+    }
+    await expectChargedExactly(exchanges);
+    expect(new Set(exchanges.map(({ outcome }) => outcome))).toEqual(new Set(['complete', 'broken']));
+    expect(await operator.violations()).toEqual([]);
+  }, 600_000);
+
+  async function readOrphans({ owner, atMs }: Death): Promise<{ count: number; oldestMs: number }> {
+    const rows = await operator.rows<{ ended_at: Date }>(
+      `SELECT ended_at FROM reservation WHERE owner = $1 AND state = 'expired'`,
+      [owner],
+    );
+    return { count: rows.length, oldestMs: Math.max(...rows.map((row) => row.ended_at.getTime() - atMs)) };
+  }
+
+  /** Whoever saw the end of an answer has paid for it, as much as the answer says. */
+  async function expectChargedExactly(all: readonly Exchange[]): Promise<void> {
+    const charges = await operator.charges(customer.organizationId);
+    const complete = all.filter(({ outcome }) => outcome === 'complete');
+    const wrong = complete.filter(({ requestId, costMicro }) => charges.get(requestId ?? '') !== costMicro);
+    expect(wrong).toEqual([]);
+    expect(complete.some(({ streamed }) => streamed)).toBe(true);
+  }
+});

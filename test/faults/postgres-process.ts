@@ -1,0 +1,114 @@
+/** A PostgreSQL server of one test, which the test may kill: the programs of the embedded one, nobody to restart it. */
+import { execFileSync } from 'node:child_process';
+import { chownSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { choosePostgresAccount } from '../../src/embedded/postgres-account';
+import { locatePrograms } from '../../src/embedded/postgres-files';
+import { isRunning } from '../../src/embedded/process-control';
+import { findFreePort, ManagedChild } from '../harness/child-process';
+import { createDataDirectory } from '../harness/gateway-process';
+
+const READY_WITHIN_MS = 30_000;
+const POLL_MS = 10;
+
+export class PostgresProcess {
+  private child: ManagedChild | null = null;
+  private readonly account = choosePostgresAccount();
+  private readonly programs = locatePrograms(this.account);
+  private readonly directory = createDataDirectory();
+  private readonly data = join(this.directory.path, 'data');
+
+  private constructor(private readonly port: number) {}
+
+  /** A new cluster, running. As durable as a real one: fsync is on. */
+  static async create(): Promise<PostgresProcess> {
+    const server = new PostgresProcess(await findFreePort());
+    server.initialize();
+    await server.start();
+    return server;
+  }
+
+  /** URL of its database `postgres`. */
+  get url(): string {
+    return `postgres://postgres@127.0.0.1:${this.port}/postgres`;
+  }
+
+  /** Resolves when it accepts connections. */
+  async start(): Promise<void> {
+    const settings = ['listen_addresses=127.0.0.1', `port=${this.port}`, 'unix_socket_directories=', 'fsync=on'];
+    const deadlineMs = performance.now() + READY_WITHIN_MS;
+    for (;;) {
+      this.child ??= new ManagedChild({
+        command: this.programs.postgres,
+        args: ['-D', this.data, ...settings.flatMap((setting) => ['-c', setting])],
+        options: { ...this.account, cwd: '/', env: { LC_ALL: 'C' } },
+        stopSignal: 'SIGQUIT',
+      });
+      if (await this.accepts()) return;
+      if (performance.now() > deadlineMs) throw new Error(`PostgreSQL does not start:\n${this.child.output}`);
+      // Children of a killed server may hold its memory for a moment: then the new one gives up, and another is tried.
+      if (this.child.hasExited) this.child = null;
+      await delay(POLL_MS);
+    }
+  }
+
+  /** `kill -9` of the postmaster and of every process it has started. */
+  async killEverything(): Promise<void> {
+    const { child } = this;
+    if (child === null) return;
+    const backends = childrenOf(child.pid);
+    process.kill(child.pid, 'SIGKILL');
+    backends.forEach(killIfAlive);
+    await child.exited;
+    while (backends.some(isRunning)) await delay(1);
+    this.child = null;
+  }
+
+  /** Fast shutdown: open transactions are rolled back, sessions told to go. */
+  async stop(): Promise<void> {
+    await this.child?.end('SIGINT');
+    this.child = null;
+  }
+
+  async remove(): Promise<void> {
+    await this.child?.end('SIGQUIT');
+    this.directory.remove();
+  }
+
+  private initialize(): void {
+    mkdirSync(this.data, { mode: 0o700 });
+    if (this.account !== null) chownSync(this.data, this.account.uid, this.account.gid);
+    const options = ['-D', this.data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C'];
+    execFileSync(this.programs.initdb, options, { ...this.account, cwd: '/', env: { LC_ALL: 'C' }, stdio: 'ignore' });
+  }
+
+  private async accepts(): Promise<boolean> {
+    const client = new Client({ connectionString: this.url, connectionTimeoutMillis: 1_000 });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      return true;
+    } catch {
+      return false;
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  }
+}
+
+function childrenOf(parentPid: number): number[] {
+  return execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .flatMap(([pid, ppid]) => (pid !== undefined && ppid === parentPid ? [pid] : []));
+}
+
+function killIfAlive(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It noticed that its postmaster is gone, and went too.
+  }
+}

@@ -1,0 +1,99 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { endChildren } from '../harness/child-process';
+import { createTestDatabase, type TestDatabase } from '../harness/database';
+import { GatewayProcess, type GatewayProcessSettings, runCommand } from '../harness/gateway-process';
+import { chat, chatBody, ChatLoad, type Exchange, summarize } from './chat-load';
+import { report } from './figures';
+import { type Customer, Operator } from './operator';
+import { RedisProcess } from './redis-process';
+
+const CALLERS_PER_CUSTOMER = 6;
+
+interface Change {
+  readonly name: string;
+  readonly refusal: string;
+  command(customer: Customer): string[];
+}
+
+const CHANGES: readonly Change[] = [
+  { name: 'revoke', refusal: '401 key_revoked', command: ({ keyId }) => ['key', 'revoke', '--key', keyId] },
+  { name: 'disable', refusal: '401 key_disabled', command: ({ keyId }) => ['key', 'disable', '--key', keyId] },
+  {
+    name: 'suspend',
+    refusal: '403 ip_not_allowed',
+    command: ({ organizationId }) => ['org', 'suspend', '--org', organizationId],
+  },
+];
+
+describe('a key that is revoked or disabled, or whose organization is suspended, while two gateways serve it', () => {
+  let database: TestDatabase;
+  let operator: Operator;
+  let redis: RedisProcess;
+  let settings: GatewayProcessSettings;
+  let gateways: GatewayProcess[];
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    operator = await Operator.connect(database.url);
+    redis = await RedisProcess.start();
+    settings = { databaseUrl: database.url, redisUrl: redis.url };
+    gateways = await Promise.all([GatewayProcess.start(settings), GatewayProcess.start(settings)]);
+  });
+  afterAll(async () => {
+    await endChildren();
+    await redis.stop();
+    await operator.close();
+    await database.drop();
+  });
+
+  /** What happened to requests that were sent more than `graceMs` after the command had returned. */
+  async function changeUnderLoad(
+    change: Change,
+    graceMs: number,
+  ): Promise<{ late: Exchange[]; lastAcceptedMs: number }> {
+    const customer = await operator.customer();
+    const load = new ChatLoad(CALLERS_PER_CUSTOMER, (turn) => ({
+      url: (gateways[turn % gateways.length] as GatewayProcess).url,
+      key: customer.key,
+      body: chatBody('first_token=10ms'),
+    }));
+    await delay(300);
+    const { code } = await runCommand(settings, ...change.command(customer));
+    const returnedAtMs = performance.now();
+    expect(code).toBe(0);
+    await delay(graceMs + 700);
+    const exchanges = await load.stop();
+    const accepted = exchanges.filter(({ outcome }) => outcome === 'complete');
+    expect(accepted.length).toBeGreaterThan(CALLERS_PER_CUSTOMER);
+    return {
+      late: exchanges.filter(({ startedAtMs }) => startedAtMs > returnedAtMs + graceMs),
+      lastAcceptedMs: Math.max(...accepted.map(({ startedAtMs }) => startedAtMs - returnedAtMs)),
+    };
+  }
+
+  it('is refused by both within a second', async () => {
+    const results = await Promise.all(CHANGES.map((change) => changeUnderLoad(change, 1_000)));
+    results.forEach(({ late, lastAcceptedMs }, index) => {
+      const { name, refusal } = CHANGES[index] as Change;
+      report(`F-65 ${name}`, { lastAcceptedMs: Math.round(lastAcceptedMs), refused: late.length });
+      expect(summarize(late)).toEqual({ [refusal]: late.length });
+      expect(late.length).toBeGreaterThan(0);
+    });
+  });
+
+  it('is refused by both within five seconds when Redis cannot tell them', async () => {
+    await redis.stop();
+    const results = await Promise.all(CHANGES.map((change) => changeUnderLoad(change, 5_000)));
+    results.forEach(({ late, lastAcceptedMs }, index) => {
+      const { name } = CHANGES[index] as Change;
+      report(`F-65 ${name} without Redis`, { lastAcceptedMs: Math.round(lastAcceptedMs), refused: late.length });
+      expect(late.filter(({ outcome }) => outcome !== 'refused')).toEqual([]);
+      expect(late.length).toBeGreaterThan(0);
+    });
+    const customer = await operator.customer();
+    const everywhere = await Promise.all(
+      gateways.map(({ url }) => chat({ url, key: customer.key, body: chatBody('delay=0') })),
+    );
+    expect(everywhere.filter(({ status }) => status === 500 || status === 0)).toEqual([]);
+  });
+});

@@ -1,0 +1,98 @@
+import { createServer, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { endChildren, findFreePort } from '../harness/child-process';
+import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '../harness/database';
+import { createDataDirectory, GatewayProcess, TEST_PEPPER } from '../harness/gateway-process';
+import { createTestRedis } from '../harness/redis';
+import { MIGRATIONS } from '../../src/database/migrations';
+import { report } from './figures';
+import { Operator } from './operator';
+
+const SECRET = 'hunter2';
+
+afterEach(endChildren);
+
+describe('a gateway whose settings are wrong', () => {
+  const directory = createDataDirectory();
+  afterAll(() => directory.remove());
+
+  /** What it wrote, once it has ended with 1. */
+  async function refusal(environment: Record<string, string>): Promise<string> {
+    const gateway = await GatewayProcess.launch({ dataDir: directory.path, environment });
+    expect(await gateway.child.exited).toEqual({ code: 1, signal: null });
+    return gateway.log;
+  }
+
+  it.each([
+    ['PORT', { PORT: 'abc' }],
+    ['DATABASE_URL', { DATABASE_URL: `mysql://root:${SECRET}@127.0.0.1/gateway` }],
+    ['REDIS_URL', { REDIS_URL: `http://:${SECRET}@127.0.0.1` }],
+    ['API_KEY_PEPPER', { API_KEY_PEPPER: SECRET }],
+    ['MAX_REQUEST_BYTES', { MAX_REQUEST_BYTES: '-1' }],
+    ['TRUST_PROXY', { TRUST_PROXY: 'everyone' }],
+    ['OPENAI_BASE_URL', { OPENAI_BASE_URL: 'localhost:11434' }],
+    ['CATALOG_DIR', { CATALOG_DIR: '/nowhere/at/all', DATABASE_URL: '', REDIS_URL: '' }],
+  ])('ends with 1 and names %s', async (name, environment) => {
+    const log = await refusal(environment);
+    expect(log).toContain(name);
+    expect(log).not.toContain(SECRET);
+    expect(log).not.toMatch(/^\s+at /m);
+  });
+
+  it('ends with 1 in production without its servers and its secret, naming all three', async () => {
+    const log = await refusal({ NODE_ENV: 'production' });
+    for (const name of ['DATABASE_URL', 'REDIS_URL', 'API_KEY_PEPPER']) expect(log).toContain(name);
+  });
+
+  it('ends with 1 and says so when its port is taken, leaving no server behind', async () => {
+    const holder = createServer().listen(0, '127.0.0.1');
+    await once(holder, 'listening');
+    const { port } = holder.address() as AddressInfo;
+    const database = await createTestDatabase();
+    try {
+      const { url: redisUrl } = createTestRedis();
+      const log = await refusal({ PORT: String(port), DATABASE_URL: database.url, REDIS_URL: redisUrl });
+      expect(log).toContain(`EADDRINUSE: address already in use 127.0.0.1:${port}`);
+    } finally {
+      holder.close();
+      await database.drop();
+    }
+  });
+
+  it('ends with 1 within 5 s when there is no PostgreSQL at its address', async () => {
+    const port = await findFreePort();
+    const startedAtMs = performance.now();
+    const log = await refusal({
+      DATABASE_URL: `postgres://gateway:${SECRET}@127.0.0.1:${port}/gateway`,
+      REDIS_URL: createTestRedis().url,
+      API_KEY_PEPPER: TEST_PEPPER,
+    });
+    expect(performance.now() - startedAtMs).toBeLessThan(5_000);
+    expect(log).toContain(`ECONNREFUSED 127.0.0.1:${port}`);
+    expect(log).not.toContain(SECRET);
+  });
+});
+
+describe('gateways that start at once on an empty database', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createEmptyTestDatabase();
+  });
+  afterAll(() => database.drop());
+
+  it('all come up, and every migration has run once', async () => {
+    const settings = { databaseUrl: database.url, redisUrl: createTestRedis().url };
+    const gateways = await Promise.all([1, 2, 3].map(() => GatewayProcess.launch(settings)));
+    const readyMs = await Promise.all(gateways.map((gateway) => gateway.ready()));
+    report('three starts on an empty database', { readyMs: readyMs.map(Math.round) });
+
+    const operator = await Operator.connect(database.url);
+    try {
+      const rows = await operator.rows<{ name: string }>('SELECT name FROM migrations ORDER BY id');
+      expect(rows.map(({ name }) => name)).toEqual(MIGRATIONS.map((migration) => migration.name));
+      expect(await operator.violations()).toEqual([]);
+    } finally {
+      await operator.close();
+    }
+  });
+});

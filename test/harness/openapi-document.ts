@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+
+/** The bundle as data, and where things are in it. Replies are judged in `openapi-validator.ts`. */
+
+export type JsonObject = Record<string, unknown>;
+
+/** A part of the document with the JSON pointer that leads to it, `$ref`s followed. */
+export interface Node {
+  readonly pointer: string;
+  readonly value: JsonObject;
+}
+
+export interface Operation {
+  /** In capitals. */
+  readonly method: string;
+  /** As in the document, for example `/v1/jobs/{id}`. */
+  readonly path: string;
+  readonly operationId: string;
+  readonly node: Node;
+}
+
+const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'];
+
+let bundle: JsonObject | undefined;
+
+/** The committed bundle, read once. */
+export function openapiDocument(): JsonObject {
+  bundle ??= parse(readFileSync(join(__dirname, '../../src/contract/openapi.yaml'), 'utf8')) as JsonObject;
+  return bundle;
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The node at a pointer; `undefined` when there is none. */
+export function nodeAt(document: JsonObject, pointer: string): Node | undefined {
+  let value: unknown = document;
+  for (const step of pointer.split('/').slice(1)) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    value = (value as JsonObject)[step.replaceAll('~1', '/').replaceAll('~0', '~')];
+  }
+  if (!isObject(value)) return undefined;
+  return typeof value.$ref === 'string' ? nodeAt(document, value.$ref.slice(1)) : { pointer, value };
+}
+
+export function childOf(document: JsonObject, parent: Node, ...steps: readonly string[]): Node | undefined {
+  const escaped = steps.map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1'));
+  return nodeAt(document, [parent.pointer, ...escaped].join('/'));
+}
+
+/** Every operation of the document, webhooks left out: the gateway makes those calls, it does not answer them. */
+export function operationsOf(document: JsonObject): readonly Operation[] {
+  const paths = isObject(document.paths) ? document.paths : {};
+  return Object.entries(paths).flatMap(([path, item]) =>
+    METHODS.filter((method) => isObject(item) && method in item).map((method) => {
+      const node = childOf(document, { pointer: '', value: document }, 'paths', path, method);
+      if (node === undefined) throw new Error(`${method} ${path} is not an object`);
+      return { method: method.toUpperCase(), path, operationId: String(node.value.operationId), node };
+    }),
+  );
+}
+
+/** The operation that a request line means. A literal path wins over one with parameters; `{id}` of models spans slashes. */
+export function findOperation(document: JsonObject, method: string, url: string): Operation | undefined {
+  const [path = ''] = url.split('?');
+  const candidates = operationsOf(document).filter((operation) => operation.method === method.toUpperCase());
+  return (
+    candidates.find((operation) => operation.path === path) ??
+    candidates.find((operation) => patternOf(document, operation).test(path))
+  );
+}
+
+function patternOf(document: JsonObject, operation: Operation): RegExp {
+  const parameters = Array.isArray(operation.node.value.parameters) ? operation.node.value.parameters : [];
+  const spansSlashes = parameters.some(
+    (_parameter, index) =>
+      childOf(document, operation.node, 'parameters', String(index))?.value['x-allow-slash'] === true,
+  );
+  const literal = operation.path.replaceAll('.', String.raw`\.`);
+  return new RegExp(`^${literal.replaceAll(/\{[^}]+\}/g, spansSlashes ? '.+' : '[^/]+')}$`);
+}

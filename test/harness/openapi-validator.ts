@@ -1,0 +1,178 @@
+import { AssertionError } from 'node:assert';
+import type { ValidateFunction } from 'ajv';
+import Ajv2020 from 'ajv/dist/2020';
+import addFormats from 'ajv-formats';
+import { createParser } from 'eventsource-parser';
+import { childOf, findOperation, isObject, nodeAt, openapiDocument, type Node } from './openapi-document';
+
+/** What a test saw. Header names in small letters, as Node and Fastify give them. */
+export interface ObservedReply {
+  readonly method: string;
+  /** Path of the request, with or without a query. */
+  readonly path: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | number | readonly string[] | undefined>>;
+  readonly body: string | Buffer;
+  /** `true` for a stream that the test itself cut off: it need not end with `[DONE]`. */
+  readonly aborted?: boolean;
+}
+
+interface ErrorRow {
+  readonly status: number;
+  readonly type: string;
+  readonly retry: 'no' | 'yes' | 'when-told';
+}
+
+const ENVELOPE = '/components/schemas/ErrorEnvelope';
+const document = openapiDocument();
+const errorTable = (nodeAt(document, '/components/schemas/ErrorCode/x-error-table')?.value ?? {}) as Record<
+  string,
+  ErrorRow
+>;
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+addFormats(ajv);
+ajv.addSchema(document, 'openapi');
+
+/**
+ * Requires a reply to be one that the document promises: status, headers, content type, body or every event of a stream,
+ * and in an error envelope a code that goes with the status. A route that is not in the document must answer with an
+ * error envelope.
+ * @throws AssertionError that lists everything wrong.
+ */
+export function assertMatchesDocument(reply: ObservedReply): void {
+  const faults = faultsOf(reply);
+  if (faults.length === 0) return;
+  const title = `${reply.method} ${reply.path} answered ${reply.status} against the document:`;
+  throw new AssertionError({ message: [title, ...faults].join('\n  - '), stackStartFn: assertMatchesDocument });
+}
+
+/** ajv's verdict on a named schema of the document; for tests of request bodies. */
+export function schemaValidator(name: string): ValidateFunction {
+  return validatorAt(`/components/schemas/${name}`);
+}
+
+function faultsOf(reply: ObservedReply): string[] {
+  const operation = findOperation(document, reply.method, reply.path);
+  if (operation === undefined) {
+    if (reply.status < 400) return ['the route is not in the document'];
+    return checkBody('application/json', ENVELOPE, reply);
+  }
+  const response = responseFor(operation.node, reply.status);
+  if (response === undefined) return [`${operation.operationId} does not document status ${reply.status}`];
+  return [...checkHeaders(response, reply), ...checkContent(response, reply)];
+}
+
+function responseFor(operation: Node, status: number): Node | undefined {
+  const range = `${Math.floor(status / 100)}XX`;
+  return (
+    childOf(document, operation, 'responses', String(status)) ??
+    childOf(document, operation, 'responses', range) ??
+    childOf(document, operation, 'responses', 'default')
+  );
+}
+
+function checkHeaders(response: Node, { headers }: ObservedReply): string[] {
+  const documented = isObject(response.value.headers) ? Object.keys(response.value.headers) : [];
+  return documented.flatMap((name) => {
+    const header = childOf(document, response, 'headers', name);
+    const schema = header && childOf(document, header, 'schema');
+    if (header === undefined || schema === undefined) return [`header ${name} has no schema`];
+    const value = headers[name.toLowerCase()];
+    if (value === undefined) return header.value.required === true ? [`header ${name} is missing`] : [];
+    return check(schema.pointer, schema.value.type === 'integer' ? Number(value) : String(value), `header ${name}`);
+  });
+}
+
+function checkContent(response: Node, reply: ObservedReply): string[] {
+  const { content } = response.value;
+  if (!isObject(content)) return reply.body.length === 0 ? [] : ['the reply has a body'];
+  const contentType =
+    String(reply.headers['content-type'] ?? '')
+      .split(';', 1)[0]
+      ?.trim() ?? '';
+  const documented = Object.keys(content).find((type) => matchesType(type, contentType));
+  if (documented === undefined) return [`content type '${contentType}' is not documented`];
+  const schema = childOf(document, response, 'content', documented, 'schema');
+  return schema === undefined ? [] : checkBody(contentType, schema.pointer, reply);
+}
+
+function matchesType(documented: string, actual: string): boolean {
+  return documented.endsWith('/*') ? actual.startsWith(documented.slice(0, -1)) : documented === actual;
+}
+
+function checkBody(contentType: string, schema: string, reply: ObservedReply): string[] {
+  if (contentType === 'text/event-stream') return checkStream(schema, reply);
+  if (contentType !== 'application/json') return reply.body.length === 0 ? ['the body is empty'] : [];
+  const body = parseJson(String(reply.body));
+  if (body === undefined) return ['the body is not JSON'];
+  return [...check(schema, body, 'body'), ...(reply.status >= 400 ? checkEnvelope(body, reply) : [])];
+}
+
+function checkStream(schema: string, reply: ObservedReply): string[] {
+  const events: string[] = [];
+  createParser({ onEvent: ({ data }) => events.push(data) }).feed(String(reply.body));
+  const faults: string[] = [];
+  const end = events.indexOf('[DONE]');
+  if (end === -1 ? reply.aborted !== true : end !== events.length - 1)
+    faults.push('[DONE] is not the last event, once');
+  for (const [index, data] of events.entries()) {
+    if (data === '[DONE]') continue;
+    const event = parseJson(data);
+    const label = `event ${index}`;
+    if (event === undefined) faults.push(`${label} is not JSON`);
+    else if (isObject(event) && 'error' in event) faults.push(...check(ENVELOPE, event, label), ...checkCode(event));
+    else faults.push(...check(schema, event, label));
+  }
+  return faults;
+}
+
+/** What a schema cannot say: the envelope agrees with the status line, with the headers and with the error table. */
+function checkEnvelope(body: unknown, { status, headers }: ObservedReply): string[] {
+  const error = isObject(body) && isObject(body.error) ? body.error : undefined;
+  if (error === undefined) return [];
+  const row = errorTable[String(error.code)];
+  const retry = row?.retry === 'yes' || (row?.retry === 'when-told' && error.retry_after !== undefined);
+  const agreements: readonly (readonly [string, unknown, unknown])[] = [
+    ['status', status, row?.status],
+    ['x-request-id', headers['x-request-id'], error.request_id],
+    ['retry-after', String(headers['retry-after'] ?? ''), String(error.retry_after ?? '')],
+    ['x-should-retry', String(headers['x-should-retry']), String(retry)],
+  ];
+  const disagreements = agreements.filter(([, actual, expected]) => actual !== expected);
+  return [
+    ...disagreements.map(
+      ([name, actual, expected]) => `${name} is ${String(actual)}, the envelope says ${String(expected)}`,
+    ),
+    ...checkCode(body),
+  ];
+}
+
+function checkCode(body: unknown): string[] {
+  const error = isObject(body) && isObject(body.error) ? body.error : {};
+  const row = errorTable[String(error.code)];
+  return row?.type === error.type ? [] : [`code ${String(error.code)} does not go with type ${String(error.type)}`];
+}
+
+function check(pointer: string, value: unknown, label: string): string[] {
+  const validate = validatorAt(pointer);
+  if (validate(value) === true) return [];
+  return (validate.errors ?? []).map(({ instancePath, message, params }) => {
+    return `${label}${instancePath} ${message ?? 'is not valid'} ${JSON.stringify(params)}`;
+  });
+}
+
+/** ajv compiles each pointer once and keeps it. */
+function validatorAt(pointer: string): ValidateFunction {
+  const steps = pointer.split('/').map(encodeURIComponent);
+  const validate = ajv.getSchema(`openapi#${steps.join('/')}`);
+  if (validate === undefined) throw new Error(`the document has nothing at ${pointer}`);
+  return validate;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * Starts and stops the embedded services of a test run. They live in a process of their own that stops them as soon
+ * as the channel to the test runner closes, which it also does when the runner is killed.
+ */
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+
+export interface TestServices {
+  readonly databaseUrl: string;
+  readonly redisUrl: string;
+}
+
+let servicesProcess: ChildProcess | undefined;
+
+export async function startTestServices(): Promise<TestServices> {
+  const child = fork(join(__dirname, 'services-process.ts'), {
+    execArgv: ['--require', join(__dirname, 'register-typescript.js')],
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  servicesProcess = child;
+  const exited = once(child, 'exit').then(([code]) => {
+    throw new Error(`The embedded services for the tests ended with code ${code}`);
+  });
+  const [services] = await Promise.race([once(child, 'message') as Promise<[TestServices]>, exited]);
+  exited.catch(() => undefined);
+  return services;
+}
+
+export async function stopTestServices(): Promise<void> {
+  if (servicesProcess?.connected) {
+    const exited = once(servicesProcess, 'exit');
+    servicesProcess.disconnect();
+    await exited;
+  }
+}

@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto';
+import type { DataSource } from 'typeorm';
+import { digestApiKey, generateApiKey } from '../../../src/auth/api-key';
+import { ApiKeyRepository } from '../../../src/auth/api-key.repository';
+import { ApiKeyVerifier } from '../../../src/auth/api-key-verifier';
+import { systemClock } from '../../../src/common/clock';
+import { createDataSource } from '../../../src/database/data-source';
+import { createTestDatabase, type TestDatabase } from '../../harness/database';
+import { INJECTION_STRINGS } from './injection-strings';
+
+const PEPPER = 'pepper of this test';
+
+describe('API keys in PostgreSQL', () => {
+  let database: TestDatabase;
+  let dataSource: DataSource;
+  let repository: ApiKeyRepository;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    dataSource = createDataSource({ url: database.url, poolSize: 4 });
+    await dataSource.initialize();
+    repository = new ApiKeyRepository(dataSource);
+  });
+
+  afterAll(async () => {
+    await dataSource.destroy();
+    await database.drop();
+  });
+
+  const newVerifier = (acceptUnchecksummedKeys = false): ApiKeyVerifier =>
+    new ApiKeyVerifier((key) => repository.findByDigest(digestApiKey(key, PEPPER)), systemClock, {
+      acceptUnchecksummedKeys,
+    });
+
+  /** Inserts an organization with one key, whose columns are given as SQL. */
+  async function insertKey(columns: Record<string, string> = {}, status = 'active') {
+    const key = generateApiKey();
+    const organizationId = randomUUID();
+    const keyId = randomUUID();
+    await dataSource.query('INSERT INTO organization (id, name, status) VALUES ($1, $2, $3)', [
+      organizationId,
+      'test',
+      status,
+    ]);
+    const names = Object.keys(columns);
+    await dataSource.query(
+      `INSERT INTO api_key (${['id, organization_id, name, digest, prefix, last4', ...names].join(', ')})
+       VALUES (${[`$1, $2, 'test', $3, 'sk-llm-0000', '0000'`, ...Object.values(columns)].join(', ')})`,
+      [keyId, organizationId, digestApiKey(key, PEPPER)],
+    );
+    return { key, keyId, organizationId };
+  }
+
+  const verify = async (key: string, address = '203.0.113.7') => newVerifier().verify(`Bearer ${key}`, address);
+
+  it('gives the principal with the limits and rules of the key', async () => {
+    const { key, keyId, organizationId } = await insertKey({
+      allowed_models: `ARRAY['mock/chat-1', 'openai/*']`,
+      allowed_modalities: `ARRAY['text', 'image']`,
+      requests_per_second: '5',
+      tokens_per_minute: '1000',
+    });
+    await expect(verify(key)).resolves.toEqual({
+      organizationId,
+      keyId,
+      allowedModels: new Set(['mock/chat-1', 'openai/*']),
+      allowedModalities: new Set(['text', 'image']),
+      limits: { requestsPerSecond: 5, requestsPerMinute: null, tokensPerMinute: 1000, concurrency: null },
+    });
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ['key_revoked', { revoked_at: 'now()' }],
+    ['key_revoked', { revoked_at: `'-infinity'` }],
+    ['key_disabled', { enabled: 'false' }],
+    ['key_expired', { expires_at: `now() - interval '1 second'` }],
+    ['ip_not_allowed', { allowed_ips: `'{10.0.0.0/8,2001:db8::/32}'` }],
+  ])('answers %s for %j', async (code, columns) => {
+    const { key } = await insertKey(columns);
+    await expect(verify(key)).rejects.toMatchObject({ code });
+  });
+
+  it('answers ip_not_allowed for a suspended organization', async () => {
+    const { key } = await insertKey({}, 'suspended');
+    await expect(verify(key)).rejects.toMatchObject({ code: 'ip_not_allowed', status: 403 });
+  });
+
+  it.each<Record<string, string>>([
+    { expires_at: `'infinity'` },
+    { expires_at: `now() + interval '1 minute'` },
+    { revoked_at: `now() + interval '1 minute'` },
+    { allowed_ips: `'{10.0.0.0/8,203.0.113.7}'` },
+  ])('lets a key with %j in', async (columns) => {
+    const { key, keyId } = await insertKey(columns);
+    await expect(verify(key)).resolves.toMatchObject({ keyId });
+  });
+
+  it('does not find a key under another pepper', async () => {
+    const { key } = await insertKey();
+    await expect(repository.findByDigest(digestApiKey(key, 'other'))).resolves.toBeNull();
+  });
+
+  it('answers 401 to 200 injection strings, whether or not they may reach the database', async () => {
+    expect(new Set(INJECTION_STRINGS).size).toBeGreaterThanOrEqual(200);
+    const strict = newVerifier();
+    const lenient = newVerifier(true);
+    for (const text of INJECTION_STRINGS) {
+      for (const header of [text, `Bearer ${text}`, `Bearer ${text.replaceAll(/\s/g, '')}`]) {
+        expect(() => strict.verify(header, '203.0.113.7')).toThrow(
+          expect.objectContaining({ code: 'invalid_api_key', status: 401 }),
+        );
+        const answer = Promise.resolve().then(() => lenient.verify(header, '203.0.113.7'));
+        await expect(answer).rejects.toMatchObject({ code: 'invalid_api_key', status: 401 });
+      }
+    }
+    await expect(dataSource.query('SELECT count(*)::int AS n FROM api_key')).resolves.not.toEqual([{ n: 0 }]);
+  });
+
+  it('finds a key by its unique index', async () => {
+    const plan = await dataSource.transaction(async (manager) => {
+      // On a table this small PostgreSQL would rightly read it all.
+      await manager.query('SET LOCAL enable_seqscan = off');
+      return manager.query<object[]>(`EXPLAIN SELECT id FROM api_key WHERE digest = '\\x00'`);
+    });
+    expect(JSON.stringify(plan)).toContain('api_key_digest_index');
+  });
+
+  it('answers 503 within 2.5 s when the database has gone, and recovers with it', async () => {
+    const { key, keyId } = await insertKey();
+    const gone = createDataSource({ url: database.url, poolSize: 1 });
+    await gone.initialize();
+    const verifier = new ApiKeyVerifier(
+      (asked) => new ApiKeyRepository(gone).findByDigest(digestApiKey(asked, PEPPER)),
+      systemClock,
+    );
+    const ask = () => Promise.resolve().then(() => verifier.verify(`Bearer ${key}`, '203.0.113.7'));
+
+    // The only connection of the pool waits for a lock: PostgreSQL is there and does not answer.
+    const locker = dataSource.createQueryRunner();
+    await locker.startTransaction();
+    await locker.query('LOCK TABLE api_key IN ACCESS EXCLUSIVE MODE');
+    const startedAtMs = performance.now();
+    await expect(ask()).rejects.toMatchObject({ code: 'service_unavailable', status: 503 });
+    expect(performance.now() - startedAtMs).toBeLessThan(2_500);
+    await locker.rollbackTransaction();
+    await locker.release();
+
+    await expect(ask()).resolves.toMatchObject({ keyId });
+    await gone.destroy();
+  });
+});

@@ -1,0 +1,107 @@
+import { Redis } from 'ioredis';
+import { generateApiKey } from '../../../src/auth/api-key';
+import { ApiKeyVerifier } from '../../../src/auth/api-key-verifier';
+import { KeyInvalidationListener } from '../../../src/auth/key-invalidation.listener';
+import { publishKeyInvalidation } from '../../../src/auth/key-invalidation';
+import type { StoredApiKey } from '../../../src/auth/stored-api-key';
+import { systemClock } from '../../../src/common/clock';
+import { createRedis } from '../../../src/redis/redis.module';
+import { createTestRedis } from '../../harness/redis';
+
+const key = generateApiKey();
+
+const stored = (enabled: boolean): StoredApiKey => ({
+  principal: {
+    organizationId: 'organization-1',
+    keyId: 'key-1',
+    allowedModels: null,
+    allowedModalities: null,
+    limits: { requestsPerSecond: null, requestsPerMinute: null, tokensPerMinute: null, concurrency: null },
+  },
+  enabled,
+  revokedAtMs: null,
+  expiresAtMs: null,
+  organizationActive: true,
+  allowedIps: null,
+});
+
+/** What a process has for authentication, and the next thing its listener tells it. */
+function startProcess(url: string, read: () => StoredApiKey) {
+  const redis = createRedis(url);
+  const duplicate = jest.spyOn(redis, 'duplicate');
+  const verifier = new ApiKeyVerifier(() => Promise.resolve(read()), systemClock);
+  const invalidate = jest.spyOn(verifier, 'invalidate');
+  const listener = new KeyInvalidationListener(redis, verifier);
+  const subscriber = duplicate.mock.results[0]?.value as Redis | undefined;
+  listener.onModuleInit();
+  return {
+    redis,
+    verify: async () => verifier.verify(`Bearer ${key}`, '203.0.113.7'),
+    nextInvalidation: () =>
+      new Promise<void>((resolve) => {
+        const original = ApiKeyVerifier.prototype.invalidate;
+        invalidate.mockImplementationOnce((invalidation) => {
+          original.call(verifier, invalidation);
+          resolve();
+        });
+      }),
+    /** Breaks the listener's own connection, and nobody else's: the server may be shared. */
+    breakConnection: () => subscriber?.stream.destroy(),
+    stop: () => {
+      listener.onModuleDestroy();
+      redis.disconnect();
+    },
+  };
+}
+
+describe('key invalidation over Redis', () => {
+  const { url } = createTestRedis();
+  let admin: Redis;
+
+  beforeAll(() => {
+    admin = new Redis(url);
+  });
+
+  afterAll(() => {
+    admin.disconnect();
+  });
+
+  it('makes every process refuse a disabled key within a second', async () => {
+    let enabled = true;
+    const processes = [startProcess(url, () => stored(enabled)), startProcess(url, () => stored(enabled))];
+    // Each drops everything once it listens.
+    await Promise.all(processes.map(({ nextInvalidation }) => nextInvalidation()));
+    await Promise.all(processes.map(({ verify }) => verify()));
+
+    enabled = false;
+    const startedAtMs = performance.now();
+    const told = processes.map(({ nextInvalidation }) => nextInvalidation());
+    await publishKeyInvalidation(admin, { scope: 'key', keyId: 'key-1' });
+    await Promise.all(told);
+    for (const { verify } of processes) {
+      await expect(verify()).rejects.toMatchObject({ code: 'key_disabled' });
+    }
+    expect(performance.now() - startedAtMs).toBeLessThan(1_000);
+    for (const { stop } of processes) stop();
+  });
+
+  it('forgets everything when the connection comes back, since messages may have been missed', async () => {
+    let enabled = true;
+    const gateway = startProcess(url, () => stored(enabled));
+    await gateway.nextInvalidation();
+    await gateway.verify();
+
+    enabled = false;
+    const back = gateway.nextInvalidation();
+    gateway.breakConnection();
+    await back;
+    await expect(gateway.verify()).rejects.toMatchObject({ code: 'key_disabled' });
+    gateway.stop();
+  });
+
+  it('lets a process start and verify without Redis', async () => {
+    const gateway = startProcess('redis://127.0.0.1:1', () => stored(true));
+    await expect(gateway.verify()).resolves.toMatchObject({ keyId: 'key-1' });
+    gateway.stop();
+  });
+});

@@ -1,0 +1,146 @@
+import { GatewayError } from '../../../src/common/errors/gateway-error';
+import { createTestDatabase, type TestDatabase } from '../../harness/database';
+import {
+  createAccount,
+  createKey,
+  reserveCommand,
+  startMoneyEngine,
+  type Account,
+  type MoneyEngine,
+} from './money-engine';
+
+const TRIALS = 20;
+const CALLERS = 300;
+const AMOUNT = 1_000n;
+
+describe('admission', () => {
+  let database: TestDatabase;
+  let engines: readonly [MoneyEngine, MoneyEngine];
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    engines = [startMoneyEngine(database.url), startMoneyEngine(database.url)];
+  });
+  afterAll(async () => {
+    await Promise.all(engines.map((engine) => engine.close()));
+    await database.drop();
+  });
+
+  /** All at once: two engines in turn, and every tenth call alone, past the queues. */
+  async function race(account: Account): Promise<Map<string, number>> {
+    const [first, second] = engines;
+    const outcomes = new Map<string, number>();
+    const count = (outcome: string): void => void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+    await Promise.all(
+      Array.from({ length: CALLERS }, async (_, index) => {
+        const command = reserveCommand(account, AMOUNT);
+        if (index % 10 === 0) {
+          const { rows } = await first.pool.query<{ letter: string }>(
+            `SELECT money_reserve(ARRAY[$1::uuid], ARRAY[$2::uuid], ARRAY[$3::uuid], ARRAY[$4::bigint], ARRAY[60], 'single')
+                    AS letter`,
+            [command.reservationId, account.organizationId, account.keyId, AMOUNT.toString()],
+          );
+          count(LETTERS[rows[0]?.letter ?? ''] ?? 'unexpected');
+          return;
+        }
+        const engine = index % 2 === 0 ? first : second;
+        await engine.reservations.reserve(command).then(
+          () => count('admitted'),
+          (error: GatewayError) => count(describeRefusal(error)),
+        );
+      }),
+    );
+    return outcomes;
+  }
+
+  const settingsFor = {
+    insufficient_credits: (affordable: bigint) => ({ balanceMicro: affordable }),
+    'budget_exceeded key_daily': (affordable: bigint) => ({ dailyBudgetMicro: affordable }),
+    'budget_exceeded key_monthly': (affordable: bigint) => ({ monthlyBudgetMicro: affordable }),
+    spending_limit_exceeded: (affordable: bigint) => ({ monthlyLimitMicro: affordable }),
+  };
+
+  it.each(Object.entries(settingsFor))(
+    `admits exactly as many as %s allows, on brand-new accounts and windows, in ${TRIALS} of ${TRIALS} trials`,
+    async (refusal, settings) => {
+      for (let trial = 0; trial < TRIALS; trial += 1) {
+        const admissible = 1 + ((trial * 37) % (CALLERS - 1));
+        // Not a multiple of the amount: the rest must not admit one more.
+        const account = await createAccount(engines[0].pool, settings(BigInt(admissible) * AMOUNT + BigInt(trial)));
+        const outcomes = await race(account);
+        expect(Object.fromEntries(outcomes)).toEqual({ admitted: admissible, [refusal]: CALLERS - admissible });
+      }
+      expect(await engines[0].ledger.verify()).toEqual([]);
+    },
+  );
+
+  it('names the budget first, then the limit of the organization, then the balance', async () => {
+    const [{ pool, reservations }] = engines;
+    const settings = { dailyBudgetMicro: 30n, monthlyBudgetMicro: 20n, monthlyLimitMicro: 10n, balanceMicro: 5n };
+    const account = await createAccount(pool, settings);
+    const refusals: string[] = [];
+    for (const amount of [31n, 21n, 11n, 6n]) {
+      await reservations.reserve(reserveCommand(account, amount)).catch((error: GatewayError) => {
+        refusals.push(describeRefusal(error));
+      });
+    }
+    expect(refusals).toEqual([
+      'budget_exceeded key_daily',
+      'budget_exceeded key_monthly',
+      'spending_limit_exceeded',
+      'insufficient_credits',
+    ]);
+    await reservations.reserve(reserveCommand(account, 5n));
+  });
+
+  it('gives each key a budget of its own, and all keys one limit', async () => {
+    const [{ pool, reservations }] = engines;
+    const account = await createAccount(pool, { dailyBudgetMicro: 10n, monthlyLimitMicro: 15n });
+    const sibling = { ...account, keyId: await createKey(pool, account.organizationId, { dailyBudgetMicro: 10n }) };
+    await reservations.reserve(reserveCommand(account, 10n));
+    await expect(reservations.reserve(reserveCommand(account, 1n))).rejects.toMatchObject({ code: 'budget_exceeded' });
+    await expect(reservations.reserve(reserveCommand(sibling, 6n))).rejects.toMatchObject({
+      code: 'spending_limit_exceeded',
+    });
+    await reservations.reserve(reserveCommand(sibling, 5n));
+  });
+
+  it('admits nothing for a key of another organization', async () => {
+    const [{ pool, reservations }] = engines;
+    const [mine, theirs] = [await createAccount(pool), await createAccount(pool)];
+    const command = reserveCommand({ organizationId: theirs.organizationId, keyId: mine.keyId }, 1n);
+    await expect(reservations.reserve(command)).rejects.toMatchObject({ code: 'internal_error' });
+    expect((await engines[0].ledger.balance(theirs.organizationId)).reservedMicro).toBe(0n);
+  });
+
+  it('holds an amount once, however often and wherever the same reservation is asked for', async () => {
+    const account = await createAccount(engines[0].pool, { balanceMicro: 1_500n });
+    const command = reserveCommand(account, AMOUNT);
+    await Promise.all(
+      Array.from({ length: 40 }, (_, index) => engines[(index % 2) as 0 | 1].reservations.reserve(command)),
+    );
+    expect((await engines[0].ledger.balance(account.organizationId)).reservedMicro).toBe(AMOUNT);
+  });
+
+  it('does not take another hold with a known id for a repeated call', async () => {
+    const [{ pool, reservations }] = engines;
+    const account = await createAccount(pool);
+    const command = reserveCommand(account, 10n);
+    await reservations.reserve(command);
+    await expect(reservations.reserve({ ...command, amountMicro: 11n })).rejects.toMatchObject({
+      code: 'service_unavailable',
+    });
+  });
+});
+
+const LETTERS: Readonly<Record<string, string>> = {
+  A: 'admitted',
+  C: 'insufficient_credits',
+  D: 'budget_exceeded key_daily',
+  M: 'budget_exceeded key_monthly',
+  O: 'spending_limit_exceeded',
+};
+
+function describeRefusal({ code, details }: GatewayError): string {
+  return details === undefined ? code : `${code} ${(details as { budget: string }).budget}`;
+}

@@ -1,0 +1,251 @@
+import { randomUUID } from 'node:crypto';
+import type { Pool, PoolClient } from 'pg';
+import { LedgerAuditService } from '../../../src/billing/ledger-audit.service';
+import { DEFAULT_BILLING_OPTIONS } from '../../../src/billing/billing-options';
+import { systemClock } from '../../../src/common/clock';
+import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
+import {
+  createAccount,
+  releaseCommand,
+  reserveCommand,
+  settleCommand,
+  startMoneyEngine,
+  type Account,
+  type MoneyEngine,
+} from './money-engine';
+
+/** Without constraints and triggers, as a mistake in them or a superuser would have it. */
+const CORRUPTIONS: readonly (readonly [invariant: string, planted: string, statement: string])[] = [
+  [
+    'I1',
+    'a balance changed by hand',
+    `UPDATE organization_account SET balance_micro = balance_micro + 1 WHERE organization_id = $1`,
+  ],
+  [
+    'I1',
+    'a top-up without balance',
+    `INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro, organization_delta_micro, external_reference) VALUES ($1, 'topup', 'cash', 'organization', 5, 5, 'forged')`,
+  ],
+  ['I1', 'an account removed', `DELETE FROM organization_account WHERE organization_id = $1`],
+  [
+    'I2',
+    'a leaked hold',
+    `UPDATE organization_account SET reserved_micro = reserved_micro + 1 WHERE organization_id = $1`,
+  ],
+  ['I2', 'a hold that vanished', `DELETE FROM reservation WHERE organization_id = $1 AND state = 'held'`],
+  [
+    'I3',
+    'more reserved than there is',
+    `UPDATE organization_account SET reserved_micro = balance_micro + 1 WHERE organization_id = $1`,
+  ],
+  ['I3', 'a negative reserve', `UPDATE organization_account SET reserved_micro = -1 WHERE organization_id = $1`],
+  ['I4', 'a settlement without its charge', `DELETE FROM ledger_entry WHERE organization_id = $1 AND kind = 'charge'`],
+  [
+    'I4',
+    'a charge of another amount',
+    `UPDATE ledger_entry SET amount_micro = amount_micro + 1 WHERE organization_id = $1 AND kind = 'charge'`,
+  ],
+  [
+    'I4',
+    'a charge booked to another organization',
+    `UPDATE ledger_entry SET organization_id = gen_random_uuid() WHERE organization_id = $1 AND kind = 'charge'`,
+  ],
+  [
+    'I5',
+    'a charge of a released reservation',
+    `UPDATE reservation SET state = 'released', charged_micro = NULL WHERE organization_id = $1 AND state = 'settled'`,
+  ],
+  [
+    'I5',
+    'a charge without a reservation',
+    `INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro, organization_delta_micro, reservation_id) VALUES ($1, 'charge', 'organization', 'revenue', 5, -5, gen_random_uuid())`,
+  ],
+  ['I6', 'spending missing from a window', `UPDATE spend_window SET spent_micro = spent_micro - 1 WHERE scope_id = $1`],
+  [
+    'I6',
+    'a hold missing from a window',
+    `UPDATE spend_window SET reserved_micro = reserved_micro - 1 WHERE scope_id = $2 AND scope = 2`,
+  ],
+  [
+    'I6',
+    'errors that cancel each other out',
+    `UPDATE spend_window SET reserved_micro = reserved_micro + 1, spent_micro = spent_micro - 1 WHERE scope_id = $2 AND scope = 3`,
+  ],
+  ['I6', 'a window removed', `DELETE FROM spend_window WHERE scope_id = $1`],
+  [
+    'I6',
+    'a window of nothing',
+    `INSERT INTO spend_window (scope, scope_id, window_start, spent_micro) VALUES (2, $1, '2020-01-01', 1)`,
+  ],
+  [
+    'I9',
+    'a hold whose owner died',
+    `UPDATE gateway_instance SET heartbeat_at = clock_timestamp() - interval '31 seconds' WHERE id = (SELECT owner FROM reservation WHERE organization_id = $1 LIMIT 1)`,
+  ],
+  [
+    'I9',
+    'a hold long overdue',
+    `UPDATE reservation SET expires_at = clock_timestamp() - interval '31 seconds' WHERE organization_id = $1 AND state = 'held'`,
+  ],
+];
+
+const FORBIDDEN: readonly (readonly [name: string, statement: string])[] = [
+  ['a ledger entry changed', `UPDATE ledger_entry SET amount_micro = 1 WHERE organization_id = $1`],
+  ['a ledger entry removed', `DELETE FROM ledger_entry WHERE organization_id = $1`],
+  ['the ledger emptied', `TRUNCATE ledger_entry`],
+  [
+    'an ended reservation held again',
+    `UPDATE reservation SET state = 'held', charged_micro = NULL, ended_at = NULL WHERE organization_id = $1 AND state = 'settled'`,
+  ],
+  [
+    'an ended reservation charged again',
+    `UPDATE reservation SET charged_micro = charged_micro + 1 WHERE organization_id = $1 AND state = 'settled'`,
+  ],
+  [
+    'a hold made larger',
+    `UPDATE reservation SET amount_micro = amount_micro + 1 WHERE organization_id = $1 AND state = 'held'`,
+  ],
+  [
+    'a hold moved to another window',
+    `UPDATE reservation SET day = day + 1 WHERE organization_id = $1 AND state = 'held'`,
+  ],
+  [
+    'a hold moved to another organization',
+    `UPDATE reservation SET organization_id = gen_random_uuid() WHERE organization_id = $1 AND state = 'held'`,
+  ],
+  ['a hold removed', `DELETE FROM reservation WHERE organization_id = $1 AND state = 'held'`],
+  [
+    'a settlement without a charge',
+    `UPDATE reservation SET state = 'settled', ended_at = now() WHERE organization_id = $1 AND state = 'held'`,
+  ],
+  [
+    'a release with a charge',
+    `UPDATE reservation SET state = 'released', charged_micro = 1, ended_at = now() WHERE organization_id = $1 AND state = 'held'`,
+  ],
+  [
+    'a negative balance',
+    `UPDATE organization_account SET balance_micro = -1, reserved_micro = 0 WHERE organization_id = $1`,
+  ],
+  [
+    'a reserve beyond the balance',
+    `UPDATE organization_account SET reserved_micro = balance_micro + 1 WHERE organization_id = $1`,
+  ],
+  ['a negative reserve', `UPDATE organization_account SET reserved_micro = -1 WHERE organization_id = $1`],
+  ['a negative window', `UPDATE spend_window SET spent_micro = -1 WHERE scope_id = $1`],
+  [
+    'a second charge',
+    `INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro, organization_delta_micro, reservation_id) SELECT organization_id, kind, debit_account, credit_account, amount_micro, organization_delta_micro, reservation_id FROM ledger_entry WHERE organization_id = $1 AND kind = 'charge'`,
+  ],
+  [
+    'a payment credited twice',
+    `INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro, organization_delta_micro, external_reference) SELECT organization_id, kind, debit_account, credit_account, amount_micro, organization_delta_micro, external_reference FROM ledger_entry WHERE organization_id = $1 AND kind = 'topup'`,
+  ],
+  [
+    'a charge that credits',
+    `INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro, organization_delta_micro, reservation_id) VALUES ($1, 'charge', 'organization', 'revenue', 5, 5, gen_random_uuid())`,
+  ],
+  [
+    'an entry of nothing',
+    `INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro, organization_delta_micro, external_reference) VALUES ($1, 'topup', 'cash', 'organization', 0, 0, 'zero')`,
+  ],
+  [
+    'a top-up without a reference',
+    `INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro, organization_delta_micro) VALUES ($1, 'topup', 'cash', 'organization', 5, 5)`,
+  ],
+];
+
+describe('the auditor', () => {
+  let database: TestDatabase;
+  let engine: MoneyEngine;
+  let pool: Pool;
+  let account: Account;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    engine = startMoneyEngine(database.url);
+    await engine.lease.renew();
+    pool = createTestPool(database.url, 1);
+    account = await createAccount(pool, { balanceMicro: 1_000n });
+    const [settled, released, held] = [
+      reserveCommand(account, 100n),
+      reserveCommand(account, 100n),
+      reserveCommand(account, 100n),
+    ];
+    await Promise.all([settled, released, held].map((command) => engine.reservations.reserve(command)));
+    await engine.reservations.finish(settleCommand(settled, 70n));
+    await engine.reservations.finish(releaseCommand(released));
+    // Somebody who has long been fit to sweep, without whom an orphan would be nobody's fault.
+    await pool.query(`INSERT INTO gateway_instance (id, steady_since) VALUES ($1, now() - interval '1 hour')`, [
+      randomUUID(),
+    ]);
+  });
+  afterAll(async () => {
+    await pool.end();
+    await engine.close();
+    await database.drop();
+  });
+
+  /** Runs in a transaction that is always rolled back, so that no case meets the traces of another. */
+  async function inSandbox<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+    const client = await pool.connect();
+    try {
+      await client.query('BEGIN');
+      return await work(client);
+    } finally {
+      await client.query('ROLLBACK');
+      client.release();
+    }
+  }
+
+  /** The two ids go in as text: a statement need not use both, and TRUNCATE can use none. */
+  function run(client: PoolClient, statement: string) {
+    return client.query(
+      statement.replaceAll('$1', `'${account.organizationId}'`).replaceAll('$2', `'${account.keyId}'`),
+    );
+  }
+
+  it('finds nothing to complain about in honest books', async () => {
+    expect(await engine.ledger.verify()).toEqual([]);
+  });
+
+  it.each(CORRUPTIONS)('%s sees %s', async (invariant, _planted, statement) => {
+    const seen = await inSandbox(async (client) => {
+      await client.query(`
+        ALTER TABLE organization_account DROP CONSTRAINT organization_account_available_check,
+                                         DROP CONSTRAINT organization_account_reserved_check;
+        ALTER TABLE spend_window DROP CONSTRAINT spend_window_spent_check, DROP CONSTRAINT spend_window_reserved_check;
+        ALTER TABLE reservation DISABLE TRIGGER USER;
+        ALTER TABLE ledger_entry DISABLE TRIGGER USER;
+        ALTER TABLE ledger_entry DROP CONSTRAINT ledger_entry_delta_check`);
+      const { rowCount } = await run(client, statement);
+      expect(rowCount).toBeGreaterThan(0);
+      const { rows } = await client.query<{ invariant: string }>('SELECT invariant FROM money_violations');
+      return rows.map((row) => row.invariant.slice(0, 2));
+    });
+    expect(seen).toContain(invariant);
+  });
+
+  it.each(FORBIDDEN)('cannot happen: %s', async (_name, statement) => {
+    await inSandbox(async (client) => {
+      await expect(run(client, statement)).rejects.toMatchObject({
+        code: expect.stringMatching(/^23(514|505)$/),
+      });
+    });
+  });
+
+  it('does not blame an orphan on anybody while no instance has been fit to sweep it', async () => {
+    const rows = await inSandbox(async (client) => {
+      await client.query(`UPDATE gateway_instance SET heartbeat_at = now() - interval '1 hour'`);
+      return (await client.query('SELECT * FROM money_violations')).rows;
+    });
+    expect(rows).toEqual([]);
+  });
+
+  it('keeps the last result for readiness', async () => {
+    const audit = new LedgerAuditService(engine.ledger, systemClock, DEFAULT_BILLING_OPTIONS);
+    expect(audit.state).toBe('unknown');
+    await audit.audit();
+    expect(audit.state).toBe('ok');
+    expect(audit.lastResult?.violationCount).toBe(0);
+  });
+});

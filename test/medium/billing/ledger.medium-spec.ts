@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto';
+import { createTestDatabase, type TestDatabase } from '../../harness/database';
+import { createAccount, requireSoundBooks, reserveCommand, startMoneyEngine, type MoneyEngine } from './money-engine';
+
+describe('the ledger', () => {
+  let database: TestDatabase;
+  let engine: MoneyEngine;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    engine = startMoneyEngine(database.url);
+  });
+  afterAll(async () => {
+    await requireSoundBooks(engine);
+    await engine.close();
+    await database.drop();
+  });
+
+  it('credits a payment once when it is reported 50 times at once', async () => {
+    const { organizationId } = await createAccount(engine.pool, { balanceMicro: 0n });
+    const applied = await Promise.all(
+      Array.from({ length: 50 }, () => engine.ledger.topUp(organizationId, 500n, 'payment-1')),
+    );
+    expect(applied.filter(Boolean)).toHaveLength(1);
+    expect(await engine.ledger.balance(organizationId)).toEqual({
+      balanceMicro: 500n,
+      reservedMicro: 0n,
+      monthlyLimitMicro: null,
+    });
+  });
+
+  it('refuses a known reference with another amount', async () => {
+    const { organizationId } = await createAccount(engine.pool, { balanceMicro: 0n });
+    await engine.ledger.topUp(organizationId, 500n, 'payment-1');
+    await expect(engine.ledger.topUp(organizationId, 501n, 'payment-1')).rejects.toMatchObject({ code: 'conflict' });
+    // Another kind of movement has references of its own.
+    expect(await engine.ledger.refund(organizationId, 500n, 'payment-1')).toBe(true);
+  });
+
+  it('never takes what is held', async () => {
+    const account = await createAccount(engine.pool, { balanceMicro: 100n });
+    await engine.reservations.reserve(reserveCommand(account, 60n));
+    await expect(engine.ledger.adjust(account.organizationId, -41n, 'too much')).rejects.toMatchObject({
+      code: 'insufficient_credits',
+    });
+    expect(await engine.ledger.adjust(account.organizationId, -40n, 'all that is free')).toBe(true);
+    expect(await engine.ledger.refund(account.organizationId, 0n, 'nothing').catch(({ code }) => code)).toBe(
+      'validation_failed',
+    );
+  });
+
+  it('knows no account that was never opened', async () => {
+    const unknown = randomUUID();
+    await expect(engine.ledger.balance(unknown)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(engine.ledger.topUp(unknown, 1n, 'payment')).rejects.toMatchObject({ code: 'not_found' });
+  });
+});

@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto';
+import { Logger } from '@nestjs/common';
+import type { Pool } from 'pg';
+import { DEFAULT_BILLING_OPTIONS, type BillingOptions } from '../../../src/billing/billing-options';
+import { InstanceLeaseService } from '../../../src/billing/instance-lease.service';
+import { LedgerService } from '../../../src/billing/ledger.service';
+import type { FinishCommand, ReserveCommand } from '../../../src/billing/money.types';
+import { ReservationService } from '../../../src/billing/reservation.service';
+import type { UsageRecord } from '../../../src/billing/usage-record';
+import { systemClock } from '../../../src/common/clock';
+import { uuidV7 } from '../../../src/common/ids';
+import { createMoneyPool } from '../../../src/database/money-pool';
+import { NO_USAGE } from '../../../src/providers/contract/usage';
+
+// Several tests break the database on purpose.
+Logger.overrideLogger(false);
+
+/** What one gateway process has for money: its pool, its queues, its lease. */
+export interface MoneyEngine {
+  readonly pool: Pool;
+  readonly reservations: ReservationService;
+  readonly lease: InstanceLeaseService;
+  readonly ledger: LedgerService;
+  close(): Promise<void>;
+}
+
+export function startMoneyEngine(url: string, overrides: Partial<BillingOptions> = {}): MoneyEngine {
+  const options = { ...DEFAULT_BILLING_OPTIONS, ...overrides };
+  const pool = createMoneyPool({ url, poolSize: 4, onPoolError: () => undefined });
+  const lease = new InstanceLeaseService(pool, options);
+  const reservations = new ReservationService(pool, lease, systemClock, options);
+  return {
+    pool,
+    lease,
+    reservations,
+    ledger: new LedgerService(pool),
+    close: async () => {
+      await reservations.drain();
+      await pool.end();
+    },
+  };
+}
+
+/** @throws Error that lists the broken invariants. */
+export async function requireSoundBooks({ ledger }: Pick<MoneyEngine, 'ledger'>): Promise<void> {
+  const violations = await ledger.verify();
+  if (violations.length > 0) {
+    throw new Error(violations.map(({ invariant, subject }) => `${invariant}: ${subject}`).join('; '));
+  }
+}
+
+export interface Account {
+  readonly organizationId: string;
+  readonly keyId: string;
+}
+
+export interface AccountSettings {
+  readonly balanceMicro?: bigint;
+  readonly monthlyLimitMicro?: bigint;
+  readonly dailyBudgetMicro?: bigint;
+  readonly monthlyBudgetMicro?: bigint;
+}
+
+/** A new organization with one key and, unless told otherwise, plenty of money. */
+export async function createAccount(pool: Pool, settings: AccountSettings = {}): Promise<Account> {
+  const organizationId = randomUUID();
+  const { balanceMicro = 10n ** 15n, monthlyLimitMicro = null } = settings;
+  await pool.query(`INSERT INTO organization (id, name) VALUES ($1, 'money test')`, [organizationId]);
+  await pool.query('INSERT INTO organization_account (organization_id, monthly_limit_micro) VALUES ($1, $2)', [
+    organizationId,
+    monthlyLimitMicro,
+  ]);
+  if (balanceMicro > 0n) {
+    await new LedgerService(pool).topUp(organizationId, balanceMicro, 'opening balance');
+  }
+  return { organizationId, keyId: await createKey(pool, organizationId, settings) };
+}
+
+export async function createKey(pool: Pool, organizationId: string, settings: AccountSettings = {}): Promise<string> {
+  const keyId = randomUUID();
+  await pool.query(
+    `INSERT INTO api_key (id, organization_id, name, digest, prefix, last4, daily_budget_micro, monthly_budget_micro)
+     VALUES ($1, $2, 'money test', $3, 'sk-llm-test', 'test', $4, $5)`,
+    [
+      keyId,
+      organizationId,
+      Buffer.from(keyId.replaceAll('-', '').repeat(2), 'hex'),
+      settings.dailyBudgetMicro ?? null,
+      settings.monthlyBudgetMicro ?? null,
+    ],
+  );
+  return keyId;
+}
+
+export function newId(): string {
+  return uuidV7(systemClock.now());
+}
+
+export function reserveCommand(account: Account, amountMicro: bigint, reservationId = newId()): ReserveCommand {
+  return { ...account, reservationId, amountMicro, ttlSeconds: 600 };
+}
+
+export function settleCommand(
+  { reservationId, organizationId, keyId }: ReserveCommand,
+  actualMicro: bigint,
+  record: Partial<UsageRecord> | null = null,
+): FinishCommand {
+  return {
+    reservationId,
+    organizationId,
+    outcome: 'settled',
+    actualMicro,
+    record: record === null ? null : { ...exampleRecord(reservationId, { organizationId, keyId }), ...record },
+  };
+}
+
+export function releaseCommand({ reservationId, organizationId }: ReserveCommand): FinishCommand {
+  return { reservationId, organizationId, outcome: 'released', actualMicro: 0n, record: null };
+}
+
+export function exampleRecord(id: string, account: Account): UsageRecord {
+  return {
+    ...account,
+    id,
+    operation: 'createChatCompletion',
+    model: 'mock/chat-1',
+    provider: 'mock',
+    deploymentId: 'mock-chat',
+    priceVersionId: null,
+    status: 200,
+    errorCode: null,
+    streamed: true,
+    usage: { ...NO_USAGE, inputText: 120, outputText: 64, seconds: 1.5 },
+    usageEstimated: false,
+    attempts: 1,
+    firstTokenMs: 12.4,
+    totalMs: 345.6,
+  };
+}

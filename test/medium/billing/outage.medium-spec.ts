@@ -1,0 +1,206 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import { LedgerService } from '../../../src/billing/ledger.service';
+import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
+import { startDatabaseProxy, type DatabaseProxy } from './database-proxy';
+import {
+  createAccount,
+  requireSoundBooks,
+  reserveCommand,
+  settleCommand,
+  startMoneyEngine,
+  type Account,
+  type MoneyEngine,
+} from './money-engine';
+import { runMoneyLoad } from './money-load';
+
+describe('money when the database or the wire to it fails', () => {
+  let database: TestDatabase;
+  let direct: Pool;
+  let proxy: DatabaseProxy;
+  let engine: MoneyEngine;
+  let account: Account;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    direct = createTestPool(database.url, 2);
+  });
+  beforeEach(async () => {
+    proxy = await startDatabaseProxy(database.url);
+    engine = startMoneyEngine(proxy.url);
+    account = await createAccount(engine.pool);
+  });
+  afterEach(async () => {
+    proxy.setMode('open');
+    await engine.close();
+    await proxy.close();
+    await requireSoundBooks({ ledger: new LedgerService(direct) });
+  });
+  afterAll(async () => {
+    await direct.end();
+    await database.drop();
+  });
+
+  async function reservation(id: string): Promise<{ state: string; charged_micro: string | null } | undefined> {
+    const { rows } = await direct.query('SELECT state, charged_micro FROM reservation WHERE id = $1', [id]);
+    return rows[0];
+  }
+
+  async function heldCount(): Promise<number> {
+    const { rows } = await direct.query<{ count: string }>(
+      `SELECT count(*) FROM reservation WHERE organization_id = $1 AND state = 'held'`,
+      [account.organizationId],
+    );
+    return Number(rows[0]?.count);
+  }
+
+  it('loses and invents no charge while connections are terminated under load', async () => {
+    const terminations = (async () => {
+      for (let round = 0; round < 12; round += 1) {
+        await delay(150);
+        await direct.query(
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE datname = current_database() AND application_name = 'gateway money'`,
+        );
+      }
+    })();
+    const load = await runMoneyLoad(engine, [account], { callers: 48, durationMs: 2_500 });
+    await terminations;
+    await engine.reservations.drain();
+
+    const { rows } = await direct.query<{ id: string; charged_micro: string }>(
+      `SELECT id, charged_micro FROM reservation WHERE organization_id = $1 AND state = 'settled'`,
+      [account.organizationId],
+    );
+    const stored = new Map(rows.map((row) => [row.id, BigInt(row.charged_micro)]));
+    expect(load.charged.size).toBeGreaterThan(100);
+    expect(load.unavailable).toBe(0);
+    expect(stored).toEqual(load.charged);
+    expect(await heldCount()).toBe(0);
+  });
+
+  it('learns the outcome of a reservation whose answer was lost by asking again', async () => {
+    await engine.reservations.reserve(reserveCommand(account, 1n));
+    proxy.setMode('deaf');
+    const command = reserveCommand(account, 10n);
+    const reserving = engine.reservations.reserve(command);
+    await eventually(async () => (await reservation(command.reservationId)) !== undefined);
+    proxy.setMode('down');
+    proxy.setMode('open');
+    await reserving;
+    expect((await reservation(command.reservationId))?.state).toBe('held');
+    expect(await heldCount()).toBe(2);
+  });
+
+  it('reports the charge of a settlement whose answer was lost', async () => {
+    const command = reserveCommand(account, 10n);
+    await engine.reservations.reserve(command);
+    await engine.reservations.finish(settleCommand(reserveCommand(account, 0n), 0n));
+    proxy.setMode('deaf');
+    const settling = engine.reservations.finish(settleCommand(command, 7n));
+    await eventually(async () => (await reservation(command.reservationId))?.state === 'settled');
+    proxy.setMode('down');
+    proxy.setMode('open');
+    expect(await settling).toEqual({ applied: true, chargedMicro: 7n, uncollectedMicro: 0n });
+  });
+
+  it.each(['down', 'deaf', 'frozen'] as const)(
+    'refuses within 2.5 s while the database is %s, and leaves no hold behind when it is back',
+    async (mode) => {
+      await engine.reservations.reserve(reserveCommand(account, 0n));
+      proxy.setMode(mode);
+      const startedAt = performance.now();
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 20 }, () => engine.reservations.reserve(reserveCommand(account, 5n))),
+      );
+      expect(performance.now() - startedAt).toBeLessThan(2_500);
+      expect(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.code)).toEqual(
+        outcomes.map(() => 'service_unavailable'),
+      );
+      proxy.setMode('open');
+      await eventually(async () => (await heldCount()) <= 1);
+      await eventually(() =>
+        engine.reservations.reserve(reserveCommand(account, 5n)).then(
+          () => true,
+          () => false,
+        ),
+      );
+      expect(await heldCount()).toBe(2);
+    },
+  );
+
+  it('takes the id of a voided hold, so that a late statement cannot bring it back', async () => {
+    proxy.setMode('frozen');
+    const command = reserveCommand(account, 5n);
+    await expect(engine.reservations.reserve(command)).rejects.toMatchObject({ code: 'service_unavailable' });
+    proxy.setMode('down');
+    proxy.setMode('open');
+    await eventually(async () => (await reservation(command.reservationId))?.state === 'released');
+    await expect(engine.reservations.reserve(command)).rejects.toMatchObject({ code: 'service_unavailable' });
+    expect(await heldCount()).toBe(0);
+  });
+
+  it('settles what was under way once the database is back, whether or not the caller still waits', async () => {
+    const impatient = startMoneyEngine(proxy.url, { finishPatienceMs: 300 });
+    const [patientCommand, impatientCommand] = [reserveCommand(account, 10n), reserveCommand(account, 10n)];
+    await engine.reservations.reserve(patientCommand);
+    await impatient.reservations.reserve(impatientCommand);
+    proxy.setMode('down');
+    const settling = engine.reservations.finish(settleCommand(patientCommand, 8n));
+    await expect(impatient.reservations.finish(settleCommand(impatientCommand, 9n))).rejects.toMatchObject({
+      code: 'service_unavailable',
+    });
+    proxy.setMode('open');
+    expect(await settling).toMatchObject({ applied: true, chargedMicro: 8n });
+    await eventually(async () => (await reservation(impatientCommand.reservationId))?.state === 'settled');
+    await impatient.close();
+  });
+
+  it('charges nothing for an answer that was not sent because its caller was turned away', async () => {
+    const impatient = startMoneyEngine(proxy.url, { finishPatienceMs: 300 });
+    const command = reserveCommand(account, 10n);
+    await impatient.reservations.reserve(command);
+    proxy.setMode('down');
+    const settling = impatient.reservations.finish({ ...settleCommand(command, 9n, {}), releaseIfTurnedAway: true });
+    await expect(settling).rejects.toMatchObject({ code: 'service_unavailable' });
+    proxy.setMode('open');
+    await eventually(async () => (await reservation(command.reservationId))?.state === 'released');
+    const { rows } = await direct.query('SELECT status, error_code, charged_micro FROM usage_record WHERE id = $1', [
+      command.reservationId,
+    ]);
+    expect(rows).toEqual([{ status: 503, error_code: 'service_unavailable', charged_micro: '0' }]);
+    await impatient.close();
+  });
+
+  it('admits nothing while charges cannot be made', async () => {
+    const command = reserveCommand(account, 10n);
+    await engine.reservations.reserve(command);
+    proxy.setMode('down');
+    const settling = engine.reservations.finish(settleCommand(command, 10n));
+    await delay(1_100);
+    const startedAt = performance.now();
+    await expect(engine.reservations.reserve(reserveCommand(account, 1n))).rejects.toMatchObject({
+      code: 'service_unavailable',
+    });
+    expect(performance.now() - startedAt).toBeLessThan(100);
+    proxy.setMode('open');
+    await settling;
+  });
+
+  it('ends what is under way before it stops, and then admits nothing', async () => {
+    const command = reserveCommand(account, 10n);
+    await engine.reservations.reserve(command);
+    const settling = engine.reservations.finish(settleCommand(command, 10n));
+    expect(await engine.reservations.drain()).toBe(true);
+    expect(await settling).toMatchObject({ applied: true });
+    await expect(engine.reservations.reserve(reserveCommand(account, 1n))).rejects.toMatchObject({
+      code: 'service_unavailable',
+    });
+  });
+});
+
+async function eventually(check: () => Promise<boolean>): Promise<void> {
+  for (const deadline = performance.now() + 8_000; !(await check()); await delay(50)) {
+    if (performance.now() > deadline) throw new Error('did not happen within 8 s');
+  }
+}

@@ -1,0 +1,146 @@
+import { HoldSweeperService } from '../../../src/billing/hold-sweeper.service';
+import { DEFAULT_BILLING_OPTIONS } from '../../../src/billing/billing-options';
+import { createTestDatabase, type TestDatabase } from '../../harness/database';
+import {
+  createAccount,
+  requireSoundBooks,
+  reserveCommand,
+  settleCommand,
+  startMoneyEngine,
+  type Account,
+  type MoneyEngine,
+} from './money-engine';
+
+describe('the sweep of orphaned holds', () => {
+  let database: TestDatabase;
+  let survivor: MoneyEngine;
+  let victim: MoneyEngine;
+  let sweeper: HoldSweeperService;
+  let account: Account;
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    survivor = startMoneyEngine(database.url);
+    victim = startMoneyEngine(database.url);
+    sweeper = new HoldSweeperService(survivor.pool, survivor.lease, DEFAULT_BILLING_OPTIONS);
+    await survivor.lease.renew();
+    await victim.lease.renew();
+    account = await createAccount(survivor.pool);
+  });
+  afterEach(async () => {
+    await requireSoundBooks(survivor);
+    await Promise.all([survivor.close(), victim.close()]);
+    await database.drop();
+  });
+
+  /** Moves what the leases say into the past, which is the same as waiting. */
+  async function letPass(seconds: number, ...instances: MoneyEngine[]): Promise<void> {
+    await survivor.pool.query(
+      `UPDATE gateway_instance SET heartbeat_at = heartbeat_at - make_interval(secs => $2),
+                                   steady_since = steady_since - make_interval(secs => $2) WHERE id = ANY ($1)`,
+      [instances.map(({ lease }) => lease.instanceId), seconds],
+    );
+  }
+
+  async function beSteady(seconds: number): Promise<void> {
+    await survivor.pool.query(
+      `UPDATE gateway_instance SET steady_since = clock_timestamp() - make_interval(secs => $2) WHERE id = $1`,
+      [survivor.lease.instanceId, seconds],
+    );
+  }
+
+  const reserved = async () => (await survivor.ledger.balance(account.organizationId)).reservedMicro;
+
+  it('expires the holds of a process that died, and no others', async () => {
+    await Promise.all(Array.from({ length: 250 }, () => victim.reservations.reserve(reserveCommand(account, 2n))));
+    const living = reserveCommand(account, 7n);
+    await survivor.reservations.reserve(living);
+    await beSteady(11);
+    expect(await sweeper.sweep()).toBe(0);
+
+    await letPass(19, victim);
+    expect(await sweeper.sweep()).toBe(0);
+    await letPass(2, victim);
+    expect(await sweeper.sweep()).toBe(250);
+    expect(await reserved()).toBe(7n);
+    expect(await survivor.reservations.finish(settleCommand(living, 7n))).toMatchObject({ applied: true });
+  });
+
+  it('expires a hold whose time is over although its owner lives', async () => {
+    await survivor.reservations.reserve({ ...reserveCommand(account, 2n), ttlSeconds: 0 });
+    await beSteady(11);
+    expect(await sweeper.sweep()).toBe(1);
+  });
+
+  it('leaves everything alone until its own heartbeats have been steady for ten seconds', async () => {
+    await victim.reservations.reserve(reserveCommand(account, 2n));
+    // The database was away for a minute: all leases look dead, and the survivor is the first to be back.
+    await letPass(60, victim, survivor);
+    await survivor.lease.renew();
+    expect(await sweeper.sweep()).toBe(0);
+    await beSteady(9);
+    expect(await sweeper.sweep()).toBe(0);
+    expect(await reserved()).toBe(2n);
+    // The other one was only cut off: it renews, and keeps what it holds.
+    await victim.lease.renew();
+    await beSteady(11);
+    expect(await sweeper.sweep()).toBe(0);
+    expect(await reserved()).toBe(2n);
+  });
+
+  it('does not make a new process wait when others have been steady: it may be the next of many that crash', async () => {
+    await beSteady(11);
+    await victim.reservations.reserve(reserveCommand(account, 2n));
+    await letPass(21, victim);
+    const newcomer = startMoneyEngine(database.url);
+    await newcomer.lease.renew();
+    expect(await new HoldSweeperService(newcomer.pool, newcomer.lease, DEFAULT_BILLING_OPTIONS).sweep()).toBe(1);
+    await newcomer.close();
+  });
+
+  it('makes a new process wait when nobody has been steady', async () => {
+    await victim.reservations.reserve(reserveCommand(account, 2n));
+    await letPass(60, victim, survivor);
+    const newcomer = startMoneyEngine(database.url);
+    await newcomer.lease.renew();
+    expect(await new HoldSweeperService(newcomer.pool, newcomer.lease, DEFAULT_BILLING_OPTIONS).sweep()).toBe(0);
+    expect(await reserved()).toBe(2n);
+    await newcomer.close();
+  });
+
+  it('does not charge a request whose hold was swept, but keeps its receipt', async () => {
+    const command = reserveCommand(account, 2n);
+    await victim.reservations.reserve(command);
+    await letPass(60, victim);
+    await beSteady(11);
+    await sweeper.sweep();
+    const result = await victim.reservations.finish(settleCommand(command, 2n, {}));
+    expect(result).toEqual({ applied: false, chargedMicro: 0n, uncollectedMicro: 0n });
+    const { rows } = await survivor.pool.query('SELECT charged_micro FROM usage_record WHERE id = $1', [
+      command.reservationId,
+    ]);
+    expect(rows).toEqual([{ charged_micro: 0n }]);
+  });
+
+  it('forgets a dead lease only when it owns nothing any more', async () => {
+    const leases = async () =>
+      (await survivor.pool.query<{ id: string }>('SELECT id FROM gateway_instance ORDER BY id')).rows.map(
+        ({ id }) => id,
+      );
+    await victim.reservations.reserve(reserveCommand(account, 2n));
+    await victim.lease.stop();
+    expect(await leases()).toContain(victim.lease.instanceId);
+    await letPass(61, victim);
+    await beSteady(11);
+    expect(await sweeper.sweep()).toBe(1);
+    expect(await leases()).toEqual([survivor.lease.instanceId]);
+  });
+
+  it('does the work once when several sweep at the same time', async () => {
+    await Promise.all(Array.from({ length: 50 }, () => victim.reservations.reserve(reserveCommand(account, 2n))));
+    await letPass(60, victim);
+    await beSteady(11);
+    const counts = await Promise.all([sweeper.sweep(), sweeper.sweep(), sweeper.sweep()]);
+    expect(counts.reduce((sum, count) => sum + count)).toBe(50);
+  });
+});

@@ -1,0 +1,207 @@
+import { randomUUID } from 'node:crypto';
+import type { DataSource } from 'typeorm';
+import { digestApiKey, hasValidShape } from '../../../src/auth/api-key';
+import { ApiKeyRepository } from '../../../src/auth/api-key.repository';
+import { createDataSource } from '../../../src/database/data-source';
+import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '../../harness/database';
+import { createTestRedis } from '../../harness/redis';
+import { createCli, type Cli } from './run-cli';
+
+const PEPPER = 'pepper-of-this-test-0123456789abcdef';
+
+interface OrganizationRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly status: string;
+}
+
+interface KeyRecord {
+  readonly id: string;
+  readonly key: string;
+  readonly status: string;
+}
+
+describe('the command line', () => {
+  let database: TestDatabase;
+  let dataSource: DataSource;
+  let cli: Cli;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    dataSource = createDataSource({ url: database.url, poolSize: 2 });
+    await dataSource.initialize();
+    cli = createCli({ DATABASE_URL: database.url, REDIS_URL: createTestRedis().url, API_KEY_PEPPER: PEPPER });
+  });
+
+  afterAll(async () => {
+    cli.close();
+    await dataSource.destroy();
+    await database.drop();
+  });
+
+  const createOrganization = (name = 'Acme') => cli.json<OrganizationRecord>('org', 'create', '--name', name);
+
+  describe('organizations', () => {
+    it('are created, listed, credited once per reference, limited and shown', async () => {
+      const organization = await createOrganization('Müller & Söhne');
+      expect(organization).toMatchObject({ name: 'Müller & Söhne', status: 'active' });
+
+      const { organizations } = await cli.json<{ organizations: OrganizationRecord[] }>('org', 'list');
+      expect(organizations).toContainEqual(organization);
+
+      const credit = ['org', 'credit', '--org', organization.id, '--amount-micro', '25000000', '--ref', 'invoice-1'];
+      await expect(cli.json(...credit)).resolves.toMatchObject({ applied: true, balance_micro: 25_000_000 });
+      await expect(cli.json(...credit)).resolves.toMatchObject({ applied: false, balance_micro: 25_000_000 });
+
+      const shown = { ...organization, balance_micro: 25_000_000, held_micro: 0, available_micro: 25_000_000 };
+      const limit = ['org', 'limit', '--org', organization.id, '--monthly-limit-micro'];
+      await expect(cli.json(...limit, '7000000')).resolves.toMatchObject({ ...shown, monthly_limit_micro: 7_000_000 });
+      await expect(cli.json(...limit, 'none')).resolves.toMatchObject({ ...shown, monthly_limit_micro: null });
+      await expect(cli.json('org', 'show', '--org', organization.id)).resolves.toEqual({
+        ...shown,
+        month_spent_micro: 0,
+        monthly_limit_micro: null,
+      });
+    });
+
+    it('are suspended and activated', async () => {
+      const { id } = await createOrganization();
+      await expect(cli.json('org', 'suspend', '--org', id)).resolves.toMatchObject({ id, status: 'suspended' });
+      await expect(cli.json('org', 'activate', '--org', id)).resolves.toMatchObject({ id, status: 'active' });
+    });
+  });
+
+  describe('keys', () => {
+    it('are created with every setting, and verify', async () => {
+      const { id: organizationId } = await createOrganization();
+      const settings =
+        '--name ci --expires-at 2099-12-31T12:00:00Z --allowed-ips 10.1.2.3/8,2001:db8::/32 ' +
+        '--allowed-models mock/chat-1,openai/* --allowed-modalities text,image --rps 1 --rpm 2 --tpm 3 ' +
+        '--concurrency 4 --daily-budget-micro 5 --monthly-budget-micro 6';
+      const created = await cli.json<KeyRecord>('key', 'create', '--org', organizationId, ...settings.split(' '));
+      expect(hasValidShape(created.key)).toBe(true);
+      expect(created).toMatchObject({
+        organization_id: organizationId,
+        name: 'ci',
+        status: 'active',
+        expires_at: '2099-12-31T12:00:00.000Z',
+        allowed_ips: ['10.0.0.0/8', '2001:db8::/32'],
+        allowed_models: ['mock/chat-1', 'openai/*'],
+        allowed_modalities: ['text', 'image'],
+        requests_per_second: 1,
+        requests_per_minute: 2,
+        tokens_per_minute: 3,
+        concurrency: 4,
+        daily_budget_micro: 5,
+        monthly_budget_micro: 6,
+      });
+      const stored = await new ApiKeyRepository(dataSource).findByDigest(digestApiKey(created.key, PEPPER));
+      expect(stored?.principal).toMatchObject({ keyId: created.id, organizationId });
+    });
+
+    it('are disabled, enabled, rotated and revoked, and never shown again', async () => {
+      const { id: organizationId } = await createOrganization();
+      const { id, key } = await cli.json<KeyRecord>('key', 'create', '--org', organizationId);
+      await expect(cli.json('key', 'disable', '--key', id)).resolves.toMatchObject({ id, status: 'disabled' });
+      await expect(cli.json('key', 'enable', '--key', id)).resolves.toMatchObject({ id, status: 'active' });
+
+      const rotated = await cli.json<KeyRecord>('key', 'rotate', '--key', id, '--grace-seconds', '3600');
+      expect(rotated).toMatchObject({ status: 'active', replaced: { id, replaced_by: rotated.id, status: 'active' } });
+      expect(rotated.key).not.toBe(key);
+      await expect(cli.json('key', 'revoke', '--key', id)).resolves.toMatchObject({ id, status: 'revoked' });
+
+      const list = await cli.run('key', 'list', '--org', organizationId, '--json');
+      expect(JSON.parse(list.stdout)).toMatchObject({ keys: [{ id, status: 'revoked' }, { id: rotated.id }] });
+      expect(list.stdout).not.toContain(key.slice(11));
+      expect(list.stdout).not.toContain('digest');
+    });
+  });
+
+  describe('the catalogue', () => {
+    it('is checked and imported; importing again changes nothing', async () => {
+      await expect(cli.json('catalog', 'check')).resolves.toMatchObject({ valid: true, errors: [] });
+      await expect(cli.json('catalog', 'import')).resolves.toMatchObject({
+        added: expect.arrayContaining(['mock/chat-1']),
+      });
+      await expect(cli.json('catalog', 'import')).resolves.toMatchObject({ added: [], changed: [], prices: 0 });
+    });
+  });
+
+  describe('the books', () => {
+    it('are verified, and a planted error is listed and ends the command with 1', async () => {
+      await expect(cli.json('ledger', 'verify')).resolves.toEqual({ ok: true, violations: [] });
+
+      const { id } = await createOrganization();
+      await dataSource.query('UPDATE organization_account SET balance_micro = 5 WHERE organization_id = $1', [id]);
+      const asJson = await cli.run('ledger', 'verify', '--json');
+      expect(asJson.exitCode).toBe(1);
+      expect(JSON.parse(asJson.stdout)).toMatchObject({
+        ok: false,
+        violations: [{ subject: id, difference_micro: 5 }],
+      });
+      const asText = await cli.run('ledger', 'verify');
+      expect(asText).toMatchObject({ exitCode: 1, stdout: expect.stringContaining(id) });
+      await dataSource.query('UPDATE organization_account SET balance_micro = 0 WHERE organization_id = $1', [id]);
+    });
+  });
+
+  describe('what goes wrong', () => {
+    const id = randomUUID();
+    it.each<[number, string, string[]]>([
+      [2, '--name', ['org', 'create']],
+      [2, '--amount-micro', ['org', 'credit', '--org', id, '--amount-micro', '1.5', '--ref', 'r']],
+      [2, '--allowed-ips', ['key', 'create', '--org', id, '--allowed-ips', '10.0.0.0/8,example.com']],
+      [2, '--rps', ['key', 'create', '--org', id, '--rps', '0']],
+      [2, 'frobnicate', ['frobnicate']],
+      [1, 'API key', ['key', 'revoke', '--key', id]],
+    ])('ends with %d and names %s: %j', async (exitCode, name, commandLine) => {
+      const result = await cli.run(...commandLine, '--json');
+      expect(result).toMatchObject({ exitCode, stdout: '', stderr: expect.stringContaining(name) });
+      expect(result.stderr.trim().split('\n')).toHaveLength(1);
+    });
+
+    it('says that the configuration is wrong, and which variable', async () => {
+      const misconfigured = createCli({ DATABASE_URL: 'mysql://localhost', REDIS_URL: 'redis://127.0.0.1:1' });
+      const result = await misconfigured.run('org', 'list');
+      expect(result).toMatchObject({ exitCode: 2, stdout: '', stderr: expect.stringContaining('DATABASE_URL') });
+      misconfigured.close();
+    });
+
+    it('says that PostgreSQL cannot be reached', async () => {
+      const alone = createCli({
+        DATABASE_URL: 'postgres://postgres@127.0.0.1:1/none',
+        REDIS_URL: 'redis://127.0.0.1:1',
+      });
+      await expect(alone.run('org', 'list')).resolves.toMatchObject({
+        exitCode: 1,
+        stdout: '',
+        stderr: expect.stringContaining('127.0.0.1:1'),
+      });
+      alone.close();
+    });
+
+    it('makes the change without Redis, and warns that others learn of it late', async () => {
+      const { id: organization } = await createOrganization();
+      const deaf = createCli({ DATABASE_URL: database.url, REDIS_URL: 'redis://127.0.0.1:1', API_KEY_PEPPER: PEPPER });
+      const result = await deaf.run('org', 'suspend', '--org', organization, '--json');
+      expect(result).toMatchObject({ exitCode: 0, stderr: expect.stringMatching(/^warning: .*5 seconds\.\n$/) });
+      expect(JSON.parse(result.stdout)).toMatchObject({ status: 'suspended' });
+      deaf.close();
+    });
+  });
+
+  it('refuses to work on a database that is not migrated, and migrates it when told to', async () => {
+    const empty = await createEmptyTestDatabase();
+    const fresh = createCli({ DATABASE_URL: empty.url, REDIS_URL: createTestRedis().url, API_KEY_PEPPER: PEPPER });
+    await expect(fresh.run('org', 'list')).resolves.toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('npm run gateway -- migrate'),
+    });
+    const { applied } = await fresh.json<{ applied: string[] }>('migrate');
+    expect(applied).toContain('CreateOrganizationsAndApiKeys1795200000000');
+    await expect(fresh.json('migrate')).resolves.toEqual({ applied: [] });
+    await expect(fresh.json('org', 'list')).resolves.toEqual({ organizations: [] });
+    fresh.close();
+    await empty.drop();
+  });
+});

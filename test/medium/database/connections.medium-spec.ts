@@ -1,0 +1,66 @@
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { once } from 'node:events';
+import type { Pool } from 'pg';
+import { createDataSource } from '../../../src/database/data-source';
+import { createMoneyPool } from '../../../src/database/money-pool';
+import { createTestDatabase, type TestDatabase } from '../../harness/database';
+
+describe('connections to PostgreSQL', () => {
+  let database: TestDatabase;
+  let pool: Pool;
+  const poolErrors: Error[] = [];
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    pool = createMoneyPool({ url: database.url, poolSize: 2, onPoolError: (error) => poolErrors.push(error) });
+  });
+
+  afterAll(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  it('give money its time limits and a commit that is on disk when it returns', async () => {
+    const { rows } = await pool.query(
+      `SELECT name, setting FROM pg_settings
+        WHERE name IN ('lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout', 'synchronous_commit')
+        ORDER BY name`,
+    );
+    expect(Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))).toEqual({
+      idle_in_transaction_session_timeout: '5000',
+      lock_timeout: '1000',
+      statement_timeout: '2000',
+      synchronous_commit: 'on',
+    });
+  });
+
+  it('read amounts of money as bigint', async () => {
+    const { rows } = await pool.query(`SELECT 9007199254740993::bigint AS amount`);
+    expect(rows).toEqual([{ amount: 9007199254740993n }]);
+  });
+
+  it('report an idle connection that the server ended, and work on with a new one', async () => {
+    const client = await pool.connect();
+    const { rows } = await client.query('SELECT pg_backend_pid() AS pid');
+    client.release();
+    const broken = once(pool, 'error');
+    const killer = await createDataSource({ url: database.url, poolSize: 1 }).initialize();
+    await killer.query('SELECT pg_terminate_backend($1)', [rows[0].pid]);
+    await killer.destroy();
+    await broken;
+    expect(poolErrors).toHaveLength(1);
+    expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+  });
+
+  it('give up within three seconds on a server that accepts and never answers', async () => {
+    const silent: Server = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const startedAtMs = performance.now();
+    await expect(
+      createDataSource({ url: `postgres://u@127.0.0.1:${port}/d`, poolSize: 1 }).initialize(),
+    ).rejects.toThrow(/timeout/);
+    expect(performance.now() - startedAtMs).toBeLessThan(3_000);
+    silent.close();
+  });
+});

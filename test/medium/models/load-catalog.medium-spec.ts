@@ -1,0 +1,124 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CatalogError, loadCatalog } from '../../../src/models/load-catalog';
+import { findWarnings } from '../../../src/models/review-catalog';
+
+const model = (id: string, more = ''): string => `
+- id: ${id}
+  modality: text
+  input_modalities: [text]
+  output_modalities: [text]
+  deployments: [{ provider: mock, upstream_model: x }]
+  prices: [{ effective_from: 2026-01-01, source: list, checked_at: 2026-01-01, tokens: { per_1m_micro: { input: 1, output: 1 } } }]
+${more}`;
+
+describe('loadCatalog', () => {
+  const directories: string[] = [];
+
+  async function makeDirectory(files: Record<string, string>): Promise<string> {
+    const directory = await mkdtemp(join(tmpdir(), 'catalogue-'));
+    directories.push(directory);
+    for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
+    return directory;
+  }
+
+  async function problemsOf(own: Record<string, string>, builtin: Record<string, string> = {}): Promise<string[]> {
+    const loading = loadCatalog(await makeDirectory(own), await makeDirectory(builtin));
+    const error = await loading.then(
+      () => null,
+      (reason: unknown) => reason,
+    );
+    if (!(error instanceof CatalogError)) throw new Error('the catalogue was accepted');
+    return error.problems.map(({ file, model: id, path, message }) =>
+      [file.split('/').pop(), id, path, message].join('|'),
+    );
+  }
+
+  afterAll(() => Promise.all(directories.map((directory) => rm(directory, { recursive: true }))));
+
+  it('has a valid built-in catalogue without warnings', async () => {
+    const models = await loadCatalog(null);
+    expect(findWarnings(models)).toEqual([]);
+    const ids = models.map(({ entry }) => entry.id);
+    const modalities = ['chat', 'embed', 'image', 'speech', 'transcribe', 'video', 'music'];
+    expect(ids).toEqual(expect.arrayContaining(modalities.map((name) => `mock/${name}-1`)));
+    expect(ids).toContain('openai/gpt-6-luna');
+    expect(ids).toEqual(ids.toSorted());
+  });
+
+  it('reads YAML and JSON, lists and objects, and nothing else', async () => {
+    const directory = await makeDirectory({
+      'a.yaml': model('a/a'),
+      'b.yml': `models:${model('b/b').replaceAll('\n', '\n  ')}`,
+      'c.json': JSON.stringify({
+        models: [
+          {
+            id: 'c/c',
+            modality: 'text',
+            input_modalities: ['text'],
+            output_modalities: ['text'],
+            deployments: [{ provider: 'mock', upstream_model: 'c' }],
+          },
+        ],
+      }),
+      'empty.yaml': '# nothing yet\n',
+      'notes.txt': 'not a catalogue',
+    });
+    const models = await loadCatalog(directory, await makeDirectory({}));
+    expect(models.map(({ entry, source }) => [entry.id, source])).toEqual([
+      ['a/a', 'file'],
+      ['b/b', 'file'],
+      ['c/c', 'file'],
+    ]);
+  });
+
+  it("lets the operator's model replace the built-in one whole", async () => {
+    const own = await makeDirectory({ 'own.yaml': model('a/a') });
+    const builtin = await makeDirectory({ 'vendor.yaml': model('a/a', '  context: 5\n') + model('a/b') });
+    const models = await loadCatalog(own, builtin);
+    expect(models.map(({ entry, source }) => [entry.id, source, entry.context])).toEqual([
+      ['a/a', 'file', undefined],
+      ['a/b', 'builtin', undefined],
+    ]);
+  });
+
+  it('refuses the same model twice in one source', async () => {
+    const [problem] = await problemsOf({ '1.yaml': model('a/a'), '2.yaml': model('a/a') });
+    expect(problem).toMatch(/^2\.yaml\|a\/a\|id\|already defined in .*1\.yaml$/);
+  });
+
+  it('reports every fault with file, model and path', async () => {
+    const problems = await problemsOf({
+      '1.yaml': model('a/a', '  features: { toolz: true }\n') + model('a/b', '  context: 1.5\n'),
+      '2.yaml': 'models: 5',
+      '3.yaml': 'a: [',
+      '4.yaml': '- just text',
+    });
+    expect(problems).toEqual([
+      '1.yaml|a/a|features.toolz|unknown key',
+      expect.stringMatching(/^1\.yaml\|a\/b\|context\|/),
+      expect.stringMatching(/^2\.yaml\|\|\|expected a list of models/),
+      expect.stringMatching(/^3\.yaml\|\|\|.+line 1/s),
+      expect.stringMatching(/^4\.yaml\|model 1\|\|/),
+    ]);
+  });
+
+  it('refuses a duplicate key, of which one would be lost', async () => {
+    const [problem] = await problemsOf({ '1.yaml': model('a/a', '  context: 1\n  context: 2\n') });
+    expect(problem).toMatch(/^1\.yaml\|\|\|.*unique/s);
+  });
+
+  it('refuses an alias that is already taken', async () => {
+    const aliased = model('a/a', '  aliases: [a/b]\n') + model('a/b') + model('a/c', '  aliases: [a/x]\n');
+    const problems = await problemsOf({ '1.yaml': aliased + model('a/d', '  aliases: [a/x]\n') });
+    expect(problems).toEqual([
+      '1.yaml|a/a|aliases[0]|a/b is already taken',
+      '1.yaml|a/d|aliases[0]|a/x is already taken',
+    ]);
+  });
+
+  it('refuses a folder that does not exist', async () => {
+    await expect(loadCatalog('/nonexistent/catalogue')).rejects.toThrow('/nonexistent/catalogue: cannot be read');
+  });
+});

@@ -1,0 +1,223 @@
+import { randomUUID } from 'node:crypto';
+import type { DataSource } from 'typeorm';
+import { digestApiKey, hasValidShape } from '../../../src/auth/api-key';
+import { ApiKeyRepository } from '../../../src/auth/api-key.repository';
+import { ApiKeyVerifier } from '../../../src/auth/api-key-verifier';
+import { decodeKeyInvalidation } from '../../../src/auth/key-invalidation';
+import { systemClock } from '../../../src/common/clock';
+import { createDataSource } from '../../../src/database/data-source';
+import { ApiKeyService, MAX_KEYS_PER_ORGANIZATION } from '../../../src/organizations/api-key.service';
+import { OrganizationService } from '../../../src/organizations/organization.service';
+import { createTestDatabase, type TestDatabase } from '../../harness/database';
+
+const PEPPER = 'pepper of this test';
+const SETTINGS = {
+  name: 'production',
+  expiresAt: new Date(Date.UTC(2100, 0, 1)),
+  allowedIps: ['10.1.2.3/8', '2001:db8::/32'],
+  allowedModels: ['mock/chat-1', 'openai/*'],
+  allowedModalities: ['text'],
+  requestsPerSecond: 1,
+  requestsPerMinute: 2,
+  tokensPerMinute: 3,
+  concurrency: 4,
+  dailyBudgetMicro: 5n,
+  monthlyBudgetMicro: 9_007_199_254_740_993n,
+};
+
+describe('organizations and their keys', () => {
+  let database: TestDatabase;
+  let dataSource: DataSource;
+  let organizations: OrganizationService;
+  let keys: ApiKeyService;
+  let verifier: ApiKeyVerifier;
+  const published: string[] = [];
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    dataSource = createDataSource({ url: database.url, poolSize: 8 });
+    await dataSource.initialize();
+    const repository = new ApiKeyRepository(dataSource);
+    verifier = new ApiKeyVerifier((key) => repository.findByDigest(digestApiKey(key, PEPPER)), systemClock);
+    const transport = {
+      publish: (_channel: string, message: string) => {
+        published.push(message);
+        verifier.invalidate(decodeKeyInvalidation(message));
+        return Promise.resolve();
+      },
+    };
+    organizations = new OrganizationService(dataSource, transport, systemClock);
+    keys = new ApiKeyService(dataSource, transport, systemClock, PEPPER);
+  });
+
+  afterAll(async () => {
+    await dataSource.destroy();
+    await database.drop();
+  });
+
+  const verify = (key: string) => Promise.resolve().then(() => verifier.verify(`Bearer ${key}`, '10.0.0.1'));
+  const newOrganization = () => organizations.create({ name: 'Acme' });
+
+  describe('organizations', () => {
+    it('come with an empty account and the limit asked for', async () => {
+      const { id, status } = await organizations.create({ name: '  Acme ', monthlyLimitMicro: 7n });
+      expect(status).toBe('active');
+      await expect(
+        dataSource.query('SELECT * FROM organization_account WHERE organization_id = $1', [id]),
+      ).resolves.toMatchObject([{ balance_micro: '0', reserved_micro: '0', monthly_limit_micro: '7' }]);
+    });
+
+    it.each(['', '   ', 'x'.repeat(201), 'a\u0000b', 'a\nb', '\ud800'])(
+      'are not created with the name %j',
+      async (name) => {
+        await expect(organizations.create({ name })).rejects.toMatchObject({
+          code: 'validation_failed',
+          param: 'name',
+        });
+      },
+    );
+
+    it('change their monthly limit, and lose it', async () => {
+      const { id } = await newOrganization();
+      const limit = () =>
+        dataSource.query('SELECT monthly_limit_micro FROM organization_account WHERE organization_id = $1', [id]);
+      await organizations.setMonthlyLimit(id, 123n);
+      await expect(limit()).resolves.toEqual([{ monthly_limit_micro: '123' }]);
+      await organizations.setMonthlyLimit(id, null);
+      await expect(limit()).resolves.toEqual([{ monthly_limit_micro: null }]);
+      await expect(organizations.setMonthlyLimit(id, -1n)).rejects.toMatchObject({ code: 'validation_failed' });
+      await expect(organizations.setMonthlyLimit(randomUUID(), 1n)).rejects.toMatchObject({ code: 'not_found' });
+    });
+
+    it('are refused while suspended, from the next request on', async () => {
+      const { id } = await newOrganization();
+      const { key } = await keys.create(id);
+      await verify(key);
+      await organizations.suspend(id);
+      await expect(verify(key)).rejects.toMatchObject({ code: 'ip_not_allowed' });
+      await organizations.activate(id);
+      await expect(verify(key)).resolves.toMatchObject({ organizationId: id });
+      expect(published).toContain(`organization:${id}`);
+    });
+
+    it('are not found under an unknown id', async () => {
+      const unknown = randomUUID();
+      for (const attempt of [
+        () => organizations.suspend(unknown),
+        () => keys.create(unknown),
+        () => keys.list(unknown),
+      ]) {
+        await expect(attempt()).rejects.toMatchObject({ code: 'not_found' });
+      }
+    });
+  });
+
+  describe('keys', () => {
+    it('are stored with normalized settings and without their secret', async () => {
+      const { id } = await newOrganization();
+      const { key, apiKey } = await keys.create(id, SETTINGS);
+      expect(hasValidShape(key)).toBe(true);
+      expect(apiKey).toMatchObject({
+        ...SETTINGS,
+        allowedIps: ['10.0.0.0/8', '2001:db8::/32'],
+        enabled: true,
+        revokedAt: null,
+        prefix: key.slice(0, 11),
+        last4: key.slice(-4),
+      });
+      expect(apiKey.digest).toBeUndefined();
+      const row: unknown = await dataSource.query('SELECT * FROM api_key WHERE id = $1', [apiKey.id]);
+      expect(JSON.stringify(row)).not.toContain(key.slice(11, 39));
+    });
+
+    it('work at once', async () => {
+      const { id } = await newOrganization();
+      const { key, apiKey } = await keys.create(id, SETTINGS);
+      await expect(verify(key)).resolves.toMatchObject({ keyId: apiKey.id, organizationId: id });
+    });
+
+    it('are refused while disabled and after revocation, from the next request on', async () => {
+      const { key, apiKey } = await keys.create((await newOrganization()).id);
+      await verify(key);
+      await keys.disable(apiKey.id);
+      await expect(verify(key)).rejects.toMatchObject({ code: 'key_disabled' });
+      await keys.enable(apiKey.id);
+      await expect(verify(key)).resolves.toMatchObject({ keyId: apiKey.id });
+      await keys.revoke(apiKey.id);
+      await expect(verify(key)).rejects.toMatchObject({ code: 'key_revoked' });
+    });
+
+    it('stay revoked: the first revocation counts and nothing brings them back', async () => {
+      const { apiKey } = await keys.create((await newOrganization()).id);
+      const { revokedAt } = await keys.revoke(apiKey.id);
+      await expect(keys.revoke(apiKey.id)).resolves.toMatchObject({ revokedAt });
+      for (const attempt of [
+        () => keys.enable(apiKey.id),
+        () => keys.disable(apiKey.id),
+        () => keys.rotate(apiKey.id),
+      ]) {
+        await expect(attempt()).rejects.toMatchObject({ code: 'conflict' });
+      }
+    });
+
+    it('are replaced at once by rotation, settings kept', async () => {
+      const { id } = await newOrganization();
+      const old = await keys.create(id, SETTINGS);
+      await verify(old.key);
+      const { key, apiKey, replaced } = await keys.rotate(old.apiKey.id);
+      expect(replaced).toMatchObject({ id: old.apiKey.id, replacedBy: apiKey.id });
+      expect(apiKey).toMatchObject({ ...SETTINGS, allowedIps: ['10.0.0.0/8', '2001:db8::/32'], organizationId: id });
+      await expect(verify(old.key)).rejects.toMatchObject({ code: 'key_revoked' });
+      await expect(verify(key)).resolves.toMatchObject({ keyId: apiKey.id });
+    });
+
+    it('go on working in their grace period, which revocation ends', async () => {
+      const old = await keys.create((await newOrganization()).id);
+      const { replaced } = await keys.rotate(old.apiKey.id, 3_600);
+      expect(replaced.revokedAt?.getTime()).toBeGreaterThan(Date.now() + 3_500_000);
+      await expect(verify(old.key)).resolves.toMatchObject({ keyId: old.apiKey.id });
+      await expect(keys.rotate(old.apiKey.id)).rejects.toMatchObject({ code: 'conflict' });
+      await keys.revoke(old.apiKey.id);
+      await expect(verify(old.key)).rejects.toMatchObject({ code: 'key_revoked' });
+    });
+
+    it.each([-1, 0.5, 31 * 24 * 3600, Number.NaN])('have no grace period of %d seconds', async (graceSeconds) => {
+      await expect(keys.rotate(randomUUID(), graceSeconds)).rejects.toMatchObject({ param: 'grace_seconds' });
+    });
+
+    it('stay disabled through a rotation', async () => {
+      const { apiKey } = await keys.create((await newOrganization()).id);
+      await keys.disable(apiKey.id);
+      await expect(keys.rotate(apiKey.id)).resolves.toMatchObject({ apiKey: { enabled: false } });
+    });
+
+    it('of another organization are not found', async () => {
+      const { apiKey } = await keys.create((await newOrganization()).id);
+      const { id: stranger } = await newOrganization();
+      for (const attempt of [
+        () => keys.disable(apiKey.id, stranger),
+        () => keys.enable(apiKey.id, stranger),
+        () => keys.revoke(apiKey.id, stranger),
+        () => keys.rotate(apiKey.id, 0, stranger),
+      ]) {
+        await expect(attempt()).rejects.toMatchObject({ code: 'not_found' });
+      }
+      await expect(keys.list(apiKey.organizationId)).resolves.toMatchObject([{ id: apiKey.id, revokedAt: null }]);
+      await expect(keys.list(stranger)).resolves.toEqual([]);
+    });
+
+    it('never exceed the maximum, however many are created at once; a revoked one makes room', async () => {
+      const { id } = await newOrganization();
+      const attempts = await Promise.allSettled(Array.from({ length: 120 }, () => keys.create(id)));
+      const refused = attempts.filter((attempt) => attempt.status === 'rejected');
+      expect(refused).toHaveLength(120 - MAX_KEYS_PER_ORGANIZATION);
+      expect(refused[0]).toMatchObject({ reason: { code: 'max_api_keys_reached' } });
+      const [first] = await keys.list(id);
+      await keys.rotate(first?.id ?? '');
+      await expect(keys.create(id)).rejects.toMatchObject({ code: 'max_api_keys_reached' });
+      const [, second] = await keys.list(id);
+      await keys.revoke(second?.id ?? '');
+      await expect(keys.create(id)).resolves.toMatchObject({ apiKey: { organizationId: id } });
+    });
+  });
+});

@@ -1,0 +1,98 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { Logger } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import { createRedis } from '../../../src/redis/redis.module';
+import { createTestRedis } from '../../harness/redis';
+
+describe('the connection to Redis', () => {
+  const upstream = new URL(createTestRedis().url);
+  let proxy: TestProxy;
+  let redis: Redis;
+  let errors: jest.SpyInstance;
+  let warnings: jest.SpyInstance;
+
+  beforeEach(async () => {
+    errors = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    warnings = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    proxy = await startProxy(upstream);
+    const url = new URL(upstream);
+    url.port = String(proxy.port);
+    redis = createRedis(url.href);
+    await once(redis, 'ready');
+  });
+
+  afterEach(() => {
+    redis.disconnect();
+    proxy.close();
+    jest.restoreAllMocks();
+  });
+
+  it('fails a command within 300 ms when Redis stops answering', async () => {
+    proxy.holdReplies();
+    const startedAtMs = performance.now();
+    await expect(redis.ping()).rejects.toThrow('timed out');
+    expect(performance.now() - startedAtMs).toBeLessThan(300);
+  });
+
+  it('fails a command at once while Redis is away, says so once, and comes back by itself', async () => {
+    const lost = once(redis, 'close');
+    proxy.close();
+    await lost;
+    const startedAtMs = performance.now();
+    await expect(redis.ping()).rejects.toThrow();
+    expect(performance.now() - startedAtMs).toBeLessThan(100);
+    await twice(redis, 'reconnecting');
+
+    proxy = await startProxy(upstream, proxy.port);
+    await once(redis, 'ready');
+
+    expect(await redis.ping()).toBe('PONG');
+    expect(errors).toHaveBeenCalledTimes(1);
+    expect(warnings).toHaveBeenCalledTimes(1);
+  });
+});
+
+interface TestProxy {
+  readonly port: number;
+  /** Requests still arrive; what Redis replies is kept back. */
+  holdReplies(): void;
+  close(): void;
+}
+
+/** Stands between the client and Redis, so that a test can take Redis away from this client alone. */
+async function startProxy(upstream: URL, port = 0): Promise<TestProxy> {
+  const sockets = new Set<Socket>();
+  let holding = false;
+  const server: Server = createServer((client) => {
+    const target = connect(Number(upstream.port), upstream.hostname);
+    for (const socket of [client, target]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => [client, target].forEach((end) => end.destroy()));
+    }
+    client.pipe(target);
+    target.on('data', (chunk) => {
+      if (!holding) {
+        client.write(chunk);
+      }
+    });
+  }).listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    holdReplies: () => {
+      holding = true;
+    },
+    close: () => {
+      server.close();
+      sockets.forEach((socket) => socket.destroy());
+    },
+  };
+}
+
+async function twice(redis: Redis, event: string): Promise<void> {
+  for (let seen = 0; seen < 2; seen += 1) {
+    await new Promise((resolve) => redis.once(event, resolve));
+  }
+}
