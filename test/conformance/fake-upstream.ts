@@ -2,10 +2,13 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
+/** A request that was accepted, and what became of its answer. */
 export interface ReceivedRequest {
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
+  /** When the connection closed before the answer was complete, by `performance.now()`; `null` while it has not. */
+  brokenAtMs: number | null;
 }
 
 /** Answers one request; the body has been read. */
@@ -55,9 +58,32 @@ export class FakeUpstream {
   private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let body = '';
     for await (const chunk of request.setEncoding('utf8')) body += chunk;
-    const received = { url: request.url ?? '', headers: request.headers, body };
+    const received: ReceivedRequest = { url: request.url ?? '', headers: request.headers, body, brokenAtMs: null };
     this.received.push(received);
     response.on('error', () => undefined);
+    response.on('close', () => {
+      if (!response.writableFinished) received.brokenAtMs = performance.now();
+    });
     this.answer(response, received);
   }
+}
+
+/** What an answer has handed to its connection so far. */
+export interface Outflow {
+  bytes: number;
+}
+
+/** Repeats a piece as fast as it is read, until the answer is closed or `limitBytes` have been written. */
+export function flood(response: ServerResponse, piece: string | Buffer, limitBytes: number): Outflow {
+  const outflow = { bytes: 0 };
+  const pieceBytes = Buffer.byteLength(piece);
+  const pump = (): void => {
+    while (!response.destroyed && outflow.bytes < limitBytes) {
+      outflow.bytes += pieceBytes;
+      if (!response.write(piece)) return;
+    }
+  };
+  response.on('drain', pump);
+  pump();
+  return outflow;
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { LedgerService } from '../../../src/billing/ledger.service';
 import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
-import { startDatabaseProxy, type DatabaseProxy } from './database-proxy';
+import { FaultProxy } from '../../harness/fault-proxy';
 import {
   createAccount,
   requireSoundBooks,
@@ -17,7 +17,7 @@ import { runMoneyLoad } from './money-load';
 describe('money when the database or the wire to it fails', () => {
   let database: TestDatabase;
   let direct: Pool;
-  let proxy: DatabaseProxy;
+  let proxy: FaultProxy;
   let engine: MoneyEngine;
   let account: Account;
 
@@ -26,12 +26,12 @@ describe('money when the database or the wire to it fails', () => {
     direct = createTestPool(database.url, 2);
   });
   beforeEach(async () => {
-    proxy = await startDatabaseProxy(database.url);
+    proxy = await FaultProxy.start(database.url);
     engine = startMoneyEngine(proxy.url);
     account = await createAccount(engine.pool);
   });
   afterEach(async () => {
-    proxy.setMode('open');
+    proxy.heal();
     await engine.close();
     await proxy.close();
     await requireSoundBooks({ ledger: new LedgerService(direct) });
@@ -81,12 +81,12 @@ describe('money when the database or the wire to it fails', () => {
 
   it('learns the outcome of a reservation whose answer was lost by asking again', async () => {
     await engine.reservations.reserve(reserveCommand(account, 1n));
-    proxy.setMode('deaf');
+    proxy.fail('toClient', { hang: true });
     const command = reserveCommand(account, 10n);
     const reserving = engine.reservations.reserve(command);
     await eventually(async () => (await reservation(command.reservationId)) !== undefined);
-    proxy.setMode('down');
-    proxy.setMode('open');
+    proxy.cutOff();
+    proxy.heal();
     await reserving;
     expect((await reservation(command.reservationId))?.state).toBe('held');
     expect(await heldCount()).toBe(2);
@@ -96,19 +96,23 @@ describe('money when the database or the wire to it fails', () => {
     const command = reserveCommand(account, 10n);
     await engine.reservations.reserve(command);
     await engine.reservations.finish(settleCommand(reserveCommand(account, 0n), 0n));
-    proxy.setMode('deaf');
+    proxy.fail('toClient', { hang: true });
     const settling = engine.reservations.finish(settleCommand(command, 7n));
     await eventually(async () => (await reservation(command.reservationId))?.state === 'settled');
-    proxy.setMode('down');
-    proxy.setMode('open');
+    proxy.cutOff();
+    proxy.heal();
     expect(await settling).toEqual({ applied: true, chargedMicro: 7n, uncollectedMicro: 0n });
   });
 
-  it.each(['down', 'deaf', 'frozen'] as const)(
+  it.each<[string, () => void]>([
+    ['down', () => proxy.cutOff()],
+    ['deaf', () => proxy.fail('toClient', { hang: true })],
+    ['frozen', () => proxy.fail('toServer', { hang: true })],
+  ])(
     'refuses within 2.5 s while the database is %s, and leaves no hold behind when it is back',
-    async (mode) => {
+    async (_mode, fail) => {
       await engine.reservations.reserve(reserveCommand(account, 0n));
-      proxy.setMode(mode);
+      fail();
       const startedAt = performance.now();
       const outcomes = await Promise.allSettled(
         Array.from({ length: 20 }, () => engine.reservations.reserve(reserveCommand(account, 5n))),
@@ -117,7 +121,7 @@ describe('money when the database or the wire to it fails', () => {
       expect(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.code)).toEqual(
         outcomes.map(() => 'service_unavailable'),
       );
-      proxy.setMode('open');
+      proxy.heal();
       await eventually(async () => (await heldCount()) <= 1);
       await eventually(() =>
         engine.reservations.reserve(reserveCommand(account, 5n)).then(
@@ -130,11 +134,11 @@ describe('money when the database or the wire to it fails', () => {
   );
 
   it('takes the id of a voided hold, so that a late statement cannot bring it back', async () => {
-    proxy.setMode('frozen');
+    proxy.fail('toServer', { hang: true });
     const command = reserveCommand(account, 5n);
     await expect(engine.reservations.reserve(command)).rejects.toMatchObject({ code: 'service_unavailable' });
-    proxy.setMode('down');
-    proxy.setMode('open');
+    proxy.cutOff();
+    proxy.heal();
     await eventually(async () => (await reservation(command.reservationId))?.state === 'released');
     await expect(engine.reservations.reserve(command)).rejects.toMatchObject({ code: 'service_unavailable' });
     expect(await heldCount()).toBe(0);
@@ -145,12 +149,12 @@ describe('money when the database or the wire to it fails', () => {
     const [patientCommand, impatientCommand] = [reserveCommand(account, 10n), reserveCommand(account, 10n)];
     await engine.reservations.reserve(patientCommand);
     await impatient.reservations.reserve(impatientCommand);
-    proxy.setMode('down');
+    proxy.cutOff();
     const settling = engine.reservations.finish(settleCommand(patientCommand, 8n));
     await expect(impatient.reservations.finish(settleCommand(impatientCommand, 9n))).rejects.toMatchObject({
       code: 'service_unavailable',
     });
-    proxy.setMode('open');
+    proxy.heal();
     expect(await settling).toMatchObject({ applied: true, chargedMicro: 8n });
     await eventually(async () => (await reservation(impatientCommand.reservationId))?.state === 'settled');
     await impatient.close();
@@ -160,10 +164,10 @@ describe('money when the database or the wire to it fails', () => {
     const impatient = startMoneyEngine(proxy.url, { finishPatienceMs: 300 });
     const command = reserveCommand(account, 10n);
     await impatient.reservations.reserve(command);
-    proxy.setMode('down');
+    proxy.cutOff();
     const settling = impatient.reservations.finish({ ...settleCommand(command, 9n, {}), releaseIfTurnedAway: true });
     await expect(settling).rejects.toMatchObject({ code: 'service_unavailable' });
-    proxy.setMode('open');
+    proxy.heal();
     await eventually(async () => (await reservation(command.reservationId))?.state === 'released');
     const { rows } = await direct.query('SELECT status, error_code, charged_micro FROM usage_record WHERE id = $1', [
       command.reservationId,
@@ -175,7 +179,7 @@ describe('money when the database or the wire to it fails', () => {
   it('admits nothing while charges cannot be made', async () => {
     const command = reserveCommand(account, 10n);
     await engine.reservations.reserve(command);
-    proxy.setMode('down');
+    proxy.cutOff();
     const settling = engine.reservations.finish(settleCommand(command, 10n));
     await delay(1_100);
     const startedAt = performance.now();
@@ -183,7 +187,7 @@ describe('money when the database or the wire to it fails', () => {
       code: 'service_unavailable',
     });
     expect(performance.now() - startedAt).toBeLessThan(100);
-    proxy.setMode('open');
+    proxy.heal();
     await settling;
   });
 

@@ -1,0 +1,186 @@
+/**
+ * A wire that fails on demand, before PostgreSQL, Redis or a provider. What is wrong with it can be changed at any time,
+ * for each direction apart; nothing is ever lost on the way, as with TCP itself.
+ */
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+export type Direction = 'toServer' | 'toClient';
+
+export interface WireFaults {
+  /** Passes nothing on and reads nothing more, connections stay open: a machine that hangs. */
+  readonly hang: boolean;
+  /** Before each piece. */
+  readonly latencyMs: number;
+  /** Most bytes in one write. */
+  readonly sliceBytes: number;
+  readonly bytesPerSecond: number;
+  /** After so many bytes of a connection: a reset of both sides, or the end of this direction. */
+  readonly cut: { readonly afterBytes: number; readonly by: 'reset' | 'end' } | null;
+  /** Every byte arrives inverted. */
+  readonly garbage: boolean;
+}
+
+const SOUND: WireFaults = {
+  hang: false,
+  latencyMs: 0,
+  sliceBytes: Infinity,
+  bytesPerSecond: Infinity,
+  cut: null,
+  garbage: false,
+};
+/** A narrow wire delivers so often. */
+const SLICES_PER_SECOND = 20;
+
+export class FaultProxy {
+  /** Connections accepted so far. */
+  connections = 0;
+  /** Bytes passed on so far. */
+  readonly bytes: Record<Direction, number> = { toServer: 0, toClient: 0 };
+  private readonly server: Server;
+  private readonly sockets = new Set<Socket>();
+  private faults: Record<Direction, WireFaults> = { toServer: SOUND, toClient: SOUND };
+  private down = false;
+  private changed = Promise.withResolvers<void>();
+
+  private constructor(private readonly target: URL) {
+    this.server = createServer({ allowHalfOpen: true }, (client) => this.accept(client));
+  }
+
+  /** @param url of what is behind the wire */
+  static async start(url: string): Promise<FaultProxy> {
+    const proxy = new FaultProxy(new URL(url));
+    proxy.server.listen(0, '127.0.0.1');
+    await once(proxy.server, 'listening');
+    return proxy;
+  }
+
+  /** The same URL by way of this wire. */
+  get url(): string {
+    const { port } = this.server.address() as AddressInfo;
+    const url = new URL(this.target);
+    url.hostname = '127.0.0.1';
+    url.port = String(port);
+    // An address without a path is compared as an origin.
+    return this.target.pathname === '/' ? url.href.replace(/\/$/, '') : url.href;
+  }
+
+  /** Connections that are open at the moment. */
+  get open(): number {
+    return this.sockets.size / 2;
+  }
+
+  /** Takes effect at once, also on what is on its way. */
+  fail(direction: Direction | 'both', faults: Partial<WireFaults>): void {
+    const now = { ...SOUND, ...faults };
+    if (direction !== 'toClient') this.faults.toServer = now;
+    if (direction !== 'toServer') this.faults.toClient = now;
+    this.announce();
+  }
+
+  /** New connections are closed at once, existing ones are cut. */
+  cutOff(): void {
+    this.down = true;
+    this.reset();
+  }
+
+  /** Nothing is wrong any more. */
+  heal(): void {
+    this.down = false;
+    this.fail('both', {});
+  }
+
+  /** Resets every connection. */
+  reset(): void {
+    this.sockets.forEach((socket) => socket.resetAndDestroy());
+    this.announce();
+  }
+
+  async close(): Promise<void> {
+    this.server.close();
+    this.cutOff();
+    await once(this.server, 'close');
+  }
+
+  private announce(): void {
+    this.changed.resolve();
+    this.changed = Promise.withResolvers();
+  }
+
+  private accept(client: Socket): void {
+    this.connections++;
+    if (this.down) {
+      client.destroy();
+      return;
+    }
+    const server = connect({ host: this.target.hostname, port: portOf(this.target), allowHalfOpen: true });
+    for (const socket of [client, server]) {
+      this.sockets.add(socket.setNoDelay(true));
+      socket.on('error', () => undefined);
+    }
+    this.couple(client, server);
+    this.couple(server, client);
+    void this.carry('toServer', client, server);
+    void this.carry('toClient', server, client);
+  }
+
+  /** A side that is gone takes the other with it, in the same way. */
+  private couple(one: Socket, other: Socket): void {
+    one.on('close', (failed) => {
+      this.sockets.delete(one);
+      this.announce();
+      if (failed) other.resetAndDestroy();
+      else if (!one.readableEnded) other.destroy();
+    });
+  }
+
+  private async carry(direction: Direction, from: Socket, to: Socket): Promise<void> {
+    let passed = 0;
+    try {
+      for await (const chunk of from as AsyncIterable<Buffer>) {
+        for (let rest = chunk; rest.length > 0 && !to.destroyed;) {
+          while (this.faults[direction].hang && !to.destroyed) await this.changed.promise;
+          const faults = this.faults[direction];
+          const piece = rest.subarray(0, pieceBytes(faults, passed));
+          if (piece.length > 0) await this.pass(direction, piece, to, faults);
+          rest = rest.subarray(piece.length);
+          passed += piece.length;
+          if (faults.cut !== null && passed >= faults.cut.afterBytes) return end(to, from, faults.cut.by);
+        }
+      }
+      to.end();
+    } catch {
+      // The connection broke; `couple` tells the other side.
+    }
+  }
+
+  private async pass(direction: Direction, piece: Buffer, to: Socket, faults: WireFaults): Promise<void> {
+    const waitMs = faults.latencyMs + (1_000 * piece.length) / faults.bytesPerSecond;
+    if (waitMs > 0) await delay(waitMs);
+    if (to.destroyed) return;
+    this.bytes[direction] += piece.length;
+    if (!to.write(faults.garbage ? piece.map((byte) => byte ^ 0xff) : piece)) {
+      await Promise.race([once(to, 'drain'), once(to, 'close')]);
+    }
+  }
+}
+
+function portOf({ port, protocol }: URL): number {
+  return Number(port) || (protocol.startsWith('postgres') ? 5_432 : 6_379);
+}
+
+function pieceBytes({ sliceBytes, bytesPerSecond, cut }: WireFaults, passed: number): number {
+  const untilCut = cut === null ? Infinity : Math.max(0, cut.afterBytes - passed);
+  return Math.min(untilCut, sliceBytes, Math.max(1, bytesPerSecond / SLICES_PER_SECOND));
+}
+
+function end(to: Socket, from: Socket, by: 'reset' | 'end'): void {
+  if (by === 'end') {
+    to.end();
+    from.resume();
+  } else {
+    to.resetAndDestroy();
+    from.resetAndDestroy();
+  }
+}
