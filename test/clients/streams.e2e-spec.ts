@@ -172,9 +172,9 @@ describe.each(CHAT_MODELS)('%s', (model) => {
         for await (const _chunk of stream);
       })().catch((error) => error);
       expect(failure).toBeInstanceOf(sdk.APIError);
-      expect(failure).toMatchObject({ code: 'provider_timeout' });
+      expect(failure).toMatchObject({ code: 'stream_interrupted' });
       expect(await recordsOf(gateway, customer)).toMatchObject([
-        { error_code: 'provider_timeout', charged_micro: '0' },
+        { status: 502, error_code: 'stream_interrupted', charged_micro: '0' },
       ]);
     });
 

@@ -64,7 +64,7 @@ export interface ChatStream {
   /**
    * Writes every chunk but the usage chunk and `[DONE]`, which the caller adds once the charge is committed.
    * Resolves after the upstream's end, having seen a finish reason.
-   * @throws ProviderError `stream_interrupted`, `provider_disconnect`, `provider_timeout` (phase `stream`).
+   * @throws ProviderError `stream_interrupted` or `provider_disconnect` (phase `stream`).
    */
   pipe(sink: StreamSink): Promise<void>;
 }

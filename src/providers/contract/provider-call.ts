@@ -14,6 +14,8 @@ export interface Quirks {
   readonly reasoningExcluded?: boolean;
   /** The upstream may say `stop` although it called tools (OpenAI with forced tools); keep its word. */
   readonly trustFinishReason?: boolean;
+  /** Embeddings as numbers only; otherwise they are asked for in base64, which is half as long and quicker to read. */
+  readonly plainEmbeddings?: boolean;
   /** Request fields that are dropped because they cannot change the meaning. */
   readonly dropFields?: readonly string[];
   /** Request fields that are refused with 400 because dropping them would change the meaning. */
@@ -32,6 +34,10 @@ export interface ModelFeatures {
   /** `false`: the model refuses temperature and its kin. */
   readonly sampling?: boolean;
   readonly streaming?: boolean;
+  /** The model continues text by itself; otherwise a completion is asked for as a chat. */
+  readonly completions?: boolean;
+  /** The length of its vectors can be chosen. */
+  readonly dimensions?: boolean;
   readonly [feature: string]: unknown;
 }
 

@@ -1,5 +1,7 @@
 import type { ProviderEnvironment } from '../../config/provider-environment';
 import type { ChatProvider } from './chat';
+import type { CompletionsProvider } from './completions';
+import type { EmbeddingsProvider } from './embeddings';
 import type { Quirks } from './provider-call';
 
 /**
@@ -8,6 +10,7 @@ import type { Quirks } from './provider-call';
  */
 export interface ProviderCapabilities {
   readonly chat: boolean;
+  readonly completions: boolean;
   readonly embeddings: boolean;
   readonly images: boolean;
   readonly speech: boolean;
@@ -22,6 +25,10 @@ export interface Provider {
   readonly capabilities: ProviderCapabilities;
   readonly quirks: Quirks;
   readonly chat?: ChatProvider;
+  readonly completions?: CompletionsProvider;
+  readonly embeddings?: EmbeddingsProvider;
+  /** Its failures are asked for by the requests themselves, so that routing learns nothing from them. */
+  readonly simulated?: boolean;
   /** Ends idle connections; called once at shutdown. */
   close(): Promise<void>;
 }

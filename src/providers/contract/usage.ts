@@ -34,3 +34,19 @@ export const NO_USAGE: UsageVector = Object.freeze({
   seconds: 0,
   characters: 0,
 });
+
+/** Everything the model read, from a cache or not. */
+export function inputTokensOf(usage: UsageVector): number {
+  const { inputText, inputCacheRead, inputCacheWrite5m, inputCacheWrite1h, inputImage, inputAudio } = usage;
+  return inputText + inputCacheRead + inputCacheWrite5m + inputCacheWrite1h + inputImage + inputAudio;
+}
+
+/** Everything the model wrote. */
+export function outputTokensOf({ outputText, outputReasoning, outputImage, outputAudio }: UsageVector): number {
+  return outputText + outputReasoning + outputImage + outputAudio;
+}
+
+/** What counts against limits of tokens. */
+export function tokensOf(usage: UsageVector): number {
+  return inputTokensOf(usage) + outputTokensOf(usage);
+}

@@ -109,6 +109,21 @@ describe('mapUpstreamError', () => {
     });
   });
 
+  it.each([
+    openAi('invalid_request_error', 'context_length_exceeded', 'messages'),
+    openAi('BadRequestError', '400', null, "This model's maximum context length is 4096 tokens. However, you asked"),
+    openAi('invalid_request_error', '', null, 'prompt is too long: 210000 tokens > 200000 maximum'),
+    openAi('exceed_context_size_error', '', null, 'the request exceeds the available context size'),
+  ])('says in the words that agents look for that the context is too long: %j', (body) => {
+    const { code, message } = map(400, body);
+    expect([code, message]).toEqual(['validation_failed', expect.stringContaining('maximum context length')]);
+  });
+
+  it('does not say so of other faults', () => {
+    const { message } = map(400, openAi('invalid_request_error', 'invalid_value', 'messages', 'The context is wrong'));
+    expect(message).not.toContain('context');
+  });
+
   it('keeps what the operator needs for the log', () => {
     const error = map(500, openAi('server_error', 'boom'), { 'x-request-id': 'abc' });
     expect(error.options.upstream).toEqual({ status: 500, code: 'boom', type: 'server_error', requestId: 'abc' });

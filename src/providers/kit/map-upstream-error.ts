@@ -15,6 +15,9 @@ const CONTENT_POLICY = /content_?(policy|filter)|moderation|responsible_?ai|safe
 /** Faults in what the client wrote. Anything else below 500 is between the gateway and its upstream. */
 const CLIENT_FAULT =
   /invalid_request|bad_?request|validation|unprocessable|invalid_argument|context_(length|size)|unsupported_(value|parameter)/i;
+/** In a code or a message: every vendor has words of its own for it. */
+const CONTEXT_OVERFLOW =
+  /context_(length|size|window)|(maximum|available) context|context (window|size)|prompt is too long|input token count/i;
 const UNKNOWN_MODEL = /model_not_found|unsupported_model|model_not_available|deploymentnotfound|invalid_model/i;
 /** Fields that the gateway writes itself: a complaint about them is not the client's business. */
 const OWN_FIELDS = new Set(['model', 'stream', 'stream_options']);
@@ -110,7 +113,11 @@ function accountRefused(options: ProviderErrorOptions): ProviderError {
 }
 
 function requestRefused(fault: UpstreamFault, options: ProviderErrorOptions): ProviderError {
-  return new ProviderError('validation_failed', 'The provider refused the request as invalid; see details.', {
+  // Agents shorten a conversation when they read these words, which are those of the format's first vendor.
+  const message = CONTEXT_OVERFLOW.test(`${fault.code} ${fault.type} ${fault.message}`)
+    ? 'The request exceeds the maximum context length of the model; see details.'
+    : 'The provider refused the request as invalid; see details.';
+  return new ProviderError('validation_failed', message, {
     ...options,
     fallback: false,
     param: fault.param,

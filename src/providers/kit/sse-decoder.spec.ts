@@ -51,11 +51,13 @@ describe('SseDecoder', () => {
     expect(decode('data: a\n\ndata: b')).toEqual(['a', 'b']);
   });
 
-  it('takes ended lines as a sign of life, comments included, and bytes of a line not', () => {
+  it('takes events and comments as a sign of life, and parts of them not', () => {
     const decoder = new SseDecoder(() => undefined);
-    expect(decoder.push(Buffer.from(': keep-alive\n'))).toBe(true);
-    expect(decoder.push(Buffer.from('data: x'))).toBe(false);
-    expect(decoder.push(Buffer.from('yz\n'))).toBe(true);
+    const alive = (text: string): boolean => decoder.push(Buffer.from(text));
+    expect(alive(': keep-')).toBe(false);
+    expect(alive('alive\n')).toBe(true);
+    expect(['\n', 'data: x', 'yz\n', 'data: more\n', 'id: 7\n'].map(alive)).not.toContain(true);
+    expect(alive('\n')).toBe(true);
   });
 
   it('ignores other fields and fields that only begin like data', () => {
@@ -73,12 +75,19 @@ describe('SseDecoder', () => {
       for (let i = 0; i < 17; i++) decoder.push(piece);
     }).toThrow(ProviderError);
     const lines = new SseDecoder(() => undefined);
-    expect(() => lines.push(Buffer.from('data:\n'.repeat(1024 * 1024 + 1)))).toThrow(ProviderError);
+    expect(() => lines.push(Buffer.from('data:\n'.repeat(1024 * 1024 + 2)))).toThrow(ProviderError);
   });
 
   it('accepts an event of 64 KiB in small pieces', () => {
     const text = 'y'.repeat(64 * 1024);
     const pieces = `data: ${text}\n\n`.match(/.{1,100}|\n/gs) ?? [];
     expect(decode(...pieces)).toEqual([text]);
+  });
+
+  it('joins any number of pieces and lines', () => {
+    const lines = Array.from({ length: 10_000 }, (_, index) => String(index));
+    const stream = lines.map((line) => `data: ${line}\n`).join('') + '\n';
+    expect(decode(stream)).toEqual([lines.join('\n')]);
+    expect(decode(...`data: ${stream.replaceAll('\n', ' ')}\n\n`)).toEqual([stream.replaceAll('\n', ' ')]);
   });
 });

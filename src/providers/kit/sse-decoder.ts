@@ -1,4 +1,5 @@
 import { ProviderError } from '../contract/provider-error';
+import { GatheredBytes } from './gathered-bytes';
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -15,77 +16,69 @@ const MAX_EVENT_BYTES = 1024 * 1024;
  * here. Other fields than `data` are ignored.
  */
 export class SseDecoder {
-  /** Pieces of the line that has no end yet. */
-  private partial: Buffer[] = [];
-  private partialBytes = 0;
+  /** The line that has no end yet. */
+  private readonly partial = new GatheredBytes();
   /** Lines of the event's `data` so far. */
-  private data: Buffer[] = [];
-  private dataBytes = 0;
+  private readonly data = new GatheredBytes();
   private lastByteWasCarriageReturn = false;
+  private sawLife = false;
 
   constructor(private readonly onEvent: (data: Buffer) => void) {}
 
   /**
-   * @returns whether a line ended, comments included: a sign of life, which single bytes of a line are not
+   * @returns whether an event or a comment was completed: a sign of life, which bytes and lines of an event are not
    * @throws ProviderError `provider_error` when an event passes 1 MiB
    */
   push(chunk: Buffer): boolean {
     const bytes = this.lastByteWasCarriageReturn || chunk.includes(CARRIAGE_RETURN) ? this.toLineFeeds(chunk) : chunk;
+    this.sawLife = false;
     let start = 0;
-    let end = bytes.indexOf(LINE_FEED);
-    if (end === -1) {
-      this.keep(bytes);
-      return false;
-    }
-    for (; end !== -1; end = bytes.indexOf(LINE_FEED, start)) {
-      this.line(this.partialBytes === 0 ? bytes.subarray(start, end) : this.complete(bytes.subarray(start, end)));
+    for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, start)) {
+      this.line(this.partial.isEmpty ? bytes.subarray(start, end) : this.complete(bytes.subarray(start, end)));
       start = end + 1;
     }
-    this.keep(bytes.subarray(start));
-    return true;
+    this.keep(start === 0 ? bytes : bytes.subarray(start));
+    return this.sawLife;
   }
 
   /** The stream is over. Some upstreams leave out the blank line, or even the line end, after the last event. */
   end(): void {
-    if (this.partialBytes > 0) this.line(this.complete(Buffer.alloc(0)));
+    if (!this.partial.isEmpty) this.line(this.complete(Buffer.alloc(0)));
     this.line(Buffer.alloc(0));
   }
 
   private line(line: Buffer): void {
     if (line.length === 0) {
-      if (this.data.length > 0) this.dispatch();
+      if (!this.data.isEmpty) this.dispatch();
+      return;
+    }
+    if (line[0] === COLON) {
+      this.sawLife = true;
       return;
     }
     const nameLength = DATA.length;
     if (line.length < nameLength || DATA.compare(line, 0, nameLength) !== 0) return;
     if (line.length > nameLength && line[nameLength] !== COLON) return;
     const value = line.subarray(nameLength + (line[nameLength + 1] === SPACE ? 2 : 1));
-    this.data.push(value);
-    this.dataBytes += value.length + 1;
-    this.checkSize(this.dataBytes);
+    if (!this.data.isEmpty) this.data.add(NEW_LINE);
+    this.data.add(value);
+    this.checkSize(this.data.length);
   }
 
   private dispatch(): void {
-    const [first] = this.data;
-    const single = this.data.length === 1 && first !== undefined;
-    const event = single ? first : Buffer.concat(this.data.flatMap((line, i) => (i === 0 ? [line] : [NEW_LINE, line])));
-    this.data = [];
-    this.dataBytes = 0;
-    this.onEvent(event);
+    this.sawLife = true;
+    this.onEvent(this.data.take());
   }
 
   private keep(bytes: Buffer): void {
     if (bytes.length === 0) return;
-    this.partial.push(bytes);
-    this.partialBytes += bytes.length;
-    this.checkSize(this.partialBytes);
+    this.partial.add(bytes);
+    this.checkSize(this.partial.length);
   }
 
   private complete(rest: Buffer): Buffer {
-    const line = Buffer.concat([...this.partial, rest]);
-    this.partial = [];
-    this.partialBytes = 0;
-    return line;
+    this.partial.add(rest);
+    return this.partial.take();
   }
 
   private checkSize(bytes: number): void {

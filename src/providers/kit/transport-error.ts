@@ -37,7 +37,10 @@ export function transportFailure(phase: ProviderPhase, cause: unknown): Provider
   }
 }
 
-/** A time limit that has passed. */
+/**
+ * A time limit that has passed. In the middle of an answer that is an interruption like any other: `provider_timeout`
+ * tells of a provider that did not answer, and that no fallback took its place (contract section 7).
+ */
 export function deadlineFailure(phase: ProviderPhase): ProviderError {
   if (phase === 'connect') {
     return new ProviderError('provider_unavailable', 'The provider could not be reached in time.', {
@@ -46,10 +49,13 @@ export function deadlineFailure(phase: ProviderPhase): ProviderError {
       retrySame: true,
     });
   }
-  return new ProviderError('provider_timeout', 'The provider did not respond in time.', {
-    phase,
-    fallback: phase !== 'stream',
-  });
+  if (phase === 'stream') {
+    return new ProviderError('stream_interrupted', 'The provider did not go on with its answer in time.', {
+      phase,
+      fallback: false,
+    });
+  }
+  return new ProviderError('provider_timeout', 'The provider did not respond in time.', { phase, fallback: true });
 }
 
 /** The call's signal was aborted: nobody reads this error, but every call has to end. */

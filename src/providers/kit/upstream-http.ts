@@ -63,7 +63,12 @@ export class UpstreamHttp {
     });
   }
 
-  /** Sends and returns at once; the reply's body goes to `receiver` as it arrives. */
+  /** Sends and returns at once; the body of the JSON reply goes to `receiver` as it arrives. */
+  postForPieces(endpoint: string, body: string, call: ProviderCall, receiver: ReplyReceiver): UpstreamExchange {
+    return this.send(endpoint, body, call, 'json', receiver);
+  }
+
+  /** The same for a reply that is a stream of events. */
   postForStream(endpoint: string, body: string, call: ProviderCall, receiver: ReplyReceiver): UpstreamExchange {
     return this.send(endpoint, body, call, 'event-stream', receiver);
   }

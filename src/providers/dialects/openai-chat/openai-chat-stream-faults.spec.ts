@@ -14,6 +14,8 @@ describe('OpenAiChatStream before the first token', () => {
     ['comments only', ': a\n\n: b\n\n', 'provider_disconnect'],
     ['no choices', sse({ ...FIRST, choices: [] }), 'provider_disconnect'],
     ['[DONE] at once', sse('[DONE]'), 'provider_disconnect'],
+    ['an error event without its line end', 'data: {"error":{"code":429,"message":"x"}}', 'provider_rate_limited'],
+    ['an error event that was cut off', 'data: {"error":{"code":429,"mess', 'provider_disconnect'],
     ['an event of more than 1 MiB', `data: ${'x'.repeat(1024 * 1024 + 1)}`, 'provider_error'],
   ])('fails with an HTTP status and allows a fallback: %s', async (_name, bytes, code) => {
     const { upstream, opened } = startStream();
@@ -69,6 +71,9 @@ describe('OpenAiChatStream after the first token', () => {
     ['an event of more than 1 MiB', `data: ${'x'.repeat(1024 * 1024 + 1)}`, 'stream_interrupted'],
     ['the end without a finish reason', '', 'provider_disconnect'],
     ['the end in mid-event', 'data: {"id":"chat', 'provider_disconnect'],
+    ['an error event without its line end', 'data: {"error":{"code":503}}', 'stream_interrupted'],
+    ['an error event without its blank line', 'data: {"error":{"code":503}}\n', 'stream_interrupted'],
+    ['an error event that was cut off', 'data: {"error":{"co', 'provider_disconnect'],
     ['[DONE] without a finish reason', sse('[DONE]'), 'provider_disconnect'],
   ])('delivers what came before and then fails: %s', async (_name, bytes, code) => {
     const { upstream, opened, sink } = startStream();
@@ -89,15 +94,15 @@ describe('OpenAiChatStream after the first token', () => {
     expect((await providerErrorOf(piped)).code).toBe('stream_interrupted');
   });
 
-  it('ends a stream that drips bytes without ending a line', async () => {
+  it.each(['d', 'data: d\n'])('ends a stream that drips without ever completing an event: %j', async (drop) => {
     const deadlines = { connectMs: 1_000, firstTokenMs: 1_000, idleMs: 60, totalMs: 5_000 };
     const { upstream, opened, sink } = startStream(providerCall({ deadlines }));
     upstream.begin().data(sse(FIRST));
     const piped = (await opened).pipe(sink);
-    const drip = setInterval(() => upstream.data('d'), 10);
+    const drip = setInterval(() => upstream.data(drop), 10);
     const error = await providerErrorOf(piped);
     clearInterval(drip);
-    expect([error.code, error.options.phase, upstream.aborted]).toEqual(['provider_timeout', 'stream', true]);
+    expect([error.code, error.options.phase, upstream.aborted]).toEqual(['stream_interrupted', 'stream', true]);
   });
 
   it('takes comments as life, up to the total limit', async () => {
@@ -109,7 +114,7 @@ describe('OpenAiChatStream after the first token', () => {
     const comments = setInterval(() => upstream.data(': ping\n\n'), 10);
     const error = await providerErrorOf(piped);
     clearInterval(comments);
-    expect(error.code).toBe('provider_timeout');
+    expect(error.code).toBe('stream_interrupted');
     expect(performance.now() - startedAt).toBeGreaterThan(200);
   });
 

@@ -1,7 +1,8 @@
 import type { ChatStream, StreamSink } from '../../contract/chat';
 import type { ProviderCall } from '../../contract/provider-call';
-import { ProviderError } from '../../contract/provider-error';
+import { ProviderError, type ProviderPhase } from '../../contract/provider-error';
 import { SseDecoder } from '../../kit/sse-decoder';
+import { transportFailure } from '../../kit/transport-error';
 import type { ReplyReceiver, UpstreamExchange } from '../../kit/upstream-exchange';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import { ChatChunkTranslator } from './chat-chunk-translator';
@@ -12,9 +13,19 @@ const TAIL_LIMIT_MS = 2_000;
 /** Frames kept for a caller that has not called `pipe` yet. */
 const MAX_WAITING_BYTES = 64 * 1024;
 /** What a client may see of a failure in mid-stream; anything else is `stream_interrupted` (contract section 7). */
-const STREAM_FAILURES: ReadonlySet<string> = new Set(['stream_interrupted', 'provider_disconnect', 'provider_timeout']);
+const STREAM_FAILURES: ReadonlySet<string> = new Set(['stream_interrupted', 'provider_disconnect']);
 
 export type StreamTransport = Pick<UpstreamHttp, 'postForStream'>;
+
+/** Turns one event of the upstream into a frame for the client; `null`: none of its business. Throws `ProviderError`. */
+export interface EventTranslator {
+  translate(event: Buffer): Buffer | null;
+}
+
+/** Made for each stream; what the translator learns of it goes into `state`. */
+export type TranslatorFactory = (call: ProviderCall, state: ChatStreamState) => EventTranslator;
+
+const chatChunks: TranslatorFactory = (call, state) => new ChatChunkTranslator(call, state);
 
 interface Settler {
   resolve(): void;
@@ -39,12 +50,22 @@ export class OpenAiChatStream implements ChatStream, ReplyReceiver {
   private waitingBytes = 0;
   private flushScheduled = false;
   private sinkIsFull = false;
+  private replyEnded = false;
   private outcome: 'ended' | ProviderError | null = null;
 
-  private constructor(http: StreamTransport, endpoint: string, body: string, call: ProviderCall, opening: Settler) {
+  private constructor(
+    http: StreamTransport,
+    endpoint: string,
+    body: string,
+    call: ProviderCall,
+    opening: Settler,
+    translatorOf: TranslatorFactory,
+  ) {
     this.opening = opening;
-    const translator = new ChatChunkTranslator(call, this.progress);
-    this.decoder = new SseDecoder((event) => this.keep(translator.translate(event)));
+    const translator = translatorOf(call, this.progress);
+    this.decoder = new SseDecoder((event) => {
+      if (!this.replyEnded || isWhole(event)) this.keep(translator.translate(event));
+    });
     this.exchange = http.postForStream(endpoint, body, call, this);
   }
 
@@ -52,9 +73,16 @@ export class OpenAiChatStream implements ChatStream, ReplyReceiver {
    * Resolves once the first event with a choice has been read.
    * @throws ProviderError for every other ending
    */
-  static open(http: StreamTransport, endpoint: string, body: string, call: ProviderCall): Promise<OpenAiChatStream> {
+  static open(
+    http: StreamTransport,
+    endpoint: string,
+    body: string,
+    call: ProviderCall,
+    translatorOf = chatChunks,
+  ): Promise<OpenAiChatStream> {
     return new Promise((resolve, reject) => {
-      const stream = new OpenAiChatStream(http, endpoint, body, call, { resolve: () => resolve(stream), reject });
+      const opening = { resolve: () => resolve(stream), reject };
+      const stream = new OpenAiChatStream(http, endpoint, body, call, opening, translatorOf);
     });
   }
 
@@ -82,12 +110,13 @@ export class OpenAiChatStream implements ChatStream, ReplyReceiver {
   }
 
   onEnd(): void {
+    this.replyEnded = true;
     try {
       this.decoder.end();
-    } catch {
-      // An event that was cut off: the missing finish reason tells what happened.
+      this.settle(this.endOfStream());
+    } catch (error) {
+      this.onFailure(error instanceof ProviderError ? error : transportFailure(this.phase, error));
     }
-    this.settle(this.endOfStream());
   }
 
   onFailure(error: ProviderError): void {
@@ -109,9 +138,13 @@ export class OpenAiChatStream implements ChatStream, ReplyReceiver {
   private endOfStream(): 'ended' | ProviderError {
     if (this.progress.finishReason !== null) return 'ended';
     return new ProviderError('provider_disconnect', 'The provider ended the stream before the answer was complete.', {
-      phase: this.opening === null ? 'stream' : 'first_token',
+      phase: this.phase,
       fallback: this.opening !== null,
     });
+  }
+
+  private get phase(): ProviderPhase {
+    return this.opening === null ? 'stream' : 'first_token';
   }
 
   private settle(outcome: 'ended' | ProviderError): void {
@@ -178,6 +211,19 @@ export class OpenAiChatStream implements ChatStream, ReplyReceiver {
     if (this.outcome !== null) return;
     this.exchange.resume();
     if (this.progress.finishReason !== null) this.exchange.expectEndWithin(TAIL_LIMIT_MS);
+  }
+}
+
+/**
+ * Whether an event that lacks its line end is complete all the same. An object is, once it can be parsed; anything less
+ * was cut off, and it is the missing finish reason that tells what happened.
+ */
+function isWhole(event: Buffer): boolean {
+  try {
+    JSON.parse(event.toString('utf8'));
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -19,7 +19,7 @@ export class CallTimer {
 
   /**
    * Lets `durationMs` pass, as the silence of an upstream would; `Infinity` waits for the deadline.
-   * @throws ProviderError `provider_timeout`, or `provider_disconnect` once the call is aborted.
+   * @throws ProviderError of the deadline that has passed, or `provider_disconnect` once the call is aborted.
    */
   async wait(durationMs: number, phase: ProviderPhase): Promise<void> {
     const leftMs = Math.min(this.silenceLeftMs(phase), this.totalLeftMs());

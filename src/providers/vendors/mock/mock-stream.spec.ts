@@ -193,7 +193,7 @@ describe('a slow receiver', () => {
 
     sink.drain = () => new Promise(() => undefined);
     const late = await open(ask('Hi'), { totalMs: 20 });
-    await expect(late.pipe(sink)).rejects.toEqual(failure('provider_timeout'));
+    await expect(late.pipe(sink)).rejects.toEqual(failure('stream_interrupted'));
   });
 });
 
@@ -232,12 +232,12 @@ describe('a scripted failure after the first token', () => {
   it('drip passes the limit of silence', async () => {
     const sink = new RecordingSink();
     const stream = await open(ask('[[mock: drip=1s]] Hi'), { idleMs: 20 });
-    await expect(stream.pipe(sink)).rejects.toEqual(failure('provider_timeout'));
+    await expect(stream.pipe(sink)).rejects.toEqual(failure('stream_interrupted'));
     expect(sink.frames).toHaveLength(1);
   });
 
   it('an endless answer passes the total limit', async () => {
     const stream = await open(ask('[[mock: tokens=100000]]'), { totalMs: 30 });
-    await expect(stream.pipe(new RecordingSink())).rejects.toEqual(failure('provider_timeout'));
+    await expect(stream.pipe(new RecordingSink())).rejects.toEqual(failure('stream_interrupted'));
   });
 });

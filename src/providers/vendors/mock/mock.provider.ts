@@ -2,6 +2,7 @@ import { systemClock, type Clock } from '../../../common/clock';
 import type { ProviderEnvironment } from '../../../config/provider-environment';
 import type { Provider, ProviderDefinition } from '../../contract/provider';
 import { MockChat } from './mock-chat';
+import { MockEmbeddings } from './mock-embeddings';
 
 /**
  * A provider inside the process, for newcomers, tests and quick load tests: it needs no key and no network, answers
@@ -26,7 +27,8 @@ function createProvider(clock: Clock): Provider {
     id: 'mock',
     capabilities: {
       chat: true,
-      embeddings: false,
+      completions: false,
+      embeddings: true,
       images: false,
       speech: false,
       transcription: false,
@@ -35,6 +37,8 @@ function createProvider(clock: Clock): Provider {
     },
     quirks: {},
     chat: new MockChat(clock),
+    embeddings: new MockEmbeddings(clock),
+    simulated: true,
     close: () => Promise.resolve(),
   };
 }

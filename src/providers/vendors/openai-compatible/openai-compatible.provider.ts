@@ -1,10 +1,10 @@
-import { defineOpenAiChatProvider } from '../../dialects/openai-chat/openai-chat.preset';
+import { defineOpenAiProvider } from '../../dialects/openai.preset';
 
 /**
  * Any server that speaks the chat-completion format at an address the operator names: vLLM, Ollama, llama.cpp, a
  * reseller. Nothing is known of it, so that fields only OpenAI gives a meaning to are left out.
  */
-export const openaiCompatibleProvider = defineOpenAiChatProvider({
+export const openaiCompatibleProvider = defineOpenAiProvider({
   id: 'openai-compatible',
   apiKeyVariable: 'OPENAI_COMPATIBLE_API_KEY',
   baseUrlVariable: 'OPENAI_COMPATIBLE_BASE_URL',
@@ -12,6 +12,8 @@ export const openaiCompatibleProvider = defineOpenAiChatProvider({
     streamUsage: 'include_usage',
     // The older name: servers that know the newer one take both.
     maxTokensField: 'max_tokens',
+    // Some refuse a format that they do not know.
+    plainEmbeddings: true,
     dropFields: [
       'store',
       'metadata',

@@ -1,7 +1,7 @@
-import { defineOpenAiChatProvider } from '../../dialects/openai-chat/openai-chat.preset';
+import { defineOpenAiProvider } from '../../dialects/openai.preset';
 
 /** OpenAI itself. Which field carries the output limit differs by model and stands in the catalogue. */
-export const openaiProvider = defineOpenAiChatProvider({
+export const openaiProvider = defineOpenAiProvider({
   id: 'openai',
   apiKeyVariable: 'OPENAI_API_KEY',
   baseUrlVariable: 'OPENAI_BASE_URL',

@@ -1,0 +1,37 @@
+import type { ProviderCall } from './provider-call';
+import type { UsageVector } from './usage';
+
+/** One text, several texts, the token ids of one text, or those of several. Never empty, and without empty items. */
+export type EmbeddingInput = string | readonly string[] | readonly number[] | readonly (readonly number[])[];
+
+/**
+ * An embeddings request that the edge has validated. Unknown fields pass through (decision *unknown-fields*); `routing`
+ * and `x_*` are already gone, and so is `encoding_format`, which is between the gateway and its client.
+ */
+export interface EmbeddingRequest {
+  readonly model: string;
+  readonly input: EmbeddingInput;
+  readonly dimensions?: number | null;
+  readonly [field: string]: unknown;
+}
+
+/** Finite numbers, at least one. */
+export type Vector = readonly number[] | Float32Array;
+
+export interface EmbeddingResult {
+  /** One for each input, in the order of the input, all of one length. */
+  readonly vectors: readonly Vector[];
+  /** `null` when the upstream did not report any: the caller estimates. */
+  readonly usage: UsageVector | null;
+}
+
+/** Embeddings as a capability of a provider. Throws `ProviderError` only. */
+export interface EmbeddingsProvider {
+  embed(request: EmbeddingRequest, call: ProviderCall): Promise<EmbeddingResult>;
+}
+
+/** The inputs one by one, as texts or as token ids: each gets a vector. */
+export function inputsOf(input: EmbeddingInput): readonly (string | readonly number[])[] {
+  if (typeof input === 'string') return [input];
+  return (typeof input[0] === 'number' ? [input] : input) as readonly (string | readonly number[])[];
+}

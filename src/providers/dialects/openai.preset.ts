@@ -1,0 +1,57 @@
+import type { ProviderEnvironment } from '../../config/provider-environment';
+import type { Provider, ProviderCapabilities, ProviderDefinition } from '../contract/provider';
+import type { Quirks } from '../contract/provider-call';
+import { parseBaseUrl } from '../kit/base-url';
+import { UpstreamHttp } from '../kit/upstream-http';
+import { OpenAiChat } from './openai-chat/openai-chat.provider';
+import { OpenAiCompletions } from './openai-completions/openai-completions.provider';
+import { OpenAiEmbeddings } from './openai-embeddings/openai-embeddings.provider';
+
+/** The dialects of one base URL. Which model serves which of them is the catalogue's to say. */
+const CAPABILITIES: ProviderCapabilities = {
+  chat: true,
+  completions: true,
+  embeddings: true,
+  images: false,
+  speech: false,
+  transcription: false,
+  video: false,
+  music: false,
+};
+
+/** What sets one vendor of the wire format apart from the others. */
+export interface OpenAiPreset {
+  readonly id: string;
+  /** Environment name of the key, sent as a bearer token. */
+  readonly apiKeyVariable: string;
+  /** Environment name of the base URL, everything before `/chat/completions`. */
+  readonly baseUrlVariable: string;
+  /** Without one the provider exists only where the operator sets the base URL, and the key may be missing. */
+  readonly defaultBaseUrl?: string;
+  readonly quirks: Quirks;
+}
+
+/** A provider definition from a preset: all that a vendor folder needs. */
+export function defineOpenAiProvider(preset: OpenAiPreset): ProviderDefinition {
+  return { id: preset.id, create: (environment) => createProvider(preset, environment) };
+}
+
+function createProvider(preset: OpenAiPreset, environment: ProviderEnvironment): Provider | null {
+  const { id, apiKeyVariable, baseUrlVariable, defaultBaseUrl, quirks } = preset;
+  const apiKey = environment[apiKeyVariable];
+  const baseUrl = environment[baseUrlVariable] ?? defaultBaseUrl;
+  if (baseUrl === undefined || (defaultBaseUrl !== undefined && apiKey === undefined)) return null;
+  const http = new UpstreamHttp({
+    baseUrl: parseBaseUrl(baseUrl, baseUrlVariable),
+    headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
+  });
+  return {
+    id,
+    capabilities: CAPABILITIES,
+    quirks,
+    chat: new OpenAiChat(http),
+    completions: new OpenAiCompletions(http),
+    embeddings: new OpenAiEmbeddings(http),
+    close: () => http.close(),
+  };
+}

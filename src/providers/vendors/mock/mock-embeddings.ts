@@ -1,0 +1,96 @@
+import type { Clock } from '../../../common/clock';
+import {
+  type EmbeddingInput,
+  type EmbeddingRequest,
+  type EmbeddingResult,
+  type EmbeddingsProvider,
+  inputsOf,
+} from '../../contract/embeddings';
+import type { ProviderCall } from '../../contract/provider-call';
+import { ProviderError } from '../../contract/provider-error';
+import { NO_USAGE } from '../../contract/usage';
+import { CallTimer } from './call-timer';
+import { hashText, seededNumber } from './random';
+import { readScript, type Script } from './script';
+import { refusalOf, replyFaultOf } from './scripted-fault';
+import { headOf } from './tokens';
+
+/** As long as those of the best known model, so that an index made for one holds the other. */
+const DIMENSIONS = 1536;
+const TOKENS_PER_BYTE = 0.25;
+/** What is read of a long text. */
+const READ_LENGTH = 2_000;
+/** How many places of the vector a word speaks for. */
+const PLACES_PER_WORD = 8;
+/** Everything that is no common word: small, so that the words decide. */
+const NOISE = 0.02;
+/** Vectors made in one turn of the event loop. */
+const VECTORS_PER_TURN = 32;
+const WORD = /[\p{L}\p{N}]+/gu;
+
+/**
+ * Embeddings without a model: each word speaks for a few places of the vector, so that texts with words in common are near
+ * each other, and the same text always gets the same vector, of length one.
+ */
+export class MockEmbeddings implements EmbeddingsProvider {
+  constructor(private readonly clock: Clock) {}
+
+  async embed({ input, dimensions }: EmbeddingRequest, call: ProviderCall): Promise<EmbeddingResult> {
+    const timer = new CallTimer(call, this.clock);
+    timer.check('headers');
+    const length = dimensions ?? DIMENSIONS;
+    if (length > DIMENSIONS) throw tooManyDimensions();
+    const { script, texts } = readInput(input);
+    await this.wait(script, timer);
+    const vectors: Float32Array[] = [];
+    for (const text of texts) {
+      if (vectors.length % VECTORS_PER_TURN === VECTORS_PER_TURN - 1) await timer.turn('first_token');
+      vectors.push(toVector(text, length));
+    }
+    const inputText = script.usagePrompt ?? tokensOf(input);
+    return { vectors, usage: script.noUsage === true ? null : { ...NO_USAGE, inputText } };
+  }
+
+  private async wait(script: Script, timer: CallTimer): Promise<void> {
+    if (script.hang) await timer.wait(Infinity, 'headers');
+    const waitMs = (script.firstTokenMs ?? 0) + (script.delayMs ?? 0);
+    if (waitMs > 0) await timer.wait(waitMs, 'first_token');
+    const fault = refusalOf(script, this.clock.now()) ?? replyFaultOf(script);
+    if (fault !== null) throw fault;
+  }
+}
+
+/** The texts to embed, and the script in the first of them. Token ids stand for themselves. */
+function readInput(input: EmbeddingInput): { readonly script: Script; readonly texts: readonly string[] } {
+  const [first = '', ...others] = inputsOf(input).map(String);
+  const { script, text } = readScript(first, typeof input === 'string' ? 'input' : 'input[0]');
+  return { script, texts: [text, ...others] };
+}
+
+function toVector(text: string, length: number): Float32Array {
+  const read = headOf(text, READ_LENGTH).toLowerCase();
+  const seed = hashText(read);
+  const vector = Float32Array.from({ length }, (_zero, at) => NOISE * (seededNumber(seed + at) - 0.5));
+  for (const [word] of read.matchAll(WORD)) addWord(vector, hashText(word));
+  const norm = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
+  return norm === 0 ? vector.fill(1 / Math.sqrt(length)) : vector.map((value) => value / norm);
+}
+
+/** A shorter vector holds the same words in fewer places. */
+function addWord(vector: Float32Array, hash: number): void {
+  for (let place = 0; place < PLACES_PER_WORD; place++) {
+    const at = Math.floor(seededNumber(hash + place) * vector.length);
+    vector[at] = (vector[at] ?? 0) + (seededNumber(hash - place - 1) < 0.5 ? -1 : 1);
+  }
+}
+
+function tokensOf(input: EmbeddingInput): number {
+  return inputsOf(input).reduce((sum, item) => {
+    return sum + (typeof item === 'string' ? Math.ceil(Buffer.byteLength(item) * TOKENS_PER_BYTE) : item.length);
+  }, 0);
+}
+
+function tooManyDimensions(): ProviderError {
+  const message = `The mock makes vectors of ${DIMENSIONS} dimensions at most.`;
+  return new ProviderError('validation_failed', message, { phase: 'connect', fallback: false, param: 'dimensions' });
+}
