@@ -13,6 +13,7 @@ const stored = (overrides: Partial<StoredApiKey> = {}): StoredApiKey => ({
     allowedModels: null,
     allowedModalities: null,
     limits: { requestsPerSecond: null, requestsPerMinute: null, tokensPerMinute: null, concurrency: null },
+    organizationLimits: { requestsPerSecond: null, requestsPerMinute: null, tokensPerMinute: null, concurrency: null },
   },
   enabled: true,
   revokedAtMs: null,

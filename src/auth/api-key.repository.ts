@@ -17,6 +17,10 @@ interface ApiKeyRow {
   readonly requests_per_minute: number | null;
   readonly tokens_per_minute: number | null;
   readonly concurrency: number | null;
+  readonly organization_requests_per_second: number | null;
+  readonly organization_requests_per_minute: number | null;
+  readonly organization_tokens_per_minute: number | null;
+  readonly organization_concurrency: number | null;
 }
 
 // One probe of the unique digest index and one primary-key read. Written by hand: TypeORM's find with a relation
@@ -27,7 +31,11 @@ const FIND_BY_DIGEST = `
          CASE WHEN k.revoked_at <= now() THEN 0 ELSE (extract(epoch FROM k.revoked_at) * 1000)::float8 END AS revoked_at_ms,
          (extract(epoch FROM k.expires_at) * 1000)::float8 AS expires_at_ms,
          k.allowed_ips, k.allowed_models, k.allowed_modalities,
-         k.requests_per_second, k.requests_per_minute, k.tokens_per_minute, k.concurrency
+         k.requests_per_second, k.requests_per_minute, k.tokens_per_minute, k.concurrency,
+         o.requests_per_second AS organization_requests_per_second,
+         o.requests_per_minute AS organization_requests_per_minute,
+         o.tokens_per_minute AS organization_tokens_per_minute,
+         o.concurrency AS organization_concurrency
     FROM api_key k
     JOIN organization o ON o.id = k.organization_id
    WHERE k.digest = $1`;
@@ -56,6 +64,12 @@ function toStoredApiKey(row: ApiKeyRow): StoredApiKey {
         requestsPerMinute: row.requests_per_minute,
         tokensPerMinute: row.tokens_per_minute,
         concurrency: row.concurrency,
+      },
+      organizationLimits: {
+        requestsPerSecond: row.organization_requests_per_second,
+        requestsPerMinute: row.organization_requests_per_minute,
+        tokensPerMinute: row.organization_tokens_per_minute,
+        concurrency: row.organization_concurrency,
       },
     },
     enabled: row.enabled,

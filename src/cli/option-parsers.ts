@@ -42,6 +42,11 @@ export function parseInteger(text: string): number {
   return Number(text);
 }
 
+/** A whole number, or `none`: as text, since commander takes a `null` for an absent value. */
+export function parseIntegerOrNone(text: string): number | 'none' {
+  return text === 'none' ? text : parseInteger(text);
+}
+
 /** `2030-01-31` (midnight UTC) or `2030-01-31T12:00:00Z`; a time of day must say its zone. */
 export function parseTime(text: string): Date {
   const time = new Date(TIME.test(text) ? text : Number.NaN);

@@ -1,4 +1,5 @@
 import type { Modality } from './modality';
+import type { RateLimits } from './rate-limits';
 
 /** Who is calling: what the authenticator learned of the key and its organization. Immutable, shared by requests. */
 export interface Principal {
@@ -8,13 +9,8 @@ export interface Principal {
   readonly allowedModels: ReadonlySet<string> | null;
   /** `null` allows every modality. */
   readonly allowedModalities: ReadonlySet<Modality> | null;
-  readonly limits: KeyLimits;
-}
-
-/** `null` means that the key sets no limit of its own. */
-export interface KeyLimits {
-  readonly requestsPerSecond: number | null;
-  readonly requestsPerMinute: number | null;
-  readonly tokensPerMinute: number | null;
-  readonly concurrency: number | null;
+  /** The key's own. */
+  readonly limits: RateLimits;
+  /** For all keys of the organization together. */
+  readonly organizationLimits: RateLimits;
 }

@@ -1,10 +1,11 @@
 import { normalizeCidr } from '../auth/allowed-ips';
 import { GatewayError } from '../common/errors/gateway-error';
 import type { Micro } from '../common/micro';
+import { NO_LIMITS, type RateLimits } from '../common/rate-limits';
 import { MODALITIES, type Modality } from '../common/modality';
 
 /** What the owner of a key decides about it. `null` in a rule means "no rule". */
-export interface ApiKeySettings {
+export interface ApiKeySettings extends RateLimits {
   readonly name: string;
   readonly expiresAt: Date | null;
   /** IPv4 or IPv6 addresses and CIDR ranges. */
@@ -12,10 +13,6 @@ export interface ApiKeySettings {
   /** Model ids, or `vendor/*` for every model of a vendor. */
   readonly allowedModels: readonly string[] | null;
   readonly allowedModalities: readonly Modality[] | null;
-  readonly requestsPerSecond: number | null;
-  readonly requestsPerMinute: number | null;
-  readonly tokensPerMinute: number | null;
-  readonly concurrency: number | null;
   readonly dailyBudgetMicro: Micro | null;
   readonly monthlyBudgetMicro: Micro | null;
 }
@@ -24,6 +21,9 @@ export interface ApiKeySettings {
 export type ApiKeySettingsInput = Partial<Omit<ApiKeySettings, 'allowedModalities'>> & {
   readonly allowedModalities?: readonly string[] | null;
 };
+
+/** What a key may use. `null`: no such limit. */
+export type ApiKeyLimits = RateLimits & Pick<ApiKeySettings, 'dailyBudgetMicro' | 'monthlyBudgetMicro'>;
 
 const DEFAULT_NAME = 'default';
 const MAX_NAME_LENGTH = 200;
@@ -49,12 +49,24 @@ export function parseApiKeySettings(input: ApiKeySettingsInput, nowMs: number): 
       `must be one of ${MODALITIES.join(', ')}`,
       parseModality,
     ),
-    requestsPerSecond: parseLimit(input.requestsPerSecond, 'requests_per_second'),
-    requestsPerMinute: parseLimit(input.requestsPerMinute, 'requests_per_minute'),
-    tokensPerMinute: parseLimit(input.tokensPerMinute, 'tokens_per_minute'),
-    concurrency: parseLimit(input.concurrency, 'concurrency'),
-    dailyBudgetMicro: parseAmount(input.dailyBudgetMicro, 'daily_budget_micro'),
-    monthlyBudgetMicro: parseAmount(input.monthlyBudgetMicro, 'monthly_budget_micro'),
+    ...NO_LIMITS,
+    dailyBudgetMicro: null,
+    monthlyBudgetMicro: null,
+    ...parseApiKeyLimits(input),
+  };
+}
+
+/** The limits and budgets that are named. @throws GatewayError `validation_failed`, as {@link parseApiKeySettings}. */
+export function parseApiKeyLimits(input: Partial<ApiKeyLimits>): Partial<ApiKeyLimits> {
+  const { dailyBudgetMicro, monthlyBudgetMicro } = input;
+  return {
+    ...parseRateLimits(input),
+    ...(dailyBudgetMicro !== undefined && {
+      dailyBudgetMicro: parseAmount(dailyBudgetMicro, 'daily_budget_micro'),
+    }),
+    ...(monthlyBudgetMicro !== undefined && {
+      monthlyBudgetMicro: parseAmount(monthlyBudgetMicro, 'monthly_budget_micro'),
+    }),
   };
 }
 
@@ -67,6 +79,21 @@ export function parseName(name: string): string {
     throw invalid('name', `must be 1 to ${MAX_NAME_LENGTH} printable characters`);
   }
   return trimmed;
+}
+
+/** The limits that are named. @throws GatewayError `validation_failed` naming the limit as the database does. */
+export function parseRateLimits(input: Partial<RateLimits>): Partial<RateLimits> {
+  const { requestsPerSecond, requestsPerMinute, tokensPerMinute, concurrency } = input;
+  return {
+    ...(requestsPerSecond !== undefined && {
+      requestsPerSecond: parseLimit(requestsPerSecond, 'requests_per_second'),
+    }),
+    ...(requestsPerMinute !== undefined && {
+      requestsPerMinute: parseLimit(requestsPerMinute, 'requests_per_minute'),
+    }),
+    ...(tokensPerMinute !== undefined && { tokensPerMinute: parseLimit(tokensPerMinute, 'tokens_per_minute') }),
+    ...(concurrency !== undefined && { concurrency: parseLimit(concurrency, 'concurrency') }),
+  };
 }
 
 /** @throws GatewayError `validation_failed` naming `param`. */
@@ -83,8 +110,8 @@ function parseExpiry(expiresAt: Date | null, nowMs: number): Date | null {
   return expiresAt;
 }
 
-function parseLimit(limit: number | null | undefined, param: string): number | null {
-  if (limit === null || limit === undefined) return null;
+function parseLimit(limit: number | null, param: string): number | null {
+  if (limit === null) return null;
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_INTEGER) {
     throw invalid(param, 'must be an integer of at least 1');
   }

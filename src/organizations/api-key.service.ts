@@ -6,7 +6,13 @@ import { GatewayError } from '../common/errors/gateway-error';
 import { uuidV7 } from '../common/ids';
 import { ApiKeyEntity } from '../database/entities/api-key.entity';
 import { OrganizationEntity } from '../database/entities/organization.entity';
-import { parseApiKeySettings, type ApiKeySettings, type ApiKeySettingsInput } from './api-key-settings';
+import {
+  parseApiKeyLimits,
+  parseApiKeySettings,
+  type ApiKeyLimits,
+  type ApiKeySettings,
+  type ApiKeySettingsInput,
+} from './api-key-settings';
 import { organizationNotFound } from './organization.service';
 
 /** Keys that are not revoked; a rotated key in its grace period does not count. */
@@ -73,6 +79,19 @@ export class ApiKeyService {
   /** @throws GatewayError `not_found`, `conflict` when the key is revoked. */
   enable(keyId: string, organizationId?: string): Promise<ApiKeyEntity> {
     return this.setEnabled(keyId, true, organizationId);
+  }
+
+  /**
+   * @param limits `null`: no such limit. Those that are not named stay as they are; so does what the key has used of them.
+   * @throws GatewayError `not_found`, `validation_failed`, `conflict` when the key is revoked.
+   */
+  async setLimits(keyId: string, limits: Partial<ApiKeyLimits>, organizationId?: string): Promise<ApiKeyEntity> {
+    const changes = parseApiKeyLimits(limits);
+    return this.change(keyId, organizationId, async (manager, apiKey) => {
+      if (this.isRevoked(apiKey)) throw conflict('The API key is revoked, which cannot be undone.');
+      if (Object.keys(changes).length > 0) await manager.update(ApiKeyEntity, { id: keyId }, changes);
+      return requireKey(manager, keyId);
+    });
   }
 
   /** Ends the key for good, at once, also when it is in a grace period. @throws GatewayError `not_found`. */

@@ -9,14 +9,16 @@ import type { Clock } from '../common/clock';
 import { GatewayError } from '../common/errors/gateway-error';
 import { uuidV7 } from '../common/ids';
 import type { Micro } from '../common/micro';
+import type { RateLimits } from '../common/rate-limits';
 import { OrganizationEntity, type OrganizationStatus } from '../database/entities/organization.entity';
-import { parseAmount, parseName } from './api-key-settings';
+import { parseAmount, parseName, parseRateLimits } from './api-key-settings';
 import { findMonthSpending, openAccount, updateMonthlyLimit } from './organization-account.repository';
 
 export interface NewOrganization {
   readonly name: string;
   /** Most that may be spent in a calendar month (UTC); `null` or absent: no limit. */
   readonly monthlyLimitMicro?: Micro | null;
+  readonly limits?: Partial<RateLimits>;
 }
 
 export class OrganizationService {
@@ -34,8 +36,9 @@ export class OrganizationService {
     const id = uuidV7(this.clock.now());
     const name = parseName(input.name);
     const monthlyLimitMicro = parseAmount(input.monthlyLimitMicro, 'monthly_limit_micro');
+    const limits = parseRateLimits(input.limits ?? {});
     await this.dataSource.transaction(async (manager) => {
-      await manager.insert(OrganizationEntity, { id, name });
+      await manager.insert(OrganizationEntity, { id, name, ...limits });
       await openAccount(manager, id, monthlyLimitMicro);
     });
     return this.require(id);
@@ -70,6 +73,18 @@ export class OrganizationService {
     const limit = parseAmount(monthlyLimitMicro, 'monthly_limit_micro');
     await this.require(organizationId);
     await updateMonthlyLimit(this.dataSource.manager, organizationId, limit);
+  }
+
+  /**
+   * @param limits for all its keys together; `null`: no such limit. Those that are not named stay as they are.
+   * @throws GatewayError `not_found`, `validation_failed`.
+   */
+  async setRateLimits(organizationId: string, limits: Partial<RateLimits>): Promise<void> {
+    const changes = parseRateLimits(limits);
+    await this.require(organizationId);
+    if (Object.keys(changes).length === 0) return;
+    await this.dataSource.getRepository(OrganizationEntity).update({ id: organizationId }, changes);
+    await publishKeyInvalidation(this.transport, { scope: 'organization', organizationId });
   }
 
   /** What was charged in the current calendar month (UTC); what is held for requests under way is not in it. */

@@ -12,8 +12,10 @@ import { APP_CONFIG, type AppConfig } from '../config/app-config';
 export const REDIS = Symbol('Redis');
 
 const COMMAND_TIMEOUT_MS = 250;
-const CONNECT_TIMEOUT_MS = 2_000;
-const LONGEST_RECONNECT_DELAY_MS = 2_000;
+const CONNECT_TIMEOUT_MS = 1_000;
+const FIRST_CONNECTION_TIMEOUT_MS = 2_000;
+/** Requests must be let in again within a second of Redis' return. */
+const LONGEST_RECONNECT_DELAY_MS = 500;
 
 const logger = new Logger('Redis');
 
@@ -52,7 +54,7 @@ function logChangesOfState(redis: Redis): void {
 
 /** A gateway starts without Redis too, and then serves what does not need it. */
 async function waitForFirstConnection(redis: Redis): Promise<void> {
-  const signal = AbortSignal.timeout(CONNECT_TIMEOUT_MS);
+  const signal = AbortSignal.timeout(FIRST_CONNECTION_TIMEOUT_MS);
   while (redis.status !== 'ready' && !signal.aborted) {
     // `once` also rejects on `error`, which here only means that the next attempt is under way.
     await once(redis, 'ready', { signal }).catch(() => undefined);

@@ -3,8 +3,17 @@ import type { Micro } from '../../common/micro';
 import type { ApiKeyEntity } from '../../database/entities/api-key.entity';
 import { toKeyRecord } from '../key-record';
 import { withContext, type CliContext } from '../cli-context';
-import { formatFields, formatTable, run, type CommandResult } from '../command-result';
-import { parseAmount, parseId, parseInteger, parseList, parseText, parseTime } from '../option-parsers';
+import { formatFields, formatMicro, formatTable, run, type CommandResult } from '../command-result';
+import {
+  parseAmount,
+  parseAmountOrNone,
+  parseId,
+  parseInteger,
+  parseList,
+  parseText,
+  parseTime,
+} from '../option-parsers';
+import { addRateChanges, noneToNull, rateFields, toRateLimits, type RateOptions } from '../rate-options';
 
 const SHOWN_ONCE = 'It is shown this once and stored nowhere: put it into a safe place now.';
 
@@ -37,6 +46,15 @@ export function addKeyCommands(program: Command): void {
     .requiredOption('--org <id>', 'the organization', parseId)
     .action(run(listKeys));
 
+  const limit = keyCommand(key, 'limit', 'set its limits and budgets; those not given stay as they are');
+  addRateChanges(limit)
+    .option('--daily-budget-micro <amount>', 'most it may spend in a day (UTC), or "none"', parseAmountOrNone)
+    .option(
+      '--monthly-budget-micro <amount>',
+      'most it may spend in a calendar month (UTC), or "none"',
+      parseAmountOrNone,
+    )
+    .action(run(limitKey));
   keyCommand(key, 'disable', 'refuse its requests until it is enabled').action(
     run((options: KeyOptions) => changeKey(({ keys }) => keys.disable(options.key))),
   );
@@ -106,6 +124,34 @@ function listKeys({ org }: { readonly org: string }): Promise<CommandResult> {
       json: { keys: records },
     };
   });
+}
+
+interface LimitOptions extends KeyOptions, RateOptions<number | 'none'> {
+  readonly dailyBudgetMicro?: Micro | 'none';
+  readonly monthlyBudgetMicro?: Micro | 'none';
+}
+
+function limitKey({ key, dailyBudgetMicro, monthlyBudgetMicro, ...rates }: LimitOptions): Promise<CommandResult> {
+  return withContext(async ({ keys, clock }) => {
+    const apiKey = await keys.setLimits(key, {
+      ...toRateLimits(rates),
+      ...(dailyBudgetMicro !== undefined && { dailyBudgetMicro: noneToNull(dailyBudgetMicro) }),
+      ...(monthlyBudgetMicro !== undefined && { monthlyBudgetMicro: noneToNull(monthlyBudgetMicro) }),
+    });
+    return {
+      text: formatFields([
+        ['API key', `${apiKey.prefix}...${apiKey.last4} (${apiKey.id})`],
+        ...rateFields(apiKey),
+        ['Daily budget', formatBudget(apiKey.dailyBudgetMicro)],
+        ['Monthly budget', formatBudget(apiKey.monthlyBudgetMicro)],
+      ]),
+      json: toKeyRecord(apiKey, clock.now()),
+    };
+  });
+}
+
+function formatBudget(amount: Micro | null): string {
+  return amount === null ? 'none' : formatMicro(amount);
 }
 
 interface RotateOptions extends KeyOptions {

@@ -3,7 +3,15 @@ import { microToJson, type Micro } from '../../common/micro';
 import type { OrganizationEntity } from '../../database/entities/organization.entity';
 import { withContext, type CliContext } from '../cli-context';
 import { formatFields, formatMicro, formatTable, run, type CommandResult } from '../command-result';
-import { parseAmount, parseAmountOrNone, parseId, parsePositiveAmount, parseText } from '../option-parsers';
+import {
+  parseAmount,
+  parseAmountOrNone,
+  parseId,
+  parseInteger,
+  parsePositiveAmount,
+  parseText,
+} from '../option-parsers';
+import { addRateChanges, noneToNull, rateFields, toRateLimits, type RateOptions } from '../rate-options';
 
 interface OrganizationOptions {
   readonly org: string;
@@ -17,6 +25,10 @@ export function addOrganizationCommands(program: Command): void {
     .description('create an organization with an empty account')
     .requiredOption('--name <text>', 'name for people', parseText)
     .option('--monthly-limit-micro <amount>', 'most it may spend in a calendar month (UTC)', parseAmount)
+    .option('--rps <count>', 'requests per second of all its keys together', parseInteger)
+    .option('--rpm <count>', 'requests per minute', parseInteger)
+    .option('--tpm <count>', 'tokens per minute', parseInteger)
+    .option('--concurrency <count>', 'requests in flight', parseInteger)
     .action(run(createOrganization));
   organization.command('list').description('list all organizations').action(run(listOrganizations));
 
@@ -25,9 +37,16 @@ export function addOrganizationCommands(program: Command): void {
     .requiredOption('--amount-micro <amount>', 'micro-units: 1 USD is 1000000', parsePositiveAmount)
     .requiredOption('--ref <text>', 'reference of the payment, unique for the organization', parseText)
     .action(run(creditOrganization));
-  organizationCommand(organization, 'limit', 'set the monthly spending limit')
-    .requiredOption('--monthly-limit-micro <amount>', 'micro-units, or "none"', parseAmountOrNone)
-    .action(run(limitOrganization));
+  const limit = organizationCommand(
+    organization,
+    'limit',
+    'set limits for all its keys together; those not given stay as they are',
+  ).option(
+    '--monthly-limit-micro <amount>',
+    'most it may spend in a calendar month (UTC), or "none"',
+    parseAmountOrNone,
+  );
+  addRateChanges(limit).action(run(limitOrganization));
   organizationCommand(organization, 'suspend', 'refuse all its requests').action(
     run((options: OrganizationOptions) =>
       changeStatus(options, ({ organizations }) => organizations.suspend(options.org)),
@@ -44,14 +63,14 @@ function organizationCommand(parent: Command, name: string, description: string)
   return parent.command(name).description(description).requiredOption('--org <id>', 'the organization', parseId);
 }
 
-interface CreateOptions {
+interface CreateOptions extends RateOptions<number> {
   readonly name: string;
   readonly monthlyLimitMicro?: Micro;
 }
 
-function createOrganization({ name, monthlyLimitMicro }: CreateOptions): Promise<CommandResult> {
+function createOrganization({ name, monthlyLimitMicro, ...rates }: CreateOptions): Promise<CommandResult> {
   return withContext(async ({ organizations }) => {
-    const organization = await organizations.create({ name, monthlyLimitMicro });
+    const organization = await organizations.create({ name, monthlyLimitMicro, limits: toRateLimits(rates) });
     return { text: `Organization ${organization.id} created.`, json: toRecord(organization) };
   });
 }
@@ -91,13 +110,16 @@ function creditOrganization({ org, amountMicro, ref }: CreditOptions): Promise<C
   });
 }
 
-interface LimitOptions extends OrganizationOptions {
-  readonly monthlyLimitMicro: Micro | 'none';
+interface LimitOptions extends OrganizationOptions, RateOptions<number | 'none'> {
+  readonly monthlyLimitMicro?: Micro | 'none';
 }
 
-function limitOrganization({ org, monthlyLimitMicro }: LimitOptions): Promise<CommandResult> {
+function limitOrganization({ org, monthlyLimitMicro, ...rates }: LimitOptions): Promise<CommandResult> {
   return withContext(async (context) => {
-    await context.organizations.setMonthlyLimit(org, monthlyLimitMicro === 'none' ? null : monthlyLimitMicro);
+    await context.organizations.setRateLimits(org, toRateLimits(rates));
+    if (monthlyLimitMicro !== undefined) {
+      await context.organizations.setMonthlyLimit(org, noneToNull(monthlyLimitMicro));
+    }
     return describe(context, org);
   });
 }
@@ -125,6 +147,7 @@ async function describe({ organizations, ledger }: CliContext, organizationId: s
       ['Available', formatMicro(balanceMicro - reservedMicro)],
       ['Spent this month', formatMicro(spentMicro)],
       ['Monthly limit', monthlyLimitMicro === null ? 'none' : formatMicro(monthlyLimitMicro)],
+      ...rateFields(organization),
     ]),
     json: {
       ...toRecord(organization),
@@ -137,6 +160,16 @@ async function describe({ organizations, ledger }: CliContext, organizationId: s
   };
 }
 
-function toRecord({ id, name, status, createdAt }: OrganizationEntity) {
-  return { id, name, status, created_at: createdAt.toISOString() };
+function toRecord(organization: OrganizationEntity) {
+  const { id, name, status, createdAt } = organization;
+  return {
+    id,
+    name,
+    status,
+    requests_per_second: organization.requestsPerSecond,
+    requests_per_minute: organization.requestsPerMinute,
+    tokens_per_minute: organization.tokensPerMinute,
+    concurrency: organization.concurrency,
+    created_at: createdAt.toISOString(),
+  };
 }

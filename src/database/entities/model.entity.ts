@@ -62,6 +62,10 @@ export class ModelEntity {
   @Column('jsonb', { nullable: true })
   media!: object | null;
 
+  /** How fast everybody together may ask for it; `null`: no limit. */
+  @Column('jsonb', { nullable: true })
+  limits!: object | null;
+
   @Column('text')
   source!: CatalogSource;
 

@@ -7,6 +7,10 @@ export type OrganizationStatus = (typeof ORGANIZATION_STATUSES)[number];
 @Entity('organization')
 @Check('organization_name_check', 'char_length(name) BETWEEN 1 AND 200')
 @Check('organization_status_check', `status IN ('active', 'suspended')`)
+@Check(
+  'organization_limits_check',
+  'requests_per_second > 0 AND requests_per_minute > 0 AND tokens_per_minute > 0 AND concurrency > 0',
+)
 export class OrganizationEntity {
   @PrimaryGeneratedColumn('uuid', { primaryKeyConstraintName: 'organization_pkey' })
   id!: string;
@@ -16,6 +20,19 @@ export class OrganizationEntity {
 
   @Column('text', { default: 'active' })
   status!: OrganizationStatus;
+
+  /** For all its keys together, as are the next three; `null`: no such limit. */
+  @Column('integer', { nullable: true })
+  requestsPerSecond!: number | null;
+
+  @Column('integer', { nullable: true })
+  requestsPerMinute!: number | null;
+
+  @Column('integer', { nullable: true })
+  tokensPerMinute!: number | null;
+
+  @Column('integer', { nullable: true })
+  concurrency!: number | null;
 
   @Column('timestamptz', { default: () => 'now()' })
   createdAt!: Date;

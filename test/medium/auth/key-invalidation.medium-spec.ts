@@ -17,6 +17,7 @@ const stored = (enabled: boolean): StoredApiKey => ({
     allowedModels: null,
     allowedModalities: null,
     limits: { requestsPerSecond: null, requestsPerMinute: null, tokensPerMinute: null, concurrency: null },
+    organizationLimits: { requestsPerSecond: null, requestsPerMinute: null, tokensPerMinute: null, concurrency: null },
   },
   enabled,
   revokedAtMs: null,

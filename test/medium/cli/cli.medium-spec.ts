@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { on } from 'node:events';
+import { Redis } from 'ioredis';
 import type { DataSource } from 'typeorm';
 import { digestApiKey, hasValidShape } from '../../../src/auth/api-key';
 import { ApiKeyRepository } from '../../../src/auth/api-key.repository';
+import { KEY_INVALIDATION_CHANNEL } from '../../../src/auth/key-invalidation';
 import { createDataSource } from '../../../src/database/data-source';
 import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '../../harness/database';
 import { createTestRedis } from '../../harness/redis';
@@ -42,6 +45,30 @@ describe('the command line', () => {
   const createOrganization = (name = 'Acme') => cli.json<OrganizationRecord>('org', 'create', '--name', name);
 
   describe('organizations', () => {
+    it('have limits for all their keys together, each of which is set or taken away alone', async () => {
+      const limits = (record: object) => expect.objectContaining(record);
+      const { id } = await cli.json<OrganizationRecord>(
+        'org',
+        'create',
+        '--name',
+        'Limited',
+        '--rps',
+        '5',
+        '--tpm',
+        '900',
+      );
+      const change = (...options: string[]) => cli.json('org', 'limit', '--org', id, ...options);
+      await expect(change('--rpm', '60', '--tpm', 'none')).resolves.toEqual(
+        limits({ requests_per_second: 5, requests_per_minute: 60, tokens_per_minute: null, concurrency: null }),
+      );
+      await expect(change('--concurrency', '8')).resolves.toEqual(
+        limits({ requests_per_second: 5, requests_per_minute: 60, tokens_per_minute: null, concurrency: 8 }),
+      );
+      const refused = await cli.run('org', 'limit', '--org', id, '--monthly-limit-micro', '7', '--rps', '0');
+      expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--rps') });
+      await expect(cli.json('org', 'show', '--org', id)).resolves.toEqual(limits({ monthly_limit_micro: null }));
+    });
+
     it('are created, listed, credited once per reference, limited and shown', async () => {
       const organization = await createOrganization('Müller & Söhne');
       expect(organization).toMatchObject({ name: 'Müller & Söhne', status: 'active' });
@@ -99,6 +126,41 @@ describe('the command line', () => {
       expect(stored?.principal).toMatchObject({ keyId: created.id, organizationId });
     });
 
+    it('have limits and budgets, each of which is set or taken away alone; running gateways are told', async () => {
+      const { id: organizationId } = await createOrganization();
+      const given = ['--name', 'limited', '--rps', '5', '--tpm', '900', '--daily-budget-micro', '70'];
+      const { key: _shownOnce, ...created } = await cli.json<KeyRecord>(
+        'key',
+        'create',
+        '--org',
+        organizationId,
+        ...given,
+      );
+      const subscriber = new Redis(createTestRedis().url);
+      await subscriber.subscribe(KEY_INVALIDATION_CHANNEL);
+      const told = heard(subscriber, `key:${created.id}`);
+
+      const change = (...options: string[]) => cli.json('key', 'limit', '--key', created.id, ...options);
+      const changed = { ...created, requests_per_minute: 60, tokens_per_minute: null, monthly_budget_micro: 900 };
+      await expect(change('--rpm', '60', '--tpm', 'none', '--monthly-budget-micro', '900')).resolves.toEqual(changed);
+      await told;
+      subscriber.disconnect();
+      const rest = { concurrency: 8, daily_budget_micro: null, monthly_budget_micro: 0 };
+      await expect(
+        change('--concurrency', '8', '--daily-budget-micro', 'none', '--monthly-budget-micro', '0'),
+      ).resolves.toEqual({ ...changed, ...rest });
+      await expect(change()).resolves.toEqual({ ...changed, ...rest });
+
+      const text = await cli.run('key', 'limit', '--key', created.id, '--rps', 'none');
+      expect(text.stdout).toMatch(/^Requests per second: +not limited$/m);
+      expect(text.stdout).toMatch(/^Monthly budget: +0 \(0\.000000 USD\)$/m);
+      await cli.json('key', 'revoke', '--key', created.id);
+      await expect(cli.run('key', 'limit', '--key', created.id, '--rps', '1')).resolves.toMatchObject({
+        exitCode: 1,
+        stderr: expect.stringContaining('revoked'),
+      });
+    });
+
     it('are disabled, enabled, rotated and revoked, and never shown again', async () => {
       const { id: organizationId } = await createOrganization();
       const { id, key } = await cli.json<KeyRecord>('key', 'create', '--org', organizationId);
@@ -152,6 +214,9 @@ describe('the command line', () => {
       [2, '--amount-micro', ['org', 'credit', '--org', id, '--amount-micro', '1.5', '--ref', 'r']],
       [2, '--allowed-ips', ['key', 'create', '--org', id, '--allowed-ips', '10.0.0.0/8,example.com']],
       [2, '--rps', ['key', 'create', '--org', id, '--rps', '0']],
+      [2, '--concurrency', ['key', 'limit', '--key', id, '--concurrency', '0']],
+      [2, '--daily-budget-micro', ['key', 'limit', '--key', id, '--daily-budget-micro', 'some']],
+      [1, 'API key', ['key', 'limit', '--key', id, '--rps', '1']],
       [2, 'frobnicate', ['frobnicate']],
       [1, 'API key', ['key', 'revoke', '--key', id]],
     ])('ends with %d and names %s: %j', async (exitCode, name, commandLine) => {
@@ -205,3 +270,10 @@ describe('the command line', () => {
     await empty.drop();
   });
 });
+
+/** Resolves when the message has come; others use the same server. */
+async function heard(subscriber: Redis, message: string): Promise<void> {
+  for await (const [, said] of on(subscriber, 'message') as AsyncIterable<[string, string]>) {
+    if (said === message) return;
+  }
+}

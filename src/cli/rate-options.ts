@@ -1,0 +1,48 @@
+import type { Command } from 'commander';
+import type { RateLimits } from '../common/rate-limits';
+import { parseIntegerOrNone } from './option-parsers';
+
+/** Options of limits by their name; what is not given is `undefined`. */
+export interface RateOptions<Value> {
+  readonly rps?: Value;
+  readonly rpm?: Value;
+  readonly tpm?: Value;
+  readonly concurrency?: Value;
+}
+
+/** The options of a command that changes limits. */
+export function addRateChanges(command: Command): Command {
+  return command
+    .option('--rps <count>', 'requests per second, or "none"', parseIntegerOrNone)
+    .option('--rpm <count>', 'requests per minute, or "none"', parseIntegerOrNone)
+    .option('--tpm <count>', 'tokens per minute, or "none"', parseIntegerOrNone)
+    .option('--concurrency <count>', 'requests in flight, or "none"', parseIntegerOrNone);
+}
+
+/** The limits that were given. */
+export function toRateLimits({ rps, rpm, tpm, concurrency }: RateOptions<number | 'none'>): Partial<RateLimits> {
+  return {
+    ...(rps !== undefined && { requestsPerSecond: noneToNull(rps) }),
+    ...(rpm !== undefined && { requestsPerMinute: noneToNull(rpm) }),
+    ...(tpm !== undefined && { tokensPerMinute: noneToNull(tpm) }),
+    ...(concurrency !== undefined && { concurrency: noneToNull(concurrency) }),
+  };
+}
+
+export function noneToNull<Value>(value: Value | 'none'): Value | null {
+  return value === 'none' ? null : value;
+}
+
+/** Limits for people, as `formatFields` takes them. */
+export function rateFields(limits: RateLimits): [name: string, value: string][] {
+  return [
+    ['Requests per second', formatLimit(limits.requestsPerSecond)],
+    ['Requests per minute', formatLimit(limits.requestsPerMinute)],
+    ['Tokens per minute', formatLimit(limits.tokensPerMinute)],
+    ['Requests in flight', formatLimit(limits.concurrency)],
+  ];
+}
+
+function formatLimit(limit: number | null): string {
+  return limit === null ? 'not limited' : String(limit);
+}

@@ -1,0 +1,57 @@
+import { GatewayError } from '../common/errors/gateway-error';
+import type { ErrorCode } from '../common/errors/catalog';
+import type { LimitCheck, LimitKind, LimitScope } from './limit-check';
+
+const CODES: Readonly<Record<LimitKind, ErrorCode>> = {
+  requests_per_second: 'rate_limited',
+  requests_per_minute: 'rate_limited',
+  tokens_per_minute: 'tokens_per_minute_exceeded',
+  concurrency: 'concurrency_exceeded',
+};
+const WORDS: Readonly<Record<LimitKind, string>> = {
+  requests_per_second: 'requests per second',
+  requests_per_minute: 'requests per minute',
+  tokens_per_minute: 'tokens per minute',
+  concurrency: 'requests in flight',
+};
+const OWNERS: Readonly<Record<LimitScope, string>> = {
+  key: 'of this API key',
+  organization: 'of the organization',
+  model: 'of the model',
+  global: 'of this service',
+};
+
+/** The 429 of a limit that is reached. `waitMs`: until the request would be let in, if nobody takes what gets free. */
+export function limitReached({ scope, kind, limit }: LimitCheck, waitMs: number): GatewayError {
+  return new GatewayError(CODES[kind], `The limit ${OWNERS[scope]} is reached: ${limit} ${WORDS[kind]}.`, {
+    retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)),
+    details: { scope, limit, window: windowOf(kind) },
+  });
+}
+
+/**
+ * The 429 of a request that no waiting helps, because it alone is estimated at more than the limit. The contract wants
+ * a `Retry-After` on every 429; no value is true here, so it is the one after which clients give up soonest.
+ */
+export function largerThanLimit({ scope, kind, limit }: LimitCheck, tokens: number): GatewayError {
+  const message =
+    `The request is estimated at ${tokens} tokens, more than the limit ${OWNERS[scope]}: ${limit} ${WORDS[kind]}. ` +
+    'Waiting does not help; ask for fewer output tokens or shorten the prompt.';
+  return new GatewayError(CODES[kind], message, {
+    retryAfterSeconds: 1,
+    details: { scope, limit, window: windowOf(kind), estimated_tokens: tokens },
+  });
+}
+
+/** The 503 of a request that nobody can judge: none goes out unlimited. */
+export function limitsUnavailable(cause: unknown): GatewayError {
+  return new GatewayError('service_unavailable', 'Limits cannot be checked at the moment. Try again shortly.', {
+    retryAfterSeconds: 1,
+    cause,
+  });
+}
+
+function windowOf(kind: LimitKind): string {
+  if (kind === 'concurrency') return 'in_flight';
+  return kind === 'requests_per_second' ? 'second' : 'minute';
+}

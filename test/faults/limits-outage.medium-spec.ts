@@ -1,0 +1,91 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { endChildren } from '../harness/child-process';
+import { createTestDatabase, type TestDatabase } from '../harness/database';
+import { GatewayProcess } from '../harness/gateway-process';
+import { chat, chatBody, ChatLoad, type Exchange, summarize } from './chat-load';
+import { FULL, report } from './figures';
+import { type Customer, Operator } from './operator';
+import { RedisProcess } from './redis-process';
+
+const CALLERS = 4;
+const ANSWER_WITHIN_MS = 300;
+const BACK_WITHIN_MS = 1_000;
+const OUTAGE_MS = FULL ? 10_000 : 1_500;
+/** In `npm test` the machine has other things to do, which now and then keep an answer waiting. */
+const SLOWEST_MS = FULL ? ANSWER_WITHIN_MS : 1_500;
+
+/** F-30 and F-31: while Redis cannot judge, nothing is let in, and everybody learns so at once. */
+describe('a gateway whose Redis', () => {
+  let database: TestDatabase;
+  let operator: Operator;
+  let redis: RedisProcess;
+  let gateway: GatewayProcess;
+  let customers: Customer[];
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    operator = await Operator.connect(database.url);
+    redis = await RedisProcess.start();
+    gateway = await GatewayProcess.start({ databaseUrl: database.url, redisUrl: redis.url });
+    customers = await Promise.all([operator.customer(), operator.customer(undefined, { concurrency: 100 })]);
+  });
+  afterAll(async () => {
+    await endChildren();
+    await redis.stop();
+    await operator.close();
+    await database.drop();
+  });
+
+  const call = (turn: number) => ({
+    url: gateway.url,
+    key: (customers[turn % customers.length] as Customer).key,
+    body: chatBody('delay=0', { stream: turn % 3 === 0 }),
+  });
+  const durations = (exchanges: readonly Exchange[]): number[] =>
+    exchanges.map(({ startedAtMs, endedAtMs }) => Math.round(endedAtMs - startedAtMs)).toSorted((a, b) => a - b);
+
+  it.each<[string, () => Promise<void> | void, () => Promise<void> | void]>([
+    ['is killed', () => redis.stop(), () => redis.restart()],
+    ['hangs', () => redis.suspend(), () => redis.resume()],
+  ])(
+    '%s lets nothing through, answers 503 within 300 ms, and serves again within a second of its return',
+    async (what, take, giveBack) => {
+      const load = new ChatLoad(CALLERS, call);
+      await delay(500);
+      await take();
+      const goneAtMs = performance.now();
+      await delay(OUTAGE_MS);
+      const models = await fetch(`${gateway.url}/v1/models`, {
+        headers: { authorization: `Bearer ${(customers[0] as Customer).key}` },
+      });
+      const stillGoneMs = performance.now();
+      await giveBack();
+      const backAtMs = performance.now();
+      let firstAgain: Exchange;
+      do firstAgain = await chat(call(0));
+      while (firstAgain.outcome !== 'complete' && performance.now() < backAtMs + 5_000);
+      const exchanges = await load.stop();
+      const during = exchanges.filter(
+        ({ startedAtMs, endedAtMs }) => startedAtMs > goneAtMs && endedAtMs < stillGoneMs,
+      );
+
+      const tookMs = durations(during);
+      const medianMs = tookMs[tookMs.length >> 1] ?? Infinity;
+      const slowestMs = tookMs.at(-1) ?? Infinity;
+      report(`Redis ${what}`, {
+        refused: during.length,
+        medianMs,
+        slowestMs,
+        backAfterMs: Math.round(firstAgain.endedAtMs - backAtMs),
+      });
+      expect(summarize(during)).toEqual({ '503 service_unavailable': during.length });
+      expect(during.length).toBeGreaterThan(CALLERS);
+      expect(medianMs).toBeLessThanOrEqual(ANSWER_WITHIN_MS);
+      expect(slowestMs).toBeLessThanOrEqual(SLOWEST_MS);
+      expect(models.status).toBe(200);
+      expect(firstAgain.endedAtMs - backAtMs).toBeLessThanOrEqual(BACK_WITHIN_MS);
+      const endings = Object.keys(summarize(exchanges));
+      expect(endings.filter((ending) => ending !== 'complete' && ending !== '503 service_unavailable')).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,102 @@
+/** A limiter on the test server with keys of its own. */
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { Redis } from 'ioredis';
+import { type Clock, systemClock } from '../../../src/common/clock';
+import type { GatewayError } from '../../../src/common/errors/gateway-error';
+import type { Principal } from '../../../src/common/principal';
+import { NO_LIMITS, type RateLimits } from '../../../src/common/rate-limits';
+import type { WindowLengths } from '../../../src/limits/limit-check';
+import { LimitConnection } from '../../../src/limits/limit-connection';
+import { type LimitedModel, LimitPlanner } from '../../../src/limits/limit-planner';
+import { type LimitLease, LimiterService, type LimiterTimes } from '../../../src/limits/limiter.service';
+import { createRedis } from '../../../src/redis/redis.module';
+import { createTestRedis } from '../../harness/redis';
+
+/** Long enough that nothing ends during a test that does not wait for it. */
+const LONG: WindowLengths = { secondMs: 20_000, minuteMs: 60_000 };
+/** For tests that wait until a window ends. */
+export const SHORT: WindowLengths = { secondMs: 500, minuteMs: 1_500 };
+
+export interface BenchOptions {
+  readonly url?: string;
+  readonly keyPrefix?: string;
+  readonly global?: Partial<RateLimits>;
+  readonly lengths?: WindowLengths;
+  readonly times?: LimiterTimes;
+  readonly clock?: Clock;
+}
+
+export interface Trial {
+  readonly lease: LimitLease | null;
+  readonly error: GatewayError | null;
+  readonly headers: Readonly<Record<string, string>> | null;
+}
+
+export class LimiterBench {
+  private constructor(
+    readonly limiter: LimiterService,
+    /** For looking at the keys. */
+    readonly redis: Redis,
+    readonly keyPrefix: string,
+  ) {}
+
+  static async start(options: BenchOptions = {}): Promise<LimiterBench> {
+    const { url, keyPrefix } = { ...createTestRedis(), ...options };
+    const settings = {
+      global: { ...NO_LIMITS, ...options.global },
+      keyDefaults: NO_LIMITS,
+      organizationDefaults: NO_LIMITS,
+    };
+    const connection = createRedis(url);
+    if (connection.status !== 'ready') await once(connection, 'ready');
+    const limiter = new LimiterService(
+      new LimitPlanner(settings, keyPrefix, options.lengths ?? LONG),
+      new LimitConnection(connection),
+      options.clock ?? systemClock,
+      options.times,
+    );
+    limiter.onModuleInit();
+    const redis = new Redis(url).on('error', () => undefined);
+    await once(redis, 'ready');
+    return new LimiterBench(limiter, redis, keyPrefix);
+  }
+
+  async stop(): Promise<void> {
+    await this.limiter.onApplicationShutdown();
+    this.redis.disconnect();
+  }
+
+  async attempt(principal: Principal, tokens = 1, model: LimitedModel = OPEN_MODEL): Promise<Trial> {
+    const context = { rateLimitHeaders: null as Readonly<Record<string, string>> | null };
+    try {
+      const lease = await this.limiter.admit({ context, principal, model, fallbacks: [], tokens });
+      return { lease, error: null, headers: context.rateLimitHeaders };
+    } catch (error) {
+      return { lease: null, error: error as GatewayError, headers: context.rateLimitHeaders };
+    }
+  }
+
+  /** How many of `count` requests at once are let in. */
+  async admitted(count: number, principal: Principal, tokens = 1, model: LimitedModel = OPEN_MODEL): Promise<number> {
+    const trials = await Promise.all(Array.from({ length: count }, () => this.attempt(principal, tokens, model)));
+    return trials.filter(({ lease }) => lease !== null).length;
+  }
+}
+
+export const OPEN_MODEL: LimitedModel = { id: 'mock/open', limits: null };
+
+export function limitedModel(limits: Partial<RateLimits>): LimitedModel {
+  return { id: `mock/${randomUUID()}`, limits: { ...NO_LIMITS, ...limits } };
+}
+
+export function caller(limits: Partial<RateLimits> = {}, organization: Partial<RateLimits> = {}): Principal {
+  return {
+    keyId: randomUUID(),
+    organizationId: randomUUID(),
+    allowedModels: null,
+    allowedModalities: null,
+    limits: { ...NO_LIMITS, ...limits },
+    organizationLimits: { ...NO_LIMITS, ...organization },
+  };
+}

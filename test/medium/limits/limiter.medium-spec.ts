@@ -1,0 +1,243 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import type { Principal } from '../../../src/common/principal';
+import type { RateLimits } from '../../../src/common/rate-limits';
+import { caller, limitedModel, LimiterBench, OPEN_MODEL, SHORT } from './limiter-bench';
+
+const GLOBAL_LIMIT = 1_000;
+
+describe('the limiter', () => {
+  let bench: LimiterBench;
+  let quick: LimiterBench;
+
+  beforeAll(async () => {
+    bench = await LimiterBench.start({ global: { requestsPerMinute: GLOBAL_LIMIT } });
+    quick = await LimiterBench.start({ lengths: SHORT });
+  });
+
+  afterAll(() => Promise.all([bench.stop(), quick.stop()]));
+
+  describe.each<[keyof RateLimits, string, string, number]>([
+    ['requestsPerSecond', 'rate_limited', 'second', 1],
+    ['requestsPerMinute', 'rate_limited', 'minute', 1],
+    ['tokensPerMinute', 'tokens_per_minute_exceeded', 'minute', 10],
+    ['concurrency', 'concurrency_exceeded', 'in_flight', 1],
+  ])('%s', (kind, code, window, unit) => {
+    it.each<[string, (limit: number) => [Principal, ReturnType<typeof limitedModel>]]>([
+      ['key', (limit) => [caller({ [kind]: limit }), OPEN_MODEL]],
+      ['organization', (limit) => [caller({}, { [kind]: limit }), OPEN_MODEL]],
+      ['model', (limit) => [caller(), limitedModel({ [kind]: limit })]],
+    ])('of a %s lets in as many as its limit, refuses the next and says whose limit it is', async (scope, arrange) => {
+      const limit = 7 * unit;
+      const [principal, model] = arrange(limit);
+      expect(await bench.admitted(7, principal, unit, model)).toBe(7);
+      const { error } = await bench.attempt(principal, unit, model);
+      expect(error).toMatchObject({ code, details: { scope, limit, window } });
+      expect(error?.retryAfterSeconds).toBeGreaterThanOrEqual(1);
+    });
+
+    it('lets in exactly its limit of many at once', async () => {
+      expect(await bench.admitted(40, caller({ [kind]: 13 * unit }), unit)).toBe(13);
+    });
+  });
+
+  it('counts a limit that keys of one organization share over all of them', async () => {
+    const first = caller({}, { requestsPerMinute: 5 });
+    const second = { ...first, keyId: caller().keyId };
+    expect((await bench.admitted(4, first)) + (await bench.admitted(4, second))).toBe(5);
+  });
+
+  it('takes nothing anywhere when one of several limits refuses', async () => {
+    const principal = caller({ requestsPerSecond: 9, requestsPerMinute: 9, tokensPerMinute: 100, concurrency: 9 });
+    const model = limitedModel({ requestsPerMinute: 1 });
+    expect(await bench.admitted(1, principal, 10, model)).toBe(1);
+    expect(await bench.admitted(20, principal, 10, model)).toBe(0);
+    const { headers } = await bench.attempt(principal, 10, limitedModel({}));
+    expect(headers).toMatchObject({
+      'x-ratelimit-remaining-requests': '7',
+      'x-ratelimit-remaining-tokens': '80',
+    });
+    expect(await bench.redis.zcard(`${bench.keyPrefix}key:${principal.keyId}:concurrency`)).toBe(2);
+  });
+
+  it('names the limit that lasts longest when several refuse', async () => {
+    const principal = caller({ requestsPerSecond: 2, requestsPerMinute: 2 });
+    await bench.admitted(2, principal);
+    expect((await bench.attempt(principal)).error).toMatchObject({ details: { window: 'minute' } });
+  });
+
+  it('never lets in more than its limit within any span, and all of it again after one', async () => {
+    const principal = caller({ requestsPerSecond: 5 });
+    const admittedAtMs: number[] = [];
+    const untilMs = performance.now() + 4 * SHORT.secondMs;
+    while (performance.now() < untilMs) {
+      const sentAtMs = performance.now();
+      const { lease } = await quick.attempt(principal);
+      // Judged somewhere between the two: the earliest moment for the first of five, the latest for the sixth.
+      if (lease !== null) admittedAtMs.push(sentAtMs, performance.now());
+    }
+    const count = admittedAtMs.length / 2;
+    for (let first = 0; first + 5 < count; first++) {
+      const earliest = admittedAtMs[2 * first] as number;
+      const latest = admittedAtMs[2 * (first + 5) + 1] as number;
+      expect(latest - earliest).toBeGreaterThanOrEqual(SHORT.secondMs - 1);
+    }
+    expect(count).toBeGreaterThan(10);
+  });
+
+  it.each<[string, Partial<RateLimits>, number]>([
+    ['requests', { requestsPerMinute: 3 }, 1],
+    ['tokens', { tokensPerMinute: 30 }, 10],
+  ])('is refused no longer than Retry-After says (%s)', async (_what, limits, tokens) => {
+    const principal = caller(limits);
+    for (let turn = 0; turn < 3; turn++) {
+      await quick.attempt(principal, tokens);
+      await delay(SHORT.minuteMs / 10);
+    }
+    const { error } = await quick.attempt(principal, tokens);
+    const retryAfterSeconds = error?.retryAfterSeconds as number;
+    expect(retryAfterSeconds).toBeLessThanOrEqual(Math.ceil(SHORT.minuteMs / 1_000));
+    await delay(retryAfterSeconds * 1_000);
+    expect((await quick.attempt(principal, tokens)).error).toBeNull();
+  });
+
+  it('refuses a request that alone is larger than the limit of tokens, and says that waiting does not help', async () => {
+    const principal = caller({ tokensPerMinute: 10 });
+    const { error } = await bench.attempt(principal, 11);
+    expect(error).toMatchObject({
+      code: 'tokens_per_minute_exceeded',
+      retryAfterSeconds: 1,
+      details: { scope: 'key', limit: 10, window: 'minute', estimated_tokens: 11 },
+    });
+    expect((await bench.attempt(principal, 10)).error).toBeNull();
+  });
+
+  it('gives back tokens that were estimated and not used', async () => {
+    const principal = caller({ tokensPerMinute: 100 });
+    const { lease } = await bench.attempt(principal, 100);
+    expect((await bench.attempt(principal, 1)).error).not.toBeNull();
+    lease?.release(40);
+    lease?.release(40);
+    expect((await bench.attempt(principal, 61)).error).not.toBeNull();
+    expect((await bench.attempt(principal, 60)).error).toBeNull();
+  });
+
+  it('counts tokens that were used beyond the estimate', async () => {
+    const principal = caller({ tokensPerMinute: 100 });
+    const { lease } = await bench.attempt(principal, 10);
+    lease?.release(95);
+    expect((await bench.attempt(principal, 6)).error).not.toBeNull();
+    expect((await bench.attempt(principal, 5)).error).toBeNull();
+  });
+
+  it('frees a slot, however often it is released', async () => {
+    const principal = caller({ concurrency: 2 });
+    const first = await bench.attempt(principal);
+    await bench.attempt(principal);
+    first.lease?.release(0);
+    first.lease?.release(0);
+    expect(await bench.admitted(3, principal)).toBe(1);
+  });
+
+  it('tells what is left of the tightest limit of requests, and of tokens', async () => {
+    const principal = caller({ requestsPerSecond: 10, tokensPerMinute: 1_000 }, { requestsPerMinute: 3 });
+    await bench.attempt(principal, 300);
+    const { headers } = await bench.attempt(principal, 300);
+    expect(headers).toEqual({
+      'x-ratelimit-limit-requests': '3',
+      'x-ratelimit-remaining-requests': '1',
+      'x-ratelimit-reset-requests': '1m0s',
+      'x-ratelimit-limit-tokens': '1000',
+      'x-ratelimit-remaining-tokens': '400',
+      'x-ratelimit-reset-tokens': '1m0s',
+    });
+    expect((await bench.attempt(caller({ concurrency: 1 }), 1)).headers).toEqual({});
+  });
+
+  it('refuses a caller known to be over its limit without asking Redis, for as long as that is so', async () => {
+    let elapsedMs = 0;
+    const own = await LimiterBench.start({ clock: { now: () => 0, monotonic: () => elapsedMs } });
+    try {
+      const principal = caller({ requestsPerMinute: 1 });
+      const context = { rateLimitHeaders: null as Readonly<Record<string, string>> | null };
+      const early = (): void => own.limiter.refuseEarly(context, principal);
+      await own.attempt(principal);
+      expect(early).not.toThrow();
+      await own.attempt(principal);
+      expect(early).toThrow(expect.objectContaining({ code: 'rate_limited', retryAfterSeconds: 60 }));
+      expect(context.rateLimitHeaders).toMatchObject({ 'x-ratelimit-remaining-requests': '0' });
+      elapsedMs = 59_500;
+      expect(early).toThrow(expect.objectContaining({ retryAfterSeconds: 1 }));
+      expect(context.rateLimitHeaders).toMatchObject({ 'x-ratelimit-reset-requests': '1s' });
+      elapsedMs = 60_000;
+      expect(early).not.toThrow();
+    } finally {
+      await own.stop();
+    }
+  });
+
+  it.each(['tokensPerMinute', 'concurrency'] as const)('asks Redis about a caller over its %s', async (kind) => {
+    const principal = caller({ [kind]: 1 });
+    await bench.attempt(principal);
+    expect((await bench.attempt(principal)).error).not.toBeNull();
+    expect(() => bench.limiter.refuseEarly({ rateLimitHeaders: null }, principal)).not.toThrow();
+  });
+
+  it('frees the slots of a process that has died when their leases end, and keeps those of one that lives', async () => {
+    const times = { leaseMs: 400, renewEveryMs: 100 };
+    const dead = await LimiterBench.start({ times: { ...times, renewEveryMs: 600_000 } });
+    const alive = await LimiterBench.start({ times, keyPrefix: dead.keyPrefix });
+    try {
+      const principal = caller({ concurrency: 2 });
+      await dead.attempt(principal);
+      await alive.attempt(principal);
+      expect(await alive.admitted(1, principal)).toBe(0);
+      await delay(3 * times.leaseMs);
+      expect(await alive.admitted(5, principal)).toBe(1);
+    } finally {
+      await Promise.all([dead.stop(), alive.stop()]);
+    }
+  });
+
+  it.each(['requests_per_minute', 'concurrency'])(
+    'refuses with 503 whoever has a key of another type at %s, and nobody else',
+    async (kind) => {
+      jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+      const limits = { requestsPerMinute: 5, concurrency: 5 };
+      const [broken, other] = [caller(limits), caller(limits)];
+      await bench.redis.lpush(`${bench.keyPrefix}key:${broken.keyId}:${kind}`, 'not ours');
+      const [first, second] = await Promise.all([bench.attempt(broken), bench.attempt(other)]);
+      expect(first.error).toMatchObject({ code: 'service_unavailable' });
+      expect(second.error).toBeNull();
+      jest.restoreAllMocks();
+    },
+  );
+
+  it('starts anew with a window of a Redis whose clock was far ahead', async () => {
+    const principal = caller({ requestsPerMinute: 2 });
+    const key = `${bench.keyPrefix}key:${principal.keyId}:requests_per_minute`;
+    const bucket = Math.floor((Date.now() + 3_600_000) / 1_200);
+    await bench.redis.hset(key, { used: 2, oldest: bucket, last: bucket * 1_200, [bucket]: 2_400 });
+    expect(await bench.admitted(3, principal)).toBe(2);
+  });
+
+  it('leaves nothing behind of callers that have gone', async () => {
+    const principal = caller({ requestsPerSecond: 5, requestsPerMinute: 5, tokensPerMinute: 5, concurrency: 5 });
+    await bench.attempt(principal);
+    const keys = await bench.redis.keys(`${bench.keyPrefix}key:${principal.keyId}:*`);
+    expect(keys).toHaveLength(4);
+    const ttls = await Promise.all(keys.map((key) => bench.redis.pttl(key)));
+    expect(Math.min(...ttls)).toBeGreaterThan(0);
+    expect(Math.max(...ttls)).toBeLessThanOrEqual(120_000);
+  });
+});
+
+it('limits everybody together', async () => {
+  const bench = await LimiterBench.start({ global: { requestsPerMinute: 5, concurrency: 4 } });
+  try {
+    expect((await bench.admitted(3, caller())) + (await bench.admitted(3, caller()))).toBe(4);
+    expect((await bench.attempt(caller())).error).toMatchObject({ details: { scope: 'global', window: 'in_flight' } });
+  } finally {
+    await bench.stop();
+  }
+});
