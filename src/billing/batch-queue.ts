@@ -1,3 +1,4 @@
+import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { Clock } from '../common/clock';
 import { GatewayError } from '../common/errors/gateway-error';
 import { isPermanentDatabaseError, NotSentError } from './money-connection';
@@ -74,8 +75,7 @@ export class BatchQueue<Operation, Answer> {
       this.waiting.push({ operation, enqueuedAtMs, resolve, reject, turnedAway: false, mayHaveRun: false });
       if (!this.running) {
         this.running = true;
-        // The turn of the event loop that brought this operation may bring more.
-        setImmediate(this.run);
+        void this.run();
         this.armPatrol();
       }
     });
@@ -97,8 +97,10 @@ export class BatchQueue<Operation, Answer> {
     return !this.running;
   }
 
-  private readonly run = async (): Promise<void> => {
+  private async run(): Promise<void> {
     while (this.waiting.length > 0) {
+      // What the other sockets of this turn of the event loop bring may join.
+      await endOfTurn();
       this.inFlight = this.waiting.length <= MAX_BATCH ? this.waiting : this.waiting.slice(0, MAX_BATCH);
       this.waiting = this.waiting.length <= MAX_BATCH ? [] : this.waiting.slice(MAX_BATCH);
       await this.runBatch(this.inFlight);
@@ -108,7 +110,7 @@ export class BatchQueue<Operation, Answer> {
     const listeners = this.idleListeners;
     this.idleListeners = [];
     listeners.forEach((listener) => listener());
-  };
+  }
 
   private async runBatch(batch: readonly Entry<Operation, Answer>[], firstAttempt = 1): Promise<void> {
     let remaining = batch;

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { MONEY_POOL } from '../database/money-pool';
 import { BILLING_OPTIONS, type BillingOptions } from './billing-options';
 import { InstanceLeaseService } from './instance-lease.service';
-import { PeriodicTask } from './periodic-task';
+import { PeriodicTask } from '../common/periodic-task';
 
 /** Holds ended in one transaction: few enough not to keep an organization's requests waiting. */
 const BATCH = 100;

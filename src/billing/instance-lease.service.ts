@@ -3,7 +3,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { Pool } from 'pg';
 import { MONEY_POOL } from '../database/money-pool';
 import { BILLING_OPTIONS, type BillingOptions } from './billing-options';
-import { PeriodicTask } from './periodic-task';
+import { PeriodicTask } from '../common/periodic-task';
 
 /**
  * `steady_since` starts anew after a gap: the sweeper must not act on leases that nobody could renew. A new instance

@@ -2,7 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { CLOCK, type Clock } from '../common/clock';
 import { BILLING_OPTIONS, type BillingOptions } from './billing-options';
 import { LedgerService } from './ledger.service';
-import { PeriodicTask } from './periodic-task';
+import { PeriodicTask } from '../common/periodic-task';
 
 export interface AuditResult {
   /** Milliseconds since the epoch. */

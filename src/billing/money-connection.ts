@@ -4,7 +4,7 @@ import { DatabaseError, type Pool, type PoolClient } from 'pg';
 export interface MoneyStatement {
   readonly name: string;
   readonly text: string;
-  readonly values: string[];
+  readonly values: (string | null)[];
 }
 
 /** The statement certainly did not run: there was no connection to send it on. */

@@ -1,5 +1,5 @@
 import { GatewayError } from '../common/errors/gateway-error';
-import type { FinishCommand, FinishResult, ReserveCommand } from './money.types';
+import { type FinishCommand, type FinishResult, KeyClaimedError, type ReserveCommand } from './money.types';
 import { unavailable } from './batch-queue';
 import type { MoneyStatement } from './money-connection';
 import type { UsageRecord } from './usage-record';
@@ -10,8 +10,10 @@ import type { UsageRecord } from './usage-record';
  * several times as much as the rest of the call.
  */
 
-const RESERVE = 'SELECT money_reserve($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::integer[], $6)';
-const FINISH = 'SELECT money_finish($1::uuid[], $2::uuid[], $3::text[], $4::bigint[], $5::jsonb)';
+const RESERVE = `
+  SELECT money_reserve($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::integer[], $6, p_claims => $7::jsonb)`;
+const FINISH = `
+  SELECT money_finish($1::uuid[], $2::uuid[], $3::text[], $4::bigint[], $5::jsonb, p_completions => $6::jsonb)`;
 const VOID = `SELECT '' FROM money_void($1::uuid[], $2::uuid[], $3::uuid[], $4)`;
 
 /** A hold whose outcome is unknown, to be released if it exists and prevented if it does not. */
@@ -35,13 +37,21 @@ export function reserveStatement(commands: readonly ReserveCommand[], owner: str
   return {
     name: 'money_reserve',
     text: RESERVE,
-    values: [`${ids}}`, `${organizations}}`, `${keys}}`, `${amounts}}`, `${ttls}}`, owner],
+    values: [`${ids}}`, `${organizations}}`, `${keys}}`, `${amounts}}`, `${ttls}}`, owner, claimsOf(commands)],
   };
 }
 
+/** By position; `null` for a batch without any, as most are. */
+function claimsOf(commands: readonly ReserveCommand[]): string | null {
+  if (commands.every(({ claim }) => claim == null)) return null;
+  return JSON.stringify(
+    commands.map(({ claim }) => claim && [claim.operation, claim.key, claim.fingerprint, claim.atMostOnce]),
+  );
+}
+
 /** One answer per command: `undefined` when the amount is held, else the reason why not. */
-export function readReserveAnswers(text: string, count: number): (GatewayError | undefined)[] {
-  const answers: (GatewayError | undefined)[] = [];
+export function readReserveAnswers(text: string, count: number): (Error | undefined)[] {
+  const answers: (Error | undefined)[] = [];
   for (let position = 0; position < count; position += 1) {
     const letter = text[position];
     answers.push(letter === 'A' ? undefined : refusal(letter));
@@ -50,8 +60,10 @@ export function readReserveAnswers(text: string, count: number): (GatewayError |
 }
 
 /** Contract section 7, rows of 402. The order in which they are checked is the database's (decision *order-of-402*). */
-function refusal(letter: string | undefined): GatewayError {
+function refusal(letter: string | undefined): Error {
   switch (letter) {
+    case 'I':
+      return new KeyClaimedError();
     case 'D':
       return new GatewayError('budget_exceeded', 'This request would exceed the daily budget of the API key.', {
         details: { budget: 'key_daily' },
@@ -95,8 +107,16 @@ export function finishStatement(commands: readonly FinishCommand[]): MoneyStatem
   return {
     name: 'money_finish',
     text: FINISH,
-    values: [`${ids}}`, `${organizations}}`, `${outcomes}}`, `${actuals}}`, `${records}]`],
+    values: [`${ids}}`, `${organizations}}`, `${outcomes}}`, `${actuals}}`, `${records}]`, completionsOf(commands)],
   };
+}
+
+/** By position; `null` for a batch without any, as most are. */
+function completionsOf(commands: readonly FinishCommand[]): string | null {
+  if (commands.every(({ completion }) => completion == null)) return null;
+  return JSON.stringify(
+    commands.map(({ completion: each }) => each && [each.status, each.contentType, each.headers, each.bodyStored]),
+  );
 }
 
 /** The order is that of the INSERT in `money_finish`. */

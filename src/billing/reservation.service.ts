@@ -75,7 +75,8 @@ export class ReservationService {
 
   /**
    * Resolves once the amount is held, durably.
-   * @throws GatewayError `budget_exceeded` (details: which), `spending_limit_exceeded`, `insufficient_credits`;
+   * @throws KeyClaimedError when `claim` came too late;
+   * GatewayError `budget_exceeded` (details: which), `spending_limit_exceeded`, `insufficient_credits`;
    * `service_unavailable` when the engine is overloaded, stopping, or had no answer in time: nothing stays held then.
    */
   reserve(command: ReserveCommand): Promise<void> {
@@ -132,6 +133,7 @@ function releaseUndelivered(command: FinishCommand): FinishCommand {
     ...command,
     outcome: 'released',
     actualMicro: 0n,
+    completion: null,
     record: record && {
       ...record,
       status: 503,

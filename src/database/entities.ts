@@ -1,6 +1,9 @@
 import { ApiKeyEntity } from './entities/api-key.entity';
 import { DeploymentEntity } from './entities/deployment.entity';
 import { GatewayInstanceEntity } from './entities/gateway-instance.entity';
+import { IdempotencyBodyEntity } from './entities/idempotency-body.entity';
+import { IdempotencyRecordEntity } from './entities/idempotency-record.entity';
+import { IdempotencyStorageEntity } from './entities/idempotency-storage.entity';
 import { LedgerEntryEntity } from './entities/ledger-entry.entity';
 import { ModelEntity } from './entities/model.entity';
 import { OrganizationAccountEntity } from './entities/organization-account.entity';
@@ -15,6 +18,9 @@ export const ENTITIES: readonly (new () => object)[] = [
   ApiKeyEntity,
   DeploymentEntity,
   GatewayInstanceEntity,
+  IdempotencyBodyEntity,
+  IdempotencyRecordEntity,
+  IdempotencyStorageEntity,
   LedgerEntryEntity,
   ModelEntity,
   OrganizationAccountEntity,

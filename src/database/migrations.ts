@@ -9,6 +9,13 @@ import { CreateMoneyCorrections1795200000015 } from '../../migrations/1795200000
 import { CreateLedgerAuditor1795200000016 } from '../../migrations/1795200000016-create-ledger-auditor';
 import { CreateModelsAndDeployments1795200000040 } from '../../migrations/1795200000040-create-models-and-deployments';
 import { CreatePriceVersions1795200000041 } from '../../migrations/1795200000041-create-price-versions';
+import { AddOrganizationLimits1795300000000 } from '../../migrations/1795300000000-add-organization-limits';
+import { AddModelLimits1795300000001 } from '../../migrations/1795300000001-add-model-limits';
+import { CreateIdempotencyTables1795300000020 } from '../../migrations/1795300000020-create-idempotency-tables';
+import { ClaimKeysInMoneyReserve1795300000021 } from '../../migrations/1795300000021-claim-keys-in-money-reserve';
+import { CompleteKeysInMoneyFinish1795300000022 } from '../../migrations/1795300000022-complete-keys-in-money-finish';
+import { CreateIdempotencySweep1795300000023 } from '../../migrations/1795300000023-create-idempotency-sweep';
+import { AuditIdempotency1795300000024 } from '../../migrations/1795300000024-audit-idempotency';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
 export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
@@ -22,4 +29,11 @@ export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
   CreateLedgerAuditor1795200000016,
   CreateModelsAndDeployments1795200000040,
   CreatePriceVersions1795200000041,
+  AddOrganizationLimits1795300000000,
+  AddModelLimits1795300000001,
+  CreateIdempotencyTables1795300000020,
+  ClaimKeysInMoneyReserve1795300000021,
+  CompleteKeysInMoneyFinish1795300000022,
+  CreateIdempotencySweep1795300000023,
+  AuditIdempotency1795300000024,
 ];

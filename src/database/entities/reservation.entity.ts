@@ -55,4 +55,8 @@ export class ReservationEntity {
 
   @Column('timestamptz', { nullable: true })
   endedAt!: Date | null;
+
+  /** Whether an idempotency record hangs on it: whatever ends the hold ends that too. */
+  @Column('boolean', { default: false })
+  keyed!: boolean;
 }

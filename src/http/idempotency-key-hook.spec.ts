@@ -1,0 +1,34 @@
+import { fastify, type FastifyInstance } from 'fastify';
+import { GatewayError } from '../common/errors/gateway-error';
+import type { RequestContext } from '../common/request-context';
+import { addIdempotencyKeys } from './idempotency-key-hook';
+
+/** A server with one route of each kind, which answers with the key that it was given. */
+function serve(): FastifyInstance {
+  const server = fastify();
+  server.decorateRequest('context');
+  server.addHook('onRequest', async (request) => {
+    request.context = { idempotencyKey: null } as RequestContext;
+  });
+  addIdempotencyKeys(server);
+  server.setErrorHandler((error, _request, reply) => reply.send({ code: (error as GatewayError).code }));
+  for (const need of ['optional', 'required', undefined] as const) {
+    server.post(`/${need}`, { config: { idempotencyKey: need } }, async (request) => ({
+      key: request.context.idempotencyKey,
+    }));
+  }
+  return server;
+}
+
+it.each([
+  ['optional', 'abc', { key: 'abc' }],
+  ['optional', undefined, { key: null }],
+  ['optional', 'a b', { code: 'validation_failed' }],
+  ['required', 'abc', { key: 'abc' }],
+  ['required', undefined, { code: 'idempotency_key_required' }],
+  ['undefined', 'a b', { key: null }],
+])('a route whose key is %s, sent %p, answers %p', async (need, key, expected) => {
+  const headers = key === undefined ? {} : { 'idempotency-key': key };
+  const reply = await serve().inject({ method: 'POST', url: `/${need}`, headers });
+  expect(reply.json()).toEqual(expected);
+});

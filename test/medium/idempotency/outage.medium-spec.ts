@@ -1,0 +1,84 @@
+import type { Pool } from 'pg';
+import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
+import { FaultProxy } from '../../harness/fault-proxy';
+import {
+  createAccount,
+  requireSoundBooks,
+  settleCommand,
+  startMoneyEngine,
+  type Account,
+  type MoneyEngine,
+} from '../billing/money-engine';
+import { claimOf, completing, keyedCommand, recordsOf } from './keyed-commands';
+
+let database: TestDatabase;
+let wire: FaultProxy;
+let observer: Pool;
+let engine: MoneyEngine;
+let account: Account;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  wire = await FaultProxy.start(database.url);
+  observer = createTestPool(database.url, 1);
+  engine = startMoneyEngine(wire.url, { finishPatienceMs: 200, reservePatienceMs: 200 });
+  account = await createAccount(observer);
+});
+afterEach(async () => {
+  wire.heal();
+  await requireSoundBooks(engine);
+  await engine.close();
+  await observer.end();
+  await wire.close();
+  await database.drop();
+});
+
+async function stateOf(id: string): Promise<string | undefined> {
+  const { rows } = await observer.query<{ state: string }>('SELECT state FROM reservation WHERE id = $1', [id]);
+  return rows[0]?.state;
+}
+
+/** Resolves when the reservation has ended; the engine works on it in the background. */
+async function ended(id: string): Promise<string> {
+  for (;;) {
+    const state = await stateOf(id);
+    if (state !== undefined && state !== 'held') return state;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+it('an answer that nobody got, because its charge came too late, is neither charged nor kept', async () => {
+  const command = keyedCommand(account, 100n, claimOf('key'));
+  await engine.reservations.reserve(command);
+  wire.cutOff();
+  const finishing = engine.reservations.finish({
+    ...completing(settleCommand(command, 70n)),
+    releaseIfTurnedAway: true,
+  });
+  await expect(finishing).rejects.toMatchObject({ code: 'service_unavailable' });
+  wire.heal();
+  expect(await ended(command.reservationId)).toBe('released');
+  expect(await recordsOf(observer, account)).toEqual([]);
+});
+
+it('a stream that was delivered is charged and kept all the same', async () => {
+  const command = keyedCommand(account, 100n, claimOf('key'));
+  await engine.reservations.reserve(command);
+  wire.cutOff();
+  const finishing = engine.reservations.finish(completing(settleCommand(command, 70n)));
+  await expect(finishing).rejects.toMatchObject({ code: 'service_unavailable' });
+  wire.heal();
+  expect(await ended(command.reservationId)).toBe('settled');
+  expect(await recordsOf(observer, account)).toMatchObject([{ state: 'completed', charged_micro: '70' }]);
+});
+
+it('a claim whose outcome was never known leaves no key behind', async () => {
+  await engine.reservations.reserve(keyedCommand(account, 1n, claimOf('first')));
+  const command = keyedCommand(account, 100n, claimOf('lost'));
+  wire.fail('toClient', { hang: true });
+  await expect(engine.reservations.reserve(command)).rejects.toMatchObject({ code: 'service_unavailable' });
+  wire.reset();
+  wire.heal();
+  expect(await ended(command.reservationId)).toBe('released');
+  expect(await recordsOf(observer, account)).toMatchObject([{ key: 'first', state: 'in_progress' }]);
+});

@@ -1,0 +1,253 @@
+import { randomUUID } from 'node:crypto';
+import { Logger } from '@nestjs/common';
+import type { DataSource } from 'typeorm';
+import { systemClock } from '../../../src/common/clock';
+import { createDataSource } from '../../../src/database/data-source';
+import { type AnswerBytes, AnswerStore } from '../../../src/idempotency/answer-store';
+import { DEFAULT_IDEMPOTENCY_OPTIONS, type IdempotencyOptions } from '../../../src/idempotency/idempotency-options';
+import { IdempotencyService } from '../../../src/idempotency/idempotency.service';
+import { IdempotencySweeperService } from '../../../src/idempotency/idempotency-sweeper.service';
+import { createTestDatabase, type TestDatabase } from '../../harness/database';
+import { FaultProxy } from '../../harness/fault-proxy';
+import {
+  createAccount,
+  settleCommand,
+  startMoneyEngine,
+  type Account,
+  type MoneyEngine,
+} from '../billing/money-engine';
+import { claimOf, COMPLETION, completing, keyedCommand } from './keyed-commands';
+
+Logger.overrideLogger(false);
+
+let database: TestDatabase;
+let engine: MoneyEngine;
+let dataSource: DataSource;
+let account: Account;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  engine = startMoneyEngine(database.url);
+  dataSource = await createDataSource({ url: database.url, poolSize: 8 }).initialize();
+});
+beforeEach(async () => {
+  account = await createAccount(engine.pool);
+});
+afterAll(async () => {
+  await engine.close();
+  await dataSource.destroy();
+  await database.drop();
+});
+
+const storeWith = (options: Partial<IdempotencyOptions> = {}, source = dataSource) =>
+  new AnswerStore(source, { ...DEFAULT_IDEMPOTENCY_OPTIONS, ...options }, systemClock);
+const service = () => new IdempotencyService(dataSource);
+const sweep = () => new IdempotencySweeperService(dataSource, DEFAULT_IDEMPOTENCY_OPTIONS).sweep();
+
+/** A request that was answered and charged; `body` around the gap for the charge. */
+async function answer(key: string, head: AnswerBytes, tail: string | null, store = storeWith()): Promise<string> {
+  const command = keyedCommand(account, 100n, claimOf(key));
+  await engine.reservations.reserve(command);
+  const bodyStored = await store.keep(command.reservationId, account.organizationId, head, tail);
+  await engine.reservations.finish(completing(settleCommand(command, 42n), { ...COMPLETION, bodyStored }));
+  return command.reservationId;
+}
+const lookUp = (key: string) => service().lookUp(account.organizationId, claimOf(key));
+
+/** What is stored, and what the counter says that is stored. */
+async function stored(): Promise<{ bodies: number; bytes: number; counted: number }> {
+  const [row] = await dataSource.query<{ bodies: string; bytes: string; counted: string }[]>(
+    `SELECT count(b.reservation_id) AS bodies, COALESCE(sum(b.bytes), 0) AS bytes,
+            COALESCE((SELECT stored_bytes FROM idempotency_storage WHERE organization_id = $1), 0) AS counted
+       FROM idempotency_body b WHERE b.organization_id = $1`,
+    [account.organizationId],
+  );
+  return { bodies: Number(row?.bodies), bytes: Number(row?.bytes), counted: Number(row?.counted) };
+}
+
+describe('a stored answer', () => {
+  it('comes back byte for byte, with the charge in its gap', async () => {
+    await answer('text', '{"é":', '}\n');
+    const found = await lookUp('text');
+    expect(found?.body.toString()).toBe('{"é":42}\n');
+    expect(found?.headers).toEqual({
+      'content-type': 'application/json',
+      'x-llm-model': 'mock/chat-1',
+      'x-llm-cost-micro': '42',
+    });
+  });
+
+  it('may be any bytes, without a gap', async () => {
+    const bytes = Buffer.from(Array.from({ length: 512 }, (_, index) => index % 256));
+    await answer('binary', bytes, null);
+    expect((await lookUp('binary'))?.body.equals(bytes)).toBe(true);
+  });
+
+  it('in pieces comes back in one', async () => {
+    await answer('pieces', [Buffer.from('{"é":'), Buffer.from('[1],"cost":')], '}');
+    expect((await lookUp('pieces'))?.body.toString()).toBe('{"é":[1],"cost":42}');
+  });
+
+  it('of 30 MiB comes back whole', async () => {
+    const bytes = Buffer.alloc(30 * 1_048_576, 'abcdefg');
+    await answer('large', bytes, null);
+    expect((await lookUp('large'))?.body.equals(bytes)).toBe(true);
+  });
+
+  it('is nobody’s once its time is over, by the clock of the database', async () => {
+    const id = await answer('old', 'a', null);
+    await dataSource.query(`UPDATE idempotency_record SET expires_at = now() WHERE reservation_id = $1`, [id]);
+    expect(await lookUp('old')).toBeNull();
+    const [row] = await dataSource.query<{ hours: number }[]>(
+      `SELECT extract(epoch FROM expires_at - completed_at)::integer / 3600 AS hours
+         FROM idempotency_record WHERE reservation_id = $1`,
+      [await answer('new', 'a', null)],
+    );
+    expect(row?.hours).toBe(24);
+  });
+
+  it('that has lost its body is never run again', async () => {
+    const id = await answer('lost', 'a', null);
+    await dataSource.query(`DELETE FROM idempotency_body WHERE reservation_id = $1`, [id]);
+    await expect(lookUp('lost')).rejects.toMatchObject({
+      code: 'idempotency_conflict',
+      retryAfterSeconds: undefined,
+      details: { reason: 'response_not_stored' },
+    });
+  });
+});
+
+describe('the room for answers', () => {
+  it('ends at the longest answer that is stored, to the byte', async () => {
+    const store = storeWith({ maxAnswerBytes: 4 });
+    expect(await store.keep(randomUUID(), account.organizationId, 'éa', 'b')).toBe(true);
+    expect(await store.keep(randomUUID(), account.organizationId, 'éa', 'bc')).toBe(false);
+    const pieces = [Buffer.from('é'), Buffer.from('a')];
+    expect(await store.keep(randomUUID(), account.organizationId, pieces, 'b')).toBe(true);
+    expect(await store.keep(randomUUID(), account.organizationId, pieces, 'bc')).toBe(false);
+    expect(await stored()).toEqual({ bodies: 2, bytes: 8, counted: 8 });
+  });
+
+  it('is never exceeded by an organization, also when many answers come at once', async () => {
+    const store = storeWith({ maxOrganizationBytes: 1_000 });
+    const kept = await Promise.all(
+      Array.from({ length: 40 }, () => store.keep(randomUUID(), account.organizationId, Buffer.alloc(90), null)),
+    );
+    expect(kept.filter(Boolean)).toHaveLength(11);
+    expect(await stored()).toEqual({ bodies: 11, bytes: 990, counted: 990 });
+    const elsewhere = await createAccount(engine.pool);
+    expect(await store.keep(randomUUID(), elsewhere.organizationId, Buffer.alloc(90), null)).toBe(true);
+  });
+
+  it('is taken once for an answer that is sent to the database again', async () => {
+    const id = randomUUID();
+    expect(await storeWith().keep(id, account.organizationId, 'a', null)).toBe(true);
+    expect(await storeWith().keep(id, account.organizationId, 'a', null)).toBe(true);
+    expect(await stored()).toEqual({ bodies: 1, bytes: 1, counted: 1 });
+  });
+
+  it('is not taken by an answer that the database refuses', async () => {
+    expect(await storeWith().keep('not a UUID', account.organizationId, 'a', null)).toBe(false);
+    expect(await stored()).toMatchObject({ bodies: 0, counted: 0 });
+  });
+
+  it('is waited for while the database restarts', async () => {
+    const wire = await FaultProxy.start(database.url);
+    const cutOff = await createDataSource({ url: wire.url, poolSize: 1 }).initialize();
+    wire.cutOff();
+    const keeping = storeWith({}, cutOff).keep(randomUUID(), account.organizationId, 'a', null);
+    setTimeout(() => wire.heal(), 250);
+    expect(await keeping).toBe(true);
+    expect(await stored()).toEqual({ bodies: 1, bytes: 1, counted: 1 });
+    await cutOff.destroy();
+    await wire.close();
+  });
+});
+
+describe('the sweep', () => {
+  const age = (id: string, interval: string) =>
+    dataSource.query(`UPDATE idempotency_body SET created_at = created_at - $2::interval WHERE reservation_id = $1`, [
+      id,
+      interval,
+    ]);
+  const expire = (id: string) =>
+    dataSource.query(`UPDATE idempotency_record SET expires_at = now() WHERE reservation_id = $1`, [id]);
+
+  it('forgets records and bodies whose time is over, and gives their room back', async () => {
+    const [old] = [await answer('old', 'abc', null), await answer('new', 'de', null)];
+    await expire(old);
+    await age(old, '24 hours');
+    await sweep();
+    expect(await stored()).toEqual({ bodies: 1, bytes: 2, counted: 2 });
+    expect(await lookUp('new')).not.toBeNull();
+  });
+
+  it('forgets a body whose request never completed, but not while it still may', async () => {
+    const orphan = randomUUID();
+    await storeWith().keep(orphan, account.organizationId, 'abc', null);
+    await age(orphan, '1499 minutes');
+    await sweep();
+    expect(await stored()).toMatchObject({ bodies: 1 });
+    await age(orphan, '2 minutes');
+    await sweep();
+    expect(await stored()).toEqual({ bodies: 0, bytes: 0, counted: 0 });
+  });
+
+  it('reads what it forgets, and not everything else that is stored', async () => {
+    const values = [account.organizationId, claimOf('any').fingerprint];
+    await dataSource.query(
+      `WITH made AS (
+         INSERT INTO idempotency_record (organization_id, operation, key, fingerprint, reservation_id, state, status,
+                                         headers, charged_micro, body_stored, completed_at, expires_at)
+           SELECT $1, 'many', n::text, decode($2, 'hex'), gen_random_uuid(), 'completed', 200, '{}', 0, true, now(),
+                  CASE WHEN n <= 20 THEN now() ELSE now() + interval '1 hour' END
+             FROM generate_series(1, 5000) n RETURNING organization_id, reservation_id
+       )
+       INSERT INTO idempotency_body (reservation_id, organization_id, head, bytes, created_at)
+         SELECT reservation_id, organization_id, 'x', 1, now() - interval '24 hours' FROM made`,
+      values,
+    );
+    await dataSource.query('INSERT INTO idempotency_storage VALUES ($1, 5000)', [account.organizationId]);
+    await dataSource.query('ANALYZE idempotency_record, idempotency_body');
+    const rowsRead = await dataSource.transaction(async (manager) => {
+      await manager.query('SELECT idempotency_sweep(500)');
+      const [{ read }] = await manager.query<[{ read: number }]>(
+        `SELECT sum(seq_tup_read + COALESCE(idx_tup_fetch, 0))::integer AS read
+           FROM pg_stat_xact_user_tables WHERE relname IN ('idempotency_record', 'idempotency_body')`,
+      );
+      return read;
+    });
+    expect(await stored()).toEqual({ bodies: 4_980, bytes: 4_980, counted: 4_980 });
+    expect(rowsRead).toBeLessThan(500);
+  });
+
+  it('never touches a key in progress, however old', async () => {
+    const command = keyedCommand(account, 1n, claimOf('slow'));
+    await engine.reservations.reserve(command);
+    await dataSource.query(`UPDATE idempotency_record SET created_at = now() - interval '9 days'`);
+    await sweep();
+    await expect(lookUp('slow')).rejects.toMatchObject({ code: 'idempotency_conflict' });
+  });
+
+  it('clears more than one batch, and is done once when several sweep at the same time', async () => {
+    await dataSource.query(
+      `INSERT INTO idempotency_body (reservation_id, organization_id, head, bytes, created_at)
+       SELECT gen_random_uuid(), $1, 'x', 1, now() - interval '26 hours' FROM generate_series(1, 1200)`,
+      [account.organizationId],
+    );
+    await dataSource.query('INSERT INTO idempotency_storage VALUES ($1, 1200)', [account.organizationId]);
+    await Promise.all([sweep(), sweep(), sweep()]);
+    await sweep();
+    expect(await stored()).toEqual({ bodies: 0, bytes: 0, counted: 0 });
+  });
+});
+
+it('refuses to guess when the database does not answer', async () => {
+  const gone = createDataSource({ url: database.url, poolSize: 1 });
+  await gone.initialize();
+  await gone.destroy();
+  await expect(new IdempotencyService(gone).lookUp(account.organizationId, claimOf('key'))).rejects.toMatchObject({
+    code: 'service_unavailable',
+    retryAfterSeconds: 1,
+  });
+});
