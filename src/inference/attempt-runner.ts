@@ -1,82 +1,68 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
+import { CLOCK, type Clock } from '../common/clock';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
-import type { CallDeadlines, ProviderCall } from '../providers/contract/provider-call';
+import type { ChatStream } from '../providers/contract/chat';
 import { ProviderError } from '../providers/contract/provider-error';
-import type { Candidate } from './inference.types';
+import { HealthService } from '../routing/health.service';
+import { type Attempt, AttemptSeries, type SeriesSettings } from './attempt-series';
+import type { SizedAnswer } from './inference.types';
 import type { Meter } from './meter';
+import { ObservedStream } from './observed-stream';
 
-/** Asks the candidates of a request in order, until one answers or a failure forbids asking the next. */
+/**
+ * Asks the candidates of a request in order, until one answers or nobody may be asked any more (src/routing/README.md).
+ * Each call is a flight of `routing`, which learns from how it ends.
+ */
 @Injectable()
 export class AttemptRunner {
-  private readonly logger = new Logger(AttemptRunner.name);
-  private readonly streamDeadlines: CallDeadlines;
-  private readonly replyDeadlines: CallDeadlines;
+  private readonly ofStreams: SeriesSettings;
+  private readonly ofReplies: SeriesSettings;
 
-  constructor(@Inject(APP_CONFIG) config: AppConfig) {
+  constructor(health: HealthService, @Inject(CLOCK) clock: Clock, @Inject(APP_CONFIG) config: AppConfig) {
     const { connectTimeoutMs, firstTokenTimeoutMs, replyTimeoutMs, idleTimeoutMs, totalTimeoutMs } = config.inference;
-    this.streamDeadlines = {
+    const { maxAttempts } = config.routing;
+    const deadlines = {
       connectMs: connectTimeoutMs,
       firstTokenMs: firstTokenTimeoutMs,
       idleMs: idleTimeoutMs,
       totalMs: totalTimeoutMs,
     };
+    this.ofStreams = { health, clock, maxAttempts, deadlines };
     // Before a whole answer there is nothing to hear, however long the model thinks.
-    this.replyDeadlines = { ...this.streamDeadlines, firstTokenMs: replyTimeoutMs };
+    this.ofReplies = { ...this.ofStreams, deadlines: { ...deadlines, firstTokenMs: replyTimeoutMs } };
   }
 
   /**
-   * @param onLastCandidate told when nobody is left to fall back to.
-   * @throws ProviderError of the last attempt.
+   * A whole answer.
+   * @throws ProviderError the most useful of the failures; GatewayError `no_provider_available` or `provider_rate_limited` when nobody was asked.
    */
-  async run<Result>(
+  async run<Answer extends SizedAnswer>(meter: Meter, signal: AbortSignal, attempt: Attempt<Answer>): Promise<Answer> {
+    const { answer, flight } = await new AttemptSeries(meter, signal, this.ofReplies).run(attempt);
+    flight.succeed(answer.outputBytes);
+    return answer;
+  }
+
+  /**
+   * A stream that has begun; from here on there is no other candidate. Its call lasts until `pipe` has ended, so that
+   * whoever opens one must pipe it.
+   * @param onLastCandidate told, once, when nobody is left to fall back to.
+   * @throws as `run`.
+   */
+  async open(
     meter: Meter,
     signal: AbortSignal,
-    attempt: (candidate: Candidate, call: ProviderCall) => Promise<Result>,
-    onLastCandidate?: () => void,
-  ): Promise<Result> {
-    const { candidates } = meter;
-    for (let index = 0; ; index++) {
-      const candidate = candidates[index] as Candidate;
-      const isLast = index === candidates.length - 1;
-      if (isLast) onLastCandidate?.();
-      try {
-        return await attempt(candidate, this.toCall(meter, candidate, signal));
-      } catch (error) {
-        this.report(error, candidate, meter);
-        const mayFallBack = error instanceof ProviderError && error.options.fallback;
-        if (isLast || !mayFallBack || signal.aborted) throw error;
-      }
-    }
-  }
-
-  private toCall(meter: Meter, candidate: Candidate, signal: AbortSignal): ProviderCall {
-    const { context, model, streamed } = meter.input;
-    return {
-      requestId: context.requestId,
-      attempt: meter.beginAttempt(candidate),
-      publicModel: model.id,
-      upstreamModel: candidate.deployment.upstreamModel,
-      features: candidate.features,
-      quirks: candidate.quirks,
-      deadlines: streamed ? this.streamDeadlines : this.replyDeadlines,
-      signal,
-    };
-  }
-
-  private report(error: unknown, candidate: Candidate, meter: Meter): void {
-    if (!(error instanceof ProviderError)) return;
-    const facts = {
-      message:
-        error.options.credentialRefused === true ? 'a provider refused our credential' : 'a provider call failed',
-      requestId: meter.input.context.requestId,
-      client_request_id: meter.input.context.clientRequestId,
-      deployment: candidate.deployment.id,
-      code: error.code,
-      phase: error.options.phase,
-      upstream: error.options.upstream,
-    };
-    // The operator must act on a refused credential; everything else is weather.
-    if (error.options.credentialRefused === true) this.logger.error(facts);
-    else this.logger.warn(facts);
+    attempt: Attempt<ChatStream>,
+    onLastCandidate: () => void,
+  ): Promise<ChatStream> {
+    const series = new AttemptSeries(meter, signal, this.ofStreams);
+    const { answer, flight, candidate } = await series.run(attempt, onLastCandidate);
+    flight.answered();
+    return new ObservedStream(answer, {
+      completed: ({ outputBytes }) => flight.succeed(outputBytes),
+      broken: (error) => {
+        if (error instanceof ProviderError) series.conclude(flight, candidate, error);
+        else flight.abandon();
+      },
+    });
   }
 }

@@ -1,15 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { compilePrice, type CompiledPrice } from '../billing/price';
 import { CLOCK, type Clock } from '../common/clock';
-import { GatewayError } from '../common/errors/gateway-error';
 import type { CatalogModel, PriceVersion } from '../models/catalog-model';
 import { ModelCatalogService } from '../models/model-catalog.service';
 import { ProvidersService } from '../providers/providers.service';
+import { HealthService } from '../routing/health.service';
 import type { Candidate } from './inference.types';
 
 /**
- * Which deployments may serve a model, in the order to try them: the catalogue's priority.
- * The list is made once per catalogue snapshot and price change, not per request.
+ * Which deployments can serve a model at all, best priority first. The list is made once per catalogue snapshot and price
+ * change, not per request: the same array until then.
  */
 @Injectable()
 export class CandidateSelector {
@@ -19,18 +19,17 @@ export class CandidateSelector {
   constructor(
     private readonly catalog: ModelCatalogService,
     private readonly providers: ProvidersService,
+    private readonly health: HealthService,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** @throws GatewayError `no_provider_available` when nothing that serves the model can be called. */
+  /** Empty when nothing that serves the model can be called. */
   select(model: CatalogModel): readonly Candidate[] {
     const known = this.candidates.get(model);
     if (known !== undefined && this.areCurrent(model, known)) return known;
     const selected = this.build(model);
-    if (selected.length === 0) {
-      throw new GatewayError('no_provider_available', `No provider can serve ${model.id} at the moment.`);
-    }
-    this.candidates.set(model, selected);
+    // Nobody is there to notice when a price begins, so that an empty list is made anew.
+    if (selected.length > 0) this.candidates.set(model, selected);
     return selected;
   }
 
@@ -49,12 +48,15 @@ export class CandidateSelector {
       const priceVersion = this.catalog.currentPrice(model, deployment, nowMs);
       if (provider === undefined || priceVersion === null) continue;
       selected.push({
+        model,
         deployment,
         provider,
         priceVersion,
         price: this.compile(priceVersion),
         features: model.features,
         quirks: { ...provider.quirks, ...deployment.quirks },
+        health: this.health.healthOf(deployment.id),
+        load: this.health.loadOf(provider.id),
       });
     }
     return selected;

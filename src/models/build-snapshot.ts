@@ -46,6 +46,7 @@ export function buildSnapshot(
       features: row.features,
       tokensPerByte: row.tokensPerByte,
       media: row.media,
+      limits: row.limits,
       deployments: usable,
       prices: modelPrices,
     };

@@ -1,4 +1,5 @@
 import type { Modality } from '../common/modality';
+import type { RateLimits } from '../common/rate-limits';
 import type { ModelFeatures, Quirks } from '../providers/contract/provider-call';
 
 /** Prices in integer micro-units per one million tokens. A missing class costs what its parent costs (see `billing/price.ts`). */
@@ -100,6 +101,8 @@ export interface CatalogModel {
   /** Seed of the token estimate. */
   readonly tokensPerByte: number;
   readonly media: MediaSupport | null;
+  /** For everybody together. */
+  readonly limits: RateLimits | null;
   /** Enabled deployments of configured providers, best priority first. Never empty. */
   readonly deployments: readonly Deployment[];
   readonly prices: readonly PriceVersion[];

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import type { DeploymentEntity } from '../database/entities/deployment.entity';
 import type { ModelEntity } from '../database/entities/model.entity';
 import type { PriceVersionEntity } from '../database/entities/price-version.entity';
+import type { RateLimits } from '../common/rate-limits';
 import type { ModelFeatures, Quirks } from '../providers/contract/provider-call';
 import type { MediaSupport, Price } from './catalog-model';
 import {
@@ -18,9 +19,10 @@ import {
 import type { CatalogFileSource, LoadedModel } from './load-catalog';
 import { isDeploymentRunnable, isModelOfferable } from './review-catalog';
 
-export interface ModelRow extends Omit<ModelEntity, 'createdAt' | 'features' | 'media'> {
+export interface ModelRow extends Omit<ModelEntity, 'createdAt' | 'features' | 'media' | 'limits'> {
   features: ModelFeatures;
   media: MediaSupport | null;
+  limits: RateLimits | null;
 }
 
 export interface DeploymentRow extends Omit<DeploymentEntity, 'createdAt' | 'quirks'> {
@@ -82,8 +84,19 @@ function toModelRow(entry: CatalogEntry, source: CatalogFileSource): ModelRow {
     features: entry.features,
     tokensPerByte: entry.tokens_per_byte,
     media: entry.media ?? null,
+    limits: toRateLimits(entry.limits),
     source,
     enabled: isModelOfferable(entry),
+  };
+}
+
+function toRateLimits(limits: CatalogEntry['limits']): RateLimits | null {
+  if (limits === undefined) return null;
+  return {
+    requestsPerSecond: limits.rps ?? null,
+    requestsPerMinute: limits.rpm ?? null,
+    tokensPerMinute: limits.tpm ?? null,
+    concurrency: limits.concurrent ?? null,
   };
 }
 

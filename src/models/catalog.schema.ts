@@ -9,6 +9,10 @@ import type { MediaSupport, Price, TokenRates } from './catalog-model';
 
 const count = z.int().nonnegative();
 const positive = z.int().positive();
+const limit = z
+  .int()
+  .min(1)
+  .max(2 ** 31 - 1);
 const label = z.string().min(1).max(200);
 const day = z.iso.date({ error: 'expected a date, YYYY-MM-DD' });
 const instant = z.union([z.iso.date(), z.iso.datetime({ offset: true })], {
@@ -110,6 +114,7 @@ const quirks = z.strictObject({
   reasoningReplay: z.boolean().optional(),
   reasoningExcluded: z.boolean().optional(),
   trustFinishReason: z.boolean().optional(),
+  plainEmbeddings: z.boolean().optional(),
   dropFields: z.array(label).optional(),
   rejectFields: z.array(label).optional(),
 }) satisfies z.ZodType<Quirks>;
@@ -152,6 +157,10 @@ const features = z.strictObject({
   vision: flag,
   logprobs: flag,
   streaming: flag,
+  /** The model continues text by itself; without this, completions are asked for as a chat. */
+  completions: flag,
+  /** The length of its embeddings can be chosen. */
+  dimensions: flag,
   /** Reasoning efforts that the model accepts. */
   reasoning: z.array(label).optional(),
   sampling: flag,
@@ -206,6 +215,15 @@ export const catalogEntrySchema = z.strictObject({
       'two deployments have the same provider, upstream_model and dialect',
     ),
   media: media.optional(),
+  /** How fast everybody together may ask for the model; each key and organization has limits of its own besides. */
+  limits: z
+    .strictObject({
+      rps: limit.optional(),
+      rpm: limit.optional(),
+      tpm: limit.optional(),
+      concurrent: limit.optional(),
+    })
+    .optional(),
   prices: priceList.default([]),
 });
 

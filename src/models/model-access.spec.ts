@@ -9,6 +9,7 @@ function makePrincipal(models: string[] | null, modalities: Modality[] | null): 
     allowedModels: models && new Set(models),
     allowedModalities: modalities && new Set(modalities),
     limits: { requestsPerSecond: null, requestsPerMinute: null, tokensPerMinute: null, concurrency: null },
+    organizationLimits: { requestsPerSecond: null, requestsPerMinute: null, tokensPerMinute: null, concurrency: null },
   };
 }
 

@@ -6,16 +6,14 @@ type ModelIdentity = Pick<CatalogModel, 'id' | 'modality'>;
 
 /**
  * Refuses a model that exists but is closed to this key: contract section 5.
- * @throws GatewayError `model_not_allowed` or `modality_not_allowed`, with `param: "model"`.
+ * @throws GatewayError `model_not_allowed` or `modality_not_allowed`, naming `param`.
  */
-export function assertModelAllowed(principal: Principal, model: ModelIdentity): void {
+export function assertModelAllowed(principal: Principal, model: ModelIdentity, param = 'model'): void {
   if (!isIdAllowed(principal, model.id)) {
-    throw new GatewayError('model_not_allowed', `This API key may not use the model ${model.id}.`, { param: 'model' });
+    throw new GatewayError('model_not_allowed', `This API key may not use the model ${model.id}.`, { param });
   }
   if (!isModalityAllowed(principal, model)) {
-    throw new GatewayError('modality_not_allowed', `This API key may not use ${model.modality} models.`, {
-      param: 'model',
-    });
+    throw new GatewayError('modality_not_allowed', `This API key may not use ${model.modality} models.`, { param });
   }
 }
 

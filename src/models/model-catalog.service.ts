@@ -60,12 +60,12 @@ export class ModelCatalogService implements OnApplicationShutdown {
 
   /**
    * The model with this id or alias.
-   * @throws GatewayError `model_not_found` when there is none that can be called.
+   * @throws GatewayError `model_not_found`, naming `param`, when there is none that can be called.
    */
-  require(name: string): CatalogModel {
+  require(name: string, param = 'model'): CatalogModel {
     const model = this.snapshot.byName.get(name);
     if (model === undefined) {
-      throw new GatewayError('model_not_found', `There is no model ${JSON.stringify(name)}.`, { param: 'model' });
+      throw new GatewayError('model_not_found', `There is no model ${JSON.stringify(name)}.`, { param });
     }
     return model;
   }

@@ -66,13 +66,22 @@ describe('ModelsController', () => {
     const server = app.getHttpAdapter().getInstance();
     server.addHook('onRequest', (request, _reply, done) => {
       const limits = { requestsPerSecond: null, requestsPerMinute: null, tokensPerMinute: null, concurrency: null };
-      const principal: Principal = { organizationId: 'o', keyId: 'k', allowedModels, allowedModalities, limits };
+      const principal: Principal = {
+        organizationId: 'o',
+        keyId: 'k',
+        allowedModels,
+        allowedModalities,
+        limits,
+        organizationLimits: limits,
+      };
       request.context = {
         id: 'i',
         requestId: 'r',
         startedAtMs: 0,
         clientAddress: '::1',
         clientRequestId: undefined,
+        rateLimitHeaders: null,
+        idempotencyKey: null,
         principal,
       };
       done();

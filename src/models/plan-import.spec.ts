@@ -19,6 +19,7 @@ function makeModel(overrides: Partial<ModelRow> = {}): ModelRow {
     features: {},
     tokensPerByte: 0.25,
     media: null,
+    limits: null,
     source: 'builtin',
     enabled: true,
     ...overrides,

@@ -1,8 +1,24 @@
-import { IsArray, IsBoolean, IsIn, IsInt, IsOptional, IsString, Matches, Max, Min, MinLength } from 'class-validator';
+import {
+  ArrayMaxSize,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsString,
+  Matches,
+  Max,
+  Min,
+  MinLength,
+} from 'class-validator';
 import { NestedObject } from '../common/validation/nested';
 import { MODEL_ID } from '../contract/patterns';
 
 export const ROUTING_STRATEGIES = ['priority', 'price', 'latency', 'throughput', 'weighted', 'smart'] as const;
+
+/** Far more than anybody has; a longer list only keeps everybody waiting. */
+const MAX_PROVIDERS = 64;
+const MAX_MODELS = 16;
 
 /** `setTimeout` fires at once when it is given more. */
 const MAX_TIMEOUT_MS = 2_147_483_647;
@@ -31,18 +47,21 @@ export class MaxPriceDto {
 export class RoutingDto {
   @IsOptional()
   @IsArray()
+  @ArrayMaxSize(MAX_PROVIDERS)
   @IsString({ each: true })
   @MinLength(1, { each: true })
   order?: string[] | null;
 
   @IsOptional()
   @IsArray()
+  @ArrayMaxSize(MAX_PROVIDERS)
   @IsString({ each: true })
   @MinLength(1, { each: true })
   only?: string[] | null;
 
   @IsOptional()
   @IsArray()
+  @ArrayMaxSize(MAX_PROVIDERS)
   @IsString({ each: true })
   @MinLength(1, { each: true })
   ignore?: string[] | null;
@@ -77,6 +96,7 @@ export class RoutingDto {
 
   @IsOptional()
   @IsArray()
+  @ArrayMaxSize(MAX_MODELS)
   @Matches(MODEL_ID, { each: true, message: '$property must have the form <vendor>/<model_name>' })
   models?: string[] | null;
 }

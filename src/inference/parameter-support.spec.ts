@@ -1,0 +1,62 @@
+import type { ModelFeatures, Quirks } from '../providers/contract/provider-call';
+import type { Candidate } from './inference.types';
+import { requiredSupport, supportsParameters } from './parameter-support';
+
+const ABLE: ModelFeatures = {
+  tools: true,
+  parallel_tools: true,
+  json_schema: true,
+  vision: true,
+  logprobs: true,
+  completions: true,
+  dimensions: true,
+};
+const supports = (fields: object, features: ModelFeatures, quirks: Quirks = {}): boolean =>
+  supportsParameters({ model: 'v/one', messages: [{ role: 'user', content: 'hi' }], ...fields }, {
+    features,
+    quirks,
+  } as Candidate);
+const image = [{ role: 'user', content: [{ type: 'text' }, { type: 'image_url' }] }];
+
+describe('require_parameters', () => {
+  it.each<[string, object]>([
+    ['tools', { tools: [{ type: 'function' }] }],
+    ['parallel_tool_calls', { parallel_tool_calls: true }],
+    ['json_schema', { response_format: { type: 'json_schema' } }],
+    ['logprobs', { logprobs: true }],
+    ['images', { messages: image }],
+    ['suffix', { suffix: 'the end' }],
+    ['dimensions', { dimensions: 8 }],
+  ])('wants %s to be promised by the catalogue', (_feature, fields) => {
+    expect(supports(fields, ABLE)).toBe(true);
+    expect(supports(fields, {})).toBe(false);
+  });
+
+  it('is asked for by the request, and by default is not', () => {
+    const candidate = { features: {}, quirks: {} } as Candidate;
+    const request = { input: 'hi', dimensions: 8 };
+    expect(requiredSupport(null, request)).toBeUndefined();
+    expect(requiredSupport({ require_parameters: false }, request)).toBeUndefined();
+    expect(requiredSupport({ require_parameters: true }, request)?.(candidate)).toBe(false);
+  });
+
+  it('takes JSON mode and efforts only where they are listed', () => {
+    expect(supports({ response_format: { type: 'json_object' } }, { json_object: true })).toBe(true);
+    expect(supports({ response_format: { type: 'json_object' } }, { json_schema: true })).toBe(false);
+    expect(supports({ response_format: { type: 'text' } }, {})).toBe(true);
+    expect(supports({ reasoning_effort: 'high' }, { reasoning: ['low', 'high'] })).toBe(true);
+    expect(supports({ reasoning_effort: 'max' }, { reasoning: ['low', 'high'] })).toBe(false);
+  });
+
+  it('goes without what drops or refuses a field', () => {
+    expect(supports({ seed: 1 }, {})).toBe(true);
+    expect(supports({ seed: 1 }, {}, { dropFields: ['seed'] })).toBe(false);
+    expect(supports({ seed: 1 }, {}, { rejectFields: ['seed'] })).toBe(false);
+    expect(supports({ temperature: 0 }, { sampling: false })).toBe(false);
+  });
+
+  it('does not mind fields that ask for nothing', () => {
+    expect(supports({ tools: [], logprobs: false, parallel_tool_calls: false, stop: null }, {})).toBe(true);
+    expect(supports({ parallel_tool_calls: false }, {}, { dropFields: ['parallel_tool_calls'] })).toBe(false);
+  });
+});

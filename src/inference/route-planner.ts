@@ -1,0 +1,122 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CLOCK, type Clock } from '../common/clock';
+import { GatewayError } from '../common/errors/gateway-error';
+import { APP_CONFIG, type AppConfig } from '../config/app-config';
+import type { RoutingDto } from '../routing/routing.dto';
+import { isFixedOrder, orderBy, type Strategy } from '../routing/strategies';
+import { CandidateSelector } from './candidate-selector';
+import type { Candidate, InferenceInput } from './inference.types';
+import { noneAvailable } from './route-failure';
+import { inOrder, isAllowed } from './routing-constraints';
+
+const NO_ROUTING: RoutingDto = {};
+
+/**
+ * Plans the route of a request: the candidates to try, in order (src/routing/README.md). On an ordinary day, with no wishes
+ * of the request and nothing held against any deployment, that is an array made once per catalogue change.
+ */
+@Injectable()
+export class RoutePlanner {
+  private readonly strategy: Strategy;
+  private readonly maxAttempts: number;
+  private readonly plainPlans = new WeakMap<readonly Candidate[], readonly Candidate[] | null>();
+
+  constructor(
+    private readonly selector: CandidateSelector,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(APP_CONFIG) { routing }: AppConfig,
+  ) {
+    this.strategy = routing.strategy;
+    this.maxAttempts = routing.maxAttempts;
+  }
+
+  /**
+   * Never empty.
+   * @throws GatewayError `no_provider_available` or `provider_rate_limited`, with `retry_after` when waiting helps.
+   */
+  plan(input: InferenceInput): readonly Candidate[] {
+    const candidates = this.selector.select(input.model);
+    if (input.routing === null) {
+      const plain = this.plainPlan(candidates);
+      if (plain !== null && plain.every(isReady)) return plain;
+    }
+    return this.planInFull(input, candidates, input.routing ?? NO_ROUTING);
+  }
+
+  /** The plan of requests without wishes; `null` where it differs from request to request. */
+  private plainPlan(candidates: readonly Candidate[]): readonly Candidate[] | null {
+    let plan = this.plainPlans.get(candidates);
+    if (plan === undefined) {
+      const isFixed = candidates.length > 0 && this.strategy === 'priority' && isFixedOrder(candidates);
+      plan = isFixed ? candidates.slice(0, this.maxAttempts) : null;
+      this.plainPlans.set(candidates, plan);
+    }
+    return plan;
+  }
+
+  private planInFull(
+    input: InferenceInput,
+    candidates: readonly Candidate[],
+    routing: RoutingDto,
+  ): readonly Candidate[] {
+    const models = [candidates, ...input.fallbacks.map((model) => this.selector.select(model))];
+    if (models.every(({ length }) => length === 0)) {
+      throw new GatewayError('no_provider_available', `No provider can serve ${input.model.id} at the moment.`);
+    }
+    const nowMs = this.clock.monotonic();
+    const wanted = models.flatMap((ofModel) => this.order(ofModel, input, routing, nowMs));
+    if (wanted.length === 0) {
+      const message = 'No provider of the model is left by the routing of the request.';
+      throw new GatewayError('no_provider_available', message, { param: 'routing' });
+    }
+    const limit = routing.allow_fallbacks === false ? 1 : (routing.max_attempts ?? this.maxAttempts);
+    return takeCallable(wanted, limit, nowMs);
+  }
+
+  /** What the request allows of one model's candidates, the best first. */
+  private order(
+    candidates: readonly Candidate[],
+    { estimate, streamed, supports }: InferenceInput,
+    routing: RoutingDto,
+    nowMs: number,
+  ): readonly Candidate[] {
+    const allowed = candidates.filter(
+      (candidate) => isAllowed(candidate, routing) && (supports === undefined || supports(candidate)),
+    );
+    const strategy = routing.strategy ?? this.strategy;
+    if (strategy === 'smart') {
+      const param = 'routing.strategy';
+      throw new GatewayError('not_implemented', 'The strategy "smart" is not part of this build.', { param });
+    }
+    const ordered = orderBy(strategy, allowed, {
+      streamed,
+      nowMs,
+      costOf: ({ price }) => price.costMicro(estimate),
+      random: Math.random,
+    });
+    return inOrder(ordered, routing.order ?? []);
+  }
+}
+
+function isReady({ health, load }: Candidate): boolean {
+  return health.isUndisturbed && !load.isFull;
+}
+
+/**
+ * The first `limit` candidates that may be called. One that is due for a probe comes on top: when another request is
+ * faster to try it, this one must still have somewhere to go.
+ */
+function takeCallable(candidates: readonly Candidate[], limit: number, nowMs: number): readonly Candidate[] {
+  const taken: Candidate[] = [];
+  let ready = 0;
+  for (const candidate of candidates) {
+    if (ready === limit) break;
+    if (candidate.load.isFull) continue;
+    const standing = candidate.health.standing(nowMs);
+    if (standing === 'away') continue;
+    if (standing === 'ready') ready++;
+    taken.push(candidate);
+  }
+  if (taken.length > 0) return taken;
+  throw noneAvailable(candidates, nowMs);
+}

@@ -1,0 +1,157 @@
+/**
+ * What the processes tell each other of deployments, through Redis. Nothing here is on the path of a request that goes
+ * well: a message says that a circuit has opened or closed, a hash keeps what is the case for whoever missed it, a counter
+ * adds up the failures of all. Nobody depends on an answer: without Redis each process goes by what it sees itself.
+ */
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import { RedisSubscription } from '../redis/redis-subscription';
+import { REDIS } from '../redis/redis.module';
+
+/** `open` for `forMs` until a call may try again, `cool` for `forMs`, or `close`. */
+export interface HealthNews {
+  readonly kind: 'open' | 'cool' | 'close';
+  readonly deploymentId: string;
+  /** Milliseconds from now. */
+  readonly forMs: number;
+}
+
+/** The keys share a hash tag, so that a script may use them together in a cluster. */
+const STATES_KEY = '{gateway:health}:states';
+const failuresKey = (deploymentId: string): string => `{gateway:health}:failures:${deploymentId}`;
+const probeKey = (deploymentId: string): string => `{gateway:health}:probe:${deploymentId}`;
+
+/** States outlive the deployments that they are about; an hour without any change ends them. */
+const STATES_LIFETIME_MS = 3_600_000;
+
+/**
+ * KEYS: states; failures of the deployment where their count ends. ARGV: field, milliseconds (-1: the state ends),
+ * lifetime, channel, message.
+ * Instants are of Redis's own clock, since those of the processes may differ.
+ */
+const ANNOUNCE = `
+local lasts = tonumber(ARGV[2])
+if lasts < 0 then
+  redis.call('HDEL', KEYS[1], ARGV[1])
+else
+  local time = redis.call('TIME')
+  redis.call('HSET', KEYS[1], ARGV[1], time[1] * 1000 + math.floor(time[2] / 1000) + lasts)
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+end
+if KEYS[2] then redis.call('DEL', KEYS[2]) end
+redis.call('PUBLISH', ARGV[4], ARGV[5])
+return 1`;
+
+/** KEYS: failures of the deployment. ARGV: window in milliseconds. Returns the failures of all processes in a row. */
+const COUNT_FAILURE = `
+local count = redis.call('INCR', KEYS[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return count`;
+
+/**
+ * KEYS: states. ARGV: lifetime. Returns field and milliseconds left, one after the other. Forgets rests that are over, and
+ * open circuits that nobody has tried for so long.
+ */
+const READ_STATES = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local states = redis.call('HGETALL', KEYS[1])
+for at = 2, #states, 2 do
+  local left = tonumber(states[at]) - now
+  local kept = string.sub(states[at - 1], 1, 5) == 'open:' and tonumber(ARGV[1]) or 0
+  if left + kept <= 0 then redis.call('HDEL', KEYS[1], states[at - 1]) end
+  states[at] = math.max(0, left)
+end
+return states`;
+
+@Injectable()
+export class HealthSharing {
+  private readonly logger = new Logger(HealthSharing.name);
+  /** Tells our own messages from those of others. */
+  private readonly origin = randomUUID();
+  /** Messages know no database number, unlike keys. */
+  private readonly channel: string;
+  private subscription: RedisSubscription | null = null;
+
+  constructor(@Inject(REDIS) private readonly redis: Redis) {
+    this.channel = `gateway:health:${redis.options.db ?? 0}`;
+  }
+
+  /** Hears the others from now on. `onListening`: what was said before may have been missed. */
+  listen(onNews: (news: HealthNews) => void, onListening: () => void): void {
+    this.subscription = new RedisSubscription(this.redis, this.channel, {
+      onMessage: (message) => {
+        const news = this.parse(message);
+        if (news !== null) onNews(news);
+      },
+      onListening,
+    });
+    this.subscription.start();
+  }
+
+  stop(): void {
+    this.subscription?.stop();
+  }
+
+  /** Never rejects. */
+  async announce({ kind, deploymentId, forMs }: HealthNews): Promise<void> {
+    const field = `${kind === 'cool' ? 'cool' : 'open'}:${deploymentId}`;
+    const lastsMs = kind === 'close' ? -1 : Math.ceil(forMs);
+    const message = `${this.origin} ${kind} ${deploymentId} ${Math.ceil(forMs)}`;
+    const keys = kind === 'cool' ? [STATES_KEY] : [STATES_KEY, failuresKey(deploymentId)];
+    await this.attempt(
+      this.redis.eval(ANNOUNCE, keys.length, ...keys, field, lastsMs, STATES_LIFETIME_MS, this.channel, message),
+    );
+  }
+
+  /** Adds a failure to those of the other processes. @returns failures in a row; 0 when Redis did not answer. */
+  async countFailure(deploymentId: string, windowMs: number): Promise<number> {
+    return Number(await this.attempt(this.redis.eval(COUNT_FAILURE, 1, failuresKey(deploymentId), windowMs)));
+  }
+
+  /** A success has ended the row. Never rejects. */
+  async forgetFailures(deploymentId: string): Promise<void> {
+    await this.attempt(this.redis.del(failuresKey(deploymentId)));
+  }
+
+  /**
+   * Whether this process may make the one call that all of them make within `forMs`. Without an answer of Redis it may:
+   * one call too many does less harm than a deployment that nobody tries again.
+   */
+  async claimProbe(deploymentId: string, forMs: number): Promise<boolean> {
+    const claim = this.redis.set(probeKey(deploymentId), this.origin, 'PX', Math.ceil(forMs), 'NX');
+    // A refused claim is answered with null, a missing answer with undefined.
+    return (await this.attempt(claim)) !== null;
+  }
+
+  /** What is the case now, for whoever missed the news. Never rejects; without Redis there are none. */
+  async read(): Promise<HealthNews[]> {
+    const reading = this.redis.eval(READ_STATES, 1, STATES_KEY, STATES_LIFETIME_MS);
+    const states = (await this.attempt(reading)) as (string | number)[] | undefined;
+    const news: HealthNews[] = [];
+    for (let at = 0; at + 1 < (states?.length ?? 0); at += 2) {
+      const [kind, deploymentId = ''] = String(states?.[at]).split(':');
+      const forMs = Number(states?.[at + 1]);
+      if (kind === 'open' || (kind === 'cool' && forMs > 0)) news.push({ kind, deploymentId, forMs });
+    }
+    return news;
+  }
+
+  private parse(message: string): HealthNews | null {
+    const [origin, kind, deploymentId = '', forMs = ''] = message.split(' ');
+    if (origin === this.origin) return null;
+    if (kind !== 'open' && kind !== 'cool' && kind !== 'close') return null;
+    return { kind, deploymentId, forMs: Number(forMs) };
+  }
+
+  /** The connection reports by itself that Redis is away, so that a failure here is worth no line of its own. */
+  private async attempt<Value>(command: Promise<Value>): Promise<Value | undefined> {
+    try {
+      return await command;
+    } catch (error) {
+      this.logger.debug(`Redis did not take news of a deployment: ${String(error)}`);
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,197 @@
+import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { CLOCK, type Clock } from '../common/clock';
+import { PeriodicTask } from '../common/periodic-task';
+import { APP_CONFIG, type AppConfig } from '../config/app-config';
+import type { ProviderError } from '../providers/contract/provider-error';
+import { DeploymentHealth, ProviderLoad } from './deployment-health';
+import { Flight, type FlightObserver } from './flight';
+import { healthEffectOf } from './health-effect';
+import { type HealthNews, HealthSharing } from './health-sharing';
+
+/** Failures that are further apart do not belong together. */
+const FAILURE_WINDOW_MS = 60_000;
+/** Applies to a rate limit that does not say for how long. */
+const DEFAULT_COOL_MS = 10_000;
+/** How soon news are noticed whose message was lost. */
+const POLL_MS = 5_000;
+
+/**
+ * Who may be called (README.md). Every call is a `Flight`; its outcome moves the state of its deployment here at once, and
+ * in the other processes within a second.
+ */
+@Injectable()
+export class HealthService implements OnModuleInit, OnApplicationShutdown, FlightObserver {
+  private readonly logger = new Logger(HealthService.name);
+  private readonly deployments = new Map<string, DeploymentHealth>();
+  private readonly loads = new Map<string, ProviderLoad>();
+  private readonly maxFailures: number;
+  private readonly openMs: number;
+  private readonly maxConcurrency: number;
+  private readonly poll: PeriodicTask;
+
+  constructor(
+    private readonly sharing: HealthSharing,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(APP_CONFIG) { routing }: AppConfig,
+  ) {
+    this.maxFailures = routing.breakerFailures;
+    this.openMs = routing.breakerOpenMs;
+    this.maxConcurrency = routing.providerMaxConcurrency;
+    this.poll = new PeriodicTask({
+      run: () => this.catchUp(),
+      onError: (error) => this.logger.error({ message: 'the health of deployments was not read', err: error }),
+      pauseMs: () => POLL_MS,
+    });
+  }
+
+  onModuleInit(): void {
+    if (!this.isWatching) return;
+    this.sharing.listen(
+      (news) => this.hear(news),
+      () => void this.catchUp(),
+    );
+    void this.poll.start();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    if (!this.isWatching) return;
+    this.sharing.stop();
+    await this.poll.stop();
+  }
+
+  /** The one object of a deployment in this process. */
+  healthOf(deploymentId: string): DeploymentHealth {
+    let health = this.deployments.get(deploymentId);
+    if (health === undefined) this.deployments.set(deploymentId, (health = new DeploymentHealth(deploymentId)));
+    return health;
+  }
+
+  /** The one object of a provider in this process. */
+  loadOf(providerId: string): ProviderLoad {
+    let load = this.loads.get(providerId);
+    if (load === undefined) this.loads.set(providerId, (load = new ProviderLoad(this.maxConcurrency)));
+    return load;
+  }
+
+  /**
+   * Begins a call. `null`: it must not be made, since the deployment is away or its provider full. Only the one call
+   * that may close an open circuit is waited for, at most as long as a command to Redis may take.
+   */
+  begin(health: DeploymentHealth, load: ProviderLoad): Flight | null | Promise<Flight | null> {
+    if (load.isFull) return null;
+    const nowMs = this.clock.monotonic();
+    if (health.isUndisturbed) return new Flight(this, health, load, nowMs, false);
+    switch (health.standing(nowMs)) {
+      case 'ready':
+        return new Flight(this, health, load, nowMs, false);
+      case 'probe':
+        return this.beginProbe(health, load, nowMs);
+      case 'away':
+        return null;
+    }
+  }
+
+  answered(flight: Flight): void {
+    const nowMs = this.clock.monotonic();
+    flight.answeredAtMs = nowMs;
+    flight.health.speed.firstTokenMs.add(nowMs - flight.startedAtMs, nowMs);
+    if (flight.isProbe) this.close(flight.health);
+  }
+
+  succeeded({ health, startedAtMs, answeredAtMs, isProbe }: Flight, outputBytes: number): void {
+    const nowMs = this.clock.monotonic();
+    if (answeredAtMs === null) health.speed.replyMs.add(nowMs - startedAtMs, nowMs);
+    const writingMs = Math.max(1, nowMs - (answeredAtMs ?? startedAtMs));
+    health.speed.bytesPerSecond.add((outputBytes * 1000) / writingMs, nowMs);
+    if (isProbe && health.isOpen) {
+      this.close(health);
+    } else if (health.failures > 0) {
+      health.failures = 0;
+      void this.sharing.forgetFailures(health.id);
+    }
+  }
+
+  failed({ health, isProbe }: Flight, error: ProviderError): void {
+    if (!this.isWatching) return;
+    const effect = healthEffectOf(error);
+    if (effect === 'none' || effect === 'limited') {
+      // Refusing a request takes being alive.
+      if (isProbe) this.close(health);
+      if (effect === 'limited') this.cool(health, error.options.retryAfterSeconds);
+    } else if (health.isOpen ? isProbe : effect === 'refused') {
+      this.open(health, error);
+    } else if (!health.isOpen) {
+      this.count(health, error);
+    }
+  }
+
+  private get isWatching(): boolean {
+    return this.maxFailures > 0;
+  }
+
+  private async beginProbe(health: DeploymentHealth, load: ProviderLoad, nowMs: number): Promise<Flight | null> {
+    // Before the answer, so that nobody else in this process asks the same.
+    health.trip(nowMs + this.openMs);
+    const granted = await this.sharing.claimProbe(health.id, this.openMs);
+    if (!granted || load.isFull) return null;
+    return new Flight(this, health, load, this.clock.monotonic(), true);
+  }
+
+  private count(health: DeploymentHealth, error: ProviderError): void {
+    if (health.countFailure(this.clock.monotonic(), FAILURE_WINDOW_MS) >= this.maxFailures) {
+      this.open(health, error);
+      return;
+    }
+    void this.sharing.countFailure(health.id, FAILURE_WINDOW_MS).then((failures) => {
+      if (failures >= this.maxFailures && !health.isOpen) this.open(health, error);
+    });
+  }
+
+  private open(health: DeploymentHealth, { code, options }: ProviderError): void {
+    const again = health.isOpen;
+    health.trip(this.clock.monotonic() + this.openMs);
+    void this.sharing.announce({ kind: 'open', deploymentId: health.id, forMs: this.openMs });
+    if (again) return;
+    const facts = { deployment: health.id, forMs: this.openMs, code, upstream: options.upstream };
+    this.logger.warn({ message: 'a deployment has failed and is left alone', ...facts });
+  }
+
+  private close(health: DeploymentHealth): void {
+    if (!health.isOpen) return;
+    health.close();
+    void this.sharing.announce({ kind: 'close', deploymentId: health.id, forMs: 0 });
+    this.logger.warn({ message: 'a deployment is well again', deployment: health.id });
+  }
+
+  private cool(health: DeploymentHealth, seconds: number | undefined): void {
+    const forMs = seconds === undefined ? DEFAULT_COOL_MS : seconds * 1000;
+    if (!health.cool(this.clock.monotonic() + forMs)) return;
+    void this.sharing.announce({ kind: 'cool', deploymentId: health.id, forMs });
+    this.logger.warn({ message: 'a deployment is over its rate limit and rests', deployment: health.id, forMs });
+  }
+
+  private async catchUp(): Promise<void> {
+    for (const news of await this.sharing.read()) this.hear(news);
+  }
+
+  private hear({ kind, deploymentId, forMs }: HealthNews): void {
+    const health = this.healthOf(deploymentId);
+    const wasOpen = health.isOpen;
+    const untilMs = this.clock.monotonic() + forMs;
+    switch (kind) {
+      case 'open':
+        // What is known already is not news: the next call that tries may be ours.
+        if (!wasOpen) health.trip(untilMs);
+        break;
+      case 'cool':
+        health.cool(untilMs);
+        break;
+      case 'close':
+        health.close();
+        break;
+    }
+    if (health.isOpen === wasOpen) return;
+    const state = wasOpen ? 'is well again' : 'has failed and is left alone';
+    this.logger.log({ message: `another process reports that a deployment ${state}`, deployment: deploymentId });
+  }
+}

@@ -1,0 +1,88 @@
+import { DeploymentHealth } from './deployment-health';
+import { isFixedOrder, orderBy, type Choice, type Strategy, type StrategyContext } from './strategies';
+
+interface Option extends Choice {
+  readonly cost: bigint | null;
+}
+
+const option = (id: string, priority: number, weight = 1, cost: bigint | null = 0n): Option => ({
+  deployment: { priority, weight },
+  health: new DeploymentHealth(id),
+  cost,
+});
+const context: StrategyContext<Option> = {
+  streamed: false,
+  nowMs: 0,
+  costOf: ({ cost }) => cost,
+  random: () => 0.5,
+};
+const order = (strategy: Strategy, options: readonly Option[], overrides: Partial<typeof context> = {}): string =>
+  orderBy(strategy, options, { ...context, ...overrides })
+    .map(({ health }) => health.id)
+    .join(' ');
+
+/** How often each comes first, of `rounds`, with random numbers that are spread evenly. */
+function firsts(strategy: Strategy, options: readonly Option[], rounds: number): Map<string, number> {
+  let state = 1;
+  const random = (): number => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
+  const counts = new Map<string, number>();
+  for (let round = 0; round < rounds; round++) {
+    const [first = ''] = order(strategy, options, { random }).split(' ');
+    counts.set(first, (counts.get(first) ?? 0) + 1);
+  }
+  return counts;
+}
+
+describe('priority', () => {
+  it('takes the lowest number first', () => {
+    expect(order('priority', [option('a', 2), option('b', 0), option('c', 1)])).toBe('b c a');
+  });
+
+  it('spreads equals by their weights', () => {
+    const counts = firsts('priority', [option('a', 0, 3), option('b', 0, 1), option('c', 1, 100)], 4_000);
+    expect(counts.get('c')).toBeUndefined();
+    expect((counts.get('a') ?? 0) / 4_000).toBeCloseTo(0.75, 1);
+  });
+
+  it('is the same for every request only without equals', () => {
+    expect(isFixedOrder([option('a', 0), option('b', 1)])).toBe(true);
+    expect(isFixedOrder([option('a', 0), option('b', 0)])).toBe(false);
+  });
+});
+
+it('weighted goes by weight, whatever the priority', () => {
+  const counts = firsts('weighted', [option('a', 0, 1), option('b', 1, 4)], 5_000);
+  expect((counts.get('b') ?? 0) / 5_000).toBeCloseTo(0.8, 1);
+});
+
+it('price takes the cheapest for the request first, and what has no price last', () => {
+  const options = [option('a', 0, 1, 30n), option('b', 0, 1, null), option('c', 0, 1, 10n)];
+  expect(order('price', options)).toBe('c a b');
+});
+
+describe('speed', () => {
+  const measured = (id: string, replyMs: number, bytesPerSecond: number): Option => {
+    const made = option(id, 0);
+    made.health.speed.replyMs.add(replyMs, 0);
+    made.health.speed.firstTokenMs.add(1_000 - replyMs, 0);
+    made.health.speed.bytesPerSecond.add(bytesPerSecond, 0);
+    return made;
+  };
+  const options = [measured('a', 300, 50), measured('b', 100, 10), measured('c', 200, 90)];
+
+  it('latency takes the quickest first: to the whole answer, or to the first token of a stream', () => {
+    expect(order('latency', options)).toBe('b c a');
+    expect(order('latency', options, { streamed: true })).toBe('a c b');
+  });
+
+  it('throughput takes the one that writes fastest first', () => {
+    expect(order('throughput', options)).toBe('c a b');
+  });
+
+  it('tries a stranger first, unless somebody is trying it', () => {
+    const stranger = option('new', 0);
+    expect(order('latency', [...options, stranger])).toBe('new b c a');
+    stranger.health.inFlight = 1;
+    expect(order('latency', [...options, stranger])).toBe('b c a new');
+  });
+});

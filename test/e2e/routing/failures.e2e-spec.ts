@@ -1,0 +1,216 @@
+import { RoutePlanner } from '../../../src/inference/route-planner';
+import type { Answer } from '../../conformance/fake-upstream';
+import { findFreePort } from '../../harness/child-process';
+import { chunk } from '../../harness/upstream-models';
+import { answers, COST, cuts, hangs, refuses, TwoUpstreams } from './two-upstreams';
+
+const REPLY_LIMIT_MS = 1_000;
+
+let world: TwoUpstreams;
+beforeAll(async () => {
+  world = await TwoUpstreams.start({
+    UPSTREAM_REPLY_TIMEOUT_MS: String(REPLY_LIMIT_MS),
+    UPSTREAM_FIRST_TOKEN_TIMEOUT_MS: String(REPLY_LIMIT_MS),
+  });
+});
+afterAll(() => world.stop());
+beforeEach(() => world.reset());
+
+const breaksOff: Answer = (response) => {
+  response.setHeader('content-type', 'application/json');
+  response.setHeader('content-length', '1000');
+  response.write('{"id":');
+  setTimeout(() => response.destroy(), 20);
+};
+const garbage: Answer = (response) => {
+  response.setHeader('content-type', 'application/json');
+  response.end('not JSON');
+};
+
+/** Upstream, what a client sees of it, calls when there is nobody else, whether another provider is asked. */
+const TABLE: [string, Answer, number, string, number, boolean][] = [
+  ['closes the connection', cuts, 503, 'provider_unavailable', 1, true],
+  ['says nothing', hangs, 504, 'provider_timeout', 1, true],
+  ['breaks off its answer', breaksOff, 502, 'provider_disconnect', 1, true],
+  ['answers garbage', garbage, 502, 'provider_error', 1, true],
+  ['answers 408', refuses(408), 504, 'provider_timeout', 1, true],
+  ['answers 504', refuses(504), 504, 'provider_timeout', 1, true],
+  ['answers 524', refuses(524), 504, 'provider_timeout', 1, true],
+  ['answers 500', refuses(500), 503, 'provider_unavailable', 2, true],
+  ['answers 502', refuses(502), 503, 'provider_unavailable', 2, true],
+  ['answers 503', refuses(503), 503, 'provider_unavailable', 2, true],
+  ['answers 529', refuses(529), 503, 'provider_unavailable', 2, true],
+  ['answers 429', refuses(429), 429, 'provider_rate_limited', 1, true],
+  ['is not paid', refuses(429, { code: 'insufficient_quota' }), 502, 'provider_error', 1, true],
+  ['answers 402', refuses(402), 502, 'provider_error', 1, true],
+  ['refuses our key', refuses(401, { code: 'invalid_api_key' }), 502, 'provider_error', 1, true],
+  ['answers 403', refuses(403), 502, 'provider_error', 1, true],
+  ['does not know the model', refuses(404, { code: 'model_not_found' }), 502, 'provider_error', 1, true],
+  ['answers what nobody knows', refuses(418), 502, 'provider_error', 1, true],
+  ['refuses the content', refuses(400, { type: 'invalid_request_error' }), 400, 'validation_failed', 1, false],
+  ['filters the content', refuses(400, { code: 'content_filter' }), 400, 'validation_failed', 1, false],
+];
+
+describe.each([false, true])('a provider that fails before the first token (stream: %s)', (stream) => {
+  it.each(TABLE)('and %s', async (_what, answer, status, code, soloCalls, fallsBack) => {
+    world.first.answer = answer;
+    const alone = await world.call('local/solo', { stream });
+    expect(alone.status).toBe(status);
+    expect(alone.json.error.code).toBe(code);
+    expect(alone.headers.get('x-llm-cost-micro') ?? '0').toBe('0');
+    expect(world.calls).toEqual([soloCalls, 0]);
+    expect(await world.spent()).toEqual({ paid: 0, held: 0 });
+
+    const paired = await world.call('local/pair', { stream });
+    expect(paired.status).toBe(fallsBack ? 200 : status);
+    expect(world.calls).toEqual([2 * soloCalls, fallsBack ? 1 : 0]);
+    // The one that served is paid, at its own price.
+    expect(await world.spent()).toEqual({ paid: fallsBack ? COST.second : 0, held: 0 });
+  });
+});
+
+describe('a provider that recovers', () => {
+  it('is asked a second time, and then paid as if nothing had happened', async () => {
+    world.first.answer = (response, request) =>
+      (world.first.received.length === 1 ? refuses(503) : answers)(response, request);
+    const reply = await world.call('local/pair');
+    expect(reply.status).toBe(200);
+    expect(world.calls).toEqual([2, 0]);
+    expect(await world.spent()).toEqual({ paid: COST.first, held: 0 });
+  });
+
+  it('is not asked again before the time that it names', async () => {
+    world.first.answer = refuses(503, {}, { 'retry-after': '20' });
+    const reply = await world.call('local/solo');
+    expect(reply.json.error).toMatchObject({ code: 'provider_unavailable', retry_after: 20 });
+    expect(reply.headers.get('retry-after')).toBe('20');
+    expect(world.calls).toEqual([1, 0]);
+  });
+});
+
+describe('after the first token', () => {
+  it('nobody else is asked: the stream says that it broke off', async () => {
+    world.first.answer = (response) => {
+      response.setHeader('content-type', 'text/event-stream');
+      response.write(chunk({ role: 'assistant', content: 'Hello' }));
+      setTimeout(() => response.destroy(), 50);
+    };
+    const reply = await world.call('local/pair', { stream: true });
+    expect(reply.status).toBe(200);
+    expect(JSON.parse(reply.events.at(-2) ?? '').error.code).toBe('stream_interrupted');
+    expect(world.calls).toEqual([1, 0]);
+  });
+
+  it('a stream that ends before its finish reason says that it was cut', async () => {
+    world.first.answer = (response) => {
+      response.setHeader('content-type', 'text/event-stream');
+      response.end(chunk({ role: 'assistant', content: 'Hello' }));
+    };
+    const reply = await world.call('local/pair', { stream: true });
+    expect(JSON.parse(reply.events.at(-2) ?? '').error.code).toBe('provider_disconnect');
+    expect(world.calls).toEqual([1, 0]);
+  });
+});
+
+it('the limit for the first token holds although the head of the stream has come', async () => {
+  world.first.answer = (response) => {
+    response.setHeader('content-type', 'text/event-stream');
+    response.write(': working on it\n\n');
+  };
+  const reply = await world.call('local/pair', { stream: true });
+  expect(reply.status).toBe(200);
+  expect(reply.events.at(-1)).toBe('[DONE]');
+  expect(world.calls).toEqual([1, 1]);
+  expect(await world.spent()).toEqual({ paid: COST.second, held: 0 });
+});
+
+it('a provider that hangs before its headers is given up at the limit, and the hold released (F-50)', async () => {
+  world.first.answer = hangs;
+  const startMs = performance.now();
+  const reply = await world.call('local/solo');
+  const tookMs = performance.now() - startMs;
+  expect(reply.json.error).toMatchObject({ code: 'provider_timeout', type: 'timeout_error' });
+  expect(Math.abs(tookMs - REPLY_LIMIT_MS)).toBeLessThan(1_000);
+  expect(await world.spent()).toEqual({ paid: 0, held: 0 });
+});
+
+describe('when everybody fails', () => {
+  it('of two rate limits the sooner one is told', async () => {
+    world.first.answer = refuses(429, {}, { 'retry-after': '40' });
+    world.second.answer = refuses(429, {}, { 'retry-after': '9' });
+    const reply = await world.call('local/pair');
+    expect(reply.json.error).toMatchObject({ code: 'provider_rate_limited', retry_after: 9 });
+    expect(world.calls).toEqual([1, 1]);
+  });
+
+  it('a rate limit is told rather than an outage, since it ends', async () => {
+    world.first.answer = refuses(429, {}, { 'retry-after': '40' });
+    world.second.answer = refuses(503);
+    const reply = await world.call('local/pair');
+    expect(reply.json.error).toMatchObject({ code: 'provider_rate_limited', retry_after: 40 });
+  });
+
+  it('what went wrong with us is never the customer’s 401', async () => {
+    world.first.answer = refuses(401);
+    world.second.answer = refuses(403);
+    const reply = await world.call('local/pair');
+    expect(reply.status).toBe(502);
+    expect(reply.text).not.toContain('sk-of-the-operator');
+  });
+});
+
+describe('the end of a rate limit (F-57)', () => {
+  it.each<[string, () => string, number, number]>([
+    ['seconds', () => '7', 7, 7],
+    ['a date', () => new Date(Date.now() + 20_000).toUTCString(), 18, 20],
+    ['garbage', () => 'soon', 10, 10],
+    ['nothing', () => '', 10, 10],
+    ['a huge number', () => '1e9', 3_600, 3_600],
+    ['a number in the past', () => '-5', 1, 1],
+    ['zero', () => '0', 1, 1],
+    ['a fraction', () => '1.5', 2, 2],
+  ])('is an integer from 1 to 3600, given %s', async (_form, header, least, most) => {
+    world.first.answer = refuses(429, {}, { 'retry-after': header() });
+    const reply = await world.call('local/solo');
+    expect(reply.status).toBe(429);
+    const seconds = Number(reply.headers.get('retry-after'));
+    expect(Number.isInteger(seconds)).toBe(true);
+    expect(seconds).toBeGreaterThanOrEqual(least);
+    expect(seconds).toBeLessThanOrEqual(most);
+    expect(reply.json.error.retry_after).toBe(seconds);
+  });
+});
+
+it('a fault of ours is a 500 without details, and holds nothing', async () => {
+  const planner = world.gateway.app.get(RoutePlanner, { strict: false });
+  jest.spyOn(planner, 'plan').mockImplementationOnce(() => {
+    throw new TypeError('secret detail');
+  });
+  const reply = await world.call('local/solo');
+  expect(reply.status).toBe(500);
+  expect(reply.json.error.code).toBe('internal_error');
+  expect(reply.text).not.toContain('secret');
+  expect(await world.spent()).toEqual({ paid: 0, held: 0 });
+});
+
+it('a provider that cannot be reached is tried twice, and then another one', async () => {
+  const port = await findFreePort();
+  const cutOff = await TwoUpstreams.start({ OPENAI_COMPATIBLE_BASE_URL: `http://127.0.0.1:${port}/v1` });
+  try {
+    await cutOff.reset();
+    const alone = await cutOff.call('local/solo');
+    expect(alone.status).toBe(503);
+    expect(alone.json.error.code).toBe('provider_unavailable');
+    expect(await cutOff.spent()).toEqual({ paid: 0, held: 0 });
+    expect((await cutOff.call('local/pair')).status).toBe(200);
+    expect(await cutOff.spent()).toEqual({ paid: COST.second, held: 0 });
+    const records = await cutOff.gateway.rows('SELECT attempts FROM usage_record ORDER BY id');
+    expect(records).toEqual([{ attempts: 2 }, { attempts: 3 }]);
+  } finally {
+    await cutOff.stop();
+  }
+});
+
+it('keeps every invariant of the books', async () => {
+  expect(await world.gateway.violations()).toEqual([]);
+});

@@ -1,0 +1,193 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { HealthService } from '../../../src/routing/health.service';
+import { chunk } from '../../harness/upstream-models';
+import { answers, COST, hangs, PATH, refuses, TwoUpstreams } from './two-upstreams';
+
+const OPEN_MS = 2_000;
+const PLACES = 4;
+const ENVIRONMENT = {
+  CIRCUIT_BREAKER_FAILURES: '5',
+  CIRCUIT_BREAKER_OPEN_MS: String(OPEN_MS),
+  PROVIDER_MAX_CONCURRENCY: String(PLACES),
+};
+
+let world: TwoUpstreams;
+// Each test begins with deployments that nothing is held against.
+beforeEach(async () => {
+  world = await TwoUpstreams.start(ENVIRONMENT);
+  await world.reset();
+});
+afterEach(() => world.stop());
+
+const once = { routing: { max_attempts: 1 } };
+const statuses = async (count: number, model: string, fields: object = {}): Promise<number[]> =>
+  Promise.all(Array.from({ length: count }, async () => (await world.call(model, fields)).status));
+
+describe('a provider that is down (F-58)', () => {
+  it('is left alone after five failures, tried by one request, and used again when it is well', async () => {
+    world.first.answer = refuses(500);
+    for (let time = 0; time < 5; time++) expect((await world.call('local/solo', once)).status).toBe(503);
+    expect(world.calls).toEqual([5, 0]);
+
+    const away = await world.call('local/solo');
+    expect(away.json.error).toMatchObject({ code: 'no_provider_available', retry_after: OPEN_MS / 1_000 });
+    expect(world.calls).toEqual([5, 0]);
+    // The same provider's other deployments go their own way, and so does the other provider.
+    expect((await world.call('local/reserve')).status).toBe(200);
+
+    await delay(OPEN_MS);
+    // As many as there are places, at once: one tries, and fails.
+    const tried = await statuses(PLACES, 'local/solo', once);
+    expect(tried).toEqual([503, 503, 503, 503]);
+    expect(world.calls).toEqual([6, 1]);
+
+    world.first.answer = answers;
+    await delay(OPEN_MS);
+    expect((await world.call('local/solo')).status).toBe(200);
+    expect(await statuses(PLACES, 'local/solo')).toEqual([200, 200, 200, 200]);
+  });
+
+  it('costs its customers nothing, who are served by the next', async () => {
+    world.first.answer = refuses(500);
+    for (let time = 0; time < 5; time++) expect((await world.call('local/pair')).status).toBe(200);
+    const [callsOfFirst] = world.calls;
+    // Each asks twice, so that the fifth failure is the third request's.
+    expect(callsOfFirst).toBe(5);
+    expect(await statuses(PLACES, 'local/pair')).toEqual([200, 200, 200, 200]);
+    expect(world.calls).toEqual([callsOfFirst, 9]);
+    expect(await world.spent()).toEqual({ paid: 9 * COST.second, held: 0 });
+  });
+
+  it('is noticed also when it breaks off in the middle of its answers', async () => {
+    world.first.answer = (response) => {
+      response.setHeader('content-type', 'text/event-stream');
+      response.write(chunk({ role: 'assistant', content: 'Hello' }));
+      setTimeout(() => response.destroy(), 20);
+    };
+    for (let time = 0; time < 5; time++) await world.call('local/pair', { stream: true });
+    expect(world.calls).toEqual([5, 0]);
+    await world.call('local/pair', { stream: true });
+    expect(world.calls).toEqual([5, 1]);
+  });
+});
+
+it('what one process finds out, another one knows, and they try once between them', async () => {
+  const replica = await world.startReplica();
+  try {
+    const { key } = await replica.customer();
+    const body = { model: 'local/solo', messages: [{ role: 'user', content: 'hi' }], ...once };
+    const ask = async (): Promise<string> => (await replica.call(PATH, { key, body })).json.error?.code;
+    world.first.answer = refuses(500);
+    for (let time = 0; time < 5; time++) await world.call('local/solo', once);
+    const [deployment] = await replica.rows<{ id: string }>(`SELECT id FROM deployment WHERE model_id = 'local/solo'`);
+    const health = replica.app.get(HealthService, { strict: false }).healthOf(deployment?.id ?? '');
+    const startMs = performance.now();
+    while (!health.isOpen) await delay(5);
+    expect(performance.now() - startMs).toBeLessThan(1_000);
+    expect(await ask()).toBe('no_provider_available');
+    expect(world.calls).toEqual([5, 0]);
+
+    await delay(OPEN_MS);
+    await Promise.all([ask(), world.call('local/solo', once), ask(), world.call('local/solo', once)]);
+    expect(world.calls).toEqual([6, 0]);
+  } finally {
+    await replica.stop();
+  }
+});
+
+describe('what a customer can do', () => {
+  it('does not shut a deployment: refused content, unheard-of complaints, limits of its own', async () => {
+    world.first.answer = refuses(400, { type: 'invalid_request_error' });
+    for (let time = 0; time < 6; time++) await world.call('local/solo', once);
+    world.first.answer = refuses(418);
+    for (let time = 0; time < 6; time++) await world.call('local/solo', once);
+    world.first.answer = hangs;
+    await Promise.all(Array.from({ length: PLACES }, () => world.call('local/solo', { routing: { timeout_ms: 50 } })));
+    for (let time = 0; time < 4; time++) await world.call('local/solo', { routing: { timeout_ms: 20 } });
+    world.first.answer = answers;
+    expect((await world.call('local/solo')).status).toBe(200);
+  });
+
+  it('does not shut a deployment: leaving', async () => {
+    world.first.answer = hangs;
+    for (let time = 1; time <= 8; time++) {
+      const abort = new AbortController();
+      const left = world.call('local/solo', {}, abort.signal).catch(() => undefined);
+      while (world.calls[0] < time) await delay(5);
+      abort.abort();
+      await left;
+    }
+    world.first.answer = answers;
+    expect((await world.call('local/solo')).status).toBe(200);
+  });
+
+  it('does not shut the mock: its failures are asked for', async () => {
+    const messages = [{ role: 'user', content: '[[mock: status=429 retry_after=1e9]]' }];
+    for (let time = 0; time < 6; time++) {
+      expect((await world.call('mock/chat-1', { messages })).status).toBe(429);
+    }
+    expect((await world.call('mock/chat-1')).status).toBe(200);
+  });
+});
+
+it('a rate limit rests one deployment until its end, and the next one serves', async () => {
+  world.first.answer = refuses(429, {}, { 'retry-after': '30' });
+  for (let time = 0; time < 3; time++) expect((await world.call('local/pair')).status).toBe(200);
+  expect(world.calls).toEqual([1, 3]);
+  world.second.answer = refuses(429, {}, { 'retry-after': '20' });
+  expect((await world.call('local/pair')).json.error).toMatchObject({ code: 'provider_rate_limited', retry_after: 20 });
+  const rest = await world.call('local/pair');
+  expect(rest.status).toBe(429);
+  expect(rest.json.error.code).toBe('provider_rate_limited');
+  expect(rest.json.error.retry_after).toBeGreaterThanOrEqual(18);
+  expect(rest.json.error.retry_after).toBeLessThanOrEqual(20);
+  // Of the same provider, and not limited.
+  expect((await world.call('local/reserve')).json.error.code).toBe('provider_rate_limited');
+});
+
+it('a deployment that refuses our key is left alone at once', async () => {
+  world.first.answer = refuses(401, { code: 'invalid_api_key' });
+  expect((await world.call('local/pair')).status).toBe(200);
+  expect((await world.call('local/pair')).status).toBe(200);
+  expect(world.calls).toEqual([1, 2]);
+});
+
+describe('a provider that hangs', () => {
+  it('takes its own places and no others, and gives them back', async () => {
+    world.first.answer = hangs;
+    const abort = new AbortController();
+    const stuck = Array.from({ length: PLACES }, () =>
+      world.call('local/solo', {}, abort.signal).catch(() => undefined),
+    );
+    while (world.calls[0] < PLACES) await delay(5);
+
+    const full = await world.call('local/solo');
+    expect(full.json.error).toMatchObject({ code: 'no_provider_available', retry_after: 1 });
+    expect((await world.call('local/pair')).status).toBe(200);
+    expect((await world.call('local/reserve')).status).toBe(200);
+    expect(world.calls).toEqual([PLACES, 2]);
+
+    abort.abort();
+    await Promise.all(stuck);
+    world.first.answer = answers;
+    const load = world.gateway.app.get(HealthService, { strict: false }).loadOf('openai-compatible');
+    while (load.inFlight > 0) await delay(5);
+    expect((await world.call('local/solo')).status).toBe(200);
+  });
+
+  it('leaks no place, however its calls end', async () => {
+    const load = world.gateway.app.get(HealthService, { strict: false }).loadOf('openai-compatible');
+    for (const answer of [answers, refuses(500), refuses(429), refuses(400)]) {
+      world.first.answer = answer;
+      await world.call('local/solo', once);
+      await world.call('local/twins', { stream: true });
+    }
+    world.first.answer = (response) => {
+      response.setHeader('content-type', 'text/event-stream');
+      response.write(chunk({ role: 'assistant', content: 'Hello' }));
+      setTimeout(() => response.destroy(), 20);
+    };
+    await world.call('local/pair', { stream: true });
+    expect(load.inFlight).toBe(0);
+  });
+});

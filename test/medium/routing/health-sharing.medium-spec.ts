@@ -1,0 +1,226 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import type { AppConfig } from '../../../src/config/app-config';
+import { ProviderError } from '../../../src/providers/contract/provider-error';
+import { createRedis } from '../../../src/redis/redis.module';
+import type { Flight } from '../../../src/routing/flight';
+import { HealthService } from '../../../src/routing/health.service';
+import { HealthSharing } from '../../../src/routing/health-sharing';
+import { createTestRedis } from '../../harness/redis';
+
+Logger.overrideLogger(false);
+
+const OPEN_MS = 30_000;
+/** How soon the processes agree. */
+const AGREED_WITHIN_MS = 1_000;
+const OUTAGE = new ProviderError('provider_unavailable', '', { phase: 'headers', fallback: true });
+
+/** The health of deployments as one process of the gateway has it. */
+class Process {
+  skippedMs = 0;
+  readonly service: HealthService;
+
+  constructor(private readonly redis: Redis) {
+    const routing = { breakerFailures: 5, breakerOpenMs: OPEN_MS, providerMaxConcurrency: 100 };
+    const clock = { now: () => Date.now(), monotonic: () => performance.now() + this.skippedMs };
+    this.service = new HealthService(new HealthSharing(redis), clock, { routing } as AppConfig);
+    this.service.onModuleInit();
+  }
+
+  /** One that hears the others from now on. */
+  static async start(): Promise<Process> {
+    const redis = createRedis(createTestRedis().url);
+    if (redis.status !== 'ready') await once(redis, 'ready');
+    const process = new Process(redis);
+    const id = randomUUID();
+    const health = process.service.healthOf(id);
+    // Nobody says when a subscription is in place; a message that comes through does.
+    const speaker = new HealthSharing(redis);
+    await until(() => {
+      void speaker.announce({ kind: 'open', deploymentId: id, forMs: 1 });
+      return health.isOpen;
+    });
+    await speaker.announce({ kind: 'close', deploymentId: id, forMs: 0 });
+    return process;
+  }
+
+  async begin(id: string): Promise<Flight | null> {
+    return this.service.begin(this.service.healthOf(id), this.service.loadOf('provider'));
+  }
+
+  async fail(id: string, times: number): Promise<void> {
+    for (let time = 0; time < times; time++) (await this.begin(id))?.fail(OUTAGE);
+  }
+
+  isOpen(id: string): boolean {
+    return this.service.healthOf(id).isOpen;
+  }
+
+  async stop(): Promise<void> {
+    await this.service.onApplicationShutdown();
+    this.redis.disconnect();
+  }
+}
+
+async function until(condition: () => boolean, withinMs = 5_000): Promise<number> {
+  const startMs = performance.now();
+  while (!condition()) {
+    if (performance.now() - startMs > withinMs) throw new Error(`not so within ${withinMs} ms`);
+    await delay(5);
+  }
+  return performance.now() - startMs;
+}
+
+let redis: Redis;
+let one: Process;
+let two: Process;
+let id: string;
+
+beforeAll(async () => {
+  redis = createRedis(createTestRedis().url);
+  [one, two] = await Promise.all([Process.start(), Process.start()]);
+});
+beforeEach(() => {
+  id = randomUUID();
+  one.skippedMs = two.skippedMs = 0;
+});
+afterEach(() => redis.hdel('{gateway:health}:states', `open:${id}`, `cool:${id}`));
+afterAll(async () => {
+  await Promise.all([one.stop(), two.stop()]);
+  redis.disconnect();
+});
+
+describe('two processes', () => {
+  it('agree within a second that a deployment has failed, and that it is well again', async () => {
+    await one.fail(id, 5);
+    const openedMs = await until(() => two.isOpen(id), AGREED_WITHIN_MS);
+    one.skippedMs = OPEN_MS;
+    const probe = await one.begin(id);
+    probe?.succeed(10);
+    const closedMs = await until(() => !two.isOpen(id), AGREED_WITHIN_MS);
+    process.stderr.write(`heard of open after ${openedMs.toFixed(1)} ms, of closed after ${closedMs.toFixed(1)} ms\n`);
+    expect(one.isOpen(id)).toBe(false);
+  });
+
+  it('add up their failures', async () => {
+    await one.fail(id, 3);
+    await until(() => one.service.healthOf(id).failures === 3);
+    await two.fail(id, 2);
+    await until(() => one.isOpen(id) && two.isOpen(id), AGREED_WITHIN_MS);
+  });
+
+  it('forget the failures of both when one of them has succeeded', async () => {
+    await one.fail(id, 4);
+    (await one.begin(id))?.succeed(10);
+    const counter = `{gateway:health}:failures:${id}`;
+    while ((await redis.exists(counter)) !== 0) await delay(5);
+    await two.fail(id, 4);
+    while ((await redis.get(counter)) !== '4') await delay(5);
+    expect([one.isOpen(id), two.isOpen(id)]).toEqual([false, false]);
+  });
+
+  it('try a failed deployment with one call between them', async () => {
+    await one.fail(id, 5);
+    await until(() => two.isOpen(id), AGREED_WITHIN_MS);
+    one.skippedMs = two.skippedMs = OPEN_MS;
+    const flights = await Promise.all([one, two, one, two, one, two].map((process) => process.begin(id)));
+    expect(flights.filter((flight) => flight !== null)).toHaveLength(1);
+  });
+
+  it('both rest a deployment that one of them was told to rest', async () => {
+    const limited = new ProviderError('provider_rate_limited', '', {
+      phase: 'headers',
+      fallback: true,
+      retryAfterSeconds: 60,
+    });
+    (await one.begin(id))?.fail(limited);
+    const health = two.service.healthOf(id);
+    await until(() => !health.isUndisturbed, AGREED_WITHIN_MS);
+    expect(health.waitMs(performance.now())).toBeGreaterThan(58_000);
+    expect(health.waitMs(performance.now())).toBeLessThanOrEqual(60_000);
+  });
+});
+
+it('a process that starts later knows what the others have found', async () => {
+  await one.fail(id, 5);
+  await until(() => two.isOpen(id), AGREED_WITHIN_MS);
+  const late = await Process.start();
+  try {
+    await until(() => late.isOpen(id));
+  } finally {
+    await late.stop();
+  }
+});
+
+it('what is over is not kept: rests that have ended, circuits that nobody has tried for an hour', async () => {
+  const states = '{gateway:health}:states';
+  const fields = [`cool:${id}`, `open:${id}`];
+  const ageMs = { short: 60_000, long: 3_700_000 };
+  await redis.hset(states, { [`cool:${id}`]: Date.now() - ageMs.short, [`open:${id}`]: Date.now() - ageMs.short });
+  const sharing = new HealthSharing(redis);
+  expect((await sharing.read()).filter(({ deploymentId }) => deploymentId === id)).toEqual([
+    { kind: 'open', deploymentId: id, forMs: 0 },
+  ]);
+  expect((await redis.hmget(states, ...fields)).map((state) => state !== null)).toEqual([false, true]);
+  await redis.hset(states, { [`open:${id}`]: Date.now() - ageMs.long });
+  await sharing.read();
+  expect(await redis.hmget(states, ...fields)).toEqual([null, null]);
+});
+
+describe('without Redis', () => {
+  let server: Server;
+  const sockets = new Set<Socket>();
+  /** What Redis says; a hung one says nothing. */
+  let answer: (socket: Socket) => void;
+  let alone: Process;
+
+  const startAlone = async (says: typeof answer, isReachable: boolean): Promise<void> => {
+    answer = says;
+    server = createServer((socket) => {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      answer(socket);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const broken = createRedis(`redis://127.0.0.1:${port}`, { enableReadyCheck: false });
+    if (isReachable) await once(broken, 'ready');
+    alone = new Process(broken);
+  };
+  afterEach(async () => {
+    const stopped = alone.stop();
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    await stopped;
+  });
+
+  it.each<[string, boolean, typeof answer]>([
+    ['away', false, (socket) => socket.destroy()],
+    ['hung', true, () => undefined],
+  ])('that is %s, a process goes by what it sees, and no ordinary call waits', async (_state, isReachable, says) => {
+    await startAlone(says, isReachable);
+    const { service } = alone;
+    for (let time = 0; time < 5; time++) {
+      const flight = service.begin(service.healthOf(id), service.loadOf('provider'));
+      // Not a promise: there is nothing to wait for.
+      if (flight === null || flight instanceof Promise) throw new Error('an ordinary call had to wait');
+      flight.fail(OUTAGE);
+    }
+    expect(alone.isOpen(id)).toBe(true);
+    expect(await alone.begin(id)).toBeNull();
+
+    alone.skippedMs = OPEN_MS;
+    const startMs = performance.now();
+    const probes = await Promise.all([alone.begin(id), alone.begin(id), alone.begin(id)]);
+    expect(probes.filter((probe) => probe !== null)).toHaveLength(1);
+    // The time limit of a command is 250 ms; the rest is for a slow machine.
+    expect(performance.now() - startMs).toBeLessThan(1_000);
+    probes.find((probe) => probe !== null)?.succeed(10);
+    expect(alone.isOpen(id)).toBe(false);
+  });
+});
