@@ -1,20 +1,19 @@
-import { microToJson } from '../common/micro';
-import type { Receipt } from '../inference/inference.types';
-import type { StreamProgress } from '../providers/contract/chat';
+import type { Bill, PricedText, RenderedAnswer } from '../inference/inference.types';
+import type { CatalogModel } from '../models/catalog-model';
+import type { ChatCompletionBody, StreamProgress } from '../providers/contract/chat';
 
-/** `usage` in the chat-completion shape, with the gateway's extensions (contract 2.5). */
-export interface ChatUsage {
+/** `usage` in the chat-completion shape, with the gateway's extensions (contract 2.5) but for the cost. */
+interface ChatUsage {
   prompt_tokens: number;
   completion_tokens: number;
   total_tokens: number;
   prompt_tokens_details: { cached_tokens: number; audio_tokens: number };
   completion_tokens_details: { reasoning_tokens: number; audio_tokens: number };
-  x_llm_cost_micro: number;
   x_llm_usage_estimated?: true;
 }
 
 /** Puts the disjoint classes together again: the wire format counts cached and reasoning tokens twice, in details. */
-export function toChatUsage({ usage, chargedMicro, usageEstimated }: Receipt): ChatUsage {
+function toChatUsage({ usage, usageEstimated }: Bill): ChatUsage {
   const prompt =
     usage.inputText +
     usage.inputCacheRead +
@@ -29,20 +28,27 @@ export function toChatUsage({ usage, chargedMicro, usageEstimated }: Receipt): C
     total_tokens: prompt + completion,
     prompt_tokens_details: { cached_tokens: usage.inputCacheRead, audio_tokens: usage.inputAudio },
     completion_tokens_details: { reasoning_tokens: usage.outputReasoning, audio_tokens: usage.outputAudio },
-    x_llm_cost_micro: microToJson(chargedMicro),
     ...(usageEstimated && { x_llm_usage_estimated: true as const }),
   };
 }
 
+/** The whole answer: the provider's, with `usage` as its last field. */
+export function renderCompletion(body: ChatCompletionBody, bill: Bill): RenderedAnswer {
+  return { contentType: 'application/json; charset=utf-8', ...withUsage(JSON.stringify(body), bill, '') };
+}
+
 /** The chunk between the finish chunk and `[DONE]` (decision *usage-chunk*). */
-export function usageEvent(progress: StreamProgress, model: string, receipt: Receipt): string {
-  const chunk = {
-    id: progress.id,
-    object: 'chat.completion.chunk',
-    created: progress.created,
-    model,
-    choices: [],
-    usage: toChatUsage(receipt),
+export function usageEvent(progress: StreamProgress, bill: Bill, { id: model }: CatalogModel): PricedText {
+  const { id, created } = progress;
+  const chunk = JSON.stringify({ id, object: 'chat.completion.chunk', created, model, choices: [] });
+  return withUsage(`data: ${chunk}`, bill, '\n\n');
+}
+
+/** Adds `usage` to an object that has been written, and the cost, which is not known yet, as the last field of that. */
+export function withUsage(json: string, bill: Bill, ending: string): PricedText {
+  const usage = JSON.stringify(toChatUsage(bill));
+  return {
+    head: `${json.slice(0, -1)},"usage":${usage.slice(0, -1)},"x_llm_cost_micro":`,
+    tail: `}}${ending}`,
   };
-  return `data: ${JSON.stringify(chunk)}\n\n`;
 }

@@ -1,6 +1,8 @@
 import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ValidBody } from '../common/validation/valid-body.pipe';
+import { Idempotent } from '../idempotency/idempotent.decorator';
+import { Spends } from '../limits/spends.decorator';
 import { ChatService } from './chat.service';
 import { ChatCompletionRequestDto } from './dto/chat-completion-request.dto';
 
@@ -8,8 +10,10 @@ import { ChatCompletionRequestDto } from './dto/chat-completion-request.dto';
 export class ChatController {
   constructor(private readonly chat: ChatService) {}
 
+  @Spends()
   @Post()
   @HttpCode(200)
+  @Idempotent()
   createChatCompletion(
     @Body(new ValidBody(ChatCompletionRequestDto)) body: ChatCompletionRequestDto,
     @Req() request: FastifyRequest,

@@ -3,6 +3,10 @@ export class InFlight {
   private count = 0;
   private onIdle: (() => void) | null = null;
 
+  get size(): number {
+    return this.count;
+  }
+
   begin(): void {
     this.count++;
   }

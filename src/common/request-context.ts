@@ -14,6 +14,10 @@ export interface RequestContext {
   readonly clientRequestId: string | undefined;
   /** Set once the key has been verified; every route but the probes and the document requires it. */
   principal: Principal | null;
+  /** `x-ratelimit-*` of this request (decision *rate-headers*): set when it was judged, sent with every answer after that. */
+  rateLimitHeaders: Readonly<Record<string, string>> | null;
+  /** The `Idempotency-Key` of this request; `null`: the route takes none, or none was given. */
+  idempotencyKey: string | null;
 }
 
 /** The caller of a route that is not public. Authentication has put it there, or the request would not have come so far. */

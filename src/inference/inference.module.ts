@@ -1,20 +1,37 @@
 import { Module } from '@nestjs/common';
 import { BillingModule } from '../billing/billing.module';
+import { IdempotencyModule } from '../idempotency/idempotency.module';
+import { LimitsModule } from '../limits/limits.module';
 import { ModelsModule } from '../models/models.module';
 import { ProvidersModule } from '../providers/providers.module';
+import { RoutingModule } from '../routing/routing.module';
 import { AttemptRunner } from './attempt-runner';
 import { CandidateSelector } from './candidate-selector';
+import { ClientWatch } from './client-presence';
+import { KeyedAnswers } from './keyed-answers';
 import { MeteringService } from './metering.service';
+import { RoutePlanner } from './route-planner';
 import { RunInference } from './run-inference';
 import { StreamInference } from './stream-inference';
+import { TokenRatios } from './token-ratio.service';
 
 /**
  * The one use-case behind every endpoint that answers at once: hold the price, ask the providers, charge what was
  * delivered, record it. Endpoints (rank 4) bring the wire format; `billing`, `models` and `providers` do the parts.
  */
 @Module({
-  imports: [BillingModule, ModelsModule, ProvidersModule],
-  providers: [AttemptRunner, CandidateSelector, MeteringService, RunInference, StreamInference],
-  exports: [RunInference, StreamInference],
+  imports: [BillingModule, IdempotencyModule, LimitsModule, ModelsModule, ProvidersModule, RoutingModule],
+  providers: [
+    AttemptRunner,
+    CandidateSelector,
+    ClientWatch,
+    KeyedAnswers,
+    MeteringService,
+    RoutePlanner,
+    RunInference,
+    StreamInference,
+    TokenRatios,
+  ],
+  exports: [MeteringService, RunInference, StreamInference, TokenRatios],
 })
 export class InferenceModule {}

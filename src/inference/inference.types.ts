@@ -1,15 +1,20 @@
 import type { Micro } from '../common/micro';
+import type { AnswerBytes } from '../idempotency/answer-store';
 import type { Principal } from '../common/principal';
 import type { RequestContext } from '../common/request-context';
 import type { CompiledPrice } from '../billing/price';
 import type { CatalogModel, Deployment, PriceVersion } from '../models/catalog-model';
 import type { Provider } from '../providers/contract/provider';
 import type { ModelFeatures, Quirks } from '../providers/contract/provider-call';
+import type { DeploymentHealth, ProviderLoad } from '../routing/deployment-health';
 import type { RoutingDto } from '../routing/routing.dto';
 import type { UsageVector } from '../providers/contract/usage';
+import type { PromptMeasure } from './token-estimate';
 
 /** A deployment that can be called now: its provider is configured and it has a price in force. */
 export interface Candidate {
+  /** The model it runs: the one asked for, or one of the request's fallback models. */
+  readonly model: CatalogModel;
   readonly deployment: Deployment;
   readonly provider: Provider;
   readonly priceVersion: PriceVersion;
@@ -17,6 +22,8 @@ export interface Candidate {
   readonly features: ModelFeatures;
   /** The vendor's quirks refined by the deployment's. */
   readonly quirks: Quirks;
+  readonly health: DeploymentHealth;
+  readonly load: ProviderLoad;
 }
 
 /** What is to be metered. One per request, whatever the endpoint. */
@@ -24,18 +31,55 @@ export interface InferenceInput {
   /** Operation id of the document. */
   readonly operation: string;
   readonly model: CatalogModel;
+  /** Models that may answer in its place, in order; each once. */
+  readonly fallbacks: readonly CatalogModel[];
   readonly principal: Principal;
   readonly context: RequestContext;
   readonly streamed: boolean;
+  /** The request's body as it was sent: what its `Idempotency-Key` stands for. */
+  readonly body: unknown;
   /** The request's own `routing` object. */
   readonly routing: RoutingDto | null;
   /** The most the request is expected to use: what is held before a provider is called. */
   readonly estimate: UsageVector;
+  /** What the prompt is made of, where the usage that is reported for it tells how many tokens its text is. */
+  readonly prompt?: PromptMeasure;
+  /** Prompts that the model reads one by one, each as long as it can read. Default 1. */
+  readonly promptCount?: number;
+  /** Whether a candidate knows every parameter of the request. Set when its `routing` asks for that. */
+  readonly supports?: (candidate: Candidate) => boolean;
+  /** Work that must not be done twice, such as images: repeated only when it surely was not begun. */
+  readonly atMostOnce?: boolean;
 }
 
-/** What a finished request cost. */
-export interface Receipt {
-  readonly chargedMicro: Micro;
+/** What any answer of a provider tells of its size. */
+export interface SizedAnswer {
+  /** UTF-8 bytes of what the model wrote. */
+  readonly outputBytes: number;
+}
+
+/** What is to be charged for an answer. The charge itself can be less: what neither the hold nor the balance covers. */
+export interface Bill {
+  readonly costMicro: Micro;
   readonly usage: UsageVector;
   readonly usageEstimated: boolean;
+}
+
+/**
+ * Text around a gap for the charge in decimal digits. The charge is known when it is committed, and by then the answer
+ * has been stored for replays: so it is rendered around the gap, and the gap is filled twice.
+ */
+export interface PricedText {
+  readonly head: string;
+  readonly tail: string;
+}
+
+/**
+ * A whole answer as the client gets it. Without a `tail` it does not tell its price, and `head` is all of it. A long one
+ * comes in pieces, which are sent one by one: copies of it would hold up everybody.
+ */
+export interface RenderedAnswer {
+  readonly contentType: string;
+  readonly head: AnswerBytes;
+  readonly tail: string | null;
 }

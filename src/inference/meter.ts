@@ -6,13 +6,18 @@ import { sanitizeUsage } from '../billing/sanitize-usage';
 import type { Clock } from '../common/clock';
 import type { InFlight } from '../common/in-flight';
 import { GatewayError } from '../common/errors/gateway-error';
+import type { IdempotencyCompletion } from '../common/idempotency';
 import type { Micro } from '../common/micro';
-import { NO_USAGE, type UsageVector } from '../providers/contract/usage';
+import { inputTokensOf, NO_USAGE, outputTokensOf, tokensOf, type UsageVector } from '../providers/contract/usage';
+import type { LimitLease } from '../limits/limiter.service';
 import type { CatalogModel } from '../models/catalog-model';
 import type { Ending } from './ending';
-import type { Candidate, InferenceInput, Receipt } from './inference.types';
+import type { Bill, Candidate, InferenceInput } from './inference.types';
+import type { TokenRatios } from './token-ratio.service';
 
 const logger = new Logger('Meter');
+
+const ANSWERED: Ending = { status: 200, errorCode: null };
 
 /**
  * One request's hold, from its acceptance to exactly one ending: `settle` or `release`. The record of the request is
@@ -29,10 +34,17 @@ export class Meter {
     readonly input: InferenceInput,
     readonly candidates: readonly Candidate[],
     readonly holdMicro: Micro,
+    private readonly lease: LimitLease,
     private readonly reservations: ReservationService,
     private readonly clock: Clock,
     private readonly openMeters: InFlight,
+    private readonly ratios: TokenRatios,
   ) {}
+
+  /** Since the request arrived. */
+  get elapsedMs(): number {
+    return this.clock.monotonic() - this.input.context.startedAtMs;
+  }
 
   /** Notes an attempt; returns its number, counted from 1. */
   beginAttempt(candidate: Candidate): number {
@@ -40,36 +52,48 @@ export class Meter {
     return ++this.attempts;
   }
 
+  /** The model that answered, or that would have. */
+  get servedModel(): CatalogModel {
+    return this.candidate?.model ?? this.input.model;
+  }
+
   markFirstToken(): void {
-    this.firstTokenMs ??= this.elapsedMs();
+    this.firstTokenMs ??= Math.round(this.elapsedMs);
+  }
+
+  /** What the use that a provider has reported, or that was estimated, costs. What is reported is learned from. */
+  bill(reported: UsageVector, usageEstimated: boolean): Bill {
+    const usage = sanitizeUsage(reported);
+    const { prompt } = this.input;
+    if (prompt !== undefined && !usageEstimated) this.ratios.observe(this.servedModel, prompt, usage);
+    return { usage, usageEstimated, costMicro: this.costOf(usage, usage === reported) };
   }
 
   /**
-   * Charges what was used and records it. Resolves when the charge is committed: only then may the end of the answer
-   * be sent.
+   * Charges a bill and records it. Resolves with the charge when it is committed: only then may the end of the answer
+   * be sent. A key that the request has claimed gets its answer in the same transaction; without a completion it is
+   * free again.
    * @throws GatewayError `service_unavailable` when the charge cannot be committed, or the hold was lost meanwhile.
    */
   async settle(
-    reported: UsageVector,
-    usageEstimated: boolean,
-    ending: Ending = { status: 200, errorCode: null },
-  ): Promise<Receipt> {
-    const usage = sanitizeUsage(reported);
-    const cost = this.costOf(usage, usage === reported);
-    const result = await this.end('settled', cost, this.record(ending, usage, usageEstimated));
+    { usage, usageEstimated, costMicro }: Bill,
+    ending: Ending = ANSWERED,
+    completion: IdempotencyCompletion | null = null,
+  ): Promise<Micro> {
+    const result = await this.end('settled', costMicro, this.record(ending, usage, usageEstimated), completion);
     if (!result.applied) {
       throw new GatewayError(
         'service_unavailable',
         'The request was held up for so long that its reservation has ended.',
       );
     }
-    return { chargedMicro: result.chargedMicro, usage, usageEstimated };
+    return result.chargedMicro;
   }
 
   /** A provider's word is taken, unless it cannot be true: then the customer pays no more than was held. */
   private costOf(usage: UsageVector, sane: boolean): Micro {
     const cost = this.candidate?.price.costMicro(usage) ?? this.holdMicro;
-    if (sane && fitsModel(usage, this.input.model)) return cost;
+    if (sane && fitsModel(usage, this.servedModel, this.input.promptCount)) return cost;
     logger.error({
       message: 'a provider reported usage that cannot be true',
       requestId: this.input.context.requestId,
@@ -81,11 +105,16 @@ export class Meter {
   /** Ends the hold without a charge: nothing was delivered. Safe to call after any ending. */
   async release(ending: Ending): Promise<void> {
     if (this.ended) return;
-    await this.end('released', 0n, this.record(ending, NO_USAGE, false));
+    await this.end('released', 0n, this.record(ending, NO_USAGE, false), null);
   }
 
   /** Hands the ending to billing, which from here on sees to it. */
-  private end(outcome: 'settled' | 'released', actualMicro: Micro, record: UsageRecord): Promise<FinishResult> {
+  private end(
+    outcome: 'settled' | 'released',
+    actualMicro: Micro,
+    record: UsageRecord,
+    completion: IdempotencyCompletion | null,
+  ): Promise<FinishResult> {
     this.ended = true;
     const ending = this.reservations.finish({
       reservationId: this.input.context.id,
@@ -93,20 +122,22 @@ export class Meter {
       outcome,
       actualMicro,
       record,
+      completion,
       releaseIfTurnedAway: !this.input.streamed,
     });
+    this.lease.release(tokensOf(record.usage));
     this.openMeters.end();
     return ending;
   }
 
   private record(ending: Ending, usage: UsageVector, usageEstimated: boolean): UsageRecord {
-    const { context, principal, operation, model, streamed } = this.input;
+    const { context, principal, operation, streamed } = this.input;
     return {
       id: context.id,
       organizationId: principal.organizationId,
       keyId: principal.keyId,
       operation,
-      model: model.id,
+      model: this.servedModel.id,
       provider: this.candidate?.provider.id ?? null,
       deploymentId: this.candidate?.deployment.id ?? null,
       priceVersionId: this.candidate?.priceVersion.id ?? null,
@@ -117,12 +148,8 @@ export class Meter {
       usageEstimated,
       attempts: this.attempts,
       firstTokenMs: this.firstTokenMs,
-      totalMs: this.elapsedMs(),
+      totalMs: Math.round(this.elapsedMs),
     };
-  }
-
-  private elapsedMs(): number {
-    return Math.round(this.clock.monotonic() - this.input.context.startedAtMs);
   }
 }
 
@@ -130,10 +157,7 @@ export class Meter {
 const LONGEST_CONTEXT = 2_097_152;
 
 /** Whether a model of this size can have read and written so much in one call. */
-function fitsModel(usage: UsageVector, { contextLength, maxOutputTokens }: CatalogModel): boolean {
+function fitsModel(usage: UsageVector, { contextLength, maxOutputTokens }: CatalogModel, promptCount = 1): boolean {
   const limit = contextLength ?? LONGEST_CONTEXT;
-  const { inputText, inputCacheRead, inputCacheWrite5m, inputCacheWrite1h, inputImage, inputAudio } = usage;
-  const read = inputText + inputCacheRead + inputCacheWrite5m + inputCacheWrite1h + inputImage + inputAudio;
-  const written = usage.outputText + usage.outputReasoning + usage.outputImage + usage.outputAudio;
-  return read <= limit && written <= Math.max(limit, maxOutputTokens ?? 0);
+  return inputTokensOf(usage) <= limit * promptCount && outputTokensOf(usage) <= Math.max(limit, maxOutputTokens ?? 0);
 }

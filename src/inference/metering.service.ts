@@ -2,14 +2,18 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { ReservationService } from '../billing/reservation.service';
 import { CLOCK, type Clock } from '../common/clock';
 import { GatewayError } from '../common/errors/gateway-error';
+import type { IdempotencyClaim } from '../common/idempotency';
 import { InFlight } from '../common/in-flight';
+import type { Micro } from '../common/micro';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
-import { CandidateSelector } from './candidate-selector';
+import { LimiterService, type LimitLease } from '../limits/limiter.service';
+import { tokensOf } from '../providers/contract/usage';
 import type { Candidate, InferenceInput } from './inference.types';
 import { Meter } from './meter';
-import { applyRouting } from './routing-constraints';
+import { RoutePlanner } from './route-planner';
+import { TokenRatios } from './token-ratio.service';
 
-/** A margin over the longest a call may take, after which a hold counts as lost even though its owner lives. */
+/** A margin over the time of all calls of a request, after which a hold counts as lost even though its owner lives. */
 const HOLD_MARGIN_SECONDS = 120;
 /** For requests whose connections a stop has cut: they only have to notice, and to hand their charge to billing. */
 const LAST_CHARGES_TIMEOUT_MS = 5_000;
@@ -20,43 +24,69 @@ const LAST_CHARGES_TIMEOUT_MS = 5_000;
  */
 @Injectable()
 export class MeteringService implements OnApplicationShutdown {
-  private readonly attemptSeconds: number;
   private readonly answerSeconds: number;
   private readonly openMeters = new InFlight();
 
   constructor(
-    private readonly selector: CandidateSelector,
+    private readonly planner: RoutePlanner,
+    private readonly limiter: LimiterService,
     private readonly reservations: ReservationService,
+    private readonly ratios: TokenRatios,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(APP_CONFIG) config: AppConfig,
   ) {
-    const { connectTimeoutMs, firstTokenTimeoutMs, replyTimeoutMs, totalTimeoutMs } = config.inference;
-    const firstAnswerMs = connectTimeoutMs + Math.max(firstTokenTimeoutMs, replyTimeoutMs);
-    this.attemptSeconds = Math.ceil(Math.min(firstAnswerMs, totalTimeoutMs) / 1000);
-    this.answerSeconds = Math.ceil(totalTimeoutMs / 1000) + HOLD_MARGIN_SECONDS;
+    this.answerSeconds = Math.ceil(config.inference.totalTimeoutMs / 1000) + HOLD_MARGIN_SECONDS;
   }
 
   /**
-   * Holds the most that the request may cost on any of its candidates.
-   * @throws GatewayError 402 codes, `no_provider_available`, `service_unavailable`.
+   * Holds the most that the request may cost on any of its candidates, and claims its idempotency key with that.
+   * @throws KeyClaimedError when `claim` came too late; GatewayError 402 and 429 codes, `no_provider_available`,
+   * `service_unavailable`.
    */
-  async open(input: InferenceInput): Promise<Meter> {
-    const candidates = applyRouting(this.selector.select(input.model), input.routing);
+  async open(input: InferenceInput, claim: IdempotencyClaim | null): Promise<Meter> {
+    const candidates = this.planner.plan(input);
     const holdMicro = dearest(candidates, input);
-    await this.reservations.reserve({
-      reservationId: input.context.id,
-      organizationId: input.principal.organizationId,
-      keyId: input.principal.keyId,
-      amountMicro: holdMicro,
-      ttlSeconds: this.answerSeconds + this.attemptSeconds * (candidates.length - 1),
+    const lease = await this.limiter.admit({
+      context: input.context,
+      principal: input.principal,
+      model: input.model,
+      fallbacks: input.fallbacks,
+      tokens: tokensOf(input.estimate),
     });
+    await this.hold(input, holdMicro, lease, claim);
     this.openMeters.begin();
-    return new Meter(input, candidates, holdMicro, this.reservations, this.clock, this.openMeters);
+    return new Meter(input, candidates, holdMicro, lease, this.reservations, this.clock, this.openMeters, this.ratios);
+  }
+
+  private async hold(
+    input: InferenceInput,
+    amountMicro: Micro,
+    lease: LimitLease,
+    claim: IdempotencyClaim | null,
+  ): Promise<void> {
+    try {
+      await this.reservations.reserve({
+        reservationId: input.context.id,
+        organizationId: input.principal.organizationId,
+        keyId: input.principal.keyId,
+        amountMicro,
+        ttlSeconds: this.answerSeconds,
+        claim,
+      });
+    } catch (error) {
+      lease.release(0);
+      throw error;
+    }
+  }
+
+  /** Resolves with `true` once every request that was admitted has ended, with `false` after `timeoutMs`. */
+  whenIdle(timeoutMs: number): Promise<boolean> {
+    return this.openMeters.whenIdle(timeoutMs);
   }
 
   /** Runs after the HTTP server has closed and before billing, which takes no charges any more after that. */
   async onApplicationShutdown(): Promise<void> {
-    await this.openMeters.whenIdle(LAST_CHARGES_TIMEOUT_MS);
+    await this.whenIdle(LAST_CHARGES_TIMEOUT_MS);
   }
 }
 

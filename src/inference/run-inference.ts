@@ -1,13 +1,20 @@
-import { Injectable } from '@nestjs/common';
+import { Readable } from 'node:stream';
+import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import type { Micro } from '../common/micro';
+import { APP_CONFIG, type AppConfig } from '../config/app-config';
+import type { CatalogModel } from '../models/catalog-model';
 import type { ProviderCall } from '../providers/contract/provider-call';
 import type { UsageVector } from '../providers/contract/usage';
 import { AttemptRunner } from './attempt-runner';
-import { watchClient } from './client-presence';
+import { type ClientPresence, ClientWatch } from './client-presence';
 import { endingOf } from './ending';
-import type { Candidate, InferenceInput, Receipt } from './inference.types';
-import { MeteringService } from './metering.service';
+import { inferenceHeaders } from './inference-headers';
+import type { Bill, Candidate, InferenceInput, RenderedAnswer } from './inference.types';
+import { KeyedAnswers } from './keyed-answers';
+import { Meter } from './meter';
 import { toClientError } from './provider-failure';
+import { limitStall } from './stalled-reader';
 
 /** What a provider's whole answer must tell, whatever it holds besides. */
 export interface MeteredResult {
@@ -20,36 +27,83 @@ export interface UnaryInference<Result extends MeteredResult> {
   readonly reply: FastifyReply;
   attempt(candidate: Candidate, call: ProviderCall): Promise<Result>;
   /** Stands in for usage that the provider did not report. */
-  estimateUsage(outputBytes: number): UsageVector;
+  estimateUsage(outputBytes: number, servedBy: CatalogModel): UsageVector;
+  /** The answer in the endpoint's own format. */
+  render(result: Result, bill: Bill): RenderedAnswer;
 }
 
 /**
- * The use-case of every answer that is sent whole: hold, attempt, settle, record. When it resolves the charge is
- * committed; when it throws nothing was charged.
+ * The use-case of every answer that is sent whole: hold, attempt, settle, record, answer; under an `Idempotency-Key`
+ * once, and repeated from then on. When an answer is sent its charge is committed; when an error is, nothing was charged.
  */
 @Injectable()
 export class RunInference {
-  constructor(
-    private readonly metering: MeteringService,
-    private readonly attempts: AttemptRunner,
-  ) {}
+  private readonly stallMs: number;
 
-  async run<Result extends MeteredResult>(
-    inference: UnaryInference<Result>,
-  ): Promise<{ readonly result: Result; readonly receipt: Receipt }> {
-    const meter = await this.metering.open(inference.input);
-    const client = watchClient(inference.reply.raw);
-    let result: Result;
+  constructor(
+    private readonly answers: KeyedAnswers,
+    private readonly attempts: AttemptRunner,
+    private readonly clients: ClientWatch,
+    @Inject(APP_CONFIG) config: AppConfig,
+  ) {
+    this.stallMs = config.inference.idleTimeoutMs;
+  }
+
+  /** Resolves when the answer has been handed to the server. @throws GatewayError instead of any answer. */
+  async run<Result extends MeteredResult>(inference: UnaryInference<Result>): Promise<void> {
+    const { input, reply } = inference;
+    const opened = await this.answers.open(input);
+    if (!(opened instanceof Meter)) {
+      this.answers.replay(opened, reply, input);
+      limitStall(reply.raw, this.stallMs);
+      return;
+    }
+    const client = this.clients.watch(reply.raw, input.context.idempotencyKey !== null);
     try {
-      result = await this.attempts.run(meter, client.signal, (candidate, call) => inference.attempt(candidate, call));
+      const { bill, answer } = await this.ask(inference, opened, client);
+      const chargedMicro = await opened.settle(bill, undefined, await this.answers.keep(opened, answer));
+      this.answers.noteAnswer(opened);
+      reply
+        .headers(inferenceHeaders(input, opened.servedModel, chargedMicro))
+        .header('content-type', answer.contentType);
+      send(reply, answer, chargedMicro);
+      limitStall(reply.raw, this.stallMs);
+    } finally {
+      client.end();
+    }
+  }
+
+  /** What is left to be charged and sent. Whatever fails here costs nothing. */
+  private async ask<Result extends MeteredResult>(
+    inference: UnaryInference<Result>,
+    meter: Meter,
+    client: ClientPresence,
+  ): Promise<{ readonly bill: Bill; readonly answer: RenderedAnswer }> {
+    try {
+      const result = await this.attempts.run(meter, client.signal, (candidate, call) =>
+        inference.attempt(candidate, call),
+      );
+      meter.markFirstToken();
+      const usage = result.usage ?? inference.estimateUsage(result.outputBytes, meter.servedModel);
+      const bill = meter.bill(usage, result.usage === null);
+      return { bill, answer: inference.render(result, bill) };
     } catch (error) {
       // Nothing was delivered, so nothing is charged (decision *zero-output*), also when the client did not wait.
       await meter.release(endingOf(error, client.gone));
       throw toClientError(error);
     }
-    meter.markFirstToken();
-    const estimated = result.usage === null;
-    const receipt = await meter.settle(result.usage ?? inference.estimateUsage(result.outputBytes), estimated);
-    return { result, receipt };
+  }
+}
+
+function send(reply: FastifyReply, { head, tail }: RenderedAnswer, chargedMicro: Micro): void {
+  const end = tail === null ? '' : chargedMicro + tail;
+  if (typeof head === 'string') {
+    reply.send(head + end);
+  } else if (Buffer.isBuffer(head)) {
+    reply.send(Buffer.concat([head, Buffer.from(end)]));
+  } else {
+    const pieces = [...head, Buffer.from(end)];
+    const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+    reply.header('content-length', length).send(Readable.from(pieces));
   }
 }

@@ -1,14 +1,21 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import type { GatewayError } from '../common/errors/gateway-error';
 import type { StreamSink } from '../providers/contract/chat';
 
+export const EVENT_STREAM = 'text/event-stream; charset=utf-8';
+
 const PING = ': ping\n\n';
-const DONE = 'data: [DONE]\n\n';
+/** The end of every stream. */
+export const DONE = 'data: [DONE]\n\n';
+
+/** An event that is a JSON value. */
+export function eventOf(value: object): string {
+  return `data: ${JSON.stringify(value)}\n\n`;
+}
 
 /**
- * The server-sent events of one answer: headers with the first event, a comment in every silence, back-pressure, one
- * `[DONE]` at the end, and a failure after the start as the envelope in an event (contract 6.3, decision *pings*).
+ * The server-sent events of one answer: headers with the first event, a comment in every silence, back-pressure, and one
+ * `[DONE]` at the end (decision *pings*).
  */
 export class SseReply implements StreamSink {
   private readonly response: ServerResponse;
@@ -18,7 +25,8 @@ export class SseReply implements StreamSink {
 
   constructor(
     private readonly reply: FastifyReply,
-    private readonly headers: Readonly<Record<string, string>>,
+    /** Asked when the head goes out: by then it is known who answers. */
+    private readonly headers: () => Readonly<Record<string, string>>,
     private readonly pingMs: number,
     private readonly stallMs: number,
   ) {
@@ -34,8 +42,8 @@ export class SseReply implements StreamSink {
     if (this.started) return;
     this.reply.hijack();
     this.response.writeHead(200, {
-      ...this.headers,
-      'content-type': 'text/event-stream; charset=utf-8',
+      ...this.headers(),
+      'content-type': EVENT_STREAM,
       'cache-control': 'no-cache, no-transform',
       // Asks proxies of the nginx family not to collect the stream before they pass it on.
       'x-accel-buffering': 'no',
@@ -71,21 +79,12 @@ export class SseReply implements StreamSink {
     return this.waiting;
   }
 
-  /** The last events and the end. */
+  /** The last events, be they of an answer or of a failure, and the end. */
   finish(frames: string): void {
-    this.end(frames + DONE);
-  }
-
-  /** Ends a stream that has begun by saying what went wrong: it must not look complete. */
-  fail(error: GatewayError, requestId: string): void {
-    this.end(`data: ${JSON.stringify(error.toEnvelope(requestId))}\n\n${DONE}`);
-  }
-
-  private end(frames: string): void {
     this.abandon();
     if (this.response.destroyed) return;
     this.startStallTimer();
-    this.response.once('close', () => this.stopStallTimer()).end(frames);
+    this.response.once('close', () => this.stopStallTimer()).end(frames + DONE);
   }
 
   /** A client that takes nothing for so long is gone, whatever its connection says. */

@@ -1,0 +1,77 @@
+import type { ChatStream, StreamProgress, StreamSink } from '../providers/contract/chat';
+
+/** A chunk as `ChatStream.pipe` writes it: schema `ChatCompletionChunk`, always with one choice. */
+export interface ChatChunk {
+  readonly id: string;
+  readonly created: number;
+  readonly model: string;
+  readonly system_fingerprint?: string;
+  readonly choices: readonly [ChatChunkChoice];
+}
+
+export interface ChatChunkChoice {
+  readonly delta: ChatDelta;
+  readonly logprobs?: unknown;
+  readonly finish_reason: string | null;
+}
+
+export interface ChatDelta {
+  readonly role?: string;
+  readonly content?: string | null;
+  readonly refusal?: string | null;
+  readonly reasoning_content?: string | null;
+  readonly tool_calls?: readonly ToolCallDelta[];
+}
+
+export interface ToolCallDelta {
+  readonly index: number;
+  readonly id?: string;
+  readonly function?: { readonly name?: string; readonly arguments?: string };
+}
+
+/**
+ * Turns a chunk into events of another format. It has a memory: one per stream, called with every chunk in order.
+ * @returns complete `data: …\n\n` events, or an empty string for a chunk that the other format has no word for.
+ */
+export type ChunkTranslator = (chunk: ChatChunk) => string;
+
+/**
+ * A chat stream for a client of another format: what the provider writes is translated on its way, everything else
+ * (progress, back-pressure, the end, failures) stays what it is.
+ */
+export class TranslatedStream implements ChatStream {
+  constructor(
+    private readonly stream: ChatStream,
+    private readonly translate: ChunkTranslator,
+  ) {}
+
+  get progress(): StreamProgress {
+    return this.stream.progress;
+  }
+
+  pipe(sink: StreamSink): Promise<void> {
+    const { translate } = this;
+    return this.stream.pipe({
+      write: (frames) => {
+        let events = '';
+        for (const chunk of chunksOf(frames)) events += translate(chunk);
+        return events === '' || sink.write(events);
+      },
+      drained: () => sink.drained(),
+    });
+  }
+}
+
+const EVENT_START = 'data: ';
+const EVENT_END = '\n\n';
+
+/** The chunks in what a chat stream writes at once: whole events, each of them one line of JSON. */
+export function* chunksOf(frames: string | Buffer): Generator<ChatChunk> {
+  const text = frames.toString();
+  let start = 0;
+  while (start < text.length) {
+    const end = text.indexOf(EVENT_END, start);
+    yield JSON.parse(text.slice(start + EVENT_START.length, end)) as ChatChunk;
+    start = end + EVENT_END.length;
+  }
+}
