@@ -6,6 +6,7 @@ import { ApiKeyVerifier } from './auth/api-key-verifier';
 import { type Clock, systemClock } from './common/clock';
 import type { AppConfig } from './config/app-config';
 import { createFastifyAdapter } from './http/fastify-adapter';
+import { LimiterService } from './limits/limiter.service';
 import { registerPendingOperations } from './http/pending-operations';
 import { installRequestPipeline } from './http/request-pipeline';
 
@@ -23,7 +24,7 @@ export async function createGateway(
     createFastifyAdapter(config, () => clock.now()),
     { bodyParser: false, logger, abortOnError: false },
   );
-  installRequestPipeline(app, app.get(ApiKeyVerifier), clock);
+  installRequestPipeline(app, app.get(ApiKeyVerifier), app.get(LimiterService, { strict: false }), clock, config.http);
   registerPendingOperations(app.getHttpAdapter().getInstance());
   await app.init();
   return app;

@@ -1,9 +1,16 @@
 import { HttpException, Logger } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ErrorCode } from '../common/errors/catalog';
 import { GatewayError } from '../common/errors/gateway-error';
 import { toRequestId } from '../common/ids';
+import type { RequestContext } from '../common/request-context';
 
 const logger = new Logger('ErrorReply');
+
+/** Errors that end a request of a known caller while its body may still be on its way. */
+const BODY_UNWANTED: ReadonlySet<ErrorCode> = new Set(['request_too_large', 'service_unavailable', 'rate_limited']);
+/** How long the rest of such a body is read and thrown away. */
+const DISCARD_MS = 2_000;
 
 /** The only writer of error bodies with an HTTP status (contract section 7). */
 export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: unknown): void {
@@ -24,10 +31,25 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: 
     .header('content-type', 'application/json; charset=utf-8')
     .header('x-request-id', requestId)
     .header('x-should-retry', error.shouldRetry ? 'true' : 'false');
+  // A request whose path cannot be decoded has none.
+  const context = request.context as RequestContext | undefined;
+  if (context?.rateLimitHeaders) reply.headers(context.rateLimitHeaders);
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', String(error.retryAfterSeconds));
-  // An unread body would have to be drained before the connection could serve again.
-  if (error.code === 'request_too_large') reply.header('connection', 'close');
+  if (error.status === 401 && error.definition.surface === 'api') reply.header('www-authenticate', 'Bearer');
+  if (BODY_UNWANTED.has(error.code) && !request.raw.complete && context?.principal) discardBody(request, reply);
   reply.send(JSON.stringify(error.toEnvelope(requestId)));
+}
+
+/**
+ * A connection that closes while its client still sends takes the answer with it: what is on its way to a closed socket
+ * makes the kernel throw away both directions. So the client gets the time to read why nobody listens.
+ */
+function discardBody({ raw }: FastifyRequest, reply: FastifyReply): void {
+  reply.removeHeader('connection');
+  raw.resume();
+  setTimeout(() => {
+    if (!raw.complete) raw.socket.destroy();
+  }, DISCARD_MS).unref();
 }
 
 /** Translates what the framework throws; anything unknown is our own fault and tells the client nothing. */

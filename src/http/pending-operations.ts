@@ -12,11 +12,6 @@ interface PendingOperation {
  * caller with a valid key, before the body is read. A line leaves this list when its controller arrives.
  */
 export const PENDING_OPERATIONS: readonly PendingOperation[] = [
-  { operationId: 'createCompletion', method: 'POST', url: '/v1/completions' },
-  { operationId: 'createEmbedding', method: 'POST', url: '/v1/embeddings' },
-  { operationId: 'createResponse', method: 'POST', url: '/v1/responses' },
-  { operationId: 'getResponse', method: 'GET', url: '/v1/responses/:id' },
-  { operationId: 'deleteResponse', method: 'DELETE', url: '/v1/responses/:id' },
   { operationId: 'createImage', method: 'POST', url: '/v1/images/generations' },
   { operationId: 'createImageEdit', method: 'POST', url: '/v1/images/edits' },
   { operationId: 'createSpeech', method: 'POST', url: '/v1/audio/speech' },

@@ -5,32 +5,64 @@ import type { Clock } from '../common/clock';
 import { GatewayError } from '../common/errors/gateway-error';
 import { toRequestId } from '../common/ids';
 import type { Principal } from '../common/principal';
-import { parseStrictJson } from '../common/json/strict-json';
+import type { AppConfig } from '../config/app-config';
+import type { LimiterService } from '../limits/limiter.service';
+import { BodyBudget } from './body-budget';
+import { BodyParser } from './body-parser';
 import { DrainService } from './drain.service';
 import { GatewayExceptionFilter } from './gateway-exception.filter';
+import { addIdempotencyKeys } from './idempotency-key-hook';
+import { LoadGuard } from './load-guard';
 
 const MAX_CLIENT_REQUEST_ID_LENGTH = 128;
+
+/** Made once: a stack for each would cost as much as the rest of the refusal. */
+const OVERLOADED = new GatewayError('service_unavailable', 'This process has too much to do.', {
+  retryAfterSeconds: 1,
+});
+
+type Done = (error?: Error) => void;
 
 /**
  * What every request passes, in order:
  *
- *   1. `onRequest`  a context and its id; unknown routes end here, and all but the open ones during a stop
+ *   1. `onRequest`  a context and its id; unknown routes end here, and all but the open ones during a
+ *                   stop or an overload
  *   2. `onRequest`  the API key, before a byte of the body is read (decision *auth-first*)
- *   3. body         strict JSON; any other content type ends here, unless a route brings its own parser
- *   4. the controller, with the DTO validated by its parameter pipe
- *   5. the filter   anything thrown, anywhere, becomes the envelope
+ *   3. `onRequest`  on routes that spend: callers known to be over their limits
+ *   4. `onRequest`  room for its body in the memory of the process, else 503
+ *   5. body         strict JSON; any other content type ends here, unless a route brings its own parser
+ *   6. `preHandler` the `Idempotency-Key`, on routes that take one
+ *   7. the controller, with the DTO validated by its parameter pipe
+ *   8. the filter   anything thrown, anywhere, becomes the envelope
  *
  * Guards and interceptors of Nest are left out on purpose: a hook does the same without an observable per request.
  */
-export function installRequestPipeline(app: NestFastifyApplication, verifier: ApiKeyVerifier, clock: Clock): void {
+export function installRequestPipeline(
+  app: NestFastifyApplication,
+  verifier: ApiKeyVerifier,
+  limiter: LimiterService,
+  clock: Clock,
+  { maxRequestBytes, maxBufferedBytes, overloadConcurrency }: AppConfig['http'],
+): void {
   const server = app.getHttpAdapter().getInstance();
-  addContext(server, clock, app.get(DrainService));
-  addAuthentication(server, verifier);
-  addBodyParser(server);
+  const bodies = new BodyParser(new BodyBudget(maxBufferedBytes), maxRequestBytes);
+  const drain = app.get(DrainService);
+  const load = new LoadGuard(
+    overloadConcurrency,
+    () => drain.inFlight,
+    () => clock.monotonic(),
+  );
+  load.start();
+  server.addHook('onClose', async () => load.stop());
+  addContext(server, clock, drain, load);
+  addAuthentication(server, verifier, limiter, bodies);
+  bodies.install(server);
+  addIdempotencyKeys(server);
   app.useGlobalFilters(new GatewayExceptionFilter());
 }
 
-function addContext(server: FastifyInstance, clock: Clock, drain: DrainService): void {
+function addContext(server: FastifyInstance, clock: Clock, drain: DrainService, load: LoadGuard): void {
   server.decorateRequest('context');
   server.addHook('onRequest', (request, reply, done) => {
     const requestId = toRequestId(request.id);
@@ -41,6 +73,8 @@ function addContext(server: FastifyInstance, clock: Clock, drain: DrainService):
       clientAddress: request.ip,
       clientRequestId: readClientRequestId(request),
       principal: null,
+      rateLimitHeaders: null,
+      idempotencyKey: null,
     };
     reply.header('x-request-id', requestId);
     if (drain.draining) reply.header('connection', 'close');
@@ -53,6 +87,8 @@ function addContext(server: FastifyInstance, clock: Clock, drain: DrainService):
       done(new GatewayError('invalid_api_key', 'The request has more than one Authorization header.'));
     } else if (drain.draining && request.routeOptions.config.publicRoute !== true) {
       done(new GatewayError('service_unavailable', 'This process is being stopped.', { retryAfterSeconds: 1 }));
+    } else if (load.overloaded && request.routeOptions.config.publicRoute !== true) {
+      done(OVERLOADED);
     } else {
       done();
     }
@@ -77,8 +113,32 @@ function findDoubledHeader({ raw: { rawHeaders } }: FastifyRequest): 'host' | 'a
 }
 
 /** Closed by default: a route is open only when it says so with `@PublicRoute()`. */
-function addAuthentication(server: FastifyInstance, verifier: ApiKeyVerifier): void {
-  const authenticate = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
+function addAuthentication(
+  server: FastifyInstance,
+  verifier: ApiKeyVerifier,
+  limiter: LimiterService,
+  bodies: BodyParser,
+): void {
+  const admit = (
+    spends: boolean,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    principal: Principal,
+    done: Done,
+  ): void => {
+    request.context.principal = principal;
+    try {
+      if (spends) limiter.refuseEarly(request.context, principal);
+      request.bodyClaim = bodies.claim(request, reply, principal.organizationId);
+    } catch (error) {
+      done(error as Error);
+      return;
+    }
+    // Clients that speak HTTP/1.0 know no interim answer.
+    if (request.headers.expect !== undefined && request.raw.httpVersion !== '1.0') reply.raw.writeContinue();
+    done();
+  };
+  const authenticate = (spends: boolean, request: FastifyRequest, reply: FastifyReply, done: Done): void => {
     let verified: Principal | Promise<Principal>;
     try {
       verified = verifier.verify(request.headers.authorization, request.context.clientAddress);
@@ -87,39 +147,13 @@ function addAuthentication(server: FastifyInstance, verifier: ApiKeyVerifier): v
       done(error as Error);
       return;
     }
-    if (verified instanceof Promise) verified.then((principal) => admit(request, reply, principal, done), done);
-    else admit(request, reply, verified, done);
+    if (verified instanceof Promise) verified.then((principal) => admit(spends, request, reply, principal, done), done);
+    else admit(spends, request, reply, verified, done);
   };
   server.addHook('onRoute', (route: RouteOptions) => {
     if (route.config?.publicRoute === true) return;
-    route.onRequest = authenticate;
+    const spends = route.config?.spends === true;
+    route.onRequest = (request: FastifyRequest, reply: FastifyReply, done: Done) =>
+      authenticate(spends, request, reply, done);
   });
-}
-
-function admit(request: FastifyRequest, reply: FastifyReply, principal: Principal, done: () => void): void {
-  request.context.principal = principal;
-  if (request.headers.expect !== undefined) reply.raw.writeContinue();
-  done();
-}
-
-function addBodyParser(server: FastifyInstance): void {
-  server.removeAllContentTypeParsers();
-  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    let value: unknown;
-    try {
-      refuseContentCoding(request);
-      value = parseStrictJson(body as Buffer);
-    } catch (error) {
-      done(error as Error);
-      return;
-    }
-    done(null, value);
-  });
-}
-
-/** None is understood: a few bytes of a compressed body can become gigabytes. */
-function refuseContentCoding({ headers }: FastifyRequest): void {
-  const coding = headers['content-encoding'];
-  if (coding === undefined || coding === 'identity') return;
-  throw new GatewayError('unsupported_media_type', 'A request body must be sent without a Content-Encoding.');
 }

@@ -80,6 +80,14 @@ describe('broken connections', () => {
     expect(first.toString('latin1')).toMatch(/^HTTP\/1\.1 401 /);
   });
 
+  it('does not tell an HTTP/1.0 client to go on: it would take that for the answer', async () => {
+    const body = JSON.stringify({ model: 'mock/none', messages: [{ role: 'user', content: 'Hello' }] });
+    const head = request(body, `Authorization: Bearer ${customer.key}`, 'Expect: 100-continue');
+    const socket = await open(head.replace('HTTP/1.1', 'HTTP/1.0') + body);
+    const [first] = (await once(socket, 'data')) as [Buffer];
+    expect(first.toString('latin1')).toMatch(/^HTTP\/1\.1 404 /);
+  });
+
   it('does not choose between two Authorization headers', async () => {
     const one = `Authorization: Bearer ${customer.key}`;
     const other = 'Authorization: Bearer sk-llm-other';

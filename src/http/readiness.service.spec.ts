@@ -1,0 +1,61 @@
+import type { Redis } from 'ioredis';
+import type { DataSource } from 'typeorm';
+import type { LedgerAuditService } from '../billing/ledger-audit.service';
+import type { Clock } from '../common/clock';
+import type { DrainService } from './drain.service';
+import { ReadinessService } from './readiness.service';
+
+function createReadiness() {
+  const servers = { asked: 0, redisIsUp: true };
+  const clock = { nowMs: 0 };
+  const drain = { draining: false };
+  const readiness = new ReadinessService(
+    {
+      query: async () => void servers.asked++,
+      migrations: [],
+      showMigrations: async () => false,
+    } as unknown as DataSource,
+    {
+      ping: () => (servers.redisIsUp ? Promise.resolve('PONG') : Promise.reject(new Error('down'))),
+    } as unknown as Redis,
+    { state: 'ok' } as LedgerAuditService,
+    drain as DrainService,
+    { now: () => clock.nowMs, monotonic: () => clock.nowMs } as Clock,
+  );
+  const ask = async (): Promise<string> => (await readiness.check()).status;
+  return { servers, clock, drain, ask };
+}
+
+describe('ReadinessService', () => {
+  it('asks the servers once for any number of probes within a second', async () => {
+    const { servers, clock, ask } = createReadiness();
+    expect(new Set(await Promise.all(Array.from({ length: 1_000 }, ask)))).toEqual(new Set(['ready']));
+    clock.nowMs = 999;
+    await ask();
+    const askedFirst = servers.asked;
+    clock.nowMs = 1_000;
+    await ask();
+    expect(servers.asked).toBeGreaterThan(askedFirst);
+    servers.asked = 0;
+    await Promise.all(Array.from({ length: 1_000 }, ask));
+    expect(servers.asked).toBe(0);
+  });
+
+  it('shows the beginning of a stop at once', async () => {
+    const { drain, ask } = createReadiness();
+    expect(await ask()).toBe('ready');
+    drain.draining = true;
+    expect(await ask()).toBe('not_ready');
+  });
+
+  it('looks again after a tenth of a second for what is missing', async () => {
+    const { servers, clock, ask } = createReadiness();
+    servers.redisIsUp = false;
+    expect(await ask()).toBe('not_ready');
+    servers.redisIsUp = true;
+    clock.nowMs = 99;
+    expect(await ask()).toBe('not_ready');
+    clock.nowMs = 100;
+    expect(await ask()).toBe('ready');
+  });
+});

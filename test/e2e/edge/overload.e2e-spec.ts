@@ -1,0 +1,48 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { TestGateway, type TestCustomer } from '../../harness/gateway';
+
+const PATH = '/v1/chat/completions';
+const CONCURRENCY = 3;
+const chat = (directive: string): object => ({
+  model: 'mock/chat-1',
+  messages: [{ role: 'user', content: `[[mock: ${directive}]]` }],
+});
+
+let gateway: TestGateway;
+let customer: TestCustomer;
+beforeAll(async () => {
+  gateway = await TestGateway.start({ OVERLOAD_CONCURRENCY: String(CONCURRENCY) });
+  customer = await gateway.customer();
+});
+afterAll(() => gateway.stop());
+
+/** Keeps the event loop, which the gateway shares with the test, from having nothing to do. */
+async function keepBusyUntil(isEnough: () => boolean): Promise<void> {
+  while (!isEnough()) await nextTurn();
+}
+
+async function askUntil(status: number): Promise<Awaited<ReturnType<TestGateway['call']>>> {
+  for (const deadline = performance.now() + 15_000; performance.now() < deadline;) {
+    const reply = await gateway.call(PATH, { key: customer.key, body: chat('delay=0') });
+    if (reply.status === status) return reply;
+  }
+  throw new Error(`nobody was answered with ${status}`);
+}
+
+it('a process that is never idle turns new requests away, still answers probes, and serves again when it can', async () => {
+  let busy = true;
+  const spinning = keepBusyUntil(() => !busy);
+  const underWay = Array.from({ length: CONCURRENCY + 1 }, () =>
+    gateway.call(PATH, { key: customer.key, body: chat('first_token=4s delay=0') }),
+  );
+  const refusal = await askUntil(503);
+  expect(refusal.json.error.code).toBe('service_unavailable');
+  expect([refusal.headers.get('retry-after'), refusal.headers.get('x-should-retry')]).toEqual(['1', 'true']);
+  expect((await gateway.call('/health')).status).toBe(200);
+  expect((await gateway.call('/ready')).status).toBe(200);
+  busy = false;
+  await spinning;
+  expect((await Promise.all(underWay)).map(({ status }) => status)).toEqual(underWay.map(() => 200));
+  expect((await askUntil(200)).status).toBe(200);
+  expect(await gateway.violations()).toEqual([]);
+});

@@ -1,0 +1,144 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { endChildren } from '../harness/child-process';
+import { createTestDatabase, type TestDatabase } from '../harness/database';
+import { createDataDirectory, GatewayProcess } from '../harness/gateway-process';
+import { assertMatchesDocument } from '../harness/openapi-validator';
+import { createTestRedis } from '../harness/redis';
+import { FULL, report, until } from './figures';
+import { Operator } from './operator';
+
+const PATH = '/v1/chat/completions';
+const LIMIT_BYTES = 10_485_760;
+const PARALLEL = 50;
+const ROUNDS = FULL ? 5 : 1;
+
+interface Probe {
+  readonly rssMiB: number;
+  readonly peakRssMiB: number;
+  readonly eventLoopMs: { readonly p50: number; readonly p99: number; readonly max: number };
+}
+
+/** A chat of exactly `bytes` bytes that the mock holds for a moment, as a vendor would. */
+function chatOf(bytes: number, filler = 'x'): Buffer {
+  const [head, tail] = [
+    '{"model":"mock/chat-1","max_tokens":5,"messages":[{"role":"user","content":"',
+    ' [[mock: first_token=1s]]"}]}',
+  ];
+  const room = bytes - Buffer.byteLength(head) - Buffer.byteLength(tail);
+  const count = Math.floor(room / Buffer.byteLength(filler));
+  return Buffer.from(head + filler.repeat(count) + 'x'.repeat(room - count * Buffer.byteLength(filler)) + tail);
+}
+
+const members = (count: number): string => Array.from({ length: count }, (_, index) => `"k${index}":0`).join(',');
+
+/** What was seen to hold up the process or to grow in it, all within the size that a body may have, and one beyond. */
+const BODIES: Readonly<Record<string, Buffer>> = {
+  'text of the largest size': chatOf(LIMIT_BYTES),
+  'text of two bytes a character': chatOf(LIMIT_BYTES, 'ж'),
+  'one byte too many': chatOf(LIMIT_BYTES + 1),
+  '600,000 names': Buffer.from(`{${members(600_000)}}`),
+  '4.9 million numbers': Buffer.from(`{"a":[${'1,'.repeat(4_900_000)}1]}`),
+  'as many names as are allowed': Buffer.from(`{${members(99_000)}}`),
+  'as many objects as are allowed': Buffer.from(`{"a":[${'{},'.repeat(900_000)}0]}`),
+  'text that never ends': Buffer.from(`{"model":"${'x'.repeat(LIMIT_BYTES - 20)}`),
+};
+
+/** What each of them is told when it comes alone. */
+const ALONE: Readonly<Record<string, string>> = {
+  'text of the largest size': '200',
+  'text of two bytes a character': '200',
+  'one byte too many': '413 request_too_large',
+  '600,000 names': '400 validation_failed',
+  '4.9 million numbers': '400 validation_failed',
+  'as many names as are allowed': '400 validation_failed',
+  'as many objects as are allowed': '400 validation_failed',
+  'text that never ends': '400 invalid_json',
+};
+
+describe('fifty of the largest bodies at once', () => {
+  const directory = createDataDirectory();
+  const probeFile = join(directory.path, 'probe.json');
+  let database: TestDatabase;
+  let operator: Operator;
+  let gateway: GatewayProcess;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    operator = await Operator.connect(database.url);
+    gateway = await GatewayProcess.start({
+      databaseUrl: database.url,
+      redisUrl: createTestRedis().url,
+      environment: {
+        NODE_OPTIONS: `--require ${resolve(__dirname, 'process-probe.js')}`,
+        PROCESS_PROBE_FILE: probeFile,
+      },
+    });
+  });
+  afterAll(async () => {
+    await endChildren();
+    await operator.close();
+    await database.drop();
+    directory.remove();
+  });
+
+  /** What the gateway has measured up to now; it writes five times a second. */
+  async function probed(): Promise<Probe> {
+    const askedAtMs = Date.now();
+    await until('the next measurement', 2_000, () => statSync(probeFile).mtimeMs > askedAtMs);
+    return JSON.parse(readFileSync(probeFile, 'utf8')) as Probe;
+  }
+
+  async function send(key: string, body: Buffer): Promise<string> {
+    const response = await fetch(`${gateway.url}${PATH}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body,
+    });
+    const text = await response.text();
+    const headers = Object.fromEntries(response.headers);
+    assertMatchesDocument({ method: 'POST', path: PATH, status: response.status, headers, body: text });
+    if (response.status === 503) expect(headers['retry-after']).toBe('1');
+    return response.status === 200 ? '200' : `${response.status} ${JSON.parse(text).error.code}`;
+  }
+
+  it('are answered or shed, in 512 MiB, and never hold the event loop for long', async () => {
+    const { key } = await operator.customer(10n ** 15n);
+    const kinds = Object.entries(BODIES);
+    const outcomes: Record<string, Record<string, number>> = {};
+    process.kill(gateway.child.pid, 'SIGUSR2');
+    for (let round = 0; round < ROUNDS; round++) {
+      await Promise.all(
+        Array.from({ length: PARALLEL }, async (_, index) => {
+          // Half of them are large texts: those get furthest.
+          const [kind, body] = kinds[index % 2 === 0 ? 0 : (index >> 1) % kinds.length] as [string, Buffer];
+          const outcome = await send(key, body).catch((error: Error) => `broken: ${String(error.cause)}`);
+          const counts = (outcomes[kind] ??= {});
+          counts[outcome] = (counts[outcome] ?? 0) + 1;
+        }),
+      );
+    }
+    await until('the end of the last request', 5_000, async () => (await operator.heldCount()) === 0);
+    const figures = await probed();
+    report(`${PARALLEL} bodies of up to 10 MiB at once`, { outcomes, ...figures });
+
+    expect(figures.peakRssMiB).toBeLessThanOrEqual(512);
+    expect(figures.eventLoopMs.p99).toBeLessThanOrEqual(250);
+    const codes = new Set(Object.values(outcomes).flatMap(Object.keys));
+    const allowed = [
+      '200',
+      '400 invalid_json',
+      '400 validation_failed',
+      '413 request_too_large',
+      '503 service_unavailable',
+    ];
+    expect([...codes].filter((code) => !allowed.includes(code))).toEqual([]);
+    expect(outcomes['text of the largest size']?.['200']).toBeGreaterThan(0);
+    expect(outcomes['one byte too many']).toEqual({ '413 request_too_large': expect.any(Number) });
+    // Nothing of the budget is lost: together these would be more than there is.
+    for (let turn = 0; turn < 2; turn++) {
+      for (const [kind, body] of kinds) expect([kind, await send(key, body)]).toEqual([kind, ALONE[kind]]);
+    }
+    expect(await operator.violations()).toEqual([]);
+  });
+});

@@ -1,0 +1,101 @@
+/**
+ * The load generator of the overload test, in a process of its own. In an open load requests go out when they are due,
+ * whether or not earlier ones were answered, and each is timed from the instant at which it was due.
+ */
+import { Agent } from 'undici';
+
+export interface OpenLoadJob {
+  readonly url: string;
+  readonly key: string;
+  readonly body: string;
+  /** `perSecond`: an open load. `callers`: so many clients, each of which asks again when it was answered. */
+  readonly load: { readonly perSecond: number } | { readonly callers: number };
+  readonly durationMs: number;
+}
+
+/** Times in milliseconds. */
+export interface OpenLoadResult {
+  /** Answers by status; 0: none came. */
+  readonly statuses: Readonly<Record<string, number>>;
+  /** Complete answers per second, from the first request to the last answer. */
+  readonly goodput: number;
+  readonly served: Latency;
+  readonly refused: Latency;
+  /** Refusals that did not say when to come back. */
+  readonly withoutRetryAfter: number;
+  /** How late the generator itself was. When this is high the latencies say little. */
+  readonly sendLag: Latency;
+  /** From the end of the load to its last answer. */
+  readonly tailMs: number;
+}
+
+export interface Latency {
+  readonly p50: number;
+  readonly p99: number;
+}
+
+const AGENT = new Agent({ connections: 2_000, pipelining: 1, headersTimeout: 20_000, bodyTimeout: 20_000 });
+
+async function run({ url, key, body, load, durationMs }: OpenLoadJob): Promise<OpenLoadResult> {
+  const { origin, pathname } = new URL(url);
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const statuses: Record<string, number> = {};
+  const served: number[] = [];
+  const refused: number[] = [];
+  const lags: number[] = [];
+  let withoutRetryAfter = 0;
+
+  const send = async (dueMs: number): Promise<void> => {
+    lags.push(performance.now() - dueMs);
+    let status = 0;
+    try {
+      const reply = await AGENT.request({ origin, path: pathname, method: 'POST', headers, body });
+      await reply.body.dump();
+      status = reply.statusCode;
+      if (status !== 200 && reply.headers['retry-after'] === undefined) withoutRetryAfter++;
+    } catch {
+      // Counted as no answer.
+    }
+    statuses[status] = (statuses[status] ?? 0) + 1;
+    (status === 200 ? served : refused).push(performance.now() - dueMs);
+  };
+
+  const sendWhenDue = async (perSecond: number): Promise<void> => {
+    const open: Promise<void>[] = [];
+    for (let nowMs = 0; nowMs < durationMs; nowMs = performance.now() - startMs) {
+      for (let dueMs = open.length / perSecond; dueMs * 1_000 <= nowMs; dueMs = open.length / perSecond) {
+        open.push(send(startMs + dueMs * 1_000));
+      }
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    await Promise.all(open);
+  };
+  const sendInTurn = async (callers: number): Promise<void> => {
+    const call = async (): Promise<void> => {
+      while (performance.now() - startMs < durationMs) await send(performance.now());
+    };
+    await Promise.all(Array.from({ length: callers }, call));
+  };
+
+  const startMs = performance.now();
+  await ('callers' in load ? sendInTurn(load.callers) : sendWhenDue(load.perSecond));
+  const endedMs = performance.now();
+  return {
+    statuses,
+    goodput: (served.length * 1_000) / (endedMs - startMs),
+    served: latencyOf(served),
+    refused: latencyOf(refused),
+    withoutRetryAfter,
+    sendLag: latencyOf(lags),
+    tailMs: endedMs - startMs - durationMs,
+  };
+}
+
+function latencyOf(values: number[]): Latency {
+  values.sort((left, right) => left - right);
+  const at = (share: number): number => Math.round((values[Math.floor(values.length * share)] ?? 0) * 10) / 10;
+  return { p50: at(0.5), p99: at(0.99) };
+}
+
+process.on('message', (job: OpenLoadJob) => void run(job).then((result) => process.send?.(result)));
+process.once('disconnect', () => process.exit());

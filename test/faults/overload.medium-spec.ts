@@ -1,0 +1,75 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join, resolve } from 'node:path';
+import { endChildren } from '../harness/child-process';
+import { createTestDatabase, type TestDatabase } from '../harness/database';
+import { GatewayProcess } from '../harness/gateway-process';
+import { createTestRedis } from '../harness/redis';
+import { chat, chatBody } from './chat-load';
+import { FULL, report, until } from './figures';
+import type { OpenLoadJob, OpenLoadResult } from './open-load-process';
+import { Operator } from './operator';
+
+const CALLERS = 64;
+const WARM_UP_MS = 2_000;
+const OVERLOAD_MS = FULL ? 60_000 : 4_000;
+
+describe('three times the load that the gateway can carry', () => {
+  let database: TestDatabase;
+  let operator: Operator;
+  let gateway: GatewayProcess;
+  let generator: ChildProcess;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    operator = await Operator.connect(database.url);
+    gateway = await GatewayProcess.start({
+      databaseUrl: database.url,
+      redisUrl: createTestRedis().url,
+      environment: { OVERLOAD_CONCURRENCY: '256' },
+    });
+    generator = fork(join(__dirname, 'open-load-process.ts'), {
+      execArgv: ['--require', resolve(__dirname, '../harness/register-typescript.js')],
+    });
+  });
+  afterAll(async () => {
+    generator.disconnect();
+    await endChildren();
+    await operator.close();
+    await database.drop();
+  });
+
+  it('is shed at once, without losing the load that it can carry', async () => {
+    const { key } = await operator.customer(10n ** 15n);
+    const url = `${gateway.url}/v1/chat/completions`;
+    const body = chatBody('delay=0 tokens=300', { max_tokens: 300, stream: true });
+    const run = async (load: OpenLoadJob['load'], durationMs: number): Promise<OpenLoadResult> => {
+      generator.send({ url, key, body: JSON.stringify(body), load, durationMs } satisfies OpenLoadJob);
+      const [result] = (await once(generator, 'message')) as [OpenLoadResult];
+      report(`load ${JSON.stringify(load)}`, result);
+      return result;
+    };
+    await run({ callers: CALLERS }, WARM_UP_MS);
+    const { goodput: peak, statuses } = await run({ callers: CALLERS }, WARM_UP_MS);
+    expect(Object.keys(statuses)).toEqual(['200']);
+
+    const overload = await run({ perSecond: 3 * peak }, OVERLOAD_MS);
+    const recoveredMs = await until('the first answer after the overload', 5_000, async () => {
+      return (await chat({ url: gateway.url, key, body })).outcome === 'complete';
+    });
+    const after = await run({ perSecond: peak / 4 }, WARM_UP_MS);
+    report('F-64', { peak, goodput: overload.goodput, share: overload.goodput / peak, recoveredMs });
+
+    // Nobody is left without an answer, and whoever is turned away is told when to come back.
+    expect(['200', '503']).toEqual(expect.arrayContaining(Object.keys(overload.statuses)));
+    expect(overload.withoutRetryAfter).toBe(0);
+    // In a short load the second that it takes to be believed weighs too much.
+    if (FULL) {
+      expect(overload.goodput).toBeGreaterThan(0.8 * peak);
+      expect(overload.refused.p50).toBeLessThan(50);
+    }
+    expect(Object.keys(after.statuses)).toEqual(['200']);
+    await until('the end of all holds', 10_000, async () => (await operator.heldCount()) === 0);
+    expect(await operator.violations()).toEqual([]);
+  }, 180_000);
+});
