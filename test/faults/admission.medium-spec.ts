@@ -1,14 +1,13 @@
 import { randomInt } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ApiKeySettingsInput } from '../../src/organizations/api-key-settings';
 import { endChildren } from '../harness/child-process';
 import { createTestDatabase, type TestDatabase } from '../harness/database';
 import { createDataDirectory, GatewayProcess } from '../harness/gateway-process';
 import { createTestRedis } from '../harness/redis';
 import { chat, type Exchange, summarize } from './chat-load';
 import { FULL, report } from './figures';
-import { Operator } from './operator';
+import { type Customer, Operator } from './operator';
 
 /** A model whose price is its output alone, so that a limited request costs to the micro what was held for it. */
 const FIXED_PRICE_MODEL = `
@@ -73,17 +72,38 @@ describe('two gateway processes that share a database', () => {
     );
   }
 
-  it.each<[string, string, (affordableMicro: bigint) => [credit: bigint, settings: ApiKeySettingsInput]]>([
-    ['balance', 'insufficient_credits', (affordable) => [affordable, {}]],
-    ["a key's daily budget", 'budget_exceeded', (affordable) => [10n ** 9n, { dailyBudgetMicro: affordable }]],
-    ["a key's monthly budget", 'budget_exceeded', (affordable) => [10n ** 9n, { monthlyBudgetMicro: affordable }]],
-  ])('accept exactly as many requests as %s covers, and refuse the rest with %s', async (_what, code, arrange) => {
+  const rich = 10n ** 9n;
+
+  it.each<[string, string, (affordableMicro: bigint) => Promise<Customer>]>([
+    ['balance', 'insufficient_credits', (affordable) => operator.customer(affordable)],
+    [
+      "a key's daily budget",
+      'budget_exceeded',
+      (affordable) => operator.customer(rich, { dailyBudgetMicro: affordable }),
+    ],
+    [
+      "a key's monthly budget",
+      'budget_exceeded',
+      (affordable) => operator.customer(rich, { monthlyBudgetMicro: affordable }),
+    ],
+    [
+      "an organization's monthly limit",
+      'spending_limit_exceeded',
+      async (affordable) => {
+        const customer = await operator.customer(rich);
+        await operator.rows('UPDATE organization_account SET monthly_limit_micro = $2 WHERE organization_id = $1', [
+          customer.organizationId,
+          affordable.toString(),
+        ]);
+        return customer;
+      },
+    ],
+  ])('accept exactly as many requests as %s covers, and refuse the rest with %s', async (what, code, arrange) => {
     const accepted: number[] = [];
     for (let trial = 0; trial < TRIALS; trial++) {
       const affordable = randomInt(1, REQUESTS);
       // A remainder that covers nothing must not admit one more.
-      const [credit, settings] = arrange(BigInt(affordable * COST_MICRO + randomInt(COST_MICRO)));
-      const { key } = await operator.customer(credit, settings);
+      const { key } = await arrange(BigInt(affordable * COST_MICRO + randomInt(COST_MICRO)));
 
       const exchanges = await race(key);
 
@@ -92,6 +112,6 @@ describe('two gateway processes that share a database', () => {
     }
     expect(await operator.violations()).toEqual([]);
     expect(await operator.heldCount()).toBe(0);
-    report(`exactly K of ${REQUESTS}, ${code}`, { trials: TRIALS, accepted });
+    report(`exactly K of ${REQUESTS}, ${what}`, { trials: TRIALS, accepted });
   });
 });

@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
-import { createAccount, requireSoundBooks, reserveCommand, startMoneyEngine, type MoneyEngine } from './money-engine';
+import {
+  createAccount,
+  requireSoundBooks,
+  reserveCommand,
+  settleCommand,
+  startMoneyEngine,
+  type MoneyEngine,
+} from './money-engine';
 
 describe('the ledger', () => {
   let database: TestDatabase;
@@ -27,6 +34,24 @@ describe('the ledger', () => {
       reservedMicro: 0n,
       monthlyLimitMicro: null,
     });
+  });
+
+  it('credits a payment once when two processes are told of it 25 times each while the money is being spent', async () => {
+    const account = await createAccount(engine.pool, { balanceMicro: 1_000n });
+    const { organizationId } = account;
+    const other = startMoneyEngine(database.url);
+    const applied = await Promise.all(
+      Array.from({ length: 50 }, async (_, turn) => {
+        const command = reserveCommand(account, 10n);
+        const credited = (turn % 2 === 0 ? engine : other).ledger.topUp(organizationId, 500n, 'payment-2');
+        await engine.reservations.reserve(command);
+        await other.reservations.finish(settleCommand(command, 10n));
+        return credited;
+      }),
+    );
+    expect(applied.filter(Boolean)).toHaveLength(1);
+    expect(await engine.ledger.balance(organizationId)).toMatchObject({ balanceMicro: 1_000n, reservedMicro: 0n });
+    await other.close();
   });
 
   it('refuses a known reference with another amount', async () => {

@@ -1,0 +1,89 @@
+/** What the test of the endings shares with its expectations: an upstream that is told how to end, and its bill. */
+import type { ServerResponse } from 'node:http';
+import { chunk, event, usageChunk } from '../harness/upstream-models';
+
+/** What the upstream says it has delivered, and what that costs at one and two dollars per million. */
+export const DELIVERED = { prompt: 100, completion: 50, costMicro: 200 };
+export const WORDS = 'Tea is a drink that many people like. ';
+
+/** The upstream: the prompt says how it behaves. */
+export function play(response: ServerResponse, prompt: string): void {
+  const [what, ...rest] = prompt.split(' ');
+  const openStream = (): void => {
+    response.setHeader('content-type', 'text/event-stream');
+    response.write(chunk({ role: 'assistant', content: WORDS }));
+  };
+  switch (what) {
+    case 'answer': {
+      const message = { role: 'assistant', content: WORDS };
+      const usage = { prompt_tokens: DELIVERED.prompt, completion_tokens: DELIVERED.completion };
+      const body = JSON.stringify({ id: 'c', choices: [{ index: 0, message, finish_reason: 'stop' }], usage });
+      response.setHeader('content-type', 'application/json');
+      setTimeout(() => response.end(body), Number(rest[0] ?? 0));
+      return;
+    }
+    case 'stream':
+      openStream();
+      response.write(chunk({}, 'stop'));
+      setTimeout(
+        () => response.end(usageChunk(DELIVERED.prompt, DELIVERED.completion) + event('[DONE]')),
+        Number(rest[0] ?? 0),
+      );
+      return;
+    case 'status':
+      response
+        .writeHead(Number(rest[0]), { 'content-type': 'application/json' })
+        .end('{"error":{"message":"no","type":"invalid_request_error"}}');
+      return;
+    case 'garbage':
+      response.setHeader('content-type', 'application/json').end('<html>');
+      return;
+    case 'reset':
+      response.destroy();
+      return;
+    case 'begin-and-reset':
+      openStream();
+      setTimeout(() => response.destroy(), 50);
+      return;
+    case 'begin-and-stop':
+      openStream();
+      response.end();
+      return;
+    case 'begin-and-hang':
+      openStream();
+      return;
+  }
+}
+
+export interface Receipt {
+  readonly status: number;
+  readonly error_code: string | null;
+  readonly usage_estimated: boolean;
+  readonly charged: number;
+  readonly input_text: number;
+  readonly output_text: number;
+}
+
+export interface Books {
+  readonly receipts: readonly Receipt[];
+  readonly held: number;
+  readonly charged: number;
+  readonly entries: number;
+}
+
+/** The different receipts there are, without their order: all endings of one kind must look the same. */
+export const kindsOf = ({ receipts }: Books): Receipt[] => [
+  ...new Map(receipts.map((receipt) => [JSON.stringify(receipt), receipt])).values(),
+];
+
+/** The receipt of a complete answer. */
+export const delivered = {
+  status: 200,
+  error_code: null,
+  usage_estimated: false,
+  charged: DELIVERED.costMicro,
+  input_text: DELIVERED.prompt,
+  output_text: DELIVERED.completion,
+};
+/** What all receipts of requests share that cost nothing. */
+export const nothing = { usage_estimated: false, charged: 0, input_text: 0, output_text: 0 };

@@ -1,0 +1,14 @@
+// Loaded into a gateway with NODE_OPTIONS=--require: its wall clock is off by CLOCK_SKEW_MS.
+const RealDate = Date;
+const skewMs = Number(process.env.CLOCK_SKEW_MS);
+
+globalThis.Date = class Date extends RealDate {
+  constructor(...parts) {
+    if (parts.length === 0) super(RealDate.now() + skewMs);
+    else super(...parts);
+  }
+
+  static now() {
+    return RealDate.now() + skewMs;
+  }
+};
