@@ -1,0 +1,43 @@
+/** Log probabilities as this format has them: one list for each aspect. */
+export interface CompletionLogprobs {
+  readonly tokens: string[];
+  readonly token_logprobs: number[];
+  /** `null` when no alternatives were asked for. */
+  readonly top_logprobs: Record<string, number>[] | null;
+  /** Where each token begins in the text of the whole answer, in UTF-16 code units. */
+  readonly text_offset: number[];
+}
+
+interface TokenLogprob {
+  readonly token: string;
+  readonly logprob: number;
+}
+
+interface ChosenToken extends TokenLogprob {
+  readonly top_logprobs?: readonly TokenLogprob[];
+}
+
+/**
+ * From the form of chat, one object for each token.
+ * @param startOffset where the text that they belong to begins
+ */
+export function toCompletionLogprobs(logprobs: unknown, startOffset: number): CompletionLogprobs | null {
+  const { content } = (logprobs ?? {}) as { readonly content?: readonly ChosenToken[] | null };
+  if (!Array.isArray(content) || content.length === 0) return null;
+  const tokens = content as readonly ChosenToken[];
+  let offset = startOffset;
+  return {
+    tokens: tokens.map(({ token }) => token),
+    token_logprobs: tokens.map(({ logprob }) => logprob),
+    top_logprobs: tokens.some(({ top_logprobs: top = [] }) => top.length > 0) ? tokens.map(alternatives) : null,
+    text_offset: tokens.map(({ token }) => {
+      const start = offset;
+      offset += token.length;
+      return start;
+    }),
+  };
+}
+
+function alternatives({ top_logprobs: top = [] }: ChosenToken): Record<string, number> {
+  return Object.fromEntries(top.map(({ token, logprob }) => [token, logprob]));
+}

@@ -1,0 +1,13 @@
+import { Module } from '@nestjs/common';
+import { InferenceModule } from '../inference/inference.module';
+import { ModelsModule } from '../models/models.module';
+import { CompletionsController } from './completions.controller';
+import { CompletionsService } from './completions.service';
+
+/** Text in the wire format before chat. */
+@Module({
+  imports: [InferenceModule, ModelsModule],
+  controllers: [CompletionsController],
+  providers: [CompletionsService],
+})
+export class CompletionsModule {}

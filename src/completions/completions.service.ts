@@ -1,0 +1,76 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import type { RequestContext } from '../common/request-context';
+import type { InferenceInput } from '../inference/inference.types';
+import { requiredSupport } from '../inference/parameter-support';
+import { requireTarget } from '../inference/require-target';
+import { RunInference } from '../inference/run-inference';
+import { StreamInference } from '../inference/stream-inference';
+import {
+  measureMessages,
+  outputTokens,
+  type PromptMeasure,
+  promptTokens,
+  textUsage,
+} from '../inference/token-estimate';
+import { TokenRatios } from '../inference/token-ratio.service';
+import type { CatalogModel } from '../models/catalog-model';
+import { ModelCatalogService } from '../models/model-catalog.service';
+import type { CompletionRequest } from '../providers/contract/completions';
+import type { UsageVector } from '../providers/contract/usage';
+import { renderCompletion, usageEvent } from './completion-usage';
+import { completionsOf } from './completions-of';
+import type { CompletionRequestDto } from './dto/completion-request.dto';
+import { toCompletionRequest } from './to-completion-request';
+
+/** `POST /v1/completions`: what is special to text completion around the shared inference use-cases. */
+@Injectable()
+export class CompletionsService {
+  constructor(
+    private readonly catalog: ModelCatalogService,
+    private readonly unary: RunInference,
+    private readonly streamed: StreamInference,
+    private readonly ratios: TokenRatios,
+  ) {}
+
+  answer(body: CompletionRequestDto, context: RequestContext, reply: FastifyReply): Promise<void> {
+    const target = requireTarget(this.catalog, context, body, 'text');
+    const request = toCompletionRequest(body);
+    const { model } = target;
+    const prompt = measurePrompt(request);
+    const inputTokens = promptTokens(prompt, this.ratios.of(model));
+    const input: InferenceInput = {
+      ...target,
+      operation: 'createCompletion',
+      streamed: request.stream === true,
+      estimate: textUsage(inputTokens, Math.min(request.max_tokens, model.maxOutputTokens ?? Infinity)),
+      prompt,
+      supports: requiredSupport(target.routing, request),
+    };
+    const estimateUsage = (bytes: number, servedBy: CatalogModel): UsageVector =>
+      textUsage(inputTokens, outputTokens(bytes, this.ratios.of(servedBy)));
+    if (input.streamed) {
+      return this.streamed.run({
+        input,
+        reply,
+        open: (candidate, call) => completionsOf(candidate).openStream(request, call),
+        estimateUsage,
+        lastEvents: usageEvent,
+      });
+    }
+    return this.unary.run({
+      input,
+      reply,
+      attempt: (candidate, call) => completionsOf(candidate).complete(request, call),
+      estimateUsage,
+      render: (result, bill) => renderCompletion(result.body, bill),
+    });
+  }
+}
+
+/** What a completion gives the model to read. */
+function measurePrompt({ prompt, suffix }: CompletionRequest): PromptMeasure {
+  const measure = { textBytes: 0, fixedTokens: 0 };
+  measureMessages([{ content: prompt, suffix }], measure);
+  return measure;
+}

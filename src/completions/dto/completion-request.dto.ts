@@ -1,0 +1,122 @@
+import {
+  ArrayMaxSize,
+  ArrayNotEmpty,
+  Equals,
+  IsArray,
+  IsBoolean,
+  IsInt,
+  IsNumber,
+  IsOptional,
+  IsString,
+  Max,
+  MaxLength,
+  Min,
+  MinLength,
+} from 'class-validator';
+import { StreamOptionsDto } from '../../chat/dto/chat-options.dto';
+import { NestedObject, UnlessString } from '../../common/validation/nested';
+import { IsNumberRecord } from '../../common/validation/records';
+import { RoutingDto } from '../../routing/routing.dto';
+import { IsPrompt } from './prompt';
+
+const MAX_TOKENS = 2_147_483_647;
+
+/**
+ * Body of `POST /v1/completions`: the document's `CompletionRequest`. Null means the same as absent. Fields that are not
+ * declared here are kept and handed to the provider (decision *unknown-fields*).
+ */
+export class CompletionRequestDto {
+  @IsString()
+  @MinLength(1)
+  @MaxLength(256)
+  model!: string;
+
+  @IsPrompt()
+  prompt!: string | string[];
+
+  @IsOptional()
+  @IsBoolean()
+  stream?: boolean | null;
+
+  @IsOptional()
+  @NestedObject(StreamOptionsDto)
+  stream_options?: StreamOptionsDto | null;
+
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(MAX_TOKENS)
+  max_tokens?: number | null;
+
+  @IsOptional()
+  @Equals(1, { message: '$property must be 1: only one choice per request is offered' })
+  n?: 1 | null;
+
+  @IsOptional()
+  @Equals(1, { message: '$property must be 1: only one choice per request is made' })
+  best_of?: 1 | null;
+
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  @Max(2)
+  temperature?: number | null;
+
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  @Max(1)
+  top_p?: number | null;
+
+  @IsOptional()
+  @IsNumber()
+  @Min(-2)
+  @Max(2)
+  frequency_penalty?: number | null;
+
+  @IsOptional()
+  @IsNumber()
+  @Min(-2)
+  @Max(2)
+  presence_penalty?: number | null;
+
+  @IsOptional()
+  @IsNumberRecord(-100, 100)
+  logit_bias?: Record<string, number> | null;
+
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(5)
+  logprobs?: number | null;
+
+  @IsOptional()
+  @IsBoolean()
+  echo?: boolean | null;
+
+  @IsOptional()
+  @IsString()
+  suffix?: string | null;
+
+  @IsOptional()
+  @UnlessString()
+  @IsArray({ message: '$property must be a string or an array of 1 to 4 strings' })
+  @ArrayNotEmpty()
+  @ArrayMaxSize(4)
+  @IsString({ each: true })
+  stop?: string | string[] | null;
+
+  @IsOptional()
+  @IsInt()
+  @Min(Number.MIN_SAFE_INTEGER)
+  @Max(Number.MAX_SAFE_INTEGER)
+  seed?: number | null;
+
+  @IsOptional()
+  @IsString()
+  user?: string | null;
+
+  @IsOptional()
+  @NestedObject(RoutingDto, { closed: true })
+  routing?: RoutingDto | null;
+}

@@ -1,0 +1,35 @@
+import { Validate, type ValidationArguments, ValidatorConstraint } from 'class-validator';
+import type { LocatingConstraint } from '../../common/validation/locating-constraint';
+
+/** One text, alone or as the only item of a list. */
+export function IsPrompt(): PropertyDecorator {
+  return Validate(PromptRule);
+}
+
+@ValidatorConstraint({ name: 'isPrompt' })
+class PromptRule implements LocatingConstraint {
+  validate(prompt: unknown): boolean {
+    return reasonAgainst(prompt) === null;
+  }
+
+  locate(prompt: unknown): string {
+    return Array.isArray(prompt) && prompt.length === 1 && !isTokens(prompt[0]) ? '[0]' : '';
+  }
+
+  defaultMessage({ value }: ValidationArguments): string {
+    return reasonAgainst(value) ?? '';
+  }
+}
+
+function reasonAgainst(prompt: unknown): string | null {
+  if (typeof prompt === 'string') return null;
+  if (!Array.isArray(prompt) || prompt.length === 0) return '$property must be a string';
+  if (prompt.some(isTokens)) return '$property must be text: token ids are not accepted';
+  if (prompt.length > 1) return '$property must be one string: several would need several answers, and n is 1';
+  return typeof prompt[0] === 'string' ? null : '$property must be a string';
+}
+
+/** A token id, or a list of them. */
+function isTokens(item: unknown): boolean {
+  return typeof item === 'number' || (Array.isArray(item) && item.every((token) => typeof token === 'number'));
+}

@@ -1,0 +1,24 @@
+import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ValidBody } from '../common/validation/valid-body.pipe';
+import { Idempotent } from '../idempotency/idempotent.decorator';
+import { Spends } from '../limits/spends.decorator';
+import { EmbeddingRequestDto } from './dto/embedding-request.dto';
+import { EmbeddingsService } from './embeddings.service';
+
+@Controller('v1/embeddings')
+export class EmbeddingsController {
+  constructor(private readonly embeddings: EmbeddingsService) {}
+
+  @Post()
+  @HttpCode(200)
+  @Idempotent()
+  @Spends()
+  createEmbedding(
+    @Body(new ValidBody(EmbeddingRequestDto)) body: EmbeddingRequestDto,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    return this.embeddings.answer(body, request.context, reply);
+  }
+}

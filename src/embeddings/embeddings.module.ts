@@ -1,0 +1,13 @@
+import { Module } from '@nestjs/common';
+import { InferenceModule } from '../inference/inference.module';
+import { ModelsModule } from '../models/models.module';
+import { EmbeddingsController } from './embeddings.controller';
+import { EmbeddingsService } from './embeddings.service';
+
+/** Texts as vectors. */
+@Module({
+  imports: [InferenceModule, ModelsModule],
+  controllers: [EmbeddingsController],
+  providers: [EmbeddingsService],
+})
+export class EmbeddingsModule {}

@@ -1,0 +1,76 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { GatewayError } from '../common/errors/gateway-error';
+import type { RequestContext } from '../common/request-context';
+import type { Candidate, InferenceInput } from '../inference/inference.types';
+import { requiredSupport } from '../inference/parameter-support';
+import { providerFields } from '../inference/provider-fields';
+import { requireTarget } from '../inference/require-target';
+import { type MeteredResult, RunInference } from '../inference/run-inference';
+import { promptTokens, textUsage } from '../inference/token-estimate';
+import { TokenRatios } from '../inference/token-ratio.service';
+import { ModelCatalogService } from '../models/model-catalog.service';
+import { type EmbeddingRequest, type EmbeddingsProvider, inputsOf } from '../providers/contract/embeddings';
+import type { ProviderCall } from '../providers/contract/provider-call';
+import type { EmbeddingRequestDto, EncodingFormat } from './dto/embedding-request.dto';
+import { renderEmbeddingList } from './embedding-list';
+import { measureInputs } from './estimate-embedding';
+import { writeVectors } from './write-vectors';
+
+/** A provider's vectors in the form that the client wants. */
+interface EmbeddedList extends MeteredResult {
+  readonly list: readonly Buffer[];
+  readonly model: string;
+}
+
+/** `POST /v1/embeddings`: what is special to embeddings around the shared inference use-case. */
+@Injectable()
+export class EmbeddingsService {
+  constructor(
+    private readonly catalog: ModelCatalogService,
+    private readonly inference: RunInference,
+    private readonly ratios: TokenRatios,
+  ) {}
+
+  answer(body: EmbeddingRequestDto, context: RequestContext, reply: FastifyReply): Promise<void> {
+    const target = requireTarget(this.catalog, context, body, 'embedding');
+    const { encoding_format: format, ...request } = providerFields(body);
+    const prompt = measureInputs(request.input);
+    const estimate = textUsage(promptTokens(prompt, this.ratios.of(target.model)), 0);
+    const input: InferenceInput = {
+      ...target,
+      operation: 'createEmbedding',
+      streamed: false,
+      estimate,
+      prompt,
+      promptCount: inputsOf(request.input).length,
+      supports: requiredSupport(target.routing, request),
+    };
+    return this.inference.run<EmbeddedList>({
+      input,
+      reply,
+      attempt: (candidate, call) => embed(request, format ?? 'float', candidate, call),
+      estimateUsage: () => estimate,
+      render: ({ list, model }, bill) => renderEmbeddingList(list, model, bill),
+    });
+  }
+}
+
+async function embed(
+  request: EmbeddingRequest,
+  format: EncodingFormat,
+  candidate: Candidate,
+  call: ProviderCall,
+): Promise<EmbeddedList> {
+  const { vectors, usage } = await embeddingsOf(candidate).embed(request, call);
+  const outputBytes = vectors.reduce((sum, { length }) => sum + length * Float32Array.BYTES_PER_ELEMENT, 0);
+  return { list: await writeVectors(vectors, format), model: call.publicModel, usage, outputBytes };
+}
+
+function embeddingsOf({ provider }: Candidate): EmbeddingsProvider {
+  const { embeddings } = provider;
+  if (embeddings === undefined) {
+    throw new GatewayError('no_provider_available', `${provider.id} does not serve embeddings.`);
+  }
+  return embeddings;
+}

@@ -1,0 +1,36 @@
+/**
+ * Dialect `openai-completions`: `POST …/completions`, which base models and self-hosted servers still speak. Its streams
+ * are framed like those of chat, and are read by the same machinery; only the chunks differ.
+ */
+import type { ChatStream } from '../../contract/chat';
+import type { CompletionRequest, CompletionResult, CompletionsProvider } from '../../contract/completions';
+import type { ProviderCall } from '../../contract/provider-call';
+import type { UpstreamHttp } from '../../kit/upstream-http';
+import { OpenAiChatStream } from '../openai-chat/openai-chat-stream';
+import { CompletionChunkTranslator } from './completion-chunk-translator';
+import { fromOpenAiCompletionReply } from './from-openai-completion-reply';
+import { toOpenAiCompletionRequest } from './to-openai-completion-request';
+
+export class OpenAiCompletions implements CompletionsProvider {
+  private readonly endpoint: string;
+
+  constructor(private readonly http: UpstreamHttp) {
+    this.endpoint = http.endpoint('completions');
+  }
+
+  async complete(request: CompletionRequest, call: ProviderCall): Promise<CompletionResult> {
+    const body = JSON.stringify(toOpenAiCompletionRequest(request, call, false));
+    return fromOpenAiCompletionReply(await this.http.post(this.endpoint, body, call), call);
+  }
+
+  async openStream(request: CompletionRequest, call: ProviderCall): Promise<ChatStream> {
+    const body = JSON.stringify(toOpenAiCompletionRequest(request, call, true));
+    return OpenAiChatStream.open(
+      this.http,
+      this.endpoint,
+      body,
+      call,
+      (_call, state) => new CompletionChunkTranslator(call, state),
+    );
+  }
+}

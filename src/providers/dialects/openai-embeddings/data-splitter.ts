@@ -1,0 +1,109 @@
+import { notEmbeddings } from './not-embeddings';
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACE = 0x7b;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACE = 0x7d;
+const CLOSE_BRACKET = 0x5d;
+
+/** How the text up to the first item ends. */
+const LIST_START = /"data"\s*:\s*\[$/;
+/** Items are inside a list that is inside the outermost object. */
+const LIST_DEPTH = 2;
+/** Everything but the items: a few short fields. */
+const MAX_FRAME_LENGTH = 64 * 1024;
+
+/**
+ * Cuts a JSON object with a long `data` list into its items while its bytes arrive, so that neither the whole text nor the
+ * work of parsing it ever comes at once. What is around the items, the frame, is an object with an empty list.
+ */
+export class DataSplitter {
+  private depth = 0;
+  private inText = false;
+  private escaped = false;
+  private inList = false;
+  private inItem = false;
+  /** Pieces of the item under way that earlier reads have brought. */
+  private pieces: Buffer[] = [];
+  /** One character per byte. */
+  private rawFrame = '';
+
+  constructor(private readonly onItem: (json: Buffer) => void) {}
+
+  /** @throws ProviderError when there is more around the list than any list of embeddings has; whatever `onItem` throws. */
+  push(chunk: Buffer): void {
+    /** Where what has not been handed over begins: the rest of an item, or a part of the frame. */
+    let from = 0;
+    for (let at = 0; at < chunk.length; at++) {
+      const byte = chunk[at] as number;
+      if (this.inText) {
+        this.readText(byte);
+        continue;
+      }
+      switch (byte) {
+        case QUOTE:
+          this.inText = true;
+          break;
+        case OPEN_BRACE:
+        case OPEN_BRACKET:
+          from = this.open(chunk, from, at);
+          break;
+        case CLOSE_BRACE:
+        case CLOSE_BRACKET:
+          from = this.close(chunk, from, at);
+          break;
+      }
+    }
+    if (this.inItem) this.pieces.push(chunk.subarray(from));
+    else this.addToFrame(chunk, from, chunk.length);
+  }
+
+  /** The frame, once everything has been pushed. */
+  end(): string {
+    return Buffer.from(this.rawFrame, 'latin1').toString('utf8');
+  }
+
+  private readText(byte: number): void {
+    if (this.escaped) this.escaped = false;
+    else if (byte === BACKSLASH) this.escaped = true;
+    else if (byte === QUOTE) this.inText = false;
+  }
+
+  private open(chunk: Buffer, from: number, at: number): number {
+    this.depth++;
+    if (this.inItem) return from;
+    if (this.inList) {
+      this.addToFrame(chunk, from, at);
+      this.inItem = true;
+      return at;
+    }
+    if (this.depth !== LIST_DEPTH || chunk[at] !== OPEN_BRACKET) return from;
+    this.addToFrame(chunk, from, at + 1);
+    this.inList = LIST_START.test(this.rawFrame);
+    return at + 1;
+  }
+
+  private close(chunk: Buffer, from: number, at: number): number {
+    this.depth--;
+    if (this.inItem && this.depth === LIST_DEPTH) {
+      this.inItem = false;
+      const last = chunk.subarray(from, at + 1);
+      const item = this.pieces.length === 0 ? last : Buffer.concat([...this.pieces, last]);
+      this.pieces = [];
+      this.onItem(item);
+      return at + 1;
+    }
+    if (this.inItem || !this.inList) return from;
+    this.addToFrame(chunk, from, at);
+    this.inList = false;
+    return at;
+  }
+
+  /** Between the items of the list there are only commas and blanks. */
+  private addToFrame(chunk: Buffer, from: number, to: number): void {
+    const text = chunk.toString('latin1', from, to);
+    this.rawFrame += this.inList ? text.replaceAll(/[\s,]+/g, '') : text;
+    if (this.rawFrame.length > MAX_FRAME_LENGTH) throw notEmbeddings();
+  }
+}

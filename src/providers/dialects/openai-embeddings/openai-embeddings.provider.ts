@@ -1,0 +1,30 @@
+/**
+ * Dialect `openai-embeddings`: `POST …/embeddings` as OpenAI defined it and most servers speak it. The reply is read while
+ * it arrives, since that of a full batch is tens of megabytes.
+ */
+import {
+  type EmbeddingRequest,
+  type EmbeddingResult,
+  type EmbeddingsProvider,
+  inputsOf,
+} from '../../contract/embeddings';
+import type { ProviderCall } from '../../contract/provider-call';
+import type { UpstreamHttp } from '../../kit/upstream-http';
+import { EmbeddingReply } from './embedding-reply';
+import { toOpenAiEmbeddingRequest } from './to-openai-embedding-request';
+
+export class OpenAiEmbeddings implements EmbeddingsProvider {
+  private readonly endpoint: string;
+
+  constructor(private readonly http: UpstreamHttp) {
+    this.endpoint = http.endpoint('embeddings');
+  }
+
+  async embed(request: EmbeddingRequest, call: ProviderCall): Promise<EmbeddingResult> {
+    const body = JSON.stringify(toOpenAiEmbeddingRequest(request, call));
+    return new Promise((resolve, reject) => {
+      const expected = { count: inputsOf(request.input).length, dimensions: request.dimensions ?? null };
+      this.http.postForPieces(this.endpoint, body, call, new EmbeddingReply(expected, call, resolve, reject));
+    });
+  }
+}

@@ -1,0 +1,70 @@
+import type OpenAI from 'openai';
+import type { TestCustomer, TestGateway } from '../harness/gateway';
+import { OFFICIAL_CLIENTS } from './official-client';
+import { RelayedGateway } from './relayed-gateway';
+
+/** Asked in a chat here, asked in a chat over HTTP, and asked for a completion over HTTP. */
+const MODELS = ['mock/chat-1', 'relay/chat-1', 'relay/base-1'];
+const PROMPT = 'What does "Grüße, 世界 🚀 👩‍👩‍👧‍👦" mean?';
+
+let gateways: RelayedGateway;
+let gateway: TestGateway;
+let customer: TestCustomer;
+
+beforeAll(async () => {
+  gateways = await RelayedGateway.start();
+  gateway = gateways.front;
+  customer = await gateway.customer();
+});
+afterAll(() => gateways.stop());
+
+describe.each(MODELS)('%s', (model) => {
+  describe.each(OFFICIAL_CLIENTS)('%s', (_title, official) => {
+    const request = { model, prompt: PROMPT, max_tokens: 400 };
+    let client: OpenAI;
+    beforeAll(() => {
+      client = official.connect(gateway, customer.key);
+    });
+
+    it('completes a text and says what it cost', async () => {
+      const { data, response } = await client.completions.create(request).withResponse();
+      expect(data).toMatchObject({
+        object: 'text_completion',
+        model,
+        choices: [{ index: 0, finish_reason: 'stop', logprobs: null, text: expect.stringContaining('Grüße, 世界 🚀') }],
+      });
+      const usage = data.usage as OpenAI.CompletionUsage & { x_llm_cost_micro: number };
+      expect(usage.total_tokens).toBe(usage.prompt_tokens + usage.completion_tokens);
+      expect(response.headers.get('x-llm-cost-micro')).toBe(String(usage.x_llm_cost_micro));
+    });
+
+    it('streams the same text and ends with usage', async () => {
+      const whole = await client.completions.create({ ...request, seed: 1 });
+      const chunks: OpenAI.Completion[] = [];
+      for await (const chunk of await client.completions.create({ ...request, seed: 1, stream: true })) {
+        chunks.push(chunk);
+      }
+      expect(chunks.map(({ choices: [choice] }) => choice?.text ?? '').join('')).toBe(whole.choices[0]?.text);
+      expect(chunks.map(({ choices: [choice] }) => choice?.finish_reason).filter(Boolean)).toEqual(['stop']);
+      expect(chunks.at(-1)).toMatchObject({ choices: [], usage: whole.usage });
+    });
+
+    it('gets log probabilities in the lists of the format', async () => {
+      const { choices } = await client.completions.create({ ...request, logprobs: 1, max_tokens: 3 });
+      const logprobs = choices[0]?.logprobs;
+      expect(logprobs?.tokens?.join('')).toBe(choices[0]?.text);
+      expect(logprobs?.text_offset).toHaveLength(3);
+    });
+
+    it('is told that one prompt is the limit', async () => {
+      const error = await client.completions
+        .create({ ...request, prompt: ['one', 'two'] })
+        .catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ status: 400, code: 'validation_failed', param: 'prompt' });
+    });
+  });
+});
+
+it('leaves the books in order', async () => {
+  expect(await gateways.violations()).toEqual([]);
+});

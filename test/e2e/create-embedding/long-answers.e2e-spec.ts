@@ -1,0 +1,45 @@
+import { EmbeddingGateway } from './embedding-gateway';
+
+const INPUTS = 300;
+const DIMENSIONS = 1_536;
+
+let served: EmbeddingGateway;
+
+beforeAll(async () => {
+  served = await EmbeddingGateway.start();
+});
+afterAll(() => served.stop());
+
+/** An answer that goes out in many pieces. */
+const BODY = { model: 'mock/embed-1', input: Array(INPUTS).fill('some words') };
+
+it('an answer in pieces is one document, with its length and its price', async () => {
+  const { status, headers, text, json } = await served.embed(BODY);
+  expect([status, headers.get('content-length')]).toEqual([200, String(Buffer.byteLength(text))]);
+  expect(json.data).toHaveLength(INPUTS);
+  expect(json.data.at(-1).embedding).toHaveLength(DIMENSIONS);
+  expect(String(json.usage.x_llm_cost_micro)).toBe(headers.get('x-llm-cost-micro'));
+});
+
+it('an answer in pieces is repeated to the byte', async () => {
+  const headers = { 'idempotency-key': 'pieces' };
+  const first = await served.embed({ ...BODY, encoding_format: 'base64' }, headers);
+  const second = await served.embed({ ...BODY, encoding_format: 'base64' }, headers);
+  expect(second.headers.get('idempotent-replayed')).toBe('true');
+  expect(second.text === first.text).toBe(true);
+});
+
+it('a client that leaves in the middle of an answer has paid for it, and nothing is left held', async () => {
+  const customer = await served.gateway.customer();
+  const leaving = new AbortController();
+  const response = await fetch(`${served.gateway.url}/v1/embeddings`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${customer.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(BODY),
+    signal: leaving.signal,
+  });
+  await response.body?.getReader().read();
+  leaving.abort();
+  expect(await served.balance(customer)).toBe(10_000_000 - Number(response.headers.get('x-llm-cost-micro')));
+  expect(await served.gateway.violations()).toEqual([]);
+});
