@@ -1,0 +1,162 @@
+import type { ChatChunk, ToolCallDelta } from '../chat/chat-frames';
+import type { GatewayError } from '../common/errors/gateway-error';
+import type { Bill, PricedText } from '../inference/inference.types';
+import {
+  type ContentPart,
+  FunctionCallItem,
+  insideOf,
+  type ItemStatus,
+  MessageItem,
+  type OutputItem,
+  type PartType,
+} from './output-items';
+import { EVENT_END, EventWriter } from './event-writer';
+import type { ResponseObject, ResponseState } from './response-object';
+import { endedItems, endedStatus, incompleteReasonOf, toCallItem } from './response-output';
+import { withUsage } from './response-usage';
+
+/** How a stream ended, as far as its last events tell. */
+export interface StreamEnd {
+  readonly model: string;
+  readonly finishReason: string | null;
+  /** Unix seconds. */
+  readonly endedAt: number;
+  readonly bill: Bill;
+}
+
+/**
+ * Tells a chat stream as the events of one response (contract 6.2, decision *responses-events*). Every item and part is
+ * added, grows, and is done, in this order; the numbers of the events have no gaps.
+ *
+ * A message is done when the model goes on to call functions. Calls stay open until the end: upstreams may write several
+ * of them by turns.
+ */
+export class ResponseEvents {
+  private readonly events = new EventWriter(0);
+  private model: string | null = null;
+  private readonly items: OutputItem[] = [];
+  private readonly openItems = new Set<OutputItem>();
+  private message: MessageItem | null = null;
+  private readonly calls = new Map<number, FunctionCallItem>();
+
+  constructor(private readonly response: ResponseObject) {}
+
+  /** The events that a chunk makes. */
+  translate({ model, choices: [{ delta }] }: ChatChunk): string {
+    if (this.model === null) this.begin(model, this.events);
+    this.model ??= model;
+    if (delta.content) this.write('output_text', delta.content);
+    if (delta.refusal) this.write('refusal', delta.refusal);
+    for (const call of delta.tool_calls ?? []) this.writeCall(call);
+    return this.events.take();
+  }
+
+  /** The events of the end, around its cost. They can still come to nothing, so that asking changes nothing. */
+  complete({ model, finishReason, endedAt, bill }: StreamEnd): PricedText {
+    const events = this.events.fork();
+    const items = [...this.items];
+    const open = new Set(this.openItems);
+    if (this.model === null) this.begin(model, events);
+    if (items.length === 0) {
+      const message = new MessageItem(this.response.key, 0);
+      events.itemAdded(message);
+      events.partAdded(message, message.addPart('output_text'));
+      items.push(message);
+      open.add(message);
+    }
+    const incompleteReason = incompleteReasonOf(finishReason);
+    const cutShort = incompleteReason !== undefined;
+    for (const item of items) {
+      if (open.has(item)) finish(item, events, endedStatus(item, items, cutShort));
+    }
+    const status = cutShort ? 'incomplete' : 'completed';
+    const output = endedItems(items, cutShort);
+    const ended: ResponseState = cutShort
+      ? { status, model, output, incompleteReason }
+      : { status, model, output, completedAt: endedAt };
+    events.response(`response.${status}`, this.response.jsonBeforeUsage(ended));
+    return withUsage(events.takeOpen(), bill, EVENT_END);
+  }
+
+  /** What a stream that breaks off says: that the response has failed, if it had begun, and why. */
+  fail(error: GatewayError, requestId: string): string {
+    const { events, model } = this;
+    if (model !== null) {
+      const failed = (item: OutputItem): string => item.json(this.openItems.has(item) ? 'incomplete' : 'completed');
+      const output = this.items.map(failed).join(',');
+      const response = this.response.json({ status: 'failed', model, output, failure: error.message });
+      events.response('response.failed', response);
+    }
+    events.error(error.toEnvelope(requestId));
+    return events.take();
+  }
+
+  private begin(model: string, events: EventWriter): void {
+    const begun = this.response.json({ status: 'in_progress', model, output: '' });
+    events.response('response.created', begun);
+    events.response('response.in_progress', begun);
+  }
+
+  private write(type: PartType, text: string): void {
+    const { events } = this;
+    const message = this.message ?? this.openMessage();
+    const part = this.openPart(message, type);
+    const json = insideOf(text);
+    part.text += json;
+    events.delta(message, part, json);
+  }
+
+  private openMessage(): MessageItem {
+    const message = new MessageItem(this.response.key, this.items.length);
+    this.message = message;
+    this.add(message);
+    return message;
+  }
+
+  private openPart(message: MessageItem, type: PartType): ContentPart {
+    const current = message.parts.at(-1);
+    if (current?.type === type) return current;
+    if (current !== undefined) this.events.partDone(message, current);
+    const part = message.addPart(type);
+    this.events.partAdded(message, part);
+    return part;
+  }
+
+  private writeCall(delta: ToolCallDelta): void {
+    const { events } = this;
+    const known = this.calls.get(delta.index);
+    const call = known ?? this.openCall(delta);
+    const text = insideOf(delta.function?.arguments ?? '');
+    if (text === '') return;
+    call.text += text;
+    events.argumentsDelta(call, text);
+  }
+
+  private openCall({ index, id, function: called }: ToolCallDelta): FunctionCallItem {
+    if (this.message !== null) {
+      finish(this.message, this.events, 'completed');
+      this.openItems.delete(this.message);
+      this.message = null;
+    }
+    const call = toCallItem({ index, id, function: { name: called?.name } }, this.response.key, this.items.length);
+    this.calls.set(index, call);
+    this.add(call);
+    return call;
+  }
+
+  private add(item: OutputItem): void {
+    this.items.push(item);
+    this.openItems.add(item);
+    this.events.itemAdded(item);
+  }
+}
+
+function finish(item: OutputItem, events: EventWriter, status: ItemStatus): void {
+  if (item instanceof MessageItem) {
+    const part = item.parts.at(-1);
+    if (part !== undefined) events.partDone(item, part);
+  } else if (item instanceof FunctionCallItem) {
+    events.argumentsDone(item);
+  }
+  events.itemDone(item, status);
+}

@@ -1,0 +1,124 @@
+import { schemaValidator } from '../../test/harness/openapi-validator';
+import type { ChatCompletionResult } from '../providers/contract/chat';
+import { NO_USAGE } from '../providers/contract/usage';
+import { ResponseFormat } from './response-format';
+
+const isResponse = schemaValidator('Response');
+const CLOCK = { now: () => 1_700_000_000_900, monotonic: () => 0 };
+
+function render(message: object, finishReason = 'stop', usageEstimated = false, body: object = {}) {
+  const format = new ResponseFormat({ model: 'mock/asked', input: 'hi', ...body }, 'req_0123', CLOCK);
+  const result: ChatCompletionResult = {
+    body: {
+      id: 'chatcmpl-1',
+      object: 'chat.completion',
+      created: 1,
+      model: 'mock/served',
+      choices: [{ index: 0, message: { role: 'assistant', ...message }, logprobs: null, finish_reason: finishReason }],
+      system_fingerprint: null,
+    },
+    usage: null,
+    outputBytes: 0,
+  };
+  const usage = { ...NO_USAGE, inputText: 3, outputText: 4 };
+  const { head, tail } = format.render(result, { costMicro: 7n, usage, usageEstimated });
+  const response = JSON.parse(`${String(head)}7${tail}`);
+  expect([isResponse(response), isResponse.errors]).toEqual([true, null]);
+  return response;
+}
+
+const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{"a":"\\n"}' } });
+const text = (value: string) => ({ type: 'output_text', text: value, annotations: [], logprobs: [] });
+
+describe('a whole answer', () => {
+  it('is one message, with usage and cost', () => {
+    expect(render({ content: 'Hello "you"', refusal: null })).toMatchObject({
+      id: 'resp_0123',
+      object: 'response',
+      created_at: 1_700_000_000,
+      completed_at: 1_700_000_000,
+      status: 'completed',
+      model: 'mock/served',
+      output: [
+        {
+          id: 'msg_0123_0',
+          type: 'message',
+          role: 'assistant',
+          status: 'completed',
+          content: [text('Hello "you"')],
+        },
+      ],
+      usage: { input_tokens: 3, output_tokens: 4, total_tokens: 7, x_llm_cost_micro: 7 },
+      error: null,
+      incomplete_details: null,
+    });
+  });
+
+  it('says when its usage was estimated', () => {
+    expect(render({ content: 'a' }, 'stop', true).usage.x_llm_usage_estimated).toBe(true);
+    expect(render({ content: 'a' }).usage).not.toHaveProperty('x_llm_usage_estimated');
+  });
+
+  it('has an item for every call, after the message if there is one', () => {
+    const item = (index: number, id: string) => ({
+      id: `fc_0123_${index}`,
+      type: 'function_call',
+      call_id: id,
+      name: 'f',
+      arguments: '{"a":"\\n"}',
+      status: 'completed',
+    });
+    const calls = { tool_calls: [call('a'), call('b')] };
+    expect(render({ content: null, ...calls }, 'tool_calls').output).toEqual([item(0, 'a'), item(1, 'b')]);
+    const { output } = render({ content: 'Let me see.', ...calls }, 'tool_calls');
+    expect(output[0].content).toEqual([text('Let me see.')]);
+    expect(output.slice(1)).toEqual([item(1, 'a'), item(2, 'b')]);
+  });
+
+  it('tells a refusal as such', () => {
+    expect(render({ content: null, refusal: 'No.' }).output[0].content).toEqual([{ type: 'refusal', refusal: 'No.' }]);
+    expect(render({ content: 'Hm.', refusal: 'No.' }).output[0].content).toHaveLength(2);
+  });
+
+  it('is an empty message when the model gave nothing', () => {
+    expect(render({ content: null, refusal: null }).output).toMatchObject([{ type: 'message', content: [text('')] }]);
+  });
+
+  it('is incomplete when it was cut short, in its last item', () => {
+    expect(render({ content: 'Hel', tool_calls: [call('a')] }, 'length')).toMatchObject({
+      status: 'incomplete',
+      completed_at: null,
+      incomplete_details: { reason: 'max_output_tokens' },
+      output: [{ status: 'completed' }, { status: 'incomplete' }],
+    });
+  });
+});
+
+describe('the settings', () => {
+  const settingsFor = (body: object) => render({ content: 'a' }, 'stop', false, body);
+
+  it('are echoed as they were heeded, and named where there are none', () => {
+    const tools = [{ type: 'web_search' }, { type: 'function', name: 'f' }];
+    const format = { type: 'json_schema', name: 'a', schema: {} };
+    const asked = { instructions: 'x', temperature: 1, tools, tool_choice: 'required', text: { format } };
+    expect(settingsFor({ ...asked, metadata: { a: 'b' }, store: true })).toMatchObject({
+      instructions: 'x',
+      temperature: 1,
+      top_p: null,
+      tools: [{ type: 'function', name: 'f', description: null, parameters: null, strict: null }],
+      tool_choice: 'required',
+      parallel_tool_calls: true,
+      text: { format },
+      metadata: { a: 'b' },
+      store: false,
+      previous_response_id: null,
+    });
+  });
+
+  it.each([
+    ['no function is left to choose from', [{ type: 'web_search' }], 'required'],
+    ['the choice is of a tool that is ignored', [{ type: 'function', name: 'f' }], { type: 'web_search' }],
+  ])('hold no choice when %s', (_case, tools, choice) => {
+    expect(settingsFor({ tools, tool_choice: choice }).tool_choice).toBe('auto');
+  });
+});

@@ -1,0 +1,58 @@
+import type { ChatFormat } from '../chat/chat-inference.service';
+import { TranslatedStream } from '../chat/chat-frames';
+import type { Clock } from '../common/clock';
+import type { GatewayError } from '../common/errors/gateway-error';
+import type { Bill, PricedText, RenderedAnswer } from '../inference/inference.types';
+import type { CatalogModel } from '../models/catalog-model';
+import type { ChatCompletionResult, ChatStream, StreamProgress } from '../providers/contract/chat';
+import type { ResponseRequestDto } from './dto/response-request.dto';
+import { ResponseEvents } from './response-events';
+import { ResponseObject } from './response-object';
+import { type ChatAnswer, endedItems, incompleteReasonOf, toOutput } from './response-output';
+import { withUsage } from './response-usage';
+
+/** The answer of a chat model as one response: whole (contract 2.4) or as events (6.2). */
+export class ResponseFormat implements ChatFormat {
+  private readonly response: ResponseObject;
+  private readonly events: ResponseEvents;
+
+  constructor(
+    body: ResponseRequestDto,
+    requestId: string,
+    private readonly clock: Clock,
+  ) {
+    this.response = new ResponseObject(body, requestId, this.nowSeconds());
+    this.events = new ResponseEvents(this.response);
+  }
+
+  render({ body: { model, choices } }: ChatCompletionResult, bill: Bill): RenderedAnswer {
+    const [answer] = choices as [ChatAnswer];
+    const items = toOutput(answer, this.response.key);
+    const incompleteReason = incompleteReasonOf(answer.finish_reason);
+    const cutShort = incompleteReason !== undefined;
+    const json = this.response.jsonBeforeUsage({
+      status: cutShort ? 'incomplete' : 'completed',
+      model,
+      output: endedItems(items, cutShort),
+      completedAt: cutShort ? undefined : this.nowSeconds(),
+      incompleteReason,
+    });
+    return { contentType: 'application/json; charset=utf-8', ...withUsage(json, bill, '') };
+  }
+
+  translate(stream: ChatStream): ChatStream {
+    return new TranslatedStream(stream, (chunk) => this.events.translate(chunk));
+  }
+
+  lastEvents({ finishReason }: StreamProgress, bill: Bill, { id: model }: CatalogModel): PricedText {
+    return this.events.complete({ model, finishReason, endedAt: this.nowSeconds(), bill });
+  }
+
+  failureEvents(error: GatewayError, requestId: string): string {
+    return this.events.fail(error, requestId);
+  }
+
+  private nowSeconds(): number {
+    return Math.floor(this.clock.now() / 1000);
+  }
+}

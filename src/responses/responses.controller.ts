@@ -1,0 +1,41 @@
+import { Body, Controller, Delete, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { GatewayError } from '../common/errors/gateway-error';
+import { ValidBody } from '../common/validation/valid-body.pipe';
+import { Idempotent } from '../idempotency/idempotent.decorator';
+import { Spends } from '../limits/spends.decorator';
+import { ResponseRequestDto } from './dto/response-request.dto';
+import { ResponsesService } from './responses.service';
+
+@Controller('v1/responses')
+export class ResponsesController {
+  constructor(private readonly responses: ResponsesService) {}
+
+  @Post()
+  @HttpCode(200)
+  @Idempotent()
+  @Spends()
+  createResponse(
+    @Body(new ValidBody(ResponseRequestDto)) body: ResponseRequestDto,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    return this.responses.answer(body, request.context, reply);
+  }
+
+  @Get(':id')
+  getResponse(): never {
+    throw notStored();
+  }
+
+  @Delete(':id')
+  deleteResponse(): never {
+    throw notStored();
+  }
+}
+
+/** Contract 4.2.1, *unsupported*. */
+function notStored(): GatewayError {
+  const message = 'Responses are not stored: they can be neither retrieved nor deleted by their id.';
+  return new GatewayError('validation_failed', message, { param: 'id' });
+}

@@ -1,0 +1,248 @@
+import { GatewayError } from '../common/errors/gateway-error';
+import type { ResponseRequestDto } from './dto/response-request.dto';
+import { toChatRequest } from './to-chat-request';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const translate = (fields: Fields) =>
+  toChatRequest({ model: 'mock/chat-1', input: 'hi', ...fields } as ResponseRequestDto).chat;
+const call = (id: string): Fields => ({
+  type: 'function_call',
+  call_id: id,
+  name: 'look_up',
+  arguments: '{}',
+});
+const result = (id: string, output: unknown = '1'): Fields => ({ type: 'function_call_output', call_id: id, output });
+const user = { role: 'user', content: 'hi' };
+
+function refusal(fields: Fields): { param: string | undefined; message: string } {
+  try {
+    translate(fields);
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'validation_failed') return error;
+    throw error;
+  }
+  throw new Error('the request was accepted');
+}
+
+describe('parameters', () => {
+  it('go by their names in chat, and nothing goes that was not given or is not known', () => {
+    const chat = translate({
+      stream: true,
+      max_output_tokens: 16,
+      temperature: 0.5,
+      top_p: 0.9,
+      user: 'ada',
+      metadata: { a: 'b' },
+      reasoning: { effort: 'high' },
+      include: ['reasoning.encrypted_content'],
+      store: false,
+      background: true,
+      truncation: 'auto',
+      prompt_cache_key: 'a',
+      client_metadata: { a: 1 },
+    });
+    expect(chat).toEqual({
+      model: 'mock/chat-1',
+      messages: [user],
+      stream: true,
+      max_tokens: 16,
+      temperature: 0.5,
+      top_p: 0.9,
+      user: 'ada',
+    });
+    expect(Object.keys(translate({ stream: null, temperature: null, tools: null, text: null }))).toEqual([
+      'model',
+      'messages',
+    ]);
+  });
+
+  it.each<[unknown, unknown]>([
+    [{ type: 'text' }, undefined],
+    [{ type: 'json_object' }, { type: 'json_object' }],
+    [
+      { type: 'json_schema', name: 'answer', schema: { type: 'object' }, strict: true },
+      { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' }, strict: true } },
+    ],
+  ])('text.format %j is response_format %j', (format, expected) => {
+    expect(translate({ text: { format } }).response_format).toEqual(expected);
+  });
+});
+
+describe('tools', () => {
+  const look = { type: 'function', name: 'look_up', description: 'Looks up', parameters: { type: 'object' } };
+  const chatLook = {
+    type: 'function',
+    function: { name: 'look_up', description: 'Looks up', parameters: { type: 'object' } },
+  };
+
+  it('are the functions; a vendor runs none by itself', () => {
+    const tools = [{ type: 'web_search' }, { ...look, strict: true }, { type: 'namespace', name: 'n' }];
+    expect(translate({ tools }).tools).toEqual([
+      { type: 'function', function: { ...chatLook.function, strict: true } },
+    ]);
+  });
+
+  it.each<[unknown, unknown]>([
+    ['required', 'required'],
+    [
+      { type: 'function', name: 'look_up' },
+      { type: 'function', function: { name: 'look_up' } },
+    ],
+    [
+      { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'look_up' }, { type: 'web_search' }] },
+      {
+        type: 'allowed_tools',
+        allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'look_up' } }] },
+      },
+    ],
+    [{ type: 'web_search_preview' }, undefined],
+  ])('the choice %j becomes %j', (choice, expected) => {
+    const chat = translate({ tools: [look], tool_choice: choice, parallel_tool_calls: false });
+    expect(chat).toMatchObject({ tools: [chatLook], parallel_tool_calls: false });
+    expect(chat.tool_choice).toEqual(expected);
+  });
+
+  it('without functions, nothing says how to call them', () => {
+    const chat = translate({
+      tools: [{ type: 'web_search' }],
+      tool_choice: 'required',
+      parallel_tool_calls: true,
+    });
+    expect(Object.keys(chat)).toEqual(['model', 'messages']);
+  });
+});
+
+describe('what chat would refuse is refused in the words of the request', () => {
+  it.each<[string, Fields, string]>([
+    ['no role', { input: [{ content: 'hi' }] }, 'input[0].role'],
+    ['an unknown role', { input: [user, { role: 'wizard', content: 'hi' }] }, 'input[1].role'],
+    ['no content', { instructions: 'x', input: [{ role: 'user' }] }, 'input[0].content'],
+    ['no parts', { input: [{ role: 'user', content: [] }] }, 'input[0].content'],
+    [
+      'a part of an unknown kind',
+      { input: [{ role: 'user', content: [{ type: 'input_video' }] }] },
+      'input[0].content[0].type',
+    ],
+    ['a part without text', { input: [{ role: 'user', content: [{ type: 'input_text' }] }] }, 'input[0].content'],
+    [
+      'one of several parts without text',
+      {
+        input: [
+          {
+            role: 'user',
+            content: [
+              { type: 'input_text', text: 'a' },
+              { type: 'input_text', text: 1 },
+            ],
+          },
+        ],
+      },
+      'input[0].content[1].text',
+    ],
+    [
+      'an image that nobody may fetch',
+      {
+        input: [user, { role: 'user', content: [{ type: 'input_image', image_url: 'http://a.example/a.png' }] }],
+      },
+      'input[1].content[0].image_url',
+    ],
+    [
+      'an image that was uploaded elsewhere',
+      { input: [{ role: 'user', content: [{ type: 'input_image', file_id: 'file-1' }] }] },
+      'input[0].content[0].image_url',
+    ],
+    [
+      'an image of chat without an address',
+      { input: [{ role: 'user', content: [{ type: 'image_url', image_url: {} }] }] },
+      'input[0].content[0].image_url.url',
+    ],
+    [
+      'a file that was uploaded elsewhere',
+      { input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'file-1' }] }] },
+      'input[0].content[0].file_data',
+    ],
+    ['a call without an id', { input: [user, { ...call('1'), call_id: null }] }, 'input[1].call_id'],
+    ['a second call without a name', { input: [user, call('1'), { ...call('2'), name: undefined }] }, 'input[2].name'],
+    ['a call whose arguments are no text', { input: [user, { ...call('1'), arguments: {} }] }, 'input[1].arguments'],
+    ['a result without an id', { input: [user, call('1'), { ...result('1'), call_id: null }] }, 'input[2].call_id'],
+    ['a result without output', { input: [user, call('1'), { ...result('1'), output: null }] }, 'input[2].output'],
+    [
+      'a result with an image',
+      {
+        input: [
+          user,
+          call('1'),
+          result('1', [
+            { type: 'input_text', text: 'a' },
+            { type: 'input_image', image_url: 'https://a.example/a.png' },
+          ]),
+        ],
+      },
+      'input[2].output[1].type',
+    ],
+    ['nothing but items that are ignored', { input: [{ type: 'reasoning', summary: [] }] }, 'input'],
+    ['a function without a name', { tools: [{ type: 'web_search' }, { type: 'function' }] }, 'tools[1].name'],
+    ['an unknown choice', { tools: [{ type: 'function', name: 'f' }], tool_choice: 'any' }, 'tool_choice'],
+    [
+      'a choice of no function',
+      { tools: [{ type: 'function', name: 'f' }], tool_choice: { type: 'function' } },
+      'tool_choice.name',
+    ],
+    [
+      'an allowed_tools without a mode',
+      { tools: [{ type: 'function', name: 'f' }], tool_choice: { type: 'allowed_tools', tools: [] } },
+      'tool_choice.mode',
+    ],
+    [
+      'an allowed tool without a name',
+      {
+        tools: [{ type: 'function', name: 'f' }],
+        tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'web_search' }, { type: 'function' }] },
+      },
+      'tool_choice.tools[1].name',
+    ],
+    [
+      'an allowed tool that is none',
+      {
+        tools: [{ type: 'function', name: 'f' }],
+        tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [null] },
+      },
+      'tool_choice.tools[0]',
+    ],
+    ['a schema without a name', { text: { format: { type: 'json_schema', schema: {} } } }, 'text.format.name'],
+  ])('%s', (_case, fields, param) => {
+    const refused = refusal(fields);
+    expect(refused.param).toBe(param);
+    expect(refused.message).toContain(param);
+    expect(refused.message).not.toContain('messages[');
+  });
+
+  it('also when it is the provider that refuses', () => {
+    const { paths } = toChatRequest({
+      model: 'mock/chat-1',
+      instructions: 'Be brief.',
+      input: [
+        {
+          role: 'user',
+          content: [
+            { type: 'input_text', text: 'a' },
+            { type: 'input_image', image_url: 'data:,' },
+          ],
+        },
+      ],
+    });
+    const error = (param?: string) => new GatewayError('validation_failed', `No ${param}.`, { param });
+    expect(paths.translateError(error('messages[1].content[1]'))).toMatchObject({
+      code: 'validation_failed',
+      param: 'input[0].content[1]',
+      message: 'No input[0].content[1].',
+    });
+    expect(paths.translateError(error('messages[0].content'))).toMatchObject({ param: 'instructions' });
+    expect(paths.translateError(error('response_format'))).toMatchObject({ param: 'text.format' });
+    expect(paths.translateError(error('max_tokens'))).toMatchObject({ param: 'max_output_tokens' });
+    expect(paths.translateError(error('temperature'))).toMatchObject({ param: 'temperature' });
+    const other = new Error('something else');
+    expect(paths.translateError(other)).toBe(other);
+  });
+});

@@ -1,0 +1,102 @@
+import { anything, array, assert, constantFrom, dictionary, oneof, property, record, string } from 'fast-check';
+import { GatewayError } from '../../src/common/errors/gateway-error';
+import type { ResponseRequestDto } from '../../src/responses/dto/response-request.dto';
+import { toChatRequest } from '../../src/responses/to-chat-request';
+import { openapiDocument } from '../harness/openapi-document';
+import { schemaValidator } from '../harness/openapi-validator';
+import { RESPONSE_BODIES } from './response-bodies';
+import { SchemaCases } from './schema-cases';
+
+/** Whatever gets past the document becomes a chat completion that is valid by the document, or is refused by name. */
+const isRequest = schemaValidator('ResponseRequest');
+const isChat = schemaValidator('ChatCompletionRequest');
+const OWN_PATH = /^(input|instructions|tools|tool_choice|text\.format)\b(?!.*(messages|function|json_schema))/;
+/** What an item has when it is written as a message of chat. */
+const IN_CHAT_CALL = /(?<=^input\[\d+\])\.tool_calls.*/;
+
+/** `null`: as it should be. */
+function faultOf(body: unknown): string | null {
+  if (!isRequest(body)) return null;
+  try {
+    const { chat } = toChatRequest(body as ResponseRequestDto);
+    // As it goes to the provider: fields without a value are not there.
+    return isChat(JSON.parse(JSON.stringify(chat))) ? null : JSON.stringify(isChat.errors);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) return String(error);
+    const { code, param = '' } = error;
+    return code === 'validation_failed' && OWN_PATH.test(param.replace(IN_CHAT_CALL, '')) ? null : `${code} ${param}`;
+  }
+}
+
+it('holds for every case that the document knows', () => {
+  const bodies = [...RESPONSE_BODIES, ...new SchemaCases(openapiDocument()).of('ResponseRequest')];
+  expect(bodies.filter((body) => isRequest(body)).length).toBeGreaterThan(200);
+  const faults = bodies.map((body) => [faultOf(body), body]).filter(([fault]) => fault !== null);
+  expect(faults).toEqual([]);
+});
+
+it('holds for items and tools of any shape', () => {
+  const word = constantFrom(
+    'input_text',
+    'output_text',
+    'input_image',
+    'input_file',
+    'refusal',
+    'text',
+    'image_url',
+    'x',
+  );
+  const json = anything({ maxDepth: 2, values: [string(), constantFrom(null, true, 1)] });
+  const part = record(
+    { type: word, text: json, image_url: json, file_data: json, detail: json, refusal: json },
+    { requiredKeys: ['type'] },
+  );
+  const content = oneof(string(), array(part, { maxLength: 3 }));
+  const item = record(
+    {
+      type: constantFrom('message', 'function_call', 'function_call_output', 'reasoning', null),
+      role: constantFrom('user', 'assistant', 'system', 'developer', 'tool', 'function', 'wizard'),
+      content,
+      output: oneof(content, json),
+      call_id: string(),
+      name: string(),
+      arguments: oneof(string(), json),
+      tool_calls: json,
+      refusal: json,
+    },
+    { requiredKeys: [] },
+  );
+  const named = record(
+    { type: constantFrom('function', 'web_search'), name: constantFrom('f', 'a b', null) },
+    { requiredKeys: ['type'] },
+  );
+  const choice = oneof(
+    constantFrom('auto', 'none', 'required', 'any'),
+    record({
+      type: constantFrom('function', 'allowed_tools', 'web_search'),
+      name: json,
+      mode: constantFrom('auto', 'all'),
+      tools: oneof(array(named), json),
+    }),
+  );
+  const format = record(
+    { type: constantFrom('text', 'json_object', 'json_schema'), name: json, schema: json, strict: json },
+    { requiredKeys: ['type'] },
+  );
+  const body = record(
+    {
+      model: constantFrom('mock/chat-1'),
+      input: oneof(string(), array(item, { minLength: 1, maxLength: 5 })),
+      instructions: string(),
+      tools: array(named, { maxLength: 3 }),
+      tool_choice: choice,
+      text: record({ format }),
+      metadata: dictionary(string(), string()),
+    },
+    { requiredKeys: ['model', 'input'] },
+  );
+  assert(
+    property(body, (given) => expect(faultOf(JSON.parse(JSON.stringify(given)))).toBeNull()),
+    { numRuns: 500 },
+  );
+});
