@@ -8,7 +8,7 @@ import type { z as Zod } from 'zod';
 import type { TestGateway } from '../harness/gateway';
 
 type OpenAiPackage = typeof import('openai');
-type ZodHelpers = Pick<typeof import('openai/helpers/zod'), 'zodResponseFormat'>;
+type ZodHelpers = Pick<typeof import('openai/helpers/zod'), 'zodResponseFormat' | 'zodTextFormat'>;
 
 type Helpers = Pick<OpenAI['chat']['completions'], 'parse' | 'stream' | 'runTools'>;
 
@@ -31,6 +31,7 @@ export class OfficialClient {
   private constructor(
     readonly sdk: OpenAiPackage,
     readonly zodResponseFormat: ZodHelpers['zodResponseFormat'],
+    readonly zodTextFormat: ZodHelpers['zodTextFormat'],
     /** The zod that this version's helpers understand. */
     readonly z: typeof Zod,
   ) {}
@@ -41,8 +42,8 @@ export class OfficialClient {
       // What an application with zod 3 installed has; zod 4 ships it beside its own code.
       if (zod === 3) jest.doMock('zod', () => jest.requireActual('zod/v3'));
       const sdk: OpenAiPackage = require(name);
-      const { zodResponseFormat }: ZodHelpers = require(`${name}/helpers/zod`);
-      loaded.push(new OfficialClient(sdk, zodResponseFormat, require('zod').z));
+      const { zodResponseFormat, zodTextFormat }: ZodHelpers = require(`${name}/helpers/zod`);
+      loaded.push(new OfficialClient(sdk, zodResponseFormat, zodTextFormat, require('zod').z));
     });
     jest.dontMock('zod');
     return loaded[0] as OfficialClient;

@@ -9,6 +9,8 @@ import { TestGateway } from '../harness/gateway';
 
 /** For `describe.each`. */
 export const CHAT_MODELS = ['mock/chat-1', 'relay/chat-1'];
+/** The relay asks for numbers, whatever its clients want. */
+export const EMBEDDING_MODELS = ['mock/embed-1', 'relay/embed-1'];
 
 const CATALOGUE = `
 - id: relay/chat-1
@@ -25,6 +27,33 @@ const CATALOGUE = `
       source: made up
       checked_at: 2026-11-20
       tokens: { per_1m_micro: { input: 100000, output: 400000 } }
+- id: relay/base-1
+  modality: text
+  input_modalities: [text]
+  output_modalities: [text]
+  context: 128000
+  max_output: 16384
+  features: { completions: true, logprobs: true, streaming: true }
+  deployments:
+    - { provider: openai-compatible, upstream_model: mock/chat-1 }
+  prices:
+    - effective_from: 2026-01-01
+      source: made up
+      checked_at: 2026-11-20
+      tokens: { per_1m_micro: { input: 100000, output: 400000 } }
+- id: relay/embed-1
+  modality: embedding
+  input_modalities: [text]
+  output_modalities: [embedding]
+  context: 8192
+  features: { dimensions: true }
+  deployments:
+    - { provider: openai-compatible, upstream_model: mock/embed-1 }
+  prices:
+    - effective_from: 2026-01-01
+      source: made up
+      checked_at: 2026-11-20
+      tokens: { per_1m_micro: { input: 20000, output: 0 } }
 `;
 
 /** A gateway whose `relay/chat-1` is served by whatever answers at `origin`. */

@@ -45,7 +45,7 @@ export interface Attempt {
 }
 
 /** Follows how often and when clients ask; to be called once per gateway. Returns the requests of one customer. */
-export function followAttempts(gateway: TestGateway): (customer: TestCustomer) => Attempt[] {
+export function followAttempts(gateway: TestGateway): (customer: Pick<TestCustomer, 'key'>) => Attempt[] {
   const attempts = new Map<string | undefined, Attempt[]>();
   gateway.app.getHttpServer().on('request', ({ headers }: IncomingMessage) => {
     const attempt = { atMs: performance.now(), retryCount: Number(headers['x-stainless-retry-count']) };
