@@ -21,7 +21,13 @@ const ranks = [
     ],
   },
   { folders: ['inference', 'webhooks'], within: [] },
-  { folders: ['chat', 'responses', 'images', 'audio', 'media-jobs'], within: [['responses', 'chat']] },
+  {
+    folders: ['chat', 'completions', 'embeddings', 'responses', 'images', 'audio', 'media-jobs'],
+    within: [
+      ['completions', 'chat'],
+      ['responses', 'chat'],
+    ],
+  },
   { folders: ['http', 'dashboard'], within: [] },
 ];
 

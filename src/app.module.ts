@@ -3,14 +3,17 @@ import { AuthModule } from './auth/auth.module';
 import { BillingModule } from './billing/billing.module';
 import { ChatModule } from './chat/chat.module';
 import type { Clock } from './common/clock';
+import { CompletionsModule } from './completions/completions.module';
 import type { AppConfig } from './config/app-config';
 import { ConfigModule } from './config/config.module';
 import { DatabaseModule } from './database/database.module';
+import { EmbeddingsModule } from './embeddings/embeddings.module';
 import { HttpModule } from './http/http.module';
 import { ModelsModule } from './models/models.module';
 import { OrganizationsModule } from './organizations/organizations.module';
 import { ProvidersModule } from './providers/providers.module';
 import { RedisModule } from './redis/redis.module';
+import { ResponsesModule } from './responses/responses.module';
 
 /** The composition root: lists the modules, does nothing else. */
 @Module({})
@@ -28,6 +31,9 @@ export class AppModule {
         ModelsModule,
         OrganizationsModule,
         ChatModule,
+        CompletionsModule,
+        EmbeddingsModule,
+        ResponsesModule,
         HttpModule,
       ],
     };

@@ -1,3 +1,4 @@
+import type { RateLimits } from '../common/rate-limits';
 import type { ProviderEnvironment } from './provider-environment';
 
 /** Injection token of the settings. */
@@ -17,6 +18,10 @@ export interface AppConfig {
     /** Without a trailing slash; the default server of the served document. `null`: derived from host and port. */
     readonly publicBaseUrl: string | null;
     readonly maxRequestBytes: number;
+    /** For the bodies of all requests that are not answered yet. */
+    readonly maxBufferedBytes: number;
+    /** Requests in flight at which a process that is never idle turns new ones away; 0: at none. */
+    readonly overloadConcurrency: number;
     /** Proxies whose `X-Forwarded-For` is believed: `false`, a hop count, or a list of addresses and CIDR ranges. */
     readonly trustProxy: false | number | readonly string[];
     readonly ssePingMs: number;
@@ -40,6 +45,23 @@ export interface AppConfig {
     readonly idleTimeoutMs: number;
     readonly totalTimeoutMs: number;
     readonly defaultMaxOutputTokens: number;
+  };
+  readonly routing: {
+    readonly strategy: 'priority' | 'price' | 'latency' | 'throughput' | 'weighted';
+    /** Calls to providers for one request, unless it says otherwise. */
+    readonly maxAttempts: number;
+    /** Calls in flight at one provider, of this process. */
+    readonly providerMaxConcurrency: number;
+    /** Failures in a row that open a circuit; 0: circuits never open, and rate limits of upstreams are not remembered. */
+    readonly breakerFailures: number;
+    readonly breakerOpenMs: number;
+  };
+  readonly limits: {
+    /** For all requests together. */
+    readonly global: RateLimits;
+    /** Stand in for what a key, or an organization, does not set itself. */
+    readonly keyDefaults: RateLimits;
+    readonly organizationDefaults: RateLimits;
   };
   readonly providers: ProviderEnvironment;
 }

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { NO_LIMITS } from '../common/rate-limits';
 import { ConfigurationError, loadConfig, readEnvironment, type Environment } from './load-config';
 import { SETTINGS } from './settings';
 
@@ -24,6 +25,12 @@ function problemsOf(environment: Environment): readonly string[] {
 }
 
 describe('loadConfig', () => {
+  it('refuses room for bodies in which the largest one would not fit', () => {
+    const environment = { MAX_REQUEST_BYTES: '1000000', MAX_BUFFERED_BYTES: '1999999' };
+    expect(() => loadConfig(environment)).toThrow('MAX_BUFFERED_BYTES is less than twice MAX_REQUEST_BYTES');
+    expect(loadConfig({ ...environment, MAX_BUFFERED_BYTES: '2000000' }).http.maxBufferedBytes).toBe(2_000_000);
+  });
+
   it('gives a development gateway on 127.0.0.1:8080 with embedded services when nothing is set', () => {
     expect(loadConfig({})).toEqual({
       production: false,
@@ -34,6 +41,8 @@ describe('loadConfig', () => {
         port: 8080,
         publicBaseUrl: null,
         maxRequestBytes: 10 * 1024 * 1024,
+        maxBufferedBytes: 134_217_728,
+        overloadConcurrency: 2_048,
         trustProxy: false,
         ssePingMs: 15_000,
         drainTimeoutMs: 30_000,
@@ -52,6 +61,14 @@ describe('loadConfig', () => {
         totalTimeoutMs: 1_200_000,
         defaultMaxOutputTokens: 4_096,
       },
+      routing: {
+        strategy: 'priority',
+        maxAttempts: 4,
+        providerMaxConcurrency: 1_024,
+        breakerFailures: 5,
+        breakerOpenMs: 30_000,
+      },
+      limits: { global: NO_LIMITS, keyDefaults: NO_LIMITS, organizationDefaults: NO_LIMITS },
       providers: { MOCK_PROVIDER: 'true' },
     });
   });

@@ -48,6 +48,8 @@ export function loadConfig(environment: Environment = readEnvironment()): AppCon
       port: read(SETTINGS.port),
       publicBaseUrl: read(SETTINGS.publicBaseUrl),
       maxRequestBytes: read(SETTINGS.maxRequestBytes),
+      maxBufferedBytes: read(SETTINGS.maxBufferedBytes),
+      overloadConcurrency: read(SETTINGS.overloadConcurrency),
       trustProxy: read(SETTINGS.trustProxy),
       ssePingMs: read(SETTINGS.ssePingMs),
       drainTimeoutMs: read(SETTINGS.drainTimeoutMs),
@@ -66,11 +68,22 @@ export function loadConfig(environment: Environment = readEnvironment()): AppCon
       totalTimeoutMs: read(SETTINGS.totalTimeoutMs),
       defaultMaxOutputTokens: read(SETTINGS.defaultMaxOutputTokens),
     },
+    routing: {
+      strategy: read(SETTINGS.routingStrategy),
+      maxAttempts: read(SETTINGS.maxAttempts),
+      providerMaxConcurrency: read(SETTINGS.providerMaxConcurrency),
+      breakerFailures: read(SETTINGS.breakerFailures),
+      breakerOpenMs: read(SETTINGS.breakerOpenMs),
+    },
+    limits: readLimits(reader),
     providers: {
       ...readProviders(environment, reader),
       [SETTINGS.mockProvider.name]: read(SETTINGS.mockProvider) ?? (production ? 'false' : 'true'),
     },
   };
+  if (config.http.maxBufferedBytes < 2 * config.http.maxRequestBytes) {
+    reader.note(`${SETTINGS.maxBufferedBytes.name} is less than twice ${SETTINGS.maxRequestBytes.name}`);
+  }
   reader.throwProblems();
   return deepFreeze(config);
 }
@@ -103,11 +116,39 @@ class SettingReader {
     }
   }
 
+  note(problem: string): void {
+    this.problems.push(problem);
+  }
+
   throwProblems(): void {
     if (this.problems.length > 0) {
       throw new ConfigurationError(this.problems);
     }
   }
+}
+
+function readLimits(reader: SettingReader): AppConfig['limits'] {
+  const read = reader.read.bind(reader);
+  return {
+    global: {
+      requestsPerSecond: read(SETTINGS.globalRequestsPerSecond),
+      requestsPerMinute: read(SETTINGS.globalRequestsPerMinute),
+      tokensPerMinute: read(SETTINGS.globalTokensPerMinute),
+      concurrency: read(SETTINGS.globalConcurrency),
+    },
+    keyDefaults: {
+      requestsPerSecond: read(SETTINGS.keyRequestsPerSecond),
+      requestsPerMinute: read(SETTINGS.keyRequestsPerMinute),
+      tokensPerMinute: read(SETTINGS.keyTokensPerMinute),
+      concurrency: read(SETTINGS.keyConcurrency),
+    },
+    organizationDefaults: {
+      requestsPerSecond: read(SETTINGS.organizationRequestsPerSecond),
+      requestsPerMinute: read(SETTINGS.organizationRequestsPerMinute),
+      tokensPerMinute: read(SETTINGS.organizationTokensPerMinute),
+      concurrency: read(SETTINGS.organizationConcurrency),
+    },
+  };
 }
 
 const KNOWN_NAMES: ReadonlySet<string> = new Set(Object.values(SETTINGS).map(({ name }) => name));

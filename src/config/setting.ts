@@ -1,6 +1,9 @@
 import { resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 
+/** What limits are stored as. */
+const MAX_INTEGER = 2 ** 31 - 1;
+
 /**
  * One environment variable: how it reads, and what the documentation says of it.
  * `Fallback` is the type of what it means to leave it out: a value, or `null`.
@@ -34,6 +37,11 @@ export function integer(
       return value >= range.min && value <= range.max ? value : undefined;
     },
   };
+}
+
+/** A limit in a whole number; leaving it out means that there is none. */
+export function limit(name: string, meaning: string): Setting<number, null> {
+  return { ...integer(name, { min: 1, max: MAX_INTEGER, fallback: 1 }, meaning), fallback: null };
 }
 
 /** One word of a list; without a fallback, leaving it out means something of its own. */

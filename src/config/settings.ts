@@ -1,4 +1,4 @@
-import { baseUrl, choice, host, integer, path, secret, serverUrl, trustedProxies } from './setting';
+import { baseUrl, choice, host, integer, limit, path, secret, serverUrl, trustedProxies } from './setting';
 
 const ONE_HOUR_MS = 3_600_000;
 const TIMEOUT_RANGE = { min: 1, max: ONE_HOUR_MS };
@@ -28,6 +28,16 @@ export const SETTINGS = {
     'MAX_REQUEST_BYTES',
     { min: 1_024, max: 268_435_456, fallback: 10_485_760 },
     'Largest JSON body in bytes',
+  ),
+  maxBufferedBytes: integer(
+    'MAX_BUFFERED_BYTES',
+    { min: 1_024, max: 68_719_476_736, fallback: 134_217_728 },
+    'Bytes that all bodies of requests under way may take, those of one organization 3/4 of it; beyond: 503',
+  ),
+  overloadConcurrency: integer(
+    'OVERLOAD_CONCURRENCY',
+    { min: 0, max: 1_000_000, fallback: 2_048 },
+    'Requests in flight at which a process that is never idle turns new ones away; 0: at none',
   ),
   ssePingMs: integer(
     'SSE_PING_MS',
@@ -97,6 +107,74 @@ export const SETTINGS = {
     'UPSTREAM_TOTAL_TIMEOUT_MS',
     { ...TIMEOUT_RANGE, fallback: 1_200_000 },
     'For a whole answer of a provider',
+  ),
+  routingStrategy: choice(
+    'ROUTING_STRATEGY',
+    ['priority', 'price', 'latency', 'throughput', 'weighted'],
+    'priority',
+    'How the deployments of a model are ordered for requests that do not say',
+  ),
+  maxAttempts: integer(
+    'MAX_ATTEMPTS',
+    { min: 1, max: 8, fallback: 4 },
+    'Calls to providers for one request that does not say',
+  ),
+  providerMaxConcurrency: integer(
+    'PROVIDER_MAX_CONCURRENCY',
+    { min: 1, max: 100_000, fallback: 1_024 },
+    'Calls in flight at one provider, per process',
+  ),
+  breakerFailures: integer(
+    'CIRCUIT_BREAKER_FAILURES',
+    { min: 0, max: 1_000, fallback: 5 },
+    'Failures in a row after which a deployment is left alone; with 0 none ever is',
+  ),
+  breakerOpenMs: integer(
+    'CIRCUIT_BREAKER_OPEN_MS',
+    { ...TIMEOUT_RANGE, fallback: 30_000 },
+    'How long it is left alone before one call tries again',
+  ),
+  globalRequestsPerSecond: limit(
+    'LIMIT_GLOBAL_REQUESTS_PER_SECOND',
+    'Requests per second of everybody together; not limited when not set',
+  ),
+  globalRequestsPerMinute: limit(
+    'LIMIT_GLOBAL_REQUESTS_PER_MINUTE',
+    'Requests per minute of everybody together; not limited when not set',
+  ),
+  globalTokensPerMinute: limit(
+    'LIMIT_GLOBAL_TOKENS_PER_MINUTE',
+    'Tokens per minute of everybody together; not limited when not set',
+  ),
+  globalConcurrency: limit(
+    'LIMIT_GLOBAL_CONCURRENCY',
+    'Requests in flight of everybody together; not limited when not set',
+  ),
+  keyRequestsPerSecond: limit(
+    'LIMIT_KEY_REQUESTS_PER_SECOND',
+    'Requests per second of each key that sets no limit itself',
+  ),
+  keyRequestsPerMinute: limit(
+    'LIMIT_KEY_REQUESTS_PER_MINUTE',
+    'Requests per minute of each key that sets no limit itself',
+  ),
+  keyTokensPerMinute: limit('LIMIT_KEY_TOKENS_PER_MINUTE', 'Tokens per minute of each key that sets no limit itself'),
+  keyConcurrency: limit('LIMIT_KEY_CONCURRENCY', 'Requests in flight of each key that sets no limit itself'),
+  organizationRequestsPerSecond: limit(
+    'LIMIT_ORGANIZATION_REQUESTS_PER_SECOND',
+    'Requests per second of each organization that sets no limit itself',
+  ),
+  organizationRequestsPerMinute: limit(
+    'LIMIT_ORGANIZATION_REQUESTS_PER_MINUTE',
+    'Requests per minute of each organization that sets no limit itself',
+  ),
+  organizationTokensPerMinute: limit(
+    'LIMIT_ORGANIZATION_TOKENS_PER_MINUTE',
+    'Tokens per minute of each organization that sets no limit itself',
+  ),
+  organizationConcurrency: limit(
+    'LIMIT_ORGANIZATION_CONCURRENCY',
+    'Requests in flight of each organization that sets no limit itself',
   ),
   mockProvider: choice(
     'MOCK_PROVIDER',

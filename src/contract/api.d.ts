@@ -80,6 +80,10 @@ export interface paths {
         /**
          * Create a legacy completion
          * @description Continues a prompt, whole or as a stream that is framed like a chat stream.
+         *
+         *     A model whose record says `features.completions: true` continues the text by itself. Any other text model is asked in a
+         *     chat, with the prompt as the user's message, and its answer is shaped back; `suffix`, `max_tokens: 0`, and `echo` together
+         *     with `logprobs` are then refused with 400.
          */
         post: operations["createCompletion"];
         delete?: never;
@@ -99,7 +103,9 @@ export interface paths {
         put?: never;
         /**
          * Create embeddings
-         * @description Turns texts into vectors.
+         * @description Turns texts into vectors: up to 2,048 inputs at once, each as text or as token ids of the model's tokenizer. The vectors
+         *     come in the order of the input, as numbers or as base64 of little-endian 32-bit floats, whichever `encoding_format` asks
+         *     for and whatever the vendor delivers.
          */
         post: operations["createEmbedding"];
         delete?: never;
@@ -120,10 +126,12 @@ export interface paths {
         /**
          * Create a response
          * @description The Responses-style way into chat completions: the request is mapped to a chat completion, the answer is mapped back.
-         *     Nothing is stored, so conversations cannot be continued by id; fields that rely on it are ignored.
+         *     It takes functions of the client, structured output and the same parameters as chat. Nothing is stored, so that
+         *     conversations cannot be continued by id: every request brings its whole conversation. Tools that a vendor runs by
+         *     itself are ignored, as are fields that are not listed.
          *
          *     With `stream: true` the reply is server-sent events whose `data:` has a `type` and a `sequence_number`, ending with
-         *     `response.completed` and `data: [DONE]`. Pings and errors come as in chat streams.
+         *     `response.completed` or `response.incomplete`, and `data: [DONE]`. Pings and errors come as in chat streams.
          */
         post: operations["createResponse"];
         delete?: never;
@@ -141,14 +149,14 @@ export interface paths {
         };
         /**
          * Get a response
-         * @description Not offered. Responses are not stored, so that no id is ever found.
+         * @description Not offered: responses are not stored. The reply is always 400 `validation_failed`.
          */
         get: operations["getResponse"];
         put?: never;
         post?: never;
         /**
          * Delete a response
-         * @description Not offered. Responses are not stored, so that no id is ever found.
+         * @description Not offered: responses are not stored. The reply is always 400 `validation_failed`.
          */
         delete: operations["deleteResponse"];
         options?: never;
@@ -459,6 +467,10 @@ export interface components {
             /** @description `false` when the model takes neither temperature nor its kin. */
             sampling?: boolean;
             streaming?: boolean;
+            /** @description `true` when the model continues text by itself; without it, completions are asked for in a chat. */
+            completions?: boolean;
+            /** @description `true` when the length of its embeddings can be chosen. */
+            dimensions?: boolean;
         } & {
             [key: string]: unknown;
         };
@@ -565,22 +577,30 @@ export interface components {
          * @enum {string}
          */
         ErrorCode: "idempotency_key_required" | "invalid_json" | "ssrf_blocked" | "validation_failed" | "invalid_api_key" | "key_disabled" | "key_expired" | "key_revoked" | "budget_exceeded" | "insufficient_credits" | "spending_limit_exceeded" | "ip_not_allowed" | "model_not_allowed" | "modality_not_allowed" | "model_not_found" | "not_found" | "idempotency_conflict" | "job_not_cancellable" | "request_too_large" | "unsupported_media_type" | "concurrency_exceeded" | "provider_rate_limited" | "rate_limited" | "tokens_per_minute_exceeded" | "internal_error" | "not_configured" | "not_implemented" | "provider_disconnect" | "provider_error" | "stream_interrupted" | "no_provider_available" | "provider_unavailable" | "service_unavailable" | "provider_timeout";
+        ErrorDetail: {
+            type: components["schemas"]["ErrorType"];
+            code: components["schemas"]["ErrorCode"];
+            /** @description For people to read; not stable. */
+            message: string;
+            /** @description Equals the `X-Request-Id` header. */
+            request_id: string;
+            /**
+             * @description JSON path of the offending field, for example `messages[2].content[0].image_url.url`; for a header its name,
+             *     `Idempotency-Key`.
+             */
+            param?: string;
+            /** @description Seconds; equals the `Retry-After` header. */
+            retry_after?: number;
+            /**
+             * @description Structured context, for example every validation issue. Of a limit that is reached: `scope` (`key`,
+             *     `organization`, `model`, `global`), `limit`, `window` (`second`, `minute`, `in_flight`), and for a request
+             *     that is too large for any wait to help, `estimated_tokens`.
+             */
+            details?: unknown;
+        };
         /** @description The body of every failed request. */
         ErrorEnvelope: {
-            error: {
-                type: components["schemas"]["ErrorType"];
-                code: components["schemas"]["ErrorCode"];
-                /** @description For people to read; not stable. */
-                message: string;
-                /** @description Equals the `X-Request-Id` header. */
-                request_id: string;
-                /** @description JSON path of the offending field, for example `messages[2].content[0].image_url.url`. */
-                param?: string;
-                /** @description Seconds; equals the `Retry-After` header. */
-                retry_after?: number;
-                /** @description Structured context, for example every validation issue. */
-                details?: unknown;
-            };
+            error: components["schemas"]["ErrorDetail"];
         };
         /**
          * @description Id of the model to use, `<vendor>/<model_name>`. One that is not in the catalogue, whatever its form, is answered with
@@ -1043,15 +1063,18 @@ export interface components {
         };
         /** @description One event of a chat stream. An error after the first byte comes as an event too; `[DONE]` follows it. */
         ChatStreamEvent: components["schemas"]["ChatCompletionChunk"] | components["schemas"]["ErrorEnvelope"];
-        /** @description One prompt, as text or as token ids, alone or as the only item of a list. */
-        Prompt: string | string[] | number[] | number[][];
+        /** @description One text, alone or as the only item of a list. Token ids are not accepted. */
+        Prompt: string | string[];
         CompletionRequest: {
             model: components["schemas"]["RequestedModel"];
             prompt: components["schemas"]["Prompt"];
             /** @default false */
             stream?: boolean | null;
             stream_options?: components["schemas"]["StreamOptions"];
-            /** @description Most tokens of output. */
+            /**
+             * @description Most tokens of output. 0, to have the prompt echoed only, needs a model that completes text by itself.
+             * @default 16
+             */
             max_tokens?: number | null;
             /**
              * @description Number of choices. Only one is offered.
@@ -1071,11 +1094,11 @@ export interface components {
             logit_bias?: {
                 [key: string]: number;
             } | null;
-            /** @description How many likely alternatives to report per token. */
+            /** @description How many likely alternatives to report per token. Together with `echo` it needs a model that completes text by itself. */
             logprobs?: number | null;
             /** @description Begin the answer with the prompt. */
             echo?: boolean | null;
-            /** @description Text that comes after the answer. */
+            /** @description Text that comes after the answer. It needs a model that completes text by itself. */
             suffix?: string | null;
             stop?: components["schemas"]["Stop"];
             seed?: number | null;
@@ -1102,7 +1125,8 @@ export interface components {
                 logprobs: components["schemas"]["CompletionLogProbs"];
                 finish_reason: components["schemas"]["CompletionFinishReason"];
             }[];
-            system_fingerprint?: string | null;
+            /** @description Left out rather than null. */
+            system_fingerprint?: string;
             usage: components["schemas"]["TextUsage"];
         };
         /** @description Part of an answer. The last part has no choices but `usage`. */
@@ -1170,22 +1194,27 @@ export interface components {
             usage: components["schemas"]["EmbeddingUsage"];
         };
         /**
-         * @description A message (`role` and `content`, as in chat or in parts named `input_text`, `input_image` and `output_text`), an
-         *     earlier `function_call`, or a `function_call_output`. Items of any other type are ignored.
+         * @description A message, which has a `role` and `content` as in chat or in parts named `input_text`, `input_image`, `input_file`,
+         *     `output_text` and `refusal`; a `function_call` of an earlier answer with `call_id`, `name` and `arguments`; or its
+         *     `function_call_output` with `call_id` and `output`. Items of any other type are ignored.
          */
         ResponseInputItem: {
+            /** @description `message` where it is absent. */
             type?: string | null;
             role?: string | null;
+            /** @description The text of a message, or its parts. */
             content?: null | string | components["schemas"]["JsonObject"][];
             /** @description Joins a `function_call` and its `function_call_output`. */
             call_id?: string | null;
             name?: string | null;
-            arguments?: string | null;
-            /** @description The result of a call, as text or as a list of text parts. */
-            output?: null | string | components["schemas"]["JsonObject"][];
+            /** @description The arguments of a `function_call`, as JSON text. */
+            arguments?: unknown;
+            /** @description The result of a `function_call_output`, as text or as a list of text parts. */
+            output?: unknown;
         } & {
             [key: string]: unknown;
         };
+        /** @description A function, which needs a `name`. Tools of any other type are ignored. */
         ResponseTool: {
             type: string;
             name?: string | null;
@@ -1209,16 +1238,23 @@ export interface components {
             [key: string]: unknown;
         }) | null;
         /**
-         * @description Fields that are not listed are ignored, among them `previous_response_id`, `store`, `background`, `reasoning`,
-         *     `truncation` and `include`.
+         * @description Fields that are not listed are ignored, among them `store`, `background`, `reasoning`, `truncation` and `include`.
+         *     `previous_response_id` and `conversation` are refused, because an answer without the earlier turns would be wrong.
          */
         ResponseRequest: {
             model: components["schemas"]["RequestedModel"];
-            /** @description Text becomes one user message. */
+            /**
+             * @description Text becomes one user message. A list holds messages, function calls of earlier answers and their results, in
+             *     the order of the conversation.
+             */
             input: string | components["schemas"]["ResponseInputItem"][];
             /** @description Put before the input as a system message. */
             instructions?: string | null;
-            /** @description Most tokens of output. */
+            /** @description Not offered, since nothing is stored. Send the earlier items in `input`. */
+            previous_response_id?: null;
+            /** @description Not offered, since nothing is stored. Send the earlier items in `input`. */
+            conversation?: null;
+            /** @description Most tokens of output. An answer that is cut short by it has the status `incomplete`. */
             max_output_tokens?: number | null;
             temperature?: number | null;
             top_p?: number | null;
@@ -1226,7 +1262,10 @@ export interface components {
             stream?: boolean | null;
             /** @description Functions of the client. Tools of any other type are ignored. */
             tools?: components["schemas"]["ResponseTool"][] | null;
-            /** @description `none`, `auto`, `required`, or an object that names a function. */
+            /**
+             * @description `none`, `auto`, `required`, an object that names a function, or an `allowed_tools` object. A choice of a tool that
+             *     is ignored is ignored too.
+             */
             tool_choice?: null | string | components["schemas"]["JsonObject"];
             parallel_tool_calls?: boolean | null;
             text?: components["schemas"]["ResponseTextOptions"];
@@ -1245,8 +1284,15 @@ export interface components {
             type: "output_text";
             text: string;
             annotations: components["schemas"]["JsonObject"][];
-            logprobs?: components["schemas"]["JsonObject"][];
+            logprobs: components["schemas"]["JsonObject"][];
         };
+        /** @description What the model said instead of an answer that it refused to give. */
+        ResponseRefusal: {
+            /** @constant */
+            type: "refusal";
+            refusal: string;
+        };
+        ResponseContentPart: components["schemas"]["ResponseOutputText"] | components["schemas"]["ResponseRefusal"];
         ResponseMessage: {
             id: string;
             /** @constant */
@@ -1254,7 +1300,7 @@ export interface components {
             /** @constant */
             role: "assistant";
             status: components["schemas"]["ResponseItemStatus"];
-            content: components["schemas"]["ResponseOutputText"][];
+            content: components["schemas"]["ResponseContentPart"][];
         };
         ResponseFunctionCall: {
             id: string;
@@ -1272,6 +1318,7 @@ export interface components {
             total_tokens: components["schemas"]["TokenCount"];
             input_tokens_details: {
                 cached_tokens: components["schemas"]["TokenCount"];
+                cache_write_tokens: components["schemas"]["TokenCount"];
             };
             output_tokens_details: {
                 reasoning_tokens: components["schemas"]["TokenCount"];
@@ -1287,17 +1334,23 @@ export interface components {
             object: "response";
             created_at: components["schemas"]["UnixSeconds"];
             completed_at: number | null;
-            /** @enum {string} */
+            /**
+             * @description `in_progress` and `failed` occur in streams only.
+             * @enum {string}
+             */
             status: "in_progress" | "completed" | "incomplete" | "failed";
             incomplete_details: {
-                reason: string;
+                /** @enum {string} */
+                reason: "max_output_tokens" | "content_filter";
             } | null;
             model: components["schemas"]["ModelId"];
             previous_response_id: null;
             instructions: string | null;
             output: components["schemas"]["ResponseOutputItem"][];
+            /** @description Of a stream that failed. The error envelope that follows has the stable code. */
             error: {
-                code: string;
+                /** @constant */
+                code: "server_error";
                 message: string;
             } | null;
             tools: components["schemas"]["JsonObject"][];
@@ -1350,7 +1403,7 @@ export interface components {
             item_id: string;
             output_index: components["schemas"]["EventIndex"];
             content_index: components["schemas"]["EventIndex"];
-            part: components["schemas"]["ResponseOutputText"];
+            part: components["schemas"]["ResponseContentPart"];
         };
         ResponseOutputTextDeltaEvent: {
             /** @constant */
@@ -1360,6 +1413,8 @@ export interface components {
             output_index: components["schemas"]["EventIndex"];
             content_index: components["schemas"]["EventIndex"];
             delta: string;
+            /** @description Always empty. */
+            logprobs: unknown[];
         };
         ResponseOutputTextDoneEvent: {
             /** @constant */
@@ -1369,6 +1424,26 @@ export interface components {
             output_index: components["schemas"]["EventIndex"];
             content_index: components["schemas"]["EventIndex"];
             text: string;
+            /** @description Always empty. */
+            logprobs: unknown[];
+        };
+        ResponseRefusalDeltaEvent: {
+            /** @constant */
+            type: "response.refusal.delta";
+            sequence_number: components["schemas"]["SequenceNumber"];
+            item_id: string;
+            output_index: components["schemas"]["EventIndex"];
+            content_index: components["schemas"]["EventIndex"];
+            delta: string;
+        };
+        ResponseRefusalDoneEvent: {
+            /** @constant */
+            type: "response.refusal.done";
+            sequence_number: components["schemas"]["SequenceNumber"];
+            item_id: string;
+            output_index: components["schemas"]["EventIndex"];
+            content_index: components["schemas"]["EventIndex"];
+            refusal: string;
         };
         ResponseContentPartDoneEvent: {
             /** @constant */
@@ -1377,7 +1452,7 @@ export interface components {
             item_id: string;
             output_index: components["schemas"]["EventIndex"];
             content_index: components["schemas"]["EventIndex"];
-            part: components["schemas"]["ResponseOutputText"];
+            part: components["schemas"]["ResponseContentPart"];
         };
         ResponseFunctionCallArgumentsDeltaEvent: {
             /** @constant */
@@ -1393,7 +1468,7 @@ export interface components {
             sequence_number: components["schemas"]["SequenceNumber"];
             item_id: string;
             output_index: components["schemas"]["EventIndex"];
-            name?: string;
+            name: string;
             arguments: string;
         };
         ResponseOutputItemDoneEvent: {
@@ -1421,8 +1496,21 @@ export interface components {
             sequence_number: components["schemas"]["SequenceNumber"];
             response: components["schemas"]["Response"];
         };
-        /** @description One event. An error after the first byte comes as the error envelope; `[DONE]` follows it. */
-        ResponseStreamEvent: components["schemas"]["ResponseCreatedEvent"] | components["schemas"]["ResponseInProgressEvent"] | components["schemas"]["ResponseOutputItemAddedEvent"] | components["schemas"]["ResponseContentPartAddedEvent"] | components["schemas"]["ResponseOutputTextDeltaEvent"] | components["schemas"]["ResponseOutputTextDoneEvent"] | components["schemas"]["ResponseContentPartDoneEvent"] | components["schemas"]["ResponseFunctionCallArgumentsDeltaEvent"] | components["schemas"]["ResponseFunctionCallArgumentsDoneEvent"] | components["schemas"]["ResponseOutputItemDoneEvent"] | components["schemas"]["ResponseCompletedEvent"] | components["schemas"]["ResponseIncompleteEvent"] | components["schemas"]["ResponseFailedEvent"] | components["schemas"]["ErrorEnvelope"];
+        /** @description The error envelope, as an event of this format. `code`, `message` and `param` are those of `error`. */
+        ResponseErrorEvent: {
+            /** @constant */
+            type: "error";
+            sequence_number: components["schemas"]["SequenceNumber"];
+            code: components["schemas"]["ErrorCode"];
+            message: string;
+            param: string | null;
+            error: components["schemas"]["ErrorDetail"];
+        };
+        /**
+         * @description One event. The last one before `[DONE]` is `response.completed` or `response.incomplete`. An error after the first
+         *     byte comes as `response.failed`, if the response had begun, and `error`.
+         */
+        ResponseStreamEvent: components["schemas"]["ResponseCreatedEvent"] | components["schemas"]["ResponseInProgressEvent"] | components["schemas"]["ResponseOutputItemAddedEvent"] | components["schemas"]["ResponseContentPartAddedEvent"] | components["schemas"]["ResponseOutputTextDeltaEvent"] | components["schemas"]["ResponseOutputTextDoneEvent"] | components["schemas"]["ResponseRefusalDeltaEvent"] | components["schemas"]["ResponseRefusalDoneEvent"] | components["schemas"]["ResponseContentPartDoneEvent"] | components["schemas"]["ResponseFunctionCallArgumentsDeltaEvent"] | components["schemas"]["ResponseFunctionCallArgumentsDoneEvent"] | components["schemas"]["ResponseOutputItemDoneEvent"] | components["schemas"]["ResponseCompletedEvent"] | components["schemas"]["ResponseIncompleteEvent"] | components["schemas"]["ResponseFailedEvent"] | components["schemas"]["ResponseErrorEvent"];
         ImagePrompt: string;
         /**
          * @description Images to make; each is priced on its own.
@@ -1776,6 +1864,7 @@ export interface components {
         /** @description The key does not open the door: `invalid_api_key`, `key_disabled`, `key_expired`, `key_revoked`. */
         Unauthorized: {
             headers: {
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "x-should-retry": components["headers"]["x-should-retry"];
                 "Retry-After": components["headers"]["Retry-After"];
@@ -2029,9 +2118,15 @@ export interface components {
     parameters: {
         /** @description A model id. Its slash may be sent as it is or as `%2F`. */
         ModelPathId: components["schemas"]["ModelId"];
-        /** @description Makes the request safe to repeat. Visible ASCII, without spaces. */
+        /**
+         * @description Makes the request safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
+         *     without spaces, in one header line. An empty one counts as none.
+         */
         IdempotencyKey: string;
-        /** @description Makes the submission safe to repeat. Visible ASCII, without spaces. */
+        /**
+         * @description Makes the submission safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
+         *     without spaces, in one header line. An empty one counts as none.
+         */
         RequiredIdempotencyKey: string;
         /** @description Id of a job. Anything that is not the id of a job of this organization is 404 `not_found`. */
         JobId: string;
@@ -2040,15 +2135,15 @@ export interface components {
     headers: {
         /** @description Made by the gateway for each request; equals `error.request_id`. A client's own value is only logged. */
         "X-Request-Id": string;
-        /** @description Requests allowed in the current window of the tightest request limit. */
+        /** @description Requests allowed in any window of the tightest request limit of the key and its organization; the windows slide. */
         "x-ratelimit-limit-requests": number;
         /** @description Requests left in that window. */
         "x-ratelimit-remaining-requests": number;
         /** @description Time until that window is fresh again, for example `1s` or `6m0s`. */
         "x-ratelimit-reset-requests": components["schemas"]["ResetDuration"];
-        /** @description Tokens the key may use per minute. */
+        /** @description Tokens that the key, or its organization where that has less left, may use per minute. */
         "x-ratelimit-limit-tokens": number;
-        /** @description Tokens left in the current minute. */
+        /** @description Tokens left of the last minute's. */
         "x-ratelimit-remaining-tokens": number;
         /** @description Time until the token window is fresh again, for example `1s` or `6m0s`. */
         "x-ratelimit-reset-tokens": components["schemas"]["ResetDuration"];
@@ -2056,6 +2151,8 @@ export interface components {
         "x-should-retry": "true" | "false";
         /** @description Whole seconds to wait before trying again; equals `error.retry_after`. */
         "Retry-After": number;
+        /** @description How to authenticate; the API key goes into `Authorization` as a bearer token. */
+        "WWW-Authenticate": "Bearer";
         /** @description Whole seconds to wait before trying again; equals `error.retry_after`. Sent with every 429. */
         "Retry-After-Required": number;
         /** @description The model id that the request named, or the fallback model that answered instead. */
@@ -2087,6 +2184,7 @@ export type Model = components['schemas']['Model'];
 export type ModelList = components['schemas']['ModelList'];
 export type ErrorType = components['schemas']['ErrorType'];
 export type ErrorCode = components['schemas']['ErrorCode'];
+export type ErrorDetail = components['schemas']['ErrorDetail'];
 export type ErrorEnvelope = components['schemas']['ErrorEnvelope'];
 export type RequestedModel = components['schemas']['RequestedModel'];
 export type TextPart = components['schemas']['TextPart'];
@@ -2158,6 +2256,8 @@ export type ResponseRequest = components['schemas']['ResponseRequest'];
 export type ResponseId = components['schemas']['ResponseId'];
 export type ResponseItemStatus = components['schemas']['ResponseItemStatus'];
 export type ResponseOutputText = components['schemas']['ResponseOutputText'];
+export type ResponseRefusal = components['schemas']['ResponseRefusal'];
+export type ResponseContentPart = components['schemas']['ResponseContentPart'];
 export type ResponseMessage = components['schemas']['ResponseMessage'];
 export type ResponseFunctionCall = components['schemas']['ResponseFunctionCall'];
 export type ResponseOutputItem = components['schemas']['ResponseOutputItem'];
@@ -2171,6 +2271,8 @@ export type ResponseOutputItemAddedEvent = components['schemas']['ResponseOutput
 export type ResponseContentPartAddedEvent = components['schemas']['ResponseContentPartAddedEvent'];
 export type ResponseOutputTextDeltaEvent = components['schemas']['ResponseOutputTextDeltaEvent'];
 export type ResponseOutputTextDoneEvent = components['schemas']['ResponseOutputTextDoneEvent'];
+export type ResponseRefusalDeltaEvent = components['schemas']['ResponseRefusalDeltaEvent'];
+export type ResponseRefusalDoneEvent = components['schemas']['ResponseRefusalDoneEvent'];
 export type ResponseContentPartDoneEvent = components['schemas']['ResponseContentPartDoneEvent'];
 export type ResponseFunctionCallArgumentsDeltaEvent = components['schemas']['ResponseFunctionCallArgumentsDeltaEvent'];
 export type ResponseFunctionCallArgumentsDoneEvent = components['schemas']['ResponseFunctionCallArgumentsDoneEvent'];
@@ -2178,6 +2280,7 @@ export type ResponseOutputItemDoneEvent = components['schemas']['ResponseOutputI
 export type ResponseCompletedEvent = components['schemas']['ResponseCompletedEvent'];
 export type ResponseIncompleteEvent = components['schemas']['ResponseIncompleteEvent'];
 export type ResponseFailedEvent = components['schemas']['ResponseFailedEvent'];
+export type ResponseErrorEvent = components['schemas']['ResponseErrorEvent'];
 export type ResponseStreamEvent = components['schemas']['ResponseStreamEvent'];
 export type ImagePrompt = components['schemas']['ImagePrompt'];
 export type ImageCount = components['schemas']['ImageCount'];
@@ -2241,6 +2344,7 @@ export type HeaderXRatelimitRemainingTokens = components['headers']['x-ratelimit
 export type HeaderXRatelimitResetTokens = components['headers']['x-ratelimit-reset-tokens'];
 export type HeaderXShouldRetry = components['headers']['x-should-retry'];
 export type HeaderRetryAfter = components['headers']['Retry-After'];
+export type HeaderWwwAuthenticate = components['headers']['WWW-Authenticate'];
 export type HeaderRetryAfterRequired = components['headers']['Retry-After-Required'];
 export type HeaderXLlmModel = components['headers']['X-LLM-Model'];
 export type HeaderXLlmCostMicro = components['headers']['X-LLM-Cost-Micro'];
@@ -2323,7 +2427,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. Visible ASCII, without spaces. */
+                /**
+                 * @description Makes the request safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
+                 *     without spaces, in one header line. An empty one counts as none.
+                 */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -2375,7 +2482,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. Visible ASCII, without spaces. */
+                /**
+                 * @description Makes the request safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
+                 *     without spaces, in one header line. An empty one counts as none.
+                 */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -2427,7 +2537,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. Visible ASCII, without spaces. */
+                /**
+                 * @description Makes the request safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
+                 *     without spaces, in one header line. An empty one counts as none.
+                 */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -2478,7 +2591,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. Visible ASCII, without spaces. */
+                /**
+                 * @description Makes the request safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
+                 *     without spaces, in one header line. An empty one counts as none.
+                 */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -2538,12 +2654,11 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -2559,12 +2674,11 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -2572,7 +2686,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. Visible ASCII, without spaces. */
+                /**
+                 * @description Makes the request safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
+                 *     without spaces, in one header line. An empty one counts as none.
+                 */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -2623,7 +2740,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. Visible ASCII, without spaces. */
+                /**
+                 * @description Makes the request safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
+                 *     without spaces, in one header line. An empty one counts as none.
+                 */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -2675,7 +2795,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. Visible ASCII, without spaces. */
+                /**
+                 * @description Makes the request safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
+                 *     without spaces, in one header line. An empty one counts as none.
+                 */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -2726,7 +2849,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat. Visible ASCII, without spaces. */
+                /**
+                 * @description Makes the request safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
+                 *     without spaces, in one header line. An empty one counts as none.
+                 */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -2778,7 +2904,10 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Makes the submission safe to repeat. Visible ASCII, without spaces. */
+                /**
+                 * @description Makes the submission safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
+                 *     without spaces, in one header line. An empty one counts as none.
+                 */
                 "Idempotency-Key": components["parameters"]["RequiredIdempotencyKey"];
             };
             path?: never;
@@ -2916,7 +3045,10 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Makes the submission safe to repeat. Visible ASCII, without spaces. */
+                /**
+                 * @description Makes the submission safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
+                 *     without spaces, in one header line. An empty one counts as none.
+                 */
                 "Idempotency-Key": components["parameters"]["RequiredIdempotencyKey"];
             };
             path?: never;

@@ -3,11 +3,16 @@ import { validateSync } from 'class-validator';
 import { ChatCompletionRequestDto } from '../../src/chat/dto/chat-completion-request.dto';
 import { compileValidator } from '../../src/common/validation/compiled-validator';
 import type { DtoClass } from '../../src/common/validation/nested';
+import { CompletionRequestDto } from '../../src/completions/dto/completion-request.dto';
 import type { components } from '../../src/contract/api';
 import type { Mirrors } from '../../src/contract/mirrors';
+import { ResponseRequestDto } from '../../src/responses/dto/response-request.dto';
+import { EmbeddingRequestDto } from '../../src/embeddings/dto/embedding-request.dto';
 import { openapiDocument } from '../harness/openapi-document';
 import { schemaValidator } from '../harness/openapi-validator';
 import { CHAT_BODIES } from './chat-bodies';
+import { COMPLETION_BODIES, EMBEDDING_BODIES } from './text-bodies';
+import { RESPONSE_BODIES } from './response-bodies';
 import { SchemaCases } from './schema-cases';
 
 type Schemas = components['schemas'];
@@ -35,6 +40,9 @@ const PAIRS = [
     ChatCompletionRequestDto,
     CHAT_BODIES,
   ),
+  pair<'CompletionRequest', CompletionRequestDto>('CompletionRequest', CompletionRequestDto, COMPLETION_BODIES),
+  pair<'EmbeddingRequest', EmbeddingRequestDto>('EmbeddingRequest', EmbeddingRequestDto, EMBEDDING_BODIES),
+  pair<'ResponseRequest', ResponseRequestDto>('ResponseRequest', ResponseRequestDto, RESPONSE_BODIES),
 ];
 
 const cases = new SchemaCases(openapiDocument());

@@ -4,6 +4,8 @@
  */
 import type { ProviderEnvironment } from '../../src/config/provider-environment';
 import type { ChatCompletionBody, ChatProvider } from '../../src/providers/contract/chat';
+import type { CompletionsProvider } from '../../src/providers/contract/completions';
+import type { EmbeddingsProvider } from '../../src/providers/contract/embeddings';
 import type { Provider } from '../../src/providers/contract/provider';
 import { PROVIDER_DEFINITIONS } from '../../src/providers/registry';
 import { chunk, sse } from './chat-chunks';
@@ -15,6 +17,10 @@ interface Subject {
   environment(origin: string): ProviderEnvironment;
   readonly reply?: Answer;
   readonly stream?: Answer;
+  readonly completion?: Answer;
+  readonly completionStream?: Answer;
+  /** Two vectors of two dimensions, the second one first. */
+  readonly embeddings?: Answer;
   readonly rateLimit?: Answer;
   /** A prompt that makes the provider meet a rate limit of 7 seconds; for providers without an upstream. */
   readonly rateLimitPrompt?: string;
@@ -44,6 +50,34 @@ const OPENAI_CHAT = {
           '[DONE]',
         ),
       ),
+  completion: (response) =>
+    response.end(
+      JSON.stringify({
+        choices: [{ index: 0, text: 'Hello', finish_reason: 'stop' }],
+        usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
+      }),
+    ),
+  completionStream: (response) =>
+    response
+      .writeHead(200, { 'content-type': 'text/event-stream' })
+      .end(
+        sse(
+          { id: 'cmpl-up', choices: [{ index: 0, text: 'Hel', finish_reason: null }] },
+          { id: 'cmpl-up', choices: [{ index: 0, text: 'lo', finish_reason: 'stop' }] },
+          { choices: [], usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 } },
+          '[DONE]',
+        ),
+      ),
+  embeddings: (response) =>
+    response.end(
+      JSON.stringify({
+        data: [
+          { index: 1, embedding: [3, 4] },
+          { index: 0, embedding: [1, 2] },
+        ],
+        usage: { prompt_tokens: 3, total_tokens: 3 },
+      }),
+    ),
   rateLimit: (response) => response.writeHead(429, { 'retry-after': '7' }).end('{"error":{"message":"org-Secret123"}}'),
 } satisfies Partial<Subject>;
 
@@ -149,6 +183,89 @@ describe.each(PROVIDER_DEFINITIONS.map((definition) => [definition.id, definitio
         true,
       ]);
       expect(error.message).not.toContain('Secret');
+    });
+
+    const completions = (answer: Answer | undefined): CompletionsProvider | null => {
+      if (answer !== undefined) upstream.answer = answer;
+      return provider.completions ?? null;
+    };
+    const embeddings = (answer: Answer | undefined): EmbeddingsProvider | null => {
+      if (answer !== undefined) upstream.answer = answer;
+      return provider.embeddings ?? null;
+    };
+    const prompt = { model: 'vendor/public-model', prompt: 'Hello', max_tokens: 16 };
+    const texts = { model: 'vendor/public-model', input: ['one', 'two'] };
+
+    it('completes a text, if at all, with usage and the public model', async () => {
+      const completed = await completions(subject.completion)?.complete(prompt, call());
+      if (completed === undefined) return;
+      const { body, usage, outputBytes } = completed;
+      const [{ text, finish_reason: reason }] = body.choices;
+      expect(body).toMatchObject({ object: 'text_completion', model: 'vendor/public-model' });
+      expect(body.id).toMatch(/^cmpl-/);
+      expect([text.length > 0, reason, usage?.outputText]).toEqual([true, 'stop', expect.any(Number)]);
+      expect(outputBytes).toBe(Buffer.byteLength(text));
+    });
+
+    it('streams a text, if at all, in chunks of one id and with one end', async () => {
+      const stream = await completions(subject.completionStream)?.openStream({ ...prompt, stream: true }, call());
+      if (stream === undefined) return;
+      const sink = new CollectingSink();
+      await stream.pipe(sink);
+      const texts = sink.chunks.map((each) => String(choiceOf(each)['text']));
+      const reasons = sink.chunks.map((each) => choiceOf(each)['finish_reason']).filter((reason) => reason !== null);
+      expect(new Set(sink.chunks.map(({ id, object, model }) => [id, object, model].join(' '))).size).toBe(1);
+      expect(sink.chunks[0]).toMatchObject({ object: 'text_completion', model: 'vendor/public-model' });
+      expect(sink.chunks.some((each) => 'usage' in each)).toBe(false);
+      expect(reasons).toEqual([stream.progress.finishReason]);
+      expect(stream.progress.outputBytes).toBe(Buffer.byteLength(texts.join('')));
+      expect(stream.progress.usage?.outputText).toBeGreaterThan(0);
+    });
+
+    it('embeds texts, if at all, in the order of the input', async () => {
+      const embedded = await embeddings(subject.embeddings)?.embed(texts, call());
+      if (embedded === undefined) return;
+      const { vectors, usage } = embedded;
+      expect(vectors).toHaveLength(2);
+      expect(new Set(vectors.map(({ length }) => length)).size).toBe(1);
+      expect(usage?.inputText).toBeGreaterThan(0);
+      const expected =
+        subject.embeddings === undefined
+          ? vectors
+          : [
+              [1, 2],
+              [3, 4],
+            ];
+      expect(vectors).toEqual(expected);
+    });
+
+    it('reports a rate limit with its Retry-After from every capability', async () => {
+      const text = subject.rateLimitPrompt ?? 'Hello';
+      const refusals = [
+        completions(subject.rateLimit)?.complete({ ...prompt, prompt: text }, call()),
+        completions(subject.rateLimit)?.openStream({ ...prompt, prompt: text, stream: true }, call()),
+        embeddings(subject.rateLimit)?.embed({ ...texts, input: text }, call()),
+      ].filter((refusal) => refusal !== undefined);
+      for (const refusal of refusals) {
+        const { code, options } = await providerErrorOf(refusal);
+        expect([code, options.retryAfterSeconds]).toEqual(['provider_rate_limited', 7]);
+      }
+    });
+
+    it('sends no routing of the client’s from any capability', async () => {
+      if (subject.embeddings === undefined) return;
+      const hostile = { routing: {}, x_host: 'http://127.0.0.1:9/evil', user: 'ada', later_field: 1 };
+      await embeddings(subject.embeddings)?.embed({ ...texts, ...hostile }, call());
+      await completions(subject.completion)?.complete({ ...prompt, ...hostile }, call());
+      expect(upstream.received.map(({ url }) => url.replace(/^\/prefix/, ''))).toEqual([
+        '/v1/embeddings',
+        '/v1/completions',
+      ]);
+      for (const { body } of upstream.received) {
+        const sent = JSON.parse(body) as object;
+        expect(sent).toMatchObject({ model: 'upstream-model', user: 'ada', later_field: 1 });
+        expect(Object.keys(sent).filter((field) => field === 'routing' || field.startsWith('x_'))).toEqual([]);
+      }
     });
 
     it('sends no host, key or routing of the client’s anywhere', async () => {

@@ -1,6 +1,6 @@
 import { PENDING_OPERATIONS } from '../../src/http/pending-operations';
 import { TestGateway } from '../harness/gateway';
-import { openapiDocument, operationsOf, type Operation } from '../harness/openapi-document';
+import { childOf, openapiDocument, operationsOf, type Operation } from '../harness/openapi-document';
 
 /** Where the gateway serves what, held to what the document says: no operation without a route, no route unsaid. */
 const operations = operationsOf(openapiDocument());
@@ -45,6 +45,33 @@ describe('routes', () => {
   );
 });
 
+describe('operations of this build', () => {
+  const built = secured.filter(({ operationId }) => !pendingIds.has(operationId));
+
+  it('are refused before their bodies are read when the caller is over its limits, if they cost money', async () => {
+    const limited = await gateway.customer({ requestsPerMinute: 1 });
+    for (let turn = 0; turn < 2; turn++) await gateway.call('/v1/chat/completions', { key: limited.key, body: CHAT });
+    const refused = await whichAnswer(built, limited.key, {}, ({ code }) => code === 'rate_limited');
+    expect(refused).toEqual(namesOf(built.filter(costsMoney)));
+  });
+
+  it('take an Idempotency-Key if the document says so, and else do not look', async () => {
+    const headers = { 'idempotency-key': 'k'.repeat(256) };
+    const looked = await whichAnswer(
+      built,
+      key,
+      headers,
+      ({ message }) => message?.includes('Idempotency-Key') === true,
+    );
+    expect(looked).toEqual(namesOf(built.filter(takesIdempotencyKey)));
+    expect(looked).not.toEqual([]);
+  });
+
+  it('that cost money take one, in the document', () => {
+    expect(namesOf(operations.filter(costsMoney))).toEqual(namesOf(operations.filter(takesIdempotencyKey)));
+  });
+});
+
 describe('pending operations', () => {
   it('are operations of the document under the same method and path', () => {
     const documented = operations.map(({ operationId, method, path }) => [operationId, method, withoutNames(path)]);
@@ -63,6 +90,35 @@ describe('pending operations', () => {
   );
 });
 
+const CHAT = { model: 'mock/chat-1', messages: [{ role: 'user', content: '[[mock: delay=0]]' }] };
+
+/** Whoever is charged can lack the money. */
+function costsMoney({ node }: Operation): boolean {
+  return '402' in (node.value.responses as object);
+}
+
+function takesIdempotencyKey({ node }: Operation): boolean {
+  const count = Array.isArray(node.value.parameters) ? node.value.parameters.length : 0;
+  const parameters = Array.from({ length: count }, (_, index) =>
+    childOf(openapiDocument(), node, 'parameters', String(index)),
+  );
+  return parameters.some((parameter) => parameter?.value.name === 'Idempotency-Key');
+}
+
+function namesOf(some: readonly Operation[]): string[] {
+  return some.map(({ operationId }) => operationId).toSorted();
+}
+
+async function whichAnswer(
+  some: readonly Operation[],
+  callerKey: string,
+  headers: Record<string, string>,
+  matches: (answer: Answer) => boolean,
+): Promise<string[]> {
+  const answers = await Promise.all(some.map((operation) => send(operation, callerKey, headers)));
+  return namesOf(some.filter((_, index) => matches(answers[index] as Answer)));
+}
+
 interface Answer {
   readonly status: number;
   readonly code: string | undefined;
@@ -73,17 +129,28 @@ interface Answer {
  * A request to the operation; an empty object where it takes a body. Not through `gateway.call`: a pending operation
  * answers 501, which the finished one need not have in the document.
  */
-function send({ method, path, node }: Operation, callerKey: string | null): Promise<Answer> {
+function send(
+  { method, path, node }: Operation,
+  callerKey: string | null,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
   const concrete = path === '/v1/models/{id}' ? '/v1/models/mock/chat-1' : path.replaceAll(/\{\w+\}/g, 'unknown');
-  return ask(method, concrete, callerKey, 'requestBody' in node.value);
+  return ask(method, concrete, callerKey, 'requestBody' in node.value, headers);
 }
 
-async function ask(method: string, path: string, callerKey: string | null, takesBody: boolean): Promise<Answer> {
+async function ask(
+  method: string,
+  path: string,
+  callerKey: string | null,
+  takesBody: boolean,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
   const response = await fetch(`${gateway.url}${path}`, {
     method,
     headers: {
       ...(callerKey !== null && { authorization: `Bearer ${callerKey}` }),
       ...(takesBody && { 'content-type': 'application/json' }),
+      ...headers,
     },
     body: takesBody ? '{}' : undefined,
   });

@@ -138,6 +138,8 @@ function toEnvironment(settings: GatewayProcessSettings): NodeJS.ProcessEnv {
     ...(dataDir !== undefined && { DATA_DIR: dataDir }),
     ...(catalogDir !== undefined && { CATALOG_DIR: catalogDir }),
     ...(external && { API_KEY_PEPPER: TEST_PEPPER }),
+    // Failures are scripted here, and the health of a deployment is shared through Redis, which the runs share.
+    CIRCUIT_BREAKER_FAILURES: '0',
     ...settings.environment,
   };
 }

@@ -64,6 +64,10 @@ export class TestGateway {
       API_KEY_PEPPER: 'a-pepper-that-only-tests-use-and-nobody-else',
       PORT: '0',
       MOCK_PROVIDER: 'true',
+      // The tests share its event loop, and keep it busy themselves.
+      OVERLOAD_CONCURRENCY: '0',
+      // Failures are scripted here, and the health of a deployment is shared through Redis, which the runs share.
+      CIRCUIT_BREAKER_FAILURES: '0',
       ...environment,
     });
     const { databaseUrl, redisUrl } = config;

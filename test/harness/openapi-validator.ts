@@ -120,8 +120,10 @@ function checkStream(schema: string, reply: ObservedReply): string[] {
     const event = parseJson(data);
     const label = `event ${index}`;
     if (event === undefined) faults.push(`${label} is not JSON`);
-    else if (isObject(event) && 'error' in event) faults.push(...check(ENVELOPE, event, label), ...checkCode(event));
-    else faults.push(...check(schema, event, label));
+    else {
+      faults.push(...check(schema, event, label));
+      if (isObject(event) && 'error' in event) faults.push(...checkCode(event));
+    }
   }
   return faults;
 }
