@@ -1,3 +1,5 @@
+const { availableParallelism } = require('node:os');
+
 /**
  * Two suites in one run: `small` needs nothing; `services` needs the PostgreSQL and Redis that its global setup
  * provides, which Jest only calls when one of its files is selected. Nest 12 is published as ES modules, which Jest
@@ -28,6 +30,8 @@ const shared = {
 /** @type {import('jest').Config} */
 module.exports = {
   testTimeout: 30_000,
+  // Most tests wait for a server most of the time: two of them get along on two cores.
+  maxWorkers: Math.max(2, availableParallelism() - 1),
   projects: [
     { ...shared, displayName: 'small', testRegex: String.raw`\.spec\.ts$` },
     {

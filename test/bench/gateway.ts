@@ -107,10 +107,17 @@ function gatewayEnvironment(places: GatewayPlaces, catalogDirectory: string, por
   };
 }
 
+/** Every limit of key and organization is judged, and none is ever reached. */
+const LIMITS = ['--rps', '1000000', '--rpm', '60000000', '--tpm', '2000000000', '--concurrency', '100000'];
+
 async function createKey(command: Gateway['command']): Promise<string> {
   const organization = textField(await command('org', 'create', '--name', 'bench', '--json'), 'id');
   await command('org', 'credit', '--org', organization, '--amount-micro', CREDIT_MICRO, '--ref', 'bench', '--json');
-  return textField(await command('key', 'create', '--org', organization, '--name', 'bench', '--json'), 'key');
+  await command('org', 'limit', '--org', organization, ...LIMITS, '--json');
+  return textField(
+    await command('key', 'create', '--org', organization, '--name', 'bench', ...LIMITS, '--json'),
+    'key',
+  );
 }
 
 function textField(result: CommandResult, name: string): string {
