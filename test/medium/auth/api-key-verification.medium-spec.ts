@@ -66,7 +66,12 @@ describe('API keys in PostgreSQL', () => {
       allowedModels: new Set(['mock/chat-1', 'openai/*']),
       allowedModalities: new Set(['text', 'image']),
       limits: { requestsPerSecond: 5, requestsPerMinute: null, tokensPerMinute: 1000, concurrency: null },
-      organizationLimits: { requestsPerSecond: null, requestsPerMinute: null, tokensPerMinute: null, concurrency: null },
+      organizationLimits: {
+        requestsPerSecond: null,
+        requestsPerMinute: null,
+        tokensPerMinute: null,
+        concurrency: null,
+      },
     });
   });
 
