@@ -3,6 +3,9 @@ import { DeploymentSpeed } from './deployment-speed';
 /** `Retry-After` counts seconds, so that the same instant seems to move by as much. */
 const SAME_INSTANT_MS = 1_000;
 
+/** By then a probe has usually told whether the deployment is well. */
+const PROBE_WAIT_MS = 1_000;
+
 /** `probe`: it has failed, and it is time to see whether it is well again. `away`: not to be called. */
 export type Standing = 'ready' | 'probe' | 'away';
 
@@ -14,6 +17,8 @@ export class DeploymentHealth {
   readonly speed = new DeploymentSpeed();
   /** Calls in flight. */
   inFlight = 0;
+  /** Whether a call of this process is finding out if an open circuit may close. */
+  isProbed = false;
   /** Failures in a row, of this process. */
   failures = 0;
   private lastFailureAtMs = -Infinity;
@@ -48,8 +53,9 @@ export class DeploymentHealth {
 
   /** Milliseconds until it may be called again. */
   waitMs(nowMs: number): number {
-    const untilMs = Math.max(this.coolUntilMs, this.open ? this.nextProbeAtMs : -Infinity);
-    return Math.max(0, untilMs - nowMs);
+    const coolMs = Math.max(0, this.coolUntilMs - nowMs);
+    if (!this.open) return coolMs;
+    return Math.max(coolMs, this.isProbed ? PROBE_WAIT_MS : this.nextProbeAtMs - nowMs);
   }
 
   /** Counts a failure. Failures that are further apart than `windowMs` do not belong together. */

@@ -27,6 +27,7 @@ export class Flight {
     readonly isProbe: boolean,
   ) {
     health.inFlight++;
+    if (isProbe) health.isProbed = true;
     load.inFlight++;
   }
 
@@ -53,6 +54,7 @@ export class Flight {
     if (this.ended) return false;
     this.ended = true;
     this.health.inFlight--;
+    if (this.isProbe) this.health.isProbed = false;
     this.load.inFlight--;
     return true;
   }
