@@ -27,6 +27,9 @@ const shared = {
   },
 };
 
+/** A `load` test takes the whole machine: it belongs to the long form of the faults, one file at a time. */
+const SERVICE_TESTS = ['medium', 'e2e', ...(process.env.FAULTS_FULL === '1' ? ['load'] : [])];
+
 /** @type {import('jest').Config} */
 module.exports = {
   testTimeout: 30_000,
@@ -37,7 +40,7 @@ module.exports = {
     {
       ...shared,
       displayName: 'services',
-      testRegex: String.raw`\.(medium|e2e)-spec\.ts$`,
+      testRegex: String.raw`\.(${SERVICE_TESTS.join('|')})-spec\.ts$`,
       globalSetup: '<rootDir>/test/harness/global-setup.ts',
       globalTeardown: '<rootDir>/test/harness/global-teardown.ts',
     },
