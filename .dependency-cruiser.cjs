@@ -5,9 +5,13 @@
 const ranks = [
   { folders: ['config', 'contract', 'common'], within: [['config', 'common']] },
   {
-    folders: ['providers', 'storage', 'outbound', 'database', 'redis', 'queue', 'observability', 'embedded'],
+    folders: ['providers', 'storage', 'outbound', 'media', 'database', 'redis', 'queue', 'observability', 'embedded'],
     within: [
       ['providers', 'outbound'],
+      ['media', 'outbound'],
+      ['storage', 'database'],
+      ['storage', 'embedded'],
+      ['queue', 'redis'],
       ['[^/]+', 'observability'],
     ],
   },
@@ -54,8 +58,27 @@ const sideways = ranks.flatMap(({ folders, within }) =>
   }),
 );
 
+/** Whatever can open a connection to a host and speak HTTP, TLS or a vendor's API on it. */
+const HTTP_CLIENTS = String.raw`^(node:)?(https?|http2|tls)$|node_modules/(undici|axios|got|ky|node-fetch|superagent|needle)/`;
+const AWS_SDK = 'node_modules/@(aws-sdk|smithy)/';
+
 module.exports = {
   forbidden: [
+    {
+      name: 'outgoing-http-has-two-doors',
+      severity: 'error',
+      comment:
+        'providers/kit goes to hosts of the operator, outbound to those that anybody else has named; the latter is the guard.',
+      from: { path: '^src/', pathNot: String.raw`^src/(outbound|providers/kit)/|\.spec\.ts$` },
+      to: { path: HTTP_CLIENTS, dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'aws-sdk-is-for-storage',
+      severity: 'error',
+      comment: 'It goes to the endpoint of the operator, past the guard.',
+      from: { path: '^src/', pathNot: '^src/storage/' },
+      to: { path: AWS_SDK, dependencyTypesNot: ['type-only'] },
+    },
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true, dependencyTypesNot: ['type-only'] } },
     {
       name: 'providers-are-pure',
@@ -77,6 +100,6 @@ module.exports = {
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
-    includeOnly: '^src|^migrations|node_modules/@nestjs',
+    includeOnly: ['^src|^migrations|node_modules/@nestjs', HTTP_CLIENTS, AWS_SDK],
   },
 };

@@ -11,6 +11,7 @@ const shared = {
   testEnvironment: 'node',
   moduleFileExtensions: ['ts', 'js', 'json', 'node'],
   setupFiles: ['reflect-metadata'],
+  setupFilesAfterEnv: ['<rootDir>/test/harness/socket-watch.ts'],
   transform: {
     [String.raw`^.+\.ts$`]: [
       '@swc/jest',
@@ -20,7 +21,8 @@ const shared = {
           transform: { legacyDecorator: true, decoratorMetadata: true },
           target: 'es2023',
         },
-        module: { type: 'commonjs' },
+        // What is loaded late is an ES module here too, as it is in the build: a library may exist once only.
+        module: { type: 'commonjs', ignoreDynamic: true },
         sourceMaps: 'inline',
       },
     ],

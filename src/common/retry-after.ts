@@ -1,15 +1,16 @@
-import type { UpstreamHeaders } from './upstream-headers';
+/** Header fields of a reply, names in lower case. */
+type ReplyHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 const LONGEST_SECONDS = 3600;
 /** `Date.parse` accepts nearly anything ("in 5 minutes" is a date of the year 2001), an HTTP date begins like this. */
 const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/;
 
 /**
- * How long an upstream asks to wait: `retry-after-ms`, or `Retry-After` as seconds or as an HTTP date.
+ * How long a server asks to wait: `retry-after-ms`, or `Retry-After` as seconds or as an HTTP date.
  * @param now milliseconds since the epoch
  * @returns an integer of 1 to 3600, or `undefined` when the headers say nothing usable
  */
-export function parseRetryAfter(headers: UpstreamHeaders, now: number): number | undefined {
+export function parseRetryAfter(headers: ReplyHeaders, now: number): number | undefined {
   const milliseconds = toNumber(headers['retry-after-ms']);
   if (milliseconds !== undefined) return clampSeconds(milliseconds / 1000);
 

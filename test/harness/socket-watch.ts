@@ -1,0 +1,77 @@
+/**
+ * Looks over the shoulder of `src/outbound` in every test file: no socket that it opens may go to an address which is not
+ * public. What is public is written down here once more, so that one mistake does not hide the other. Test servers that
+ * stand in for public ones are excepted by their port.
+ */
+import { BlockList, isIPv6, Socket } from 'node:net';
+
+export interface SocketAttempt {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** Kept on the shared prototype: test files of one worker have modules of their own, but the same sockets. */
+interface WatchState {
+  attempts: SocketAttempt[];
+  readonly testPorts: Set<number>;
+}
+
+const STATE = Symbol.for('gateway.socket-watch');
+const OUTBOUND_FILE = /[\\/]src[\\/]outbound[\\/](?!.*\.spec\.)/;
+
+const prototype = Socket.prototype as Socket & { [STATE]?: WatchState };
+const state = (prototype[STATE] ??= install());
+
+/** Attempts since the last call, of the code in `src/outbound` only, to test servers included. */
+export function takeAttempts(): SocketAttempt[] {
+  return state.attempts.splice(0);
+}
+
+/** The server on this port of 127.0.0.1 stands in for a public one. */
+export function exceptTestServer(port: number): void {
+  state.testPorts.add(port);
+}
+
+/** Whether an attempt went to an address that is not public. After each test, none may have. */
+export function isForbidden({ address, port }: SocketAttempt): boolean {
+  if (address === '127.0.0.1' && state.testPorts.has(port)) return false;
+  const family = isIPv6(address) ? 'ipv6' : 'ipv4';
+  return BLOCKED.check(address, family) || (family === 'ipv6' && !GLOBAL_IPV6.check(address, 'ipv6'));
+}
+
+afterEach(() => {
+  const forbidden = takeAttempts().filter(isForbidden);
+  if (forbidden.length > 0) throw new Error(`src/outbound opened sockets to ${JSON.stringify(forbidden)}`);
+});
+
+function install(): WatchState {
+  const installed: WatchState = { attempts: [], testPorts: new Set() };
+  const connect = Socket.prototype.connect;
+  Socket.prototype.connect = function (this: Socket, ...parameters: unknown[]) {
+    if (isOutbound()) this.on('connectionAttempt', (address, port) => installed.attempts.push({ address, port }));
+    return Reflect.apply(connect, this, parameters) as Socket;
+  } as typeof connect;
+  return installed;
+}
+
+/** Reads the stack as it is: to translate it by source maps would slow down every connection of every test. */
+function isOutbound(): boolean {
+  const { stackTraceLimit, prepareStackTrace } = Error;
+  Error.stackTraceLimit = 30;
+  Error.prepareStackTrace = (_error, frames) => frames.some((frame) => OUTBOUND_FILE.test(frame.getFileName() ?? ''));
+  const outbound: unknown = new Error('where from').stack;
+  Object.assign(Error, { stackTraceLimit, prepareStackTrace });
+  return outbound === true;
+}
+
+const GLOBAL_IPV6 = new BlockList();
+GLOBAL_IPV6.addSubnet('2000::', 3, 'ipv6');
+const BLOCKED = new BlockList();
+for (const range of `
+  0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 168.63.129.16/32 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
+  192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24
+  203.0.113.0/24 224.0.0.0/3 2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3ffe::/16 3fff::/20
+`.matchAll(/(\S+)\/(\d+)/g)) {
+  const [, network = '', bits] = range;
+  BLOCKED.addSubnet(network, Number(bits), isIPv6(network) ? 'ipv6' : 'ipv4');
+}
