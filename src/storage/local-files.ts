@@ -1,0 +1,143 @@
+/** Files that are whole or not there at all, whatever the process or the machine dies of. */
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { hasErrorCode } from '../embedded/files';
+import { storageUnavailable } from './storage-failure';
+
+/** Longer than any write takes: what is older was left behind by a process that died. */
+const ABANDONED_MS = 24 * 3_600_000;
+const FILE_MODE = 0o600;
+const FOLDER_MODE = 0o700;
+/** A folder can go between its creation and the move into it: `removeFile` clears away empty ones. */
+const MOVE_ATTEMPTS = 50;
+
+/**
+ * Writes into `drafts`, makes it durable, and moves it to `path`; both have to be on one file system.
+ * @throws GatewayError `service_unavailable`, or what the body failed with; then `path` is as it was.
+ */
+export async function writeFileWhole(path: string, body: Buffer | Readable, drafts: string): Promise<number> {
+  const draft = join(drafts, randomUUID());
+  try {
+    const sizeBytes = await writeDraft(draft, body);
+    await onDisk(() => moveInto(draft, path));
+    return sizeBytes;
+  } catch (error) {
+    await rm(draft, { force: true }).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Opens a regular file; `null` when there is none. @throws GatewayError `service_unavailable`. */
+export async function openFile(path: string): Promise<FileHandle | null> {
+  return onDisk(async () => {
+    try {
+      return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    } catch (error) {
+      if (isMissing(error) || hasErrorCode(error, 'ELOOP')) return null;
+      throw error;
+    }
+  });
+}
+
+/** Removes a file if it is there, and its folder when that is empty then. @throws GatewayError `service_unavailable`. */
+export async function removeFile(path: string): Promise<void> {
+  await onDisk(async () => {
+    await rm(path, { force: true });
+    await removeIfEmpty(dirname(path));
+  });
+}
+
+/** Removes the drafts of processes that died. Others may share the folder, so that young drafts are left alone. */
+export async function removeAbandonedDrafts(drafts: string, nowMs: number): Promise<void> {
+  const names = await readdir(drafts).catch((error: unknown) => {
+    if (isMissing(error)) return [];
+    throw error;
+  });
+  for (const name of names) {
+    const path = join(drafts, name);
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: nowMs }));
+    if (nowMs - mtimeMs > ABANDONED_MS) await rm(path, { force: true });
+  }
+}
+
+async function writeDraft(draft: string, body: Buffer | Readable): Promise<number> {
+  const file = await onDisk(() => createDraft(draft));
+  try {
+    let sizeBytes = 0;
+    // What the body itself fails with is not the storage's failure, and passes through.
+    for await (const piece of Buffer.isBuffer(body) ? [body] : (body as AsyncIterable<Buffer>)) {
+      await onDisk(() => file.writeFile(piece));
+      sizeBytes += piece.length;
+    }
+    await onDisk(() => file.sync());
+    return sizeBytes;
+  } finally {
+    await file.close();
+  }
+}
+
+async function createDraft(draft: string): Promise<FileHandle> {
+  await mkdir(dirname(draft), { recursive: true, mode: FOLDER_MODE });
+  return open(draft, 'wx', FILE_MODE);
+}
+
+async function moveInto(draft: string, path: string): Promise<void> {
+  const folder = dirname(path);
+  const firstNew = await retryMissing(async () => {
+    const created = await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
+    await rename(draft, path);
+    return created;
+  });
+  try {
+    await syncFolders(folder, firstNew === undefined ? folder : dirname(firstNew));
+  } catch (error) {
+    // Deleted again already, with its folder.
+    if (!isMissing(error)) throw error;
+  }
+}
+
+async function retryMissing<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isMissing(error) || attempt === MOVE_ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** A new name is durable when the folder that holds it is: from the file's folder up to the one that was there before. */
+async function syncFolders(from: string, to: string): Promise<void> {
+  for (let folder = from; ; folder = dirname(folder)) {
+    const handle = await open(folder, constants.O_RDONLY);
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    if (folder === to) return;
+  }
+}
+
+async function removeIfEmpty(folder: string): Promise<void> {
+  try {
+    await rmdir(folder);
+  } catch (error) {
+    if (!isMissing(error) && !hasErrorCode(error, 'ENOTEMPTY') && !hasErrorCode(error, 'EEXIST')) throw error;
+  }
+}
+
+async function onDisk<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw storageUnavailable(error);
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return hasErrorCode(error, 'ENOENT') || hasErrorCode(error, 'ENOTDIR');
+}

@@ -1,0 +1,150 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { readdirSync, readlinkSync } from 'node:fs';
+import { request, type IncomingMessage } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { StoredObjects } from '../../../src/storage/stored-objects';
+import { TestGateway } from '../../harness/gateway';
+
+/** What the gateway hands out of its own storage, by the addresses it has signed. */
+const BYTES = Buffer.from('0123456789');
+
+let gateway: TestGateway;
+let objects: StoredObjects;
+/** Of an image with {@link BYTES}; path and query. */
+let path: string;
+beforeAll(async () => {
+  gateway = await TestGateway.start({ STORAGE: 'local' });
+  objects = gateway.app.get(StoredObjects, { strict: false });
+  path = await storedAt(BYTES);
+});
+afterAll(() => gateway.stop());
+
+async function storedAt(body: Buffer, contentType = 'image/png'): Promise<string> {
+  const owner = { kind: 'image', organizationId: randomUUID(), id: randomUUID() } as const;
+  const { key } = await objects.store({ ...owner, index: 0, contentType, body });
+  const { url } = await objects.sign(key);
+  expect(url.startsWith(`${gateway.url}/v1/objects/image/`)).toBe(true);
+  return url.slice(gateway.url.length);
+}
+
+describe('a signed address', () => {
+  it('gives the object to anybody, as a download that no browser runs', async () => {
+    const reply = await gateway.call(path);
+    expect(reply.status).toBe(200);
+    expect(reply.bytes).toEqual(BYTES);
+    expect(Object.fromEntries(reply.headers)).toMatchObject({
+      'content-type': 'image/png',
+      'content-length': '10',
+      'content-disposition': 'attachment; filename="image-1.png"',
+      'content-security-policy': "default-src 'none'; sandbox",
+      'x-content-type-options': 'nosniff',
+      'cache-control': expect.stringMatching(/^private, max-age=3(?:600|59\d)$/),
+      'accept-ranges': 'bytes',
+      etag: expect.stringMatching(/^".+"$/),
+    });
+  });
+
+  it('never gives a type that is not known as one that a browser would show', async () => {
+    const reply = await gateway.call(await storedAt(Buffer.from('<script>alert(1)</script>'), 'text/html'));
+    expect(reply.headers.get('content-type')).toBe('application/octet-stream');
+    expect(reply.headers.get('content-disposition')).toBe('attachment; filename="image-1.bin"');
+  });
+
+  it('gives the slashes of the key also when they are encoded', async () => {
+    const [route = '', query = ''] = path.slice('/v1/objects/'.length).split('?');
+    const reply = await gateway.call(`/v1/objects/${encodeURIComponent(route)}?${query}`);
+    expect(reply.bytes).toEqual(BYTES);
+  });
+
+  it('answers HEAD with the same headers and no body', async () => {
+    const [got, head] = await Promise.all([
+      gateway.call(path),
+      fetch(`${gateway.url}${path}`, { method: 'HEAD', headers: { range: 'bytes=0-0' } }),
+    ]);
+    expect(head.status).toBe(200);
+    expect((await head.arrayBuffer()).byteLength).toBe(0);
+    for (const name of ['content-length', 'content-type', 'content-disposition', 'etag', 'accept-ranges']) {
+      expect([name, head.headers.get(name)]).toEqual([name, got.headers.get(name)]);
+    }
+  });
+});
+
+describe('a byte range', () => {
+  it.each([
+    ['bytes=0-0', 'bytes 0-0/10', '0'],
+    ['bytes=-1', 'bytes 9-9/10', '9'],
+    ['bytes=3-', 'bytes 3-9/10', '3456789'],
+    ['bytes=2-4', 'bytes 2-4/10', '234'],
+    ['bytes=8-100', 'bytes 8-9/10', '89'],
+    ['bytes=-100', 'bytes 0-9/10', '0123456789'],
+  ])('%s is that part', async (range, contentRange, text) => {
+    const reply = await gateway.call(path, { headers: { range } });
+    expect([reply.status, reply.headers.get('content-range'), reply.text]).toEqual([206, contentRange, text]);
+    expect(reply.headers.get('content-length')).toBe(String(text.length));
+  });
+
+  it.each(['bytes=0-1,3-4', 'bytes=5-2', 'bytes=', 'items=0-1', 'nonsense'])('%s is ignored', async (range) => {
+    const reply = await gateway.call(path, { headers: { range } });
+    expect([reply.status, reply.headers.get('content-range'), reply.text]).toEqual([200, null, '0123456789']);
+  });
+
+  it.each(['bytes=10-', 'bytes=10-20', 'bytes=-0'])('%s does not exist, which is said with the size', async (range) => {
+    const reply = await gateway.call(path, { headers: { range } });
+    expect(reply.status).toBe(400);
+    expect(reply.json.error).toMatchObject({ code: 'validation_failed', param: 'Range' });
+    expect(reply.headers.get('content-range')).toBe('bytes */10');
+    for (const name of ['etag', 'content-disposition', 'cache-control']) expect(reply.headers.get(name)).toBeNull();
+  });
+
+  it('is a part only of the version that the client has', async () => {
+    const etag = (await gateway.call(path)).headers.get('etag') ?? '';
+    const statuses = [];
+    for (const ifRange of [etag, '"another"', `W/${etag}`, 'Sat, 21 Nov 2026 12:00:00 GMT']) {
+      statuses.push((await gateway.call(path, { headers: { range: 'bytes=0-0', 'if-range': ifRange } })).status);
+    }
+    expect(statuses).toEqual([206, 200, 200, 200]);
+  });
+});
+
+describe('a large object', () => {
+  it('is read no faster than its client takes it, and let go when the client leaves', async () => {
+    const bytes = randomBytes(48 * 1024 * 1024);
+    const large = await storedAt(bytes, 'video/mp4');
+    const before = process.memoryUsage().arrayBuffers;
+    const outgoing = request(`${gateway.url}${large}`).end();
+    const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
+    await once(incoming, 'readable');
+    // Nobody reads on. What is sent meanwhile fills the buffers of the sockets and nothing else.
+    for (let turn = 0; turn < 200; turn++) await nextTurn();
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(16 * 1024 * 1024);
+    expect(openObjects()).toHaveLength(1);
+    outgoing.destroy();
+    while (openObjects().length > 0) await nextTurn();
+  });
+
+  it('comes whole, and leaves no file open, nor do refused ranges and HEAD', async () => {
+    const bytes = randomBytes(5 * 1024 * 1024 + 7);
+    const large = await storedAt(bytes);
+    expect((await gateway.call(large)).bytes.equals(bytes)).toBe(true);
+    while (openObjects().length > 0) await nextTurn();
+    // No garbage collection has the time to hide these.
+    await gateway.call(large, { headers: { range: `bytes=${bytes.length}-` } });
+    expect(openObjects()).toEqual([]);
+    await fetch(`${gateway.url}${large}`, { method: 'HEAD' });
+    expect(openObjects()).toEqual([]);
+  });
+});
+
+/** Files of the storage that this process has open. */
+function openObjects(): string[] {
+  return readdirSync('/proc/self/fd')
+    .map((descriptor) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${descriptor}`);
+      } catch {
+        return '';
+      }
+    })
+    .filter((target) => target.includes('/objects/image/'));
+}

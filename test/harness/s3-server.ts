@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** What `@20minutes/s3rver` brings no types for. */
+interface S3rver {
+  readonly httpServer: Server;
+  run(): Promise<unknown>;
+  close(): Promise<void>;
+}
+type S3rverClass = new (options: Record<string, unknown>) => S3rver;
+
+const S3rver = require('@20minutes/s3rver') as S3rverClass;
+
+/** A real server with the API of S3, with one bucket, on a port of its own. It checks signatures and their time. */
+export class S3Server {
+  static readonly BUCKET = 'outputs';
+  /** The only key it knows. */
+  static readonly CREDENTIALS = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' };
+
+  private constructor(
+    private readonly server: S3rver,
+    private readonly directory: string,
+  ) {}
+
+  static async start(): Promise<S3Server> {
+    const directory = mkdtempSync(join(tmpdir(), 's3-server-'));
+    const server = new S3rver({
+      address: '127.0.0.1',
+      port: 0,
+      silent: true,
+      directory,
+      vhostBuckets: false,
+      configureBuckets: [{ name: S3Server.BUCKET }],
+    });
+    await server.run();
+    return new S3Server(server, directory);
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.httpServer.address() as AddressInfo).port}`;
+  }
+
+  async stop(): Promise<void> {
+    this.server.httpServer.closeAllConnections();
+    await this.server.close();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}
