@@ -1,0 +1,97 @@
+import { endChildren } from '../harness/child-process';
+import { createTestDatabase, type TestDatabase } from '../harness/database';
+import { GatewayProcess } from '../harness/gateway-process';
+import { assertMatchesDocument } from '../harness/openapi-validator';
+import { pngHead } from '../harness/png-head';
+import { createTestRedis } from '../harness/redis';
+import { FULL, report } from './figures';
+import { Operator } from './operator';
+import { memoryGrowthMiB } from './process-memory';
+
+const PATH = '/v1/images/edits';
+const BOUNDARY = 'b0undary';
+const LIMIT_BYTES = 26_214_400;
+const LIMIT_GROWTH_MIB = 64;
+const ROUNDS = FULL ? 20 : 1;
+
+const field = (name: string, value = ''): string =>
+  `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+const file = (name: string): string =>
+  `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"; filename="a"\r\n\r\n`;
+const END = `\r\n--${BOUNDARY}--\r\n`;
+const filled = (head: string, bytes: number, filler: string, tail = END): Buffer => {
+  const room = bytes - head.length - tail.length;
+  return Buffer.from(head + filler.repeat(Math.ceil(room / filler.length)).slice(0, room) + tail, 'latin1');
+};
+const png = (width: number, height: number): string => pngHead(width, height).toString('latin1');
+const ASKED = field('model', 'mock/none') + field('prompt', 'a cat');
+
+/** Nothing is wrong with it but its model. */
+const GOOD = filled(ASKED + file('image') + png(1, 1), LIMIT_BYTES, '\0');
+
+/** What a stranger could send to make the process grow, and what it is told. */
+const ATTACKS: readonly (readonly [kind: string, body: Buffer, status: number])[] = [
+  ['a file of zeros', filled(ASKED + file('image'), LIMIT_BYTES, '\0'), 400],
+  [
+    'a file of beginnings of boundaries',
+    filled(ASKED + file('image'), LIMIT_BYTES, `\r\n--${BOUNDARY.slice(0, -1)}`),
+    400,
+  ],
+  ['a pixel bomb', filled(ASKED + file('image') + png(60_000, 60_000), LIMIT_BYTES, '\0'), 400],
+  ['a byte too many', filled(ASKED + file('image'), LIMIT_BYTES + 1, '\0'), 413],
+  ['a text without end', filled(field('user').slice(0, -2), LIMIT_BYTES, 'x'), 400],
+  ['a header without end', filled(`--${BOUNDARY}\r\n`, LIMIT_BYTES, 'X: 1\r\n'), 400],
+  ['a header line without end', filled(`--${BOUNDARY}\r\nX: `, LIMIT_BYTES, 'x'), 400],
+  ['a boundary without end', filled(`--${BOUNDARY}`, LIMIT_BYTES, ' '), 400],
+  ['parts without end', filled('', LIMIT_BYTES, field('x')), 400],
+  ['empty files without end', filled('', LIMIT_BYTES, `${file('image')}\r\n`), 400],
+  ['bytes before the first boundary', filled('', LIMIT_BYTES, '\r\n--b0'), 400],
+  ['bytes behind the last', filled(ASKED + END, LIMIT_BYTES, field('x')), 400],
+];
+
+let database: TestDatabase;
+let operator: Operator;
+let gateway: GatewayProcess;
+let key: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  operator = await Operator.connect(database.url);
+  key = (await operator.customer()).key;
+  gateway = await GatewayProcess.start({ databaseUrl: database.url, redisUrl: createTestRedis().url });
+});
+afterAll(async () => {
+  await endChildren();
+  await operator.close();
+  await database.drop();
+});
+
+async function send(body: Buffer): Promise<number> {
+  const response = await fetch(`${gateway.url}${PATH}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': `multipart/form-data; boundary=${BOUNDARY}` },
+    body,
+  });
+  const headers = Object.fromEntries(response.headers);
+  assertMatchesDocument({ method: 'POST', path: PATH, status: response.status, headers, body: await response.text() });
+  return response.status;
+}
+
+describe('forms of up to 25 MiB that are made to hurt', () => {
+  it('are each refused as they should be, and together let the process grow by at most 64 MiB', async () => {
+    // What a process takes that has been asked for edits of the largest images: they go with the next full collection.
+    for (let turn = 0; turn < 4; turn++) expect(await send(GOOD)).toBe(404);
+    const growth: Record<string, number> = {};
+    const growthMiB = await memoryGrowthMiB(gateway.child.pid, async () => {
+      for (let round = 0; round < ROUNDS; round++) {
+        for (const [kind, body, status] of ATTACKS) {
+          growth[kind] = await memoryGrowthMiB(gateway.child.pid, async () => {
+            expect([kind, await send(body)]).toEqual([kind, status]);
+          });
+        }
+      }
+    });
+    report('forms that are made to hurt', { growthMiB, growth });
+    expect(growthMiB).toBeLessThanOrEqual(LIMIT_GROWTH_MIB);
+  });
+});
