@@ -16,6 +16,17 @@ export interface Quirks {
   readonly trustFinishReason?: boolean;
   /** Embeddings as numbers only; otherwise they are asked for in base64, which is half as long and quicker to read. */
   readonly plainEmbeddings?: boolean;
+  /**
+   * For upstreams that may stand in the operator's network: image addresses of messages reach them once their hosts have
+   * been found public (`check`), or not at all, but what the gateway has fetched from there (`inline`). Default: as sent.
+   */
+  readonly imageAddresses?: 'check' | 'inline';
+  /** Images that it makes in one call; default: as many as are asked for. */
+  readonly imagesPerCall?: number;
+  /** It can answer with addresses of images instead of the images. */
+  readonly imageUrls?: boolean;
+  /** What it calls images that come as they are, default `b64_json`; `none`: it sends nothing else, and refuses the field. */
+  readonly imageResponseFormat?: 'b64_json' | 'base64' | 'none';
   /** Request fields that are dropped because they cannot change the meaning. */
   readonly dropFields?: readonly string[];
   /** Request fields that are refused with 400 because dropping them would change the meaning. */
@@ -38,6 +49,14 @@ export interface ModelFeatures {
   readonly completions?: boolean;
   /** The length of its vectors can be chosen. */
   readonly dimensions?: boolean;
+  /** Images can be made from others. */
+  readonly edit?: boolean;
+  readonly mask?: boolean;
+  /** Speech: it can be told how to speak, and how fast. */
+  readonly instructions?: boolean;
+  readonly speed?: boolean;
+  /** Transcription: what it can tell the times of. */
+  readonly timestamps?: readonly ('segment' | 'word')[];
   readonly [feature: string]: unknown;
 }
 

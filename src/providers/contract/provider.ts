@@ -2,7 +2,11 @@ import type { ProviderEnvironment } from '../../config/provider-environment';
 import type { ChatProvider } from './chat';
 import type { CompletionsProvider } from './completions';
 import type { EmbeddingsProvider } from './embeddings';
+import type { ImagesProvider } from './images';
+import type { JobAdapter } from './media-job';
 import type { Quirks } from './provider-call';
+import type { SpeechProvider } from './speech';
+import type { TranscriptionProvider } from './transcription';
 
 /**
  * What a provider can serve. Exhaustive on purpose: adding a capability does not compile until every provider
@@ -27,6 +31,11 @@ export interface Provider {
   readonly chat?: ChatProvider;
   readonly completions?: CompletionsProvider;
   readonly embeddings?: EmbeddingsProvider;
+  readonly images?: ImagesProvider;
+  readonly speech?: SpeechProvider;
+  readonly transcription?: TranscriptionProvider;
+  readonly video?: JobAdapter;
+  readonly music?: JobAdapter;
   /** Its failures are asked for by the requests themselves, so that routing learns nothing from them. */
   readonly simulated?: boolean;
   /** Ends idle connections; called once at shutdown. */

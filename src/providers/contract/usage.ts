@@ -50,3 +50,22 @@ export function outputTokensOf({ outputText, outputReasoning, outputImage, outpu
 export function tokensOf(usage: UsageVector): number {
   return inputTokensOf(usage) + outputTokensOf(usage);
 }
+
+/** What several calls used together. */
+export function addUsage(one: UsageVector, other: UsageVector): UsageVector {
+  return {
+    inputText: one.inputText + other.inputText,
+    inputCacheRead: one.inputCacheRead + other.inputCacheRead,
+    inputCacheWrite5m: one.inputCacheWrite5m + other.inputCacheWrite5m,
+    inputCacheWrite1h: one.inputCacheWrite1h + other.inputCacheWrite1h,
+    inputImage: one.inputImage + other.inputImage,
+    inputAudio: one.inputAudio + other.inputAudio,
+    outputText: one.outputText + other.outputText,
+    outputReasoning: one.outputReasoning + other.outputReasoning,
+    outputImage: one.outputImage + other.outputImage,
+    outputAudio: one.outputAudio + other.outputAudio,
+    images: one.images + other.images,
+    seconds: one.seconds + other.seconds,
+    characters: one.characters + other.characters,
+  };
+}

@@ -6,15 +6,18 @@ import { UpstreamHttp } from '../kit/upstream-http';
 import { OpenAiChat } from './openai-chat/openai-chat.provider';
 import { OpenAiCompletions } from './openai-completions/openai-completions.provider';
 import { OpenAiEmbeddings } from './openai-embeddings/openai-embeddings.provider';
+import { OpenAiImages } from './openai-media/openai-images';
+import { OpenAiSpeech } from './openai-media/openai-speech';
+import { OpenAiTranscription } from './openai-media/openai-transcription';
 
 /** The dialects of one base URL. Which model serves which of them is the catalogue's to say. */
 const CAPABILITIES: ProviderCapabilities = {
   chat: true,
   completions: true,
   embeddings: true,
-  images: false,
-  speech: false,
-  transcription: false,
+  images: true,
+  speech: true,
+  transcription: true,
   video: false,
   music: false,
 };
@@ -52,6 +55,9 @@ function createProvider(preset: OpenAiPreset, environment: ProviderEnvironment):
     chat: new OpenAiChat(http),
     completions: new OpenAiCompletions(http),
     embeddings: new OpenAiEmbeddings(http),
+    images: new OpenAiImages(http),
+    speech: new OpenAiSpeech(http),
+    transcription: new OpenAiTranscription(http),
     close: () => http.close(),
   };
 }

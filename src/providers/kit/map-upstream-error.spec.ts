@@ -33,6 +33,7 @@ describe('mapUpstreamError', () => {
     [502, '<html>', 'provider_unavailable', true, undefined],
     [503, {}, 'provider_unavailable', true, undefined],
     [529, {}, 'provider_unavailable', true, undefined],
+    [400, openAi('image_generation_user_error', 'invalid_image', 'image'), 'validation_failed', false, undefined],
     [
       400,
       openAi('invalid_request_error', 'context_length_exceeded', 'messages'),

@@ -1,5 +1,5 @@
 import { ProviderError, type ProviderErrorOptions, type ProviderPhase } from '../contract/provider-error';
-import { parseRetryAfter } from './retry-after';
+import { parseRetryAfter } from '../../common/retry-after';
 import { toSafeText } from './safe-text';
 import { readFault, toFault, type UpstreamFault } from './upstream-fault';
 import type { UpstreamHeaders } from './upstream-headers';
@@ -14,7 +14,7 @@ const CREDENTIAL = /api_?key|authentication|unauthenticated|unauthorized|permiss
 const CONTENT_POLICY = /content_?(policy|filter)|moderation|responsible_?ai|safety_violation/i;
 /** Faults in what the client wrote. Anything else below 500 is between the gateway and its upstream. */
 const CLIENT_FAULT =
-  /invalid_request|bad_?request|validation|unprocessable|invalid_argument|context_(length|size)|unsupported_(value|parameter)/i;
+  /invalid_request|bad_?request|user_error|validation|unprocessable|invalid_argument|context_(length|size)|unsupported_(value|parameter)/i;
 /** In a code or a message: every vendor has words of its own for it. */
 const CONTEXT_OVERFLOW =
   /context_(length|size|window)|(maximum|available) context|context (window|size)|prompt is too long|input token count/i;

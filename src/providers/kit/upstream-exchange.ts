@@ -9,9 +9,10 @@ import { cancellation, deadlineFailure, transportFailure } from './transport-err
 
 /** Enough for every error document seen; the rest of a longer one is not read. */
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
+const AUDIO = /^(?:audio\/|(?:application\/ogg|(?:application|binary)\/octet-stream)\s*(?:;|$))/i;
 
-/** What the caller wants back. An `event-stream` request that gets a JSON document has been refused in disguise. */
-export type ExpectedReply = 'json' | 'event-stream';
+/** What the caller wants back. Who asks for a stream or for sound and gets a JSON document has been refused in disguise. */
+export type ExpectedReply = 'json' | 'event-stream' | 'audio';
 
 /**
  * Receives the body of a successful reply. An exception from `onData` ends the exchange and comes back through
@@ -95,13 +96,16 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: UpstreamHeaders): void {
     if (this.closed || status < 200) return;
     this.phase = 'first_token';
-    if (status >= 300 || (this.expected === 'event-stream' && isJson(headers['content-type']))) {
+    if (status >= 300 || (this.expected !== 'json' && isJson(headers['content-type']))) {
       this.refusal = { status, headers, chunks: [], bytes: 0 };
       return;
     }
     if (isHtml(headers['content-type'])) {
       // A page of a proxy or a portal, whatever the status says.
       throw this.unusable('The provider sent a web page.', status);
+    }
+    if (this.expected === 'audio' && !mayBeAudio(headers['content-type'])) {
+      throw this.unusable('The provider sent something else than sound.', status);
     }
     const encoding = headers['content-encoding'];
     if (encoding !== undefined && encoding !== 'identity') {
@@ -168,4 +172,9 @@ function isJson(contentType: ContentType): boolean {
 
 function isHtml(contentType: ContentType): boolean {
   return typeof contentType === 'string' && contentType.toLowerCase().startsWith('text/html');
+}
+
+/** Some hosts call it `application/octet-stream`, and some nothing at all. */
+function mayBeAudio(contentType: ContentType): boolean {
+  return contentType === undefined || (typeof contentType === 'string' && AUDIO.test(contentType));
 }

@@ -5,14 +5,19 @@
  * (one lost packet would stall every stream of the connection), and none of undici's own timeouts: five minutes
  * of reasoning is not a fault.
  */
-import { Pool } from 'undici';
+import { type Dispatcher, Pool } from 'undici';
 import { systemClock, type Clock } from '../../common/clock';
 import type { ProviderCall } from '../contract/provider-call';
+import { MultipartBody } from './multipart-body';
 import { type ExpectedReply, type ReplyReceiver, UpstreamExchange } from './upstream-exchange';
 import { WholeReply } from './whole-reply';
 
 const MAX_CONNECTIONS = 1024;
 const KEEP_ALIVE_MS = 30_000;
+const JSON_BODY = ['content-type', 'application/json'];
+
+/** JSON as text, or a form. */
+export type UpstreamBody = string | MultipartBody;
 
 export interface UpstreamHttpOptions {
   /** Absolute; a path prefix and a query are kept. */
@@ -26,7 +31,9 @@ export class UpstreamHttp {
   private readonly pool: Pool;
   private readonly baseUrl: URL;
   private readonly clock: Clock;
+  /** Of every request, by the reply that is wanted; complete for a body of JSON. */
   private readonly headers: Readonly<Record<ExpectedReply, string[]>>;
+  private readonly formHeaders: Readonly<Record<ExpectedReply, string[]>>;
 
   constructor({ baseUrl, headers = {}, clock = systemClock }: UpstreamHttpOptions) {
     this.baseUrl = baseUrl;
@@ -39,12 +46,9 @@ export class UpstreamHttp {
       bodyTimeout: 0,
       keepAliveTimeout: KEEP_ALIVE_MS,
     });
-    const common = ['content-type', 'application/json', 'accept-encoding', 'identity', 'user-agent', 'gateway/1'];
-    common.push(...Object.entries(headers).flat());
-    this.headers = {
-      json: [...common, 'accept', 'application/json'],
-      'event-stream': [...common, 'accept', 'text/event-stream'],
-    };
+    const common = ['accept-encoding', 'identity', 'user-agent', 'gateway/1', ...Object.entries(headers).flat()];
+    this.headers = byReply([...JSON_BODY, ...common]);
+    this.formHeaders = byReply(common);
   }
 
   /** The request target of an endpoint below the base URL; compute it once, not per call. */
@@ -57,20 +61,25 @@ export class UpstreamHttp {
    * The whole body of a successful reply, at most 32 MiB.
    * @throws ProviderError for every other ending
    */
-  post(endpoint: string, body: string, call: ProviderCall): Promise<Buffer> {
+  post(endpoint: string, body: UpstreamBody, call: ProviderCall): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       this.send(endpoint, body, call, 'json', new WholeReply(resolve, reject));
     });
   }
 
   /** Sends and returns at once; the body of the JSON reply goes to `receiver` as it arrives. */
-  postForPieces(endpoint: string, body: string, call: ProviderCall, receiver: ReplyReceiver): UpstreamExchange {
+  postForPieces(endpoint: string, body: UpstreamBody, call: ProviderCall, receiver: ReplyReceiver): UpstreamExchange {
     return this.send(endpoint, body, call, 'json', receiver);
   }
 
   /** The same for a reply that is a stream of events. */
-  postForStream(endpoint: string, body: string, call: ProviderCall, receiver: ReplyReceiver): UpstreamExchange {
+  postForStream(endpoint: string, body: UpstreamBody, call: ProviderCall, receiver: ReplyReceiver): UpstreamExchange {
     return this.send(endpoint, body, call, 'event-stream', receiver);
+  }
+
+  /** The same for a reply that is sound. */
+  postForAudio(endpoint: string, body: UpstreamBody, call: ProviderCall, receiver: ReplyReceiver): UpstreamExchange {
+    return this.send(endpoint, body, call, 'audio', receiver);
   }
 
   /** Ends all connections, calls in flight included. */
@@ -80,15 +89,31 @@ export class UpstreamHttp {
 
   private send(
     path: string,
-    body: string,
+    body: UpstreamBody,
     call: ProviderCall,
     expected: ExpectedReply,
     receiver: ReplyReceiver,
   ): UpstreamExchange {
     const exchange = new UpstreamExchange(call, expected, receiver, this.clock);
     if (!call.signal.aborted) {
-      this.pool.dispatch({ path, method: 'POST', headers: this.headers[expected], body }, exchange);
+      this.pool.dispatch({ path, method: 'POST', ...this.payload(body, expected) }, exchange);
     }
     return exchange;
   }
+
+  private payload(body: UpstreamBody, expected: ExpectedReply): Pick<Dispatcher.DispatchOptions, 'headers' | 'body'> {
+    if (typeof body === 'string') return { headers: this.headers[expected], body };
+    const { contentType, byteLength } = body;
+    const headers = [...this.formHeaders[expected], 'content-type', contentType, 'content-length', String(byteLength)];
+    return { headers, body: body.toStream() };
+  }
+}
+
+function byReply(headers: readonly string[]): Record<ExpectedReply, string[]> {
+  return {
+    json: [...headers, 'accept', 'application/json'],
+    'event-stream': [...headers, 'accept', 'text/event-stream'],
+    // A host that knows another name for its sound than ours must not be kept from sending it.
+    audio: [...headers, 'accept', '*/*'],
+  };
 }

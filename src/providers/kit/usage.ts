@@ -55,10 +55,12 @@ function detailsOf(usage: JsonObject, field: string): JsonObject {
   return isJsonObject(details) ? details : {};
 }
 
-function toTotal(value: unknown): number | null {
+/** A total that can be believed; `null` for anything else. */
+export function toTotal(value: unknown): number | null {
   return typeof value === 'number' && value >= 0 ? toCount(value) : null;
 }
 
-function toCount(value: unknown): number {
+/** A count of tokens; what is none counts as zero. */
+export function toCount(value: unknown): number {
   return typeof value === 'number' && value > 0 ? Math.min(Math.trunc(value), MAX_TOKENS) : 0;
 }

@@ -2,6 +2,7 @@ import type { ChatStream, StreamSink } from '../../contract/chat';
 import type { ProviderCall } from '../../contract/provider-call';
 import { ProviderError, type ProviderPhase } from '../../contract/provider-error';
 import { SseDecoder } from '../../kit/sse-decoder';
+import { toStreamFailure } from '../../kit/stream-failure';
 import { transportFailure } from '../../kit/transport-error';
 import type { ReplyReceiver, UpstreamExchange } from '../../kit/upstream-exchange';
 import type { UpstreamHttp } from '../../kit/upstream-http';
@@ -12,8 +13,6 @@ import { ChatStreamState } from './chat-stream-state';
 const TAIL_LIMIT_MS = 2_000;
 /** Frames kept for a caller that has not called `pipe` yet. */
 const MAX_WAITING_BYTES = 64 * 1024;
-/** What a client may see of a failure in mid-stream; anything else is `stream_interrupted` (contract section 7). */
-const STREAM_FAILURES: ReadonlySet<string> = new Set(['stream_interrupted', 'provider_disconnect']);
 
 export type StreamTransport = Pick<UpstreamHttp, 'postForStream'>;
 
@@ -225,16 +224,4 @@ function isWhole(event: Buffer): boolean {
   } catch {
     return false;
   }
-}
-
-/** A failure after the first token cannot be an HTTP status any more, and no other provider can take over. */
-function toStreamFailure(error: ProviderError): ProviderError {
-  if (error.options.phase === 'stream' && STREAM_FAILURES.has(error.code)) return error;
-  return new ProviderError('stream_interrupted', 'The provider failed in the middle of the answer.', {
-    phase: 'stream',
-    fallback: false,
-    upstream: error.options.upstream,
-    credentialRefused: error.options.credentialRefused,
-    cause: error,
-  });
 }

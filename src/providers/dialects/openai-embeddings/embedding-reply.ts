@@ -1,12 +1,12 @@
 import type { EmbeddingResult, Vector } from '../../contract/embeddings';
 import type { ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
+import { DataSplitter } from '../../kit/data-splitter';
 import { isJsonObject, type JsonObject } from '../../kit/json-object';
 import { mapInBandError } from '../../kit/map-upstream-error';
 import { transportFailure } from '../../kit/transport-error';
 import type { ReplyReceiver } from '../../kit/upstream-exchange';
 import { toUsageVector } from '../../kit/usage';
-import { DataSplitter } from './data-splitter';
 import { notEmbeddings } from './not-embeddings';
 import { toVector } from './to-vector';
 

@@ -1,4 +1,5 @@
 import type { Vector } from '../../contract/embeddings';
+import { decodeBase64 } from '../../kit/base64';
 
 const FLOAT_BYTES = 4;
 
@@ -13,9 +14,8 @@ export function toVector(embedding: unknown): Vector | null {
 }
 
 function fromBase64(text: string): Float32Array | null {
-  const bytes = Buffer.from(text, 'base64');
-  // Characters outside the alphabet are skipped by the decoder; then the length does not fit.
-  if (bytes.length === 0 || bytes.length % FLOAT_BYTES !== 0 || bytes.length !== decodedLength(text)) return null;
+  const bytes = decodeBase64(text);
+  if (bytes === null || bytes.length % FLOAT_BYTES !== 0) return null;
   const vector = new Float32Array(bytes.length / FLOAT_BYTES);
   for (let index = 0; index < vector.length; index++) {
     const value = bytes.readFloatLE(index * FLOAT_BYTES);
@@ -23,10 +23,4 @@ function fromBase64(text: string): Float32Array | null {
     vector[index] = value;
   }
   return vector;
-}
-
-function decodedLength(text: string): number {
-  let characters = text.length;
-  while (text.charCodeAt(characters - 1) === 0x3d) characters--;
-  return Math.floor((characters * 3) / 4);
 }

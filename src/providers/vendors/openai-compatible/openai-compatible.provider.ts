@@ -1,7 +1,7 @@
 import { defineOpenAiProvider } from '../../dialects/openai.preset';
 
 /**
- * Any server that speaks the chat-completion format at an address the operator names: vLLM, Ollama, llama.cpp, a
+ * Any server that speaks OpenAI's formats at an address the operator names: vLLM, Ollama, llama.cpp, LocalAI, a
  * reseller. Nothing is known of it, so that fields only OpenAI gives a meaning to are left out.
  */
 export const openaiCompatibleProvider = defineOpenAiProvider({
@@ -14,6 +14,8 @@ export const openaiCompatibleProvider = defineOpenAiProvider({
     maxTokensField: 'max_tokens',
     // Some refuse a format that they do not know.
     plainEmbeddings: true,
+    // It may fetch them from inside the operator's network.
+    imageAddresses: 'check',
     dropFields: [
       'store',
       'metadata',

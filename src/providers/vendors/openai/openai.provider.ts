@@ -13,5 +13,7 @@ export const openaiProvider = defineOpenAiProvider({
     includeObfuscation: false,
     // With a forced tool it says `stop`, and means it.
     trustFinishReason: true,
+    // Its image models always send images, and refuse to be asked for anything.
+    imageResponseFormat: 'none',
   },
 });

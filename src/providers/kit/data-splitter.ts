@@ -1,4 +1,4 @@
-import { notEmbeddings } from './not-embeddings';
+import { ProviderError } from '../contract/provider-error';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -31,17 +31,16 @@ export class DataSplitter {
 
   constructor(private readonly onItem: (json: Buffer) => void) {}
 
-  /** @throws ProviderError when there is more around the list than any list of embeddings has; whatever `onItem` throws. */
+  /** @throws ProviderError when there is more around the list than any list of results has; whatever `onItem` throws. */
   push(chunk: Buffer): void {
     /** Where what has not been handed over begins: the rest of an item, or a part of the frame. */
     let from = 0;
     for (let at = 0; at < chunk.length; at++) {
-      const byte = chunk[at] as number;
       if (this.inText) {
-        this.readText(byte);
+        at = this.skipText(chunk, at);
         continue;
       }
-      switch (byte) {
+      switch (chunk[at]) {
         case QUOTE:
           this.inText = true;
           break;
@@ -64,10 +63,29 @@ export class DataSplitter {
     return Buffer.from(this.rawFrame, 'latin1').toString('utf8');
   }
 
-  private readText(byte: number): void {
-    if (this.escaped) this.escaped = false;
-    else if (byte === BACKSLASH) this.escaped = true;
-    else if (byte === QUOTE) this.inText = false;
+  /** Where the text ends, or the chunk: megabytes of base64 are not looked at byte by byte. */
+  private skipText(chunk: Buffer, start: number): number {
+    let at = start;
+    if (this.escaped) {
+      this.escaped = false;
+      at++;
+    }
+    let quote = chunk.indexOf(QUOTE, at);
+    for (;;) {
+      const end = quote === -1 ? chunk.length : quote;
+      // Only as far as the end: an escape beyond it is not this text's.
+      const backslash = chunk.subarray(at, end).indexOf(BACKSLASH);
+      if (backslash === -1) {
+        this.inText = quote === -1;
+        return end;
+      }
+      at += backslash + 2;
+      if (at > chunk.length) {
+        this.escaped = true;
+        return chunk.length;
+      }
+      if (quote !== -1 && at > quote) quote = chunk.indexOf(QUOTE, at);
+    }
   }
 
   private open(chunk: Buffer, from: number, at: number): number {
@@ -104,6 +122,11 @@ export class DataSplitter {
   private addToFrame(chunk: Buffer, from: number, to: number): void {
     const text = chunk.toString('latin1', from, to);
     this.rawFrame += this.inList ? text.replaceAll(/[\s,]+/g, '') : text;
-    if (this.rawFrame.length > MAX_FRAME_LENGTH) throw notEmbeddings();
+    if (this.rawFrame.length > MAX_FRAME_LENGTH) {
+      throw new ProviderError('provider_error', 'The provider sent an answer that is not a list of results.', {
+        phase: 'first_token',
+        fallback: true,
+      });
+    }
   }
 }

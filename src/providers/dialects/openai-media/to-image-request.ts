@@ -1,0 +1,55 @@
+import type { ImageRequest } from '../../contract/images';
+import type { ProviderCall, Quirks } from '../../contract/provider-call';
+import type { JsonObject } from '../../kit/json-object';
+import { type FormPart, MultipartBody } from '../../kit/multipart-body';
+
+/** The body of `POST …/images/generations`. Pure. */
+export function toImageGeneration(request: ImageRequest, call: ProviderCall): JsonObject {
+  return fieldsOf(request, call);
+}
+
+/** The body of `POST …/images/edits`. The files are not copied. */
+export function toImageEdit(request: ImageRequest, call: ProviderCall): MultipartBody {
+  const parts: FormPart[] = Object.entries(fieldsOf(request, call)).map(([name, value]) => ({
+    name,
+    value: String(value),
+  }));
+  // A list has a name of its own; hosts that take one image only know the name of the single one.
+  const name = request.images.length > 1 ? 'image[]' : 'image';
+  request.images.forEach(({ bytes, contentType }, index) =>
+    parts.push({ name, fileName: `image-${index + 1}${extensionOf(contentType)}`, contentType, bytes }),
+  );
+  if (request.mask !== null) {
+    const { bytes, contentType } = request.mask;
+    parts.push({ name: 'mask', fileName: `mask${extensionOf(contentType)}`, contentType, bytes });
+  }
+  return new MultipartBody(parts);
+}
+
+/** What generations and edits have in common, without what was not asked for. */
+function fieldsOf(request: ImageRequest, { upstreamModel, quirks }: ProviderCall): Record<string, string | number> {
+  const { prompt, count, size, quality, style, user } = request;
+  const format = responseFormat(request, quirks);
+  return {
+    model: upstreamModel,
+    prompt,
+    n: count,
+    ...(size !== null && { size }),
+    ...(quality !== null && { quality }),
+    ...(style !== null && { style }),
+    ...(user !== null && quirks.dropFields?.includes('user') !== true && { user }),
+    ...(format !== null && { response_format: format }),
+  };
+}
+
+/** `null` where the upstream has one way only, and refuses a request that names it. */
+function responseFormat({ delivery }: ImageRequest, { imageResponseFormat, imageUrls }: Quirks): string | null {
+  if (imageResponseFormat === 'none') return null;
+  if (delivery === 'url' && imageUrls === true) return 'url';
+  return imageResponseFormat ?? 'b64_json';
+}
+
+/** Upstreams judge files by their names. */
+function extensionOf(contentType: string): string {
+  return contentType.replace('image/', '.');
+}

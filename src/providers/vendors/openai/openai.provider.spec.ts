@@ -1,0 +1,21 @@
+import { FakeUpstream } from '../../../../test/conformance/fake-upstream';
+import { images } from '../../../../test/conformance/media-answers';
+import { imageRequest } from '../../../../test/conformance/media-requests';
+import { providerCall } from '../../../../test/conformance/provider-call';
+import { openaiProvider } from './openai.provider';
+
+describe('openaiProvider', () => {
+  it('does not ask for a format of images, which its models refuse', async () => {
+    const upstream = await FakeUpstream.start();
+    upstream.answer = images(1);
+    const provider = openaiProvider.create({ OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: upstream.origin });
+    const call = providerCall({ quirks: provider?.quirks });
+    for (const delivery of ['bytes', 'url'] as const)
+      await provider?.images?.generate(imageRequest({ delivery }), call);
+    expect(upstream.received.map(({ body }) => JSON.parse(body) as object)).toEqual(
+      Array.from({ length: 2 }, () => ({ model: 'upstream-model', prompt: 'a lighthouse', n: 1 })),
+    );
+    await provider?.close();
+    await upstream.stop();
+  });
+});
