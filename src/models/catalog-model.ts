@@ -72,13 +72,17 @@ export interface Deployment {
 export interface MediaSupport {
   readonly sizes?: readonly string[];
   readonly qualities?: readonly string[];
+  readonly styles?: readonly string[];
   readonly durations?: readonly number[] | { readonly min: number; readonly max: number; readonly step?: number };
   readonly resolutions?: readonly string[];
   readonly aspect_ratios?: readonly string[];
   readonly fps?: number;
   readonly audio?: 'always' | 'optional' | 'never';
   readonly formats?: readonly string[];
+  /** Hertz. */
+  readonly sample_rates?: readonly number[];
   readonly voices?: readonly string[];
+  /** The most that one request may ask for; the contract's 10 when not said. */
   readonly max_images?: number;
   readonly first_frame?: boolean;
   readonly last_frame?: boolean;

@@ -4,6 +4,7 @@ import { uuidV7 } from '../common/ids';
 import { DeploymentEntity } from '../database/entities/deployment.entity';
 import { ModelEntity } from '../database/entities/model.entity';
 import { PriceVersionEntity } from '../database/entities/price-version.entity';
+import type { Price } from './catalog-model';
 import type { StoredCatalog } from './catalog-rows';
 import type { ImportPlan } from './plan-import';
 
@@ -15,6 +16,12 @@ export class CatalogRepository {
   /** The three tables as they were at one moment. */
   read(): Promise<StoredCatalog> {
     return this.dataSource.transaction('REPEATABLE READ', (manager) => readCatalog(manager));
+  }
+
+  /** What a price said, of whatever age; `null`: there never was one with this id. */
+  async findPrice(id: string): Promise<Price | null> {
+    const row = await this.dataSource.manager.findOneBy(PriceVersionEntity, { id });
+    return (row?.content ?? null) as Price | null;
   }
 
   /**

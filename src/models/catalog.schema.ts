@@ -115,6 +115,10 @@ const quirks = z.strictObject({
   reasoningExcluded: z.boolean().optional(),
   trustFinishReason: z.boolean().optional(),
   plainEmbeddings: z.boolean().optional(),
+  imageAddresses: z.enum(['check', 'inline']).optional(),
+  imagesPerCall: z.int().min(1).max(10).optional(),
+  imageUrls: z.boolean().optional(),
+  imageResponseFormat: z.enum(['b64_json', 'base64', 'none']).optional(),
   dropFields: z.array(label).optional(),
   rejectFields: z.array(label).optional(),
 }) satisfies z.ZodType<Quirks>;
@@ -168,6 +172,9 @@ const features = z.strictObject({
   system_mid: flag,
   edit: flag,
   mask: flag,
+  instructions: flag,
+  speed: flag,
+  timestamps: z.array(z.enum(['segment', 'word'])).optional(),
   /** Chat completions refuse tools unless the effort is `none`; the vendor takes them on its Responses API only. */
   tools_need_responses: flag,
 });
@@ -176,6 +183,7 @@ const labels = z.array(label).min(1).optional();
 const media = z.strictObject({
   sizes: labels,
   qualities: labels,
+  styles: labels,
   durations: z
     .union([z.array(positive).min(1), z.strictObject({ min: positive, max: positive, step: positive.optional() })])
     .optional(),
@@ -184,6 +192,7 @@ const media = z.strictObject({
   fps: positive.optional(),
   audio: z.enum(['always', 'optional', 'never']).optional(),
   formats: labels,
+  sample_rates: z.array(positive).min(1).optional(),
   voices: labels,
   max_images: positive.optional(),
   first_frame: flag,

@@ -81,6 +81,7 @@ describe('ModelsController', () => {
         clientAddress: '::1',
         clientRequestId: undefined,
         rateLimitHeaders: null,
+        memory: null,
         idempotencyKey: null,
         principal,
       };

@@ -8,7 +8,8 @@ import { logprobsOf, type LogprobsWish } from './logprobs';
 import { MockStream, type StreamPace } from './mock-stream';
 import { planReply, type ReplyPlan } from './reply-plan';
 import type { Script } from './script';
-import { refusalOf, replyFaultOf, streamFaultOf } from './scripted-fault';
+import { replyFaultOf, streamFaultOf } from './scripted-fault';
+import { untilFirstByte } from './scripted-wait';
 import { toWholeReply, type ReplyIdentity } from './whole-reply';
 
 const DEFAULT_TOKEN_DELAY_MS = 2;
@@ -23,7 +24,7 @@ export class MockChat implements ChatProvider {
     const conversation = readConversation(request);
     const { script } = conversation;
     const plan = planReply(request, conversation);
-    await this.untilFirstByte(script, timer, (script.delayMs ?? 0) * pieceCount(plan, script));
+    await untilFirstByte(script, timer, this.clock, (script.delayMs ?? 0) * pieceCount(plan, script));
     const fault = replyFaultOf(script);
     if (fault !== null) {
       throw fault;
@@ -39,7 +40,7 @@ export class MockChat implements ChatProvider {
     const conversation = readConversation(request);
     const { script } = conversation;
     const plan = planReply(request, conversation);
-    await this.untilFirstByte(script, timer, 0);
+    await untilFirstByte(script, timer, this.clock, 0);
     const fault = streamFaultOf(script);
     if (fault?.after === 0) {
       throw fault.error;
@@ -50,21 +51,6 @@ export class MockChat implements ChatProvider {
       fault,
     };
     return new MockStream(this.newIdentity(call), plan, readLogprobsWish(request, conversation), pace, timer);
-  }
-
-  /** Waits as long as the script says, then fails if the upstream is to answer with an error status. */
-  private async untilFirstByte(script: Script, timer: CallTimer, replyMs: number): Promise<void> {
-    if (script.hang) {
-      await timer.wait(Infinity, 'headers');
-    }
-    const waitMs = (script.firstTokenMs ?? 0) + replyMs;
-    if (waitMs > 0) {
-      await timer.wait(waitMs, 'first_token');
-    }
-    const refusal = refusalOf(script, this.clock.now());
-    if (refusal !== null) {
-      throw refusal;
-    }
   }
 
   private newIdentity(call: ProviderCall): ReplyIdentity {

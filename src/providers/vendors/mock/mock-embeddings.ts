@@ -12,7 +12,7 @@ import { NO_USAGE } from '../../contract/usage';
 import { CallTimer } from './call-timer';
 import { hashText, seededNumber } from './random';
 import { readScript, type Script } from './script';
-import { refusalOf, replyFaultOf } from './scripted-fault';
+import { untilReply } from './scripted-wait';
 import { headOf } from './tokens';
 
 /** As long as those of the best known model, so that an index made for one holds the other. */
@@ -41,7 +41,7 @@ export class MockEmbeddings implements EmbeddingsProvider {
     const length = dimensions ?? DIMENSIONS;
     if (length > DIMENSIONS) throw tooManyDimensions();
     const { script, texts } = readInput(input);
-    await this.wait(script, timer);
+    await untilReply(script, timer, this.clock, script.delayMs ?? 0);
     const vectors: Float32Array[] = [];
     for (const text of texts) {
       if (vectors.length % VECTORS_PER_TURN === VECTORS_PER_TURN - 1) await timer.turn('first_token');
@@ -49,14 +49,6 @@ export class MockEmbeddings implements EmbeddingsProvider {
     }
     const inputText = script.usagePrompt ?? tokensOf(input);
     return { vectors, usage: script.noUsage === true ? null : { ...NO_USAGE, inputText } };
-  }
-
-  private async wait(script: Script, timer: CallTimer): Promise<void> {
-    if (script.hang) await timer.wait(Infinity, 'headers');
-    const waitMs = (script.firstTokenMs ?? 0) + (script.delayMs ?? 0);
-    if (waitMs > 0) await timer.wait(waitMs, 'first_token');
-    const fault = refusalOf(script, this.clock.now()) ?? replyFaultOf(script);
-    if (fault !== null) throw fault;
   }
 }
 

@@ -41,7 +41,10 @@ describe('mockProvider', () => {
 
   it.each([undefined, 'true', '1'])('is there when MOCK_PROVIDER is %s', async (setting) => {
     const provider = mockProvider.create({ MOCK_PROVIDER: setting });
-    expect(provider).toMatchObject({ id: 'mock', capabilities: { chat: true, embeddings: true, images: false } });
+    expect(provider).toMatchObject({
+      id: 'mock',
+      capabilities: { chat: true, embeddings: true, images: true, speech: true },
+    });
     await expect(provider?.close()).resolves.toBeUndefined();
   });
 });

@@ -3,6 +3,9 @@ import type { ProviderEnvironment } from '../../../config/provider-environment';
 import type { Provider, ProviderDefinition } from '../../contract/provider';
 import { MockChat } from './mock-chat';
 import { MockEmbeddings } from './mock-embeddings';
+import { MockImages } from './mock-images';
+import { MockSpeech } from './mock-speech';
+import { MockTranscription } from './mock-transcription';
 
 /**
  * A provider inside the process, for newcomers, tests and quick load tests: it needs no key and no network, answers
@@ -29,15 +32,18 @@ function createProvider(clock: Clock): Provider {
       chat: true,
       completions: false,
       embeddings: true,
-      images: false,
-      speech: false,
-      transcription: false,
+      images: true,
+      speech: true,
+      transcription: true,
       video: false,
       music: false,
     },
     quirks: {},
     chat: new MockChat(clock),
     embeddings: new MockEmbeddings(clock),
+    images: new MockImages(clock),
+    speech: new MockSpeech(clock),
+    transcription: new MockTranscription(clock),
     simulated: true,
     close: () => Promise.resolve(),
   };

@@ -19,6 +19,33 @@ export interface Script {
   readonly chunks?: number;
   readonly usagePrompt?: number;
   readonly usageCompletion?: number;
+  /** The upstream's content policy refuses the request. */
+  readonly filtered?: boolean;
+  /** Images: the prompt is reported as rewritten. */
+  readonly revise?: boolean;
+  /** Images: this one of those asked for does not come; counts from 1. */
+  readonly failImage?: number;
+  /** Transcription: what remains of the prompt is what was heard. */
+  readonly say?: boolean;
+  /** Jobs: no connection is made when one is submitted. */
+  readonly unreachable?: boolean;
+  /** Jobs: what goes wrong with the submission goes wrong after it was accepted. */
+  readonly accept?: boolean;
+  /** Jobs: submissions and openings of an output go wrong so many times, then well; absent: always. */
+  readonly times?: number;
+  readonly queuedMs?: number;
+  readonly runMs?: number;
+  readonly fail?: 'content' | 'error' | 'timeout';
+  readonly noProgress?: boolean;
+  readonly cancel?: 'too_late' | 'requested' | 'error';
+  readonly pollStatus?: number;
+  readonly pollHang?: boolean;
+  readonly pollReset?: boolean;
+  /** How long polls go wrong, counted from the submission; absent: forever. */
+  readonly pollForMs?: number;
+  readonly artifact?: 'missing' | 'broken' | 'slow' | 'huge' | 'wrong';
+  readonly outputs?: number;
+  readonly usageSeconds?: number;
 }
 
 type MutableScript = { -readonly [Field in keyof Script]: Script[Field] };
@@ -30,6 +57,8 @@ const OPENING = '[[mock:';
 const CLOSING = ']]';
 const MAX_DURATION_MS = 600_000;
 const MAX_TOKENS = 100_000;
+const MAX_IMAGES = 10;
+const MAX_OUTPUTS = 4;
 const NOTHING: Script = Object.freeze({});
 
 const KEYS: ReadonlyMap<string, Setter> = new Map([
@@ -48,6 +77,25 @@ const KEYS: ReadonlyMap<string, Setter> = new Map([
   ['chunks', count('chunks', 1, MAX_TOKENS)],
   ['usage_prompt', count('usagePrompt', 0, Number.MAX_SAFE_INTEGER)],
   ['usage_completion', count('usageCompletion', 0, Number.MAX_SAFE_INTEGER)],
+  ['filtered', flag('filtered')],
+  ['revise', flag('revise')],
+  ['fail_image', count('failImage', 1, MAX_IMAGES)],
+  ['say', flag('say')],
+  ['unreachable', flag('unreachable')],
+  ['accept', flag('accept')],
+  ['times', count('times', 1, MAX_TOKENS)],
+  ['queued', duration('queuedMs')],
+  ['run', duration('runMs')],
+  ['fail', word('fail', ['content', 'error', 'timeout'])],
+  ['no_progress', flag('noProgress')],
+  ['cancel', word('cancel', ['too_late', 'requested', 'error'])],
+  ['poll_status', count('pollStatus', 400, 599)],
+  ['poll_hang', flag('pollHang')],
+  ['poll_reset', flag('pollReset')],
+  ['poll_for', duration('pollForMs')],
+  ['artifact', word('artifact', ['missing', 'broken', 'slow', 'huge', 'wrong'])],
+  ['outputs', count('outputs', 1, MAX_OUTPUTS)],
+  ['usage_seconds', count('usageSeconds', 0, Number.MAX_SAFE_INTEGER)],
 ]);
 
 /**
@@ -94,10 +142,15 @@ function applyDirective(script: MutableScript, directive: string, param: string)
 }
 
 function refused(message: string, param: string): ProviderError {
-  return new ProviderError('validation_failed', message, { phase: 'headers', fallback: false, param });
+  return new ProviderError('validation_failed', message, {
+    phase: 'headers',
+    fallback: false,
+    param,
+    upstream: { status: 400 },
+  });
 }
 
-function text(field: FieldOf<string>): Setter {
+function text(field: 'retryAfter'): Setter {
   return (script, value) => {
     script[field] = value;
     return value !== undefined;
@@ -116,6 +169,16 @@ function count(field: FieldOf<number>, least: number, most: number, whenAlone = 
     const number = value === undefined ? whenAlone : /^\d+$/.test(value) ? Number(value) : NaN;
     script[field] = number;
     return number >= least && number <= most;
+  };
+}
+
+function word<Field extends 'fail' | 'cancel' | 'artifact'>(
+  field: Field,
+  words: readonly NonNullable<MutableScript[Field]>[],
+): Setter {
+  return (script, value) => {
+    script[field] = words.find((each) => each === value);
+    return script[field] !== undefined;
   };
 }
 

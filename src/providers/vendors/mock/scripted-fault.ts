@@ -3,6 +3,8 @@ import { mapInBandError, mapUpstreamError } from '../../kit/map-upstream-error';
 import { transportFailure } from '../../kit/transport-error';
 import type { Script } from './script';
 
+const POLICY_CODE = 'content_policy_violation';
+
 /**
  * The failures that a script asks for. They go through the kit's own mapping, so that router and edge cannot tell
  * the mock from a real upstream that misbehaves in the same way.
@@ -14,7 +16,11 @@ export interface Fault {
 }
 
 /** The reply to a request that is refused outright; `null` when the script names no status for it. */
-export function refusalOf({ status, retryAfter, errorAfter }: Script, now: number): ProviderError | null {
+export function refusalOf(script: Script, now: number): ProviderError | null {
+  const { status, retryAfter, errorAfter, filtered } = script;
+  if (filtered === true) {
+    return mapInBandError({ error: { message: 'The prompt asked to be refused.', code: POLICY_CODE } }, 'first_token');
+  }
   if (status === undefined || errorAfter !== undefined) {
     return null;
   }
@@ -25,6 +31,11 @@ export function refusalOf({ status, retryAfter, errorAfter }: Script, now: numbe
     phase: 'first_token',
     now,
   });
+}
+
+/** What the upstream says of the one thing among several that it could not make. */
+export function partialFailure(): ProviderError {
+  return mapInBandError(errorDocument(), 'first_token');
 }
 
 /** What goes wrong with a reply that is read whole. A missing finish reason is taken for a proper end there. */

@@ -1,0 +1,35 @@
+import { tinyPng } from '../../../../../test/conformance/media-answers';
+import { musicSpec, videoSpec } from '../../../../../test/conformance/job-requests';
+import { planJob } from './job-record';
+
+const PNG = { bytes: tinyPng(), contentType: 'image/png' } as const;
+
+describe('planJob', () => {
+  it('takes the directives out of the prompt', () => {
+    const { script, wish } = planJob(videoSpec({ prompt: 'a [[mock: run=2s]]lighthouse [[mock: fail=error]]' }));
+    expect([script, wish.prompt]).toEqual([{ runMs: 2_000, fail: 'error' }, 'a lighthouse']);
+  });
+
+  it('makes a video of the size, the length and with the sound that was asked for', () => {
+    const spec = videoSpec({ durationSeconds: 7, resolution: '480p', aspectRatio: '1:1', audio: true });
+    expect(planJob(spec).wish).toMatchObject({ kind: 'video', seconds: 7, width: 480, height: 480, audio: true });
+  });
+
+  it('shows in words what images came with a video', () => {
+    const spec = videoSpec({ firstFrame: PNG, lastFrame: PNG, references: [PNG, PNG] });
+    expect(planJob(spec).wish.prompt).toMatch(/^a lighthouse from a PNG of \d+x\d+ and 3 more$/);
+  });
+
+  it.each([
+    [
+      { format: null, sampleRate: null },
+      { format: 'mp3', sampleRate: null },
+    ],
+    [
+      { format: 'flac', sampleRate: 96_000 },
+      { format: 'flac', sampleRate: 96_000 },
+    ],
+  ] as const)('makes music in the format %j', (fields, expected) => {
+    expect(planJob(musicSpec(fields)).wish).toMatchObject({ kind: 'music', seconds: 1, ...expected });
+  });
+});

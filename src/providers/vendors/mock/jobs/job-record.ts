@@ -1,0 +1,145 @@
+import { ProviderError } from '../../../contract/provider-error';
+import type { JobSpec, JobSnapshot, MusicSpec, VideoSpec } from '../../../contract/media-job';
+import { NO_USAGE } from '../../../contract/usage';
+import { mapInBandError } from '../../../kit/map-upstream-error';
+import { deadlineFailure } from '../../../kit/transport-error';
+import { describeInputs } from '../picture/inputs';
+import { readScript, type Script } from '../script';
+import { canMakeMusic, type MusicWish } from '../sound/make-music';
+import type { VideoWish } from '../video/make-video';
+import { videoSize } from '../video/video-size';
+
+/** What is to be made, without the number of the output that makes each different. */
+export type JobWish =
+  ({ readonly kind: 'video' } & Omit<VideoWish, 'seed'>) | ({ readonly kind: 'music' } & Omit<MusicWish, 'seed'>);
+
+export interface JobSubmission {
+  readonly id: string;
+  readonly token: string;
+  readonly script: Script;
+  readonly wish: JobWish;
+}
+
+/** An accepted job. Everything about it but a cancellation follows from this and the time. */
+export interface JobRecord extends JobSubmission {
+  /** Milliseconds since the epoch, as all times here. */
+  readonly acceptedAtMs: number;
+}
+
+export type JobState = 'queued' | 'running' | 'succeeded' | 'failed' | 'canceled' | 'expired';
+
+const DEFAULT_QUEUED_MS = 500;
+const DEFAULT_RUN_MS = 2_000;
+
+/**
+ * The job that a request asks for, and how it is to go wrong.
+ * @throws ProviderError `validation_failed` for what cannot be made, and for a directive that is wrong
+ */
+export function planJob(spec: JobSpec): Pick<JobSubmission, 'script' | 'wish'> {
+  const { script, text } = readScript(spec.prompt, 'prompt');
+  return { script, wish: spec.kind === 'video' ? videoWish(spec, text.trim()) : musicWish(spec, text.trim()) };
+}
+
+/** Its images are seen in the video as words. */
+function videoWish(spec: VideoSpec, text: string): JobWish {
+  const images = [spec.firstFrame, spec.lastFrame, ...spec.references].filter((image) => image !== null);
+  return {
+    kind: 'video',
+    prompt: [text, ...describeInputs(images, null)].join(' '),
+    seconds: spec.durationSeconds,
+    ...videoSize(spec.resolution, spec.aspectRatio),
+    audio: spec.audio,
+  };
+}
+
+function musicWish({ format, sampleRate, durationSeconds }: MusicSpec, prompt: string): JobWish {
+  const known = MUSIC_FORMATS.find((each) => each === (format ?? 'mp3'));
+  if (known === undefined) throw refused('format');
+  if (!canMakeMusic({ format: known, sampleRate })) throw refused('sample_rate');
+  return { kind: 'music', prompt, seconds: durationSeconds, format: known, sampleRate };
+}
+
+const MUSIC_FORMATS = ['mp3', 'wav', 'flac'] as const;
+
+function refused(param: string): ProviderError {
+  return new ProviderError('validation_failed', 'The provider refused the request as invalid; see details.', {
+    phase: 'headers',
+    fallback: false,
+    param,
+    upstream: { status: 400 },
+  });
+}
+
+export function queuedMsOf({ queuedMs = DEFAULT_QUEUED_MS }: Script): number {
+  return queuedMs;
+}
+
+export function runMsOf({ runMs = DEFAULT_RUN_MS }: Script): number {
+  return runMs;
+}
+
+export function finishesAtMs({ acceptedAtMs, script }: JobRecord): number {
+  return acceptedAtMs + queuedMsOf(script) + runMsOf(script);
+}
+
+export function stateAt(record: JobRecord, isCanceled: boolean, nowMs: number): JobState {
+  if (isCanceled) return 'canceled';
+  if (nowMs < record.acceptedAtMs + queuedMsOf(record.script)) return 'queued';
+  if (nowMs < finishesAtMs(record)) return 'running';
+  const { fail } = record.script;
+  return fail === undefined ? 'succeeded' : fail === 'timeout' ? 'expired' : 'failed';
+}
+
+/** What a poll is told. */
+export function snapshotOf(record: JobRecord, state: JobState, nowMs: number, hasProgress: boolean): JobSnapshot {
+  switch (state) {
+    case 'queued':
+    case 'running':
+      return { state, progress: hasProgress ? percentAt(record, nowMs) : null };
+    case 'succeeded':
+      return { state, outputs: outputsOf(record), usage: usageOf(record.script) };
+    case 'failed':
+    case 'canceled':
+    case 'expired':
+      return { state, error: errorOf(state, record.script) };
+  }
+}
+
+function percentAt({ acceptedAtMs, script }: JobRecord, nowMs: number): number | null {
+  if (script.noProgress === true) return null;
+  const ranMs = Math.max(0, nowMs - acceptedAtMs - queuedMsOf(script));
+  return Math.floor((100 * ranMs) / Math.max(1, runMsOf(script)));
+}
+
+function outputsOf({ id, wish, script }: JobRecord) {
+  const type = wish.kind === 'video' ? ('video' as const) : ('audio' as const);
+  return Array.from({ length: script.outputs ?? 1 }, (_, number) => ({ type, url: outputUrl(id, number) }));
+}
+
+/** Reported only where the script says so: like most upstreams the mock leaves the seconds to others. */
+export function usageOf({ usageSeconds }: Script) {
+  return usageSeconds === undefined ? null : { ...NO_USAGE, seconds: usageSeconds };
+}
+
+/** Why there is nothing: as an upstream says it, through the kit's own mapping. */
+export function errorOf(state: 'failed' | 'canceled' | 'expired', { fail }: Script): ProviderError {
+  if (state === 'expired') return deadlineFailure('job');
+  if (state === 'failed' && fail === 'content') {
+    const refusal = { message: 'The prompt asked to be refused.', code: 'content_policy_violation' };
+    return mapInBandError({ error: refusal }, 'job');
+  }
+  const message = state === 'canceled' ? 'The provider gave the job up.' : 'The provider could not finish the job.';
+  return new ProviderError('provider_error', message, { phase: 'job', fallback: false });
+}
+
+const URL_FORM = /^mock-media:([^/]+)\/(\d)$/;
+
+function outputUrl(id: string, number: number): string {
+  return `mock-media:${encodeURIComponent(id)}/${number}`;
+}
+
+/** Which output an address of this provider means; `null`: it is none. */
+export function parseOutputUrl(url: string | null): { readonly id: string; readonly number: number } | null {
+  const [, id, number] = URL_FORM.exec(url ?? '') ?? [];
+  return id === undefined ? null : { id: decodeURIComponent(id), number: Number(number) };
+}

@@ -1,0 +1,275 @@
+import { readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { musicSpec, videoSpec } from '../../../../../test/conformance/job-requests';
+import { providerCall, providerErrorOf } from '../../../../../test/conformance/provider-call';
+import { MockMediaStage, readMockMediaLog } from '../../../../../test/harness/mock-media';
+import type { JobHandle, JobSnapshot } from '../../../contract/media-job';
+import { defineMockMediaProviders } from '../mock-media.provider';
+
+const AT_ONCE = 'queued=0 run=0';
+const call = providerCall();
+const progressOf = (snapshot: JobSnapshot) => ('progress' in snapshot ? snapshot.progress : undefined);
+
+let stage: MockMediaStage;
+beforeEach(async () => {
+  stage = await MockMediaStage.create();
+});
+afterEach(() => stage.remove());
+
+describe('the mock media providers', () => {
+  it.each([
+    ['mock-media', { video: true, music: true }],
+    ['mock-media-basic', { video: true, music: false }],
+    ['mock-media-sync', { video: false, music: true }],
+  ])('offer what they can make: %s', (id, expected) => {
+    expect(stage.provider(id).capabilities).toMatchObject({ chat: false, images: false, ...expected });
+  });
+
+  it.each([{}, { MOCK_MEDIA_PROVIDER: 'false', MOCK_MEDIA_DIR: '/tmp' }, { MOCK_MEDIA_DIR: '/tmp' }])(
+    'are left out unless they are asked for: %j',
+    (environment) => {
+      expect(defineMockMediaProviders(stage.clock).map((each) => each.create(environment))).toEqual([null, null, null]);
+    },
+  );
+});
+
+describe('a job', () => {
+  it('waits, runs and succeeds as time goes by, whichever process looks', async () => {
+    const handle = await stage.submit('queued=2s run=10s');
+    expect(await stage.jobs.poll(handle, call)).toEqual({ state: 'queued', progress: 0 });
+    stage.advance(2_000);
+    expect(await stage.jobs.poll(handle, call)).toEqual({ state: 'running', progress: 0 });
+    stage.advance(9_999);
+    expect(await stage.jobs.poll(handle, call)).toEqual({ state: 'running', progress: 99 });
+    stage.advance(1);
+    const output = { type: 'audio', url: 'mock-media:token-1/0' };
+    expect(await stage.jobs.poll(handle, call)).toEqual({ state: 'succeeded', outputs: [output], usage: null });
+  });
+
+  it('is done after two and a half seconds when nobody asks for more', async () => {
+    const handle = await stage.submit('');
+    stage.advance(2_499);
+    expect(await stage.state(handle)).toBe('running');
+    stage.advance(1);
+    expect(await stage.state(handle)).toBe('succeeded');
+  });
+
+  it('is the same job for the same token, however many processes submit it at once', async () => {
+    const handles = await Promise.all(Array.from({ length: 20 }, () => stage.submit('run=1s')));
+    stage.advance(500);
+    handles.push(await stage.submit('run=9s'));
+    expect(new Set(handles.map(({ id }) => id))).toEqual(new Set(['token-1']));
+    expect((await stage.eventNames()).toSorted()).toEqual([...Array<string>(20).fill('repeated'), 'submitted']);
+    stage.advance(1_000);
+    expect(await stage.state(handles[0] as JobHandle)).toBe('succeeded');
+  });
+
+  it('is another one for the same token where the provider does not know tokens', async () => {
+    const spec = videoSpec({ prompt: 'x' });
+    const [one, two] = await Promise.all([
+      stage.basicJobs.submit(spec, 'token-1', call),
+      stage.basicJobs.submit(spec, 'token-1', call),
+    ]);
+    expect(one.id).not.toBe(two.id);
+    expect((await readMockMediaLog(stage.directory)).map(({ event, token }) => [event, token])).toEqual([
+      ['submitted', 'token-1'],
+      ['submitted', 'token-1'],
+    ]);
+  });
+
+  it('keeps prompts out of the log, and its files from other users', async () => {
+    const handle = await stage.submit(AT_ONCE);
+    await buffer(await stage.openFirst(handle));
+    expect(await readMockMediaLog(stage.directory)).toEqual(
+      ['submitted', 'opened', 'delivered'].map((event) => expect.objectContaining({ event, id: 'token-1' })),
+    );
+    expect(await readFile(join(stage.directory, 'log.jsonl'), 'utf8')).not.toContain('shanty');
+    const modes = (await readdir(stage.directory)).map(
+      async (name) => (await stat(join(stage.directory, name))).mode & 0o777,
+    );
+    expect(new Set(await Promise.all(modes))).toEqual(new Set([0o600]));
+  });
+
+  it.each(['../../etc/passwd', '..', 'a/b', ''])(
+    'has its file in the directory whatever its token is: %j',
+    async (token) => {
+      const handle = await stage.submit(AT_ONCE, token);
+      expect((await readdir(stage.directory)).length).toBe(2);
+      expect((await buffer(await stage.openFirst(handle))).length).toBeGreaterThan(0);
+    },
+  );
+
+  it('reports only what its script lets it', async () => {
+    const silent = await stage.submit('no_progress run=10s queued=0', 'silent');
+    stage.advance(5_000);
+    expect(progressOf(await stage.jobs.poll(silent, call))).toBeNull();
+    const billed = await stage.submit(`${AT_ONCE} usage_seconds=7 outputs=2`, 'billed');
+    expect(await stage.jobs.poll(billed, call)).toMatchObject({
+      outputs: [{ url: 'mock-media:billed/0' }, { url: 'mock-media:billed/1' }],
+      usage: { seconds: 7 },
+    });
+  });
+
+  it('tells no progress where the provider tells none', async () => {
+    const handle = await stage.basicJobs.submit(videoSpec({ prompt: '[[mock: queued=0 run=10s]]' }), 'token-1', call);
+    expect(await stage.basicJobs.poll(handle, call)).toEqual({ state: 'running', progress: null });
+  });
+
+  it.each([
+    ['content', 'failed', 'validation_failed'],
+    ['error', 'failed', 'provider_error'],
+    ['timeout', 'expired', 'provider_timeout'],
+  ])('ends as fail=%s says', async (fail, state, code) => {
+    const handle = await stage.submit(`${AT_ONCE} fail=${fail}`);
+    const error = expect.objectContaining({ code, options: expect.objectContaining({ phase: 'job' }) });
+    expect(await stage.jobs.poll(handle, call)).toEqual({ state, error });
+  });
+
+  it('is forgotten after a day', async () => {
+    const handle = await stage.submit(AT_ONCE);
+    const file = join(stage.directory, 'token-1.job');
+    const startedAt = stage.clock.now() / 1_000;
+    await utimes(file, startedAt, startedAt);
+    stage.advance(25 * 3_600_000);
+    await stage.submit(AT_ONCE, 'token-2');
+    expect((await providerErrorOf(stage.jobs.poll(handle, call))).options.upstream?.status).toBe(404);
+  });
+
+  it('is refused where it cannot be made', async () => {
+    const wishes = [musicSpec({ format: 'opus' }), musicSpec({ format: 'mp3', sampleRate: 96_000 })];
+    const refusals = wishes.map((spec) => providerErrorOf(stage.jobs.submit(spec, 'token-1', call)));
+    refusals.push(providerErrorOf(stage.submit('unheard_of')));
+    const facts = (await Promise.all(refusals)).map(({ code, options }) => [code, options.param, options.upstream]);
+    expect(facts).toEqual([
+      ['validation_failed', 'format', { status: 400 }],
+      ['validation_failed', 'sample_rate', { status: 400 }],
+      ['validation_failed', 'prompt', { status: 400 }],
+    ]);
+    expect(await stage.eventNames()).toEqual([]);
+  });
+});
+
+describe('a scripted submission', () => {
+  it.each([
+    ['unreachable', 'provider_unavailable', 'connect'],
+    ['status=503', 'provider_unavailable', 'first_token'],
+    ['status=429 retry_after=7', 'provider_rate_limited', 'first_token'],
+    ['filtered', 'validation_failed', 'first_token'],
+    ['reset_after=0', 'provider_unavailable', 'headers'],
+    ['garbage', 'provider_error', 'first_token'],
+    ['hang', 'provider_timeout', 'headers'],
+    ['unheard_of', 'validation_failed', 'headers'],
+  ])('%s is not accepted', async (directive, code, phase) => {
+    const deadlines = { ...call.deadlines, firstTokenMs: 20 };
+    const error = await providerErrorOf(stage.submit(directive, 'token-1', { deadlines }));
+    expect([error.code, error.options.phase]).toEqual([code, phase]);
+    expect(await stage.eventNames()).toEqual([]);
+  });
+
+  it.each([
+    ['accept reset_after=0', 'provider_unavailable'],
+    ['accept hang', 'provider_timeout'],
+    ['accept status=503', 'provider_unavailable'],
+  ])('%s loses the answer of an accepted job, which the token finds again', async (directive, code) => {
+    const deadlines = { ...call.deadlines, firstTokenMs: 20 };
+    const again = () => stage.submit(`${directive} times=1`, 'token-1', { deadlines });
+    expect((await providerErrorOf(again())).code).toBe(code);
+    expect(await again()).toMatchObject({ id: 'token-1' });
+    expect(await stage.eventNames()).toEqual(['submitted', 'repeated']);
+  });
+
+  it('counts once when it is accepted before its answer takes a while', async () => {
+    await stage.submit('accept first_token=5ms');
+    expect(await stage.eventNames()).toEqual(['submitted']);
+  });
+
+  it('goes wrong as many times as it says, each job for itself', async () => {
+    const tries = async (requestId: string) => {
+      const codes: string[] = [];
+      for (let attempt = 1; attempt <= 3; attempt++) {
+        const made = stage.submit('unreachable times=2', `${requestId}-${attempt}`, { requestId });
+        codes.push(
+          await made.then(
+            ({ id }) => id,
+            ({ code }: { code: string }) => code,
+          ),
+        );
+      }
+      return codes;
+    };
+    expect(await tries('job-1')).toEqual(['provider_unavailable', 'provider_unavailable', 'job-1-3']);
+    expect(await tries('job-2')).toEqual(['provider_unavailable', 'provider_unavailable', 'job-2-3']);
+  });
+});
+
+describe('a scripted poll', () => {
+  it.each([
+    ['poll_status=503', 'provider_unavailable', 'first_token'],
+    ['poll_status=404', 'provider_error', 'first_token'],
+    ['poll_reset', 'provider_unavailable', 'headers'],
+    ['poll_hang', 'provider_timeout', 'headers'],
+  ])('%s goes wrong for as long as it says', async (directive, code, phase) => {
+    const handle = await stage.submit(`${directive} poll_for=5s ${AT_ONCE}`);
+    stage.advance(4_999);
+    const deadlines = { ...call.deadlines, firstTokenMs: 20 };
+    const error = await providerErrorOf(stage.jobs.poll(handle, providerCall({ deadlines })));
+    expect([error.code, error.options.phase]).toEqual([code, phase]);
+    stage.advance(1);
+    expect(await stage.state(handle)).toBe('succeeded');
+  });
+
+  it('ends a hang at once when nobody waits any more', async () => {
+    const abort = new AbortController();
+    const handle = await stage.submit('poll_hang');
+    const poll = providerErrorOf(stage.jobs.poll(handle, providerCall({ signal: abort.signal })));
+    abort.abort();
+    expect((await poll).code).toBe('provider_disconnect');
+  });
+});
+
+describe('a cancellation', () => {
+  const cancel = (handle: JobHandle) => {
+    const jobs = stage.jobs;
+    return jobs.cancel?.(handle, call);
+  };
+
+  it('ends a job that has not finished, once', async () => {
+    const handle = await stage.submit('');
+    expect(new Set(await Promise.all([cancel(handle), cancel(handle), cancel(handle)]))).toEqual(new Set(['canceled']));
+    expect(await cancel(handle)).toBe('canceled');
+    stage.advance(10_000);
+    expect(await stage.jobs.poll(handle, call)).toMatchObject({ state: 'canceled', error: { code: 'provider_error' } });
+    expect(await stage.eventNames()).toEqual(['submitted', 'canceled']);
+  });
+
+  it('comes too late for one that has', async () => {
+    const handle = await stage.submit(AT_ONCE);
+    expect(await cancel(handle)).toBe('too-late');
+    expect(await stage.state(handle)).toBe('succeeded');
+  });
+
+  it.each([
+    ['cancel=too_late', 'too-late'],
+    ['cancel=requested', 'requested'],
+  ])('changes nothing with %s', async (directive, answer) => {
+    const handle = await stage.submit(directive);
+    expect(await cancel(handle)).toBe(answer);
+    stage.advance(10_000);
+    expect(await stage.state(handle)).toBe('succeeded');
+  });
+
+  it('fails with cancel=error', async () => {
+    const handle = await stage.submit('cancel=error');
+    await expect(cancel(handle)).rejects.toMatchObject({ code: 'provider_unavailable' });
+  });
+});
+
+describe('a directory that cannot be used', () => {
+  it('is a provider that cannot be reached', async () => {
+    await rm(stage.directory, { recursive: true });
+    await writeFile(stage.directory, 'a file');
+    const error = await providerErrorOf(stage.submit(''));
+    expect([error.code, error.options.phase]).toEqual(['provider_unavailable', 'headers']);
+  });
+});

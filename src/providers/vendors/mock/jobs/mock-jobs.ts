@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import type { Clock } from '../../../../common/clock';
+import type {
+  AsyncJobAdapter,
+  JobCapabilities,
+  JobHandle,
+  JobOutput,
+  JobSnapshot,
+  JobSpec,
+} from '../../../contract/media-job';
+import type { ProviderCall } from '../../../contract/provider-call';
+import { transportFailure } from '../../../kit/transport-error';
+import { CallTimer } from '../call-timer';
+import { acceptJob, goesWrong } from './accept-job';
+import { deliver } from './deliver-output';
+import { answered, asProvider } from './job-call';
+import type { JobDirectory } from './job-directory';
+import {
+  finishesAtMs,
+  type JobRecord,
+  type JobState,
+  parseOutputUrl,
+  planJob,
+  snapshotOf,
+  stateAt,
+} from './job-record';
+import { makeOutput } from './make-output';
+
+export interface JobProviderOptions {
+  /** The provider's id. */
+  readonly id: string;
+  readonly capabilities: JobCapabilities;
+  readonly directory: JobDirectory;
+  readonly clock: Clock;
+}
+
+/**
+ * Videos and music without a model, as a remote provider with a queue makes them. Its memory is a directory, and the
+ * state of a job follows from the time: whoever is killed on this side, the job goes on.
+ */
+export class MockJobs implements AsyncJobAdapter {
+  readonly mode = 'async';
+  readonly capabilities: JobCapabilities;
+  protected readonly directory: JobDirectory;
+  protected readonly clock: Clock;
+
+  constructor(private readonly options: JobProviderOptions) {
+    this.capabilities = options.capabilities;
+    this.directory = options.directory;
+    this.clock = options.clock;
+  }
+
+  submit(spec: JobSpec, token: string, call: ProviderCall): Promise<JobHandle> {
+    return asProvider(async () => {
+      new CallTimer(call, this.clock).check('connect');
+      const { script, wish } = planJob(spec);
+      const id = this.capabilities.idempotentSubmit ? token : randomUUID();
+      await acceptJob({ id, token, script, wish }, this.options, call);
+      return { v: 1, provider: this.options.id, upstreamModel: call.upstreamModel, id };
+    });
+  }
+
+  poll({ id }: JobHandle, call: ProviderCall): Promise<JobSnapshot> {
+    return asProvider(async () => {
+      const timer = new CallTimer(call, this.clock);
+      timer.check('headers');
+      const record = await this.find(id);
+      await this.failPoll(record, timer);
+      const state = await this.stateOf(record);
+      return snapshotOf(record, state, this.clock.now(), this.capabilities.progress);
+    });
+  }
+
+  open({ url }: JobOutput, call: ProviderCall): Promise<Readable> {
+    return asProvider(async () => {
+      const timer = new CallTimer(call, this.clock);
+      timer.check('headers');
+      const { id, number } = parseOutputUrl(url) ?? { id: '', number: 0 };
+      const record = await this.find(id);
+      const { script } = record;
+      await this.requireOutput(record, number);
+      await this.directory.log('opened', record, { output: number });
+      const fault = (await goesWrong(script, this.directory, id, 'open')) ? script.artifact : undefined;
+      if (fault === 'missing') throw answered(404, this.clock.now());
+      const bytes = await this.outputOf(record, number);
+      timer.check('first_token');
+      const onEnd = () =>
+        asProvider(async () => {
+          await this.directory.dropOutput(id, number);
+          await this.directory.log('delivered', record, { output: number });
+        });
+      return deliver(bytes, { fault, delayMs: script.delayMs, timer, onEnd });
+    });
+  }
+
+  protected async find(id: string): Promise<JobRecord> {
+    const record = await this.directory.find(id);
+    if (record === null) throw answered(404, this.clock.now());
+    return record;
+  }
+
+  protected async stateOf(record: JobRecord): Promise<JobState> {
+    return stateAt(record, await this.directory.isCanceled(record.id), this.clock.now());
+  }
+
+  private async requireOutput(record: JobRecord, number: number): Promise<void> {
+    const nowMs = this.clock.now();
+    const isMade = (await this.stateOf(record)) === 'succeeded' && number < (record.script.outputs ?? 1);
+    if (!isMade) throw answered(404, nowMs);
+    if (nowMs > finishesAtMs(record) + this.capabilities.outputTtlSeconds * 1_000) throw answered(410, nowMs);
+  }
+
+  /** Made when it is asked for first, and kept until it was fetched. */
+  private async outputOf({ id, wish }: JobRecord, number: number): Promise<Buffer> {
+    const kept = await this.directory.readOutput(id, number);
+    if (kept !== null) return kept;
+    const made = await makeOutput(wish, number);
+    await this.directory.storeOutput(id, number, made);
+    return made;
+  }
+
+  private async failPoll({ script, acceptedAtMs }: JobRecord, timer: CallTimer): Promise<void> {
+    if (this.clock.now() >= acceptedAtMs + (script.pollForMs ?? Infinity)) return;
+    if (script.pollHang === true) await timer.wait(Infinity, 'headers');
+    if (script.pollReset === true) throw transportFailure('headers', new Error('Scripted reset.'));
+    if (script.pollStatus !== undefined) throw answered(script.pollStatus, this.clock.now());
+  }
+}
+
+/** One that takes a cancellation. */
+export class CancelableMockJobs extends MockJobs {
+  cancel({ id }: JobHandle, call: ProviderCall): Promise<'canceled' | 'requested' | 'too-late'> {
+    return asProvider(async () => {
+      new CallTimer(call, this.clock).check('headers');
+      const record = await this.find(id);
+      const state = await this.stateOf(record);
+      const { cancel } = record.script;
+      if (state === 'canceled') return 'canceled';
+      if (cancel === 'error') throw answered(503, this.clock.now());
+      if (cancel === 'too_late' || (state !== 'queued' && state !== 'running')) return 'too-late';
+      if (cancel === 'requested') return 'requested';
+      await this.directory.cancel(record);
+      return 'canceled';
+    });
+  }
+}

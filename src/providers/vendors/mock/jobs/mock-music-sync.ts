@@ -1,0 +1,42 @@
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { JobCapabilities, JobOutput, JobSpec, SyncJobAdapter } from '../../../contract/media-job';
+import type { ProviderCall } from '../../../contract/provider-call';
+import { CallTimer } from '../call-timer';
+import { acceptJob } from './accept-job';
+import { asProvider } from './job-call';
+import { errorOf, planJob, runMsOf, usageOf } from './job-record';
+import type { JobProviderOptions } from './mock-jobs';
+import { makeOutput } from './make-output';
+
+/** Music from a provider that answers with the file itself, and takes as long as it takes. */
+export class MockMusicSync implements SyncJobAdapter {
+  readonly mode = 'sync';
+  readonly capabilities: JobCapabilities;
+
+  constructor(private readonly options: JobProviderOptions) {
+    this.capabilities = options.capabilities;
+  }
+
+  make(spec: JobSpec, call: ProviderCall): ReturnType<SyncJobAdapter['make']> {
+    return asProvider(async () => {
+      const { clock } = this.options;
+      const timer = new CallTimer(call, clock);
+      timer.check('connect');
+      const { script, wish } = planJob(spec);
+      await acceptJob({ id: randomUUID(), token: call.requestId, script, wish }, this.options, call);
+      await timer.wait(runMsOf(script), 'first_token');
+      if (script.fail !== undefined) throw errorOf(script.fail === 'timeout' ? 'expired' : 'failed', script);
+      const outputs: JobOutput[] = [];
+      for (let number = 0; number < (script.outputs ?? 1); number++) {
+        outputs.push({ type: 'audio', url: null, bytes: await makeOutput(wish, number) });
+      }
+      timer.check('first_token');
+      return { state: 'succeeded', outputs, usage: usageOf(script) };
+    });
+  }
+
+  open({ bytes = Buffer.alloc(0) }: JobOutput): Promise<Readable> {
+    return Promise.resolve(Readable.from([bytes]));
+  }
+}

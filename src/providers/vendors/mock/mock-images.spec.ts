@@ -1,0 +1,169 @@
+import { imageSize } from 'image-size';
+import { providerCall, providerErrorOf } from '../../../../test/conformance/provider-call';
+import { systemClock } from '../../../common/clock';
+import type { ImageRequest, ImageResult } from '../../contract/images';
+import { MockImages } from './mock-images';
+import { Canvas } from './picture/canvas';
+import { encodePng } from './picture/png';
+
+const SMALL = '64x48';
+const images = new MockImages(systemClock);
+
+function wish(prompt: string, fields: Partial<ImageRequest> = {}): ImageRequest {
+  return {
+    prompt,
+    count: 1,
+    size: SMALL,
+    quality: null,
+    style: null,
+    user: null,
+    images: [],
+    mask: null,
+    delivery: 'bytes',
+    ...fields,
+  };
+}
+
+function filesOf({ images: made }: ImageResult): Buffer[] {
+  return made.map((image) => ('bytes' in image ? image.bytes : Buffer.alloc(0)));
+}
+
+const draw = async (prompt: string, fields: Partial<ImageRequest> = {}, call = providerCall()) =>
+  filesOf(await images.generate(wish(prompt, fields), call));
+
+describe('MockImages', () => {
+  it.each([
+    ['256x256', 256, 256],
+    ['1536x1024', 1536, 1024],
+    [null, 1024, 1024],
+    ['auto', 1024, 1024],
+  ])('makes a PNG of the size %s', async (size, width, height) => {
+    const [file = Buffer.alloc(0)] = await draw('A cat', { size });
+    expect(imageSize(file)).toMatchObject({ type: 'png', width, height });
+  });
+
+  it('makes the same picture of the same wish', async () => {
+    expect(await draw('A cat', { count: 2 })).toEqual(await draw('A cat', { count: 2 }));
+  });
+
+  it.each<[string, Partial<ImageRequest>]>([
+    ['A dog', {}],
+    ['A cat', { quality: 'high' }],
+    ['A cat', { style: 'vivid' }],
+  ])('makes another picture of another wish', async (prompt, fields) => {
+    const size = '256x256';
+    expect(await draw('A cat', { size })).not.toEqual(await draw(prompt, { size, ...fields }));
+  });
+
+  it('makes as many pictures as asked for, all of them different', async () => {
+    const files = await draw('A cat', { count: 10 });
+    expect(new Set(files.map((file) => file.toString('base64'))).size).toBe(10);
+  });
+
+  it('numbers pictures through that are asked for in several calls at once', async () => {
+    const call = providerCall();
+    const together = await Promise.all([draw('A cat', {}, call), draw('A cat', {}, call), draw('A cat', {}, call)]);
+    expect(together.flat()).toEqual(await draw('A cat', { count: 3 }));
+  });
+
+  it('tells of the images that it was given', async () => {
+    const bytes = await encodePng(new Canvas(20, 10), '');
+    const size = '256x256';
+    const image = { bytes, contentType: 'image/png' as const };
+    const pictures = await Promise.all([
+      draw('A cat', { size }),
+      draw('A cat', { size, images: [image] }),
+      draw('A cat', { size, images: [image], mask: image }),
+      draw('A cat', { size, images: [{ bytes: Buffer.from('broken'), contentType: 'image/webp' }] }),
+    ]);
+    expect(new Set(pictures.map(([file]) => file?.toString('base64'))).size).toBe(4);
+  });
+
+  it('gives bytes even where an address would do, for it has no host', async () => {
+    const { images: made } = await images.generate(wish('A cat', { delivery: 'url' }), providerCall());
+    expect(made).toEqual([{ bytes: expect.any(Buffer), revisedPrompt: null }]);
+  });
+
+  it('reports tokens only when a script says so', async () => {
+    const plain = await images.generate(wish('A cat'), providerCall());
+    const scripted = await images.generate(wish('A cat [[mock: usage_prompt=7 usage_completion=9]]'), providerCall());
+    expect(plain.usage).toBeNull();
+    expect(scripted.usage).toMatchObject({ inputText: 7, outputImage: 9, images: 1 });
+  });
+
+  it('takes no more than 60 ms of its thread for a large picture, and never 50 ms at a time for ten', async () => {
+    await draw('Warm up', { size: '1024x1024' });
+    const one = process.threadCpuUsage();
+    await draw('A cat in the snow', { size: '1024x1024' });
+    const { user, system } = process.threadCpuUsage(one);
+    expect((user + system) / 1000).toBeLessThan(60);
+    const longest = longestTurn();
+    await draw('A cat in the snow', { size: '1536x1024', count: 10 });
+    expect(longest()).toBeLessThan(50);
+  });
+});
+
+/** Watches for how long, in milliseconds of its processor, the event loop does not turn. */
+function longestTurn(): () => number {
+  let most = 0;
+  let watching = true;
+  let before = process.threadCpuUsage();
+  const turn = () => {
+    const { user, system } = process.threadCpuUsage(before);
+    most = Math.max(most, (user + system) / 1000);
+    before = process.threadCpuUsage();
+    if (watching) setImmediate(turn);
+  };
+  setImmediate(turn);
+  return () => {
+    watching = false;
+    return most;
+  };
+}
+
+describe('scripts for images', () => {
+  const generate = (prompt: string, fields: Partial<ImageRequest> = {}, call = providerCall()) =>
+    images.generate(wish(prompt, fields), call);
+
+  it('rewrites the prompt on request, and never shows the directive', async () => {
+    const { images: made } = await generate('A cat [[mock: revise]]');
+    expect(made[0]?.revisedPrompt).toBe('A cat, drawn by a mock');
+    expect(filesOf({ images: made, usage: null })).toEqual(await draw('A cat'));
+  });
+
+  it('leaves one image out', async () => {
+    const all = await draw('A cat', { count: 3 });
+    const { images: made } = await generate('A cat [[mock: fail_image=2]]', { count: 3 });
+    expect(filesOf({ images: made, usage: null })).toEqual([all[0], all[2]]);
+  });
+
+  it('fails one of several calls at once', async () => {
+    const call = providerCall();
+    const asks = Array.from({ length: 3 }, () => generate('A cat [[mock: fail_image=2]]', {}, call));
+    const outcomes = await Promise.allSettled(asks);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(await providerErrorOf(generate('A cat [[mock: fail_image=1]]'))).toMatchObject({
+      code: 'provider_unavailable',
+    });
+  });
+
+  it.each([
+    ['filtered', 'validation_failed', { fallback: false, details: { reason: 'content_filtered' } }],
+    ['status=429 retry_after=7', 'provider_rate_limited', { retryAfterSeconds: 7 }],
+    ['status=500', 'provider_unavailable', {}],
+    ['reset_after=0', 'provider_unavailable', { phase: 'headers' }],
+    ['garbage', 'provider_error', {}],
+    ['fail_image=11', 'validation_failed', { param: 'prompt' }],
+  ])('meets "%s" as %s', async (directive, code, options) => {
+    const error = await providerErrorOf(generate(`A cat [[mock: ${directive}]]`));
+    expect(error).toMatchObject({ code, options });
+  });
+
+  it('waits as told, and ends at the time limit or when nobody waits any more', async () => {
+    const deadlines = { connectMs: 10, firstTokenMs: 20, idleMs: 20, totalMs: 40 };
+    const slow = await providerErrorOf(generate('A cat [[mock: delay=10s]]', {}, providerCall({ deadlines })));
+    expect(slow.code).toBe('provider_timeout');
+    const gone = await providerErrorOf(generate('A cat', {}, providerCall({ signal: AbortSignal.abort() })));
+    expect(gone.code).toBe('provider_disconnect');
+  });
+});

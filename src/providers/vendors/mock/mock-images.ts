@@ -1,0 +1,97 @@
+import type { Clock } from '../../../common/clock';
+import type { GeneratedImage, ImageRequest, ImageResult, ImagesProvider } from '../../contract/images';
+import type { ProviderCall } from '../../contract/provider-call';
+import { NO_USAGE, type UsageVector } from '../../contract/usage';
+import { CallTimer } from './call-timer';
+import { describeInputs } from './picture/inputs';
+import { paint } from './picture/paint';
+import { encodePng } from './picture/png';
+import { readScript, type Script } from './script';
+import { partialFailure } from './scripted-fault';
+import { untilReply } from './scripted-wait';
+
+const DEFAULT_SIZE = '1024x1024';
+const LONGEST_SIDE = 4096;
+const TOKENS_PER_BYTE = 0.25;
+const TOKENS_PER_IMAGE = 1_000;
+
+/** Images without a model: PNG files that show the prompt. It has no host, so that it never gives addresses. */
+export class MockImages implements ImagesProvider {
+  private readonly numbering = new Numbering();
+
+  constructor(private readonly clock: Clock) {}
+
+  async generate(request: ImageRequest, call: ProviderCall): Promise<ImageResult> {
+    const timer = new CallTimer(call, this.clock);
+    timer.check('headers');
+    const { script, text } = readScript(request.prompt, 'prompt');
+    const numbers = this.numbering.begin(call, request.count);
+    try {
+      await untilReply(script, timer, this.clock, (script.delayMs ?? 0) * request.count);
+      const wanted = numbers.filter((number) => number !== script.failImage);
+      if (wanted.length === 0) throw partialFailure();
+      const images: GeneratedImage[] = [];
+      for (const number of wanted) {
+        images.push(await draw(request, text, number, call));
+        timer.check('first_token');
+      }
+      const revisedPrompt = script.revise === true ? `${text.trim()}, drawn by a mock` : null;
+      return {
+        images: images.map((image) => ({ ...image, revisedPrompt })),
+        usage: usageOf(script, text, images.length),
+      };
+    } finally {
+      this.numbering.end(call);
+    }
+  }
+}
+
+/** @param number Which image of the request, from 1: each has a background of its own. */
+async function draw(
+  request: ImageRequest,
+  prompt: string,
+  number: number,
+  call: ProviderCall,
+): Promise<GeneratedImage> {
+  const size = /^\d+x\d+$/.test(request.size ?? '') ? String(request.size) : DEFAULT_SIZE;
+  const [width = 0, height = 0] = size.split('x').map((side) => Math.min(Math.max(Number(side), 1), LONGEST_SIDE));
+  const wishes = [request.quality, request.style].filter((wish) => wish !== null);
+  const captions = [
+    ...describeInputs(request.images, request.mask),
+    [call.publicModel, `${width}x${height}`, ...wishes, `image ${number}`].join(' · '),
+  ];
+  const canvas = paint({ prompt: prompt.trim(), width, height, seed: number, captions });
+  return { bytes: await encodePng(canvas, prompt.trim()), revisedPrompt: null };
+}
+
+/** Reported only where the script says so: like most upstreams the mock leaves the counting of images to others. */
+function usageOf({ usagePrompt, usageCompletion }: Script, prompt: string, images: number): UsageVector | null {
+  if (usagePrompt === undefined && usageCompletion === undefined) return null;
+  return {
+    ...NO_USAGE,
+    inputText: usagePrompt ?? Math.ceil(Buffer.byteLength(prompt) * TOKENS_PER_BYTE),
+    outputImage: usageCompletion ?? images * TOKENS_PER_IMAGE,
+    images,
+  };
+}
+
+/** Numbers images through where one attempt asks for them in several calls at once. */
+class Numbering {
+  private readonly attempts = new Map<string, { given: number; running: number }>();
+
+  begin(call: ProviderCall, count: number): number[] {
+    const attempt = this.attempts.get(keyOf(call)) ?? { given: 0, running: 0 };
+    this.attempts.set(keyOf(call), attempt);
+    attempt.running += 1;
+    return Array.from({ length: count }, () => ++attempt.given);
+  }
+
+  end(call: ProviderCall): void {
+    const attempt = this.attempts.get(keyOf(call));
+    if (attempt !== undefined && --attempt.running === 0) this.attempts.delete(keyOf(call));
+  }
+}
+
+function keyOf({ requestId, attempt }: ProviderCall): string {
+  return `${requestId} ${attempt}`;
+}

@@ -1,0 +1,105 @@
+import type { Clock } from '../../../common/clock';
+import type { StreamSink } from '../../contract/chat';
+import type { ProviderCall } from '../../contract/provider-call';
+import type { SpeechProgress, SpeechProvider, SpeechRequest, SpeechStream } from '../../contract/speech';
+import { NO_USAGE, type UsageVector } from '../../contract/usage';
+import { CallTimer } from './call-timer';
+import { readScript, type Script } from './script';
+import { type Fault, streamFaultOf } from './scripted-fault';
+import { untilFirstByte } from './scripted-wait';
+import { Babble, SPEECH_RATE } from './sound/babble';
+import { encodeAudio } from './sound/encode-audio';
+
+/** How much sound is made and sent at a time when the script does not say. */
+const PIECES_PER_SECOND = 2;
+const TOKENS_PER_BYTE = 0.25;
+const TOKENS_PER_SECOND = 20;
+
+/** Speech without a model: babble that is as long as the text. */
+export class MockSpeech implements SpeechProvider {
+  constructor(private readonly clock: Clock) {}
+
+  async speak(request: SpeechRequest, call: ProviderCall): Promise<SpeechStream> {
+    const timer = new CallTimer(call, this.clock);
+    timer.check('headers');
+    const { script, text } = readScript(request.input, 'input');
+    const babble = new Babble(text === '' ? ' ' : text, request.voice, request.speed ?? 1);
+    const { totalFrames } = babble;
+    await untilFirstByte(script, timer, this.clock, 0);
+    const fault = streamFaultOf(script);
+    if (fault?.after === 0) throw fault.error;
+    const sliceFrames = script.chunks === undefined ? SPEECH_RATE / PIECES_PER_SECOND : totalFrames / script.chunks;
+    const recording = {
+      sampleRate: SPEECH_RATE,
+      totalFrames,
+      transcript: text.trim(),
+      read: (count: number) => babble.read(count),
+    };
+    const pieces = encodeAudio(recording, request.format, Math.max(1, Math.ceil(sliceFrames)));
+    const first = await nextPiece(pieces);
+    const usage = usageOf(script, text, totalFrames / SPEECH_RATE);
+    return new MockSpeechStream(first, pieces, { delayMs: script.delayMs ?? 0, fault, usage }, timer);
+  }
+}
+
+type Pieces = AsyncGenerator<Buffer, void, void>;
+
+interface SpeechPlan {
+  /** Between two pieces. */
+  readonly delayMs: number;
+  readonly fault: Fault | null;
+  readonly usage: UsageVector | null;
+}
+
+class MockSpeechStream implements SpeechStream {
+  private audioBytes = 0;
+  private usage: UsageVector | null = null;
+
+  constructor(
+    private readonly first: Buffer | null,
+    private readonly pieces: Pieces,
+    private readonly plan: SpeechPlan,
+    private readonly timer: CallTimer,
+  ) {}
+
+  get progress(): SpeechProgress {
+    return { audioBytes: this.audioBytes, usage: this.usage };
+  }
+
+  async pipe(sink: StreamSink): Promise<void> {
+    const { delayMs, fault, usage } = this.plan;
+    try {
+      this.timer.check('stream');
+      let sent = 0;
+      for (let piece = this.first; piece !== null && sent !== fault?.after; piece = await nextPiece(this.pieces)) {
+        if (sent > 0) await (delayMs > 0 ? this.timer.wait(delayMs, 'stream') : this.timer.turn('stream'));
+        this.audioBytes += piece.length;
+        if (!sink.write(piece)) await this.timer.waitFor(sink.drained(), 'stream');
+        sent += 1;
+      }
+      if (fault !== null) throw fault.error;
+      this.usage = usage;
+    } finally {
+      await this.pieces.return();
+    }
+  }
+}
+
+/** The next bytes; `null` at the end. */
+async function nextPiece(pieces: Pieces): Promise<Buffer | null> {
+  for (;;) {
+    const { done, value } = await pieces.next();
+    if (done === true) return null;
+    if (value.length > 0) return value;
+  }
+}
+
+/** Reported only where the script says so: characters are the edge's to count. */
+function usageOf({ usagePrompt, usageCompletion }: Script, text: string, seconds: number): UsageVector | null {
+  if (usagePrompt === undefined && usageCompletion === undefined) return null;
+  return {
+    ...NO_USAGE,
+    inputText: usagePrompt ?? Math.ceil(Buffer.byteLength(text) * TOKENS_PER_BYTE),
+    outputAudio: usageCompletion ?? Math.ceil(seconds * TOKENS_PER_SECOND),
+  };
+}

@@ -1,0 +1,19 @@
+/**
+ * The part of the Opus package that is WebAssembly, the same on every machine: its main entry prefers binaries that exist
+ * for a few, and that go wrong when they are loaded twice in a process.
+ */
+declare module '@evan/opus/wasm/index.mjs' {
+  export class Encoder {
+    constructor(options: {
+      readonly channels: 1 | 2;
+      readonly sample_rate: 8000 | 12000 | 16000 | 24000 | 48000;
+      readonly application: 'voip' | 'audio';
+    });
+    /** Reads what `request` stands for in libopus. */
+    ctl(request: number): number;
+    /** One packet of 16-bit frames. */
+    encode(frames: Int16Array): Uint8Array<ArrayBuffer>;
+    /** Frees its memory. */
+    drop(): void;
+  }
+}
