@@ -54,13 +54,16 @@ export function readReserveAnswers(text: string, count: number): (Error | undefi
   const answers: (Error | undefined)[] = [];
   for (let position = 0; position < count; position += 1) {
     const letter = text[position];
-    answers.push(letter === 'A' ? undefined : refusal(letter));
+    answers.push(letter === 'A' ? undefined : readRefusal(letter));
   }
   return answers;
 }
 
-/** Contract section 7, rows of 402. The order in which they are checked is the database's (decision *order-of-402*). */
-function refusal(letter: string | undefined): Error {
+/**
+ * Why `money_reserve` did not hold an amount: contract section 7, rows of 402. The order in which they are checked is the
+ * database's (decision *order-of-402*).
+ */
+export function readRefusal(letter: string | undefined): Error {
   switch (letter) {
     case 'I':
       return new KeyClaimedError();
@@ -119,8 +122,8 @@ function completionsOf(commands: readonly FinishCommand[]): string | null {
   );
 }
 
-/** The order is that of the INSERT in `money_finish`. */
-function recordValues(record: UsageRecord): string {
+/** A receipt as JSON, in the order of the INSERT in `money_finish`. */
+export function recordValues(record: UsageRecord): string {
   const { usage } = record;
   return JSON.stringify([
     record.keyId,

@@ -8,7 +8,10 @@ export interface PricedDetails {
   readonly quality?: string;
   readonly resolution?: string;
   readonly audio?: boolean;
-  /** Whether the cost is only estimated, before the call: rows marked `estimate_only` count then and only then. */
+  /**
+   * Whether the cost is only estimated, before the call or for want of a report: rows marked `estimate_only` count then and
+   * only then, and rows of images stand in for the tokens of what is drawn.
+   */
   readonly estimate?: boolean;
 }
 
@@ -22,6 +25,12 @@ const PER_THOUSAND = 60_000n;
 const MICROSECONDS = 1_000_000;
 
 const NO_DETAILS: PricedDetails = {};
+const ESTIMATE: PricedDetails = { estimate: true };
+
+/** The same details for a cost that is only estimated, before the call. */
+export function estimating(details: PricedDetails | undefined): PricedDetails {
+  return details === undefined ? ESTIMATE : { ...details, estimate: true };
+}
 
 type ScaledRates = Readonly<Record<keyof TokenUsage, bigint>>;
 type TokenUsage = Omit<UsageVector, 'images' | 'seconds' | 'characters'>;
@@ -53,6 +62,11 @@ export class CompiledPrice {
     this.perCharacter = speech === undefined ? null : BigInt(speech.per_1k_chars_micro) * PER_THOUSAND;
   }
 
+  /** Whether the tokens that a provider reports decide what is charged, be it beside other units. */
+  get isByTokens(): boolean {
+    return this.baseRates !== null;
+  }
+
   /**
    * The cost in micro-units, rounded up once. `null`: the price has no row for what was used, so it must not be sold
    * (decision *unpriced*). `usage` holds sane counts (`sanitizeUsage`).
@@ -65,7 +79,8 @@ export class CompiledPrice {
     let total = this.perRequest + media;
     let isPriced = this.price.request !== undefined || media > 0n || this.hasMatchingUnit(usage);
     if (this.baseRates !== null) {
-      total += tokenCost(usage, this.ratesFor(usage, this.baseRates));
+      const counted = details.estimate === true && this.hasImageRows && usage.images > 0 ? undrawn(usage) : usage;
+      total += tokenCost(counted, this.ratesFor(counted, this.baseRates));
       isPriced = true;
     }
     if (this.perCharacter !== null && usage.characters > 0) {
@@ -127,6 +142,10 @@ export class CompiledPrice {
     return total;
   }
 
+  private get hasImageRows(): boolean {
+    return this.price.image !== undefined;
+  }
+
   /** A rate of zero is a price too: free is not the same as unpriced. */
   private hasMatchingUnit(usage: UsageVector): boolean {
     const { image, video, music, transcription } = this.price;
@@ -135,6 +154,10 @@ export class CompiledPrice {
       ((video ?? music ?? transcription) !== undefined && usage.seconds > 0)
     );
   }
+}
+
+function undrawn(usage: UsageVector): UsageVector {
+  return { ...usage, outputImage: 0 };
 }
 
 function tokenCost(usage: UsageVector, rates: ScaledRates): bigint {

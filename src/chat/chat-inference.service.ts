@@ -12,6 +12,7 @@ import { outputTokens, promptTokens, textUsage } from '../inference/token-estima
 import { TokenRatios } from '../inference/token-ratio.service';
 import type { CatalogModel } from '../models/catalog-model';
 import { ModelCatalogService } from '../models/model-catalog.service';
+import { OutboundClient } from '../outbound/outbound-client';
 import type {
   ChatCompletionResult,
   ChatProvider,
@@ -21,7 +22,9 @@ import type {
 } from '../providers/contract/chat';
 import type { UsageVector } from '../providers/contract/usage';
 import type { RoutingDto } from '../routing/routing.dto';
+import { AddressedImages } from './addressed-images';
 import { measureChat, outputLimit } from './estimate-chat';
+import { imageAddresses } from './image-addresses';
 
 /** One request to an endpoint that chat models serve. */
 export interface ChatInferenceRequest {
@@ -59,6 +62,7 @@ export class ChatInference {
     private readonly unary: RunInference,
     private readonly streamed: StreamInference,
     private readonly ratios: TokenRatios,
+    private readonly outbound: OutboundClient,
     @Inject(APP_CONFIG) config: AppConfig,
   ) {
     this.defaultMaxOutputTokens = config.inference.defaultMaxOutputTokens;
@@ -67,6 +71,7 @@ export class ChatInference {
   /** Resolves when the answer has ended. @throws GatewayError only while nothing has been sent. */
   async answer(asked: ChatInferenceRequest): Promise<void> {
     const { operation, body, chat, context } = asked;
+    const images = this.imagesOf(chat, context);
     const target = requireTarget(this.catalog, context, body, 'text');
     const { model } = target;
     const prompt = measureChat(chat);
@@ -77,18 +82,33 @@ export class ChatInference {
     const input: InferenceInput = { ...target, operation, streamed, estimate, prompt, supports };
     const estimateUsage: UsageEstimate = (bytes, servedBy) =>
       textUsage(inputTokens, outputTokens(bytes, this.ratios.of(servedBy)));
-    return streamed ? this.stream(asked, input, estimateUsage) : this.complete(asked, input, estimateUsage);
+    return streamed
+      ? this.stream(asked, input, images, estimateUsage)
+      : this.complete(asked, input, images, estimateUsage);
+  }
+
+  /** `null` when it refers to none. @throws GatewayError `ssrf_blocked`, `validation_failed` with `param` */
+  private imagesOf(chat: ChatRequest, { memory }: RequestContext): AddressedImages | null {
+    const addresses = imageAddresses(chat.messages);
+    if (addresses.length === 0) return null;
+    for (const { url, param } of addresses) this.outbound.assertPublicUrl(url, param);
+    return new AddressedImages(chat, addresses, this.outbound, memory);
   }
 
   private complete(
     { chat, reply, format }: ChatInferenceRequest,
     input: InferenceInput,
+    images: AddressedImages | null,
     estimateUsage: UsageEstimate,
   ): Promise<void> {
     return this.unary.run({
       input,
       reply,
-      attempt: (candidate, call) => chatOf(candidate).complete(chat, call),
+      prepare: images === null ? undefined : (signal, candidates) => images.prepare(signal, candidates),
+      attempt: async (candidate, call) => {
+        const request = images === null ? chat : await images.requestFor(candidate, call.signal);
+        return chatOf(candidate).complete(request, call);
+      },
       estimateUsage,
       render: (result, bill) => format.render(result, bill),
     });
@@ -97,13 +117,16 @@ export class ChatInference {
   private stream(
     { chat, reply, format }: ChatInferenceRequest,
     input: InferenceInput,
+    images: AddressedImages | null,
     estimateUsage: UsageEstimate,
   ): Promise<void> {
     return this.streamed.run({
       input,
       reply,
+      prepare: images === null ? undefined : (signal, candidates) => images.prepare(signal, candidates),
       open: async (candidate, call) => {
-        const stream = await chatOf(candidate).openStream(chat, call);
+        const request = images === null ? chat : await images.requestFor(candidate, call.signal);
+        const stream = await chatOf(candidate).openStream(request, call);
         return format.translate?.(stream) ?? stream;
       },
       estimateUsage,

@@ -1,13 +1,14 @@
 import { Module } from '@nestjs/common';
 import { InferenceModule } from '../inference/inference.module';
 import { ModelsModule } from '../models/models.module';
+import { OutboundModule } from '../outbound/outbound.module';
 import { ChatController } from './chat.controller';
 import { ChatInference } from './chat-inference.service';
 import { ChatService } from './chat.service';
 
 /** Text in the chat-completion wire format. */
 @Module({
-  imports: [InferenceModule, ModelsModule],
+  imports: [InferenceModule, ModelsModule, OutboundModule],
   controllers: [ChatController],
   providers: [ChatService, ChatInference],
   exports: [ChatInference],

@@ -175,7 +175,8 @@ export interface paths {
         put?: never;
         /**
          * Generate images
-         * @description The gateway never asks a vendor twice for a request that a vendor has accepted.
+         * @description The gateway never asks a vendor twice for a request that a vendor has accepted. When images were made and cannot be
+         *     stored, or when nobody knows what became of them, nothing is charged.
          */
         post: operations["createImage"];
         delete?: never;
@@ -195,7 +196,8 @@ export interface paths {
         put?: never;
         /**
          * Edit images
-         * @description Takes a multipart form with files, or JSON with the source images in `input_images`.
+         * @description Takes a multipart form with files, or JSON with the source images in `input_images`. As for generations, a vendor that
+         *     has accepted a request is never asked twice.
          */
         post: operations["createImageEdit"];
         delete?: never;
@@ -215,7 +217,11 @@ export interface paths {
         put?: never;
         /**
          * Speak a text
-         * @description The reply is the audio itself.
+         * @description The reply is the audio itself, sent as it is made. Where characters are paid for, `X-LLM-Cost-Micro` is what is charged;
+         *     where tokens are, it is what is held. Audio that the vendor does not finish is charged nothing: its connection is broken
+         *     off, so that no client takes a part for the whole. A client that leaves after the first bytes pays all of it.
+         *
+         *     With `stream_format: sse` the reply is server-sent events, and an error after the first byte is one of them.
          */
         post: operations["createSpeech"];
         delete?: never;
@@ -235,7 +241,12 @@ export interface paths {
         put?: never;
         /**
          * Transcribe speech
-         * @description Takes a multipart form with the audio file.
+         * @description Takes a multipart form with the audio file. Its length is measured here, and is what is charged where seconds are paid
+         *     for; replies that are not JSON tell the cost in `X-LLM-Cost-Micro` only.
+         *
+         *     With `stream: true`, and a model that can, the reply is server-sent events: `transcript.text.delta`, and last, before
+         *     `data: [DONE]`, `transcript.text.done` with the whole text. An error after the first byte is one more event. A transcript
+         *     that the vendor does not finish is charged nothing.
          */
         post: operations["createTranscription"];
         delete?: never;
@@ -255,8 +266,10 @@ export interface paths {
         put?: never;
         /**
          * Submit a video job
-         * @description Reserves the estimate and answers at once; the work happens later. Poll the job, starting at 2 seconds and growing to
-         *     30, or give a `webhook_url`. The same key and body again answer with the same job.
+         * @description Reserves what the job may cost and answers at once; the work happens later. Poll the job, starting at 2 seconds and
+         *     growing to 30, or give a `webhook_url`. The same key and body again answer with the same bytes, also when the job has
+         *     ended or was deleted. What the model does not offer is refused and never rounded; `details` tell what it does offer.
+         *     501 `not_implemented` where no provider of video is enabled, 501 `not_configured` without object storage.
          */
         post: operations["createVideo"];
         delete?: never;
@@ -274,14 +287,17 @@ export interface paths {
         };
         /**
          * Get a video job
-         * @description The state of a job of this organization, with fresh addresses of its results.
+         * @description The state of a job of this organization, with fresh addresses of its results. A key that may not use the job's model
+         *     or modality gets 403.
          */
         get: operations["getVideo"];
         put?: never;
         post?: never;
         /**
          * Cancel or delete a video job
-         * @description A job that is not finished is cancelled and its reservation released. A finished job is deleted with its results.
+         * @description A job that is not finished is cancelled and its reservation released. A finished job is deleted with its results; what
+         *     its `Idempotency-Key` answers stays. 409 `job_not_cancellable` while a result is being taken over from the provider (for
+         *     a minute at most), when the job succeeds at this very moment, and for providers that do not stop what they have accepted.
          */
         delete: operations["deleteVideo"];
         options?: never;
@@ -300,8 +316,10 @@ export interface paths {
         put?: never;
         /**
          * Submit a music job
-         * @description Reserves the estimate and answers at once; the work happens later. Poll the job, starting at 2 seconds and growing to
-         *     30, or give a `webhook_url`. The same key and body again answer with the same job.
+         * @description Reserves what the job may cost and answers at once; the work happens later. Poll the job, starting at 2 seconds and
+         *     growing to 30, or give a `webhook_url`. The same key and body again answer with the same bytes, also when the job has
+         *     ended or was deleted. What the model does not offer is refused and never rounded; `details` tell what it does offer.
+         *     501 `not_implemented` where no provider of music is enabled, 501 `not_configured` without object storage.
          */
         post: operations["createMusic"];
         delete?: never;
@@ -319,14 +337,17 @@ export interface paths {
         };
         /**
          * Get a music job
-         * @description The state of a job of this organization, with fresh addresses of its results.
+         * @description The state of a job of this organization, with fresh addresses of its results. A key that may not use the job's model
+         *     or modality gets 403.
          */
         get: operations["getMusic"];
         put?: never;
         post?: never;
         /**
          * Cancel or delete a music job
-         * @description A job that is not finished is cancelled and its reservation released. A finished job is deleted with its results.
+         * @description A job that is not finished is cancelled and its reservation released. A finished job is deleted with its results; what
+         *     its `Idempotency-Key` answers stays. 409 `job_not_cancellable` while a result is being taken over from the provider (for
+         *     a minute at most), when the job succeeds at this very moment, and for providers that do not stop what they have accepted.
          */
         delete: operations["deleteMusic"];
         options?: never;
@@ -346,6 +367,31 @@ export interface paths {
          * @description The same object as under the kind of the job.
          */
         get: operations["getJob"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/objects/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Fetch an output
+         * @description What the signed addresses in replies lead to where the gateway itself keeps outputs; with a bucket they lead there, and
+         *     this answers 404. The address is the permission, no key is needed: it works until it expires and for this object only.
+         *     Any change to it, an address past its time and an object that has been deleted are all 404 `not_found`.
+         *
+         *     One byte range is served as 206. Several ranges, other units and a malformed `Range` are ignored; a range of which
+         *     nothing exists is 400 `validation_failed` with `Content-Range: bytes *\/<size>`. HEAD is answered too.
+         */
+        get: operations["getStoredObject"];
         put?: never;
         post?: never;
         delete?: never;
@@ -427,8 +473,11 @@ export interface webhooks {
         put?: never;
         /**
          * A job succeeded or failed
-         * @description Sent to `webhook_url`. Any 2xx within 15 seconds is an answer; otherwise delivery is tried again, eight times over
-         *     about 28 hours. Check a signature before trusting the body, and compare in constant time. Polling stays the fallback.
+         * @description Sent to `webhook_url`, with fresh addresses of the artifacts each time. Any 2xx within 15 seconds ends it; 410 does too.
+         *     Anything else, redirects included, is tried again after 5 seconds, 5 and 30 minutes, 2, 5, 10 and 10 hours (each a tenth
+         *     more or less; `Retry-After` of a 429 or 503 is waited for, at most an hour), eight attempts in all. A delivery may arrive
+         *     more than once, with the same `webhook-id`. Check a signature before trusting the body, over the bytes as they came, and
+         *     compare in constant time. Polling stays the fallback.
          */
         post: operations["jobFinished"];
         delete?: never;
@@ -635,7 +684,7 @@ export interface components {
             /** @constant */
             type: "image_url";
             image_url: {
-                /** @description The https address of a public host, or a `data:` address that holds the image. */
+                /** @description The https address of a public host, or a `data:` address that holds the image. Hosts that are not public are refused with `ssrf_blocked`. Models that are not given addresses take at most 20 of them, 20 MiB together. */
                 url: string;
                 /** @description How closely the model looks; vendors may add values. */
                 detail?: string | null;
@@ -1511,22 +1560,28 @@ export interface components {
          *     byte comes as `response.failed`, if the response had begun, and `error`.
          */
         ResponseStreamEvent: components["schemas"]["ResponseCreatedEvent"] | components["schemas"]["ResponseInProgressEvent"] | components["schemas"]["ResponseOutputItemAddedEvent"] | components["schemas"]["ResponseContentPartAddedEvent"] | components["schemas"]["ResponseOutputTextDeltaEvent"] | components["schemas"]["ResponseOutputTextDoneEvent"] | components["schemas"]["ResponseRefusalDeltaEvent"] | components["schemas"]["ResponseRefusalDoneEvent"] | components["schemas"]["ResponseContentPartDoneEvent"] | components["schemas"]["ResponseFunctionCallArgumentsDeltaEvent"] | components["schemas"]["ResponseFunctionCallArgumentsDoneEvent"] | components["schemas"]["ResponseOutputItemDoneEvent"] | components["schemas"]["ResponseCompletedEvent"] | components["schemas"]["ResponseIncompleteEvent"] | components["schemas"]["ResponseFailedEvent"] | components["schemas"]["ResponseErrorEvent"];
+        /** @description Counted in Unicode code points. */
         ImagePrompt: string;
         /**
          * @description Images to make; each is priced on its own.
          * @default 1
          */
         ImageCount: number | null;
-        /** @description `WIDTHxHEIGHT` in pixels. Which sizes exist depends on the model. */
+        /**
+         * @description `WIDTHxHEIGHT` in pixels. Which sizes exist depends on the model. Left out, the choice is the model's, unless its price
+         *     depends on it: then it is the first size that the catalogue lists.
+         */
         ImageSize: string | null;
         /**
-         * @description Which values exist depends on the model.
+         * @description Which values exist depends on the model. Left out, as for `size`.
          * @enum {string|null}
          */
         ImageQuality: "standard" | "hd" | "low" | "medium" | "high" | "auto" | null;
+        /** @description Which values exist depends on the model. */
+        ImageStyle: string | null;
         /**
          * @description `url`: an address of the image, signed and valid for about an hour where the operator has object storage, otherwise
-         *     the vendor's own. `b64_json`: the image itself, base64.
+         *     the vendor's own, and 501 `not_configured` where there is neither. `b64_json`: the image itself, base64.
          * @default url
          * @enum {string|null}
          */
@@ -1534,16 +1589,19 @@ export interface components {
         /** @description A reference image, as the https address of a public host, a `data:image/…` address, or bare base64. */
         ImageSource: string;
         ImageSources: components["schemas"]["ImageSource"][] | null;
+        /**
+         * @description What a model does not offer, by what the catalogue says of it, is refused with 400 `validation_failed` before anything is
+         *     held; `details` tell what it does offer. Unknown fields are ignored and never forwarded.
+         */
         ImageRequest: {
             model: components["schemas"]["RequestedModel"];
             prompt: components["schemas"]["ImagePrompt"];
             n?: components["schemas"]["ImageCount"];
             size?: components["schemas"]["ImageSize"];
             quality?: components["schemas"]["ImageQuality"];
-            /** @description Values are the model's. */
-            style?: string | null;
+            style?: components["schemas"]["ImageStyle"];
             response_format?: components["schemas"]["ImageResponseFormat"];
-            /** @description Reference images. */
+            /** @description Images to follow, for models that edit images or take references. */
             input_images?: components["schemas"]["ImageSources"];
             /** @description An identifier of the end user. */
             user?: string | null;
@@ -1552,6 +1610,10 @@ export interface components {
             [key: string]: unknown;
         };
         ImageByUrl: {
+            /**
+             * @description Repeated for an `Idempotency-Key` the address is the same until it has expired; from then on it is a fresh one of the
+             *     same image.
+             */
             url: string;
             /** @description Present only when the vendor rewrote the prompt. */
             revised_prompt?: string;
@@ -1563,16 +1625,22 @@ export interface components {
         };
         ImageReply: {
             created: components["schemas"]["UnixSeconds"];
-            /** @description One item per image. */
+            /**
+             * @description One item per image. Fewer than were asked for when a vendor makes them in several calls and some of these failed:
+             *     `usage.images` says how many there are, and only they are charged.
+             */
             data: (components["schemas"]["ImageByUrl"] | components["schemas"]["ImageInline"])[];
             usage: {
                 images: number;
                 x_llm_cost_micro: components["schemas"]["Micro"];
             };
         };
-        /** @description The multipart form. Numbers are sent as decimal text. */
+        /** @description The multipart form. Numbers are sent as decimal text; every text field is sent once. */
         ImageEditForm: {
-            /** @description What to edit. Several source images are sent as repeated `image` or `image[]` parts. */
+            /**
+             * @description What to edit: a PNG, JPEG, WebP or GIF image, as large as the form may be. Several, at most 10, are sent as repeated
+             *     `image` or `image[]` parts.
+             */
             image: string;
             /** @description An image whose transparent area is to be changed. */
             mask?: string;
@@ -1581,6 +1649,7 @@ export interface components {
             n?: components["schemas"]["ImageCount"];
             size?: components["schemas"]["ImageSize"];
             quality?: components["schemas"]["ImageQuality"];
+            style?: components["schemas"]["ImageStyle"];
             response_format?: components["schemas"]["ImageResponseFormat"];
             /** @description An identifier of the end user. */
             user?: string;
@@ -1594,8 +1663,7 @@ export interface components {
             n?: components["schemas"]["ImageCount"];
             size?: components["schemas"]["ImageSize"];
             quality?: components["schemas"]["ImageQuality"];
-            /** @description Values are the model's. */
-            style?: string | null;
+            style?: components["schemas"]["ImageStyle"];
             response_format?: components["schemas"]["ImageResponseFormat"];
             /** @description What to edit. */
             input_images: components["schemas"]["ImageSource"][];
@@ -1607,11 +1675,12 @@ export interface components {
         };
         SpeechRequest: {
             model: components["schemas"]["RequestedModel"];
-            /** @description The text to speak. */
+            /** @description The text to speak; its length, and its price where characters are paid for, in Unicode code points. */
             input: string;
             /** @description Which voices exist depends on the model. */
             voice: string;
             /**
+             * @description Depends on the model. `pcm` is 24 kHz, mono, signed 16 bits, low byte first, without a header.
              * @default mp3
              * @enum {string|null}
              */
@@ -1621,37 +1690,81 @@ export interface components {
             /** @description How to speak, for models that can be told. */
             instructions?: string | null;
             /**
-             * @description Audio bytes are the only form.
+             * @description Bytes of the file, or `speech.audio.delta` events that hold them.
+             * @default audio
              * @enum {string|null}
              */
-            stream_format?: "audio" | null;
+            stream_format?: "audio" | "sse" | null;
             routing?: components["schemas"]["Routing"];
         } & {
             [key: string]: unknown;
         };
-        /** @description The multipart form. Numbers are sent as decimal text. */
-        TranscriptionForm: {
-            /** @description Audio, for example mp3, mp4, m4a, wav, flac, ogg or webm. */
-            file: string;
+        SpeechAudioDeltaEvent: {
+            /** @constant */
+            type: "speech.audio.delta";
+            /** @description The next bytes of the file, in base64 of their own. */
+            audio: string;
+        };
+        /** @description Of a model whose characters are paid for, the tokens are 0. */
+        SpeechUsage: {
+            input_tokens: components["schemas"]["TokenCount"];
+            output_tokens: components["schemas"]["TokenCount"];
+            total_tokens: components["schemas"]["TokenCount"];
+            /** @description Unicode code points of the text. */
+            characters: components["schemas"]["TokenCount"];
+            /** @description What this request was charged. */
+            x_llm_cost_micro: components["schemas"]["Micro"];
+            /**
+             * @description Present, and true, when the vendor reported no usage and the gateway estimated it.
+             * @constant
+             */
+            x_llm_usage_estimated?: true;
+        };
+        SpeechAudioDoneEvent: {
+            /** @constant */
+            type: "speech.audio.done";
+            usage: components["schemas"]["SpeechUsage"];
+        };
+        /** @description One event of a spoken text. The last one before `[DONE]` is `speech.audio.done`, or an error. */
+        SpeechStreamEvent: components["schemas"]["SpeechAudioDeltaEvent"] | components["schemas"]["SpeechAudioDoneEvent"] | components["schemas"]["ErrorEnvelope"];
+        /** @description What the form says besides its file. Numbers and booleans are sent as text. */
+        TranscriptionFields: {
             model: components["schemas"]["RequestedModel"];
             /** @description ISO 639-1 code of the spoken language. */
-            language?: string;
+            language?: string | null;
             /** @description Text that leads in, for style and spelling. */
-            prompt?: string;
+            prompt?: string | null;
             /**
+             * @description All but `json` and `text` need a model that tells times.
              * @default json
-             * @enum {string}
+             * @enum {string|null}
              */
-            response_format?: "json" | "text" | "srt" | "verbose_json" | "vtt";
-            temperature?: number;
-            /** @description Only with `verbose_json`. */
-            "timestamp_granularities[]"?: ("word" | "segment")[];
+            response_format?: "json" | "text" | "srt" | "verbose_json" | "vtt" | null;
+            temperature?: number | null;
+            /** @description Sent once per item; the name may end in `[]`. Only with `verbose_json`, whose default is `segment`. */
+            timestamp_granularities?: ("word" | "segment")[] | null;
+            /**
+             * @description Asks for events while the transcript is written, with `json` or `text`. A model that cannot answers as if it had not
+             *     been asked.
+             * @default false
+             */
+            stream?: boolean | null;
             /** @description The routing object as JSON text. */
-            routing?: string;
+            routing?: components["schemas"]["Routing"];
+        } & {
+            [key: string]: unknown;
+        };
+        TranscriptionForm: components["schemas"]["TranscriptionFields"] & {
+            /**
+             * @description Audio: mp3, mp4, m4a, wav, flac, ogg, webm or aac, told by its content. Its length is measured, and paid for
+             *     where seconds are.
+             */
+            file: string;
         };
         TranscriptionSegment: {
             id: number;
             seek: number;
+            /** @description Seconds from the beginning. */
             start: number;
             end: number;
             text: string;
@@ -1661,23 +1774,68 @@ export interface components {
             compression_ratio: number;
             no_speech_prob: number;
         };
-        /** @description The reply to `json`, and with the later fields to `verbose_json`. */
+        TranscriptionWord: {
+            word: string;
+            /** @description Seconds from the beginning. */
+            start: number;
+            end: number;
+        };
+        /** @description Of a model whose seconds are paid for. */
+        TranscriptionSeconds: {
+            /** @constant */
+            type: "duration";
+            /** @description Length of the audio, as measured from the file. Prices may round it up. */
+            seconds: number;
+            /** @description What this request was charged. */
+            x_llm_cost_micro: components["schemas"]["Micro"];
+        };
+        TranscriptionTokens: {
+            /** @constant */
+            type: "tokens";
+            input_tokens: components["schemas"]["TokenCount"];
+            input_token_details: {
+                text_tokens: components["schemas"]["TokenCount"];
+                audio_tokens: components["schemas"]["TokenCount"];
+            };
+            output_tokens: components["schemas"]["TokenCount"];
+            total_tokens: components["schemas"]["TokenCount"];
+            /** @description What this request was charged. */
+            x_llm_cost_micro: components["schemas"]["Micro"];
+            /**
+             * @description Present, and true, when the vendor reported no usage and the gateway estimated it.
+             * @constant
+             */
+            x_llm_usage_estimated?: true;
+        };
+        TranscriptionUsage: components["schemas"]["TranscriptionSeconds"] | components["schemas"]["TranscriptionTokens"];
+        /** @description The reply to `json`; to `verbose_json`, with the fields between `text` and `usage`. */
         Transcription: {
             text: string;
-            task?: string;
+            /** @constant */
+            task?: "transcribe";
+            /** @description As the model names it; else as the request does; absent when neither does. */
             language?: string;
-            /** @description Seconds. */
+            /** @description Seconds, as measured from the file. */
             duration?: number;
             segments?: components["schemas"]["TranscriptionSegment"][];
-            words?: {
-                word: string;
-                start: number;
-                end: number;
-            }[];
-            usage?: {
-                x_llm_cost_micro?: components["schemas"]["Micro"];
-            };
+            words?: components["schemas"]["TranscriptionWord"][];
+            usage: components["schemas"]["TranscriptionUsage"];
         };
+        TranscriptTextDeltaEvent: {
+            /** @constant */
+            type: "transcript.text.delta";
+            delta: string;
+        };
+        TranscriptTextDoneEvent: {
+            /** @constant */
+            type: "transcript.text.done";
+            /** @description The whole transcript. */
+            text: string;
+            usage: components["schemas"]["TranscriptionUsage"];
+        };
+        /** @description One event of a transcript. The last one before `[DONE]` is `transcript.text.done`, or an error. */
+        TranscriptionStreamEvent: components["schemas"]["TranscriptTextDeltaEvent"] | components["schemas"]["TranscriptTextDoneEvent"] | components["schemas"]["ErrorEnvelope"];
+        /** @description Counted in Unicode code points. */
         MediaPrompt: string;
         /**
          * @description An https address of a public host. Private, loopback, link-local and cloud-metadata addresses are refused with
@@ -1686,30 +1844,38 @@ export interface components {
         HttpsUrl: string;
         /** @description Called once when the job succeeds or fails. */
         WebhookUrl: components["schemas"]["HttpsUrl"] | null;
+        /** @description The client's own labels, echoed in the job. At most 16,384 bytes of names and values in all. */
+        JobMetadata: {
+            [key: string]: string;
+        } | null;
         /**
          * @description Caps the reservation, which otherwise is 1.5 times the estimate for video and the estimate for music. A cap below
          *     the plain estimate is refused.
          */
         MaxCost: number | null;
+        /** @description Unknown fields are ignored and never forwarded. */
         VideoRequest: {
             /** @description A model whose modality is `video`. */
             model: components["schemas"]["RequestedModel"];
             prompt: components["schemas"]["MediaPrompt"];
-            /** @description Decides the estimate, since video is priced by the second. */
+            /** @description Decides the estimate, since video is priced by the second. Left out it is 5, or what the model offers nearest below. */
             duration_seconds?: number | null;
             /** @description First frame, where the model takes one. */
             image_url?: components["schemas"]["HttpsUrl"] | null;
             /** @description Last frame, where the model takes one. */
             end_image_url?: components["schemas"]["HttpsUrl"] | null;
-            /** @description Reference images. */
+            /**
+             * @description Reference images, where the model takes them. Addresses are fetched when the work begins; one that is no image then
+             *     fails the job.
+             */
             input_images?: components["schemas"]["ImageSources"];
-            /** @description A label of the model, for example `720p`. */
+            /** @description A label of the model, for example `720p`. Left out it is the first one that the catalogue lists. */
             resolution?: string | null;
             aspect_ratio?: string | null;
             /** @description Make a sound track too, where the model can. */
             audio?: boolean | null;
             webhook_url?: components["schemas"]["WebhookUrl"];
-            metadata?: components["schemas"]["Metadata"];
+            metadata?: components["schemas"]["JobMetadata"];
             max_cost_micro?: components["schemas"]["MaxCost"];
             routing?: components["schemas"]["Routing"];
         } & {
@@ -1780,8 +1946,12 @@ export interface components {
             cost_micro: components["schemas"]["Micro"];
             /** @description Set when `status` is `failed`. */
             error: components["schemas"]["JobError"] | null;
-            /** @description What was submitted, for example prompt, duration_seconds and aspect_ratio. */
+            /**
+             * @description What was submitted, for example prompt, duration_seconds and aspect_ratio, with the defaults that were filled in. Of
+             *     an image that came with the request it tells type and size, as in `data:image/png;bytes=1024`.
+             */
             params: components["schemas"]["JsonObject"];
+            /** @description Empty until the job has succeeded, and again when its results have been deleted. */
             artifacts: components["schemas"]["Artifact"][];
             webhook_url: string | null;
             metadata: {
@@ -1793,14 +1963,15 @@ export interface components {
             /** @description 24 hours after creation unless the operator chose otherwise. */
             expires_at: components["schemas"]["Timestamp"];
         };
+        /** @description Unknown fields are ignored and never forwarded. */
         MusicRequest: {
             /** @description A model whose modality is `music`. */
             model: components["schemas"]["RequestedModel"];
             prompt: components["schemas"]["MediaPrompt"];
-            /** @description Decides the estimate, since music is priced by the second. */
+            /** @description Decides the estimate, since music is priced by the second. Left out it is 30, or what the model offers nearest below. */
             duration_seconds?: number | null;
             /**
-             * @description Container of the result.
+             * @description Container of the result. Left out it is the first one that the catalogue lists.
              * @enum {string|null}
              */
             format?: "mp3" | "wav" | "flac" | null;
@@ -1809,7 +1980,7 @@ export interface components {
             /** @description No vocals. */
             instrumental?: boolean | null;
             webhook_url?: components["schemas"]["WebhookUrl"];
-            metadata?: components["schemas"]["Metadata"];
+            metadata?: components["schemas"]["JobMetadata"];
             max_cost_micro?: components["schemas"]["MaxCost"];
             routing?: components["schemas"]["Routing"];
         } & {
@@ -2164,6 +2335,20 @@ export interface components {
         "X-LLM-Cost-Micro": components["schemas"]["Micro"];
         /** @description Present, and `true`, when this reply was stored by an earlier request with the same `Idempotency-Key`. */
         "Idempotent-Replayed": "true";
+        /** @description Parts can be asked for. */
+        "Accept-Ranges": "bytes";
+        /** @description May be kept by the client, as long as its address works. */
+        "Cache-Control-Private": string;
+        /** @description The name to save it under. */
+        "Content-Disposition": string;
+        /** @description A browser runs nothing of it. */
+        "Content-Security-Policy": "default-src 'none'; sandbox";
+        /** @description Changes with the content. */
+        ETag: string;
+        /** @description A browser does not guess another type. */
+        "X-Content-Type-Options": "nosniff";
+        /** @description Which part it is, and of how many bytes. */
+        "Content-Range": string;
     };
     pathItems: never;
 }
@@ -2286,6 +2471,7 @@ export type ImagePrompt = components['schemas']['ImagePrompt'];
 export type ImageCount = components['schemas']['ImageCount'];
 export type ImageSize = components['schemas']['ImageSize'];
 export type ImageQuality = components['schemas']['ImageQuality'];
+export type ImageStyle = components['schemas']['ImageStyle'];
 export type ImageResponseFormat = components['schemas']['ImageResponseFormat'];
 export type ImageSource = components['schemas']['ImageSource'];
 export type ImageSources = components['schemas']['ImageSources'];
@@ -2296,12 +2482,25 @@ export type ImageReply = components['schemas']['ImageReply'];
 export type ImageEditForm = components['schemas']['ImageEditForm'];
 export type ImageEditRequest = components['schemas']['ImageEditRequest'];
 export type SpeechRequest = components['schemas']['SpeechRequest'];
+export type SpeechAudioDeltaEvent = components['schemas']['SpeechAudioDeltaEvent'];
+export type SpeechUsage = components['schemas']['SpeechUsage'];
+export type SpeechAudioDoneEvent = components['schemas']['SpeechAudioDoneEvent'];
+export type SpeechStreamEvent = components['schemas']['SpeechStreamEvent'];
+export type TranscriptionFields = components['schemas']['TranscriptionFields'];
 export type TranscriptionForm = components['schemas']['TranscriptionForm'];
 export type TranscriptionSegment = components['schemas']['TranscriptionSegment'];
+export type TranscriptionWord = components['schemas']['TranscriptionWord'];
+export type TranscriptionSeconds = components['schemas']['TranscriptionSeconds'];
+export type TranscriptionTokens = components['schemas']['TranscriptionTokens'];
+export type TranscriptionUsage = components['schemas']['TranscriptionUsage'];
 export type Transcription = components['schemas']['Transcription'];
+export type TranscriptTextDeltaEvent = components['schemas']['TranscriptTextDeltaEvent'];
+export type TranscriptTextDoneEvent = components['schemas']['TranscriptTextDoneEvent'];
+export type TranscriptionStreamEvent = components['schemas']['TranscriptionStreamEvent'];
 export type MediaPrompt = components['schemas']['MediaPrompt'];
 export type HttpsUrl = components['schemas']['HttpsUrl'];
 export type WebhookUrl = components['schemas']['WebhookUrl'];
+export type JobMetadata = components['schemas']['JobMetadata'];
 export type MaxCost = components['schemas']['MaxCost'];
 export type VideoRequest = components['schemas']['VideoRequest'];
 export type JobObject = components['schemas']['JobObject'];
@@ -2349,6 +2548,13 @@ export type HeaderRetryAfterRequired = components['headers']['Retry-After-Requir
 export type HeaderXLlmModel = components['headers']['X-LLM-Model'];
 export type HeaderXLlmCostMicro = components['headers']['X-LLM-Cost-Micro'];
 export type HeaderIdempotentReplayed = components['headers']['Idempotent-Replayed'];
+export type HeaderAcceptRanges = components['headers']['Accept-Ranges'];
+export type HeaderCacheControlPrivate = components['headers']['Cache-Control-Private'];
+export type HeaderContentDisposition = components['headers']['Content-Disposition'];
+export type HeaderContentSecurityPolicy = components['headers']['Content-Security-Policy'];
+export type HeaderETag = components['headers']['ETag'];
+export type HeaderXContentTypeOptions = components['headers']['X-Content-Type-Options'];
+export type HeaderContentRange = components['headers']['Content-Range'];
 export type $defs = Record<string, never>;
 export interface operations {
     listModels: {
@@ -2810,7 +3016,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Audio in the format that was asked for. */
+            /** @description Audio in the format that was asked for. A stream of events has the schema of one event. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2826,7 +3032,13 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "audio/*": string;
+                    "audio/mpeg": string;
+                    "audio/opus": string;
+                    "audio/aac": string;
+                    "audio/flac": string;
+                    "audio/wav": string;
+                    "audio/pcm": string;
+                    "text/event-stream": components["schemas"]["SpeechStreamEvent"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -2864,7 +3076,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The transcript; plain text for `text`, `srt` and `vtt`. */
+            /** @description The transcript; plain text for `text`, `srt` and `vtt`. A stream has the schema of one event. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2882,6 +3094,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Transcription"];
                     "text/plain": string;
+                    "text/event-stream": components["schemas"]["TranscriptionStreamEvent"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -2983,9 +3196,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -3035,9 +3246,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
-            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -3124,9 +3333,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -3176,9 +3383,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
-            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -3213,9 +3418,74 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
-            501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getStoredObject: {
+        parameters: {
+            query: {
+                /** @description When the address expires, in Unix seconds. */
+                expires: string;
+                /** @description Of the gateway, over the key and the time. */
+                signature: string;
+            };
+            header?: {
+                /** @description One range of bytes. */
+                Range?: string;
+                /** @description The `ETag` of the version that the range is of; of any other version everything is sent. */
+                "If-Range"?: string;
+            };
+            path: {
+                /** @description Which object; holds slashes. */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The object. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Accept-Ranges": components["headers"]["Accept-Ranges"];
+                    "Cache-Control": components["headers"]["Cache-Control-Private"];
+                    "Content-Disposition": components["headers"]["Content-Disposition"];
+                    "Content-Security-Policy": components["headers"]["Content-Security-Policy"];
+                    ETag: components["headers"]["ETag"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/*": string;
+                    "video/*": string;
+                    "audio/*": string;
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The part that was asked for. */
+            206: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Accept-Ranges": components["headers"]["Accept-Ranges"];
+                    "Cache-Control": components["headers"]["Cache-Control-Private"];
+                    "Content-Disposition": components["headers"]["Content-Disposition"];
+                    "Content-Security-Policy": components["headers"]["Content-Security-Policy"];
+                    ETag: components["headers"]["ETag"];
+                    "Content-Range": components["headers"]["Content-Range"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/*": string;
+                    "video/*": string;
+                    "audio/*": string;
+                    "application/octet-stream": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -3299,7 +3569,10 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `sha256=` and the hexadecimal HMAC-SHA256 of the raw body under the webhook secret of the organization. */
+                /**
+                 * @description `sha256=` and the hexadecimal HMAC-SHA256 of the raw body. The key is the webhook secret of the organization as text,
+                 *     all of `whsec_…`.
+                 */
                 "X-LLM-Signature": string;
                 /** @description The request that submitted the job. */
                 "X-Request-Id": string;
@@ -3307,7 +3580,10 @@ export interface operations {
                 "webhook-id": string;
                 /** @description When this delivery was sent, in Unix seconds; lets a receiver drop old ones. */
                 "webhook-timestamp": number;
-                /** @description A second signature, over id, time and body, as in the Standard Webhooks specification. */
+                /**
+                 * @description A second signature, over id, time and body, as in the Standard Webhooks specification. Its key is the bytes that the
+                 *     secret spells in base64 after `whsec_`; the libraries of that specification take the secret as it is.
+                 */
                 "webhook-signature": string;
             };
             path?: never;
@@ -3326,8 +3602,22 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Not received. 410 ends the deliveries, anything else is tried again. */
+            /** @description Not received. 410 ends the deliveries, anything else is tried again; 429 may say when with `Retry-After`. */
             "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received; not followed, tried again. */
+            "3XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received, tried again; 503 may say when with `Retry-After`. */
+            "5XX": {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -8,3 +8,15 @@ export const IMAGE_ADDRESS = /^(https:\/\/[^/\s]|data:)/;
 
 /** Names of functions and of JSON schemas. */
 export const FUNCTION_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/** `WIDTHxHEIGHT` in pixels. */
+export const IMAGE_SIZE = /^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$/;
+
+/** An https address, a `data:` address of an image, or bare base64. Only the beginning is looked at. */
+export const IMAGE_SOURCE = /^([hH][tT][tT][pP][sS]:\/\/[^/\s]|data:image\/|[A-Za-z0-9+/]{16})/;
+
+/** An https address of whatever host. */
+export const HTTPS_URL = /^[hH][tT][tT][pP][sS]:\/\/[^/\s]\S*$/;
+
+/** `WIDTH:HEIGHT`. */
+export const ASPECT_RATIO = /^[1-9][0-9]{0,3}:[1-9][0-9]{0,3}$/;

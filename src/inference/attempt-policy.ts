@@ -35,7 +35,7 @@ export function pauseMs({ options }: ProviderError, random: () => number): numbe
 }
 
 /** The request never left, or the upstream has said in so many words that it does not take it. */
-function wasNotBegun({ options }: ProviderError): boolean {
+export function wasNotBegun({ options }: ProviderError): boolean {
   const status = options.upstream?.status ?? 0;
   return options.phase === 'connect' || (status >= 400 && status < 500 && status !== 408);
 }

@@ -1,11 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, type Clock } from '../common/clock';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
-import type { ChatStream } from '../providers/contract/chat';
 import { ProviderError } from '../providers/contract/provider-error';
 import { HealthService } from '../routing/health.service';
 import { type Attempt, AttemptSeries, type SeriesSettings } from './attempt-series';
-import type { SizedAnswer } from './inference.types';
+import type { Delivered, OpenedStream, SizedAnswer } from './inference.types';
 import type { Meter } from './meter';
 import { ObservedStream } from './observed-stream';
 
@@ -48,12 +47,12 @@ export class AttemptRunner {
    * @param onLastCandidate told, once, when nobody is left to fall back to.
    * @throws as `run`.
    */
-  async open(
+  async open<Progress extends Delivered>(
     meter: Meter,
     signal: AbortSignal,
-    attempt: Attempt<ChatStream>,
+    attempt: Attempt<OpenedStream<Progress>>,
     onLastCandidate: () => void,
-  ): Promise<ChatStream> {
+  ): Promise<OpenedStream<Progress>> {
     const series = new AttemptSeries(meter, signal, this.ofStreams);
     const { answer, flight, candidate } = await series.run(attempt, onLastCandidate);
     flight.answered();

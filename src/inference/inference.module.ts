@@ -32,6 +32,6 @@ import { TokenRatios } from './token-ratio.service';
     StreamInference,
     TokenRatios,
   ],
-  exports: [MeteringService, RunInference, StreamInference, TokenRatios],
+  exports: [CandidateSelector, MeteringService, RoutePlanner, RunInference, StreamInference, TokenRatios],
 })
 export class InferenceModule {}

@@ -2,10 +2,11 @@ import type { Micro } from '../common/micro';
 import type { AnswerBytes } from '../idempotency/answer-store';
 import type { Principal } from '../common/principal';
 import type { RequestContext } from '../common/request-context';
-import type { CompiledPrice } from '../billing/price';
+import type { CompiledPrice, PricedDetails } from '../billing/price';
 import type { CatalogModel, Deployment, PriceVersion } from '../models/catalog-model';
 import type { Provider } from '../providers/contract/provider';
 import type { ModelFeatures, Quirks } from '../providers/contract/provider-call';
+import type { StreamSink } from '../providers/contract/chat';
 import type { DeploymentHealth, ProviderLoad } from '../routing/deployment-health';
 import type { RoutingDto } from '../routing/routing.dto';
 import type { UsageVector } from '../providers/contract/usage';
@@ -42,20 +43,42 @@ export interface InferenceInput {
   readonly routing: RoutingDto | null;
   /** The most the request is expected to use: what is held before a provider is called. */
   readonly estimate: UsageVector;
+  /** What chooses the row of the price besides the counts, such as the size of an image. */
+  readonly pricedBy?: PricedDetails;
   /** What the prompt is made of, where the usage that is reported for it tells how many tokens its text is. */
   readonly prompt?: PromptMeasure;
   /** Prompts that the model reads one by one, each as long as it can read. Default 1. */
   readonly promptCount?: number;
-  /** Whether a candidate knows every parameter of the request. Set when its `routing` asks for that. */
+  /** Whether a candidate can do what the request needs. Set when not all can, or when its `routing` asks for that. */
   readonly supports?: (candidate: Candidate) => boolean;
   /** Work that must not be done twice, such as images: repeated only when it surely was not begun. */
   readonly atMostOnce?: boolean;
+  /**
+   * For a streamed answer of which a part is not what was asked for, such as a spoken text: it costs nothing unless all of
+   * it was made. Who leaves pays all of it, because the provider has been asked for no less.
+   */
+  readonly soldWhole?: boolean;
 }
 
 /** What any answer of a provider tells of its size. */
 export interface SizedAnswer {
   /** UTF-8 bytes of what the model wrote. */
   readonly outputBytes: number;
+}
+
+/** What of a streamed answer has been handed to its sink so far. */
+export interface Delivered extends SizedAnswer {
+  /** The last usage that the provider reported; also what is known of it from the start. */
+  readonly usage: UsageVector | null;
+  /** `null`: the provider has not said that its answer is complete. Not there where it says no such thing. */
+  readonly finishReason?: string | null;
+}
+
+/** An answer that has begun to arrive, of whatever kind. Whoever opens one must pipe it. */
+export interface OpenedStream<Progress extends Delivered> {
+  readonly progress: Progress;
+  /** Resolves at the proper end. @throws ProviderError (phase `stream`) when it breaks off. */
+  pipe(sink: StreamSink): Promise<void>;
 }
 
 /** What is to be charged for an answer. The charge itself can be less: what neither the hold nor the balance covers. */
@@ -82,4 +105,6 @@ export interface RenderedAnswer {
   readonly contentType: string;
   readonly head: AnswerBytes;
   readonly tail: string | null;
+  /** What is kept for replays in place of `head`, where there is something shorter to make it of: `refresh` does. */
+  readonly keptHead?: AnswerBytes;
 }

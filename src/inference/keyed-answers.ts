@@ -3,13 +3,18 @@ import type { FastifyReply } from 'fastify';
 import { KeyClaimedError } from '../billing/money.types';
 import { GatewayError } from '../common/errors/gateway-error';
 import type { IdempotencyClaim, IdempotencyCompletion } from '../common/idempotency';
+import { MultipartForm } from '../common/multipart-form';
 import type { AnswerRecording } from '../idempotency/answer-recording';
 import { type AnswerBytes, AnswerStore } from '../idempotency/answer-store';
-import { fingerprintJson } from '../idempotency/fingerprint';
+import { fingerprintForm, fingerprintJson } from '../idempotency/fingerprint';
 import { IdempotencyService, type StoredAnswer } from '../idempotency/idempotency.service';
 import type { InferenceInput, RenderedAnswer } from './inference.types';
 import { Meter } from './meter';
 import { MeteringService } from './metering.service';
+import { sendPieces } from './send-pieces';
+
+/** A stored answer as it is sent again. A long one comes in pieces. */
+export type RepeatedAnswer = Omit<StoredAnswer, 'body'> & { readonly body: Buffer | readonly Buffer[] };
 
 /** A key that is lost and then free again, again and again, is under heavy fire: the client should come back later. */
 const MAX_CLAIMS = 3;
@@ -61,19 +66,18 @@ export class KeyedAnswers {
   }
 
   /** Sends what was answered before. It is a new request: only the id is its own, nothing is charged or counted. */
-  replay({ status, headers, body }: StoredAnswer, reply: FastifyReply, { context }: InferenceInput): void {
+  replay({ status, headers, body }: RepeatedAnswer, reply: FastifyReply, { context }: InferenceInput): void {
     reply.header('idempotent-replayed', 'true');
-    if (status !== 200) {
+    if (status >= 500) {
       throw new GatewayError(
         'internal_error',
         'The first request with this Idempotency-Key was cut off, and it is not known whether it took effect. ' +
           'It was not charged and is not run again.',
       );
     }
-    reply
-      .code(status)
-      .headers({ ...headers, 'x-request-id': context.requestId })
-      .send(body);
+    reply.code(status).headers({ ...headers, 'x-request-id': context.requestId });
+    if (Buffer.isBuffer(body)) reply.send(body);
+    else sendPieces(reply, body);
   }
 
   private async openClaimed(input: InferenceInput, claim: IdempotencyClaim): Promise<Meter | StoredAnswer> {
@@ -95,5 +99,8 @@ export class KeyedAnswers {
 
 function claimOf({ operation, context, body, atMostOnce = false }: InferenceInput): IdempotencyClaim | null {
   const key = context.idempotencyKey;
-  return key === null ? null : { operation, key, fingerprint: fingerprintJson(operation, body), atMostOnce };
+  if (key === null) return null;
+  const form = body instanceof MultipartForm;
+  const fingerprint = form ? fingerprintForm(operation, body) : fingerprintJson(operation, body);
+  return { operation, key, fingerprint, atMostOnce };
 }

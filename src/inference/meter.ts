@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { FinishResult } from '../billing/money.types';
+import { estimating } from '../billing/price';
 import type { ReservationService } from '../billing/reservation.service';
 import type { UsageRecord } from '../billing/usage-record';
 import { sanitizeUsage } from '../billing/sanitize-usage';
@@ -66,7 +67,7 @@ export class Meter {
     const usage = sanitizeUsage(reported);
     const { prompt } = this.input;
     if (prompt !== undefined && !usageEstimated) this.ratios.observe(this.servedModel, prompt, usage);
-    return { usage, usageEstimated, costMicro: this.costOf(usage, usage === reported) };
+    return { usage, usageEstimated, costMicro: this.costOf(usage, usage === reported, usageEstimated) };
   }
 
   /**
@@ -91,8 +92,10 @@ export class Meter {
   }
 
   /** A provider's word is taken, unless it cannot be true: then the customer pays no more than was held. */
-  private costOf(usage: UsageVector, sane: boolean): Micro {
-    const cost = this.candidate?.price.costMicro(usage) ?? this.holdMicro;
+  private costOf(usage: UsageVector, sane: boolean, usageEstimated: boolean): Micro {
+    const { pricedBy } = this.input;
+    const details = usageEstimated ? estimating(pricedBy) : pricedBy;
+    const cost = this.candidate?.price.costMicro(usage, details) ?? this.holdMicro;
     if (sane && fitsModel(usage, this.servedModel, this.input.promptCount)) return cost;
     logger.error({
       message: 'a provider reported usage that cannot be true',
@@ -123,7 +126,8 @@ export class Meter {
       actualMicro,
       record,
       completion,
-      releaseIfTurnedAway: !this.input.streamed,
+      // Of what is sold whole the client did not get the end.
+      releaseIfTurnedAway: !this.input.streamed || this.input.soldWhole === true,
     });
     this.lease.release(tokensOf(record.usage));
     this.openMeters.end();

@@ -8,6 +8,7 @@ import type { Micro } from '../common/micro';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
 import { LimiterService, type LimitLease } from '../limits/limiter.service';
 import { tokensOf } from '../providers/contract/usage';
+import { estimating } from '../billing/price';
 import type { Candidate, InferenceInput } from './inference.types';
 import { Meter } from './meter';
 import { RoutePlanner } from './route-planner';
@@ -91,9 +92,10 @@ export class MeteringService implements OnApplicationShutdown {
 }
 
 function dearest(candidates: readonly Candidate[], input: InferenceInput): bigint {
+  const details = estimating(input.pricedBy);
   let most = 0n;
   for (const { price } of candidates) {
-    const cost = price.costMicro(input.estimate);
+    const cost = price.costMicro(input.estimate, details);
     // A price that says nothing about what is asked is no price (decision *unpriced*).
     if (cost === null) throw new GatewayError('model_not_found', `${input.model.id} has no price for this request.`);
     if (cost > most) most = cost;

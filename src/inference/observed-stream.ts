@@ -1,19 +1,20 @@
-import type { ChatStream, StreamProgress, StreamSink } from '../providers/contract/chat';
+import type { StreamSink } from '../providers/contract/chat';
+import type { Delivered, OpenedStream } from './inference.types';
 
 /** How a stream ended, for whoever keeps count. */
 export interface StreamObserver {
-  completed(progress: StreamProgress): void;
+  completed(delivered: Delivered): void;
   broken(error: unknown): void;
 }
 
 /** A stream whose end is noted: a deployment that breaks off in the middle of its answers is not well either. */
-export class ObservedStream implements ChatStream {
+export class ObservedStream<Progress extends Delivered> implements OpenedStream<Progress> {
   constructor(
-    private readonly stream: ChatStream,
+    private readonly stream: OpenedStream<Progress>,
     private readonly observer: StreamObserver,
   ) {}
 
-  get progress(): StreamProgress {
+  get progress(): Progress {
     return this.stream.progress;
   }
 

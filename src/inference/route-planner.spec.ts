@@ -56,6 +56,10 @@ const failureOf = (routing: RoutingDto | null, overrides: Partial<InferenceInput
 const candidateAt = (at: number): Candidate => ofModel['v/one']?.[at] ?? candidate('none', 0, 0);
 const healthOf = (at: number): DeploymentHealth => candidateAt(at).health;
 
+it('leaves out who cannot do what a request needs, also where it wishes nothing', () => {
+  expect(plan(null, { supports: ({ provider }) => provider.id !== 'a' })).toBe('b c');
+});
+
 describe('the routing object of a request', () => {
   it.each<[string, RoutingDto | null, string]>([
     ['absent, changes nothing', null, 'a b c'],

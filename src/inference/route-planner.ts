@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { estimating } from '../billing/price';
 import { CLOCK, type Clock } from '../common/clock';
 import { GatewayError } from '../common/errors/gateway-error';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
@@ -36,7 +37,7 @@ export class RoutePlanner {
    */
   plan(input: InferenceInput): readonly Candidate[] {
     const candidates = this.selector.select(input.model);
-    if (input.routing === null) {
+    if (input.routing === null && input.supports === undefined) {
       const plain = this.plainPlan(candidates);
       if (plain !== null && plain.every(isReady)) return plain;
     }
@@ -76,7 +77,7 @@ export class RoutePlanner {
   /** What the request allows of one model's candidates, the best first. */
   private order(
     candidates: readonly Candidate[],
-    { estimate, streamed, supports }: InferenceInput,
+    { estimate, pricedBy, streamed, supports }: InferenceInput,
     routing: RoutingDto,
     nowMs: number,
   ): readonly Candidate[] {
@@ -88,10 +89,11 @@ export class RoutePlanner {
       const param = 'routing.strategy';
       throw new GatewayError('not_implemented', 'The strategy "smart" is not part of this build.', { param });
     }
+    const details = estimating(pricedBy);
     const ordered = orderBy(strategy, allowed, {
       streamed,
       nowMs,
-      costOf: ({ price }) => price.costMicro(estimate),
+      costOf: ({ price }) => price.costMicro(estimate, details),
       random: Math.random,
     });
     return inOrder(ordered, routing.order ?? []);

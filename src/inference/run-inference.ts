@@ -1,19 +1,21 @@
-import { Readable } from 'node:stream';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { Micro } from '../common/micro';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
+import type { StoredAnswer } from '../idempotency/idempotency.service';
 import type { CatalogModel } from '../models/catalog-model';
 import type { ProviderCall } from '../providers/contract/provider-call';
 import type { UsageVector } from '../providers/contract/usage';
+import { cancellation } from '../providers/kit/transport-error';
 import { AttemptRunner } from './attempt-runner';
 import { type ClientPresence, ClientWatch } from './client-presence';
 import { endingOf } from './ending';
 import { inferenceHeaders } from './inference-headers';
 import type { Bill, Candidate, InferenceInput, RenderedAnswer } from './inference.types';
-import { KeyedAnswers } from './keyed-answers';
+import { KeyedAnswers, type RepeatedAnswer } from './keyed-answers';
 import { Meter } from './meter';
 import { toClientError } from './provider-failure';
+import { sendPieces } from './send-pieces';
 import { limitStall } from './stalled-reader';
 
 /** What a provider's whole answer must tell, whatever it holds besides. */
@@ -25,11 +27,24 @@ export interface MeteredResult {
 export interface UnaryInference<Result extends MeteredResult> {
   readonly input: InferenceInput;
   readonly reply: FastifyReply;
+  /**
+   * Work before the first attempt that limits and money already cover, such as fetching what the request refers to.
+   * @param candidates who will be asked, in this order.
+   * @throws GatewayError then nobody is asked, and nothing is charged.
+   */
+  prepare?(signal: AbortSignal, candidates: readonly Candidate[]): Promise<void>;
   attempt(candidate: Candidate, call: ProviderCall): Promise<Result>;
+  /**
+   * What is left to be done with an answer before it is charged, such as storing it.
+   * @throws GatewayError then nothing is charged.
+   */
+  deliver?(result: Result): Promise<void>;
   /** Stands in for usage that the provider did not report. */
   estimateUsage(outputBytes: number, servedBy: CatalogModel): UsageVector;
   /** The answer in the endpoint's own format. */
   render(result: Result, bill: Bill): RenderedAnswer;
+  /** What is to be repeated of a stored answer: for answers that age, as addresses do, or are kept in another form. */
+  refresh?(stored: StoredAnswer): Promise<RepeatedAnswer>;
 }
 
 /**
@@ -54,14 +69,16 @@ export class RunInference {
     const { input, reply } = inference;
     const opened = await this.answers.open(input);
     if (!(opened instanceof Meter)) {
-      this.answers.replay(opened, reply, input);
+      const fresh = opened.status === 200 ? await inference.refresh?.(opened) : undefined;
+      this.answers.replay(fresh ?? opened, reply, input);
       limitStall(reply.raw, this.stallMs);
       return;
     }
     const client = this.clients.watch(reply.raw, input.context.idempotencyKey !== null);
     try {
       const { bill, answer } = await this.ask(inference, opened, client);
-      const chargedMicro = await opened.settle(bill, undefined, await this.answers.keep(opened, answer));
+      const kept = { ...answer, head: answer.keptHead ?? answer.head };
+      const chargedMicro = await opened.settle(bill, undefined, await this.answers.keep(opened, kept));
       this.answers.noteAnswer(opened);
       reply
         .headers(inferenceHeaders(input, opened.servedModel, chargedMicro))
@@ -80,10 +97,14 @@ export class RunInference {
     client: ClientPresence,
   ): Promise<{ readonly bill: Bill; readonly answer: RenderedAnswer }> {
     try {
+      await inference.prepare?.(client.signal, meter.candidates);
       const result = await this.attempts.run(meter, client.signal, (candidate, call) =>
         inference.attempt(candidate, call),
       );
       meter.markFirstToken();
+      await inference.deliver?.(result);
+      // A client that left in the meantime is treated like one that left before.
+      if (client.signal.aborted) throw cancellation('first_token', client.signal.reason);
       const usage = result.usage ?? inference.estimateUsage(result.outputBytes, meter.servedModel);
       const bill = meter.bill(usage, result.usage === null);
       return { bill, answer: inference.render(result, bill) };
@@ -102,8 +123,6 @@ function send(reply: FastifyReply, { head, tail }: RenderedAnswer, chargedMicro:
   } else if (Buffer.isBuffer(head)) {
     reply.send(Buffer.concat([head, Buffer.from(end)]));
   } else {
-    const pieces = [...head, Buffer.from(end)];
-    const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
-    reply.header('content-length', length).send(Readable.from(pieces));
+    sendPieces(reply, [...head, Buffer.from(end)]);
   }
 }

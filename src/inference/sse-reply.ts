@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import type { StreamSink } from '../providers/contract/chat';
+import type { GatewayError } from '../common/errors/gateway-error';
+import { PacedWriter } from './paced-writer';
+import type { StreamReply } from './stream-reply';
 
 export const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 
@@ -17,20 +19,23 @@ export function eventOf(value: object): string {
  * The server-sent events of one answer: headers with the first event, a comment in every silence, back-pressure, and one
  * `[DONE]` at the end (decision *pings*).
  */
-export class SseReply implements StreamSink {
+export class SseReply implements StreamReply {
+  readonly contentType = EVENT_STREAM;
   private readonly response: ServerResponse;
+  private readonly writer: PacedWriter;
   private pingTimer: NodeJS.Timeout | null = null;
-  private stallTimer: NodeJS.Timeout | null = null;
-  private waiting: Promise<void> | null = null;
 
   constructor(
     private readonly reply: FastifyReply,
     /** Asked when the head goes out: by then it is known who answers. */
     private readonly headers: () => Readonly<Record<string, string>>,
+    /** How the format tells a failure in mid-stream, as events. */
+    private readonly failureEvents: (failure: GatewayError) => string,
     private readonly pingMs: number,
-    private readonly stallMs: number,
+    stallMs: number,
   ) {
     this.response = reply.raw;
+    this.writer = new PacedWriter(reply.raw, stallMs);
   }
 
   get started(): boolean {
@@ -61,41 +66,21 @@ export class SseReply implements StreamSink {
   write(frames: string | Buffer): boolean {
     if (this.response.destroyed) return true;
     this.pingTimer?.refresh();
-    return this.response.write(frames);
+    return this.writer.write(frames);
   }
 
   drained(): Promise<void> {
-    if (!this.response.writableNeedDrain || this.response.destroyed) return Promise.resolve();
-    this.waiting ??= new Promise((resolve) => {
-      const finish = (): void => {
-        this.response.off('drain', finish).off('close', finish);
-        this.stopStallTimer();
-        this.waiting = null;
-        resolve();
-      };
-      this.response.on('drain', finish).on('close', finish);
-      this.startStallTimer();
-    });
-    return this.waiting;
+    return this.writer.drained();
   }
 
-  /** The last events, be they of an answer or of a failure, and the end. */
+  /** The last events, and the end. */
   finish(frames: string): void {
     this.abandon();
-    if (this.response.destroyed) return;
-    this.startStallTimer();
-    this.response.once('close', () => this.stopStallTimer()).end(frames + DONE);
+    this.writer.end(frames + DONE);
   }
 
-  /** A client that takes nothing for so long is gone, whatever its connection says. */
-  private startStallTimer(): void {
-    this.stopStallTimer();
-    this.stallTimer = setTimeout(() => this.response.destroy(), this.stallMs);
-  }
-
-  private stopStallTimer(): void {
-    if (this.stallTimer !== null) clearTimeout(this.stallTimer);
-    this.stallTimer = null;
+  fail(failure: GatewayError): void {
+    this.finish(this.failureEvents(failure));
   }
 
   /** Stops the timer of a stream whose client has left. */

@@ -11,6 +11,9 @@ import { TestGateway } from '../harness/gateway';
 export const CHAT_MODELS = ['mock/chat-1', 'relay/chat-1'];
 /** The relay asks for numbers, whatever its clients want. */
 export const EMBEDDING_MODELS = ['mock/embed-1', 'relay/embed-1'];
+export const IMAGE_MODELS = ['mock/image-1', 'relay/image-1'];
+export const SPEECH_MODELS = ['mock/speech-1', 'relay/speech-1'];
+export const TRANSCRIPTION_MODELS = ['mock/transcribe-1', 'relay/transcribe-1'];
 
 const CATALOGUE = `
 - id: relay/chat-1
@@ -54,6 +57,43 @@ const CATALOGUE = `
       source: made up
       checked_at: 2026-11-20
       tokens: { per_1m_micro: { input: 20000, output: 0 } }
+- id: relay/image-1
+  modality: image
+  input_modalities: [text, image]
+  output_modalities: [image]
+  features: { edit: true, mask: true }
+  media: { sizes: [256x256, 512x512] }
+  deployments:
+    - { provider: openai-compatible, upstream_model: mock/image-1 }
+  prices:
+    - effective_from: 2026-01-01
+      source: made up
+      checked_at: 2026-11-20
+      image: { rows: [{ size: '*', quality: '*', per_image_micro: 4000 }] }
+- id: relay/speech-1
+  modality: speech
+  input_modalities: [text]
+  output_modalities: [audio]
+  features: { instructions: true, speed: true }
+  deployments:
+    - { provider: openai-compatible, upstream_model: mock/speech-1 }
+  prices:
+    - effective_from: 2026-01-01
+      source: made up
+      checked_at: 2026-11-20
+      speech: { per_1k_chars_micro: 1500 }
+- id: relay/transcribe-1
+  modality: transcription
+  input_modalities: [audio]
+  output_modalities: [text]
+  features: { timestamps: [segment, word], streaming: true }
+  deployments:
+    - { provider: openai-compatible, upstream_model: mock/transcribe-1 }
+  prices:
+    - effective_from: 2026-01-01
+      source: made up
+      checked_at: 2026-11-20
+      transcription: { per_minute_micro: 600, round_up_to_s: 1 }
 `;
 
 /** A gateway whose `relay/chat-1` is served by whatever answers at `origin`. */

@@ -1,16 +1,24 @@
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
+import { SpeechRequestDto } from '../../src/audio/dto/speech-request.dto';
+import { TranscriptionFieldsDto } from '../../src/audio/dto/transcription-fields.dto';
 import { ChatCompletionRequestDto } from '../../src/chat/dto/chat-completion-request.dto';
 import { compileValidator } from '../../src/common/validation/compiled-validator';
 import type { DtoClass } from '../../src/common/validation/nested';
 import { CompletionRequestDto } from '../../src/completions/dto/completion-request.dto';
 import type { components } from '../../src/contract/api';
 import type { Mirrors } from '../../src/contract/mirrors';
+import { ImageEditRequestDto } from '../../src/images/dto/image-edit-request.dto';
+import { ImageRequestDto } from '../../src/images/dto/image-request.dto';
+import { MusicRequestDto } from '../../src/media-jobs/dto/music-request.dto';
+import { VideoRequestDto } from '../../src/media-jobs/dto/video-request.dto';
 import { ResponseRequestDto } from '../../src/responses/dto/response-request.dto';
 import { EmbeddingRequestDto } from '../../src/embeddings/dto/embedding-request.dto';
 import { openapiDocument } from '../harness/openapi-document';
 import { schemaValidator } from '../harness/openapi-validator';
 import { CHAT_BODIES } from './chat-bodies';
+import { IMAGE_BODIES, IMAGE_EDIT_BODIES } from './image-bodies';
+import { MUSIC_BODIES, VIDEO_BODIES } from './job-bodies';
 import { COMPLETION_BODIES, EMBEDDING_BODIES } from './text-bodies';
 import { RESPONSE_BODIES } from './response-bodies';
 import { SchemaCases } from './schema-cases';
@@ -42,7 +50,13 @@ const PAIRS = [
   ),
   pair<'CompletionRequest', CompletionRequestDto>('CompletionRequest', CompletionRequestDto, COMPLETION_BODIES),
   pair<'EmbeddingRequest', EmbeddingRequestDto>('EmbeddingRequest', EmbeddingRequestDto, EMBEDDING_BODIES),
+  pair<'ImageRequest', ImageRequestDto>('ImageRequest', ImageRequestDto, IMAGE_BODIES),
+  pair<'ImageEditRequest', ImageEditRequestDto>('ImageEditRequest', ImageEditRequestDto, IMAGE_EDIT_BODIES),
   pair<'ResponseRequest', ResponseRequestDto>('ResponseRequest', ResponseRequestDto, RESPONSE_BODIES),
+  pair<'SpeechRequest', SpeechRequestDto>('SpeechRequest', SpeechRequestDto),
+  pair<'VideoRequest', VideoRequestDto>('VideoRequest', VideoRequestDto, VIDEO_BODIES),
+  pair<'MusicRequest', MusicRequestDto>('MusicRequest', MusicRequestDto, MUSIC_BODIES),
+  pair<'TranscriptionFields', TranscriptionFieldsDto>('TranscriptionFields', TranscriptionFieldsDto),
 ];
 
 const cases = new SchemaCases(openapiDocument());

@@ -6,7 +6,9 @@ import type { AddressInfo, Socket } from 'node:net';
 export interface ReceivedRequest {
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
+  /** As text; what is not UTF-8, such as the files of a form, stands in `bytes`. */
   readonly body: string;
+  readonly bytes: Buffer;
   /** When the connection closed before the answer was complete, by `performance.now()`; `null` while it has not. */
   brokenAtMs: number | null;
 }
@@ -23,7 +25,9 @@ export class FakeUpstream {
   private readonly sockets = new Set<Socket>();
 
   private constructor() {
-    this.server = createServer((request, response) => void this.handle(request, response));
+    this.server = createServer((request, response) => {
+      this.handle(request, response).catch(() => response.destroy());
+    });
     this.server.on('connection', (socket) => {
       this.connections++;
       this.sockets.add(socket);
@@ -56,9 +60,12 @@ export class FakeUpstream {
   }
 
   private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    let body = '';
-    for await (const chunk of request.setEncoding('utf8')) body += chunk;
-    const received: ReceivedRequest = { url: request.url ?? '', headers: request.headers, body, brokenAtMs: null };
+    const chunks: Buffer[] = [];
+    // A client that goes away while it uploads ends the loop with an error.
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const bytes = Buffer.concat(chunks);
+    const { url = '', headers } = request;
+    const received: ReceivedRequest = { url, headers, body: bytes.toString(), bytes, brokenAtMs: null };
     this.received.push(received);
     response.on('error', () => undefined);
     response.on('close', () => {

@@ -2,7 +2,6 @@
  * What every provider of the registry has to do, whatever it speaks: a vendor is done when its row here passes.
  * Upstreams are fakes on the loopback interface; no key and no network is needed.
  */
-import type { ProviderEnvironment } from '../../src/config/provider-environment';
 import type { ChatCompletionBody, ChatProvider } from '../../src/providers/contract/chat';
 import type { CompletionsProvider } from '../../src/providers/contract/completions';
 import type { EmbeddingsProvider } from '../../src/providers/contract/embeddings';
@@ -11,22 +10,20 @@ import { PROVIDER_DEFINITIONS } from '../../src/providers/registry';
 import { chunk, sse } from './chat-chunks';
 import { type Answer, FakeUpstream } from './fake-upstream';
 import { chatRequest, choiceOf, CollectingSink, deltaOf, providerCall, providerErrorOf } from './provider-call';
+import { type Subject, SUBJECTS } from './subjects';
 
-/** How a test configures a provider, and how it makes its upstream answer as the dialect has it. */
-interface Subject {
-  environment(origin: string): ProviderEnvironment;
-  readonly reply?: Answer;
-  readonly stream?: Answer;
-  readonly completion?: Answer;
-  readonly completionStream?: Answer;
+/** How an upstream answers, as its dialect has it. */
+interface Answers {
+  readonly reply: Answer;
+  readonly stream: Answer;
+  readonly completion: Answer;
+  readonly completionStream: Answer;
   /** Two vectors of two dimensions, the second one first. */
-  readonly embeddings?: Answer;
-  readonly rateLimit?: Answer;
-  /** A prompt that makes the provider meet a rate limit of 7 seconds; for providers without an upstream. */
-  readonly rateLimitPrompt?: string;
+  readonly embeddings: Answer;
+  readonly rateLimit: Answer;
 }
 
-const OPENAI_CHAT = {
+const OPENAI_ANSWERS: Answers = {
   reply: (response) =>
     response.end(
       JSON.stringify({
@@ -79,21 +76,6 @@ const OPENAI_CHAT = {
       }),
     ),
   rateLimit: (response) => response.writeHead(429, { 'retry-after': '7' }).end('{"error":{"message":"org-Secret123"}}'),
-} satisfies Partial<Subject>;
-
-const SUBJECTS: Readonly<Record<string, Subject>> = {
-  mock: {
-    environment: () => ({ MOCK_PROVIDER: 'true' }),
-    rateLimitPrompt: '[[mock: status=429 retry_after=7]]',
-  },
-  openai: {
-    environment: (origin) => ({ OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: `${origin}/v1` }),
-    ...OPENAI_CHAT,
-  },
-  'openai-compatible': {
-    environment: (origin) => ({ OPENAI_COMPATIBLE_BASE_URL: `${origin}/prefix/v1` }),
-    ...OPENAI_CHAT,
-  },
 };
 
 describe('registry', () => {
@@ -108,6 +90,7 @@ describe.each(PROVIDER_DEFINITIONS.map((definition) => [definition.id, definitio
   'provider %s',
   (id, definition) => {
     const subject = SUBJECTS[id] as Subject;
+    const answers: Partial<Answers> = subject.speaksOpenAi ? OPENAI_ANSWERS : {};
     let upstream: FakeUpstream;
     let provider: Provider;
 
@@ -123,10 +106,9 @@ describe.each(PROVIDER_DEFINITIONS.map((definition) => [definition.id, definitio
       await upstream.stop();
     });
 
-    const chat = (answer: Answer | undefined): ChatProvider => {
+    const chat = (answer: Answer | undefined): ChatProvider | null => {
       if (answer !== undefined) upstream.answer = answer;
-      if (provider.chat === undefined) throw new Error(`${id} has no chat`);
-      return provider.chat;
+      return provider.chat ?? null;
     };
     const call = () => providerCall({ quirks: provider.quirks });
 
@@ -137,8 +119,10 @@ describe.each(PROVIDER_DEFINITIONS.map((definition) => [definition.id, definitio
       expect(provider.id).toBe(id);
     });
 
-    it('answers a chat with text, usage and the public model', async () => {
-      const { body, usage, outputBytes } = await chat(subject.reply).complete(chatRequest(), call());
+    it('answers a chat, if at all, with text, usage and the public model', async () => {
+      const completed = await chat(answers.reply)?.complete(chatRequest(), call());
+      if (completed === undefined) return;
+      const { body, usage, outputBytes } = completed;
       const { message, finish_reason: reason } = body.choices[0] as {
         message: Record<string, unknown>;
         finish_reason: string;
@@ -155,8 +139,9 @@ describe.each(PROVIDER_DEFINITIONS.map((definition) => [definition.id, definitio
       expect(outputBytes).toBe(Buffer.byteLength(String(message['content'])));
     });
 
-    it('streams a chat in chunks that strict clients accept', async () => {
-      const stream = await chat(subject.stream).openStream(chatRequest({ stream: true }), call());
+    it('streams a chat, if at all, in chunks that strict clients accept', async () => {
+      const stream = await chat(answers.stream)?.openStream(chatRequest({ stream: true }), call());
+      if (stream === undefined) return;
       const sink = new CollectingSink();
       await stream.pipe(sink);
       const { chunks } = sink;
@@ -173,17 +158,22 @@ describe.each(PROVIDER_DEFINITIONS.map((definition) => [definition.id, definitio
       expect(stream.progress.id).toBe(chunks[0]?.['id']);
     });
 
-    it.each(['complete', 'openStream'] as const)('reports a rate limit with its Retry-After (%s)', async (method) => {
-      const content = subject.rateLimitPrompt ?? 'Hello';
-      const request = chatRequest({ messages: [{ role: 'user', content }] });
-      const error = await providerErrorOf(chat(subject.rateLimit)[method](request, call()));
-      expect([error.code, error.options.retryAfterSeconds, error.options.fallback]).toEqual([
-        'provider_rate_limited',
-        7,
-        true,
-      ]);
-      expect(error.message).not.toContain('Secret');
-    });
+    it.each(['complete', 'openStream'] as const)(
+      'reports a rate limit of a chat with its Retry-After (%s)',
+      async (method) => {
+        const content = subject.rateLimitPrompt ?? 'Hello';
+        const request = chatRequest({ messages: [{ role: 'user', content }] });
+        const refusal = chat(answers.rateLimit)?.[method](request, call());
+        if (refusal === undefined) return;
+        const error = await providerErrorOf(refusal);
+        expect([error.code, error.options.retryAfterSeconds, error.options.fallback]).toEqual([
+          'provider_rate_limited',
+          7,
+          true,
+        ]);
+        expect(error.message).not.toContain('Secret');
+      },
+    );
 
     const completions = (answer: Answer | undefined): CompletionsProvider | null => {
       if (answer !== undefined) upstream.answer = answer;
@@ -197,7 +187,7 @@ describe.each(PROVIDER_DEFINITIONS.map((definition) => [definition.id, definitio
     const texts = { model: 'vendor/public-model', input: ['one', 'two'] };
 
     it('completes a text, if at all, with usage and the public model', async () => {
-      const completed = await completions(subject.completion)?.complete(prompt, call());
+      const completed = await completions(answers.completion)?.complete(prompt, call());
       if (completed === undefined) return;
       const { body, usage, outputBytes } = completed;
       const [{ text, finish_reason: reason }] = body.choices;
@@ -208,7 +198,7 @@ describe.each(PROVIDER_DEFINITIONS.map((definition) => [definition.id, definitio
     });
 
     it('streams a text, if at all, in chunks of one id and with one end', async () => {
-      const stream = await completions(subject.completionStream)?.openStream({ ...prompt, stream: true }, call());
+      const stream = await completions(answers.completionStream)?.openStream({ ...prompt, stream: true }, call());
       if (stream === undefined) return;
       const sink = new CollectingSink();
       await stream.pipe(sink);
@@ -223,14 +213,14 @@ describe.each(PROVIDER_DEFINITIONS.map((definition) => [definition.id, definitio
     });
 
     it('embeds texts, if at all, in the order of the input', async () => {
-      const embedded = await embeddings(subject.embeddings)?.embed(texts, call());
+      const embedded = await embeddings(answers.embeddings)?.embed(texts, call());
       if (embedded === undefined) return;
       const { vectors, usage } = embedded;
       expect(vectors).toHaveLength(2);
       expect(new Set(vectors.map(({ length }) => length)).size).toBe(1);
       expect(usage?.inputText).toBeGreaterThan(0);
       const expected =
-        subject.embeddings === undefined
+        answers.embeddings === undefined
           ? vectors
           : [
               [1, 2],
@@ -242,9 +232,9 @@ describe.each(PROVIDER_DEFINITIONS.map((definition) => [definition.id, definitio
     it('reports a rate limit with its Retry-After from every capability', async () => {
       const text = subject.rateLimitPrompt ?? 'Hello';
       const refusals = [
-        completions(subject.rateLimit)?.complete({ ...prompt, prompt: text }, call()),
-        completions(subject.rateLimit)?.openStream({ ...prompt, prompt: text, stream: true }, call()),
-        embeddings(subject.rateLimit)?.embed({ ...texts, input: text }, call()),
+        completions(answers.rateLimit)?.complete({ ...prompt, prompt: text }, call()),
+        completions(answers.rateLimit)?.openStream({ ...prompt, prompt: text, stream: true }, call()),
+        embeddings(answers.rateLimit)?.embed({ ...texts, input: text }, call()),
       ].filter((refusal) => refusal !== undefined);
       for (const refusal of refusals) {
         const { code, options } = await providerErrorOf(refusal);
@@ -253,10 +243,10 @@ describe.each(PROVIDER_DEFINITIONS.map((definition) => [definition.id, definitio
     });
 
     it('sends no routing of the client’s from any capability', async () => {
-      if (subject.embeddings === undefined) return;
+      if (answers.embeddings === undefined) return;
       const hostile = { routing: {}, x_host: 'http://127.0.0.1:9/evil', user: 'ada', later_field: 1 };
-      await embeddings(subject.embeddings)?.embed({ ...texts, ...hostile }, call());
-      await completions(subject.completion)?.complete({ ...prompt, ...hostile }, call());
+      await embeddings(answers.embeddings)?.embed({ ...texts, ...hostile }, call());
+      await completions(answers.completion)?.complete({ ...prompt, ...hostile }, call());
       expect(upstream.received.map(({ url }) => url.replace(/^\/prefix/, ''))).toEqual([
         '/v1/embeddings',
         '/v1/completions',
@@ -269,10 +259,10 @@ describe.each(PROVIDER_DEFINITIONS.map((definition) => [definition.id, definitio
     });
 
     it('sends no host, key or routing of the client’s anywhere', async () => {
-      if (subject.reply === undefined) return;
+      if (answers.reply === undefined) return;
       const fields = ['api_base', 'base_url', 'endpoint', 'custom_host', 'api_key', 'proxy', 'x_host', 'routing'];
       const hostile = Object.fromEntries(fields.map((field) => [field, 'http://127.0.0.1:9/evil']));
-      await chat(subject.reply).complete(chatRequest(hostile), call());
+      await chat(answers.reply)?.complete(chatRequest(hostile), call());
       expect(upstream.received).toHaveLength(1);
       expect(upstream.received[0]?.url).toMatch(/^\/(prefix\/)?v1\/chat\/completions$/);
       expect(`http://${upstream.received[0]?.headers.host}`).toBe(upstream.origin);

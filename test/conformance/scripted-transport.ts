@@ -21,8 +21,17 @@ export class ScriptedTransport {
     resume: () => (this.paused = false),
   };
 
-  postForStream(_endpoint: string, _body: string, call: ProviderCall, receiver: ReplyReceiver): UpstreamExchange {
+  endpoint(path: string): string {
+    return path;
+  }
+
+  postForStream(_endpoint: string, _body: unknown, call: ProviderCall, receiver: ReplyReceiver): UpstreamExchange {
     this.exchange = new UpstreamExchange(call, 'event-stream', receiver, systemClock);
+    return this.exchange;
+  }
+
+  postForAudio(_endpoint: string, _body: unknown, call: ProviderCall, receiver: ReplyReceiver): UpstreamExchange {
+    this.exchange = new UpstreamExchange(call, 'audio', receiver, systemClock);
     return this.exchange;
   }
 

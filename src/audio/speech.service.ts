@@ -1,0 +1,75 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { GatewayError } from '../common/errors/gateway-error';
+import type { RequestContext } from '../common/request-context';
+import type { Candidate, Delivered, InferenceInput } from '../inference/inference.types';
+import { requireTarget } from '../inference/require-target';
+import { StreamInference } from '../inference/stream-inference';
+import { TokenRatios } from '../inference/token-ratio.service';
+import { ModelCatalogService } from '../models/model-catalog.service';
+import type { ProviderCall } from '../providers/contract/provider-call';
+import type { SpeechProvider, SpeechRequest } from '../providers/contract/speech';
+import type { SpeechRequestDto } from './dto/speech-request.dto';
+import { mayCountTokens } from './priced-by-tokens';
+import { assertCanSpeak, canSpeak } from './speech-support';
+import { characterUsage, estimateSpeech } from './speech-usage';
+import { SPEECH_CONTENT_TYPES, speechDoneEvent, SpokenAudio, SpokenEvents } from './spoken-audio';
+
+/**
+ * `POST /v1/audio/speech`: what is special to speech around the shared inference use-case. The audio goes out as it comes.
+ * It is sold whole: audio that breaks off costs nothing, and its connection does not end well.
+ */
+@Injectable()
+export class SpeechService {
+  constructor(
+    private readonly catalog: ModelCatalogService,
+    private readonly inference: StreamInference,
+    private readonly ratios: TokenRatios,
+  ) {}
+
+  answer(body: SpeechRequestDto, context: RequestContext, reply: FastifyReply): Promise<void> {
+    const target = requireTarget(this.catalog, context, body, 'speech');
+    const request = toSpeechRequest(body);
+    assertCanSpeak(target.model, request);
+    const characters = characterUsage(request);
+    const estimate = mayCountTokens([target.model, ...target.fallbacks])
+      ? estimateSpeech(request, this.ratios.of(target.model))
+      : characters;
+    const input: InferenceInput = {
+      ...target,
+      operation: 'createSpeech',
+      streamed: true,
+      soldWhole: true,
+      estimate,
+      supports: ({ model }) => canSpeak(model, request),
+    };
+    const asEvents = body.stream_format === 'sse';
+    const Spoken = asEvents ? SpokenEvents : SpokenAudio;
+    const speech = {
+      input,
+      reply,
+      open: async (candidate: Candidate, call: ProviderCall): Promise<SpokenAudio> =>
+        new Spoken(await speechOf(candidate).speak(request, call), characters, candidate.price.isByTokens),
+      estimateUsage: () => estimate,
+    };
+    return asEvents
+      ? this.inference.run({ ...speech, lastEvents: (_progress: Delivered, bill) => speechDoneEvent(bill) })
+      : this.inference.run({ ...speech, contentType: SPEECH_CONTENT_TYPES[request.format] });
+  }
+}
+
+function toSpeechRequest({
+  input,
+  voice,
+  response_format: format,
+  speed,
+  instructions,
+}: SpeechRequestDto): SpeechRequest {
+  return { input, voice, format: format ?? 'mp3', speed: speed ?? null, instructions: instructions || null };
+}
+
+function speechOf({ provider }: Candidate): SpeechProvider {
+  const { speech } = provider;
+  if (speech === undefined) throw new GatewayError('no_provider_available', `${provider.id} does not serve speech.`);
+  return speech;
+}

@@ -1,0 +1,61 @@
+import type { Bill, Delivered, OpenedStream, PricedText } from '../inference/inference.types';
+import { eventOf } from '../inference/sse-reply';
+import type { StreamSink } from '../providers/contract/chat';
+import type { SpeechFormat, SpeechStream } from '../providers/contract/speech';
+import { inputTokensOf, outputTokensOf, type UsageVector } from '../providers/contract/usage';
+import { paidUsage } from './priced-by-tokens';
+
+/** As the vendor of the format sends them. PCM is 24 kHz, mono, signed 16 bits, low byte first. */
+export const SPEECH_CONTENT_TYPES: Readonly<Record<SpeechFormat, string>> = {
+  mp3: 'audio/mpeg',
+  opus: 'audio/opus',
+  aac: 'audio/aac',
+  flac: 'audio/flac',
+  wav: 'audio/wav',
+  pcm: 'audio/pcm',
+};
+
+/** Audio of a provider, with the count of its characters. Where only they are paid for, nothing else is asked. */
+export class SpokenAudio implements OpenedStream<Delivered> {
+  constructor(
+    private readonly speech: SpeechStream,
+    private readonly characters: UsageVector,
+    private readonly tokensCount: boolean,
+  ) {}
+
+  get progress(): Delivered {
+    const { audioBytes: outputBytes, usage: reported } = this.speech.progress;
+    return { outputBytes, usage: paidUsage(reported, this.characters, this.tokensCount) };
+  }
+
+  pipe(sink: StreamSink): Promise<void> {
+    return this.speech.pipe(sink);
+  }
+}
+
+/** The same as `speech.audio.delta` events (`stream_format: sse`). */
+export class SpokenEvents extends SpokenAudio {
+  override pipe(sink: StreamSink): Promise<void> {
+    return super.pipe({
+      write: (bytes) => {
+        const audio = (typeof bytes === 'string' ? Buffer.from(bytes) : bytes).toString('base64');
+        return sink.write(`data: {"type":"speech.audio.delta","audio":"${audio}"}\n\n`);
+      },
+      drained: () => sink.drained(),
+    });
+  }
+}
+
+/** The event after the last one with audio, around its cost. */
+export function speechDoneEvent({ usage, usageEstimated }: Bill): PricedText {
+  const [input_tokens, output_tokens] = [inputTokensOf(usage), outputTokensOf(usage)];
+  const counts = {
+    input_tokens,
+    output_tokens,
+    total_tokens: input_tokens + output_tokens,
+    characters: usage.characters,
+    ...(usageEstimated && { x_llm_usage_estimated: true }),
+  };
+  const event = eventOf({ type: 'speech.audio.done', usage: counts }).trimEnd();
+  return { head: `${event.slice(0, -2)},"x_llm_cost_micro":`, tail: '}}\n\n' };
+}

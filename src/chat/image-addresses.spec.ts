@@ -1,0 +1,42 @@
+import { imageAddresses, withImages } from './image-addresses';
+
+const picture = (url: string, extra: object = {}) => ({ type: 'image_url', image_url: { url, ...extra } });
+const text = { type: 'text', text: 'https://example.com/not-an-image.png' };
+
+const MESSAGES = [
+  { role: 'system', content: 'Be brief.' },
+  {
+    role: 'user',
+    content: [text, picture('https://a.example/1.png', { detail: 'low' }), picture('data:image/png;base64,AA')],
+  },
+  { role: 'assistant', content: null, tool_calls: [] },
+  { role: 'user', content: [picture('https://b.example/2.png'), picture('https://a.example/1.png')] },
+  { role: 'user', content: [text] },
+];
+
+it('finds the addresses of images with their places, and nothing else', () => {
+  expect(imageAddresses(MESSAGES)).toEqual([
+    { url: 'https://a.example/1.png', param: 'messages[1].content[1].image_url.url' },
+    { url: 'https://b.example/2.png', param: 'messages[3].content[0].image_url.url' },
+    { url: 'https://a.example/1.png', param: 'messages[3].content[1].image_url.url' },
+  ]);
+});
+
+it('makes nothing of messages without any', () => {
+  const none = imageAddresses([{ role: 'user', content: 'hi' }]);
+  expect(none).toEqual([]);
+  expect(imageAddresses([{ role: 'user', content: [text] }])).toBe(none);
+});
+
+it('replaces addresses, keeps all else, and leaves what it was given as it is', () => {
+  const before = structuredClone(MESSAGES);
+  const replaced = withImages(MESSAGES, new Map([['https://a.example/1.png', 'data:1']]));
+  expect(replaced[1]?.content).toEqual([
+    text,
+    picture('data:1', { detail: 'low' }),
+    picture('data:image/png;base64,AA'),
+  ]);
+  expect(replaced[3]?.content).toEqual([picture('https://b.example/2.png'), picture('data:1')]);
+  expect([0, 2, 4].map((index) => replaced[index] === MESSAGES[index])).toEqual([true, true, true]);
+  expect(MESSAGES).toEqual(before);
+});

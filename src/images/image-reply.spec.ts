@@ -1,0 +1,66 @@
+import * as fc from 'fast-check';
+import type { AnswerBytes } from '../idempotency/answer-store';
+import type { Bill } from '../inference/inference.types';
+import { NO_USAGE } from '../providers/contract/usage';
+import type { ReplyItem } from './image-delivery';
+import { renderImages } from './image-reply';
+import { unpackReply } from './packed-reply';
+
+const toBuffer = (bytes: AnswerBytes, end: string): Buffer =>
+  Buffer.concat([bytes, end].flat().map((piece) => Buffer.from(piece as string)));
+const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+
+const revisedPrompt = fc.option(fc.oneof(fc.string({ unit: 'binary' }), fc.constant('a "b64_json":"" b')), {
+  nil: null,
+});
+const image = fc.oneof(
+  fc.record({ url: fc.webUrl({ withQueryParameters: true }), revisedPrompt }),
+  fc.record({ bytes: fc.uint8Array({ minLength: 1, maxLength: 64 }), revisedPrompt }),
+);
+type Image = typeof image extends fc.Arbitrary<infer Value> ? Value : never;
+
+const toItem = (each: Image): ReplyItem =>
+  'url' in each ? each : { ...each, bytes: Buffer.from(each.bytes), base64: [Buffer.from(base64(each.bytes))] };
+const bill: Bill = { costMicro: 7n, usage: { ...NO_USAGE, images: 3 }, usageEstimated: false };
+
+describe('the answer with images', () => {
+  it('is the image response around its cost, whatever the images and prompts are', () => {
+    fc.assert(
+      fc.property(fc.array(image, { minLength: 1, maxLength: 10 }), (images) => {
+        const { head, tail, contentType } = renderImages(images.map(toItem), 1_700_000_000, bill);
+        expect(contentType).toMatch(/^application\/json/);
+        expect(JSON.parse(toBuffer(head, `7${tail}`).toString())).toEqual({
+          created: 1_700_000_000,
+          data: images.map((each) => ({
+            ...('url' in each ? { url: each.url } : { b64_json: base64(each.bytes) }),
+            ...(each.revisedPrompt !== null && { revised_prompt: each.revisedPrompt }),
+          })),
+          usage: { images: 3, x_llm_cost_micro: 7 },
+        });
+      }),
+    );
+  });
+
+  it('is the same, byte for byte, out of what is kept of it, which is shorter', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(image, { minLength: 1, maxLength: 10 }), async (images) => {
+        const { head, keptHead, tail } = renderImages(images.map(toItem), 1_700_000_000, bill);
+        const sent = toBuffer(head, `7${tail}`);
+        const kept = toBuffer(keptHead ?? head, `7${tail}`);
+        const headers = { 'content-type': 'application/json' };
+        const unpacked =
+          keptHead === undefined
+            ? { status: 200, headers, body: kept }
+            : await unpackReply({ status: 200, headers, body: kept });
+        expect({ ...unpacked, body: toBuffer(unpacked.body, '') }).toEqual({ status: 200, headers, body: sent });
+      }),
+    );
+    const bytes = Buffer.alloc(300_000, 7);
+    const { head, keptHead = '' } = renderImages(
+      [{ bytes, base64: [Buffer.from(base64(bytes))], revisedPrompt: null }],
+      1,
+      bill,
+    );
+    expect(toBuffer(keptHead, '').length / toBuffer(head, '').length).toBeCloseTo(0.75, 2);
+  });
+});

@@ -1,0 +1,78 @@
+import type { FastifyReply } from 'fastify';
+import type { Clock } from '../common/clock';
+import type { StoredAnswer } from '../idempotency/idempotency.service';
+import type { Bill, Candidate, InferenceInput, RenderedAnswer } from '../inference/inference.types';
+import type { RepeatedAnswer } from '../inference/keyed-answers';
+import type { UnaryInference } from '../inference/run-inference';
+import type { ImageInputs } from '../media/image-inputs';
+import type { CatalogModel } from '../models/catalog-model';
+import type { ImageFile } from '../providers/contract/images';
+import type { ProviderCall } from '../providers/contract/provider-call';
+import type { UsageVector } from '../providers/contract/usage';
+import type { ImageDelivery, ReplyItem } from './image-delivery';
+import type { ImageMaker, MadeImages } from './image-maker';
+import type { ImageOrder } from './image-order';
+import { renderImages } from './image-reply';
+
+/** What a run needs of the rest of the gateway. */
+export interface ImageParts {
+  readonly inputs: ImageInputs;
+  readonly maker: ImageMaker;
+  readonly delivery: ImageDelivery;
+  readonly clock: Clock;
+}
+
+/** One request for images, from the hold on: its input is fetched, the images are made, stored, and told of. */
+export class ImageRun implements UnaryInference<MadeImages> {
+  private shown: readonly ImageFile[] = [];
+  private items: readonly ReplyItem[] = [];
+  private createdSeconds = 0;
+
+  constructor(
+    private readonly parts: ImageParts,
+    private readonly order: ImageOrder,
+    readonly input: InferenceInput,
+    readonly reply: FastifyReply,
+    /** What so many images are expected to use. */
+    private readonly estimate: (count: number, servedBy: CatalogModel) => UsageVector,
+  ) {}
+
+  async prepare(signal: AbortSignal): Promise<void> {
+    if (this.order.responseFormat === 'url') this.parts.delivery.assertStorable();
+    this.shown = await this.parts.inputs.load(this.order.sources, signal, this.input.context.memory);
+  }
+
+  attempt(candidate: Candidate, call: ProviderCall): Promise<MadeImages> {
+    const { prompt, count, size, quality, style, user, mask } = this.order;
+    const delivery = this.keepsAddresses ? 'url' : 'bytes';
+    const request = { prompt, count, size, quality, style, user, images: this.shown, mask, delivery } as const;
+    return this.parts.maker.make(request, candidate, call);
+  }
+
+  async deliver({ images }: MadeImages): Promise<void> {
+    const { principal, context } = this.input;
+    // Taken before addresses are signed, so that they do not expire earlier than `refresh` believes.
+    this.createdSeconds = Math.floor(this.parts.clock.now() / 1000);
+    this.items = await this.parts.delivery.deliver(images, this.order.responseFormat, {
+      organizationId: principal.organizationId,
+      id: context.id,
+    });
+  }
+
+  estimateUsage(_outputBytes: number, servedBy: CatalogModel): UsageVector {
+    return this.estimate(this.items.length, servedBy);
+  }
+
+  render(_made: MadeImages, bill: Bill): RenderedAnswer {
+    return renderImages(this.items, this.createdSeconds, bill);
+  }
+
+  refresh(stored: StoredAnswer): Promise<RepeatedAnswer> {
+    return this.parts.delivery.refresh(stored, this.order.responseFormat);
+  }
+
+  /** Without storage of the operator's an address at the vendor has to do. */
+  private get keepsAddresses(): boolean {
+    return this.order.responseFormat === 'url' && !this.parts.delivery.canStore;
+  }
+}

@@ -1,0 +1,128 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { CLOCK, type Clock } from '../common/clock';
+import { GatewayError } from '../common/errors/gateway-error';
+import type { MultipartForm } from '../common/multipart-form';
+import type { RequestContext } from '../common/request-context';
+import { CandidateSelector } from '../inference/candidate-selector';
+import type { Candidate, InferenceInput } from '../inference/inference.types';
+import { requiredSupport } from '../inference/parameter-support';
+import { type InferenceTarget, requireTarget } from '../inference/require-target';
+import { RunInference } from '../inference/run-inference';
+import { TokenRatios } from '../inference/token-ratio.service';
+import { ImageInputs } from '../media/image-inputs';
+import { ModelCatalogService } from '../models/model-catalog.service';
+import type { ImageEditRequestDto } from './dto/image-edit-request.dto';
+import type { ImageRequestDto } from './dto/image-request.dto';
+import type { ImageEdit } from './image-edit.pipe';
+import { ImageDelivery } from './image-delivery';
+import { estimateImages } from './image-estimate';
+import { ImageMaker } from './image-maker';
+import { type ImageOrder, type OrderImages, toImageOrder } from './image-order';
+import { type ImageParts, ImageRun } from './image-run';
+import { assertSupported, isSupported } from './image-support';
+import { isPriced, nameWhatIsPriced } from './name-what-is-priced';
+
+const CREATE = 'createImage';
+const EDIT = 'createImageEdit';
+
+/** The image endpoints: what is special to images around the shared inference use-case. */
+@Injectable()
+export class ImagesService {
+  private readonly parts: ImageParts;
+
+  constructor(
+    private readonly catalog: ModelCatalogService,
+    private readonly candidates: CandidateSelector,
+    private readonly inference: RunInference,
+    private readonly ratios: TokenRatios,
+    inputs: ImageInputs,
+    maker: ImageMaker,
+    delivery: ImageDelivery,
+    @Inject(CLOCK) clock: Clock,
+  ) {
+    this.parts = { inputs, maker, delivery, clock };
+  }
+
+  /** `POST /v1/images/generations`. */
+  create(body: ImageRequestDto, context: RequestContext, reply: FastifyReply): Promise<void> {
+    const sources = this.parts.inputs.parse(body.input_images ?? [], 'input_images');
+    const order = toImageOrder(body, { isEdit: false, sources, sourceField: 'input_images', mask: null });
+    return this.answer(CREATE, order, requireTarget(this.catalog, context, body, 'image'), reply);
+  }
+
+  /** `POST /v1/images/edits`. */
+  edit({ body, form }: ImageEdit, context: RequestContext, reply: FastifyReply): Promise<void> {
+    const images = form === null ? this.imagesOfJson(body) : this.imagesOfForm(form);
+    const order = toImageOrder(body, { isEdit: true, ...images });
+    const target = requireTarget(this.catalog, context, body, 'image');
+    return this.answer(EDIT, order, form === null ? target : { ...target, body: form }, reply);
+  }
+
+  private imagesOfJson({ input_images: images }: ImageEditRequestDto): OrderImages {
+    return { sources: this.parts.inputs.parse(images, 'input_images'), sourceField: 'input_images', mask: null };
+  }
+
+  private imagesOfForm(form: MultipartForm): OrderImages {
+    const { inputs } = this.parts;
+    const files = form.filesOf('image');
+    if (files.length === 0) {
+      throw new GatewayError('validation_failed', 'The image to edit is missing.', { param: 'image' });
+    }
+    const sources = files.map((file, index) => {
+      const param = files.length === 1 ? 'image' : `image[${index}]`;
+      return { param, image: inputs.fromFile(file, param) };
+    });
+    const [mask] = form.filesOf('mask');
+    return { sources, sourceField: 'image', mask: mask === undefined ? null : inputs.fromFile(mask, 'mask') };
+  }
+
+  private answer(operation: string, asked: ImageOrder, target: InferenceTarget, reply: FastifyReply): Promise<void> {
+    assertSupported(asked, target.model);
+    const candidates = [target.model, ...target.fallbacks].flatMap((model) => this.candidates.select(model));
+    const givesAddress = this.addressesOf(asked, candidates);
+    const order = nameWhatIsPriced(asked, target.model, candidates);
+    const { size, quality, style, user, count: n } = order;
+    const knows = requiredSupport(target.routing, { n, size, quality, style, user });
+    const input: InferenceInput = {
+      ...target,
+      operation,
+      streamed: false,
+      estimate: estimateImages(order, n, candidates, this.ratios.of(target.model)),
+      pricedBy: { size: size ?? undefined, quality: quality ?? undefined },
+      supports: (candidate) =>
+        (candidate.model === target.model || standsIn(candidate, order)) &&
+        givesAddress(candidate) &&
+        knows?.(candidate) !== false,
+      atMostOnce: true,
+    };
+    const estimate = (count: number, servedBy: InferenceTarget['model']) =>
+      estimateImages(order, count, this.candidates.select(servedBy), this.ratios.of(servedBy));
+    return this.inference.run(new ImageRun(this.parts, order, input, reply, estimate));
+  }
+
+  /**
+   * Which candidates can give addresses of images, where addresses are asked for: all of them when the operator has storage.
+   * @throws GatewayError `not_configured` when none can.
+   */
+  private addressesOf(
+    { responseFormat }: ImageOrder,
+    candidates: readonly Candidate[],
+  ): (candidate: Candidate) => boolean {
+    if (responseFormat !== 'url' || this.parts.delivery.canStore) return () => true;
+    if (candidates.length > 0 && !candidates.some(givesAddresses)) {
+      const message = 'Addresses of images need object storage, which is not configured. Ask for b64_json instead.';
+      throw new GatewayError('not_configured', message, { param: 'response_format' });
+    }
+    return givesAddresses;
+  }
+}
+
+/** Whether a deployment of another model can do, at a price, what has been found right for the one that was asked for. */
+function standsIn(candidate: Candidate, order: ImageOrder): boolean {
+  return isSupported(order, candidate.model) && isPriced(order, [candidate]);
+}
+
+function givesAddresses({ quirks }: Candidate): boolean {
+  return quirks.imageUrls === true;
+}

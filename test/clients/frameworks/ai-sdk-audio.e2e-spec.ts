@@ -1,0 +1,64 @@
+import { generateSpeech, transcribe } from 'ai';
+import { AudioProbe } from '../../../src/media/audio-probe';
+import type { TestCustomer, TestGateway } from '../../harness/gateway';
+import { RelayedGateway } from '../relayed-gateway';
+import { recordsOf } from '../traces';
+import { openaiProvider, silenceWarnings } from './ai-sdk';
+
+const TEXT = 'The cat sat on the mat, and then it slept.';
+
+const probe = new AudioProbe();
+let gateways: RelayedGateway;
+let gateway: TestGateway;
+let customer: TestCustomer;
+
+beforeAll(async () => {
+  silenceWarnings();
+  gateways = await RelayedGateway.start();
+  gateway = gateways.front;
+});
+beforeEach(async () => {
+  customer = await gateway.customer();
+});
+afterAll(async () => {
+  await probe.onModuleDestroy();
+  await gateways.stop();
+});
+
+describe.each(['mock', 'relay'])('%s', (vendor) => {
+  it('speaks, and writes down what it has said, each charged once', async () => {
+    const provider = openaiProvider(gateway, customer);
+    const { audio } = await generateSpeech({ model: provider.speech(`${vendor}/speech-1`), text: TEXT, voice: 'echo' });
+    expect(audio).toMatchObject({ mediaType: 'audio/mpeg', format: 'mp3' });
+    const { durationSeconds } = await probe.probe(Buffer.from(audio.uint8Array), 'file');
+    expect(durationSeconds).toBeGreaterThan(2);
+
+    const model = provider.transcription(`${vendor}/transcribe-1`);
+    const heard = await transcribe({
+      model,
+      audio: audio.uint8Array,
+      providerOptions: { openai: { responseFormat: 'verbose_json', timestampGranularities: ['segment', 'word'] } },
+    });
+    expect(heard).toMatchObject({ text: TEXT, language: 'en', durationInSeconds: durationSeconds });
+    expect(heard.segments.length).toBeGreaterThan(0);
+    expect(await recordsOf(gateway, customer)).toMatchObject([
+      { status: 200, charged_micro: String(Math.ceil(TEXT.length * 1.5)) },
+      { status: 200, charged_micro: String(Math.ceil(durationSeconds) * 10) },
+    ]);
+  });
+
+  it('writes down plain text', async () => {
+    const provider = openaiProvider(gateway, customer);
+    const speech = { model: provider.speech(`${vendor}/speech-1`), text: TEXT, voice: 'echo', outputFormat: 'wav' };
+    const { audio } = await generateSpeech(speech);
+    const heard = await transcribe({
+      model: provider.transcription(`${vendor}/transcribe-1`),
+      audio: audio.uint8Array,
+    });
+    expect(heard.text).toBe(TEXT);
+  });
+});
+
+it('leaves the books in order', async () => {
+  expect(await gateways.violations()).toEqual([]);
+});

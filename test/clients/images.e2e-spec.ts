@@ -1,0 +1,101 @@
+import { imageSize } from 'image-size';
+import type OpenAI from 'openai';
+import { tinyPng } from '../conformance/media-answers';
+import type { TestCustomer, TestGateway } from '../harness/gateway';
+import { OFFICIAL_CLIENTS } from './official-client';
+import { IMAGE_MODELS, RelayedGateway } from './relayed-gateway';
+
+let gateways: RelayedGateway;
+let gateway: TestGateway;
+let customer: TestCustomer;
+
+beforeAll(async () => {
+  gateways = await RelayedGateway.start();
+  gateway = gateways.front;
+  customer = await gateway.customer();
+});
+afterAll(() => gateways.stop());
+
+const SIZE = '256x256';
+const PIXELS = { type: 'png', width: 256, height: 256 };
+const PRICE = 4_000;
+
+type Reply = OpenAI.ImagesResponse;
+
+const dimensionsOf = (bytes: Buffer): object => {
+  const { type, width, height } = imageSize(bytes);
+  return { type, width, height };
+};
+const inlineOf = ({ data = [] }: Reply): object[] =>
+  data.map(({ b64_json: base64 }) => dimensionsOf(Buffer.from(base64 ?? '', 'base64')));
+
+describe.each(IMAGE_MODELS)('%s', (model) => {
+  describe.each(OFFICIAL_CLIENTS)('%s', (_title, official) => {
+    let client: OpenAI;
+    const file = (name: string, colour: number): Promise<File> =>
+      official.sdk.toFile(tinyPng(colour), name, { type: 'image/png' });
+    beforeAll(() => {
+      client = official.connect(gateway, customer.key);
+    });
+
+    it('generates images that can be fetched from their addresses', async () => {
+      const { data: reply, response } = await client.images
+        .generate({ model, prompt: 'A cat in a hat', size: SIZE, n: 2 })
+        .withResponse();
+      expect(reply.data).toHaveLength(2);
+      for (const item of reply.data ?? []) {
+        expect(Object.keys(item)).toEqual(['url']);
+        const fetched = await fetch(item.url ?? '');
+        expect(fetched.headers.get('content-type')).toBe('image/png');
+        expect(dimensionsOf(Buffer.from(await fetched.arrayBuffer()))).toEqual(PIXELS);
+      }
+      expect(reply.usage).toEqual({ images: 2, x_llm_cost_micro: 2 * PRICE });
+      expect(response.headers.get('x-llm-cost-micro')).toBe(String(2 * PRICE));
+    });
+
+    it('generates images that are part of the answer', async () => {
+      const reply = await client.images.generate({
+        model,
+        prompt: 'Grüße, 世界 🚀',
+        size: SIZE,
+        quality: 'medium',
+        response_format: 'b64_json',
+        user: 'ada',
+      });
+      expect(inlineOf(reply as Reply)).toEqual([PIXELS]);
+    });
+
+    it('edits a file, several files, and what a mask leaves open', async () => {
+      const common = { model, prompt: 'Add a hat', size: SIZE, response_format: 'b64_json', n: 1 } as const;
+      const one = await client.images.edit({ ...common, image: await file('cat.png', 1) });
+      const several = await client.images.edit({ ...common, image: [await file('a.png', 1), await file('b.png', 2)] });
+      const masked = await client.images.edit({
+        ...common,
+        image: await file('cat.png', 1),
+        mask: await file('mask.png', 2),
+      });
+      for (const reply of [one, several, masked]) expect(inlineOf(reply as Reply)).toEqual([PIXELS]);
+    });
+
+    it('is told which field is at fault', async () => {
+      const tooMany = client.images.generate({ model, prompt: 'A cat', n: 11 });
+      const noImage = client.images.edit({
+        model,
+        prompt: 'A cat',
+        image: await official.sdk.toFile(Buffer.from('no image'), 'cat.png', { type: 'image/png' }),
+      });
+      for (const [call, param] of [
+        [tooMany, 'n'],
+        [noImage, 'image'],
+      ] as const) {
+        const error: unknown = await call.catch((thrown: unknown) => thrown);
+        expect(error).toBeInstanceOf(official.sdk.BadRequestError);
+        expect(error).toMatchObject({ status: 400, code: 'validation_failed', param });
+      }
+    });
+  });
+});
+
+it('leaves the books in order', async () => {
+  expect(await gateways.violations()).toEqual([]);
+});

@@ -1,0 +1,290 @@
+/**
+ * What every provider of the registry has to do with images and sound, as far as it claims to: the second half of
+ * `provider.conformance.spec.ts`.
+ */
+import { sniffImageType } from '../../src/common/image-format';
+import type { Provider, ProviderDefinition } from '../../src/providers/contract/provider';
+import type { ProviderCall } from '../../src/providers/contract/provider-call';
+import { PROVIDER_DEFINITIONS } from '../../src/providers/registry';
+import { type Answer, FakeUpstream } from './fake-upstream';
+import * as answer from './media-answers';
+import { imageRequest, speechRequest, transcriptionRequest } from './media-requests';
+import { CollectingSink, providerCall, providerErrorOf } from './provider-call';
+import { type Subject, SUBJECTS } from './subjects';
+
+const PNG = { bytes: answer.tinyPng(), contentType: 'image/png' } as const;
+
+/** One way to use a provider: what it sends where, how its upstream answers, and what no answer of it may be. */
+interface Usage {
+  readonly name: string;
+  readonly path: string;
+  readonly happy: Answer;
+  readonly broken: Readonly<Record<string, Answer>>;
+  /** `undefined`: the provider cannot. */
+  run(provider: Provider, call: ProviderCall): Promise<unknown> | undefined;
+}
+
+const NOT_JSON: Record<string, Answer> = {
+  'broken JSON': answer.json('{"data":[{"b64_json":"iVBO'),
+  'another JSON': answer.json([1, 2]),
+  nothing: answer.json(''),
+};
+const NO_IMAGES: Record<string, Answer> = {
+  ...NOT_JSON,
+  'no images': answer.json({ created: 1, data: [] }),
+  'wrong base64': answer.json({ data: [{ b64_json: `${answer.tinyPng().toString('base64')}????` }] }),
+  'base64 of no image': answer.json({ data: [{ b64_json: Buffer.from('a text').toString('base64') }] }),
+  'an image without bytes': answer.json({ data: [{ revised_prompt: 'x' }] }),
+  'an address that is none': answer.json({ data: [{ url: 'file:///etc/passwd' }] }),
+};
+
+const USAGES: readonly Usage[] = [
+  {
+    name: 'images',
+    path: 'images/generations',
+    happy: answer.images(1),
+    broken: NO_IMAGES,
+    run: ({ images }, call) => images?.generate(imageRequest(), call),
+  },
+  {
+    name: 'edits',
+    path: 'images/edits',
+    happy: answer.images(1),
+    broken: NO_IMAGES,
+    run: ({ images }, call) => images?.generate(imageRequest({ images: [PNG], mask: PNG }), call),
+  },
+  {
+    name: 'speech',
+    path: 'audio/speech',
+    happy: answer.speech(),
+    broken: {
+      'no sound': answer.speech(''),
+      'another format': answer.speech('OggS'),
+      'a text': answer.speech('hello', 'text/plain'),
+      JSON: answer.json('{}'),
+    },
+    run: ({ speech }, call) => speech?.speak(speechRequest(), call),
+  },
+  {
+    name: 'transcripts',
+    path: 'audio/transcriptions',
+    happy: answer.transcript(),
+    broken: { ...NOT_JSON, 'no text': answer.json({ text: null }) },
+    run: ({ transcription }, call) => transcription?.transcribe(transcriptionRequest(), call),
+  },
+  {
+    name: 'streamed transcripts',
+    path: 'audio/transcriptions',
+    happy: answer.transcriptStream(),
+    broken: { 'no end': answer.eventStream(), 'broken JSON': answer.eventStream('{"type":'), JSON: answer.json('{}') },
+    run: ({ transcription }, call) => transcription?.openStream?.(transcriptionRequest(), call),
+  },
+];
+
+/** Upstream's answer, and what it becomes: code, phase, and the seconds to wait. */
+const FAULTS: readonly (readonly [string, Answer, readonly unknown[]])[] = [
+  [
+    'an invalid request',
+    answer.fault(400, { type: 'invalid_request_error', param: 'size' }),
+    ['validation_failed', 'first_token', undefined],
+  ],
+  [
+    'a refusal by moderation',
+    answer.fault(400, { type: 'image_generation_user_error', code: 'moderation_blocked' }),
+    ['validation_failed', 'first_token', undefined],
+  ],
+  ['a refused key', answer.fault(401, { code: 'invalid_api_key' }), ['provider_error', 'first_token', undefined]],
+  ['a rate limit', answer.fault(429, {}, { 'retry-after': '7' }), ['provider_rate_limited', 'first_token', 7]],
+  ['a server error', answer.fault(500), ['provider_unavailable', 'first_token', undefined]],
+  ['an overload', answer.fault(503, {}, { 'retry-after': '3' }), ['provider_unavailable', 'first_token', 3]],
+  ['a timeout of its own', answer.fault(504), ['provider_timeout', 'first_token', undefined]],
+  ['a connection closed', answer.disconnect, ['provider_unavailable', 'headers', undefined]],
+  [
+    'a web page',
+    (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
+    ['provider_error', 'first_token', undefined],
+  ],
+  [
+    'an answer that stops after its headers',
+    (response) => {
+      response.writeHead(200, { 'content-length': '100' });
+      response.flushHeaders();
+      setImmediate(() => response.destroy());
+    },
+    ['provider_disconnect', 'first_token', undefined],
+  ],
+];
+
+/** A provider of its own and its upstream for each test. */
+function stage(definition: ProviderDefinition): { upstream: FakeUpstream; provider: Provider } {
+  const { id } = definition;
+  const held = {} as { upstream: FakeUpstream; provider: Provider };
+  beforeEach(async () => {
+    held.upstream = await FakeUpstream.start();
+    const created = definition.create(subjectOf(id).environment(held.upstream.origin));
+    if (created === null) throw new Error(`${id} is not configured by its own environment`);
+    held.provider = created;
+  });
+  afterEach(async () => {
+    await held.provider.close();
+    await held.upstream.stop();
+  });
+  return held;
+}
+
+function subjectOf(id: string): Subject {
+  return SUBJECTS[id] as Subject;
+}
+
+const callOf = ({ quirks }: Provider, overrides: Partial<ProviderCall> = {}) => providerCall({ quirks, ...overrides });
+const named = PROVIDER_DEFINITIONS.map((definition) => [definition.id, definition] as const);
+
+describe.each(named)('provider %s', (id, definition) => {
+  const { speaksOpenAi, rateLimitPrompt: prompt } = subjectOf(id);
+  const held = stage(definition);
+  /** Plays the upstream, where there is one. */
+  const provider = (reply: Answer): Provider => {
+    held.upstream.answer = reply;
+    return held.provider;
+  };
+
+  it('makes images, if at all, of the number that was asked for, and tells what they used', async () => {
+    const made = await provider(answer.images(2)).images?.generate(imageRequest({ count: 2 }), callOf(held.provider));
+    if (made === undefined) return;
+    expect(made.images).toHaveLength(2);
+    const types = made.images.map((image) => ('bytes' in image ? sniffImageType(image.bytes) : null));
+    expect(types).not.toContain(null);
+    const reported = expect.objectContaining({ inputText: 10, inputImage: 40, outputImage: 200 });
+    expect(made.usage).toEqual(speaksOpenAi ? reported : made.usage);
+  });
+
+  it('makes images from images, if at all', async () => {
+    const made = await provider(answer.images(1)).images?.generate(
+      imageRequest({ images: [PNG, PNG], mask: PNG }),
+      callOf(held.provider),
+    );
+    if (made === undefined) return;
+    expect(made.images).toHaveLength(1);
+    if (!speaksOpenAi) return;
+    const form = await answer.formOf(held.upstream.received[0]);
+    expect([form.get('prompt'), form.get('model'), form.get('n')]).toEqual(['a lighthouse', 'upstream-model', '1']);
+    const files = [...form.getAll('image[]'), form.get('mask')] as File[];
+    const sent = await Promise.all(files.map(async (file) => [file.type, Buffer.from(await file.arrayBuffer())]));
+    expect(sent).toEqual([PNG, PNG, PNG].map(({ contentType, bytes }) => [contentType, bytes]));
+  });
+
+  it('delivers no more images than were asked for, if there are more', async () => {
+    if (!speaksOpenAi) return;
+    const made = await provider(answer.images(3)).images?.generate(imageRequest({ count: 2 }), callOf(held.provider));
+    expect([made?.images.length, made?.usage]).toEqual([2, null]);
+  });
+
+  it('speaks, if at all, and counts the bytes', async () => {
+    const stream = await provider(answer.speech()).speech?.speak(speechRequest(), callOf(held.provider));
+    if (stream === undefined) return;
+    const sink = new CollectingSink();
+    await stream.pipe(sink);
+    expect(sink.output.length).toBeGreaterThan(0);
+    expect(stream.progress.audioBytes).toBe(sink.output.length);
+  });
+
+  it('writes down, if at all, with the times that were asked for', async () => {
+    const request = transcriptionRequest({ timestamps: ['segment', 'word'] });
+    const transcript = await provider(answer.transcript()).transcription?.transcribe(request, callOf(held.provider));
+    if (transcript === undefined) return;
+    const said = transcript.segments?.map(({ text }) => text).join('') ?? '';
+    expect(said.replaceAll(' ', '')).toBe(transcript.text.replaceAll(' ', ''));
+    expect(transcript.words?.every(({ start, end }) => start <= end)).toBe(true);
+    const reported = expect.objectContaining({ inputText: 4, inputAudio: 10, outputText: 6 });
+    expect(transcript.usage).toEqual(speaksOpenAi ? reported : transcript.usage);
+  });
+
+  it('streams what it writes down, if at all, as events of text', async () => {
+    const stream = await provider(answer.transcriptStream()).transcription?.openStream?.(
+      transcriptionRequest(),
+      callOf(held.provider),
+    );
+    if (stream === undefined) return;
+    const sink = new CollectingSink();
+    await stream.pipe(sink);
+    expect(new Set(sink.chunks.map(({ type }) => type))).toEqual(new Set(['transcript.text.delta']));
+    expect(sink.chunks.map(({ delta }) => String(delta)).join('')).toBe(stream.progress.text);
+    expect(stream.progress.outputBytes).toBe(Buffer.byteLength(stream.progress.text));
+  });
+
+  it('meets a scripted rate limit, if it has no upstream to give one', async () => {
+    if (prompt === undefined) return;
+    const refusals = [
+      held.provider.images?.generate(imageRequest({ prompt }), callOf(held.provider)),
+      held.provider.speech?.speak(speechRequest({ input: prompt }), callOf(held.provider)),
+    ].filter((refusal) => refusal !== undefined);
+    for (const refusal of refusals) {
+      const { code, options } = await providerErrorOf(refusal);
+      expect([code, options.retryAfterSeconds]).toEqual(['provider_rate_limited', 7]);
+    }
+  });
+});
+
+describe.each(named.filter(([id]) => subjectOf(id).speaksOpenAi))('provider %s with its upstream', (id, definition) => {
+  const held = stage(definition);
+
+  describe.each(USAGES)('$name', ({ path, happy, broken, run }) => {
+    const use = (overrides: Partial<ProviderCall> = {}): Promise<unknown> =>
+      run(held.provider, callOf(held.provider, overrides)) ?? Promise.reject(new Error('not offered'));
+    it('asks the configured host once, with its key and the model of the deployment', async () => {
+      held.upstream.answer = happy;
+      await use();
+      expect(held.upstream.received.map(({ url }) => url.replace(/^\/prefix/, ''))).toEqual([`/v1/${path}`]);
+      expect(held.upstream.received[0]?.body).toContain('upstream-model');
+      expect(held.upstream.received[0]?.body).not.toContain('vendor/public-model');
+    });
+
+    it.each(FAULTS)('knows %s, and has asked once', async (_name, fault, expected) => {
+      held.upstream.answer = fault;
+      const { code, options } = await providerErrorOf(use());
+      expect([code, options.phase, options.retryAfterSeconds]).toEqual(expected);
+      expect(held.upstream.received).toHaveLength(1);
+    });
+
+    it('does not wait for an answer for longer than it may', async () => {
+      held.upstream.answer = answer.silence;
+      const deadlines = { connectMs: 5_000, firstTokenMs: 50, idleMs: 5_000, totalMs: 20_000 };
+      const { code, options } = await providerErrorOf(use({ deadlines }));
+      expect([code, options.phase]).toEqual(['provider_timeout', 'headers']);
+      expect(held.upstream.received).toHaveLength(1);
+    });
+
+    it.each(Object.entries(broken))('refuses %s', async (_name, fault) => {
+      held.upstream.answer = fault;
+      const { code, options } = await providerErrorOf(use());
+      expect([code === 'provider_error' || code === 'provider_disconnect', options.phase]).toEqual([
+        true,
+        'first_token',
+      ]);
+    });
+
+    it('tells a connection that never was from one that broke', async () => {
+      const unreachable = definition.create(subjectOf(id).environment('http://127.0.0.1:9'));
+      const error = await providerErrorOf(run(unreachable as Provider, providerCall()) ?? Promise.resolve());
+      expect([error.code, error.options.phase]).toEqual(['provider_unavailable', 'connect']);
+      await unreachable?.close();
+    });
+
+    it('lets go of the upstream when nobody waits any more', async () => {
+      const abort = new AbortController();
+      const left = held.upstream.nextDisconnect();
+      held.upstream.answer = () => abort.abort();
+      expect((await providerErrorOf(use({ signal: abort.signal }))).code).toBe('provider_disconnect');
+      await left;
+    });
+
+    it('does not repeat what the upstream says of keys and accounts', async () => {
+      held.upstream.answer = answer.fault(400, {
+        type: 'invalid_request_error',
+        message: 'Key sk-test-1234 of org-Secret12345 is wrong',
+      });
+      const { message, options } = await providerErrorOf(use());
+      expect(`${message} ${JSON.stringify(options.details)}`).not.toMatch(/sk-test|Secret/);
+    });
+  });
+});

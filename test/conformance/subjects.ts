@@ -1,0 +1,67 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ProviderEnvironment } from '../../src/config/provider-environment';
+
+/** How the conformance suites configure a provider. */
+export interface Subject {
+  /** @param origin of the fake upstream */
+  environment(origin: string): ProviderEnvironment;
+  /** Whether its upstream speaks OpenAI's format, so that the suites know how to play it. */
+  readonly speaksOpenAi: boolean;
+  /** A prompt that makes the provider meet a rate limit of 7 seconds; for providers without an upstream. */
+  readonly rateLimitPrompt?: string;
+  /** For a provider that makes jobs. */
+  readonly jobPrompts?: JobPrompts;
+}
+
+/** Prompts that bring the upstream of a job into each situation. */
+export interface JobPrompts {
+  /** Succeeds at once. */
+  readonly done: string;
+  readonly underWay: string;
+  readonly failed: string;
+  readonly expired: string;
+  readonly unreachable: string;
+  /** Accepted, but the connection breaks before the answer. */
+  readonly answerLost: string;
+  /** For 7 seconds. */
+  readonly rateLimited: string;
+  readonly silent: string;
+}
+
+/** Made with the first job; its suite removes it. */
+export const MOCK_MEDIA_DIR = join(tmpdir(), `mock-media-${process.pid}-${Date.now()}`);
+const MOCK_MEDIA: Subject = {
+  environment: () => ({ MOCK_MEDIA_PROVIDER: 'true', MOCK_MEDIA_DIR }),
+  speaksOpenAi: false,
+  jobPrompts: {
+    done: '[[mock: queued=0 run=0]]',
+    underWay: '[[mock: queued=0 run=600s]]',
+    failed: '[[mock: queued=0 run=0 fail=error]]',
+    expired: '[[mock: queued=0 run=0 fail=timeout]]',
+    unreachable: '[[mock: unreachable]]',
+    answerLost: '[[mock: accept reset_after=0]]',
+    rateLimited: '[[mock: status=429 retry_after=7]]',
+    silent: '[[mock: hang]]',
+  },
+};
+
+/** A row for every provider of the registry, by id. */
+export const SUBJECTS: Readonly<Record<string, Subject>> = {
+  mock: {
+    environment: () => ({ MOCK_PROVIDER: 'true' }),
+    speaksOpenAi: false,
+    rateLimitPrompt: '[[mock: status=429 retry_after=7]]',
+  },
+  'mock-media': MOCK_MEDIA,
+  'mock-media-basic': MOCK_MEDIA,
+  'mock-media-sync': MOCK_MEDIA,
+  openai: {
+    environment: (origin) => ({ OPENAI_API_KEY: 'sk-test-1234', OPENAI_BASE_URL: `${origin}/v1` }),
+    speaksOpenAi: true,
+  },
+  'openai-compatible': {
+    environment: (origin) => ({ OPENAI_COMPATIBLE_BASE_URL: `${origin}/prefix/v1` }),
+    speaksOpenAi: true,
+  },
+};

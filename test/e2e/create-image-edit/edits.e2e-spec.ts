@@ -1,0 +1,159 @@
+import { formOf, images, tinyPng } from '../../conformance/media-answers';
+import type { CallReply } from '../../harness/gateway';
+import { ImageGateway, PRICES } from '../create-image/image-gateway';
+
+let served: ImageGateway;
+
+beforeAll(async () => {
+  served = await ImageGateway.start();
+});
+afterAll(() => served.stop());
+beforeEach(() => {
+  served.upstream.answer = images(1);
+});
+
+const FIELDS = { model: 'local/images', prompt: 'a hat for the cat', response_format: 'b64_json' };
+const png = (colour: number): Blob => new Blob([new Uint8Array(tinyPng(colour))], { type: 'image/png' });
+
+/** A form of the given fields; lists are repeated. */
+function formWith(fields: Record<string, string | Blob | readonly (string | Blob)[] | undefined>): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) {
+    for (const each of [value ?? []].flat()) {
+      if (typeof each === 'string') form.append(name, each);
+      else form.append(name, each, `${name}.png`);
+    }
+  }
+  return form;
+}
+
+const edit = (fields: Parameters<typeof formWith>[0], headers: Record<string, string> = {}): Promise<CallReply> =>
+  served.edit(formWith({ ...FIELDS, image: png(1), ...fields }), headers);
+
+/** What the upstream was given, files as the bytes in them. */
+async function asked(): Promise<[string, string | Buffer][]> {
+  const form = await formOf(served.lastAsked);
+  return Promise.all(
+    [...form].map(async ([name, value]): Promise<[string, string | Buffer]> => [
+      name,
+      typeof value === 'string' ? value : Buffer.from(await value.arrayBuffer()),
+    ]),
+  );
+}
+
+describe('an edit', () => {
+  it('by form gives the provider the image, the mask and the fields, and nothing else', async () => {
+    const fields = { n: '1', size: '64x48', quality: 'high', user: 'ada', mask: png(2) };
+    const { reply, cost } = await served.costOf(() =>
+      edit({ ...fields, routing: '{"max_attempts":1}', background: 'auto', 'x-mine': '1' }),
+    );
+    expect([reply.status, reply.json.usage, cost]).toEqual([
+      200,
+      { images: 1, x_llm_cost_micro: PRICES.high },
+      PRICES.high,
+    ]);
+    expect(served.lastAsked?.url).toBe('/v1/images/edits');
+    expect(new Map(await asked())).toEqual(
+      new Map<string, unknown>([
+        ['model', 'images'],
+        ['prompt', FIELDS.prompt],
+        ['n', '1'],
+        ['size', '64x48'],
+        ['quality', 'high'],
+        ['user', 'ada'],
+        ['response_format', 'b64_json'],
+        ['image', tinyPng(1)],
+        ['mask', tinyPng(2)],
+      ]),
+    );
+  });
+
+  it.each(['image', 'image[]'])('takes several files as %s, in their order', async (name) => {
+    const reply = await edit({ image: undefined, [name]: [png(1), png(2), png(3)] });
+    expect(reply.status).toBe(200);
+    const files = (await asked()).filter(([field]) => field === 'image[]').map(([, bytes]) => bytes);
+    expect(files).toEqual([tinyPng(1), tinyPng(2), tinyPng(3)]);
+  });
+
+  it('by JSON gives the provider the same', async () => {
+    const sources = [tinyPng(1).toString('base64'), `data:image/png;base64,${tinyPng(2).toString('base64')}`];
+    const reply = await served.edit({ ...FIELDS, n: 1, input_images: sources });
+    expect(reply.status).toBe(200);
+    const files = (await asked()).filter(([field]) => field === 'image[]').map(([, bytes]) => bytes);
+    expect(files).toEqual([tinyPng(1), tinyPng(2)]);
+  });
+
+  it('takes a prompt of 32,000 characters, however long they are, and no longer one', async () => {
+    expect((await edit({ prompt: '😀'.repeat(32_000) })).status).toBe(200);
+    const longer = await edit({ prompt: '😀'.repeat(32_001) });
+    expect([longer.status, longer.json.error.code, longer.json.error.param]).toEqual([
+      400,
+      'validation_failed',
+      'prompt',
+    ]);
+  });
+
+  it('gives an address that leads to the image', async () => {
+    const reply = await edit({ response_format: undefined });
+    const fetched = await fetch(reply.json.data[0].url);
+    expect(Buffer.from(await fetched.arrayBuffer())).toEqual(tinyPng(0));
+  });
+
+  it('is repeated for its key however its form is spelled, and not for another file', async () => {
+    const headers = { 'idempotency-key': 'edit-once' };
+    const first = await edit({ mask: png(2) }, headers);
+    const calls = served.upstream.received.length;
+    const again = await served.edit(formWith({ mask: png(2), image: png(1), ...FIELDS }), headers);
+    expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);
+    const other = await edit({ mask: png(3) }, headers);
+    expect([other.status, other.json.error.code]).toEqual([409, 'idempotency_conflict']);
+    expect(served.upstream.received.length).toBe(calls);
+  });
+});
+
+describe('400 names the field', () => {
+  const text = new Blob(['no image'], { type: 'image/png' });
+
+  it.each<[string, Parameters<typeof formWith>[0], string]>([
+    ['no image', { image: undefined }, 'image'],
+    ['an image that is none', { image: text }, 'image'],
+    ['one among several that is none', { image: [png(1), text] }, 'image[1]'],
+    ['a mask that is none', { mask: text }, 'mask'],
+    ['a mask for a model that takes none', { model: 'local/unmasked', mask: png(2) }, 'mask'],
+    ['a model that does not edit', { model: 'local/plain' }, 'model'],
+    ['no prompt', { prompt: undefined }, 'prompt'],
+    ['two prompts', { prompt: ['a', 'b'] }, 'prompt'],
+    ['an n that is no number', { n: 'two' }, 'n'],
+    ['eleven images', { n: '11' }, 'n'],
+    ['a routing that is no JSON', { routing: '{' }, 'routing'],
+    ['an unknown key in routing', { routing: '{"host":"x"}' }, 'routing.host'],
+    ['a file of another name', { photo: png(1) }, 'photo'],
+  ])('%s', async (_case, fields, param) => {
+    const before = await served.balance();
+    const { status, json } = await edit(fields);
+    expect([status, json.error.code, json.error.param]).toEqual([400, 'validation_failed', param]);
+    expect(await served.balance()).toBe(before);
+  });
+
+  it.each<[string, object, string]>([
+    ['no images', { input_images: [] }, 'input_images'],
+    ['images that are absent', {}, 'input_images'],
+    ['null', { input_images: null }, 'input_images'],
+  ])('JSON with %s', async (_case, fields, param) => {
+    const { status, json } = await served.edit({ ...FIELDS, ...fields });
+    expect([status, json.error.code, json.error.param]).toEqual([400, 'validation_failed', param]);
+  });
+});
+
+it('415 for neither a form nor JSON', async () => {
+  const reply = await served.gateway.call('/v1/images/edits', {
+    key: served.customer.key,
+    headers: { 'content-type': 'image/png' },
+    body: tinyPng(),
+  });
+  expect([reply.status, reply.json.error.code]).toEqual([415, 'unsupported_media_type']);
+});
+
+it('leaves the books in order', async () => {
+  expect(await served.gateway.violations()).toEqual([]);
+});
