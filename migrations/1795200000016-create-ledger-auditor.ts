@@ -19,7 +19,7 @@ export class CreateLedgerAuditor1795200000016 implements MigrationInterface {
   }
 }
 
-const ACCOUNTS = `
+export const ACCOUNTS = `
   SELECT 'I1 balance is the sum of the ledger' AS invariant, organization_id::text AS subject,
          COALESCE(a.balance_micro, 0) - COALESCE(l.total, 0) AS difference_micro
     FROM organization_account a
@@ -37,7 +37,7 @@ const ACCOUNTS = `
   SELECT 'I3 nothing reserved beyond the balance', organization_id::text, balance_micro - reserved_micro
     FROM organization_account WHERE reserved_micro < 0 OR balance_micro < reserved_micro`;
 
-const CHARGES = `
+export const CHARGES = `
   SELECT 'I4 settled has its charge', r.id::text, r.charged_micro - COALESCE(l.total, 0)
     FROM reservation r
     LEFT JOIN (SELECT reservation_id, organization_id, sum(amount_micro) AS total
@@ -49,7 +49,7 @@ const CHARGES = `
     FROM ledger_entry l LEFT JOIN reservation r ON r.id = l.reservation_id AND r.state = 'settled'
    WHERE l.kind = 'charge' AND r.id IS NULL`;
 
-const WINDOWS = `
+export const WINDOWS = `
   SELECT 'I6 a window is the sum of its reservations', scope || ' ' || scope_id || ' ' || window_start,
          COALESCE(w.reserved_micro, 0) - COALESCE(x.held, 0) + COALESCE(w.spent_micro, 0) - COALESCE(x.spent, 0)
     FROM spend_window w

@@ -20,7 +20,7 @@ export class AuditIdempotency1795300000024 implements MigrationInterface {
 }
 
 /** Both ways: a record that nobody would ever end, and a hold whose key could be claimed a second time. */
-const IN_PROGRESS = `
+export const IN_PROGRESS = `
   SELECT 'I11 a key is in progress exactly while its reservation is held',
          COALESCE(d.reservation_id, r.id)::text, COALESCE(r.amount_micro, 0)::numeric
     FROM (SELECT * FROM idempotency_record WHERE state = 'in_progress') d

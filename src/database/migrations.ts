@@ -16,6 +16,12 @@ import { ClaimKeysInMoneyReserve1795300000021 } from '../../migrations/179530000
 import { CompleteKeysInMoneyFinish1795300000022 } from '../../migrations/1795300000022-complete-keys-in-money-finish';
 import { CreateIdempotencySweep1795300000023 } from '../../migrations/1795300000023-create-idempotency-sweep';
 import { AuditIdempotency1795300000024 } from '../../migrations/1795300000024-audit-idempotency';
+import { CreateStoredObject1795400000010 } from '../../migrations/1795400000010-create-stored-object';
+import { CreateMediaJobs1795500000000 } from '../../migrations/1795500000000-create-media-jobs';
+import { CreateMediaJobFunctions1795500000001 } from '../../migrations/1795500000001-create-media-job-functions';
+import { HoldMoneyForJobs1795500000002 } from '../../migrations/1795500000002-hold-money-for-jobs';
+import { AuditMediaJobs1795500000003 } from '../../migrations/1795500000003-audit-media-jobs';
+import { CreateWebhooks1795500000010 } from '../../migrations/1795500000010-create-webhooks';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
 export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
@@ -36,4 +42,10 @@ export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
   CompleteKeysInMoneyFinish1795300000022,
   CreateIdempotencySweep1795300000023,
   AuditIdempotency1795300000024,
+  CreateStoredObject1795400000010,
+  CreateMediaJobs1795500000000,
+  CreateMediaJobFunctions1795500000001,
+  HoldMoneyForJobs1795500000002,
+  AuditMediaJobs1795500000003,
+  CreateWebhooks1795500000010,
 ];

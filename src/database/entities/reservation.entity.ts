@@ -12,6 +12,10 @@ export type ReservationState = 'held' | 'settled' | 'released' | 'expired';
    OR (state = 'settled' AND charged_micro IS NOT NULL AND charged_micro >= 0 AND ended_at IS NOT NULL)
    OR (state IN ('released', 'expired') AND charged_micro IS NULL AND ended_at IS NOT NULL)`,
 )
+@Check(
+  'reservation_job_charge_check',
+  `owner <> 'media_job' OR (COALESCE(charged_micro, 0) <= amount_micro AND uncollected_micro = 0)`,
+)
 @Index('reservation_held_index', ['expiresAt'], { where: `state = 'held'` })
 export class ReservationEntity {
   /** Made by the caller: the id of the request. */
@@ -43,7 +47,7 @@ export class ReservationEntity {
   @Column('date')
   month!: string;
 
-  /** Id of the gateway instance that has to end it. */
+  /** Id of the gateway instance that has to end it; `media_job`: nobody may but the job of the same id. */
   @Column('text')
   owner!: string;
 

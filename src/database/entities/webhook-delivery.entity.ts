@@ -1,0 +1,63 @@
+import { Check, Column, Entity, ForeignKey, Index, PrimaryGeneratedColumn } from 'typeorm';
+import { MediaJobEntity } from './media-job.entity';
+
+/** An event that somebody wants to be told of. Written by `media_job_finish`, once for each job. */
+@Entity('webhook_delivery')
+@Check('webhook_delivery_event_check', `event IN ('job.completed', 'job.failed')`)
+@Check(
+  'webhook_delivery_state_check',
+  `(state = 'pending' AND ended_at IS NULL) OR (state IN ('delivered', 'exhausted', 'gone', 'withdrawn') AND ended_at IS NOT NULL AND lease_until IS NULL)`,
+)
+@Index('webhook_delivery_event_index', ['jobId', 'event'], { unique: true })
+@Index('webhook_delivery_due_index', ['organizationId', 'nextAt'], { where: `state = 'pending'` })
+@Index('webhook_delivery_lease_index', ['leaseUntil'], { where: 'lease_until IS NOT NULL' })
+@Index('webhook_delivery_created_index', ['createdAt'])
+export class WebhookDeliveryEntity {
+  /** The `webhook-id` of every attempt. */
+  @PrimaryGeneratedColumn('uuid', { primaryKeyConstraintName: 'webhook_delivery_pkey' })
+  id!: string;
+
+  @Column('uuid')
+  @ForeignKey(() => MediaJobEntity, { name: 'webhook_delivery_job_id_fkey', onDelete: 'CASCADE' })
+  jobId!: string;
+
+  @Column('uuid')
+  organizationId!: string;
+
+  @Column('text')
+  event!: string;
+
+  @Column('text')
+  url!: string;
+
+  /** Without the port, in lower case. */
+  @Column('text')
+  targetHost!: string;
+
+  /** `exhausted`: given up; `gone`: the receiver said so; `withdrawn`: the job was deleted. */
+  @Column('text', { default: 'pending' })
+  state!: string;
+
+  /** How many have begun. */
+  @Column('smallint', { default: 0 })
+  attempt!: number;
+
+  @Column('timestamptz')
+  nextAt!: Date;
+
+  /** Somebody is at it until then; tells one claim from the next. */
+  @Column('timestamptz', { nullable: true })
+  leaseUntil!: Date | null;
+
+  @Column('smallint', { nullable: true })
+  lastStatus!: number | null;
+
+  @Column('text', { nullable: true })
+  lastError!: string | null;
+
+  @Column('timestamptz')
+  createdAt!: Date;
+
+  @Column('timestamptz', { nullable: true })
+  endedAt!: Date | null;
+}

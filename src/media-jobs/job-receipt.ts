@@ -1,0 +1,42 @@
+import type { UsageRecord } from '../billing/usage-record';
+import { ERROR_CATALOG } from '../common/errors/catalog';
+import { NO_USAGE, type UsageVector } from '../providers/contract/usage';
+import type { JobEnding, MediaJob } from './media-job.types';
+
+const OPERATIONS = { video: 'createVideo', music: 'createMusic' } as const;
+/** As for a client that left before it was answered. */
+const GIVEN_UP_STATUS = 499;
+
+/** The receipt of a job that is about to end. `usage` counts only where it succeeded. */
+export function receiptOf(job: MediaJob, ending: JobEnding, usage: UsageVector, nowMs: number): UsageRecord {
+  return {
+    id: job.id,
+    organizationId: job.organizationId,
+    keyId: job.keyId,
+    operation: OPERATIONS[job.kind],
+    model: job.model,
+    provider: job.provider,
+    deploymentId: job.deploymentId,
+    priceVersionId: job.priceVersionId,
+    ...verdictOf(ending),
+    streamed: false,
+    usage: ending.status === 'succeeded' ? usage : NO_USAGE,
+    usageEstimated: false,
+    attempts: job.submissions,
+    firstTokenMs: null,
+    totalMs: Math.max(0, nowMs - job.createdAt.getTime()),
+  };
+}
+
+function verdictOf(ending: JobEnding): Pick<UsageRecord, 'status' | 'errorCode'> {
+  switch (ending.status) {
+    case 'succeeded':
+      return { status: 200, errorCode: null };
+    case 'failed':
+      return { status: ERROR_CATALOG[ending.error.code].status, errorCode: ending.error.code };
+    case 'canceled':
+      return { status: GIVEN_UP_STATUS, errorCode: null };
+    case 'expired':
+      return { status: ERROR_CATALOG.provider_timeout.status, errorCode: 'provider_timeout' };
+  }
+}

@@ -1,0 +1,149 @@
+import type { MediaSupport } from '../models/catalog-model';
+import { musicSettings, type MusicWishes, videoSettings, type VideoWishes } from './job-support';
+
+const FULL: MediaSupport = {
+  durations: [4, 8, 12],
+  resolutions: ['720p', '1080p'],
+  aspect_ratios: ['16:9', '9:16'],
+  audio: 'optional',
+  first_frame: true,
+  last_frame: true,
+  references: true,
+  formats: ['mp3', 'wav'],
+  sample_rates: [44_100, 48_000],
+};
+
+const video = (wishes: VideoWishes, media: MediaSupport | null = FULL) => videoSettings({ id: 'a/b', media }, wishes);
+const music = (wishes: MusicWishes, media: MediaSupport | null = FULL) => musicSettings({ id: 'a/b', media }, wishes);
+const refusal = (param: string) => expect.objectContaining({ code: 'validation_failed', param });
+
+describe('videoSettings', () => {
+  it('takes what the model supports as it is', () => {
+    const wishes = {
+      duration_seconds: 8,
+      resolution: '1080p',
+      aspect_ratio: '9:16',
+      audio: true,
+      image_url: 'https://example.com/a.png',
+      end_image_url: 'https://example.com/b.png',
+      input_images: ['https://example.com/c.png'],
+    };
+    expect(video(wishes)).toEqual({ durationSeconds: 8, resolution: '1080p', aspectRatio: '9:16', audio: true });
+  });
+
+  it('fills in the first of what the model supports, so that price and provider speak of the same video', () => {
+    const defaults = { durationSeconds: 4, resolution: '720p', aspectRatio: null, audio: false };
+    expect(video({})).toEqual(defaults);
+    expect(
+      video({
+        duration_seconds: null,
+        resolution: null,
+        aspect_ratio: null,
+        audio: null,
+        image_url: null,
+        end_image_url: null,
+        input_images: null,
+      }),
+    ).toEqual(defaults);
+  });
+
+  it.each<[string, VideoWishes]>([
+    ['duration_seconds', { duration_seconds: 5 }],
+    ['duration_seconds', { duration_seconds: 8.5 }],
+    ['resolution', { resolution: '480p' }],
+    ['aspect_ratio', { aspect_ratio: '1:1' }],
+  ])('refuses another %s, and says what there is', (param, wishes) => {
+    expect(() => video(wishes)).toThrow(refusal(param));
+    expect(() => video(wishes)).toThrow(expect.objectContaining({ details: { supported: expect.any(Array) } }));
+  });
+
+  it.each<[string, VideoWishes]>([
+    ['resolution', { resolution: '720p' }],
+    ['aspect_ratio', { aspect_ratio: '16:9' }],
+    ['audio', { audio: true }],
+    ['image_url', { image_url: 'https://example.com/a.png' }],
+    ['end_image_url', { end_image_url: 'https://example.com/a.png' }],
+    ['input_images', { input_images: ['https://example.com/a.png'] }],
+  ])('refuses a %s where the catalogue promises nothing', (param, wishes) => {
+    expect(() => video(wishes, {})).toThrow(refusal(param));
+    expect(() => video(wishes, null)).toThrow(refusal(param));
+  });
+
+  it.each([
+    ['always', null, true],
+    ['always', true, true],
+    ['optional', null, false],
+    ['optional', false, false],
+    ['optional', true, true],
+    ['never', null, false],
+    ['never', false, false],
+    [undefined, null, false],
+    [undefined, false, false],
+  ] as const)('with audio %p and a wish of %p has %p', (support, audio, settled) => {
+    expect(video({ audio }, support === undefined ? {} : { audio: support }).audio).toBe(settled);
+  });
+
+  it.each([
+    ['always', false],
+    ['never', true],
+    [undefined, true],
+  ] as const)('with audio %p refuses a wish of %p', (support, audio) => {
+    expect(() => video({ audio }, support === undefined ? {} : { audio: support })).toThrow(refusal('audio'));
+  });
+});
+
+describe('a duration', () => {
+  const between = (durations: MediaSupport['durations'], wanted?: number) =>
+    video({ duration_seconds: wanted ?? null }, { durations }).durationSeconds;
+
+  it.each([
+    [{ min: 2, max: 10 }, 2],
+    [{ min: 2, max: 10 }, 10],
+    [{ min: 2, max: 10 }, 5.25],
+    [{ min: 2, max: 10, step: 4 }, 6],
+    [{ min: 2, max: 10, step: 4 }, 10],
+  ])('within %o may be %d', (durations, wanted) => {
+    expect(between(durations, wanted)).toBe(wanted);
+  });
+
+  it.each([
+    [{ min: 2, max: 10 }, 1.999],
+    [{ min: 2, max: 10 }, 10.001],
+    [{ min: 2, max: 10, step: 4 }, 4],
+    [{ min: 2, max: 10, step: 1 }, 2.5],
+  ])('within %o may not be %d, and is not rounded', (durations, wanted) => {
+    expect(() => between(durations, wanted)).toThrow(refusal('duration_seconds'));
+    expect(() => between(durations, wanted)).toThrow(expect.objectContaining({ details: { supported: durations } }));
+  });
+
+  it.each([
+    [{ min: 1, max: 120 }, 5],
+    [{ min: 6, max: 10 }, 6],
+    [{ min: 1, max: 3 }, 3],
+    [{ min: 2, max: 20, step: 2 }, 4],
+    [undefined, 5],
+  ])('within %o is %d when nobody says', (durations, usual) => {
+    expect(between(durations)).toBe(usual);
+  });
+});
+
+describe('musicSettings', () => {
+  it('takes what the model supports, and fills in the rest', () => {
+    expect(music({ duration_seconds: 12, format: 'wav', sample_rate: 48_000, instrumental: true })).toEqual({
+      durationSeconds: 12,
+      format: 'wav',
+      sampleRate: 48_000,
+      instrumental: true,
+    });
+    expect(music({})).toEqual({ durationSeconds: 4, format: 'mp3', sampleRate: null, instrumental: false });
+    expect(music({}, null)).toEqual({ durationSeconds: 30, format: null, sampleRate: null, instrumental: false });
+  });
+
+  it.each<[string, MusicWishes]>([
+    ['duration_seconds', { duration_seconds: 13 }],
+    ['format', { format: 'flac' }],
+    ['sample_rate', { sample_rate: 96_000 }],
+  ])('refuses another %s', (param, wishes) => {
+    expect(() => music(wishes)).toThrow(refusal(param));
+  });
+});

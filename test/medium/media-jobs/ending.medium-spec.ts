@@ -1,0 +1,289 @@
+import { statesBefore, TRANSITIONS } from '../../../src/media-jobs/media-job.states';
+import type { JobEnding, MediaJob } from '../../../src/media-jobs/media-job.types';
+import { createTestDatabase, type TestDatabase } from '../../harness/database';
+import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
+import {
+  ARTIFACT,
+  FAILED,
+  finish,
+  HANDLE,
+  type JobEngine,
+  letExpire,
+  letPass,
+  requireJob,
+  startJobEngine,
+  submit,
+  SUCCEEDED,
+  tamper,
+  workOn,
+} from './job-engine';
+
+const RACES = 500;
+/** Races at the same time: more would only wait for one another. */
+const AT_ONCE = 50;
+
+const CANCELED: JobEnding = { status: 'canceled' };
+const EXPIRED: JobEnding = { status: 'expired' };
+
+describe('the end of a job', () => {
+  let database: TestDatabase;
+  let engine: JobEngine;
+  let other: JobEngine;
+  let account: Account;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    [engine, other] = await Promise.all([startJobEngine(database.url), startJobEngine(database.url)]);
+  });
+  beforeEach(async () => {
+    account = await createAccount(engine.money.pool, { balanceMicro: 10_000_000n });
+  });
+  afterEach(() => requireSoundBooks(engine.money));
+  afterAll(async () => {
+    await Promise.all([engine.close(), other.close()]);
+    await database.drop();
+  });
+
+  const balance = () => engine.money.ledger.balance(account.organizationId);
+  const hook = { webhookUrl: 'https://example.com/hook' };
+  const query = <Row extends object>(text: string, ...values: unknown[]) =>
+    engine.dataSource.query<Row[]>(text, values);
+  const holdOf = async (job: MediaJob) => {
+    const [row] = await query<{ state: string; charged: string | null }>(
+      'SELECT state, charged_micro::text AS charged FROM reservation WHERE id = $1',
+      job.id,
+    );
+    return row;
+  };
+  /** Of this test's organization. */
+  const cancellations = async () =>
+    (await engine.jobs.claimCancellations(1_000)).filter(({ job }) => job.organizationId === account.organizationId);
+  const eventsOf = async (job: MediaJob) =>
+    (await query<{ event: string }>('SELECT event FROM webhook_delivery WHERE job_id = $1', job.id)).map(
+      ({ event }) => event,
+    );
+
+  it('charges a success, and stores files, receipt and what has to be told with it', async () => {
+    const job = await workOn(engine, await submit(engine, account, hook), 'finalizing');
+    const ended = await finish(engine, job, SUCCEEDED, { fence: job.fence });
+    expect(ended).toMatchObject({ status: 'succeeded', costMicro: 1_000n, progress: 100, error: null });
+    expect(await requireJob(engine, job.id, account)).toEqual(ended);
+    const objects = (retention: string) =>
+      query(
+        `INSERT INTO stored_object (key, organization_id, kind, delete_at, sweep_after)
+         VALUES ($1, $2, 'video', now() + $3::interval, now())
+         ON CONFLICT (key) DO UPDATE SET delete_at = excluded.delete_at`,
+        ARTIFACT.storageKey,
+        account.organizationId,
+        retention,
+      );
+    await objects('1 minute');
+    expect(await engine.jobs.findArtifacts(job.id)).toEqual([{ ...ARTIFACT, id: expect.any(String) }]);
+    await objects('-1 second');
+    expect(await engine.jobs.findArtifacts(job.id)).toEqual([]);
+    expect(await eventsOf(job)).toEqual(['job.completed']);
+    expect(await holdOf(job)).toEqual({ state: 'settled', charged: '1000' });
+    expect(await balance()).toMatchObject({ balanceMicro: 9_999_000n, reservedMicro: 0n });
+    expect(await query('SELECT * FROM usage_record WHERE id = $1', job.id)).toMatchObject([
+      {
+        organization_id: account.organizationId,
+        key_id: account.keyId,
+        operation: 'createVideo',
+        model: 'mock/video-1',
+        provider: 'mock',
+        deployment_id: 'mock-video',
+        price_version_id: 'price-1',
+        hold_micro: '1500',
+        charged_micro: '1000',
+        status: 200,
+        attempts: 1,
+        seconds: 5,
+      },
+    ]);
+  });
+
+  it('leaves no row of a file that has gone, and the job as it was', async () => {
+    const files = ['kept', 'gone-1', 'gone-2', 'gone-3', 'fresh'].map((name) => ({ ...ARTIFACT, storageKey: name }));
+    const job = await workOn(engine, await submit(engine, account), 'finalizing');
+    await finish(engine, job, { ...SUCCEEDED, artifacts: files } as JobEnding, { fence: job.fence });
+    await query(
+      `UPDATE media_artifact SET created_at = now() - interval '169 hours' WHERE job_id = $1 AND storage_key <> 'fresh'`,
+      job.id,
+    );
+    await query(
+      `INSERT INTO stored_object (key, organization_id, kind, delete_at, sweep_after)
+       VALUES ('kept', $1, 'video', now() - interval '1 hour', now())`,
+      account.organizationId,
+    );
+    const before = await requireJob(engine, job.id, account);
+    const left = async () =>
+      (
+        await query<{ key: string }>(
+          'SELECT storage_key AS key FROM media_artifact WHERE job_id = $1 ORDER BY position',
+          job.id,
+        )
+      ).map(({ key }) => key);
+    expect(await engine.jobs.removeLostArtifacts(168, 2)).toBe(2);
+    expect(await left()).toHaveLength(3);
+    expect(await engine.jobs.removeLostArtifacts(168, 2)).toBe(1);
+    // What is not deleted yet has its row, and what may not be old enough is not asked for.
+    expect(await left()).toEqual(['kept', 'fresh']);
+    expect(await requireJob(engine, job.id, account)).toEqual(before);
+  });
+
+  it('never charges more than the hold, nor less than nothing', async () => {
+    const cost = async (costMicro: bigint) => {
+      const job = await workOn(engine, await submit(engine, account), 'finalizing');
+      return (await finish(engine, job, { ...SUCCEEDED, costMicro } as JobEnding))?.costMicro;
+    };
+    expect(await cost(1_500n)).toBe(1_500n);
+    expect(await cost(1_501n)).toBe(1_500n);
+    expect(await cost(-1n)).toBe(0n);
+    expect((await balance()).balanceMicro).toBe(9_997_000n);
+  });
+
+  const endings: readonly (readonly [status: string, ending: JobEnding, receiptStatus: number])[] = [
+    ['succeeded', SUCCEEDED, 200],
+    ['failed', FAILED, 502],
+    ['canceled', CANCELED, 499],
+    ['expired', EXPIRED, 504],
+  ];
+
+  it.each(endings)(
+    'does to hold and receiver what the table of states says: %s',
+    async (_status, ending, receiptStatus) => {
+      const transition = TRANSITIONS.find(({ to }) => to === ending.status);
+      const silent = await workOn(engine, await submit(engine, account), 'running');
+      const told = await workOn(engine, await submit(engine, account, hook), 'running');
+      for (const job of [silent, told]) {
+        if (ending.status === 'succeeded') await engine.work.beginFinalizing(job);
+        if (ending.status === 'expired') await letExpire(engine, job.id);
+        expect(await finish(engine, job, ending)).toMatchObject({ status: ending.status });
+        expect((await holdOf(job))?.state).toBe(transition?.hold);
+      }
+      expect(await eventsOf(silent)).toEqual([]);
+      expect(await eventsOf(told)).toEqual(transition?.event === undefined ? [] : [transition.event]);
+      expect((await balance()).reservedMicro).toBe(0n);
+      expect(await query('SELECT status FROM usage_record WHERE id = $1', told.id)).toEqual([
+        { status: receiptStatus },
+      ]);
+    },
+  );
+
+  it('can come from every state that the table names and from no other', async () => {
+    for (const [, ending] of endings) {
+      for (const status of ['queued', 'submitted', 'running'] as const) {
+        const queued = await submit(engine, account);
+        const job = status === 'queued' ? queued : await workOn(engine, queued, status);
+        if (ending.status === 'expired') await letExpire(engine, job.id);
+        // As a confused worker would have it: finalizing is noted, whatever the state.
+        if (ending.status === 'succeeded')
+          await query('UPDATE media_job SET finalizing_at = now() WHERE id = $1', job.id);
+        const ended = await finish(engine, job, ending);
+        expect([ending.status, status, ended !== null]).toEqual([
+          ending.status,
+          status,
+          statesBefore(ending.status).includes(status),
+        ]);
+        await finish(engine, job, FAILED);
+      }
+    }
+  });
+
+  it('cannot be success before the result was being fetched, nor expiry before its time', async () => {
+    const job = await workOn(engine, await submit(engine, account), 'running');
+    expect(await finish(engine, job, SUCCEEDED)).toBeNull();
+    expect(await finish(engine, job, EXPIRED)).toBeNull();
+    expect(await requireJob(engine, job.id, account)).toEqual(job);
+    await finish(engine, job, FAILED);
+  });
+
+  it('is no cancellation while the result is being fetched, for 60 seconds', async () => {
+    const job = await workOn(engine, await submit(engine, account), 'finalizing');
+    expect(await finish(engine, job, CANCELED)).toBeNull();
+    await letPass(engine, job.id, 50);
+    expect(await finish(engine, job, CANCELED)).toBeNull();
+    await letPass(engine, job.id, 10);
+    expect(await finish(engine, job, CANCELED)).toMatchObject({ status: 'canceled' });
+  });
+
+  it('does not happen for who has looked at another version of the job', async () => {
+    const queued = await submit(engine, account);
+    const claimed = await workOn(engine, queued, 'claimed');
+    expect(await finish(engine, queued, CANCELED, { version: queued.version })).toBeNull();
+    expect(await finish(engine, claimed, CANCELED, { version: claimed.version })).toMatchObject({ status: 'canceled' });
+  });
+
+  it('has its provider told when the job was given up there, and only then', async () => {
+    const [early, late] = [await submit(engine, account), await submit(engine, account)];
+    const succeeded = await workOn(engine, await submit(engine, account), 'finalizing');
+    await finish(engine, early, CANCELED);
+    await finish(engine, await workOn(engine, late, 'submitted'), CANCELED);
+    await finish(engine, succeeded, SUCCEEDED);
+    const due = await cancellations();
+    expect(due).toMatchObject([{ job: { id: late.id }, handle: HANDLE }]);
+    await engine.jobs.endCancellation(late.id);
+    await letPass(engine, late.id, 3_600);
+    expect(await cancellations()).toEqual([]);
+  });
+
+  it(`is one of success, failure, cancellation and expiry, when all come at once for ${RACES} jobs`, async () => {
+    const jobs = await inTurns(async (index) =>
+      workOn(engine, await submit(engine, account, index % 2 === 0 ? hook : {}), 'finalizing'),
+    );
+    // By now each of them may end in any way.
+    await tamper(
+      engine,
+      `UPDATE media_job SET finalizing_at = now() - interval '61 seconds', expires_at = now() WHERE organization_id = $1`,
+      [account.organizationId],
+    );
+    const attempts: JobEnding[] = [SUCCEEDED, FAILED, CANCELED, EXPIRED];
+    const winners = await inTurns(async (index) => {
+      const job = jobs[index] as MediaJob;
+      // Each is the first to be sent in its turn, and every second one is another process's.
+      const order = attempts.map((_, at) => attempts[(at + index) % attempts.length] as JobEnding);
+      const ended = await Promise.all(order.map((ending, at) => finish(at % 2 === 0 ? engine : other, job, ending)));
+      const [winner, ...others] = ended.filter((each) => each !== null);
+      expect(others).toEqual([]);
+      expect(await requireJob(engine, job.id, account)).toEqual(winner);
+      const event = TRANSITIONS.find(({ to }) => to === winner?.status)?.event;
+      expect(await eventsOf(job)).toEqual(event === undefined || job.webhookUrl === null ? [] : [event]);
+      return winner?.status;
+    });
+    expect(new Set(winners)).toEqual(new Set(['succeeded', 'failed', 'canceled', 'expired']));
+    const succeeded = winners.filter((status) => status === 'succeeded').length;
+    expect(await balance()).toMatchObject({
+      balanceMicro: 10_000_000n - BigInt(succeeded) * 1_000n,
+      reservedMicro: 0n,
+    });
+    const artifacts = `SELECT FROM media_artifact a JOIN media_job j ON j.id = a.job_id WHERE j.organization_id = $1`;
+    expect(await query(artifacts, account.organizationId)).toHaveLength(succeeded);
+  });
+
+  it('takes nothing with it that others need: a deleted job leaves its money and its receipt', async () => {
+    const job = await workOn(engine, await submit(engine, account, hook), 'finalizing');
+    expect(await engine.jobs.markDeleted(job.id, account.organizationId)).toBe(false);
+    await finish(engine, job, SUCCEEDED);
+    expect(await engine.jobs.markDeleted(job.id, (await createAccount(engine.money.pool)).organizationId)).toBe(false);
+    expect(await engine.jobs.markDeleted(job.id, account.organizationId)).toBe(true);
+    expect(await engine.jobs.markDeleted(job.id, account.organizationId)).toBe(false);
+    expect(await engine.jobs.find(job.id, account.organizationId, null)).toBeNull();
+    const left = { id: job.id, organizationId: account.organizationId, kind: 'video' };
+    expect(await engine.jobs.findDeleted(1_000)).toContainEqual(left);
+    // The objects come first: only who has removed them can remove the rows.
+    expect(await engine.jobs.remove(job.id)).toBe(false);
+    await engine.jobs.removeArtifacts(job.id);
+    expect(await engine.jobs.remove(job.id)).toBe(true);
+    expect(await eventsOf(job)).toEqual([]);
+    expect(await holdOf(job)).toEqual({ state: 'settled', charged: '1000' });
+    expect(await query('SELECT FROM usage_record WHERE id = $1', job.id)).toHaveLength(1);
+  });
+});
+
+async function inTurns<Result>(work: (index: number) => Promise<Result>): Promise<Result[]> {
+  const results: Result[] = [];
+  for (let start = 0; start < RACES; start += AT_ONCE) {
+    results.push(...(await Promise.all(Array.from({ length: AT_ONCE }, (_, at) => work(start + at)))));
+  }
+  return results;
+}

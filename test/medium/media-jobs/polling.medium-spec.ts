@@ -1,0 +1,230 @@
+import { Readable } from 'node:stream';
+import type { JobEnding, MediaJob } from '../../../src/media-jobs/media-job.types';
+import { NO_USAGE } from '../../../src/providers/contract/usage';
+import { makeVideo } from '../../../src/providers/vendors/mock/video/make-video';
+import { createTestDatabase, type TestDatabase } from '../../harness/database';
+import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
+import { finish, type JobEngine, letPass, requireJob, startJobEngine, submit } from './job-engine';
+import { failure, RUNNING, ScriptedProvider, type StageSettings, SUCCESS, WorkerStage } from './worker-stage';
+
+describe('a job that its provider has', () => {
+  let database: TestDatabase;
+  let engine: JobEngine;
+  let account: Account;
+  let film: Buffer;
+  let stage: WorkerStage;
+  let provider: ScriptedProvider;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    engine = await startJobEngine(database.url);
+    film = await makeVideo({ prompt: '', seconds: 2, width: 64, height: 48, audio: true, seed: 1 });
+  });
+  beforeEach(async () => {
+    account = await createAccount(engine.money.pool);
+    await begin();
+  });
+  afterEach(async () => {
+    await stage.close();
+    await requireSoundBooks(engine.money);
+  });
+  afterAll(async () => {
+    await engine.close();
+    await database.drop();
+  });
+
+  async function begin(settings: StageSettings = {}): Promise<void> {
+    await stage?.close();
+    stage = new WorkerStage(engine, ['first'], settings);
+    provider = new ScriptedProvider('first', film);
+    stage.adapters.set('first', provider.adapter);
+  }
+  const newJob = () => submit(engine, account, { route: ['first'], webhookUrl: 'https://example.com/hook' });
+  const submitted = async () => stage.turn(await newJob());
+  const lastPause = () => stage.woken.at(-1)?.delayMs ?? 0;
+  const artifactsOf = ({ id }: MediaJob) => engine.jobs.findArtifacts(id);
+  const chargeOf = async ({ id }: MediaJob) =>
+    engine.dataSource.query<object[]>(
+      `SELECT (SELECT count(*)::int FROM ledger_entry WHERE reservation_id = $1 AND kind = 'charge') AS charges,
+              (SELECT count(*)::int FROM webhook_delivery WHERE job_id = $1) AS told`,
+      [id],
+    );
+
+  it('is asked about later each time, and shows what it says', async () => {
+    const job = await submitted();
+    provider.onPoll = () => Promise.resolve({ state: 'queued', progress: null });
+    expect(await stage.turn(job)).toMatchObject({ status: 'submitted', progress: null });
+    expect(Math.abs(lastPause() - 2_000)).toBeLessThanOrEqual(200);
+    provider.onPoll = () => Promise.resolve(RUNNING);
+    expect(await stage.turn(job)).toMatchObject({ status: 'running', progress: 40 });
+    expect(Math.abs(lastPause() - 3_000)).toBeLessThanOrEqual(300);
+    for (let poll = 0; poll < 7; poll++) await stage.turn(job);
+    expect(Math.abs(lastPause() - 30_000)).toBeLessThanOrEqual(3_000);
+    provider.onPoll = () => Promise.resolve({ ...RUNNING, retryAfterMs: 12_345 } as typeof RUNNING);
+    await stage.turn(job);
+    expect(lastPause()).toBe(12_345);
+    provider.onPoll = () => Promise.resolve(SUCCESS);
+    expect(await stage.turn(job)).toMatchObject({ status: 'succeeded', progress: 100 });
+  });
+
+  it('ends with its file, of which is told what it is, for the seconds that were delivered and asked for', async () => {
+    const job = await stage.work(await newJob());
+    expect(job).toMatchObject({ status: 'succeeded', costMicro: 400n });
+    expect(await artifactsOf(job)).toEqual([
+      {
+        id: expect.any(String),
+        type: 'video',
+        contentType: 'video/mp4',
+        sizeBytes: film.length,
+        width: 64,
+        height: 48,
+        durationSeconds: expect.closeTo(2, 1),
+        storageKey: `video/${account.organizationId}/${job.id}/0.mp4`,
+      },
+    ]);
+    expect(await chargeOf(job)).toEqual([{ charges: 1, told: 1 }]);
+  });
+
+  it('costs what its provider bills, and no more than was held', async () => {
+    for (const [seconds, cost] of [
+      [3, 600n],
+      [1_000, 1_500n],
+      [Number.NaN, 400n],
+    ] as const) {
+      provider.onPoll = () => Promise.resolve({ ...SUCCESS, usage: { ...NO_USAGE, seconds } } as typeof SUCCESS);
+      expect(await stage.work(await newJob())).toMatchObject({ status: 'succeeded', costMicro: cost });
+    }
+  });
+
+  it.each(['failed', 'canceled', 'expired'] as const)('fails when its provider says %s', async (state) => {
+    const error = failure('provider_error', { phase: 'job', cause: new Error('sk-secret of the provider') });
+    provider.onPoll = () => Promise.resolve({ state, error });
+    const job = await stage.work(await newJob());
+    const told = { code: 'provider_error', message: 'In words of our own.' };
+    expect(job).toMatchObject({ status: 'failed', error: told, costMicro: 0n });
+    expect(await chargeOf(job)).toEqual([{ charges: 0, told: 1 }]);
+  });
+
+  it('outlasts any number of polls without an answer, and is charged once in the end (F-43)', async () => {
+    await begin({ options: { pollTimeoutMs: 10 } });
+    const job = await submitted();
+    const hang = () => new Promise<never>(() => undefined);
+    const silences = [
+      hang,
+      () => Promise.reject(failure('provider_timeout')),
+      () => Promise.reject(failure('provider_unavailable', { upstream: { status: 503 } })),
+      () => Promise.reject(failure('provider_disconnect')),
+      () => Promise.reject(failure('provider_error', { upstream: { status: 401 }, credentialRefused: true })),
+      () => Promise.reject(new TypeError('a bug of the adapter')),
+    ];
+    for (const silence of [...silences, ...silences.slice(1)]) {
+      provider.onPoll = silence;
+      await letPass(engine, job.id, 300);
+      const before = await requireJob(engine, job.id, job);
+      const after = await stage.turn(job);
+      expect(after).toEqual({
+        ...before,
+        nextRunAt: expect.any(Date),
+        fence: before.fence + 1,
+        version: before.version + 2,
+        polls: before.polls + 1,
+      });
+    }
+    provider.onPoll = () => Promise.resolve(SUCCESS);
+    const ended = await stage.turn(job);
+    expect(ended).toMatchObject({ status: 'succeeded', costMicro: 400n });
+    expect(await chargeOf(ended)).toEqual([{ charges: 1, told: 1 }]);
+  });
+
+  it('is lost when its provider has not known it three times in two minutes, and not before', async () => {
+    const gone = () => Promise.reject(failure('provider_error', { upstream: { status: 404 } }));
+    const job = await submitted();
+    provider.onPoll = gone;
+    for (let poll = 0; poll < 5; poll++) expect(await stage.turn(job)).toMatchObject({ status: 'submitted' });
+    provider.onPoll = () => Promise.resolve(RUNNING);
+    expect(await stage.turn(job)).toMatchObject({ status: 'running', setbacks: 0, setbackSince: null });
+    provider.onPoll = gone;
+    expect(await stage.turn(job)).toMatchObject({ status: 'running', setbacks: 1 });
+    await letSetbackPass(job);
+    expect(await stage.turn(job)).toMatchObject({ status: 'running', setbacks: 2 });
+    expect(await stage.turn(job)).toMatchObject({ status: 'failed', error: { code: 'provider_error' } });
+  });
+
+  /** As if the first of them had been two minutes ago. */
+  async function letSetbackPass({ id }: MediaJob): Promise<void> {
+    const statement = `UPDATE media_job SET setback_since = setback_since - interval '2 minutes' WHERE id = $1`;
+    await engine.dataSource.query(statement, [id]);
+  }
+
+  it('is finished as soon as the storage is back, and charged once (F-44)', async () => {
+    const job = await submitted();
+    stage.storage.failures = 3;
+    for (let failed = 0; failed < 3; failed++) {
+      expect(await stage.turn(job)).toMatchObject({ status: 'running', finalizingAt: expect.any(Date) });
+      expect(lastPause()).toBe(5_000);
+    }
+    const ended = await stage.turn(job);
+    expect(ended).toMatchObject({ status: 'succeeded', costMicro: 400n });
+    expect(await artifactsOf(ended)).toHaveLength(1);
+    expect(await chargeOf(ended)).toEqual([{ charges: 1, told: 1 }]);
+    expect(stage.storage.puts).toBe(4);
+  });
+
+  it.each<[string, () => Promise<Readable>]>([
+    ['is missing', () => Promise.reject(failure('provider_error', { upstream: { status: 404 } }))],
+    ['breaks off', () => Promise.resolve(Readable.from(brokenOff()))],
+    ['is a web page', () => Promise.resolve(Readable.from([Buffer.from('<!doctype html>')]))],
+    ['is empty', () => Promise.resolve(Readable.from([]))],
+    ['is half a film', () => Promise.resolve(Readable.from([film.subarray(0, 200)]))],
+  ])('fails when its file %s for long enough, and costs nothing', async (_what, open) => {
+    const job = await submitted();
+    provider.onOpen = open;
+    for (let turn = 0; turn < 3; turn++) expect(await stage.turn(job)).toMatchObject({ status: 'running' });
+    await letSetbackPass(job);
+    const ended = await stage.turn(job);
+    expect(ended).toMatchObject({ status: 'failed', costMicro: 0n, error: { code: 'provider_error' } });
+    expect(await artifactsOf(ended)).toEqual([]);
+  });
+
+  async function* brokenOff(): AsyncGenerator<Buffer> {
+    yield film.subarray(0, 100);
+    throw failure('provider_disconnect', { phase: 'stream' });
+  }
+
+  it('fails at once over a file that is larger than is taken, of which no more is read', async () => {
+    await begin({ maxArtifactBytes: 100_000 });
+    let sent = 0;
+    const endless = function* () {
+      for (;;) yield (sent++, Buffer.alloc(10_000));
+    };
+    provider.onOpen = () => Promise.resolve(Readable.from(endless(), { objectMode: false, highWaterMark: 10_000 }));
+    const job = await stage.work(await newJob());
+    expect(job).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('larger') } });
+    expect(sent).toBeLessThan(20);
+  });
+
+  it.each<[JobEnding]>([[{ status: 'canceled' }], [{ status: 'expired' }]])(
+    'is not charged, nor its file looked at, when it had ended before: %j',
+    async (ending) => {
+      const job = await submitted();
+      provider.onPoll = async () => {
+        if (ending.status === 'expired') await expire(job);
+        else await finish(engine, job, ending);
+        return SUCCESS;
+      };
+      expect(await stage.turn(job)).toMatchObject({ status: ending.status, costMicro: 0n });
+      expect(provider.opened).toBe(0);
+      expect(await engine.jobs.claimCancellations(100)).toMatchObject([{ job: { id: job.id } }]);
+      await engine.jobs.endCancellation(job.id);
+    },
+  );
+
+  async function expire(job: MediaJob): Promise<void> {
+    await engine.dataSource.transaction(async (manager) => {
+      await manager.query('ALTER TABLE media_job DISABLE TRIGGER USER');
+      await manager.query('UPDATE media_job SET expires_at = now() WHERE id = $1', [job.id]);
+      await manager.query('ALTER TABLE media_job ENABLE TRIGGER USER');
+    });
+    await finish(engine, job, { status: 'expired' });
+  }
+});

@@ -1,0 +1,130 @@
+import { Readable } from 'node:stream';
+import type { MediaJob } from '../../../src/media-jobs/media-job.types';
+import { makeVideo } from '../../../src/providers/vendors/mock/video/make-video';
+import { createTestDatabase, type TestDatabase } from '../../harness/database';
+import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
+import { type JobEngine, letPass, requireJob, startJobEngine, submit } from './job-engine';
+import { failure, ScriptedProvider, type StageSettings, SUCCESS, WorkerStage } from './worker-stage';
+
+describe('a job that is worked on', () => {
+  let database: TestDatabase;
+  let engine: JobEngine;
+  let account: Account;
+  let film: Buffer;
+  let stage: WorkerStage;
+  let provider: ScriptedProvider;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    engine = await startJobEngine(database.url);
+    film = await makeVideo({ prompt: '', seconds: 2, width: 64, height: 48, audio: false, seed: 1 });
+  });
+  beforeEach(async () => {
+    account = await createAccount(engine.money.pool);
+    await begin();
+  });
+  afterEach(async () => {
+    await stage.close();
+    await requireSoundBooks(engine.money);
+  });
+  afterAll(async () => {
+    await engine.close();
+    await database.drop();
+  });
+
+  async function begin(settings: StageSettings = {}): Promise<void> {
+    await stage?.close();
+    stage = new WorkerStage(engine, ['first'], settings);
+    provider = new ScriptedProvider('first', film);
+    stage.adapters.set('first', provider.adapter);
+  }
+  const submitted = async () => stage.turn(await submit(engine, account, { route: ['first'] }));
+
+  it('is left by a worker that has lost it, whatever it learns, and goes on with the next', async () => {
+    const other = new WorkerStage(engine, ['first']);
+    const otherProvider = new ScriptedProvider('first', film);
+    other.adapters.set('first', otherProvider.adapter);
+    const job = await submitted();
+    provider.onPoll = async () => {
+      await stage.loseWorker(job);
+      await other.turn(job);
+      return SUCCESS;
+    };
+    const ended = await stage.turn(job);
+    expect(ended).toMatchObject({ status: 'succeeded', costMicro: 400n });
+    expect([provider.opened, otherProvider.opened]).toEqual([0, 1]);
+    expect(await engine.jobs.findArtifacts(job.id)).toHaveLength(1);
+    await other.close();
+  });
+
+  it('is not ended by a worker that has lost it while it fetched the result', async () => {
+    const job = await submitted();
+    provider.onOpen = async () => {
+      await engine.work.claim(await stage.loseWorker(job), 'another');
+      return Readable.from([film]);
+    };
+    expect(await stage.turn(job)).toMatchObject({ status: 'running', fence: 3, costMicro: 0n });
+    await letPass(engine, job.id, 61);
+    provider.onOpen = () => Promise.resolve(Readable.from([film]));
+    expect(await stage.turn(job)).toMatchObject({ status: 'succeeded', costMicro: 400n });
+  });
+
+  it('stays with a worker whose turn takes longer than its lease', async () => {
+    await begin({ leaseSeconds: 1 });
+    const job = await submitted();
+    const started = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<typeof SUCCESS>();
+    provider.onPoll = () => (started.resolve(), answer.promise);
+    const turn = stage.turn(job);
+    await started.promise;
+    const firstLease = await leaseOf(job);
+    // Renewed three times: the first lease is over by then.
+    let lease = firstLease;
+    while (lease < firstLease + 750) lease = await leaseOf(job);
+    expect(await engine.work.claim(await requireJob(engine, job.id, job), 'another')).toBeNull();
+    answer.resolve(SUCCESS);
+    expect(await turn).toMatchObject({ status: 'succeeded' });
+  });
+
+  async function leaseOf({ id }: MediaJob): Promise<number> {
+    const statement = 'SELECT lease_until FROM media_job WHERE id = $1';
+    const [row] = await engine.dataSource.query<{ lease_until: Date }[]>(statement, [id]);
+    return row?.lease_until.getTime() ?? Infinity;
+  }
+
+  it('is given back by a process that is stopped, for another one to go on with at once', async () => {
+    const job = await submitted();
+    const started = Promise.withResolvers<void>();
+    provider.onPoll = () => (started.resolve(), new Promise<never>(() => undefined));
+    const turn = stage.turn(job);
+    await started.promise;
+    await stage.turns.stop(0);
+    const left = await turn;
+    expect(stage.woken.at(-1)).toMatchObject({ wakeUp: { id: job.id, version: left.version }, delayMs: 0 });
+    expect(await engine.work.claim(left, 'another')).toMatchObject({ status: 'submitted' });
+    expect(stage.turns.free).toBe(0);
+  });
+
+  it('does not wait for others whose provider hangs', async () => {
+    const quick = new ScriptedProvider('quick', film);
+    const slow = new ScriptedProvider('slow', film);
+    const wide = new WorkerStage(engine, ['slow', 'quick'], { concurrency: 4 });
+    const hanging = Promise.withResolvers<never>();
+    slow.onSubmit = () => hanging.promise;
+    wide.adapters.set('slow', slow.adapter).set('quick', quick.adapter);
+    const slowJobs = await Promise.all(Array.from({ length: 10 }, () => submit(engine, account, { route: ['slow'] })));
+    const quickJob = await submit(engine, account, { route: ['quick'] });
+    for (const { id } of slowJobs) await letPass(engine, id, 60);
+    await letPass(engine, quickJob.id, 10);
+    wide.sweeps.start(true);
+    const deadlineMs = performance.now() + 20_000;
+    while ((await requireJob(engine, quickJob.id, quickJob)).handle === null) {
+      if (performance.now() > deadlineMs) throw new Error('the quick job was starved');
+    }
+    // The second of them may not have got so far yet.
+    expect(slow.submissions.length).toBeLessThanOrEqual(2);
+    hanging.reject(failure('validation_failed', { fallback: false, upstream: { status: 400 } }));
+    await wide.sweeps.stop();
+    await wide.close();
+  });
+});
