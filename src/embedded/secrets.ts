@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { AppConfig } from '../config/app-config';
 import { createFile } from './files';
 
 /** What an installation without configured secrets makes up once and keeps in `<dataDir>/secrets.json`. */
@@ -30,4 +31,22 @@ export function loadOrCreateSecrets(dataDir: string): GeneratedSecrets {
     throw new Error(`${path} lacks a secret. Restore it from a backup, or remove ${dataDir} to start with no data.`);
   }
   return { apiKeyPepper, postgresPassword, redisPassword };
+}
+
+/**
+ * The keys of `SecretBox`, in hexadecimal: the configured ones, else the one in `<dataDir>/secrets-key`, made when it is
+ * first needed. It has a file of its own because installations may have made their other secrets before there was one.
+ */
+export function resolveSecretsKeys({
+  secretsKeys,
+  dataDir,
+}: Pick<AppConfig, 'secretsKeys' | 'dataDir'>): readonly string[] {
+  if (secretsKeys !== null) return secretsKeys;
+  const path = join(dataDir, 'secrets-key');
+  createFile(path, `${randomBytes(32).toString('hex')}\n`);
+  const key = readFileSync(path, 'utf8').trim();
+  if (!/^[0-9a-f]{64}$/.test(key)) {
+    throw new Error(`${path} holds no key. Restore it from a backup: what was encrypted with it is lost without it.`);
+  }
+  return [key];
 }

@@ -1,6 +1,10 @@
 import type { Command } from 'commander';
 import { microToJson, type Micro } from '../../common/micro';
+import { SecretBox } from '../../common/secret-box';
 import type { OrganizationEntity } from '../../database/entities/organization.entity';
+import { resolveSecretsKeys } from '../../embedded/secrets';
+import { WebhookSecretRepository } from '../../webhooks/webhook-secret.repository';
+import { WebhookSecretService } from '../../webhooks/webhook-secret.service';
 import { withContext, type CliContext } from '../cli-context';
 import { formatFields, formatMicro, formatTable, run, type CommandResult } from '../command-result';
 import {
@@ -47,6 +51,9 @@ export function addOrganizationCommands(program: Command): void {
     parseAmountOrNone,
   );
   addRateChanges(limit).action(run(limitOrganization));
+  organizationCommand(organization, 'webhook-secret', 'show what its webhooks are signed with, made when there is none')
+    .option('--rotate', 'make another one; the former signs nothing from then on')
+    .action(run(showWebhookSecret));
   organizationCommand(organization, 'suspend', 'refuse all its requests').action(
     run((options: OrganizationOptions) =>
       changeStatus(options, ({ organizations }) => organizations.suspend(options.org)),
@@ -121,6 +128,20 @@ function limitOrganization({ org, monthlyLimitMicro, ...rates }: LimitOptions): 
       await context.organizations.setMonthlyLimit(org, noneToNull(monthlyLimitMicro));
     }
     return describe(context, org);
+  });
+}
+
+interface WebhookSecretOptions extends OrganizationOptions {
+  readonly rotate?: boolean;
+}
+
+function showWebhookSecret({ org, rotate = false }: WebhookSecretOptions): Promise<CommandResult> {
+  return withContext(async ({ config, dataSource, organizations }) => {
+    await organizations.require(org);
+    const box = new SecretBox(resolveSecretsKeys(config));
+    const secrets = new WebhookSecretService(new WebhookSecretRepository(dataSource), box);
+    const secret = rotate ? await secrets.rotate(org) : await secrets.require(org);
+    return { text: secret, json: { organization_id: org, webhook_secret: secret } };
   });
 }
 

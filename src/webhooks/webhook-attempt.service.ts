@@ -1,0 +1,124 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { CLOCK, type Clock } from '../common/clock';
+import { OutboundClient, type WebhookAnswer } from '../outbound/outbound-client';
+import { OutboundError } from '../outbound/outbound-error';
+import { nextStep, toOutcome } from './delivery-schedule';
+import { WEBHOOK_BODY_SOURCE, type WebhookBody, type WebhookBodySource } from './webhook-body-source';
+import { WebhookDeliveryRepository } from './webhook-delivery.repository';
+import { WebhookSecretService } from './webhook-secret.service';
+import { signatureHeaders } from './webhook-signature';
+import type { ClaimedDelivery } from './webhook.types';
+
+/** With the 15 s of a post (`OutboundClient`) less than the lease: a post that begins is over before anybody repeats it. */
+const POST_WITHIN_MS = 40_000;
+/** Of a claim. What has been posted and cannot be noted down until then is posted again. */
+const RECORD_WITHIN_MS = 55_000;
+const RECORD_PAUSE_MS = 1_000;
+/** Until a message is made again that could not be made, or not in time. */
+const PUT_BACK_MS = 10_000;
+
+/** One attempt at a delivery: makes the message, signs it, posts it once, and notes down what came of it. */
+@Injectable()
+export class WebhookAttemptService {
+  private readonly logger = new Logger('Webhooks');
+  /** Told once, until a message can be made again. */
+  private failing = false;
+
+  constructor(
+    private readonly deliveries: WebhookDeliveryRepository,
+    private readonly secrets: WebhookSecretService,
+    @Inject(WEBHOOK_BODY_SOURCE) private readonly source: WebhookBodySource,
+    private readonly outbound: OutboundClient,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Never rejects: what goes wrong on this side of the wire leaves the delivery as it was, or to whoever claims it next.
+   * @param claimedAtMs when the claim was asked for, by the monotonic clock
+   */
+  async make(delivery: ClaimedDelivery, claimedAtMs: number): Promise<void> {
+    try {
+      const [body, secret] = await Promise.all([
+        this.source.build(delivery),
+        this.secrets.require(delivery.organizationId),
+      ]);
+      this.failing = false;
+      if (body === null) await this.deliveries.withdraw(delivery);
+      else if (this.since(claimedAtMs) < POST_WITHIN_MS) await this.deliver(delivery, body, secret, claimedAtMs);
+      else await this.deliveries.putBack(delivery, PUT_BACK_MS);
+    } catch (error) {
+      if (!this.failing)
+        this.logger.error({ message: 'webhooks cannot be made', ...idsOf(delivery), cause: String(error) });
+      this.failing = true;
+      // Without the database its lease ends by itself.
+      await this.deliveries.putBack(delivery, PUT_BACK_MS).catch(() => undefined);
+    }
+  }
+
+  private async deliver(
+    delivery: ClaimedDelivery,
+    { bytes, requestId }: WebhookBody,
+    secret: string,
+    claimedAtMs: number,
+  ): Promise<void> {
+    const timestamp = Math.floor(this.clock.now() / 1_000);
+    const headers = {
+      'content-type': 'application/json',
+      'x-request-id': requestId,
+      ...signatureHeaders({ id: delivery.id, timestamp, body: bytes }, secret),
+    };
+    const startedAtMs = this.clock.monotonic();
+    const result = await this.post(delivery.url, headers, bytes);
+    await this.record(delivery, result, this.since(startedAtMs), claimedAtMs);
+  }
+
+  private async post(
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    body: Buffer,
+  ): Promise<WebhookAnswer | OutboundError> {
+    try {
+      return await this.outbound.postWebhook(url, headers, body);
+    } catch (error) {
+      if (error instanceof OutboundError) return error;
+      throw error;
+    }
+  }
+
+  /** A database that is away for a moment must not make the receiver hear of it twice. */
+  private async record(
+    delivery: ClaimedDelivery,
+    result: WebhookAnswer | OutboundError,
+    durationMs: number,
+    claimedAtMs: number,
+  ): Promise<void> {
+    const outcome = toOutcome(result);
+    const retryAfterSeconds = result instanceof OutboundError ? null : result.retryAfterSeconds;
+    const step = nextStep(outcome, delivery.attempt, retryAfterSeconds, Math.random());
+    for (;;) {
+      try {
+        await this.deliveries.record(delivery, outcome, durationMs, step);
+        break;
+      } catch (error) {
+        if (this.since(claimedAtMs) > RECORD_WITHIN_MS) {
+          this.logger.error({ message: 'a webhook will be repeated', ...idsOf(delivery), cause: String(error) });
+          return;
+        }
+        await delay(RECORD_PAUSE_MS);
+      }
+    }
+    const { attempt } = delivery;
+    this.logger.debug({ message: 'webhook', ...idsOf(delivery), attempt, ...outcome, durationMs, state: step.state });
+    if (step.state === 'exhausted') this.logger.warn({ message: 'a webhook was given up', ...idsOf(delivery) });
+  }
+
+  private since(startMs: number): number {
+    return this.clock.monotonic() - startMs;
+  }
+}
+
+/** The address stays out of the log: it may hold what lets others in. */
+function idsOf({ id, jobId, organizationId }: ClaimedDelivery) {
+  return { delivery_id: id, job_id: jobId, organization_id: organizationId };
+}

@@ -1,0 +1,108 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { AttemptOutcome, ClaimedDelivery, NextStep, WebhookEvent } from './webhook.types';
+
+/**
+ * Longer than an attempt can take (`WebhookAttemptService`), so that no two processes are at one delivery; a process that
+ * has died is waited for so long.
+ */
+export const LEASE_SECONDS = 60;
+/** Posts under way at once, of all processes together. */
+export const MAX_PER_HOST = 4;
+export const MAX_PER_ORGANIZATION = 16;
+const RETENTION_DAYS = 30;
+
+const CLAIM = `
+  SELECT id, job_id, organization_id, event, url, attempt, lease_until FROM webhook_claim($1, $2, $3, $4)`;
+
+/** Holds for the claim that it belongs to: a lease that was given anew ends at another moment. */
+const OWNED = `id = $1 AND lease_until = $2 AND state = 'pending'`;
+
+/** The delivery and its log together, by their keys. */
+const RECORD = `
+  WITH recorded AS (
+    UPDATE webhook_delivery
+       SET state = $3, next_at = now() + $4::float8 * interval '1 millisecond', lease_until = NULL,
+           ended_at = CASE WHEN $3 <> 'pending' THEN now() END, last_status = $5::smallint, last_error = $6
+     WHERE ${OWNED} RETURNING id, attempt)
+  INSERT INTO webhook_attempt (delivery_id, number, started_at, status, error, duration_ms)
+  SELECT id, attempt, now() - $7::float8 * interval '1 millisecond', $5::smallint, $6, $7::integer FROM recorded
+  RETURNING number`;
+
+const PUT_BACK = `
+  UPDATE webhook_delivery
+     SET attempt = attempt - 1, lease_until = NULL, next_at = now() + $3::float8 * interval '1 millisecond'
+   WHERE ${OWNED}`;
+
+const WITHDRAW = `
+  UPDATE webhook_delivery SET state = 'withdrawn', attempt = attempt - 1, lease_until = NULL, ended_at = now()
+   WHERE ${OWNED}`;
+
+/** Over `webhook_delivery_created_index`; the attempts go with their deliveries. */
+const PRUNE = `
+  WITH pruned AS (
+    DELETE FROM webhook_delivery WHERE id IN (
+      SELECT id FROM webhook_delivery
+       WHERE created_at < now() - make_interval(days => $1) AND state <> 'pending' ORDER BY created_at LIMIT $2)
+    RETURNING id)
+  SELECT count(*)::integer AS count FROM pruned`;
+
+type DeliveryClaim = Pick<ClaimedDelivery, 'id' | 'leaseUntil'>;
+
+interface ClaimedRow {
+  readonly id: string;
+  readonly job_id: string;
+  readonly organization_id: string;
+  readonly event: WebhookEvent;
+  readonly url: string;
+  readonly attempt: number;
+  readonly lease_until: Date;
+}
+
+/** The table of what has to be told. Its times are the database's; the rows are written by whoever ends a job. */
+@Injectable()
+export class WebhookDeliveryRepository {
+  constructor(private readonly dataSource: DataSource) {}
+
+  /** Takes up to `limit` deliveries that are due, within the limits of hosts and organizations (`webhook_claim`). */
+  async claim(limit: number): Promise<ClaimedDelivery[]> {
+    const values = [limit, LEASE_SECONDS, MAX_PER_HOST, MAX_PER_ORGANIZATION];
+    return (await this.dataSource.query<ClaimedRow[]>(CLAIM, values)).map((row) => ({
+      id: row.id,
+      jobId: row.job_id,
+      organizationId: row.organization_id,
+      event: row.event,
+      url: row.url,
+      attempt: row.attempt,
+      leaseUntil: row.lease_until,
+    }));
+  }
+
+  /** `false`: the claim is lost or the job deleted, and nothing was written. */
+  async record(
+    { id, leaseUntil }: DeliveryClaim,
+    { status, error }: AttemptOutcome,
+    durationMs: number,
+    step: NextStep,
+  ): Promise<boolean> {
+    const retryInMs = step.state === 'pending' ? step.retryInMs : 0;
+    const values = [id, leaseUntil, step.state, retryInMs, status, error, Math.round(durationMs)];
+    return (await this.dataSource.query<unknown[]>(RECORD, values)).length > 0;
+  }
+
+  /** Nothing was posted: the attempt does not count. */
+  async putBack({ id, leaseUntil }: DeliveryClaim, retryInMs: number): Promise<void> {
+    await this.dataSource.query(PUT_BACK, [id, leaseUntil, retryInMs]);
+  }
+
+  /** Nothing was posted, and nothing will be. */
+  async withdraw({ id, leaseUntil }: DeliveryClaim): Promise<void> {
+    await this.dataSource.query(WITHDRAW, [id, leaseUntil]);
+  }
+
+  /** Forgets deliveries of more than 30 days ago, with their attempts. Returns how many, at most `limit`. */
+  async prune(limit: number): Promise<number> {
+    const [row] = await this.dataSource.query<{ count: number }[]>(PRUNE, [RETENTION_DAYS, limit]);
+    return row?.count ?? 0;
+  }
+}

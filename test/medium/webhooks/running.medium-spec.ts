@@ -1,0 +1,183 @@
+import type { ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { loadConfig } from '../../../src/config/load-config';
+import { WebhookDeliveryRepository } from '../../../src/webhooks/webhook-delivery.repository';
+import { WebhookDeliveryService } from '../../../src/webhooks/webhook-delivery.service';
+import { createAccount } from '../billing/money-engine';
+import { FAILED, finish, startJobEngine, SUCCEEDED, submit, workOn } from '../media-jobs/job-engine';
+import { createTestDatabase, type TestDatabase } from '../../harness/database';
+import { PublicHost } from '../../harness/public-host';
+import {
+  createOrganization,
+  deliveryOf,
+  endJobs,
+  type EngineSettings,
+  SECRETS_KEY,
+  startWebhookEngine,
+  type WebhookEngine,
+} from './webhook-engine';
+import { WorkerModule } from './worker-module';
+
+Logger.overrideLogger(false);
+let database: TestDatabase;
+let host: PublicHost;
+let operator: WebhookEngine;
+let organizationId: string;
+const engines: WebhookEngine[] = [];
+beforeAll(async () => {
+  [database, host] = await Promise.all([createTestDatabase(), PublicHost.start()]);
+  operator = await startWebhookEngine(database.url);
+  organizationId = await createOrganization(operator);
+});
+afterAll(async () => {
+  await operator.close();
+  await host.stop();
+  await database.drop();
+});
+beforeEach(() => {
+  host.seen.length = 0;
+  host.answer = (response) => response.writeHead(200).end();
+});
+afterEach(async () => {
+  await Promise.all(engines.splice(0).map((engine) => engine.close()));
+});
+
+async function startWorker(settings: EngineSettings = {}): Promise<WebhookEngine> {
+  const engine = await startWebhookEngine(database.url, settings);
+  engines.push(engine);
+  engine.service.start();
+  return engine;
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 15_000;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error('it did not happen');
+    await delay(10);
+  }
+}
+
+async function endOne(): Promise<string> {
+  const [jobId = ''] = await endJobs(operator, organizationId, [host.url('/')]);
+  return jobId;
+}
+
+const isDelivered = async (jobId: string) => (await deliveryOf(operator, jobId)).state === 'delivered';
+
+describe('workers', () => {
+  it('that share the work tell each event once, never more than four at a time to one host', async () => {
+    let open = 0;
+    let most = 0;
+    host.answer = (response) => {
+      most = Math.max(most, ++open);
+      setTimeout(() => {
+        open--;
+        response.writeHead(200).end();
+      }, 20);
+    };
+    await Promise.all([startWorker(), startWorker()]);
+    const jobs = await endJobs(
+      operator,
+      organizationId,
+      Array.from({ length: 60 }, () => host.url('/')),
+    );
+    for (const job of jobs) await until(() => isDelivered(job));
+    expect(host.seen).toHaveLength(60);
+    expect(new Set(host.seen.map(({ headers }) => headers['webhook-id'])).size).toBe(60);
+    expect(most).toBeLessThanOrEqual(4);
+  });
+
+  it('begin within 2 s of the end of a job that nobody tells them of', async () => {
+    await startWorker();
+    const latencies: number[] = [];
+    for (let n = 0; n < 8; n++) {
+      await delay(130 * n);
+      const seen = host.seen.length;
+      const endedAt = performance.now();
+      await endOne();
+      await until(() => host.seen.length > seen);
+      latencies.push(performance.now() - endedAt);
+    }
+    process.stdout.write(`from the end of a job to its webhook: ${latencies.map(Math.round).join(', ')} ms\n`);
+    expect(Math.max(...latencies)).toBeLessThanOrEqual(2_000);
+  });
+
+  it('begin at once when they are told', async () => {
+    const { service } = await startWorker();
+    const startedAt = performance.now();
+    for (let n = 1; n <= 5; n++) {
+      const jobId = await endOne();
+      service.wake();
+      await until(() => isDelivered(jobId));
+    }
+    // Five looks at their usual pace would take five seconds.
+    expect(performance.now() - startedAt).toBeLessThan(2_500);
+  });
+
+  it('go on when the database comes back', async () => {
+    let failures = 2;
+    class Flaky extends WebhookDeliveryRepository {
+      override claim(limit: number) {
+        return failures-- > 0 ? Promise.reject(new Error('the database is away')) : super.claim(limit);
+      }
+    }
+    const jobId = await endOne();
+    await startWorker({ repository: (dataSource) => new Flaky(dataSource) });
+    await until(() => isDelivered(jobId));
+    expect(failures).toBeLessThan(0);
+  });
+});
+
+describe('an application with the module', () => {
+  it('delivers while it runs; when it stops, posts under way are finished and noted down, and none begins', async () => {
+    const held: ServerResponse[] = [];
+    host.answer = (response) => held.push(response);
+    const config = loadConfig({ DATABASE_URL: database.url, SECRETS_KEY, OUTBOUND_ALLOW_CIDRS: '127.0.0.1' });
+    const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(config), { logger: false });
+    const jobId = await endOne();
+    await until(() => held.length === 1);
+
+    // Told twice to stop, as a process does that drains before it closes.
+    const service = app.get(WebhookDeliveryService, { strict: false });
+    const closed = Promise.all([service.stop(), app.close()]).then(() => 'closed');
+    const late = await endOne();
+    service.wake();
+    await expect(Promise.race([closed, delay(1_500, 'still open')])).resolves.toBe('still open');
+    held[0]?.writeHead(204).end();
+    await expect(Promise.race([closed, delay(10_000, 'still open', { ref: false })])).resolves.toBe('closed');
+
+    expect(await deliveryOf(operator, jobId)).toMatchObject({ state: 'delivered', last_status: 204 });
+    expect(await deliveryOf(operator, late)).toMatchObject({ state: 'pending', attempt: 0 });
+    expect(held).toHaveLength(1);
+  });
+});
+
+describe('the end of a job', () => {
+  it.each([
+    ['https://Hooks.Example.com:8443/a?b=c', 'hooks.example.com'],
+    ['HTTPS://hooks.example.com', 'hooks.example.com'],
+    ['https://hooks.example.com?x=/', 'hooks.example.com'],
+    ['https://[2606:4700::1111]:8443/', '[2606:4700::1111]'],
+  ])('says where to tell it, and on whose count: %s', async (webhookUrl, expected) => {
+    const engine = await startJobEngine(database.url);
+    try {
+      const account = await createAccount(engine.money.pool);
+      const done = await workOn(engine, await submit(engine, account, { webhookUrl }), 'finalizing');
+      await finish(engine, done, SUCCEEDED);
+      const failed = await submit(engine, account, { webhookUrl });
+      await finish(engine, failed, FAILED);
+      const rows = await engine.dataSource.query<object[]>(
+        `SELECT event, url, target_host FROM webhook_delivery WHERE organization_id = $1 ORDER BY event`,
+        [account.organizationId],
+      );
+      expect(rows).toEqual([
+        { event: 'job.completed', url: webhookUrl, target_host: expected },
+        { event: 'job.failed', url: webhookUrl, target_host: expected },
+      ]);
+    } finally {
+      await engine.close();
+    }
+  });
+});

@@ -1,0 +1,31 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { systemClock } from '../../../src/common/clock';
+import type { AppConfig } from '../../../src/config/app-config';
+import { ConfigModule } from '../../../src/config/config.module';
+import { DatabaseModule } from '../../../src/database/database.module';
+import { WebhooksModule } from '../../../src/webhooks/webhooks.module';
+import { JobRows } from './webhook-engine';
+
+@Module({
+  providers: [
+    { provide: JobRows, inject: [DataSource], useFactory: (dataSource: DataSource) => new JobRows(dataSource) },
+  ],
+  exports: [JobRows],
+})
+class JobRowsModule {}
+
+/** The smallest application that delivers webhooks. */
+@Module({})
+export class WorkerModule {
+  static forRoot(config: AppConfig): DynamicModule {
+    return {
+      module: WorkerModule,
+      imports: [
+        ConfigModule.forRoot(config, systemClock),
+        DatabaseModule,
+        WebhooksModule.forSource(JobRows, [JobRowsModule]),
+      ],
+    };
+  }
+}
