@@ -1,0 +1,104 @@
+import { Readable } from 'node:stream';
+import { Inject, Injectable } from '@nestjs/common';
+import { APP_CONFIG, type AppConfig } from '../../config/app-config';
+import { ArtifactProbe } from '../../media/artifact-probe';
+import { OutboundClient } from '../../outbound/outbound-client';
+import { OutboundError } from '../../outbound/outbound-error';
+import type { JobAdapter, JobOutput } from '../../providers/contract/media-job';
+import type { ProviderCall } from '../../providers/contract/provider-call';
+import { StoredObjects } from '../../storage/stored-objects';
+import type { MediaJob, NewArtifact } from '../media-job.types';
+import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
+import { LocalFileError, TemporaryFile, TooManyBytesError } from './temporary-file';
+
+/** What the provider has made cannot be had, or is not what it should be. */
+export class ResultError extends Error {
+  override readonly name = 'ResultError';
+
+  constructor(
+    readonly fault: 'unobtainable' | 'unreadable' | 'too-large',
+    options?: ErrorOptions,
+  ) {
+    super(`The result of the provider is ${fault}.`, options);
+  }
+}
+
+const WEB_ADDRESS = /^https?:/i;
+
+/** Where a result comes from. */
+export interface OutputSource {
+  readonly adapter: JobAdapter;
+  readonly call: ProviderCall;
+}
+
+/**
+ * Takes over what a provider has made: as a stream to a file without a name, of which is read what it is, and from there
+ * to the object storage, under a name that is the same each time. So it is in memory at no time, and may be done again.
+ */
+@Injectable()
+export class ArtifactIntake {
+  private readonly maxBytes: number;
+
+  constructor(
+    private readonly outbound: OutboundClient,
+    private readonly probe: ArtifactProbe,
+    private readonly objects: StoredObjects,
+    @Inject(APP_CONFIG) { worker }: Pick<AppConfig, 'worker'>,
+    @Inject(JOB_WORKER_OPTIONS) private readonly options: JobWorkerOptions,
+  ) {
+    this.maxBytes = worker.maxArtifactBytes;
+  }
+
+  /**
+   * @param index of the output among those of its job
+   * @throws ResultError; or what our own disk, storage or database fail with, and then it may work later
+   */
+  async take(job: MediaJob, index: number, output: JobOutput, source: OutputSource): Promise<NewArtifact> {
+    const file = await TemporaryFile.create();
+    try {
+      await this.download(file, output, source);
+      const probed = await this.probe.probe(file);
+      if (probed === null || probed.type !== output.type) throw new ResultError('unreadable');
+      const { kind, organizationId, id } = job;
+      const owner = { kind, organizationId, id };
+      const stored = await this.objects.store({
+        ...owner,
+        index,
+        contentType: probed.contentType,
+        body: file.read(),
+      });
+      return { ...probed, sizeBytes: stored.sizeBytes, storageKey: stored.key };
+    } finally {
+      await file.close();
+    }
+  }
+
+  private async download(file: TemporaryFile, output: JobOutput, { adapter, call }: OutputSource): Promise<void> {
+    const time = AbortSignal.timeout(this.options.artifactTimeoutMs);
+    const signal = AbortSignal.any([call.signal, time]);
+    try {
+      const body = await this.open(output, adapter, { ...call, signal });
+      const stop = (): void => void body.destroy(new ResultError('unobtainable'));
+      if (signal.aborted) stop();
+      signal.addEventListener('abort', stop, { once: true });
+      try {
+        await file.fill(body, this.maxBytes);
+      } finally {
+        signal.removeEventListener('abort', stop);
+      }
+    } catch (error) {
+      if (error instanceof LocalFileError || call.signal.aborted) throw error;
+      const tooLarge =
+        error instanceof TooManyBytesError || (error instanceof OutboundError && error.fault === 'too-large');
+      throw new ResultError(tooLarge ? 'too-large' : 'unobtainable', { cause: error });
+    }
+  }
+
+  /** An address goes through the guard, whoever has named it; what is none means something to its provider only. */
+  private async open(output: JobOutput, adapter: JobAdapter, call: ProviderCall): Promise<Readable> {
+    if (output.bytes !== undefined) return Readable.from([output.bytes]);
+    if (output.url === null || !WEB_ADDRESS.test(output.url)) return adapter.open(output, call);
+    const limits = { maxBytes: this.maxBytes, timeoutMs: this.options.artifactTimeoutMs };
+    return (await this.outbound.fetchArtifact(output.url, limits, call.signal)).body;
+  }
+}

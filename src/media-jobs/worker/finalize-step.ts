@@ -1,0 +1,84 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { compilePrice } from '../../billing/price';
+import { sanitizeUsage } from '../../billing/sanitize-usage';
+import { CatalogRepository } from '../../models/catalog.repository';
+import type { JobSnapshot } from '../../providers/contract/media-job';
+import { NO_USAGE, type UsageVector } from '../../providers/contract/usage';
+import { jobCostMicro } from '../job-hold';
+import { JobWorkRepository } from '../job-work.repository';
+import type { MediaJob, NewArtifact } from '../media-job.types';
+import { ArtifactIntake, type OutputSource, ResultError } from './artifact-intake';
+import { JobEndings } from './job-endings';
+import { NO_RESULT, TOO_LARGE } from './job-failure';
+import type { Turn } from './turn';
+
+export type Success = Extract<JobSnapshot, { readonly state: 'succeeded' }>;
+
+/** `ended`: there is nothing left to do. Else who was in the way: the provider with its result, or we ourselves. */
+export type Finalized = 'ended' | 'no-result' | 'no-storage';
+
+/**
+ * From the provider's success to the job's: its files are taken over, then it is charged and ended. May be done again from
+ * the beginning at any point, by anybody.
+ */
+@Injectable()
+export class FinalizeStep {
+  private readonly logger = new Logger(FinalizeStep.name);
+
+  constructor(
+    private readonly work: JobWorkRepository,
+    private readonly intake: ArtifactIntake,
+    private readonly prices: CatalogRepository,
+    private readonly endings: JobEndings,
+  ) {}
+
+  async run({ job, given }: Turn, success: Success, source: OutputSource): Promise<Finalized> {
+    if (!(await this.work.beginFinalizing(job))) {
+      await this.endings.noteLateSuccess(job);
+      return 'ended';
+    }
+    if (success.outputs.length === 0) {
+      await this.endings.fail(job, NO_RESULT);
+      return 'ended';
+    }
+    const artifacts: NewArtifact[] = [];
+    try {
+      for (const [index, output] of success.outputs.entries()) {
+        artifacts.push(await this.intake.take(job, index, output, source));
+      }
+    } catch (error) {
+      return given.aborted ? 'no-storage' : this.judge(job, error);
+    }
+    const usage = usageOf(job, success.usage, artifacts);
+    await this.endings.succeed(job, await this.costOf(job, usage), artifacts, usage);
+    return 'ended';
+  }
+
+  private async judge(job: MediaJob, error: unknown): Promise<Finalized> {
+    const facts = { jobId: job.id, provider: job.provider, err: error };
+    if (!(error instanceof ResultError)) {
+      this.logger.warn({ message: 'the result of a job could not be stored', ...facts });
+      return 'no-storage';
+    }
+    this.logger.warn({ message: 'the result of a job could not be taken over', fault: error.fault, ...facts });
+    if (error.fault !== 'too-large') return 'no-result';
+    await this.endings.fail(job, TOO_LARGE);
+    return 'ended';
+  }
+
+  /** At the price of the submission, which can always be found again: prices are never changed or removed. */
+  private async costOf({ id, priceVersionId, settings }: MediaJob, usage: UsageVector): Promise<bigint> {
+    const price = priceVersionId === null ? null : await this.prices.findPrice(priceVersionId);
+    const cost = price === null ? null : jobCostMicro(compilePrice(price), settings, usage.seconds);
+    if (cost === null) throw new Error(`The price of job ${id} is gone`);
+    return cost;
+  }
+}
+
+/** The seconds that the provider bills; else those of its files, of each at most what was asked for: the rest is padding. */
+function usageOf(job: MediaJob, reported: UsageVector | null, artifacts: readonly NewArtifact[]): UsageVector {
+  const usage = reported === null ? NO_USAGE : sanitizeUsage(reported);
+  if (usage.seconds > 0) return usage;
+  const seconds = artifacts.map(({ durationSeconds }) => Math.min(durationSeconds, job.settings.durationSeconds));
+  return { ...usage, seconds: seconds.reduce((sum, each) => sum + each, 0) };
+}

@@ -1,0 +1,44 @@
+import { Module } from '@nestjs/common';
+import { MediaModule } from '../../media/media.module';
+import { ModelsModule } from '../../models/models.module';
+import { OutboundModule } from '../../outbound/outbound.module';
+import { RoutingModule } from '../../routing/routing.module';
+import { WebhooksModule } from '../../webhooks/webhooks.module';
+import { JobWebhookBody } from '../job-webhook-body';
+import { MediaJobsCoreModule } from '../media-jobs-core.module';
+import { ArtifactIntake } from './artifact-intake';
+import { FinalizeStep } from './finalize-step';
+import { JobEndings } from './job-endings';
+import { JobSweeps } from './job-sweeps';
+import { JobTargets } from './job-targets';
+import { JobTurns } from './job-turns';
+import { DEFAULT_JOB_WORKER_OPTIONS, JOB_WORKER_OPTIONS } from './job-worker-options';
+import { JobWorker } from './job-worker.service';
+import { PollStep } from './poll-step';
+import { SubmitStep } from './submit-step';
+
+/** The work on jobs, and telling of their ends: for processes that do work (`README.md`). */
+@Module({
+  imports: [
+    MediaJobsCoreModule,
+    MediaModule,
+    ModelsModule,
+    OutboundModule,
+    RoutingModule,
+    WebhooksModule.forSource(JobWebhookBody, [MediaJobsCoreModule]),
+  ],
+  providers: [
+    ArtifactIntake,
+    FinalizeStep,
+    JobEndings,
+    JobSweeps,
+    JobTargets,
+    JobTurns,
+    JobWorker,
+    PollStep,
+    SubmitStep,
+    { provide: JOB_WORKER_OPTIONS, useValue: DEFAULT_JOB_WORKER_OPTIONS },
+  ],
+  exports: [JobWorker],
+})
+export class JobWorkerModule {}

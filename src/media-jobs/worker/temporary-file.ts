@@ -1,0 +1,67 @@
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+
+/** The disk has failed, not whoever the bytes come from. */
+export class LocalFileError extends Error {
+  override readonly name = 'LocalFileError';
+}
+
+/** There was more than is taken. */
+export class TooManyBytesError extends Error {
+  override readonly name = 'TooManyBytesError';
+}
+
+/** A file without a name: however the process ends, the space is free again. */
+export class TemporaryFile {
+  private bytes = 0;
+
+  private constructor(private readonly handle: FileHandle) {}
+
+  /** @throws LocalFileError */
+  static async create(): Promise<TemporaryFile> {
+    return local(async () => {
+      const directory = await mkdtemp(join(tmpdir(), 'gateway-artifact-'));
+      try {
+        return new TemporaryFile(await open(join(directory, 'file'), 'wx+', 0o600));
+      } finally {
+        await rm(directory, { recursive: true });
+      }
+    });
+  }
+
+  get sizeBytes(): number {
+    return this.bytes;
+  }
+
+  get descriptor(): number {
+    return this.handle.fd;
+  }
+
+  /** @throws TooManyBytesError, LocalFileError, or what the source fails with */
+  async fill(source: Readable, maxBytes: number): Promise<void> {
+    for await (const chunk of source as AsyncIterable<Buffer>) {
+      if (this.bytes + chunk.length > maxBytes) throw new TooManyBytesError(`more than ${maxBytes} bytes`);
+      await local(() => this.handle.writeFile(chunk));
+      this.bytes += chunk.length;
+    }
+  }
+
+  /** All of it, from the beginning, as often as it is asked for. */
+  read(): Readable {
+    return this.handle.createReadStream({ start: 0, autoClose: false });
+  }
+
+  async close(): Promise<void> {
+    await this.handle.close();
+  }
+}
+
+async function local<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new LocalFileError('The temporary file cannot be used.', { cause: error });
+  }
+}

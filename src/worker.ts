@@ -1,0 +1,64 @@
+/** Starts a process that works on video and music jobs and does nothing else but answer probes; any number of them. */
+import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { systemClock } from './common/clock';
+import type { AppConfig } from './config/app-config';
+import { ConfigurationError, loadConfig } from './config/load-config';
+import type { ConnectedConfig } from './create-gateway';
+import { runMigrations } from './database/run-migrations';
+import { readLiveServices } from './embedded/services-file';
+import { DrainService } from './http/drain.service';
+import { createFastifyAdapter } from './http/fastify-adapter';
+import { installProbePipeline } from './http/probe-pipeline';
+import { JobWorker } from './media-jobs/worker/job-worker.service';
+import { createLogger, toNestLogger } from './observability/logger';
+import { runProcess } from './process-life';
+import { WorkerModule } from './worker.module';
+
+async function main(stopSignal: Promise<string>): Promise<void> {
+  const config = connect(loadConfig());
+  const logger = createLogger({ level: config.logLevel, production: config.production });
+  await runMigrations(config.databaseUrl);
+  const app = await NestFactory.create<NestFastifyApplication>(
+    WorkerModule.forRoot(config, systemClock),
+    createFastifyAdapter(config, () => systemClock.now()),
+    { bodyParser: false, logger: toNestLogger(logger), abortOnError: false },
+  );
+  installProbePipeline(app);
+  try {
+    await app.listen({ port: config.worker.port, host: config.http.host });
+    process.stdout.write(`\nThe worker answers probes on ${await app.getUrl()}\n\n`);
+    logger.info({ signal: await stopSignal }, 'stopping');
+    const { drainTimeoutMs } = config.http;
+    // Not ready from now on.
+    await Promise.all([app.get(DrainService).drain(drainTimeoutMs), app.get(JobWorker).drain(drainTimeoutMs)]);
+  } finally {
+    await app.close();
+  }
+  logger.info('stopped');
+}
+
+/**
+ * The servers of the settings, or else those that a gateway runs on the same data directory: a worker starts none.
+ * @throws ConfigurationError
+ */
+function connect(config: AppConfig): ConnectedConfig {
+  const live = readLiveServices(config.dataDir);
+  const databaseUrl = config.databaseUrl ?? live?.databaseUrl ?? null;
+  const redisUrl = config.redisUrl ?? live?.redisUrl ?? null;
+  const problems: string[] = [];
+  if (databaseUrl === null || redisUrl === null) {
+    problems.push('DATABASE_URL or REDIS_URL is not set, and no gateway runs its own servers on this DATA_DIR');
+  }
+  if (config.storage.backend.type === 'local' && config.http.publicBaseUrl === null) {
+    problems.push(
+      'PUBLIC_BASE_URL is not set: outputs in files are served by the gateway, and a worker has to know its address ' +
+        'to tell of them in webhooks',
+    );
+  }
+  if (databaseUrl === null || redisUrl === null || problems.length > 0) throw new ConfigurationError(problems);
+  return { ...config, databaseUrl, redisUrl };
+}
+
+runProcess(main);

@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto';
+import { Logger } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import type { DataSource } from 'typeorm';
+import { systemClock } from '../../../src/common/clock';
+import type { WakeUp } from '../../../src/queue/wake-up';
+import { WakeUpQueue } from '../../../src/queue/wake-up-queue';
+import { createRedis } from '../../../src/redis/redis.module';
+import { RedisProcess } from '../../faults/redis-process';
+import { until } from '../../faults/figures';
+
+// Redis is away on purpose.
+Logger.overrideLogger(false);
+
+/** Redis for its own tests: it is killed here. */
+let server: RedisProcess;
+const opened: { queue: WakeUpQueue; redis: Redis }[] = [];
+
+beforeAll(async () => {
+  server = await RedisProcess.start();
+});
+afterEach(async () => {
+  await Promise.all(
+    opened.splice(0).map(async ({ queue, redis }) => {
+      await queue.onApplicationShutdown();
+      redis.disconnect();
+    }),
+  );
+});
+afterAll(() => server.stop());
+
+/** What one process has. Deployments differ in the name of their database. */
+async function open(database = randomUUID()): Promise<WakeUpQueue> {
+  const redis = createRedis(server.url).on('error', () => undefined);
+  const dataSource = { query: () => Promise.resolve([{ name: database }]) } as Partial<DataSource> as DataSource;
+  const queue = new WakeUpQueue(redis, dataSource, systemClock);
+  opened.push({ queue, redis });
+  await queue.open();
+  return queue;
+}
+
+const wakeUp = (version = 0): WakeUp => ({ id: randomUUID(), version, lane: 'a lane' });
+
+/** Woken for what, and the means to say no. */
+async function listen(queue: WakeUpQueue, answer: (seen: WakeUp, count: number) => number | null = () => null) {
+  const seen: WakeUp[] = [];
+  await queue.consume((each) => Promise.resolve(answer(each, seen.push(each))), 4);
+  return seen;
+}
+const arrive = (seen: readonly WakeUp[], count: number, withinMs = 10_000) =>
+  until(`${count} wake-ups`, withinMs, () => seen.length >= count);
+
+describe('a wake-up', () => {
+  it('reaches one of the processes, once', async () => {
+    const database = randomUUID();
+    const [sender, one, two] = await Promise.all([open(database), open(database), open(database)]);
+    const seen = await Promise.all([listen(one), listen(two)]);
+    const sent = Array.from({ length: 20 }, () => wakeUp());
+    await Promise.all(sent.map((each) => sender.send(each)));
+    await until('all of them', 10_000, () => seen.flat().length >= sent.length);
+    const byId = (left: WakeUp, right: WakeUp) => left.id.localeCompare(right.id);
+    expect(seen.flat().toSorted(byId)).toEqual(sent.toSorted(byId));
+  });
+
+  it('comes later when it is to, and the next one of the same row is another one', async () => {
+    const queue = await open();
+    const seen = await listen(queue);
+    const first = wakeUp();
+    await queue.send(first, 300);
+    await queue.send(first, 300);
+    const sentAtMs = performance.now();
+    await queue.send({ ...first, version: 1 });
+    await arrive(seen, 2);
+    expect(performance.now() - sentAtMs).toBeGreaterThan(200);
+    expect(seen.map(({ version }) => version)).toEqual([1, 0]);
+    // It is not kept anywhere: the same one may be sent again.
+    await queue.send(first);
+    await arrive(seen, 3);
+  });
+
+  it('comes again to who had no place for it', async () => {
+    const queue = await open();
+    const seen = await listen(queue, (_each, count) => (count === 1 ? 50 : null));
+    const sent = wakeUp();
+    await queue.send(sent);
+    await arrive(seen, 2);
+    expect(seen).toEqual([sent, sent]);
+  });
+
+  it('does not reach another deployment on the same Redis', async () => {
+    const [ours, theirs] = await Promise.all([open(), open()]);
+    const [seen, unseen] = await Promise.all([listen(ours), listen(theirs)]);
+    const sent = Array.from({ length: 20 }, () => wakeUp());
+    await Promise.all(sent.map((each) => ours.send(each)));
+    await arrive(seen, sent.length);
+    expect(unseen).toEqual([]);
+  });
+
+  it('is forgotten with Redis, which keeps nobody waiting, and the next one arrives when Redis is back', async () => {
+    const queue = await open();
+    const seen = await listen(queue);
+    await queue.send(wakeUp());
+    await arrive(seen, 1);
+
+    server.suspend();
+    const sentAtMs = performance.now();
+    await queue.send(wakeUp());
+    // 250 ms by the design; the rest is the machine's.
+    expect(performance.now() - sentAtMs).toBeLessThan(1_000);
+    server.resume();
+    await server.stop();
+    await until('the loss', 5_000, () => !queue.isReachable);
+    await queue.send(wakeUp());
+
+    await server.restart();
+    await until('the connection', 5_000, () => queue.isReachable);
+    const before = seen.length;
+    await until('a wake-up', 20_000, async () => {
+      await queue.send(wakeUp());
+      return seen.length > before;
+    });
+  });
+
+  it('can be sent from a process that began without Redis', async () => {
+    await server.stop();
+    const starting = open();
+    await server.restart();
+    const queue = await starting;
+    const seen = await listen(queue);
+    await until('a wake-up', 20_000, async () => {
+      await queue.send(wakeUp());
+      return seen.length > 0;
+    });
+  });
+
+  it.each<[string, () => Promise<void> | void, () => Promise<void> | void]>([
+    ['hangs', () => server.suspend(), () => server.resume()],
+    ['is gone', () => server.stop(), () => server.restart()],
+  ])('does not keep a process from ending when Redis %s', async (_what, take, giveBack) => {
+    const queue = await open();
+    const seen = await listen(queue);
+    await queue.send(wakeUp());
+    await arrive(seen, 1);
+    await take();
+    const startedAtMs = performance.now();
+    await queue.onApplicationShutdown();
+    expect(performance.now() - startedAtMs).toBeLessThan(2_000);
+    await giveBack();
+  });
+});
