@@ -1,4 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { AudioModule } from './audio/audio.module';
 import { AuthModule } from './auth/auth.module';
 import { BillingModule } from './billing/billing.module';
 import { ChatModule } from './chat/chat.module';
@@ -9,6 +10,9 @@ import { ConfigModule } from './config/config.module';
 import { DatabaseModule } from './database/database.module';
 import { EmbeddingsModule } from './embeddings/embeddings.module';
 import { HttpModule } from './http/http.module';
+import { ImagesModule } from './images/images.module';
+import { MediaJobsModule } from './media-jobs/media-jobs.module';
+import { JobWorkerModule } from './media-jobs/worker/job-worker.module';
 import { ModelsModule } from './models/models.module';
 import { OrganizationsModule } from './organizations/organizations.module';
 import { ProvidersModule } from './providers/providers.module';
@@ -33,7 +37,11 @@ export class AppModule {
         ChatModule,
         CompletionsModule,
         EmbeddingsModule,
+        ImagesModule,
         ResponsesModule,
+        AudioModule,
+        MediaJobsModule,
+        ...(config.worker.inline ? [JobWorkerModule] : []),
         HttpModule,
       ],
     };

@@ -7,7 +7,6 @@ import { type Clock, systemClock } from './common/clock';
 import type { AppConfig } from './config/app-config';
 import { createFastifyAdapter } from './http/fastify-adapter';
 import { LimiterService } from './limits/limiter.service';
-import { registerPendingOperations } from './http/pending-operations';
 import { installRequestPipeline } from './http/request-pipeline';
 
 /** The settings of a process whose servers are known: embedded ones have been started by now. */
@@ -25,7 +24,6 @@ export async function createGateway(
     { bodyParser: false, logger, abortOnError: false },
   );
   installRequestPipeline(app, app.get(ApiKeyVerifier), app.get(LimiterService, { strict: false }), clock, config.http);
-  registerPendingOperations(app.getHttpAdapter().getInstance());
   await app.init();
   return app;
 }

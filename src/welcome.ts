@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiKeyVerifier } from './auth/api-key-verifier';
 import { LedgerService } from './billing/ledger.service';
+import { listeningAddress } from './common/listening-address';
 import type { AppConfig } from './config/app-config';
 import { ApiKeyService } from './organizations/api-key.service';
 import { OrganizationService } from './organizations/organization.service';
@@ -15,7 +15,7 @@ const DEMO_CREDIT_MICRO = 100_000_000n;
  * data directory, so that a newcomer can paste the first request. Elsewhere keys come from the command line only.
  */
 export async function welcome(app: NestFastifyApplication, config: AppConfig): Promise<string> {
-  const base = config.http.publicBaseUrl ?? listeningAddress(app);
+  const base = config.http.publicBaseUrl ?? listeningAddress(app.getHttpServer());
   const head = `\nThe gateway listens on ${base} and describes itself at ${base}/openapi.yaml\n`;
   if (config.databaseUrl !== null) return `${head}\n`;
   const key = await demoKey(app, config.dataDir);
@@ -50,10 +50,4 @@ async function isUsable(app: NestFastifyApplication, key: string): Promise<boole
   } catch {
     return false;
   }
-}
-
-function listeningAddress(app: NestFastifyApplication): string {
-  const { address, family, port } = app.getHttpServer().address() as AddressInfo;
-  const host = address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address;
-  return `http://${family === 'IPv6' && host.includes(':') ? `[${host}]` : host}:${port}`;
 }

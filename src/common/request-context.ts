@@ -18,6 +18,14 @@ export interface RequestContext {
   rateLimitHeaders: Readonly<Record<string, string>> | null;
   /** The `Idempotency-Key` of this request; `null`: the route takes none, or none was given. */
   idempotencyKey: string | null;
+  /** Room in the memory of the process for what the request refers to; `null`: it has no body, or is not admitted yet. */
+  memory: MemoryClaim | null;
+}
+
+/** One request's part of what all requests under way may take together. It ends when the request has been answered. */
+export interface MemoryClaim {
+  /** @throws GatewayError `service_unavailable` when there is no such room. */
+  growBy(bytes: number): void;
 }
 
 /** The caller of a route that is not public. Authentication has put it there, or the request would not have come so far. */

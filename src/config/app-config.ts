@@ -18,6 +18,7 @@ export interface AppConfig {
     /** Without a trailing slash; the default server of the served document. `null`: derived from host and port. */
     readonly publicBaseUrl: string | null;
     readonly maxRequestBytes: number;
+    readonly maxMultipartBytes: number;
     /** For the bodies of all requests that are not answered yet. */
     readonly maxBufferedBytes: number;
     /** Requests in flight at which a process that is never idle turns new ones away; 0: at none. */
@@ -33,9 +34,31 @@ export interface AppConfig {
   /** `null`: start the embedded server. */
   readonly redisUrl: string | null;
   readonly database: { readonly poolSize: number; readonly moneyPoolSize: number };
+  readonly storage: {
+    readonly backend: StorageBackend;
+    readonly signedUrlTtlSeconds: number;
+    readonly retentionHours: Readonly<Record<'image' | 'video' | 'music', number>>;
+  };
+  /** Video and music jobs. */
+  readonly jobs: {
+    /** From the submission to `expires_at`. */
+    readonly ttlSeconds: number;
+  };
+  /** Who works on video and music jobs, and how (src/media-jobs/worker). */
+  readonly worker: {
+    /** Whether the process of the API does. */
+    readonly inline: boolean;
+    /** For the probes of a process that does nothing else. */
+    readonly port: number;
+    readonly concurrency: number;
+    readonly leaseSeconds: number;
+    readonly maxArtifactBytes: number;
+  };
   readonly catalogDir: string | null;
   /** Secret that keys the API key digests. `null`: generated into `dataDir` (embedded only). */
   readonly apiKeyPepper: string | null;
+  /** In hexadecimal; the first one encrypts, all of them decrypt. `null`: generated into `dataDir` (not in production). */
+  readonly secretsKeys: readonly string[] | null;
   /** Look up keys without a valid checksum too. */
   readonly acceptUnchecksummedKeys: boolean;
   readonly inference: {
@@ -63,5 +86,31 @@ export interface AppConfig {
     readonly keyDefaults: RateLimits;
     readonly organizationDefaults: RateLimits;
   };
+  /** Which hosts the addresses may be on that users supply and providers return (src/outbound/README.md). */
+  readonly outbound: {
+    readonly allowCidrs: readonly string[];
+    readonly denyCidrs: readonly string[];
+    /** In lower case. */
+    readonly denyHosts: readonly string[];
+    readonly nat64: boolean;
+  };
   readonly providers: ProviderEnvironment;
 }
+
+/** Where outputs are kept. */
+export type StorageBackend =
+  | { readonly type: 'none' }
+  /** `signingSecret: null`: derived from the secret of the API keys. */
+  | { readonly type: 'local'; readonly signingSecret: string | null }
+  | {
+      readonly type: 's3';
+      readonly bucket: string;
+      readonly region: string;
+      /** `null`: AWS. */
+      readonly endpoint: string | null;
+      /** `null`: clients reach it as the gateway does. */
+      readonly publicEndpoint: string | null;
+      readonly forcePathStyle: boolean;
+      /** `null`: those that the AWS SDK finds. */
+      readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | null;
+    };

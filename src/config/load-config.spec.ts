@@ -10,6 +10,7 @@ const production = {
   DATABASE_URL: 'postgres://gateway:secret@db/gateway',
   REDIS_URL: 'rediss://:secret@cache:6380/0',
   API_KEY_PEPPER: 'p'.repeat(32),
+  SECRETS_KEY: 'ab'.repeat(32),
 };
 
 function problemsOf(environment: Environment): readonly string[] {
@@ -26,8 +27,15 @@ function problemsOf(environment: Environment): readonly string[] {
 
 describe('loadConfig', () => {
   it('refuses room for bodies in which the largest one would not fit', () => {
-    const environment = { MAX_REQUEST_BYTES: '1000000', MAX_BUFFERED_BYTES: '1999999' };
-    expect(() => loadConfig(environment)).toThrow('MAX_BUFFERED_BYTES is less than twice MAX_REQUEST_BYTES');
+    const environment = {
+      MAX_REQUEST_BYTES: '1000000',
+      MAX_MULTIPART_BYTES: '1000000',
+      MAX_BUFFERED_BYTES: '1999999',
+    };
+    expect(problemsOf(environment)).toEqual([
+      'MAX_BUFFERED_BYTES is less than twice MAX_REQUEST_BYTES',
+      'MAX_BUFFERED_BYTES is less than twice MAX_MULTIPART_BYTES',
+    ]);
     expect(loadConfig({ ...environment, MAX_BUFFERED_BYTES: '2000000' }).http.maxBufferedBytes).toBe(2_000_000);
   });
 
@@ -41,6 +49,7 @@ describe('loadConfig', () => {
         port: 8080,
         publicBaseUrl: null,
         maxRequestBytes: 10 * 1024 * 1024,
+        maxMultipartBytes: 25 * 1024 * 1024,
         maxBufferedBytes: 134_217_728,
         overloadConcurrency: 2_048,
         trustProxy: false,
@@ -50,8 +59,16 @@ describe('loadConfig', () => {
       databaseUrl: null,
       redisUrl: null,
       database: { poolSize: 10, moneyPoolSize: 4 },
+      storage: {
+        backend: { type: 'local', signingSecret: null },
+        signedUrlTtlSeconds: 3_600,
+        retentionHours: { image: 48, video: 168, music: 168 },
+      },
+      jobs: { ttlSeconds: 86_400 },
+      worker: { inline: true, port: 8_081, concurrency: 20, leaseSeconds: 60, maxArtifactBytes: 536_870_912 },
       catalogDir: null,
       apiKeyPepper: null,
+      secretsKeys: null,
       acceptUnchecksummedKeys: false,
       inference: {
         connectTimeoutMs: 5_000,
@@ -69,7 +86,12 @@ describe('loadConfig', () => {
         breakerOpenMs: 30_000,
       },
       limits: { global: NO_LIMITS, keyDefaults: NO_LIMITS, organizationDefaults: NO_LIMITS },
-      providers: { MOCK_PROVIDER: 'true' },
+      outbound: { allowCidrs: [], denyCidrs: [], denyHosts: [], nat64: false },
+      providers: {
+        MOCK_PROVIDER: 'true',
+        MOCK_MEDIA_PROVIDER: 'true',
+        MOCK_MEDIA_DIR: resolve('.data/mock-media'),
+      },
     });
   });
 
@@ -79,9 +101,14 @@ describe('loadConfig', () => {
     expect(config.providers.MOCK_PROVIDER).toBe('false');
   });
 
-  it('refuses production without the services and the pepper, naming all three', () => {
+  it('refuses production without the services and the secrets, naming all four', () => {
     const problems = problemsOf({ NODE_ENV: 'production', REDIS_URL: '' });
-    expect(problems.map((problem) => problem.split(' ')[0])).toEqual(['DATABASE_URL', 'REDIS_URL', 'API_KEY_PEPPER']);
+    expect(problems.map((problem) => problem.split(' ')[0])).toEqual([
+      'DATABASE_URL',
+      'REDIS_URL',
+      'API_KEY_PEPPER',
+      'SECRETS_KEY',
+    ]);
   });
 
   it('counts an empty variable as not set', () => {
@@ -101,7 +128,10 @@ describe('loadConfig', () => {
     ['DATABASE_URL', 'mysql://root:hunter2@db'],
     ['REDIS_URL', 'hunter2'],
     ['API_KEY_PEPPER', 'hunter2'],
+    ['SECRETS_KEY', 'hunter2'],
     ['OPENAI_API_KEY', 'hunter2 hunter2'],
+    ['STORAGE_SIGNING_SECRET', 'hunter2'],
+    ['S3_SECRET_ACCESS_KEY', 'hunter2 hunter2'],
   ])('never shows a wrong %s', (name, value) => {
     const [problem] = problemsOf({ [name]: value });
     expect(problem).toContain(name);
@@ -124,22 +154,89 @@ describe('loadConfig', () => {
     expect(problemsOf({ TRUST_PROXY: text })).toHaveLength(1);
   });
 
+  it('reads which hosts may be reached that users and providers name', () => {
+    const { outbound } = loadConfig({
+      OUTBOUND_ALLOW_CIDRS: '10.1.0.0/16, fd00::1',
+      OUTBOUND_DENY_CIDRS: '8.8.8.8',
+      OUTBOUND_DENY_HOSTS: 'Gateway.Example.com,example.net',
+      OUTBOUND_NAT64: 'true',
+    });
+    expect(outbound).toEqual({
+      allowCidrs: ['10.1.0.0/16', 'fd00::1'],
+      denyCidrs: ['8.8.8.8'],
+      denyHosts: ['gateway.example.com', 'example.net'],
+      nat64: true,
+    });
+  });
+
+  it.each([
+    '0.0.0.0/0',
+    '::/0',
+    '10.0.0.0/8,0.0.0.0/0',
+    '::ffff:0:0/96',
+    '10.0.0.0/33',
+    '010.0.0.0/8',
+    '10.0.0.1,',
+    'a',
+  ])('refuses OUTBOUND_ALLOW_CIDRS=%s', (text) => expect(problemsOf({ OUTBOUND_ALLOW_CIDRS: text })).toHaveLength(1));
+
+  it.each(['https://example.com', 'example.com/a', 'a b', '.example.com', 'example.com.', '*.example.com'])(
+    'refuses OUTBOUND_DENY_HOSTS=%s',
+    (text) => expect(problemsOf({ OUTBOUND_DENY_HOSTS: text })).toHaveLength(1),
+  );
+
+  it('keeps outputs in the bucket that is named, else on the disk, and in production nowhere', () => {
+    expect(loadConfig({}).storage.backend.type).toBe('local');
+    expect(loadConfig(production).storage.backend.type).toBe('none');
+    expect(loadConfig({ ...production, S3_BUCKET: 'outputs' }).storage.backend.type).toBe('s3');
+    expect(loadConfig({ STORAGE: 'none', S3_BUCKET: 'outputs' }).storage.backend.type).toBe('none');
+  });
+
+  it('reads a bucket, naming it in the path where it is not on AWS', () => {
+    const aws = { type: 's3', bucket: 'outputs', region: 'us-east-1', endpoint: null, publicEndpoint: null };
+    expect(loadConfig({ S3_BUCKET: 'outputs' }).storage.backend).toEqual({
+      ...aws,
+      forcePathStyle: false,
+      credentials: null,
+    });
+    const own = {
+      S3_BUCKET: 'outputs',
+      S3_ENDPOINT: 'http://minio:9000/',
+      S3_ACCESS_KEY_ID: 'a',
+      S3_SECRET_ACCESS_KEY: 'b',
+    };
+    expect(loadConfig(own).storage.backend).toEqual({
+      ...aws,
+      endpoint: 'http://minio:9000',
+      forcePathStyle: true,
+      credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+    });
+    expect(loadConfig({ ...own, S3_FORCE_PATH_STYLE: 'false' }).storage.backend).toMatchObject({
+      forcePathStyle: false,
+    });
+  });
+
+  it.each([
+    [{ STORAGE: 's3' }, 'S3_BUCKET is not set, but STORAGE=s3 requires it'],
+    [
+      { S3_BUCKET: 'outputs', S3_ACCESS_KEY_ID: 'a' },
+      'S3_SECRET_ACCESS_KEY is not set, but S3_ACCESS_KEY_ID requires it',
+    ],
+    [
+      { S3_BUCKET: 'outputs', S3_SECRET_ACCESS_KEY: 'a' },
+      'S3_ACCESS_KEY_ID is not set, but S3_SECRET_ACCESS_KEY requires it',
+    ],
+    [{ ...production, STORAGE: 'local' }, 'PUBLIC_BASE_URL is not set, but STORAGE=local in production requires it'],
+    [{ IMAGE_RETENTION_HOURS: '24' }, 'IMAGE_RETENTION_HOURS is "24", but accepts an integer from 25 to 8760'],
+    [{ S3_BUCKET: '../outputs' }, 'S3_BUCKET is "../outputs", but accepts the name of a bucket'],
+  ])('refuses a storage that cannot work: %j', (environment, problem) => {
+    expect(problemsOf(environment)).toEqual([expect.stringContaining(problem)]);
+  });
+
   it('takes trailing slashes off base addresses', () => {
     const config = loadConfig({ PUBLIC_BASE_URL: 'https://ai.example/', OPENAI_BASE_URL: 'http://[::1]:8000/v1//' });
     expect(config.http.publicBaseUrl).toBe('https://ai.example');
     expect(config.providers.OPENAI_BASE_URL).toBe('http://[::1]:8000/v1');
-  });
-
-  it('lets through the variables of providers it does not know, and nothing else', () => {
-    const { providers } = loadConfig({
-      ACME_API_KEY: 'k',
-      ACME_BASE_URL: 'https://acme.example',
-      ACME_REGION: 'eu',
-      HOME: '/root',
-      PUBLIC_BASE_URL: 'https://ai.example',
-      MOCK_PROVIDER: 'false',
-    });
-    expect(providers).toEqual({ ACME_API_KEY: 'k', ACME_BASE_URL: 'https://acme.example', MOCK_PROVIDER: 'false' });
   });
 
   it('makes paths absolute', () => {
@@ -173,7 +270,7 @@ describe('readEnvironment', () => {
 describe('.env.example', () => {
   it('lists every variable with its default, and no other', () => {
     const lines = readFileSync(resolve(__dirname, '../../.env.example'), 'utf8').split('\n');
-    const listed = lines.flatMap((line) => /^# ([A-Z_]+)=(.*)$/.exec(line)?.slice(1, 3).join('=') ?? []);
+    const listed = lines.flatMap((line) => /^# ([A-Z0-9_]+)=(.*)$/.exec(line)?.slice(1, 3).join('=') ?? []);
     const known = Object.values(SETTINGS).map(({ name, fallback }) => `${name}=${fallback ?? ''}`);
     expect(listed).toEqual(known);
   });

@@ -3,9 +3,9 @@
  * right at the start, or the start fails and names every wrong one at once.
  */
 import { existsSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import type { AppConfig } from './app-config';
+import type { AppConfig, StorageBackend } from './app-config';
 import type { ProviderEnvironment } from './provider-environment';
 import { baseUrl, secret, type Setting } from './setting';
 import { SETTINGS } from './settings';
@@ -37,28 +37,26 @@ export function loadConfig(environment: Environment = readEnvironment()): AppCon
   const read = reader.read.bind(reader);
   const production = read(SETTINGS.environment) === 'production';
   if (production) {
-    reader.require([SETTINGS.databaseUrl, SETTINGS.redisUrl, SETTINGS.apiKeyPepper]);
+    reader.require([SETTINGS.databaseUrl, SETTINGS.redisUrl, SETTINGS.apiKeyPepper, SETTINGS.secretsKeys]);
   }
+  const dataDir = resolve(read(SETTINGS.dataDir));
+  const databaseUrl = read(SETTINGS.databaseUrl);
+  const redisUrl = read(SETTINGS.redisUrl);
+  const isEmbedded = databaseUrl === null && redisUrl === null;
   const config: AppConfig = {
     production,
     logLevel: read(SETTINGS.logLevel),
-    dataDir: resolve(read(SETTINGS.dataDir)),
-    http: {
-      host: read(SETTINGS.host) ?? (production ? '0.0.0.0' : '127.0.0.1'),
-      port: read(SETTINGS.port),
-      publicBaseUrl: read(SETTINGS.publicBaseUrl),
-      maxRequestBytes: read(SETTINGS.maxRequestBytes),
-      maxBufferedBytes: read(SETTINGS.maxBufferedBytes),
-      overloadConcurrency: read(SETTINGS.overloadConcurrency),
-      trustProxy: read(SETTINGS.trustProxy),
-      ssePingMs: read(SETTINGS.ssePingMs),
-      drainTimeoutMs: read(SETTINGS.drainTimeoutMs),
-    },
-    databaseUrl: read(SETTINGS.databaseUrl),
-    redisUrl: read(SETTINGS.redisUrl),
+    dataDir,
+    http: readHttp(reader, production),
+    databaseUrl,
+    redisUrl,
     database: { poolSize: read(SETTINGS.databasePoolSize), moneyPoolSize: read(SETTINGS.moneyPoolSize) },
+    storage: readStorage(reader, production),
+    jobs: { ttlSeconds: read(SETTINGS.jobTtlSeconds) },
+    worker: readWorker(reader),
     catalogDir: read(SETTINGS.catalogDir),
     apiKeyPepper: read(SETTINGS.apiKeyPepper),
+    secretsKeys: read(SETTINGS.secretsKeys),
     acceptUnchecksummedKeys: read(SETTINGS.acceptUnchecksummedKeys) === 'true',
     inference: {
       connectTimeoutMs: read(SETTINGS.connectTimeoutMs),
@@ -68,21 +66,18 @@ export function loadConfig(environment: Environment = readEnvironment()): AppCon
       totalTimeoutMs: read(SETTINGS.totalTimeoutMs),
       defaultMaxOutputTokens: read(SETTINGS.defaultMaxOutputTokens),
     },
-    routing: {
-      strategy: read(SETTINGS.routingStrategy),
-      maxAttempts: read(SETTINGS.maxAttempts),
-      providerMaxConcurrency: read(SETTINGS.providerMaxConcurrency),
-      breakerFailures: read(SETTINGS.breakerFailures),
-      breakerOpenMs: read(SETTINGS.breakerOpenMs),
-    },
+    routing: readRouting(reader),
     limits: readLimits(reader),
+    outbound: readOutbound(reader),
     providers: {
       ...readProviders(environment, reader),
       [SETTINGS.mockProvider.name]: read(SETTINGS.mockProvider) ?? (production ? 'false' : 'true'),
+      ...readMockMedia(reader, dataDir, isEmbedded),
     },
   };
-  if (config.http.maxBufferedBytes < 2 * config.http.maxRequestBytes) {
-    reader.note(`${SETTINGS.maxBufferedBytes.name} is less than twice ${SETTINGS.maxRequestBytes.name}`);
+  for (const largest of [SETTINGS.maxRequestBytes, SETTINGS.maxMultipartBytes]) {
+    if (config.http.maxBufferedBytes >= 2 * read(largest)) continue;
+    reader.note(`${SETTINGS.maxBufferedBytes.name} is less than twice ${largest.name}`);
   }
   reader.throwProblems();
   return deepFreeze(config);
@@ -108,10 +103,10 @@ class SettingReader {
     return value;
   }
 
-  require(settings: readonly Setting<unknown>[]): void {
+  require(settings: readonly Setting<unknown>[], requiredBy = 'production'): void {
     for (const { name, accepts } of settings) {
       if (!this.environment[name]) {
-        this.problems.push(`${name} is not set, but production requires it: ${accepts}`);
+        this.problems.push(`${name} is not set, but ${requiredBy} requires it: ${accepts}`);
       }
     }
   }
@@ -125,6 +120,105 @@ class SettingReader {
       throw new ConfigurationError(this.problems);
     }
   }
+}
+
+/** It makes files that look like the real thing, so that a deployment with services of its own has to ask for it. */
+function readMockMedia(reader: SettingReader, dataDir: string, isEmbedded: boolean): ProviderEnvironment {
+  return {
+    [SETTINGS.mockMediaProvider.name]: reader.read(SETTINGS.mockMediaProvider) ?? (isEmbedded ? 'true' : 'false'),
+    [SETTINGS.mockMediaDir.name]: reader.read(SETTINGS.mockMediaDir) ?? join(dataDir, 'mock-media'),
+  };
+}
+
+function readHttp(reader: SettingReader, production: boolean): AppConfig['http'] {
+  const read = reader.read.bind(reader);
+  return {
+    host: read(SETTINGS.host) ?? (production ? '0.0.0.0' : '127.0.0.1'),
+    port: read(SETTINGS.port),
+    publicBaseUrl: read(SETTINGS.publicBaseUrl),
+    maxRequestBytes: read(SETTINGS.maxRequestBytes),
+    maxMultipartBytes: read(SETTINGS.maxMultipartBytes),
+    maxBufferedBytes: read(SETTINGS.maxBufferedBytes),
+    overloadConcurrency: read(SETTINGS.overloadConcurrency),
+    trustProxy: read(SETTINGS.trustProxy),
+    ssePingMs: read(SETTINGS.ssePingMs),
+    drainTimeoutMs: read(SETTINGS.drainTimeoutMs),
+  };
+}
+
+function readRouting(reader: SettingReader): AppConfig['routing'] {
+  const read = reader.read.bind(reader);
+  return {
+    strategy: read(SETTINGS.routingStrategy),
+    maxAttempts: read(SETTINGS.maxAttempts),
+    providerMaxConcurrency: read(SETTINGS.providerMaxConcurrency),
+    breakerFailures: read(SETTINGS.breakerFailures),
+    breakerOpenMs: read(SETTINGS.breakerOpenMs),
+  };
+}
+
+function readWorker(reader: SettingReader): AppConfig['worker'] {
+  const read = reader.read.bind(reader);
+  return {
+    inline: read(SETTINGS.worker) === 'inline',
+    port: read(SETTINGS.workerPort),
+    concurrency: read(SETTINGS.workerConcurrency),
+    leaseSeconds: read(SETTINGS.workerLeaseSeconds),
+    maxArtifactBytes: read(SETTINGS.maxArtifactBytes),
+  };
+}
+
+function readStorage(reader: SettingReader, production: boolean): AppConfig['storage'] {
+  const read = reader.read.bind(reader);
+  return {
+    backend: readStorageBackend(reader, production),
+    signedUrlTtlSeconds: read(SETTINGS.signedUrlTtlSeconds),
+    retentionHours: {
+      image: read(SETTINGS.imageRetentionHours),
+      video: read(SETTINGS.videoRetentionHours),
+      music: read(SETTINGS.musicRetentionHours),
+    },
+  };
+}
+
+function readStorageBackend(reader: SettingReader, production: boolean): StorageBackend {
+  const read = reader.read.bind(reader);
+  const signingSecret = read(SETTINGS.storageSigningSecret);
+  const bucket = read(SETTINGS.s3Bucket);
+  const endpoint = read(SETTINGS.s3Endpoint);
+  const forcePathStyle = read(SETTINGS.s3ForcePathStyle);
+  const accessKeyId = read(SETTINGS.s3AccessKeyId);
+  const secretAccessKey = read(SETTINGS.s3SecretAccessKey);
+  const s3 = {
+    type: 's3',
+    bucket: bucket ?? '',
+    region: read(SETTINGS.s3Region),
+    endpoint,
+    publicEndpoint: read(SETTINGS.s3PublicEndpoint),
+    forcePathStyle: forcePathStyle === null ? endpoint !== null : forcePathStyle === 'true',
+    credentials: accessKeyId !== null && secretAccessKey !== null ? { accessKeyId, secretAccessKey } : null,
+  } as const;
+  const type = read(SETTINGS.storage) ?? (bucket !== null ? 's3' : production ? 'none' : 'local');
+  if (type === 'none') return { type };
+  if (type === 'local') {
+    // Addresses are made from it, and those of a production service lead from elsewhere.
+    if (production) reader.require([SETTINGS.publicBaseUrl], 'STORAGE=local in production');
+    return { type, signingSecret };
+  }
+  reader.require([SETTINGS.s3Bucket], 'STORAGE=s3');
+  if (accessKeyId !== null) reader.require([SETTINGS.s3SecretAccessKey], SETTINGS.s3AccessKeyId.name);
+  if (secretAccessKey !== null) reader.require([SETTINGS.s3AccessKeyId], SETTINGS.s3SecretAccessKey.name);
+  return s3;
+}
+
+function readOutbound(reader: SettingReader): AppConfig['outbound'] {
+  const read = reader.read.bind(reader);
+  return {
+    allowCidrs: read(SETTINGS.outboundAllowCidrs) ?? [],
+    denyCidrs: read(SETTINGS.outboundDenyCidrs) ?? [],
+    denyHosts: read(SETTINGS.outboundDenyHosts) ?? [],
+    nat64: read(SETTINGS.outboundNat64) === 'true',
+  };
 }
 
 function readLimits(reader: SettingReader): AppConfig['limits'] {

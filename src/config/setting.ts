@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
+import { parseIpRange } from '../common/ip-range';
 
 /** What limits are stored as. */
 const MAX_INTEGER = 2 ** 31 - 1;
@@ -110,6 +111,24 @@ export function host<Fallback extends string | null>(
   };
 }
 
+/** A name that is spelled by a rule. */
+export function name<Fallback extends string | null>(
+  variable: string,
+  pattern: RegExp,
+  accepts: string,
+  fallback: Fallback,
+  meaning: string,
+): Setting<string, Fallback> {
+  return {
+    name: variable,
+    fallback,
+    accepts,
+    meaning,
+    secret: false,
+    parse: (text) => (pattern.test(text) ? text : undefined),
+  };
+}
+
 /** A text that appears in no message. */
 export function secret(name: string, meaning: string, minLength = 1): Setting<string, null> {
   return {
@@ -119,6 +138,22 @@ export function secret(name: string, meaning: string, minLength = 1): Setting<st
     meaning,
     secret: true,
     parse: (text) => (text.length >= minLength && !/\s/.test(text) ? text : undefined),
+  };
+}
+
+/** Keys of 32 bytes, given on in hexadecimal: the one in use, then those before it. */
+export function encryptionKeys(name: string, meaning: string): Setting<readonly string[], null> {
+  return {
+    name,
+    fallback: null,
+    accepts: '32 bytes in base64 or hexadecimal; after commas, the keys before it',
+    meaning,
+    secret: true,
+    parse(text) {
+      const keys = listOf(text);
+      if (!keys.every((key) => /^([0-9a-f]{64}|[\w+/-]{43}=?)$/i.test(key))) return undefined;
+      return keys.map((key) => (key.length === 64 ? key.toLowerCase() : Buffer.from(key, 'base64').toString('hex')));
+    },
   };
 }
 
@@ -138,10 +173,44 @@ export function trustedProxies(name: string, meaning: string): Setting<false | n
         const hops = Number(text);
         return hops >= 1 && hops <= 32 ? hops : undefined;
       }
-      const ranges = text.split(',').map((range) => range.trim());
+      const ranges = listOf(text);
       return ranges.every((range) => ipaddr.isValid(range) || ipaddr.isValidCIDR(range)) ? ranges : undefined;
     },
   };
+}
+
+/** Addresses and CIDR ranges; never all addresses of a family. */
+export function ipRanges(name: string, meaning: string): Setting<readonly string[], null> {
+  return {
+    name,
+    fallback: null,
+    accepts: 'addresses and CIDR ranges separated by commas, none of them /0',
+    meaning,
+    secret: false,
+    parse(text) {
+      const ranges = listOf(text);
+      return ranges.every((range) => (parseIpRange(range)?.[1] ?? 0) > 0) ? ranges : undefined;
+    },
+  };
+}
+
+/** Names of hosts, in lower case. */
+export function hostNames(name: string, meaning: string): Setting<readonly string[], null> {
+  return {
+    name,
+    fallback: null,
+    accepts: 'host names separated by commas',
+    meaning,
+    secret: false,
+    parse(text) {
+      const names = listOf(text.toLowerCase());
+      return names.every((host) => /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(host)) ? names : undefined;
+    },
+  };
+}
+
+function listOf(text: string): readonly string[] {
+  return text.split(',').map((item) => item.trim());
 }
 
 function isUrl(text: string, schemes: readonly string[]): boolean {

@@ -1,7 +1,22 @@
-import { baseUrl, choice, host, integer, limit, path, secret, serverUrl, trustedProxies } from './setting';
+import { LIMIT_SETTINGS } from './limit-settings';
+import {
+  baseUrl,
+  choice,
+  encryptionKeys,
+  host,
+  hostNames,
+  integer,
+  ipRanges,
+  name,
+  path,
+  secret,
+  serverUrl,
+  trustedProxies,
+} from './setting';
 
 const ONE_HOUR_MS = 3_600_000;
 const TIMEOUT_RANGE = { min: 1, max: ONE_HOUR_MS };
+const RETENTION_RANGE = { min: 1, max: 8_760 };
 
 /** Every variable of the gateway. `.env.example` lists the same with the same defaults, which a spec checks. */
 export const SETTINGS = {
@@ -9,7 +24,7 @@ export const SETTINGS = {
     'NODE_ENV',
     ['development', 'production', 'test'],
     'development',
-    'production embeds nothing and refuses to start without DATABASE_URL, REDIS_URL and API_KEY_PEPPER',
+    'production embeds nothing and refuses to start without DATABASE_URL, REDIS_URL, API_KEY_PEPPER and SECRETS_KEY',
   ),
   logLevel: choice(
     'LOG_LEVEL',
@@ -29,10 +44,15 @@ export const SETTINGS = {
     { min: 1_024, max: 268_435_456, fallback: 10_485_760 },
     'Largest JSON body in bytes',
   ),
+  maxMultipartBytes: integer(
+    'MAX_MULTIPART_BYTES',
+    { min: 1_024, max: 268_435_456, fallback: 26_214_400 },
+    'Largest form with files in bytes',
+  ),
   maxBufferedBytes: integer(
     'MAX_BUFFERED_BYTES',
     { min: 1_024, max: 68_719_476_736, fallback: 134_217_728 },
-    'Bytes that all bodies of requests under way may take, those of one organization 3/4 of it; beyond: 503',
+    'Bytes for all bodies under way and images fetched for them, those of one organization 3/4 of it; beyond: 503',
   ),
   overloadConcurrency: integer(
     'OVERLOAD_CONCURRENCY',
@@ -71,11 +91,91 @@ export const SETTINGS = {
     'Keys the stored digests of API keys; when not set one is generated into DATA_DIR',
     32,
   ),
+  secretsKeys: encryptionKeys(
+    'SECRETS_KEY',
+    'Encrypts stored secrets, such as those of webhooks; when not set a key is generated into DATA_DIR',
+  ),
   acceptUnchecksummedKeys: choice(
     'ACCEPT_UNCHECKSUMMED_KEYS',
     ['true', 'false'],
     'false',
     'Also looks up keys that this service did not make, for deployments that insert their own',
+  ),
+  storage: choice(
+    'STORAGE',
+    ['none', 'local', 's3'],
+    null,
+    'Where outputs are kept; when not set s3 with S3_BUCKET, else local, but in production none',
+  ),
+  signedUrlTtlSeconds: integer(
+    'SIGNED_URL_TTL_SECONDS',
+    // The longest that S3 allows.
+    { min: 60, max: 604_800, fallback: 3_600 },
+    'How long the address of an output can be fetched',
+  ),
+  storageSigningSecret: secret(
+    'STORAGE_SIGNING_SECRET',
+    'Signs the addresses of local outputs; when not set a key derived from that of the API keys does',
+    32,
+  ),
+  s3Bucket: name('S3_BUCKET', /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'the name of a bucket', null, 'Holds the outputs'),
+  s3Region: name('S3_REGION', /^[A-Za-z0-9-]{1,64}$/, 'the name of a region', 'us-east-1', 'Region of the bucket'),
+  s3Endpoint: baseUrl('S3_ENDPOINT', 'A server with the API of S3; when not set that of AWS'),
+  s3PublicEndpoint: baseUrl('S3_PUBLIC_ENDPOINT', 'The same server as clients reach it, where that is another address'),
+  s3ForcePathStyle: choice(
+    'S3_FORCE_PATH_STYLE',
+    ['true', 'false'],
+    null,
+    'Names the bucket in the path instead of the host; when not set true with S3_ENDPOINT',
+  ),
+  s3AccessKeyId: secret('S3_ACCESS_KEY_ID', 'When not set the AWS SDK looks for credentials, such as those of a role'),
+  s3SecretAccessKey: secret('S3_SECRET_ACCESS_KEY', 'Belongs to S3_ACCESS_KEY_ID'),
+  imageRetentionHours: integer(
+    'IMAGE_RETENTION_HOURS',
+    // Shorter, and an answer that is repeated for its Idempotency-Key would lead to nothing.
+    { min: 25, max: RETENTION_RANGE.max, fallback: 48 },
+    'How long images are kept',
+  ),
+  videoRetentionHours: integer(
+    'VIDEO_RETENTION_HOURS',
+    { ...RETENTION_RANGE, fallback: 168 },
+    'How long videos are kept',
+  ),
+  musicRetentionHours: integer(
+    'MUSIC_RETENTION_HOURS',
+    { ...RETENTION_RANGE, fallback: 168 },
+    'How long music is kept',
+  ),
+  jobTtlSeconds: integer(
+    'JOB_TTL_SECONDS',
+    { min: 1, max: 604_800, fallback: 86_400 },
+    'How long a video or music job may take before it expires and costs nothing',
+  ),
+  worker: choice(
+    'WORKER',
+    ['inline', 'none'],
+    'inline',
+    'Whether the gateway works on video and music jobs itself; none leaves them to processes of start:worker',
+  ),
+  workerPort: integer(
+    'WORKER_PORT',
+    { min: 0, max: 65_535, fallback: 8_081 },
+    'Port of the probes of start:worker; 0 takes any free one',
+  ),
+  workerConcurrency: integer(
+    'WORKER_CONCURRENCY',
+    { min: 1, max: 10_000, fallback: 20 },
+    'Jobs that a process works on at once; one deployment takes half of them at most',
+  ),
+  workerLeaseSeconds: integer(
+    'WORKER_LEASE_SECONDS',
+    { min: 1, max: 3_600, fallback: 60 },
+    'How long a worker may be silent before another one takes over its jobs',
+  ),
+  maxArtifactBytes: integer(
+    'MAX_ARTIFACT_BYTES',
+    { min: 1_024, max: 68_719_476_736, fallback: 536_870_912 },
+    'Largest file that is taken over from a provider as the result of a job',
   ),
   catalogDir: path('CATALOG_DIR', null, 'Model catalogue files that are merged over the built-in ones'),
   defaultMaxOutputTokens: integer(
@@ -134,47 +234,21 @@ export const SETTINGS = {
     { ...TIMEOUT_RANGE, fallback: 30_000 },
     'How long it is left alone before one call tries again',
   ),
-  globalRequestsPerSecond: limit(
-    'LIMIT_GLOBAL_REQUESTS_PER_SECOND',
-    'Requests per second of everybody together; not limited when not set',
+  ...LIMIT_SETTINGS,
+  outboundAllowCidrs: ipRanges(
+    'OUTBOUND_ALLOW_CIDRS',
+    'Private addresses that images, artifacts and webhooks may be on',
   ),
-  globalRequestsPerMinute: limit(
-    'LIMIT_GLOBAL_REQUESTS_PER_MINUTE',
-    'Requests per minute of everybody together; not limited when not set',
+  outboundDenyCidrs: ipRanges(
+    'OUTBOUND_DENY_CIDRS',
+    'Public addresses that they may not be on, such as those of this deployment',
   ),
-  globalTokensPerMinute: limit(
-    'LIMIT_GLOBAL_TOKENS_PER_MINUTE',
-    'Tokens per minute of everybody together; not limited when not set',
-  ),
-  globalConcurrency: limit(
-    'LIMIT_GLOBAL_CONCURRENCY',
-    'Requests in flight of everybody together; not limited when not set',
-  ),
-  keyRequestsPerSecond: limit(
-    'LIMIT_KEY_REQUESTS_PER_SECOND',
-    'Requests per second of each key that sets no limit itself',
-  ),
-  keyRequestsPerMinute: limit(
-    'LIMIT_KEY_REQUESTS_PER_MINUTE',
-    'Requests per minute of each key that sets no limit itself',
-  ),
-  keyTokensPerMinute: limit('LIMIT_KEY_TOKENS_PER_MINUTE', 'Tokens per minute of each key that sets no limit itself'),
-  keyConcurrency: limit('LIMIT_KEY_CONCURRENCY', 'Requests in flight of each key that sets no limit itself'),
-  organizationRequestsPerSecond: limit(
-    'LIMIT_ORGANIZATION_REQUESTS_PER_SECOND',
-    'Requests per second of each organization that sets no limit itself',
-  ),
-  organizationRequestsPerMinute: limit(
-    'LIMIT_ORGANIZATION_REQUESTS_PER_MINUTE',
-    'Requests per minute of each organization that sets no limit itself',
-  ),
-  organizationTokensPerMinute: limit(
-    'LIMIT_ORGANIZATION_TOKENS_PER_MINUTE',
-    'Tokens per minute of each organization that sets no limit itself',
-  ),
-  organizationConcurrency: limit(
-    'LIMIT_ORGANIZATION_CONCURRENCY',
-    'Requests in flight of each organization that sets no limit itself',
+  outboundDenyHosts: hostNames('OUTBOUND_DENY_HOSTS', 'Hosts that they may not be on, with all names below them'),
+  outboundNat64: choice(
+    'OUTBOUND_NAT64',
+    ['true', 'false'],
+    'false',
+    'DNS answers within 64:ff9b::/96 stand for IPv4 addresses, as in networks that have IPv6 only',
   ),
   mockProvider: choice(
     'MOCK_PROVIDER',
@@ -182,6 +256,13 @@ export const SETTINGS = {
     null,
     'Serves the mock models; when not set true, in production false',
   ),
+  mockMediaProvider: choice(
+    'MOCK_MEDIA_PROVIDER',
+    ['true', 'false'],
+    null,
+    'Serves mock video and music; when not set true with the embedded services, else false',
+  ),
+  mockMediaDir: path('MOCK_MEDIA_DIR', null, 'Holds their jobs; when not set mock-media in DATA_DIR'),
   openaiApiKey: secret('OPENAI_API_KEY', 'Enables the OpenAI models'),
   openaiBaseUrl: baseUrl('OPENAI_BASE_URL', 'Another address of OpenAI, such as a regional one'),
   openaiCompatibleBaseUrl: baseUrl(

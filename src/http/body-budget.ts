@@ -1,4 +1,5 @@
 import { GatewayError } from '../common/errors/gateway-error';
+import type { MemoryClaim } from '../common/request-context';
 
 /** Requests of at most this size may use the whole budget; larger ones leave them an eighth of it. */
 const SMALL_BYTES = 64 * 1024;
@@ -63,7 +64,7 @@ export class BodyBudget {
 }
 
 /** One request's part of the budget. */
-export class BodyClaim {
+export class BodyClaim implements MemoryClaim {
   private released = false;
 
   constructor(
@@ -77,6 +78,10 @@ export class BodyClaim {
     if (bytes <= this.bytes || this.released) return;
     this.budget.take(this.owner, bytes - this.bytes, bytes);
     this.bytes = bytes;
+  }
+
+  growBy(bytes: number): void {
+    this.growTo(this.bytes + bytes);
   }
 
   release(): void {

@@ -2,9 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../common/errors/gateway-error';
 import { parseStrictJson } from '../common/json/strict-json';
+import type { FormRules } from '../media/takes-form.decorator';
 import type { BodyBudget, BodyClaim } from './body-budget';
 import { readBody, tooLarge } from './body-reader';
-import { TurnQueue } from './turn-queue';
+import { boundaryOf } from './form-boundary';
+import { FormParser } from './form-parser';
+import { readForm } from './form-reader';
+import { TurnQueue } from '../common/turn-queue';
 
 /** Bodies from this size on are parsed one per turn of the event loop: a few at once would hold up everybody else. */
 const LARGE_BYTES = 256 * 1024;
@@ -13,22 +17,36 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** What the body of this request takes of the budget; `null`: it has none, or has not been admitted. */
     bodyClaim: BodyClaim | null;
+    /** What its route says of forms; `null`: it takes none, or has not been admitted. */
+    formRules: FormRules | null;
   }
 }
 
-/** Strict JSON within a budget of memory. Any other content type ends here, unless a route brings its own parser. */
+type Done = (error: Error | null, body?: unknown) => void;
+
+/** Largest bodies in bytes. */
+export interface BodyLimits {
+  readonly json: number;
+  readonly form: number;
+}
+
+/** Strict JSON, and forms where a route takes them, within a budget of memory. Any other content type ends here. */
 export class BodyParser {
   private readonly large = new TurnQueue();
 
   constructor(
     private readonly budget: BodyBudget,
-    private readonly limitBytes: number,
+    private readonly limits: BodyLimits,
   ) {}
 
   install(server: FastifyInstance): void {
     server.decorateRequest('bodyClaim', null);
+    server.decorateRequest('formRules', null);
     server.removeAllContentTypeParsers();
-    server.addContentTypeParser('application/json', (request, payload, done) => this.read(request, payload, done));
+    server.addContentTypeParser('application/json', (request, payload, done) => this.readJson(request, payload, done));
+    server.addContentTypeParser('multipart/form-data', (request, payload, done) =>
+      this.readForm(request, payload, done),
+    );
   }
 
   /**
@@ -36,42 +54,71 @@ export class BodyParser {
    * answered. Without an announcement nothing is known yet: then the claim grows while it is read.
    * @throws GatewayError `service_unavailable`.
    */
-  claim({ headers }: FastifyRequest, reply: FastifyReply, organizationId: string): BodyClaim | null {
+  claim({ headers, formRules }: FastifyRequest, reply: FastifyReply, organizationId: string): BodyClaim | null {
     const announced = headers['content-length'];
     if (announced === undefined && headers['transfer-encoding'] === undefined) return null;
     const bytes = Number(announced ?? 0);
+    const limitBytes = formRules === null ? this.limits.json : Math.max(this.limits.json, this.limits.form);
     // What is too long will not be read.
-    const claim = this.budget.claim(bytes > this.limitBytes ? 0 : bytes, organizationId);
+    const claim = this.budget.claim(bytes > limitBytes ? 0 : bytes, organizationId);
     reply.raw.on('close', () => claim.release());
     return claim;
   }
 
-  private read(
-    request: FastifyRequest,
-    payload: IncomingMessage,
-    done: (error: Error | null, body?: unknown) => void,
-  ): void {
-    const { headers } = request;
-    try {
-      refuseContentCoding(headers['content-encoding']);
-    } catch (error) {
-      done(error as Error);
+  private readJson(request: FastifyRequest, payload: IncomingMessage, done: Done): void {
+    const { formRules } = request;
+    const fault = formRules !== null && formRules.json !== true ? notAccepted() : findFault(request, this.limits.json);
+    if (fault !== null) {
+      done(fault);
       return;
     }
-    if (Number(headers['content-length']) > this.limitBytes) {
-      done(tooLarge());
-      return;
-    }
-    const claim = request.bodyClaim ?? this.budget.claim(0, '');
-    readBody(payload, this.limitBytes, claim, (error, body) => {
+    const claim = this.claimOf(request);
+    readBody(payload, this.limits.json, claim, (error, body) => {
       if (body === undefined) done(error);
+      // Some clients name the type of a body in every request, and a deletion has none.
+      else if (body.length === 0 && request.method === 'DELETE') done(null);
       else if (body.length < LARGE_BYTES) parse(body, claim, done);
       else this.large.run(() => parse(body, claim, done));
     });
   }
+
+  private readForm(request: FastifyRequest, payload: IncomingMessage, done: Done): void {
+    const { formRules } = request;
+    const fault = formRules === null ? notAccepted() : findFault(request, this.limits.form);
+    if (formRules === null || fault !== null) {
+      done(fault);
+      return;
+    }
+    let parser: FormParser;
+    try {
+      parser = new FormParser(boundaryOf(request.headers['content-type'] ?? ''), formRules);
+    } catch (error) {
+      done(error as Error);
+      return;
+    }
+    readForm(payload, this.limits.form, this.claimOf(request), parser, done);
+  }
+
+  private claimOf({ bodyClaim }: FastifyRequest): BodyClaim {
+    return bodyClaim ?? this.budget.claim(0, '');
+  }
 }
 
-function parse(body: Buffer, claim: BodyClaim, done: (error: Error | null, value?: unknown) => void): void {
+/** What can be told before a byte of the body is read; `null`: nothing is wrong so far. */
+function findFault({ headers }: FastifyRequest, limitBytes: number): GatewayError | null {
+  const coding = headers['content-encoding'];
+  // None is understood: a few bytes of a compressed body can become gigabytes.
+  if (coding !== undefined && coding !== 'identity') {
+    return new GatewayError('unsupported_media_type', 'A request body must be sent without a Content-Encoding.');
+  }
+  return Number(headers['content-length']) > limitBytes ? tooLarge() : null;
+}
+
+function notAccepted(): GatewayError {
+  return new GatewayError('unsupported_media_type', 'This endpoint does not accept the Content-Type of the request.');
+}
+
+function parse(body: Buffer, claim: BodyClaim, done: Done): void {
   let value: unknown;
   try {
     value = parseStrictJson(body, (heapBytes) => claim.growTo(heapBytes));
@@ -81,10 +128,4 @@ function parse(body: Buffer, claim: BodyClaim, done: (error: Error | null, value
     return;
   }
   done(null, value);
-}
-
-/** None is understood: a few bytes of a compressed body can become gigabytes. */
-function refuseContentCoding(coding: string | undefined): void {
-  if (coding === undefined || coding === 'identity') return;
-  throw new GatewayError('unsupported_media_type', 'A request body must be sent without a Content-Encoding.');
 }

@@ -8,7 +8,13 @@ import type { RequestContext } from '../common/request-context';
 const logger = new Logger('ErrorReply');
 
 /** Errors that end a request of a known caller while its body may still be on its way. */
-const BODY_UNWANTED: ReadonlySet<ErrorCode> = new Set(['request_too_large', 'service_unavailable', 'rate_limited']);
+const BODY_UNWANTED: ReadonlySet<ErrorCode> = new Set([
+  'request_too_large',
+  'service_unavailable',
+  'rate_limited',
+  'unsupported_media_type',
+  'validation_failed',
+]);
 /** How long the rest of such a body is read and thrown away. */
 const DISCARD_MS = 2_000;
 
@@ -16,11 +22,13 @@ const DISCARD_MS = 2_000;
 export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: unknown): void {
   const error = toGatewayError(thrown);
   const requestId = toRequestId(request.id);
+  // A request whose path cannot be decoded has none, nor has a probe of a worker.
+  const context = request.context as RequestContext | undefined;
   if (error.code === 'internal_error') {
     logger.error({
       message: 'unexpected failure',
       requestId,
-      client_request_id: request.context.clientRequestId,
+      client_request_id: context?.clientRequestId,
       route: request.raw.url?.split('?')[0],
       err: thrown,
     });
@@ -31,8 +39,6 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: 
     .header('content-type', 'application/json; charset=utf-8')
     .header('x-request-id', requestId)
     .header('x-should-retry', error.shouldRetry ? 'true' : 'false');
-  // A request whose path cannot be decoded has none.
-  const context = request.context as RequestContext | undefined;
   if (context?.rateLimitHeaders) reply.headers(context.rateLimitHeaders);
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', String(error.retryAfterSeconds));
   if (error.status === 401 && error.definition.surface === 'api') reply.header('www-authenticate', 'Bearer');

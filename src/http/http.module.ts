@@ -1,16 +1,13 @@
 import { Module } from '@nestjs/common';
-import { BillingModule } from '../billing/billing.module';
-import { InferenceModule } from '../inference/inference.module';
-import { DrainService } from './drain.service';
-import { HealthController } from './health.controller';
+import { StorageModule } from '../storage/storage.module';
 import { OpenapiController } from './openapi.controller';
-import { ReadinessService } from './readiness.service';
+import { ProbesModule } from './probes.module';
+import { StoredObjectController } from './stored-object.controller';
 
 /** The edge: what every request passes (`request-pipeline.ts`) and the routes that belong to nobody else. */
 @Module({
-  imports: [BillingModule, InferenceModule],
-  controllers: [HealthController, OpenapiController],
-  providers: [DrainService, ReadinessService],
-  exports: [DrainService, ReadinessService],
+  imports: [ProbesModule, StorageModule],
+  controllers: [OpenapiController, StoredObjectController],
+  exports: [ProbesModule],
 })
 export class HttpModule {}

@@ -1,5 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { ApiKeyVerifier } from '../auth/api-key-verifier';
 import type { Clock } from '../common/clock';
 import { GatewayError } from '../common/errors/gateway-error';
@@ -31,7 +31,7 @@ type Done = (error?: Error) => void;
  *   2. `onRequest`  the API key, before a byte of the body is read (decision *auth-first*)
  *   3. `onRequest`  on routes that spend: callers known to be over their limits
  *   4. `onRequest`  room for its body in the memory of the process, else 503
- *   5. body         strict JSON; any other content type ends here, unless a route brings its own parser
+ *   5. body         strict JSON, or a form on routes that take one; any other content type ends here
  *   6. `preHandler` the `Idempotency-Key`, on routes that take one
  *   7. the controller, with the DTO validated by its parameter pipe
  *   8. the filter   anything thrown, anywhere, becomes the envelope
@@ -43,10 +43,13 @@ export function installRequestPipeline(
   verifier: ApiKeyVerifier,
   limiter: LimiterService,
   clock: Clock,
-  { maxRequestBytes, maxBufferedBytes, overloadConcurrency }: AppConfig['http'],
+  { maxRequestBytes, maxMultipartBytes, maxBufferedBytes, overloadConcurrency }: AppConfig['http'],
 ): void {
   const server = app.getHttpAdapter().getInstance();
-  const bodies = new BodyParser(new BodyBudget(maxBufferedBytes), maxRequestBytes);
+  const bodies = new BodyParser(new BodyBudget(maxBufferedBytes), {
+    json: maxRequestBytes,
+    form: maxMultipartBytes,
+  });
   const drain = app.get(DrainService);
   const load = new LoadGuard(
     overloadConcurrency,
@@ -75,6 +78,7 @@ function addContext(server: FastifyInstance, clock: Clock, drain: DrainService, 
       principal: null,
       rateLimitHeaders: null,
       idempotencyKey: null,
+      memory: null,
     };
     reply.header('x-request-id', requestId);
     if (drain.draining) reply.header('connection', 'close');
@@ -120,7 +124,7 @@ function addAuthentication(
   bodies: BodyParser,
 ): void {
   const admit = (
-    spends: boolean,
+    { spends, form }: FastifyContextConfig,
     request: FastifyRequest,
     reply: FastifyReply,
     principal: Principal,
@@ -128,8 +132,9 @@ function addAuthentication(
   ): void => {
     request.context.principal = principal;
     try {
-      if (spends) limiter.refuseEarly(request.context, principal);
-      request.bodyClaim = bodies.claim(request, reply, principal.organizationId);
+      if (spends === true) limiter.refuseEarly(request.context, principal);
+      if (form !== undefined) request.formRules = form;
+      request.bodyClaim = request.context.memory = bodies.claim(request, reply, principal.organizationId);
     } catch (error) {
       done(error as Error);
       return;
@@ -138,7 +143,12 @@ function addAuthentication(
     if (request.headers.expect !== undefined && request.raw.httpVersion !== '1.0') reply.raw.writeContinue();
     done();
   };
-  const authenticate = (spends: boolean, request: FastifyRequest, reply: FastifyReply, done: Done): void => {
+  const authenticate = (
+    route: FastifyContextConfig,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: Done,
+  ): void => {
     let verified: Principal | Promise<Principal>;
     try {
       verified = verifier.verify(request.headers.authorization, request.context.clientAddress);
@@ -147,13 +157,13 @@ function addAuthentication(
       done(error as Error);
       return;
     }
-    if (verified instanceof Promise) verified.then((principal) => admit(spends, request, reply, principal, done), done);
-    else admit(spends, request, reply, verified, done);
+    if (verified instanceof Promise) verified.then((principal) => admit(route, request, reply, principal, done), done);
+    else admit(route, request, reply, verified, done);
   };
   server.addHook('onRoute', (route: RouteOptions) => {
-    if (route.config?.publicRoute === true) return;
-    const spends = route.config?.spends === true;
+    const config = route.config ?? {};
+    if (config.publicRoute === true) return;
     route.onRequest = (request: FastifyRequest, reply: FastifyReply, done: Done) =>
-      authenticate(spends, request, reply, done);
+      authenticate(config, request, reply, done);
   });
 }

@@ -71,15 +71,6 @@ describe('kill -9 of a gateway while requests with keys are at every point of th
     return rows.map(({ key }) => key.replaceAll('-', ' '));
   }
 
-  /** Moves the last sign of life of the dead into the past, which is the same as waiting. */
-  async function letLeasePass(): Promise<void> {
-    await operator.rows(
-      `UPDATE gateway_instance g SET heartbeat_at = heartbeat_at - interval '21 seconds'
-        WHERE EXISTS (SELECT FROM reservation r WHERE r.state = 'held' AND r.owner = g.id)`,
-    );
-    await operator.rows(`UPDATE gateway_instance SET steady_since = steady_since - interval '1 hour'`);
-  }
-
   /** What the clients got from a gateway that was killed in their midst. */
   async function killInTheMidst(kill: number): Promise<KeyedReply[]> {
     const victim = await start(wire.url);
@@ -103,7 +94,7 @@ describe('kill -9 of a gateway while requests with keys are at every point of th
       const seen = await killInTheMidst(kill);
       const charged = new Set(await completedKeys(kill));
       const unanswered = [...charged].filter((name) => seen[Number(name.split(' ').at(-1))]?.status === 0);
-      if (!FULL) await letLeasePass();
+      if (!FULL) await operator.letLeasesPass();
       const retries = await Promise.all(
         seen.map((_, call) => sendUntilAnswered(callOf(kill, call, survivor), TAKEN_OVER_WITHIN_MS)),
       );

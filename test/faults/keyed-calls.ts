@@ -5,7 +5,7 @@ import { FakeUpstream } from '../conformance/fake-upstream';
 import { assertMatchesDocument } from '../harness/openapi-validator';
 import { chunk, event, usageChunk } from '../harness/upstream-models';
 
-const PATH = '/v1/chat/completions';
+const CHAT = '/v1/chat/completions';
 /** What ten prompt tokens and five more cost at the prices of `upstream-models`. */
 export const COST_MICRO = 20;
 
@@ -21,6 +21,8 @@ export interface KeyedCall {
   readonly url: string;
   readonly key: string;
   readonly idempotencyKey: string;
+  /** Default: chat completions. */
+  readonly path?: string;
   readonly body: object;
 }
 
@@ -31,11 +33,11 @@ export const bodyOf = (text: string, streamed = false): object => ({
 });
 
 /** One request. Never rejects on a broken connection; a reply that the document does not promise is an error. */
-export async function send({ url, key, idempotencyKey, body }: KeyedCall): Promise<KeyedReply> {
+export async function send({ url, key, idempotencyKey, path = CHAT, body }: KeyedCall): Promise<KeyedReply> {
   let response: Response;
   let text: string;
   try {
-    response = await fetch(`${url}${PATH}`, {
+    response = await fetch(`${url}${path}`, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${key}`,
@@ -50,7 +52,7 @@ export async function send({ url, key, idempotencyKey, body }: KeyedCall): Promi
     return { status: 0, replayed: false, retryAfter: null, text: '' };
   }
   const headers = Object.fromEntries(response.headers);
-  assertMatchesDocument({ method: 'POST', path: PATH, status: response.status, headers, body: text });
+  assertMatchesDocument({ method: 'POST', path, status: response.status, headers, body: text });
   const retryAfter = headers['retry-after'];
   if (response.status === 409 && retryAfter !== undefined) {
     expect(JSON.parse(text).error.retry_after).toBe(Number(retryAfter));

@@ -4,6 +4,7 @@ import { endChildren, findFreePort } from '../harness/child-process';
 import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '../harness/database';
 import { createDataDirectory, GatewayProcess, TEST_PEPPER } from '../harness/gateway-process';
 import { createTestRedis } from '../harness/redis';
+import { WorkerProcess } from '../harness/worker-process';
 import { MIGRATIONS } from '../../src/database/migrations';
 import { report } from './figures';
 import { Operator } from './operator';
@@ -39,9 +40,9 @@ describe('a gateway whose settings are wrong', () => {
     expect(log).not.toMatch(/^\s+at /m);
   });
 
-  it('ends with 1 in production without its servers and its secret, naming all three', async () => {
+  it('ends with 1 in production without its servers and its secrets, naming all four', async () => {
     const log = await refusal({ NODE_ENV: 'production' });
-    for (const name of ['DATABASE_URL', 'REDIS_URL', 'API_KEY_PEPPER']) expect(log).toContain(name);
+    for (const name of ['DATABASE_URL', 'REDIS_URL', 'API_KEY_PEPPER', 'SECRETS_KEY']) expect(log).toContain(name);
   });
 
   it('ends with 1 and says so when its port is taken, leaving no server behind', async () => {
@@ -70,6 +71,31 @@ describe('a gateway whose settings are wrong', () => {
     expect(performance.now() - startedAtMs).toBeLessThan(5_000);
     expect(log).toContain(`ECONNREFUSED 127.0.0.1:${port}`);
     expect(log).not.toContain(SECRET);
+  });
+});
+
+describe('a worker of its own', () => {
+  const directory = createDataDirectory();
+  afterAll(() => directory.remove());
+  const start = (environment: Record<string, string>) =>
+    WorkerProcess.start({
+      databaseUrl: 'postgres://127.0.0.1:1/none',
+      redisUrl: 'redis://127.0.0.1:1',
+      dataDir: directory.path,
+      environment,
+    });
+
+  it('does not start where it cannot know how clients reach what it signs addresses of', async () => {
+    const refusal = start({ STORAGE: 'local', PUBLIC_BASE_URL: '' });
+    await expect(refusal).rejects.toThrow(/ended while starting:[^]*PUBLIC_BASE_URL is not set/);
+    await expect(refusal).rejects.not.toThrow(/^\s+at /m);
+  });
+
+  it.each([
+    { STORAGE: 'local', PUBLIC_BASE_URL: 'https://ai.example' },
+    { STORAGE: 'none', PUBLIC_BASE_URL: '' },
+  ])('asks for nothing else with %p', async (environment) => {
+    await expect(start(environment)).rejects.toThrow(/ended while starting:[^]*ECONNREFUSED/);
   });
 });
 

@@ -30,7 +30,7 @@ export interface CallOptions {
   readonly method?: string;
   readonly key?: string | null;
   readonly headers?: Record<string, string>;
-  /** Sent as JSON, or as it is when a string or bytes. */
+  /** Sent as JSON, or as it is when a string, bytes or a form. */
   readonly body?: unknown;
   readonly signal?: AbortSignal;
 }
@@ -39,6 +39,7 @@ export interface CallReply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
+  readonly bytes: Buffer;
   /** The body as JSON; `undefined` when it is none. */
   readonly json: any; // eslint-disable-line typescript/no-explicit-any -- tests look into replies of every shape
   /** The `data:` payloads of a stream, in order. */
@@ -100,19 +101,21 @@ export class TestGateway {
   async call(path: string, options: CallOptions = {}): Promise<CallReply> {
     const { body, key } = options;
     const method = options.method ?? (body === undefined ? 'GET' : 'POST');
-    const raw = typeof body === 'string' || body instanceof Uint8Array;
+    const form = body instanceof FormData;
+    const raw = typeof body === 'string' || body instanceof Uint8Array || form;
     const response = await fetch(`${this.url}${path}`, {
       method,
       headers: {
         ...(key != null && { authorization: `Bearer ${key}` }),
-        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(body !== undefined && !form && { 'content-type': 'application/json' }),
         ...options.headers,
       },
       body: body === undefined ? undefined : raw ? (body as string) : JSON.stringify(body),
       signal: options.signal,
     });
-    const text = await response.text();
-    const reply = toReply(response, text);
+    const bytes = Buffer.from(await response.arrayBuffer());
+    const text = bytes.toString();
+    const reply = toReply(response, bytes, text);
     const seen = Object.fromEntries(response.headers);
     assertMatchesDocument({ method, path, status: reply.status, headers: seen, body: text });
     return reply;
@@ -129,12 +132,13 @@ export class TestGateway {
   }
 }
 
-function toReply(response: Response, text: string): CallReply {
+function toReply(response: Response, bytes: Buffer, text: string): CallReply {
   const type = response.headers.get('content-type') ?? '';
   return {
     status: response.status,
     headers: response.headers,
     text,
+    bytes,
     json: type.startsWith('application/json') ? JSON.parse(text) : undefined,
     events: type.startsWith('text/event-stream') ? dataOf(text) : [],
   };

@@ -1,7 +1,7 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadOrCreateSecrets } from '../../../src/embedded/secrets';
+import { loadOrCreateSecrets, resolveSecretsKeys } from '../../../src/embedded/secrets';
 
 describe('generated secrets', () => {
   let dataDir: string;
@@ -27,5 +27,18 @@ describe('generated secrets', () => {
   it('are not made anew over a file that lost one, which would lock every key out', () => {
     writeFileSync(join(dataDir, 'secrets.json'), '{"apiKeyPepper":"kept"}');
     expect(() => loadOrCreateSecrets(dataDir)).toThrow(join(dataDir, 'secrets.json'));
+  });
+
+  it('include a key for stored secrets where none is configured, which stays the same', () => {
+    const made = resolveSecretsKeys({ secretsKeys: null, dataDir });
+    expect(made).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
+    expect(resolveSecretsKeys({ secretsKeys: null, dataDir })).toEqual(made);
+    expect(resolveSecretsKeys({ secretsKeys: ['configured'], dataDir })).toEqual(['configured']);
+    expect(statSync(join(dataDir, 'secrets-key')).mode & 0o777).toBe(0o600);
+  });
+
+  it('do not include another key where that one was lost', () => {
+    writeFileSync(join(dataDir, 'secrets-key'), '');
+    expect(() => resolveSecretsKeys({ secretsKeys: null, dataDir })).toThrow(join(dataDir, 'secrets-key'));
   });
 });

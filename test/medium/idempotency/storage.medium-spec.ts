@@ -88,10 +88,16 @@ describe('a stored answer', () => {
     expect((await lookUp('pieces'))?.body.toString()).toBe('{"é":[1],"cost":42}');
   });
 
-  it('of 30 MiB comes back whole', async () => {
+  it('of 30 MiB comes back whole, and is never read in one piece that would hold up others', async () => {
     const bytes = Buffer.alloc(30 * 1_048_576, 'abcdefg');
-    await answer('large', bytes, null);
-    expect((await lookUp('large'))?.body.equals(bytes)).toBe(true);
+    await answer('large', bytes, '}');
+    const query = jest.spyOn(dataSource, 'query');
+    const found = await lookUp('large');
+    const results = (await Promise.all(query.mock.results.map(({ value }) => value as Promise<object[]>))).flat();
+    query.mockRestore();
+    expect(found?.body.equals(Buffer.concat([bytes, Buffer.from('42}')]))).toBe(true);
+    const lengths = results.flatMap((row) => Object.values(row)).filter(Buffer.isBuffer);
+    expect(Math.max(...lengths.map(({ length }) => length))).toBeLessThanOrEqual(4 * 1_048_576);
   });
 
   it('is nobody’s once its time is over, by the clock of the database', async () => {

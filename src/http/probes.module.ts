@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { BillingModule } from '../billing/billing.module';
+import { InferenceModule } from '../inference/inference.module';
+import { DrainService } from './drain.service';
+import { HealthController } from './health.controller';
+import { ReadinessService } from './readiness.service';
+
+/** `/health`, `/ready` and the way out of service: all that a process without an API listens for. */
+@Module({
+  imports: [BillingModule, InferenceModule],
+  controllers: [HealthController],
+  providers: [DrainService, ReadinessService],
+  exports: [DrainService, ReadinessService],
+})
+export class ProbesModule {}

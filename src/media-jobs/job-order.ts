@@ -1,0 +1,111 @@
+import { isDeepStrictEqual } from 'node:util';
+import { GatewayError } from '../common/errors/gateway-error';
+import type { CatalogModel } from '../models/catalog-model';
+import type { JobFieldsDto } from './dto/job-fields.dto';
+import type { MusicRequestDto } from './dto/music-request.dto';
+import type { VideoRequestDto } from './dto/video-request.dto';
+import type { JobSources, NamedAddress } from './job-inputs';
+import { musicSettings, videoSettings } from './job-support';
+import type { JobKind, JobSettings, MusicSettings, VideoSettings } from './media-job.types';
+
+/** UTF-8 bytes of all names and values. */
+const MAX_METADATA_BYTES = 16_384;
+
+/** What a submission asks for, of whatever kind. */
+export interface JobOrder {
+  readonly kind: JobKind;
+  /** Operation id of the document. */
+  readonly operation: 'createVideo' | 'createMusic';
+  readonly body: JobFieldsDto;
+  readonly sources: JobSources;
+  /**
+   * What it means for the model that it names.
+   * @throws GatewayError `validation_failed` for what the model does not do
+   */
+  specify(model: CatalogModel): SpecifiedJob;
+}
+
+export interface SpecifiedJob {
+  readonly settings: JobSettings;
+  /** What the job tells of its submission, defaults included. @param references how its images are told of */
+  params(references: readonly string[]): Readonly<Record<string, unknown>>;
+  /** Whether another model makes the very same. */
+  isMadeBy(model: CatalogModel): boolean;
+}
+
+export function orderVideo(body: VideoRequestDto): JobOrder {
+  const { prompt, image_url, end_image_url, input_images } = body;
+  const frames = { image_url, end_image_url };
+  return {
+    kind: 'video',
+    operation: 'createVideo',
+    body,
+    sources: { addresses: addressesOf({ ...frames, webhook_url: body.webhook_url }), references: input_images ?? [] },
+    specify: (model) => {
+      const settings = videoSettings(model, body);
+      return {
+        settings,
+        params: (references) =>
+          withoutNull({
+            prompt,
+            ...videoFields(settings),
+            ...frames,
+            input_images: references.length === 0 ? null : references,
+          }),
+        isMadeBy: (other) => isSame(settings, () => videoSettings(other, { ...body, ...videoFields(settings) })),
+      };
+    },
+  };
+}
+
+export function orderMusic(body: MusicRequestDto): JobOrder {
+  return {
+    kind: 'music',
+    operation: 'createMusic',
+    body,
+    sources: { addresses: addressesOf({ webhook_url: body.webhook_url }), references: [] },
+    specify: (model) => {
+      const settings = musicSettings(model, body);
+      return {
+        settings,
+        params: () => withoutNull({ prompt: body.prompt, ...musicFields(settings) }),
+        isMadeBy: (other) => isSame(settings, () => musicSettings(other, musicFields(settings))),
+      };
+    },
+  };
+}
+
+/** What no schema can say. @throws GatewayError `validation_failed` */
+export function assertMetadataFits({ metadata }: JobFieldsDto): void {
+  if (metadata == null) return;
+  const bytes = Object.entries(metadata).reduce((sum, entry) => sum + Buffer.byteLength(entry.join('')), 0);
+  if (bytes <= MAX_METADATA_BYTES) return;
+  throw new GatewayError('validation_failed', `metadata may have at most ${MAX_METADATA_BYTES} bytes in all.`, {
+    param: 'metadata',
+  });
+}
+
+function videoFields({ durationSeconds, resolution, aspectRatio, audio }: VideoSettings) {
+  return { duration_seconds: durationSeconds, resolution, aspect_ratio: aspectRatio, audio };
+}
+
+function musicFields({ durationSeconds, format, sampleRate, instrumental }: MusicSettings) {
+  return { duration_seconds: durationSeconds, format, sample_rate: sampleRate, instrumental };
+}
+
+function addressesOf(fields: Readonly<Record<string, string | null | undefined>>): NamedAddress[] {
+  return Object.entries(fields).flatMap(([param, url]) => (url == null ? [] : [{ param, url }]));
+}
+
+function withoutNull(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null));
+}
+
+function isSame(settings: JobSettings, ofOther: () => JobSettings): boolean {
+  try {
+    return isDeepStrictEqual(ofOther(), settings);
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'validation_failed') return false;
+    throw error;
+  }
+}

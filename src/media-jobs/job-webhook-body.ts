@@ -1,0 +1,25 @@
+import { Injectable } from '@nestjs/common';
+import { toRequestId } from '../common/ids';
+import type { WebhookBody, WebhookBodySource } from '../webhooks/webhook-body-source';
+import { JobReplies } from './job-replies';
+import { MediaJobRepository } from './media-job.repository';
+
+/** What a webhook tells of a job: what a client would be told that asked for it at this moment (contract section 6.1). */
+@Injectable()
+export class JobWebhookBody implements WebhookBodySource {
+  constructor(
+    private readonly jobs: MediaJobRepository,
+    private readonly replies: JobReplies,
+  ) {}
+
+  async build({
+    jobId,
+    organizationId,
+    event,
+  }: Parameters<WebhookBodySource['build']>[0]): Promise<WebhookBody | null> {
+    const job = await this.jobs.find(jobId, organizationId, null);
+    if (job === null) return null;
+    const bytes = Buffer.from(JSON.stringify({ event, job: await this.replies.of(job) }));
+    return { bytes, requestId: toRequestId(jobId) };
+  }
+}

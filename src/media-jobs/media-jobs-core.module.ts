@@ -1,0 +1,34 @@
+import { Module } from '@nestjs/common';
+import { InferenceModule } from '../inference/inference.module';
+import { MediaModule } from '../media/media.module';
+import { OutboundModule } from '../outbound/outbound.module';
+import { ProvidersModule } from '../providers/providers.module';
+import { QueueModule } from '../queue/queue.module';
+import { StorageModule } from '../storage/storage.module';
+import { JobInputs } from './job-inputs';
+import { JobMoneyRepository } from './job-money.repository';
+import { JobRemoval } from './job-removal';
+import { JobReplies } from './job-replies';
+import { JobRoutes } from './job-routes';
+import { JobWebhookBody } from './job-webhook-body';
+import { JobWorkRepository } from './job-work.repository';
+import { MediaJobRepository } from './media-job.repository';
+
+const PARTS = [
+  JobInputs,
+  JobMoneyRepository,
+  JobRemoval,
+  JobReplies,
+  JobRoutes,
+  JobWebhookBody,
+  JobWorkRepository,
+  MediaJobRepository,
+];
+
+/** What the API and the workers know of jobs. */
+@Module({
+  imports: [InferenceModule, MediaModule, OutboundModule, ProvidersModule, QueueModule, StorageModule],
+  providers: PARTS,
+  exports: [...PARTS, InferenceModule, ProvidersModule, QueueModule, StorageModule],
+})
+export class MediaJobsCoreModule {}

@@ -1,0 +1,46 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { requirePrincipal } from '../common/request-context';
+import { ValidBody } from '../common/validation/valid-body.pipe';
+import { Idempotent } from '../idempotency/idempotent.decorator';
+import { Spends } from '../limits/spends.decorator';
+import { MusicRequestDto } from './dto/music-request.dto';
+import { orderMusic } from './job-order';
+import { JobSubmissionService } from './job-submission.service';
+import { JobsService } from './jobs.service';
+import { sendDeletion } from './send-deletion';
+import type { JobReply } from './to-job-reply';
+
+@Controller('v1/music/generations')
+export class MusicController {
+  constructor(
+    private readonly submissions: JobSubmissionService,
+    private readonly jobs: JobsService,
+  ) {}
+
+  @Post()
+  @HttpCode(202)
+  @Idempotent({ required: true })
+  @Spends()
+  createMusic(
+    @Body(new ValidBody(MusicRequestDto)) body: MusicRequestDto,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    return this.submissions.submit(orderMusic(body), request.context, reply);
+  }
+
+  @Get(':id')
+  getMusic(@Param('id') id: string, @Req() { context }: FastifyRequest): Promise<JobReply> {
+    return this.jobs.get({ id, kind: 'music', principal: requirePrincipal(context) });
+  }
+
+  @Delete(':id')
+  async deleteMusic(
+    @Param('id') id: string,
+    @Req() { context }: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    sendDeletion(await this.jobs.delete({ id, kind: 'music', principal: requirePrincipal(context) }), reply);
+  }
+}

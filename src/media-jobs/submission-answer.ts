@@ -1,0 +1,36 @@
+import { microToJson } from '../common/micro';
+import type { JobKind, JobSubmission } from './media-job.types';
+
+/** JSON text around a gap for the time of creation, which only the database knows. */
+export interface SubmissionText {
+  readonly head: string;
+  readonly tail: string;
+}
+
+const GAP = '\u0000';
+/** How a gap character is written in JSON; no field of the answer can hold another one. */
+const WRITTEN_GAP = JSON.stringify(GAP).slice(1, -1);
+
+/** The `object` of a job of this kind. */
+export function jobObject(kind: JobKind): 'video.generation' | 'music.generation' {
+  return `${kind}.generation`;
+}
+
+/** The body of the 202 (contract 2.1, `SubmittedJob` of the document). */
+export function writeSubmission({ id, kind, model, holdMicro }: JobSubmission): SubmissionText {
+  const text = JSON.stringify({
+    id,
+    object: jobObject(kind),
+    status: 'queued',
+    model,
+    created_at: GAP,
+    estimated_cost_micro: microToJson(holdMicro),
+  });
+  const at = text.indexOf(WRITTEN_GAP);
+  return { head: text.slice(0, at), tail: text.slice(at + WRITTEN_GAP.length) };
+}
+
+/** The headers that every answer to this submission has (decision *stream-cost-header*). */
+export function submissionHeaders({ model, holdMicro }: JobSubmission): Readonly<Record<string, string>> {
+  return { 'x-llm-model': model, 'x-llm-cost-micro': holdMicro.toString() };
+}

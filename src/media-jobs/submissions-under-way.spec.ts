@@ -1,0 +1,59 @@
+import { GatewayError } from '../common/errors/gateway-error';
+import { type GivenAnswer, SubmissionsUnderWay } from './submissions-under-way';
+
+const ANSWER: GivenAnswer = { status: 202, headers: { a: 'b' }, body: Buffer.from('{}'), isReplayed: false };
+const claimOf = (key: string, fingerprint = 'one') => ({
+  operation: 'createVideo',
+  key,
+  fingerprint,
+  atMostOnce: false,
+});
+
+describe('submissions of one key at once', () => {
+  let submissions: SubmissionsUnderWay;
+  let submitted: number;
+  beforeEach(() => {
+    submissions = new SubmissionsUnderWay();
+    submitted = 0;
+  });
+  const submit = (claim = claimOf('k'), organizationId = 'o', end: () => GivenAnswer = () => ANSWER) =>
+    submissions.run(organizationId, claim, async () => {
+      submitted++;
+      await Promise.resolve();
+      return end();
+    });
+
+  it('are one, and all have its answer', async () => {
+    const answers = await Promise.all([submit(), submit(), submit()]);
+    expect(answers).toEqual([ANSWER, { ...ANSWER, isReplayed: true }, { ...ANSWER, isReplayed: true }]);
+    expect(submitted).toBe(1);
+  });
+
+  it('are told of another body', async () => {
+    const [first, second] = await Promise.allSettled([submit(), submit(claimOf('k', 'two'))]);
+    expect([first.status, second]).toMatchObject(['fulfilled', { reason: { code: 'idempotency_conflict' } }]);
+    expect(submitted).toBe(1);
+  });
+
+  it('go their own ways when the first is refused', async () => {
+    const refuse = (): never => {
+      throw new GatewayError('budget_exceeded', 'Too dear.');
+    };
+    const ends = await Promise.allSettled([
+      submit(undefined, undefined, refuse),
+      submit(),
+      submit(claimOf('k', 'two')),
+    ]);
+    expect(ends).toMatchObject([
+      { reason: { code: 'budget_exceeded' } },
+      { value: { isReplayed: false } },
+      { value: { isReplayed: false } },
+    ]);
+  });
+
+  it('are apart from those of other keys and organizations, and from later ones', async () => {
+    await Promise.all([submit(), submit(claimOf('l')), submit(undefined, 'p')]);
+    await submit();
+    expect(submitted).toBe(4);
+  });
+});

@@ -1,0 +1,126 @@
+import { createHmac } from 'node:crypto';
+import type { Input } from 'mediabunny';
+import { Webhook } from 'standardwebhooks';
+import { WebhookSecretService } from '../../../src/webhooks/webhook-secret.service';
+import { PIXEL, PublicHost, respondWith, type SeenRequest } from '../../harness/public-host';
+import type { CallReply } from '../../harness/gateway';
+import { JobGateway } from '../create-video/job-gateway';
+
+/** From the submission to the webhook, with the worker and the provider that a newcomer gets, and nothing scripted. */
+describe('a job with all that belongs to it', () => {
+  let served: JobGateway;
+  let host: PublicHost;
+
+  beforeAll(async () => {
+    host = await PublicHost.start();
+    host.answer = (response, { method }) => {
+      if (method === 'GET') respondWith(response, PIXEL);
+      else response.writeHead(204).end();
+    };
+    served = await JobGateway.start({ WORKER: 'inline', OUTBOUND_ALLOW_CIDRS: '127.0.0.1/32' });
+  });
+  afterAll(async () => {
+    await served.stop();
+    await host.stop();
+  });
+
+  const hooks = (): SeenRequest[] => host.seen.filter(({ method }) => method === 'POST');
+
+  /** Everything that was told of a job until its end. */
+  async function watch(
+    id: string,
+  ): Promise<{ readonly statuses: string[]; readonly progress: number[]; readonly job: CallReply['json'] }> {
+    const [statuses, progress] = [new Set<string>(), [] as number[]];
+    for (;;) {
+      const { json } = await served.getJob(id);
+      statuses.add(json.status as string);
+      progress.push((json.progress as number | null) ?? 0);
+      if (json.completed_at !== null) return { statuses: [...statuses], progress, job: json };
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+  }
+
+  async function fetchMedia(url: string): Promise<{ readonly contentType: string | null; readonly input: Input }> {
+    // As the gateway loads it: a second copy of it would complain.
+    const { ALL_FORMATS, BufferSource, Input: MediaInput } = await import('mediabunny');
+    const response = await fetch(url);
+    const bytes = Buffer.from(await response.arrayBuffer());
+    const input = new MediaInput({ source: new BufferSource(bytes), formats: ALL_FORMATS });
+    return { contentType: response.headers.get('content-type'), input };
+  }
+
+  it('is made, charged, told of and deleted', async () => {
+    const before = await served.balance();
+    const { json, headers } = await served.createVideo({
+      prompt: 'a boat',
+      duration_seconds: 1,
+      resolution: '480p',
+      aspect_ratio: '16:9',
+      audio: false,
+      image_url: host.url('/first.png'),
+      input_images: [PIXEL.toString('base64')],
+      webhook_url: host.url('/hook'),
+      metadata: { order: '7' },
+    });
+    const { statuses, progress, job } = await watch(json.id as string);
+    expect(job.error).toBeNull();
+    const order = ['queued', 'submitted', 'running', 'succeeded'];
+    expect(statuses).toEqual(order.filter((status) => statuses.includes(status)));
+    expect(statuses.at(-1)).toBe('succeeded');
+    expect(progress).toEqual(progress.toSorted((one, other) => one - other));
+    expect(await served.balance()).toBe(before - (job.cost_micro as number));
+    expect(job.cost_micro).toBeGreaterThanOrEqual(2_000);
+    expect(job.cost_micro).toBeLessThanOrEqual(3_000);
+
+    const [artifact] = job.artifacts;
+    const { contentType, input } = await fetchMedia(artifact.url as string);
+    const track = await input.getPrimaryVideoTrack();
+    expect([contentType, artifact.content_type]).toEqual(['video/mp4', 'video/mp4']);
+    expect([track?.displayWidth, track?.displayHeight]).toEqual([artifact.width, artifact.height]);
+    expect(await input.computeDuration()).toBeCloseTo(artifact.duration_seconds as number, 3);
+    expect(host.seen.filter(({ method, url }) => method === 'GET' && url === '/first.png')).toHaveLength(1);
+
+    while (hooks().length === 0) await new Promise((resolve) => setTimeout(resolve, 25));
+    const [hook] = hooks();
+    const { organizationId } = served.customer;
+    const secret = await served.service(WebhookSecretService).require(organizationId);
+    const signature = createHmac('sha256', secret)
+      .update(hook?.body ?? '')
+      .digest('hex');
+    expect(hook?.headers['x-llm-signature']).toBe(`sha256=${signature}`);
+    expect(hook?.headers['x-request-id']).toBe(headers.get('x-request-id'));
+    const event = new Webhook(secret).verify(hook?.body ?? '', hook?.headers as Record<string, string>);
+    const { artifacts: _told, ...rest } = job;
+    expect(event).toMatchObject({ event: 'job.completed', job: { ...rest, metadata: { order: '7' } } });
+
+    expect((await served.deleteVideo(json.id as string)).status).toBe(204);
+    expect((await fetch(artifact.url as string)).status).toBe(404);
+    expect(await served.objects(served.customer)).toEqual([]);
+    expect(await served.gateway.violations()).toEqual([]);
+  });
+
+  it('is made as music, too', async () => {
+    const { json } = await served.createMusic({ duration_seconds: 2, format: 'wav', sample_rate: 16_000 });
+    const { job } = await watch(json.id as string);
+    expect([job.status, job.error, job.artifacts.length]).toEqual(['succeeded', null, 1]);
+    const { input } = await fetchMedia(job.artifacts[0].url as string);
+    const track = await input.getPrimaryAudioTrack();
+    expect([track?.sampleRate, job.artifacts[0].type]).toEqual([16_000, 'audio']);
+    expect(await served.gateway.violations()).toEqual([]);
+  });
+
+  it('fails, free of charge, when a picture of it cannot be used, and says which', async () => {
+    const before = await served.balance();
+    host.answer = (response, { method }) => {
+      if (method === 'GET') response.writeHead(404).end();
+      else response.writeHead(204).end();
+    };
+    const { json } = await served.createVideo({ end_image_url: host.url('/gone.png'), webhook_url: host.url('/hook') });
+    const { job } = await watch(json.id as string);
+    expect([job.status, job.error.code, job.cost_micro]).toEqual(['failed', 'validation_failed', 0]);
+    expect(job.error.message).toContain('end_image_url');
+    expect(await served.balance()).toBe(before);
+    const told = (): boolean => hooks().some(({ body }) => body.includes('job.failed'));
+    while (!told()) await new Promise((resolve) => setTimeout(resolve, 25));
+  });
+});

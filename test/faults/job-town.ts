@@ -1,0 +1,174 @@
+/** What the fault tests of jobs share: an API, workers to be killed, a provider that keeps count, and the rows. */
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { endChildren } from '../harness/child-process';
+import { createTestDatabase, type TestDatabase } from '../harness/database';
+import { createDataDirectory, GatewayProcess } from '../harness/gateway-process';
+import { type MockMediaEvent, readMockMediaLog } from '../harness/mock-media';
+import { WorkerProcess } from '../harness/worker-process';
+import { until } from './figures';
+import { type Customer, Operator } from './operator';
+import { RedisProcess } from './redis-process';
+
+/** A second of sound, which is the quickest to make. */
+const TUNE = { model: 'mock/music-1', duration_seconds: 1, format: 'wav' };
+/** Of the same, by the catalogue. */
+const TUNE_COST_MICRO = 500;
+
+const UUID_LENGTH = 36;
+
+/** Counts of jobs by their status. */
+export type Census = Readonly<Record<string, number>>;
+
+export interface Accounts {
+  readonly jobs: number;
+  readonly succeeded: number;
+  readonly charges: number;
+  /** Micro-units, of all of them. */
+  readonly charged: number;
+  readonly artifacts: number;
+  readonly objects: number;
+  readonly held: number;
+  /** Submissions that the provider took for a new job. */
+  readonly accepted: number;
+  readonly tokens: number;
+}
+
+const ACCOUNTS = `
+  SELECT count(*)::int AS jobs,
+         count(*) FILTER (WHERE status = 'succeeded')::int AS succeeded,
+         sum((SELECT count(*) FROM ledger_entry e WHERE e.reservation_id = j.id AND e.kind = 'charge'))::int AS charges,
+         sum((SELECT COALESCE(sum(e.amount_micro), 0) FROM ledger_entry e
+               WHERE e.reservation_id = j.id AND e.kind = 'charge'))::int AS charged,
+         sum((SELECT count(*) FROM media_artifact a WHERE a.job_id = j.id))::int AS artifacts,
+         sum((SELECT count(*) FROM stored_object o WHERE o.key LIKE '%/' || j.id || '/%'))::int AS objects,
+         sum((SELECT count(*) FROM reservation r WHERE r.id = j.id AND r.state = 'held'))::int AS held
+    FROM media_job j WHERE id = ANY ($1)`;
+
+/** Of jobs that have all gone well: one of everything, whatever has happened to their workers. */
+export function allWell(jobs: number): Accounts {
+  return {
+    jobs,
+    succeeded: jobs,
+    charges: jobs,
+    charged: jobs * TUNE_COST_MICRO,
+    artifacts: jobs,
+    objects: jobs,
+    held: 0,
+    accepted: jobs,
+    tokens: jobs,
+  };
+}
+
+export class JobTown {
+  private constructor(
+    readonly database: TestDatabase,
+    readonly redis: RedisProcess,
+    readonly operator: Operator,
+    readonly customer: Customer,
+    readonly gateway: GatewayProcess,
+    private readonly data: { readonly path: string; remove(): void },
+    private readonly environment: Readonly<Record<string, string>>,
+  ) {}
+
+  /** With a gateway that does not work on jobs itself. */
+  static async found(settings: Readonly<Record<string, string>> = {}): Promise<JobTown> {
+    const database = await createTestDatabase();
+    const redis = await RedisProcess.start();
+    const operator = await Operator.connect(database.url);
+    const data = createDataDirectory();
+    const environment = { MOCK_MEDIA_PROVIDER: 'true', MOCK_MEDIA_DIR: join(data.path, 'mock-media'), ...settings };
+    const gateway = await GatewayProcess.start({
+      databaseUrl: database.url,
+      redisUrl: redis.url,
+      dataDir: data.path,
+      environment: { WORKER: 'none', ...environment },
+    });
+    const customer = await operator.customer();
+    return new JobTown(database, redis, operator, customer, gateway, data, environment);
+  }
+
+  startWorker(environment: Readonly<Record<string, string>> = {}): Promise<WorkerProcess> {
+    const { database, redis, data } = this;
+    return WorkerProcess.start({
+      databaseUrl: database.url,
+      redisUrl: redis.url,
+      dataDir: data.path,
+      environment: { ...this.environment, ...environment },
+    });
+  }
+
+  /** Submits a job and answers with its id. @param directives what is to happen with it at its provider */
+  async submit(directives: string): Promise<string> {
+    const request = {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${this.customer.key}`,
+        'content-type': 'application/json',
+        'idempotency-key': randomUUID(),
+      },
+      body: JSON.stringify({ ...TUNE, prompt: `[[mock: ${directives}]] a waltz` }),
+    };
+    for (;;) {
+      const response = await fetch(`${this.gateway.url}/v1/music/generations`, request);
+      const text = await response.text();
+      if (response.status === 202) return (JSON.parse(text) as { id: string }).id;
+      // A busy machine has a Redis that answers late; what was refused for that may be sent again under its key.
+      if (response.status !== 503) throw new Error(`${response.status}: ${text}`);
+      await delay(500);
+    }
+  }
+
+  submitMany(count: number, directivesOf: (index: number) => string): Promise<string[]> {
+    return Promise.all(Array.from({ length: count }, (_, index) => this.submit(directivesOf(index))));
+  }
+
+  /** How many of these jobs are in which state. */
+  async census(ids: readonly string[]): Promise<Census> {
+    const rows = await this.operator.rows<{ status: string; count: number }>(
+      'SELECT status, count(*)::int AS count FROM media_job WHERE id = ANY ($1) GROUP BY status',
+      [ids],
+    );
+    return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+  }
+
+  /** Resolves when the provider has all of them. */
+  async allSubmitted(ids: readonly string[]): Promise<void> {
+    await until('the submissions', 30_000, async () => (await this.census(ids)).queued === undefined);
+  }
+
+  /** Resolves with the milliseconds that it took until none of them was under way. */
+  allEnded(ids: readonly string[], withinMs: number): Promise<number> {
+    return until('the end of all jobs', withinMs, async () => {
+      const { queued, submitted, running } = await this.census(ids);
+      return queued === undefined && submitted === undefined && running === undefined;
+    });
+  }
+
+  providerLog(): Promise<MockMediaEvent[]> {
+    return readMockMediaLog(join(this.data.path, 'mock-media'));
+  }
+
+  /** What these jobs have left behind. @throws Error when the books are wrong */
+  async accounts(ids: readonly string[]): Promise<Accounts> {
+    const violations = await this.operator.violations();
+    if (violations.length > 0)
+      throw new Error(JSON.stringify(violations, (_, each) => (typeof each === 'bigint' ? String(each) : each)));
+    const [row] = await this.operator.rows<Omit<Accounts, 'accepted' | 'tokens'>>(ACCOUNTS, [ids]);
+    if (row === undefined) throw new Error('the jobs are gone');
+    const mine = new Set(ids);
+    const log = await this.providerLog();
+    const tokens = log.flatMap(({ event, token }) => (event === 'submitted' ? [token] : []));
+    const accepted = tokens.filter((token) => mine.has(token.slice(0, UUID_LENGTH)));
+    return { ...row, accepted: accepted.length, tokens: new Set(accepted).size };
+  }
+
+  async leave(): Promise<void> {
+    await endChildren();
+    await this.redis.stop();
+    await this.operator.close();
+    await this.database.drop();
+    this.data.remove();
+  }
+}

@@ -1,0 +1,104 @@
+import { JobGateway } from '../e2e/create-video/job-gateway';
+import { createTestDatabase, type TestDatabase } from '../harness/database';
+import { FaultProxy } from '../harness/fault-proxy';
+import type { CallReply } from '../harness/gateway';
+import { FULL, report } from './figures';
+import { RedisProcess } from './redis-process';
+
+/** In `npm test` the machine has other things to do, which now and then keep an answer waiting. */
+const WITHOUT_REDIS_MS = FULL ? 300 : 1_500;
+const WITHOUT_DATABASE_MS = FULL ? 2_500 : 4_000;
+
+async function timed(call: Promise<CallReply>): Promise<{ readonly reply: CallReply; readonly tookMs: number }> {
+  const startedAtMs = performance.now();
+  const reply = await call;
+  return { reply, tookMs: Math.round(performance.now() - startedAtMs) };
+}
+
+describe('jobs without Redis', () => {
+  let redis: RedisProcess;
+  let served: JobGateway;
+
+  beforeAll(async () => {
+    redis = await RedisProcess.start();
+    served = await JobGateway.start({ REDIS_URL: redis.url });
+  });
+  afterAll(async () => {
+    await redis.stop();
+    await served.stop();
+  });
+
+  it.each<[string, () => Promise<void> | void, () => Promise<void> | void]>([
+    ['hangs', () => redis.suspend(), () => redis.resume()],
+    ['is killed', () => redis.stop(), () => redis.restart()],
+  ])('are told of and deleted when it %s, but not accepted, unless they were before', async (what, take, giveBack) => {
+    const [running, ended] = [await served.submitted(), await served.submitted()];
+    await served.succeed(ended);
+    const key = `before-it-${what.replace(' ', '-')}`;
+    const before = await served.createVideo({}, { key });
+    const held = await served.balance();
+    await take();
+    try {
+      const refused = await timed(served.createVideo());
+      expect([refused.reply.status, refused.reply.json.error.code]).toEqual([503, 'service_unavailable']);
+      expect(refused.tookMs).toBeLessThanOrEqual(WITHOUT_REDIS_MS);
+      expect(await served.balance()).toBe(held);
+      const again = await served.createVideo({}, { key });
+      expect([again.status, again.text]).toEqual([202, before.text]);
+      const told = await timed(served.getJob(running));
+      expect([told.reply.status, told.reply.json.status]).toEqual([200, 'queued']);
+      expect((await served.getJob(ended)).json.artifacts).toHaveLength(1);
+      expect((await served.deleteVideo(running)).status).toBe(200);
+      expect((await served.deleteVideo(ended)).status).toBe(204);
+      report(`jobs when Redis ${what}`, { refusedMs: refused.tookMs, toldMs: told.tookMs });
+    } finally {
+      await giveBack();
+    }
+    let again = await served.createVideo();
+    while (again.status === 503) again = await served.createVideo();
+    expect(again.status).toBe(202);
+  });
+});
+
+describe('jobs without PostgreSQL', () => {
+  let database: TestDatabase;
+  let wire: FaultProxy;
+  let served: JobGateway;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    wire = await FaultProxy.start(database.url);
+    served = await JobGateway.start({ DATABASE_URL: wire.url });
+  });
+  afterAll(async () => {
+    await served.stop();
+    await wire.close();
+    await database.drop();
+  });
+
+  it.each<[string, () => void]>([
+    ['hangs', () => wire.fail('both', { hang: true })],
+    ['refuses connections', () => wire.cutOff()],
+  ])('are 503 in time, for every route, when it %s', async (what, take) => {
+    const id = (await served.createVideo()).json.id as string;
+    take();
+    try {
+      const calls = await Promise.all([
+        timed(served.createVideo()),
+        timed(served.getJob(id)),
+        timed(served.deleteVideo(id)),
+      ]);
+      report(`jobs when PostgreSQL ${what}`, { tookMs: calls.map(({ tookMs }) => tookMs) });
+      for (const { reply, tookMs } of calls) {
+        expect([reply.status, reply.json.error.code]).toEqual([503, 'service_unavailable']);
+        expect(reply.headers.get('retry-after')).not.toBeNull();
+        expect(tookMs).toBeLessThanOrEqual(WITHOUT_DATABASE_MS);
+      }
+    } finally {
+      wire.heal();
+    }
+    let told = await served.getJob(id);
+    while (told.status === 503) told = await served.getJob(id);
+    expect(told.json.status).toBe('queued');
+  });
+});

@@ -1,0 +1,51 @@
+import { endChildren } from '../harness/child-process';
+import { createTestDatabase, type TestDatabase } from '../harness/database';
+import { createDataDirectory } from '../harness/gateway-process';
+import { createTestRedis } from '../harness/redis';
+import { WorkerProcess } from '../harness/worker-process';
+
+describe('a worker of its own', () => {
+  const directory = createDataDirectory();
+  let database: TestDatabase;
+  let worker: WorkerProcess;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    const { url: redisUrl } = createTestRedis();
+    worker = await WorkerProcess.start({ databaseUrl: database.url, redisUrl, dataDir: directory.path });
+  });
+  afterAll(async () => {
+    await endChildren();
+    await database.drop();
+    directory.remove();
+  });
+  const call = (path: string, method = 'GET') => fetch(`${worker.url}${path}`, { method });
+
+  it.each(['/health', '/ready'])('answers %s', async (path) => {
+    const response = await call(path);
+    expect([response.status, await response.json()]).toEqual([
+      200,
+      expect.objectContaining({ status: expect.any(String) }),
+    ]);
+  });
+
+  it.each([
+    ['GET', '/v1/models'],
+    ['GET', '/v1/models/mock%2Fchat-1'],
+    ['GET', '/v1/jobs/01a1fefd-b7c6-77b7-856a-7a2d456e08a6'],
+    ['POST', '/v1/video/generations'],
+    ['POST', '/health'],
+    ['GET', '/nothing'],
+  ])('has nothing else to say, as to %s %s', async (method, path) => {
+    const response = await call(path, method);
+    const { error } = (await response.json()) as { error: object };
+    expect([response.status, error]).toEqual([
+      404,
+      {
+        type: 'not_found_error',
+        code: 'not_found',
+        message: 'There is no such endpoint.',
+        request_id: response.headers.get('x-request-id'),
+      },
+    ]);
+  });
+});

@@ -1,0 +1,94 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Clock } from '../../src/common/clock';
+import type { AsyncJobAdapter, JobHandle, JobOutput, SyncJobAdapter } from '../../src/providers/contract/media-job';
+import type { Provider } from '../../src/providers/contract/provider';
+import type { ProviderCall } from '../../src/providers/contract/provider-call';
+import type { JobEvent } from '../../src/providers/vendors/mock/jobs/job-directory';
+import { defineMockMediaProviders } from '../../src/providers/vendors/mock/mock-media.provider';
+import { musicSpec } from '../conformance/job-requests';
+import { providerCall } from '../conformance/provider-call';
+
+/** A line of the log of a mock media provider. */
+export interface MockMediaEvent {
+  readonly event: JobEvent;
+  readonly id: string;
+  readonly token: string;
+  readonly kind: 'video' | 'music';
+  /** Of `opened` and `delivered`. */
+  readonly output?: number;
+  readonly pid: number;
+}
+
+/** What the mock media providers of this directory were asked to do, and did. */
+export async function readMockMediaLog(directory: string): Promise<MockMediaEvent[]> {
+  const text = await readFile(join(directory, 'log.jsonl'), 'utf8').catch(() => '');
+  return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as MockMediaEvent]));
+}
+
+/** The mock media providers with a directory of their own and a time that stands still. */
+export class MockMediaStage {
+  private nowMs = 1_700_000_000_000;
+  readonly clock: Clock = { now: () => this.nowMs, monotonic: () => performance.now() };
+
+  private constructor(readonly directory: string) {}
+
+  static async create(): Promise<MockMediaStage> {
+    return new MockMediaStage(await mkdtemp(join(tmpdir(), 'mock-media-')));
+  }
+
+  remove(): Promise<void> {
+    return rm(this.directory, { recursive: true, force: true });
+  }
+
+  advance(durationMs: number): void {
+    this.nowMs += durationMs;
+  }
+
+  /** Each is what another process would have. */
+  provider(id: string): Provider {
+    const definition = defineMockMediaProviders(this.clock).find((each) => each.id === id);
+    const provider = definition?.create({ MOCK_MEDIA_PROVIDER: 'true', MOCK_MEDIA_DIR: this.directory });
+    if (provider == null) throw new Error(`${id} is not offered`);
+    return provider;
+  }
+
+  get jobs(): AsyncJobAdapter {
+    return this.provider('mock-media').music as AsyncJobAdapter;
+  }
+
+  get basicJobs(): AsyncJobAdapter {
+    return this.provider('mock-media-basic').video as AsyncJobAdapter;
+  }
+
+  get syncMusic(): SyncJobAdapter {
+    return this.provider('mock-media-sync').music as SyncJobAdapter;
+  }
+
+  /** A second of music with these directives. */
+  submit(directives: string, token = 'token-1', overrides: Partial<ProviderCall> = {}): Promise<JobHandle> {
+    const spec = musicSpec({ prompt: `[[mock: ${directives}]] a sea shanty` });
+    return this.jobs.submit(spec, token, providerCall(overrides));
+  }
+
+  async state(handle: JobHandle): Promise<string> {
+    return (await this.jobs.poll(handle, providerCall())).state;
+  }
+
+  async outputs(handle: JobHandle): Promise<readonly JobOutput[]> {
+    const snapshot = await this.jobs.poll(handle, providerCall());
+    if (snapshot.state !== 'succeeded') throw new Error(`the job is ${snapshot.state}`);
+    return snapshot.outputs;
+  }
+
+  async openFirst(handle: JobHandle, overrides: Partial<ProviderCall> = {}) {
+    const [output] = await this.outputs(handle);
+    if (output === undefined) throw new Error('there is no output');
+    return this.jobs.open(output, providerCall(overrides));
+  }
+
+  async eventNames(): Promise<string[]> {
+    return (await readMockMediaLog(this.directory)).map(({ event }) => event);
+  }
+}

@@ -1,0 +1,97 @@
+/** A process that works on jobs as operators run it: `node dist/src/worker.js`, as `npm test` has just built it. */
+import { tmpdir } from 'node:os';
+import { resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ExitStatus, ManagedChild } from './child-process';
+import { TEST_PEPPER } from './gateway-process';
+
+export interface WorkerProcessSettings {
+  readonly databaseUrl: string;
+  readonly redisUrl: string;
+  /** Shared with the gateway: outputs and secrets are in it. */
+  readonly dataDir: string;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+const PROGRAM = resolve(__dirname, '../../dist/src/worker.js');
+const ADDRESS = /answers probes on (http:\/\/\S+)/;
+const READY_WITHIN_MS = 30_000;
+const POLL_MS = 20;
+
+const running = new Set<WorkerProcess>();
+
+/** Stops whatever workers the tests of this file have not stopped themselves. */
+export async function endWorkers(): Promise<void> {
+  await Promise.all([...running].map((worker) => worker.stop()));
+}
+
+export class WorkerProcess {
+  private constructor(private readonly child: ManagedChild) {
+    running.add(this);
+    void child.exited.then(() => running.delete(this));
+  }
+
+  /** Starts the process and waits until it works. */
+  static async start({ databaseUrl, redisUrl, dataDir, environment }: WorkerProcessSettings): Promise<WorkerProcess> {
+    const child = new ManagedChild({
+      command: process.execPath,
+      args: ['--enable-source-maps', PROGRAM],
+      options: {
+        cwd: tmpdir(),
+        env: {
+          PATH: process.env.PATH,
+          NODE_ENV: 'test',
+          HOST: '127.0.0.1',
+          WORKER_PORT: '0',
+          LOG_LEVEL: 'error',
+          PUBLIC_BASE_URL: 'https://gateway.test',
+          DATABASE_URL: databaseUrl,
+          REDIS_URL: redisUrl,
+          DATA_DIR: dataDir,
+          API_KEY_PEPPER: TEST_PEPPER,
+          ...environment,
+        },
+      },
+      stopSignal: 'SIGTERM',
+    });
+    const worker = new WorkerProcess(child);
+    const startedAtMs = performance.now();
+    while (worker.url === null) {
+      if (child.hasExited) throw new Error(`The worker ended while starting:\n${child.output}`);
+      if (performance.now() - startedAtMs > READY_WITHIN_MS) throw new Error(`No worker yet:\n${child.output}`);
+      await delay(POLL_MS);
+    }
+    return worker;
+  }
+
+  get pid(): number {
+    return this.child.pid;
+  }
+
+  /** Where its probes are; `null` until it listens. */
+  get url(): string | null {
+    return ADDRESS.exec(this.child.output)?.[1] ?? null;
+  }
+
+  get log(): string {
+    return this.child.output;
+  }
+
+  /** `kill -9`. */
+  kill(): Promise<ExitStatus> {
+    return this.child.kill();
+  }
+
+  stop(): Promise<ExitStatus> {
+    return this.child.end('SIGTERM');
+  }
+
+  /** It hangs until it is resumed. */
+  suspend(): void {
+    process.kill(this.child.pid, 'SIGSTOP');
+  }
+
+  resume(): void {
+    process.kill(this.child.pid, 'SIGCONT');
+  }
+}
