@@ -36,14 +36,25 @@ describe('turns at an account', () => {
     await expect(Promise.all([second.result, other.result])).resolves.toEqual(['done', 'done']);
   });
 
-  it('are refused to those who have waited for too long, and to nobody after them', async () => {
-    const [first, late] = [begin('a', 'first'), begin('a', 'late')];
+  it('are refused to those who have waited for too long behind one that is held up, and to nobody after them', async () => {
+    const [first, late, later] = [begin('a', 'first'), begin('a', 'late'), begin('a', 'later')];
     nowMs = 1_501;
     const last = begin('a', 'last');
     first.resolve('done');
     await expect(late.result).rejects.toMatchObject({ code: 'service_unavailable' });
+    await expect(later.result).rejects.toMatchObject({ code: 'service_unavailable' });
     last.resolve('done');
     await expect(last.result).resolves.toBe('done');
     expect(begun).toEqual(['first', 'last']);
+  });
+
+  it('come however late as long as the row moves', async () => {
+    const row = Array.from({ length: 8 }, (_, index) => begin('a', String(index)));
+    for (const { resolve, result } of row) {
+      nowMs += 400;
+      resolve('done');
+      await expect(result).resolves.toBe('done');
+    }
+    expect(begun).toHaveLength(8);
   });
 });

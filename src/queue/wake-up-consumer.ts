@@ -34,7 +34,8 @@ export class WakeUpConsumer {
   ) {}
 
   start(): void {
-    this.serving = this.serve();
+    // Without it the sweeps still move the jobs on.
+    this.serving = this.serve().catch(this.onError);
   }
 
   /** Takes no more wake-ups. Resolves when nothing is going on any more; what was being handled is handled or lost. */

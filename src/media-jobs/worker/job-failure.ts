@@ -11,9 +11,12 @@ export function toProviderError(error: unknown): ProviderError {
   });
 }
 
-/** What a client is told of it. Messages of provider errors are our own words. */
+/** What a client is told of it. Messages of provider errors are our own words; a job has no details that they could name. */
 export function toJobError({ code, message }: ProviderError): JobError {
-  return { code: code === 'stream_interrupted' ? 'provider_disconnect' : code, message };
+  return {
+    code: code === 'stream_interrupted' ? 'provider_disconnect' : code,
+    message: message.replace(/; see details\.$/, '.'),
+  };
 }
 
 /** The provider does not know the job, which may be a moment's weakness. */

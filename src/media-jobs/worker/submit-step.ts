@@ -53,9 +53,9 @@ export class SubmitStep {
   }
 
   async run(turn: Turn): Promise<NextTurn> {
+    if (turn.job.submitStartedAt !== null) return this.sendAgain(turn);
     const spec = await this.readSpec(turn);
     if (spec === null) return null;
-    if (turn.job.submitStartedAt !== null) return this.sendAgain(turn, spec);
     const chance = await this.targets.choose(turn.job);
     if (chance === null) return this.waitForProvider(turn);
     const sent = await this.begin(turn, chance);
@@ -74,6 +74,8 @@ export class SubmitStep {
       return await readJobSpec(job, this.inputs, given);
     } catch (error) {
       if (!(error instanceof GatewayError) || error.status >= 500) throw error;
+      // It was one when the job was sent, which may have been accepted.
+      if (job.submitStartedAt !== null) return this.giveUpUnknown(job, error);
       await this.endings.fail(job, { code: error.code, message: error.message }, error);
       return null;
     }
@@ -93,14 +95,15 @@ export class SubmitStep {
   }
 
   /** Whoever was at it before has left no word of what became of it. */
-  private async sendAgain(turn: Turn, spec: JobSpec): Promise<NextTurn> {
+  private async sendAgain(turn: Turn): Promise<NextTurn> {
     const { job } = turn;
     const target = this.targets.find(job);
     const adapter = target?.adapter;
     if (target === null || adapter?.mode !== 'async' || !adapter.capabilities.idempotentSubmit) {
       return this.giveUpUnknown(job);
     }
-    return this.send({ turn, target, spec }, adapter, null);
+    const spec = await this.readSpec(turn);
+    return spec === null ? null : this.send({ turn, target, spec }, adapter, null);
   }
 
   private async send(sent: Sent, adapter: AsyncJobAdapter, chance: JobChance | null): Promise<NextTurn> {
@@ -130,7 +133,7 @@ export class SubmitStep {
       try {
         return await this.work.storeHandle(job, handle, inMs);
       } catch (error) {
-        if (given.aborted) throw error;
+        if (given.aborted || isPermanent(error)) throw error;
         await delay(this.options.unwokenSweepMs, undefined, { signal: given }).catch(() => undefined);
       }
     }
@@ -193,7 +196,7 @@ export class SubmitStep {
 
   /** A database that is away for a moment is no other than a storage that is. */
   private mayPass({ id: jobId }: MediaJob, error: unknown): Finalized {
-    if (isPermanentDatabaseError(error instanceof QueryFailedError ? error.driverError : error)) throw error;
+    if (isPermanent(error)) throw error;
     this.logger.warn({ message: 'the end of a job could not be written down', jobId, err: error });
     return 'no-storage';
   }
@@ -265,6 +268,10 @@ export class SubmitStep {
     if (credentialRefused === true) this.logger.error({ message: 'a provider refused our credential', ...facts });
     else this.logger.warn({ message: 'a provider did not accept a job', ...facts });
   }
+}
+
+function isPermanent(error: unknown): boolean {
+  return isPermanentDatabaseError(error instanceof QueryFailedError ? error.driverError : error);
 }
 
 /** What it says of the deployment. A mock's failures are asked for by the requests themselves. */
