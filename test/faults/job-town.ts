@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { endChildren } from '../harness/child-process';
 import { createTestDatabase, type TestDatabase } from '../harness/database';
 import { createDataDirectory, GatewayProcess } from '../harness/gateway-process';
-import { type MockMediaEvent, readMockMediaLog } from '../harness/mock-media';
+import { type MockMediaEvent, readMockMediaLog, readMockMediaTokens } from '../harness/mock-media';
 import { WorkerProcess } from '../harness/worker-process';
 import { until } from './figures';
 import { type Customer, Operator } from './operator';
@@ -30,9 +30,9 @@ export interface Accounts {
   readonly artifacts: number;
   readonly objects: number;
   readonly held: number;
-  /** Submissions that the provider took for a new job. */
+  /** What the provider took for a job, and of how many of ours. */
   readonly accepted: number;
-  readonly tokens: number;
+  readonly acceptedJobs: number;
 }
 
 const ACCOUNTS = `
@@ -57,7 +57,7 @@ export function allWell(jobs: number): Accounts {
     objects: jobs,
     held: 0,
     accepted: jobs,
-    tokens: jobs,
+    acceptedJobs: jobs,
   };
 }
 
@@ -147,7 +147,11 @@ export class JobTown {
   }
 
   providerLog(): Promise<MockMediaEvent[]> {
-    return readMockMediaLog(join(this.data.path, 'mock-media'));
+    return readMockMediaLog(this.providerDirectory);
+  }
+
+  private get providerDirectory(): string {
+    return join(this.data.path, 'mock-media');
   }
 
   /** What these jobs have left behind. @throws Error when the books are wrong */
@@ -155,13 +159,13 @@ export class JobTown {
     const violations = await this.operator.violations();
     if (violations.length > 0)
       throw new Error(JSON.stringify(violations, (_, each) => (typeof each === 'bigint' ? String(each) : each)));
-    const [row] = await this.operator.rows<Omit<Accounts, 'accepted' | 'tokens'>>(ACCOUNTS, [ids]);
+    const [row] = await this.operator.rows<Omit<Accounts, 'accepted' | 'acceptedJobs'>>(ACCOUNTS, [ids]);
     if (row === undefined) throw new Error('the jobs are gone');
     const mine = new Set(ids);
-    const log = await this.providerLog();
-    const tokens = log.flatMap(({ event, token }) => (event === 'submitted' ? [token] : []));
+    const tokens = await readMockMediaTokens(this.providerDirectory);
     const accepted = tokens.filter((token) => mine.has(token.slice(0, UUID_LENGTH)));
-    return { ...row, accepted: accepted.length, tokens: new Set(accepted).size };
+    const jobs = new Set(accepted.map((token) => token.slice(0, UUID_LENGTH)));
+    return { ...row, accepted: accepted.length, acceptedJobs: jobs.size };
   }
 
   async leave(): Promise<void> {

@@ -65,6 +65,16 @@ export async function send({ url, key, idempotencyKey, path = CHAT, body }: Keye
   };
 }
 
+/** Asks again for as long as the service is not there, as every client may: on a busy machine its own Redis can be late. */
+export async function sendUntilServed(call: KeyedCall, withinMs = 60_000): Promise<KeyedReply> {
+  const startedAtMs = performance.now();
+  for (;;) {
+    const reply = await send(call);
+    if (reply.status !== 503 || performance.now() - startedAtMs > withinMs) return reply;
+    await delay((reply.retryAfter ?? 1) * 1_000);
+  }
+}
+
 /** Asks again, as it is told to, until there is an answer. */
 export async function sendUntilAnswered(call: KeyedCall, withinMs: number): Promise<KeyedReply> {
   const startedAtMs = performance.now();

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../src/common/clock';
@@ -25,6 +25,16 @@ export interface MockMediaEvent {
 export async function readMockMediaLog(directory: string): Promise<MockMediaEvent[]> {
   const text = await readFile(join(directory, 'log.jsonl'), 'utf8').catch(() => '');
   return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as MockMediaEvent]));
+}
+
+/**
+ * The tokens of all jobs that the mock media providers of this directory have accepted, each once: told by what they keep,
+ * since a process that is killed may not come to log what it has done.
+ */
+export async function readMockMediaTokens(directory: string): Promise<string[]> {
+  const names = await readdir(directory).catch(() => []);
+  const records = names.filter((name) => name.endsWith('.job')).map((name) => readFile(join(directory, name), 'utf8'));
+  return (await Promise.all(records)).map((record) => (JSON.parse(record) as { token: string }).token);
 }
 
 /** The mock media providers with a directory of their own and a time that stands still. */
