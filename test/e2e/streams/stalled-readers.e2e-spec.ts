@@ -4,7 +4,8 @@ import { DrainService } from '../../../src/http/drain.service';
 import type { TestCustomer } from '../../harness/gateway';
 import { answerWhole, BODY, KeyedGateway, PATH, until } from '../idempotency/keyed-gateway';
 
-const STALL_MS = 500;
+/** Longer than a busy machine needs for what the kernel buffers before it lets the gateway write on. */
+const STALL_MS = 1_500;
 /** More than the buffers of a connection take. */
 const ANSWER_BYTES = 12 * 1_048_576;
 
@@ -52,7 +53,7 @@ describe.each([
     socket.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
       socket.pause();
-      setTimeout(() => socket.resume(), 10);
+      setTimeout(() => socket.resume(), 15);
     });
     await until(() => bytes > ANSWER_BYTES || socket.destroyed, 30_000);
     expect(bytes).toBeGreaterThan(ANSWER_BYTES);
