@@ -6,10 +6,11 @@ import type { ServicesState } from '../../src/embedded/services-file';
 import { endChildren } from '../harness/child-process';
 import { createDataDirectory, GatewayProcess, runCommand } from '../harness/gateway-process';
 import { chat, chatBody, ChatLoad, type Exchange, summarize } from './chat-load';
-import { report, until } from './figures';
+import { FULL, report, until } from './figures';
 
-const FIRST_START_WITHIN_MS = 15_000;
-const START_WITHIN_MS = 5_000;
+/** In the short form other tests run beside these, and take their share of the processor. */
+const FIRST_START_WITHIN_MS = FULL ? 15_000 : 60_000;
+const START_WITHIN_MS = FULL ? 5_000 : 30_000;
 
 describe('a gateway with embedded servers', () => {
   const directory = createDataDirectory();
@@ -47,7 +48,7 @@ describe('a gateway with embedded servers', () => {
     expect(code).toBe(0);
   }
 
-  it('is ready within 15 s of its very first start', () => {
+  it('is ready soon after its very first start (15 s with the machine to itself)', () => {
     report('embedded, first start', { readyMs: Math.round(firstReadyMs) });
     expect(firstReadyMs).toBeLessThan(FIRST_START_WITHIN_MS);
   });
