@@ -1,7 +1,8 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { DatabaseError } from 'pg';
-import { DataSource, QueryFailedError } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { CLOCK, type Clock } from '../common/clock';
+import { driverErrorOf } from '../database/driver-error';
 import { AnswerRecording, type RecordingBudget } from './answer-recording';
 import { IDEMPOTENCY_OPTIONS, type IdempotencyOptions } from './idempotency-options';
 import { within } from './within';
@@ -88,7 +89,7 @@ export class AnswerStore {
 
 /** `null`: no word from the server; the connection failed or took too long. */
 function sqlStateOf(error: unknown): string | null {
-  const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
+  const cause = driverErrorOf(error);
   return cause instanceof DatabaseError ? (cause.code ?? null) : null;
 }
 

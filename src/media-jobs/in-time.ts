@@ -1,6 +1,6 @@
-import { QueryFailedError } from 'typeorm';
 import { isPermanentDatabaseError } from '../billing/money-connection';
 import { GatewayError } from '../common/errors/gateway-error';
+import { driverErrorOf } from '../database/driver-error';
 import { within } from '../idempotency/within';
 
 /** Whoever asks must know within 2.5 s that the database is away (decisions, *Dependencies away*). */
@@ -11,8 +11,7 @@ export async function inTime<Answer>(asked: Promise<Answer>): Promise<Answer> {
   try {
     return await within(TIMEOUT_MS, asked);
   } catch (error) {
-    const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
-    if (isPermanentDatabaseError(cause)) throw error;
+    if (isPermanentDatabaseError(driverErrorOf(error))) throw error;
     throw new GatewayError('service_unavailable', 'Jobs cannot be looked up at the moment.', {
       retryAfterSeconds: 1,
       cause: error,

@@ -1,10 +1,10 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { setTimeout as delay } from 'node:timers/promises';
-import { QueryFailedError } from 'typeorm';
 import { isPermanentDatabaseError } from '../../billing/money-connection';
 import { CLOCK, type Clock } from '../../common/clock';
 import { GatewayError } from '../../common/errors/gateway-error';
 import { APP_CONFIG, type AppConfig } from '../../config/app-config';
+import { driverErrorOf } from '../../database/driver-error';
 import { isUnsupported, mayFallBack, wasNotBegun } from '../../inference/attempt-policy';
 import type { AsyncJobAdapter, JobHandle, JobSpec, SyncJobAdapter } from '../../providers/contract/media-job';
 import type { ProviderError } from '../../providers/contract/provider-error';
@@ -271,7 +271,7 @@ export class SubmitStep {
 }
 
 function isPermanent(error: unknown): boolean {
-  return isPermanentDatabaseError(error instanceof QueryFailedError ? error.driverError : error);
+  return isPermanentDatabaseError(driverErrorOf(error));
 }
 
 /** What it says of the deployment. A mock's failures are asked for by the requests themselves. */
