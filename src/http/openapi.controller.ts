@@ -10,10 +10,11 @@ const PLACEHOLDER = 'https://gateway.example.com';
 /** Name or address with an optional port. Nothing else may get from a Host header into the document. */
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 
-/** Serves the document (contract section 9), naming this deployment as its default server. */
+/** Serves the documents (contract section 9), naming this deployment as their default server. */
 @Controller()
 export class OpenapiController {
-  private readonly bundle = readFileSync(join(__dirname, '../contract/openapi.yaml'), 'utf8');
+  private readonly api = readBundle('openapi.yaml');
+  private readonly dashboard = readBundle('dashboard.yaml');
 
   constructor(@Inject(APP_CONFIG) private readonly config: AppConfig) {}
 
@@ -22,8 +23,24 @@ export class OpenapiController {
   @Header('content-type', 'application/yaml; charset=utf-8')
   @Header('cache-control', 'no-store')
   getOpenapiDocument(@Req() request: FastifyRequest): string {
-    return this.bundle.replace(PLACEHOLDER, () => this.config.http.publicBaseUrl ?? addressOf(request));
+    return this.atHome(this.api, request);
   }
+
+  @Get('dashboard/openapi.yaml')
+  @PublicRoute()
+  @Header('content-type', 'application/yaml; charset=utf-8')
+  @Header('cache-control', 'no-store')
+  getDashboardDocument(@Req() request: FastifyRequest): string {
+    return this.atHome(this.dashboard, request);
+  }
+
+  private atHome(bundle: string, request: FastifyRequest): string {
+    return bundle.replace(PLACEHOLDER, () => this.config.http.publicBaseUrl ?? addressOf(request));
+  }
+}
+
+function readBundle(name: string): string {
+  return readFileSync(join(__dirname, '../contract', name), 'utf8');
 }
 
 /** Where nobody has said how clients reach this service, it is the way this one did. */

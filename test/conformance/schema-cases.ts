@@ -24,8 +24,15 @@ const ONE_OF_EACH = [
   { role: 'user' },
 ];
 
-/** Texts that satisfy the patterns of the document; the first one that fits is the sample. */
-const TEXTS = ['text', 'mock/chat-1', 'https://files.example/a.png', 'data:image/png;base64,AA==', 'a'.repeat(32)];
+/** Texts that satisfy the patterns of the documents; the first one that fits is the sample. */
+const TEXTS = [
+  'text',
+  'mock/chat-1',
+  'https://files.example/a.png',
+  'data:image/png;base64,AA==',
+  'a'.repeat(32),
+  'ada@example.com',
+];
 
 type Place = (value: unknown) => unknown;
 
@@ -85,7 +92,7 @@ export class SchemaCases {
     if (type === 'object') return this.sampleObject(schema);
     if (type === 'array')
       return Array.from({ length: Number(schema.minItems ?? 1) || 1 }, () => this.sampleOf(schema.items));
-    if (type === 'string') return TEXTS.find((text) => new RegExp(String(schema.pattern ?? '')).test(text));
+    if (type === 'string') return TEXTS.find((text) => fits(text, schema));
     if (type === 'boolean') return true;
     return Number(schema.minimum ?? 1);
   }
@@ -110,6 +117,10 @@ export class SchemaCases {
   private named(name: string): JsonObject {
     return { $ref: `#/components/schemas/${name}` };
   }
+}
+
+function fits(text: string, { pattern = '', minLength = 0 }: JsonObject): boolean {
+  return text.length >= Number(minLength) && new RegExp(String(pattern)).test(text);
 }
 
 function limits(schema: JsonObject): unknown[] {

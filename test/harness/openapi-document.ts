@@ -23,12 +23,25 @@ export interface Operation {
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'];
 
-let bundle: JsonObject | undefined;
+/** `openapi` is that of `/v1`. */
+export const DOCUMENT_NAMES = ['openapi', 'dashboard'] as const;
+export type DocumentName = (typeof DOCUMENT_NAMES)[number];
 
-/** The committed bundle, read once. */
-export function openapiDocument(): JsonObject {
-  bundle ??= parse(readFileSync(join(__dirname, '../../src/contract/openapi.yaml'), 'utf8')) as JsonObject;
+const bundles = new Map<DocumentName, JsonObject>();
+
+/** A committed bundle, read once. */
+export function openapiDocument(name: DocumentName = 'openapi'): JsonObject {
+  let bundle = bundles.get(name);
+  if (bundle === undefined) {
+    bundle = parse(readFileSync(join(__dirname, `../../src/contract/${name}.yaml`), 'utf8')) as JsonObject;
+    bundles.set(name, bundle);
+  }
   return bundle;
+}
+
+/** The document that describes what is at a path. */
+export function documentOf(path: string): DocumentName {
+  return path.startsWith('/dashboard/') ? 'dashboard' : 'openapi';
 }
 
 export function isObject(value: unknown): value is JsonObject {

@@ -3,7 +3,18 @@ import type { ValidateFunction } from 'ajv';
 import Ajv2020 from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { createParser } from 'eventsource-parser';
-import { childOf, findOperation, isObject, nodeAt, openapiDocument, type Node } from './openapi-document';
+import {
+  childOf,
+  DOCUMENT_NAMES,
+  documentOf,
+  findOperation,
+  isObject,
+  nodeAt,
+  openapiDocument,
+  type DocumentName,
+  type JsonObject,
+  type Node,
+} from './openapi-document';
 
 /** What a test saw. Header names in small letters, as Node and Fastify give them. */
 export interface ObservedReply {
@@ -24,14 +35,14 @@ interface ErrorRow {
 }
 
 const ENVELOPE = '/components/schemas/ErrorEnvelope';
-const document = openapiDocument();
-const errorTable = (nodeAt(document, '/components/schemas/ErrorCode/x-error-table')?.value ?? {}) as Record<
+/** One for all documents. */
+const errorTable = (nodeAt(openapiDocument(), '/components/schemas/ErrorCode/x-error-table')?.value ?? {}) as Record<
   string,
   ErrorRow
 >;
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats(ajv);
-ajv.addSchema(document, 'openapi');
+for (const name of DOCUMENT_NAMES) ajv.addSchema(openapiDocument(name), name);
 
 /**
  * Requires a reply to be one that the document promises: status, headers, content type, body or every event of a stream,
@@ -46,86 +57,111 @@ export function assertMatchesDocument(reply: ObservedReply): void {
   throw new AssertionError({ message: [title, ...faults].join('\n  - '), stackStartFn: assertMatchesDocument });
 }
 
-/** ajv's verdict on a named schema of the document; for tests of request bodies. */
-export function schemaValidator(name: string): ValidateFunction {
-  return validatorAt(`/components/schemas/${name}`);
+/** ajv's verdict on a named schema of a document; for tests of request bodies. */
+export function schemaValidator(name: string, document: DocumentName = 'openapi'): ValidateFunction {
+  return validatorAt(document, `/components/schemas/${name}`);
 }
 
 function faultsOf(reply: ObservedReply): string[] {
-  const operation = findOperation(document, reply.method, reply.path);
-  if (operation === undefined) {
-    if (reply.status < 400) return ['the route is not in the document'];
-    return checkBody('application/json', ENVELOPE, reply);
+  return new Judge(documentOf(reply.path)).faultsOf(reply);
+}
+
+/** Holds replies to one document. */
+class Judge {
+  private readonly document: JsonObject;
+
+  constructor(private readonly name: DocumentName) {
+    this.document = openapiDocument(name);
   }
-  const response = responseFor(operation.node, reply.status);
-  if (response === undefined) return [`${operation.operationId} does not document status ${reply.status}`];
-  return [...checkHeaders(response, reply), ...checkContent(response, reply)];
-}
 
-function responseFor(operation: Node, status: number): Node | undefined {
-  const range = `${Math.floor(status / 100)}XX`;
-  return (
-    childOf(document, operation, 'responses', String(status)) ??
-    childOf(document, operation, 'responses', range) ??
-    childOf(document, operation, 'responses', 'default')
-  );
-}
+  faultsOf(reply: ObservedReply): string[] {
+    const operation = findOperation(this.document, reply.method, reply.path);
+    if (operation === undefined) {
+      if (reply.status < 400) return ['the route is not in the document'];
+      return this.checkBody('application/json', ENVELOPE, reply);
+    }
+    const response = this.responseFor(operation.node, reply.status);
+    if (response === undefined) return [`${operation.operationId} does not document status ${reply.status}`];
+    return [...this.checkHeaders(response, reply), ...this.checkContent(response, reply)];
+  }
 
-function checkHeaders(response: Node, { headers }: ObservedReply): string[] {
-  const documented = isObject(response.value.headers) ? Object.keys(response.value.headers) : [];
-  return documented.flatMap((name) => {
-    const header = childOf(document, response, 'headers', name);
-    const schema = header && childOf(document, header, 'schema');
-    if (header === undefined || schema === undefined) return [`header ${name} has no schema`];
-    const value = headers[name.toLowerCase()];
-    if (value === undefined) return header.value.required === true ? [`header ${name} is missing`] : [];
-    return check(schema.pointer, schema.value.type === 'integer' ? Number(value) : String(value), `header ${name}`);
-  });
-}
+  private responseFor(operation: Node, status: number): Node | undefined {
+    const range = `${Math.floor(status / 100)}XX`;
+    return (
+      childOf(this.document, operation, 'responses', String(status)) ??
+      childOf(this.document, operation, 'responses', range) ??
+      childOf(this.document, operation, 'responses', 'default')
+    );
+  }
 
-function checkContent(response: Node, reply: ObservedReply): string[] {
-  const { content } = response.value;
-  if (!isObject(content)) return reply.body.length === 0 ? [] : ['the reply has a body'];
-  const contentType =
-    String(reply.headers['content-type'] ?? '')
-      .split(';', 1)[0]
-      ?.trim() ?? '';
-  const documented = Object.keys(content).find((type) => matchesType(type, contentType));
-  if (documented === undefined) return [`content type '${contentType}' is not documented`];
-  const schema = childOf(document, response, 'content', documented, 'schema');
-  return schema === undefined ? [] : checkBody(contentType, schema.pointer, reply);
+  private checkHeaders(response: Node, { headers }: ObservedReply): string[] {
+    const documented = isObject(response.value.headers) ? Object.keys(response.value.headers) : [];
+    return documented.flatMap((name) => {
+      const header = childOf(this.document, response, 'headers', name);
+      const schema = header && childOf(this.document, header, 'schema');
+      if (header === undefined || schema === undefined) return [`header ${name} has no schema`];
+      const value = headers[name.toLowerCase()];
+      if (value === undefined) return header.value.required === true ? [`header ${name} is missing`] : [];
+      return this.check(
+        schema.pointer,
+        schema.value.type === 'integer' ? Number(value) : String(value),
+        `header ${name}`,
+      );
+    });
+  }
+
+  private checkContent(response: Node, reply: ObservedReply): string[] {
+    const { content } = response.value;
+    if (!isObject(content)) return reply.body.length === 0 ? [] : ['the reply has a body'];
+    const contentType =
+      String(reply.headers['content-type'] ?? '')
+        .split(';', 1)[0]
+        ?.trim() ?? '';
+    const documented = Object.keys(content).find((type) => matchesType(type, contentType));
+    if (documented === undefined) return [`content type '${contentType}' is not documented`];
+    const schema = childOf(this.document, response, 'content', documented, 'schema');
+    return schema === undefined ? [] : this.checkBody(contentType, schema.pointer, reply);
+  }
+
+  private checkBody(contentType: string, schema: string, reply: ObservedReply): string[] {
+    if (contentType === 'text/event-stream') return this.checkStream(schema, reply);
+    if (contentType !== 'application/json') return reply.body.length === 0 ? ['the body is empty'] : [];
+    const body = parseJson(String(reply.body));
+    if (body === undefined) return ['the body is not JSON'];
+    return [...this.check(schema, body, 'body'), ...(reply.status >= 400 ? checkEnvelope(body, reply) : [])];
+  }
+
+  private checkStream(schema: string, reply: ObservedReply): string[] {
+    const events: string[] = [];
+    createParser({ onEvent: ({ data }) => events.push(data) }).feed(String(reply.body));
+    const faults: string[] = [];
+    const end = events.indexOf('[DONE]');
+    if (end === -1 ? reply.aborted !== true : end !== events.length - 1)
+      faults.push('[DONE] is not the last event, once');
+    for (const [index, data] of events.entries()) {
+      if (data === '[DONE]') continue;
+      const event = parseJson(data);
+      const label = `event ${index}`;
+      if (event === undefined) faults.push(`${label} is not JSON`);
+      else {
+        faults.push(...this.check(schema, event, label));
+        if (isObject(event) && 'error' in event) faults.push(...checkCode(event));
+      }
+    }
+    return faults;
+  }
+
+  private check(pointer: string, value: unknown, label: string): string[] {
+    const validate = validatorAt(this.name, pointer);
+    if (validate(value) === true) return [];
+    return (validate.errors ?? []).map(({ instancePath, message, params }) => {
+      return `${label}${instancePath} ${message ?? 'is not valid'} ${JSON.stringify(params)}`;
+    });
+  }
 }
 
 function matchesType(documented: string, actual: string): boolean {
   return documented.endsWith('/*') ? actual.startsWith(documented.slice(0, -1)) : documented === actual;
-}
-
-function checkBody(contentType: string, schema: string, reply: ObservedReply): string[] {
-  if (contentType === 'text/event-stream') return checkStream(schema, reply);
-  if (contentType !== 'application/json') return reply.body.length === 0 ? ['the body is empty'] : [];
-  const body = parseJson(String(reply.body));
-  if (body === undefined) return ['the body is not JSON'];
-  return [...check(schema, body, 'body'), ...(reply.status >= 400 ? checkEnvelope(body, reply) : [])];
-}
-
-function checkStream(schema: string, reply: ObservedReply): string[] {
-  const events: string[] = [];
-  createParser({ onEvent: ({ data }) => events.push(data) }).feed(String(reply.body));
-  const faults: string[] = [];
-  const end = events.indexOf('[DONE]');
-  if (end === -1 ? reply.aborted !== true : end !== events.length - 1)
-    faults.push('[DONE] is not the last event, once');
-  for (const [index, data] of events.entries()) {
-    if (data === '[DONE]') continue;
-    const event = parseJson(data);
-    const label = `event ${index}`;
-    if (event === undefined) faults.push(`${label} is not JSON`);
-    else {
-      faults.push(...check(schema, event, label));
-      if (isObject(event) && 'error' in event) faults.push(...checkCode(event));
-    }
-  }
-  return faults;
 }
 
 /** What a schema cannot say: the envelope agrees with the status line, with the headers and with the error table. */
@@ -155,19 +191,11 @@ function checkCode(body: unknown): string[] {
   return row?.type === error.type ? [] : [`code ${String(error.code)} does not go with type ${String(error.type)}`];
 }
 
-function check(pointer: string, value: unknown, label: string): string[] {
-  const validate = validatorAt(pointer);
-  if (validate(value) === true) return [];
-  return (validate.errors ?? []).map(({ instancePath, message, params }) => {
-    return `${label}${instancePath} ${message ?? 'is not valid'} ${JSON.stringify(params)}`;
-  });
-}
-
 /** ajv compiles each pointer once and keeps it. */
-function validatorAt(pointer: string): ValidateFunction {
+function validatorAt(name: DocumentName, pointer: string): ValidateFunction {
   const steps = pointer.split('/').map(encodeURIComponent);
-  const validate = ajv.getSchema(`openapi#${steps.join('/')}`);
-  if (validate === undefined) throw new Error(`the document has nothing at ${pointer}`);
+  const validate = ajv.getSchema(`${name}#${steps.join('/')}`);
+  if (validate === undefined) throw new Error(`the document ${name} has nothing at ${pointer}`);
   return validate;
 }
 

@@ -1,0 +1,62 @@
+import { plainToInstance } from 'class-transformer';
+import { validateSync } from 'class-validator';
+import { compileValidator } from '../../src/common/validation/compiled-validator';
+import type { DtoClass } from '../../src/common/validation/nested';
+import { nodeAt, openapiDocument, type DocumentName } from '../harness/openapi-document';
+import { schemaValidator } from '../harness/openapi-validator';
+import { SchemaCases } from './schema-cases';
+
+/** A request schema and the class that mirrors it. */
+export interface Pair {
+  readonly schema: string;
+  readonly dto: DtoClass;
+  /** Bodies picked by hand, in addition to the derived ones. */
+  readonly bodies: readonly unknown[];
+}
+
+/** Both have to give the same verdict on every body that can be derived from the schema. */
+export function describePairs(pairs: readonly Pair[], name: DocumentName): void {
+  const document = openapiDocument(name);
+  const cases = new SchemaCases(document);
+
+  describe.each(pairs)('$schema', ({ schema, dto, bodies }) => {
+    const closed = nodeAt(document, `/components/schemas/${schema}`)?.value.additionalProperties === false;
+    const accepts = { schema: schemaValidator(schema, name), dto: compileValidator(dto, { closed }) };
+    const all = [...bodies, ...cases.of(schema)];
+
+    it('has a valid sample to derive cases from', () => {
+      expect(accepts.schema(cases.sample(schema))).toBe(true);
+    });
+
+    it('gets the same verdict from the DTO and from the document on every derived case', () => {
+      const verdicts = all.map((body) => ({
+        body,
+        document: accepts.schema(body),
+        dto: accepts.dto(body).length === 0,
+      }));
+      expect(verdicts.filter(({ document: its, dto: own }) => its !== own)).toEqual([]);
+      // A schema of a few fields gives few cases, but always some of each.
+      const enough = name === 'openapi' ? 50 : 0;
+      expect(verdicts.filter(({ document: its }) => its === true).length).toBeGreaterThan(enough);
+      expect(verdicts.filter(({ document: its }) => its === false).length).toBeGreaterThan(enough);
+    });
+
+    it("gets the same verdict from the compiled rules and from class-validator's own executor", () => {
+      const objects = all.filter((body) => typeof body === 'object' && body !== null && !Array.isArray(body));
+      const differing = objects.filter(
+        (body) => (accepts.dto(body).length === 0) !== passesClassValidator(dto, body, closed),
+      );
+      expect(differing).toEqual([]);
+    });
+  });
+}
+
+function passesClassValidator(dto: DtoClass, body: unknown, closed: boolean): boolean {
+  const options = closed ? { whitelist: true, forbidNonWhitelisted: true } : {};
+  try {
+    return validateSync(plainToInstance(dto, body) as object, options).length === 0;
+  } catch {
+    // class-transformer fails on null among objects whose class a tag decides; the body is invalid either way.
+    return false;
+  }
+}
