@@ -24,7 +24,7 @@ export class CompleteKeysInMoneyFinish1795300000022 implements MigrationInterfac
       ) RETURNS text LANGUAGE plpgsql
       SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
       SET jit = off SET plan_cache_mode = force_generic_plan
-      AS $$${DECLARATIONS}${DECISIONS}${WRITES}$$
+      AS $$${DECLARATIONS}${DECISIONS}${ENDINGS}${RECEIPTS}$$
     `);
   }
 
@@ -35,7 +35,7 @@ export class CompleteKeysInMoneyFinish1795300000022 implements MigrationInterfac
 }
 
 /** Arrays by position; `v_ended` holds the positions that this call ends, `v_ended_ids` their reservations. */
-const DECLARATIONS = `
+export const DECLARATIONS = `
   DECLARE
     v_count integer := cardinality(p_ids);
     v_answers text[] := array_fill(''::text, ARRAY[v_count]);
@@ -59,7 +59,7 @@ const DECLARATIONS = `
       ORDER BY a.organization_id FOR UPDATE;
 `;
 
-const DECISIONS = `
+export const DECISIONS = `
     FOR r IN
       SELECT o.position::integer AS position, o.id, o.organization_id, o.outcome, o.actual,
              held.key_id, held.state, held.amount_micro, held.charged_micro, held.uncollected_micro,
@@ -112,7 +112,7 @@ const DECISIONS = `
 `;
 
 /** Arrays named `v_ended…` are indexed by the n-th ended hold, all others by position. */
-const WRITES = `
+export const ENDINGS = `
     IF cardinality(v_ended) > 0 THEN
       UPDATE reservation e
          SET state = p_outcomes[i],
@@ -161,6 +161,9 @@ const WRITES = `
        WHERE d.reservation_id = p_ids[i] AND d.state = 'in_progress';
     END IF;
 
+`;
+
+const RECEIPTS = `
     IF p_records IS NOT NULL THEN
       INSERT INTO usage_record (id, organization_id, hold_micro, charged_micro, uncollected_micro, created_at,
         key_id, operation, model, provider, deployment_id, price_version_id, status, error_code, streamed,

@@ -12,8 +12,7 @@ export class AuditMediaJobs1795500000003 implements MigrationInterface {
 
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('DROP VIEW money_violations, ledger_violations');
-    await runner.query(`CREATE VIEW money_violations AS ${ACCOUNTS} UNION ALL ${CHARGES} UNION ALL ${WINDOWS}
-      UNION ALL ${ORPHANS} UNION ALL ${IN_PROGRESS} UNION ALL ${COMPLETED} UNION ALL ${JOBS} UNION ALL ${DELIVERIES}`);
+    await runner.query(`CREATE VIEW money_violations AS ${VIOLATIONS}`);
   }
 
   async down(runner: QueryRunner): Promise<void> {
@@ -74,3 +73,6 @@ const DELIVERIES = `
                  WHEN j.status = 'succeeded' THEN '{job.completed}'
                  WHEN j.status = 'failed' THEN '{job.failed}'
                  ELSE '{}' END::text[]`;
+
+export const VIOLATIONS = `${ACCOUNTS} UNION ALL ${CHARGES} UNION ALL ${WINDOWS} UNION ALL ${ORPHANS}
+  UNION ALL ${IN_PROGRESS} UNION ALL ${COMPLETED} UNION ALL ${JOBS} UNION ALL ${DELIVERIES}`;

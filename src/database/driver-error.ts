@@ -1,6 +1,15 @@
+import { DatabaseError } from 'pg';
 import { QueryFailedError } from 'typeorm';
 
 /** What PostgreSQL or its driver said, which TypeORM wraps into an error of its own. Anything else is as it was. */
 export function driverErrorOf(error: unknown): unknown {
   return error instanceof QueryFailedError ? error.driverError : error;
 }
+
+/** Bad data, broken constraint, missing function: the same statement will fail the same way again. */
+export function isPermanentDatabaseError(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code !== undefined && PERMANENT_CLASSES.has(error.code.slice(0, 2));
+}
+
+/** SQLSTATE classes: feature, data, integrity, syntax or missing object, raised by a function. */
+const PERMANENT_CLASSES = new Set(['0A', '22', '23', '42', 'P0']);

@@ -22,6 +22,15 @@ import { CreateMediaJobFunctions1795500000001 } from '../../migrations/179550000
 import { HoldMoneyForJobs1795500000002 } from '../../migrations/1795500000002-hold-money-for-jobs';
 import { AuditMediaJobs1795500000003 } from '../../migrations/1795500000003-audit-media-jobs';
 import { CreateWebhooks1795500000010 } from '../../migrations/1795500000010-create-webhooks';
+import { CreateUsersAndSessions1795600000000 } from '../../migrations/1795600000000-create-users-and-sessions';
+import { CreatePurchases1795600000300 } from '../../migrations/1795600000300-create-purchases';
+import { AuditPurchases1795600000301 } from '../../migrations/1795600000301-audit-purchases';
+import { RecordAttempts1795600000401 } from '../../migrations/1795600000401-record-attempts';
+import { CreateUsageAggregates1795600000402 } from '../../migrations/1795600000402-create-usage-aggregates';
+import { RedeliverWebhooks1795600000500 } from '../../migrations/1795600000500-redeliver-webhooks';
+import { AddOperatorDecisions1795600000600 } from '../../migrations/1795600000600-add-operator-decisions';
+import { CreateProviderCredential1795600000601 } from '../../migrations/1795600000601-create-provider-credential';
+import { AddInstanceVersion1795600000602 } from '../../migrations/1795600000602-add-instance-version';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
 export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
@@ -48,4 +57,13 @@ export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
   HoldMoneyForJobs1795500000002,
   AuditMediaJobs1795500000003,
   CreateWebhooks1795500000010,
+  CreateUsersAndSessions1795600000000,
+  CreatePurchases1795600000300,
+  AuditPurchases1795600000301,
+  RecordAttempts1795600000401,
+  CreateUsageAggregates1795600000402,
+  RedeliverWebhooks1795600000500,
+  AddOperatorDecisions1795600000600,
+  CreateProviderCredential1795600000601,
+  AddInstanceVersion1795600000602,
 ];

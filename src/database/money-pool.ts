@@ -37,5 +37,8 @@ export function createMoneyPool({ url, poolSize, onPoolError }: MoneyPoolSetting
     types: MONEY_TYPES,
   });
   pool.on('error', onPoolError);
+  // The pool listens only to what lies in it. One that breaks in somebody's hands fails their query; without a listener it
+  // would end the process as well.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }

@@ -5,6 +5,7 @@ import { type CatalogSource, ModelEntity } from './model.entity';
 @Entity('deployment')
 @Check('deployment_source_check', `source IN ('builtin', 'file', 'admin')`)
 @Check('deployment_weight_check', 'weight > 0')
+@Check('deployment_decided_check', 'decided_priority >= 0 AND decided_weight > 0')
 @Index('deployment_model_id_index', ['modelId'])
 export class DeploymentEntity {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'deployment_pkey' })
@@ -43,6 +44,16 @@ export class DeploymentEntity {
 
   @Column('boolean')
   enabled!: boolean;
+
+  /** What an operator has decided, whatever the files say; `null`: nothing. So are the next two. */
+  @Column('boolean', { nullable: true })
+  decidedEnabled!: boolean | null;
+
+  @Column('integer', { nullable: true })
+  decidedPriority!: number | null;
+
+  @Column('integer', { nullable: true })
+  decidedWeight!: number | null;
 
   @Column('timestamptz', { default: () => 'now()' })
   createdAt!: Date;

@@ -12,6 +12,10 @@ export class GatewayInstanceEntity {
   @Column('timestamptz', { default: () => 'clock_timestamp()' })
   heartbeatAt!: Date;
 
+  /** Of the service; `null`: one that did not say so. */
+  @Column('text', { nullable: true })
+  version!: string | null;
+
   /** Since when no two heartbeats were more than ten seconds apart. */
   @Column('timestamptz', { default: () => 'clock_timestamp()' })
   steadySince!: Date;

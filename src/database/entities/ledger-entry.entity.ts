@@ -24,6 +24,8 @@ export type LedgerAccount = 'organization' | 'revenue' | 'cash' | 'adjustment';
   unique: true,
   where: 'external_reference IS NOT NULL',
 })
+@Index('ledger_entry_organization_index', ['organizationId', 'createdAt', 'id'])
+@Index('ledger_entry_movement_index', ['organizationId', 'kind', 'createdAt', 'id'], { where: `kind <> 'charge'` })
 export class LedgerEntryEntity {
   @PrimaryGeneratedColumn('identity', {
     type: 'bigint',

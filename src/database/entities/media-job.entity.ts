@@ -30,6 +30,7 @@ import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Index('media_job_expiry_index', ['expiresAt'], { where: 'completed_at IS NULL' })
 @Index('media_job_cancel_index', ['cancelDueAt'], { where: 'cancel_due_at IS NOT NULL' })
 @Index('media_job_deleted_index', ['deletedAt'], { where: 'deleted_at IS NOT NULL' })
+@Index('media_job_organization_index', ['organizationId', 'createdAt', 'id'])
 export class MediaJobEntity {
   /** Of the request that submitted it, of its reservation and of its receipt. */
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'media_job_pkey' })

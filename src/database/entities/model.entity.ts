@@ -73,6 +73,14 @@ export class ModelEntity {
   @Column('boolean')
   enabled!: boolean;
 
+  /** What an operator has decided, whatever the files say; `null`: nothing. */
+  @Column('boolean', { nullable: true })
+  decidedEnabled!: boolean | null;
+
+  /** The limits that an operator has set, or taken away with `null`; the others are those of the files. */
+  @Column('jsonb', { nullable: true })
+  decidedLimits!: object | null;
+
   @Column('timestamptz', { default: () => 'now()' })
   createdAt!: Date;
 }

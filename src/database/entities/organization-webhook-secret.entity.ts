@@ -18,4 +18,8 @@ export class OrganizationWebhookSecretEntity {
   /** The secret's, not the row's: rotation makes it anew. */
   @Column('timestamptz', { default: () => 'clock_timestamp()' })
   createdAt!: Date;
+
+  /** When it was told in the dashboard, which happens once; `null`: not yet. */
+  @Column('timestamptz', { nullable: true })
+  revealedAt!: Date | null;
 }

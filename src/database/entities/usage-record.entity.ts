@@ -100,4 +100,12 @@ export class UsageRecordEntity {
 
   @Column('text', { nullable: true })
   errorCode!: string | null;
+
+  /** `AttemptNote[]`; `null` when there was at most one attempt, and it did not fail. */
+  @Column('jsonb', { nullable: true })
+  attemptLog!: object | null;
+
+  /** `PricedDetails`; `null`: the counts alone chose the price. */
+  @Column('jsonb', { nullable: true })
+  pricedBy!: object | null;
 }

@@ -1,9 +1,13 @@
 import { Check, Column, Entity, ForeignKey, Index, PrimaryGeneratedColumn } from 'typeorm';
 import { MediaJobEntity } from './media-job.entity';
 
-/** An event that somebody wants to be told of. Written by `media_job_finish`, once for each job. */
+/** An event that somebody wants to be told of. Written by `media_job_finish`, once for each job; and for tests. */
 @Entity('webhook_delivery')
-@Check('webhook_delivery_event_check', `event IN ('job.completed', 'job.failed')`)
+@Check(
+  'webhook_delivery_event_check',
+  `(event IN ('job.completed', 'job.failed') AND job_id IS NOT NULL) OR (event = 'webhook.test' AND job_id IS NULL)`,
+)
+@Check('webhook_delivery_round_check', 'prior_attempts BETWEEN 0 AND attempt')
 @Check(
   'webhook_delivery_state_check',
   `(state = 'pending' AND ended_at IS NULL) OR (state IN ('delivered', 'exhausted', 'gone', 'withdrawn') AND ended_at IS NOT NULL AND lease_until IS NULL)`,
@@ -12,14 +16,16 @@ import { MediaJobEntity } from './media-job.entity';
 @Index('webhook_delivery_due_index', ['organizationId', 'nextAt'], { where: `state = 'pending'` })
 @Index('webhook_delivery_lease_index', ['leaseUntil'], { where: 'lease_until IS NOT NULL' })
 @Index('webhook_delivery_created_index', ['createdAt'])
+@Index('webhook_delivery_organization_index', ['organizationId', 'createdAt', 'id'])
 export class WebhookDeliveryEntity {
   /** The `webhook-id` of every attempt. */
   @PrimaryGeneratedColumn('uuid', { primaryKeyConstraintName: 'webhook_delivery_pkey' })
   id!: string;
 
-  @Column('uuid')
+  /** `null`: a test event. */
+  @Column('uuid', { nullable: true })
   @ForeignKey(() => MediaJobEntity, { name: 'webhook_delivery_job_id_fkey', onDelete: 'CASCADE' })
-  jobId!: string;
+  jobId!: string | null;
 
   @Column('uuid')
   organizationId!: string;
@@ -41,6 +47,10 @@ export class WebhookDeliveryEntity {
   /** How many have begun. */
   @Column('smallint', { default: 0 })
   attempt!: number;
+
+  /** Those of them that had begun before it was last sent again: the schedule counts the others. */
+  @Column('smallint', { default: 0 })
+  priorAttempts!: number;
 
   @Column('timestamptz')
   nextAt!: Date;

@@ -1,0 +1,55 @@
+import { Check, Column, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
+import type { ActorKind } from '../../common/actor';
+
+/** Who has changed what. Never changed, and it outlives what it tells of. */
+@Entity('audit_entry')
+@Check(
+  'audit_entry_actor_check',
+  `actor_kind IN ('user', 'operator', 'command', 'system') AND (actor_user_id IS NOT NULL) = (actor_kind IN ('user', 'operator'))`,
+)
+@Index('audit_entry_organization_index', ['organizationId', 'id'])
+@Index('audit_entry_request_index', ['requestId'], { where: 'request_id IS NOT NULL' })
+export class AuditEntryEntity {
+  @PrimaryGeneratedColumn('identity', {
+    type: 'bigint',
+    generatedIdentity: 'ALWAYS',
+    primaryKeyConstraintName: 'audit_entry_pkey',
+  })
+  id!: string;
+
+  /** `null`: it concerns no single organization. */
+  @Column('uuid', { nullable: true })
+  organizationId!: string | null;
+
+  @Column('text')
+  actorKind!: ActorKind;
+
+  @Column('uuid', { nullable: true })
+  actorUserId!: string | null;
+
+  @Column('text', { nullable: true })
+  address!: string | null;
+
+  @Column('text', { nullable: true })
+  requestId!: string | null;
+
+  /** For example `key.created`. */
+  @Column('text')
+  action!: string;
+
+  @Column('text')
+  targetType!: string;
+
+  @Column('text')
+  targetId!: string;
+
+  /** What has changed, and only that; never a secret. */
+  @Column('jsonb', { nullable: true })
+  before!: object | null;
+
+  @Column('jsonb', { nullable: true })
+  after!: object | null;
+
+  @Column('timestamptz', { default: () => 'clock_timestamp()' })
+  createdAt!: Date;
+}
