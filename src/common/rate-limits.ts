@@ -14,3 +14,28 @@ export const NO_LIMITS: RateLimits = {
   tokensPerMinute: null,
   concurrency: null,
 };
+
+/** How replies, bodies and the audit log name them. */
+export const RATE_LIMIT_FIELDS = {
+  requestsPerSecond: 'requests_per_second',
+  requestsPerMinute: 'requests_per_minute',
+  tokensPerMinute: 'tokens_per_minute',
+  concurrency: 'concurrency',
+} as const satisfies Record<keyof RateLimits, string>;
+
+export interface RateLimitFields {
+  readonly requests_per_second: number | null;
+  readonly requests_per_minute: number | null;
+  readonly tokens_per_minute: number | null;
+  readonly concurrency: number | null;
+}
+
+export function toRateLimitFields(limits: RateLimits | null): RateLimitFields {
+  const { requestsPerSecond, requestsPerMinute, tokensPerMinute, concurrency } = limits ?? NO_LIMITS;
+  return {
+    requests_per_second: requestsPerSecond,
+    requests_per_minute: requestsPerMinute,
+    tokens_per_minute: tokensPerMinute,
+    concurrency,
+  };
+}

@@ -34,6 +34,11 @@ export class SecretBox {
     this.keys = new Map([...former, current].map((key) => [key.id, key]));
   }
 
+  /** Whether it was sealed with the key that seals now; `secrets reseal` leaves it as it is. */
+  isCurrent(sealed: string): boolean {
+    return keyIdOf(sealed) === this.current.id;
+  }
+
   seal(secret: string, purpose: string): string {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(CIPHER, this.current.bytes, nonce).setAAD(Buffer.from(purpose));
@@ -57,6 +62,11 @@ export class SecretBox {
       throw new SecretBoxError('It was sealed for another purpose, or has been changed.', { cause });
     }
   }
+}
+
+/** The public id of the key that something was sealed with. */
+export function keyIdOf(sealed: string): string {
+  return sealed.split('.')[1] ?? '';
 }
 
 function toBoxKey(hexadecimal: string): BoxKey {

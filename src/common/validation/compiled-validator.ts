@@ -5,7 +5,7 @@ import {
   type ValidatorConstraintInterface,
 } from 'class-validator';
 import type { LocatingConstraint } from './locating-constraint';
-import { nestedShapeOf, type DtoClass } from './nested';
+import { findUndeclaredKey, nestedShapeOf, SHOWN_KEY_LENGTH, UNKNOWN_FIELD, type DtoClass } from './nested';
 import { joinPath, type ValidationIssue } from './validation-issues';
 
 /*
@@ -41,16 +41,27 @@ type ShapePlan = PropertyPlan[];
 /** A body with more faults than this is not examined further. */
 const ISSUE_LIMIT = 20;
 
+export interface ValidatorOptions {
+  /** Refuses keys of the body that the class does not declare. */
+  readonly closed?: boolean;
+}
+
 /**
  * Compiles the rules of a DTO class into a function that tells what is wrong with a parsed JSON body; an empty list
- * means valid. The body is neither changed nor copied, and keys that the class does not declare are not looked at.
+ * means valid. The body is neither changed nor copied, and unless `closed`, keys that the class does not declare are not
+ * looked at.
  * @throws Error when the class uses something that is not supported.
  */
-export function compileValidator(dto: DtoClass): (body: unknown) => readonly ValidationIssue[] {
+export function compileValidator(
+  dto: DtoClass,
+  { closed = false }: ValidatorOptions = {},
+): (body: unknown) => readonly ValidationIssue[] {
   const plan = compileShape(dto, new Map());
   return (body) => {
     if (!isPlainObject(body)) return [{ param: '', message: 'the body must be a JSON object' }];
     const issues: ValidationIssue[] = [];
+    const unknown = closed ? findUndeclaredKey(dto, body) : undefined;
+    if (unknown !== undefined) issues.push({ param: unknown.slice(0, SHOWN_KEY_LENGTH), message: UNKNOWN_FIELD });
     checkShape(plan, body, issues);
     return issues.length === 0 ? issues : issues.map(withFieldName);
   };

@@ -70,6 +70,10 @@ export function UnlessOneOf(words: readonly string[]): PropertyDecorator {
   return ValidateIf((_object, value) => !words.includes(value));
 }
 
+export const UNKNOWN_FIELD = '$property is not a known field';
+/** A key can be as long as a body; so much of it, enough to be recognized, goes back. */
+export const SHOWN_KEY_LENGTH = 64;
+
 @ValidatorConstraint({ name: 'onlyDeclaredKeys' })
 class OnlyDeclaredKeys implements LocatingConstraint {
   validate(value: unknown, args: ValidationArguments): boolean {
@@ -77,19 +81,22 @@ class OnlyDeclaredKeys implements LocatingConstraint {
   }
 
   locate(value: unknown, args: ValidationArguments): string {
-    // A key can be as long as a body; enough of it to be recognized goes back.
-    return (this.undeclaredKey(value, args) ?? '').slice(0, 64);
+    return (this.undeclaredKey(value, args) ?? '').slice(0, SHOWN_KEY_LENGTH);
   }
 
   defaultMessage(): string {
-    return '$property is not a known field';
+    return UNKNOWN_FIELD;
   }
 
   private undeclaredKey(value: unknown, { constraints: [type] }: ValidationArguments): string | undefined {
-    if (typeof value !== 'object' || value === null) return undefined;
-    const declared = declaredKeys(type);
-    return Object.keys(value).find((key) => !declared.has(key));
+    return typeof value === 'object' && value !== null ? findUndeclaredKey(type, value) : undefined;
   }
+}
+
+/** The first key of an object that its class has no rule for. */
+export function findUndeclaredKey(type: DtoClass, value: object): string | undefined {
+  const declared = declaredKeys(type);
+  return Object.keys(value).find((key) => !declared.has(key));
 }
 
 const keysOfClasses = new Map<DtoClass, ReadonlySet<string>>();
