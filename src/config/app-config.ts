@@ -1,3 +1,4 @@
+import type { Mailbox } from '../common/mailbox';
 import type { RateLimits } from '../common/rate-limits';
 import type { ProviderEnvironment } from './provider-environment';
 
@@ -54,6 +55,8 @@ export interface AppConfig {
     readonly leaseSeconds: number;
     readonly maxArtifactBytes: number;
   };
+  /** `retentionDays`: of the receipts of single requests; 0: for ever. */
+  readonly usage: { readonly retentionDays: number };
   readonly catalogDir: string | null;
   /** Secret that keys the API key digests. `null`: generated into `dataDir` (embedded only). */
   readonly apiKeyPepper: string | null;
@@ -93,6 +96,36 @@ export interface AppConfig {
     /** In lower case. */
     readonly denyHosts: readonly string[];
     readonly nat64: boolean;
+  };
+  /** The control plane for people. */
+  readonly dashboard: {
+    /** Base of the links in mails, without a trailing slash. `null`: made from `http` (src/mail). */
+    readonly url: string | null;
+    /** Whether cookies are bound to https. */
+    readonly cookieSecure: boolean;
+    readonly sessions: { readonly idleMs: number; readonly absoluteMs: number };
+    /** Failed logins in 15 minutes, and requests for mails in an hour. */
+    readonly attemptsPerAddress: number;
+  };
+  /** How organizations buy credit (src/payments). */
+  readonly payments: {
+    readonly provider: 'none' | 'test' | 'stripe';
+    /** Whose events are believed, even where nothing is sold any more. */
+    readonly stripe: {
+      readonly secretKey: string;
+      readonly webhookSecret: string;
+      /** `null`: that of Stripe. */
+      readonly apiBaseUrl: string | null;
+    } | null;
+    /** Of each organization, unless operators say otherwise. */
+    readonly purchaseLimitDayMicro: number;
+    readonly purchaseLimitMonthMicro: number;
+  };
+  readonly mail: {
+    /** `null`: mails are written to the log and to `dataDir`; in production there are none. */
+    readonly smtpUrl: string | null;
+    /** Set whenever `smtpUrl` is. */
+    readonly from: Mailbox | null;
   };
   readonly providers: ProviderEnvironment;
 }

@@ -7,19 +7,13 @@ import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { AppConfig, StorageBackend } from './app-config';
 import type { ProviderEnvironment } from './provider-environment';
-import { baseUrl, secret, type Setting } from './setting';
+import { readDashboard, readMail } from './read-dashboard';
+import { readPayments } from './read-payments';
+import { baseUrl, secret } from './setting';
+import { type Environment, SettingReader } from './setting-reader';
 import { SETTINGS } from './settings';
 
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** The environment does not describe a gateway. The message is for the operator and holds no secret. */
-export class ConfigurationError extends Error {
-  override readonly name = 'ConfigurationError';
-
-  constructor(readonly problems: readonly string[]) {
-    super(['The configuration is wrong:', ...problems.map((problem) => `  ${problem}`)].join('\n'));
-  }
-}
+export { ConfigurationError, type Environment } from './setting-reader';
 
 /** The process environment over an optional `.env` file in the working directory. */
 export function readEnvironment(file = resolve('.env'), processEnvironment: Environment = process.env): Environment {
@@ -54,6 +48,7 @@ export function loadConfig(environment: Environment = readEnvironment()): AppCon
     storage: readStorage(reader, production),
     jobs: { ttlSeconds: read(SETTINGS.jobTtlSeconds) },
     worker: readWorker(reader),
+    usage: { retentionDays: read(SETTINGS.usageRetentionDays) },
     catalogDir: read(SETTINGS.catalogDir),
     apiKeyPepper: read(SETTINGS.apiKeyPepper),
     secretsKeys: read(SETTINGS.secretsKeys),
@@ -69,6 +64,9 @@ export function loadConfig(environment: Environment = readEnvironment()): AppCon
     routing: readRouting(reader),
     limits: readLimits(reader),
     outbound: readOutbound(reader),
+    dashboard: readDashboard(reader, production),
+    payments: readPayments(reader, { production, isEmbedded }),
+    mail: readMail(reader),
     providers: {
       ...readProviders(environment, reader),
       [SETTINGS.mockProvider.name]: read(SETTINGS.mockProvider) ?? (production ? 'false' : 'true'),
@@ -81,45 +79,6 @@ export function loadConfig(environment: Environment = readEnvironment()): AppCon
   }
   reader.throwProblems();
   return deepFreeze(config);
-}
-
-class SettingReader {
-  private readonly problems: string[] = [];
-
-  constructor(private readonly environment: Environment) {}
-
-  /** The value, or the fallback where the variable is not set; a wrong value is noted and reads as the fallback. */
-  read<Value, Fallback extends Value | null>(setting: Setting<Value, Fallback>): Value | Fallback {
-    const text = this.environment[setting.name];
-    if (!text) {
-      return setting.fallback;
-    }
-    const value = setting.parse(text);
-    if (value === undefined) {
-      const given = setting.secret ? 'has a value that is not shown here' : `is ${JSON.stringify(text)}`;
-      this.problems.push(`${setting.name} ${given}, but accepts ${setting.accepts}`);
-      return setting.fallback;
-    }
-    return value;
-  }
-
-  require(settings: readonly Setting<unknown>[], requiredBy = 'production'): void {
-    for (const { name, accepts } of settings) {
-      if (!this.environment[name]) {
-        this.problems.push(`${name} is not set, but ${requiredBy} requires it: ${accepts}`);
-      }
-    }
-  }
-
-  note(problem: string): void {
-    this.problems.push(problem);
-  }
-
-  throwProblems(): void {
-    if (this.problems.length > 0) {
-      throw new ConfigurationError(this.problems);
-    }
-  }
 }
 
 /** It makes files that look like the real thing, so that a deployment with services of its own has to ask for it. */
@@ -245,6 +204,8 @@ function readLimits(reader: SettingReader): AppConfig['limits'] {
   };
 }
 
+/** Named like those of providers, and none of them. */
+const OTHER_ADDRESSES: ReadonlySet<string> = new Set([SETTINGS.publicBaseUrl.name, SETTINGS.stripeApiBaseUrl.name]);
 const KNOWN_NAMES: ReadonlySet<string> = new Set(Object.values(SETTINGS).map(({ name }) => name));
 
 /**
@@ -254,7 +215,7 @@ const KNOWN_NAMES: ReadonlySet<string> = new Set(Object.values(SETTINGS).map(({ 
 function readProviders(environment: Environment, reader: SettingReader): ProviderEnvironment {
   const providers: Record<string, string> = {};
   for (const [name, text] of Object.entries(environment)) {
-    if (name === SETTINGS.publicBaseUrl.name || !/_(?:API_KEY|BASE_URL)$/.test(name) || !text) continue;
+    if (OTHER_ADDRESSES.has(name) || !/_(?:API_KEY|BASE_URL)$/.test(name) || !text) continue;
     const setting = name.endsWith('_BASE_URL') ? baseUrl(name, '') : secret(name, '');
     const value = KNOWN_NAMES.has(name) ? reader.read(setting) : text;
     if (value !== null) providers[name] = value;

@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
+import { EMAIL_ADDRESS } from '../common/email-address';
 import { parseIpRange } from '../common/ip-range';
+import type { Mailbox } from '../common/mailbox';
 
 /** What limits are stored as. */
 const MAX_INTEGER = 2 ** 31 - 1;
@@ -126,6 +128,22 @@ export function name<Fallback extends string | null>(
     meaning,
     secret: false,
     parse: (text) => (pattern.test(text) ? text : undefined),
+  };
+}
+
+/** Who sends a mail: an address, or a name and an address in angle brackets. */
+export function mailbox(name: string, meaning: string): Setting<Mailbox, null> {
+  return {
+    name,
+    fallback: null,
+    accepts: 'an address such as gateway@example.com, or Gateway <gateway@example.com>',
+    meaning,
+    secret: false,
+    parse(text) {
+      const [, label = '', address = text] = /^([^<>"]*)<([^<>]*)>$/.exec(text) ?? [];
+      if (!EMAIL_ADDRESS.test(address) || /\p{Cc}/u.test(label)) return undefined;
+      return { name: label.trim(), address };
+    },
   };
 }
 

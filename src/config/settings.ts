@@ -1,4 +1,6 @@
+import { DASHBOARD_SETTINGS } from './dashboard-settings';
 import { LIMIT_SETTINGS } from './limit-settings';
+import { PAYMENT_SETTINGS } from './payment-settings';
 import {
   baseUrl,
   choice,
@@ -177,6 +179,11 @@ export const SETTINGS = {
     { min: 1_024, max: 68_719_476_736, fallback: 536_870_912 },
     'Largest file that is taken over from a provider as the result of a job',
   ),
+  usageRetentionDays: integer(
+    'USAGE_RETENTION_DAYS',
+    { min: 0, max: 36_500, fallback: 400 },
+    'How long the receipts of single requests are kept; 0: for ever. What they add up to always is',
+  ),
   catalogDir: path('CATALOG_DIR', null, 'Model catalogue files that are merged over the built-in ones'),
   defaultMaxOutputTokens: integer(
     'DEFAULT_MAX_OUTPUT_TOKENS',
@@ -235,6 +242,8 @@ export const SETTINGS = {
     'How long it is left alone before one call tries again',
   ),
   ...LIMIT_SETTINGS,
+  ...DASHBOARD_SETTINGS,
+  ...PAYMENT_SETTINGS,
   outboundAllowCidrs: ipRanges(
     'OUTBOUND_ALLOW_CIDRS',
     'Private addresses that images, artifacts and webhooks may be on',

@@ -1,0 +1,158 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, MoreThan, type EntityManager } from 'typeorm';
+import type { Clock } from '../common/clock';
+import { uuidV7 } from '../common/ids';
+import type { Role } from '../common/role';
+import { digestToken, generateToken, hasTokenShape } from '../common/secret-token';
+import { UserSessionEntity } from '../database/entities/user-session.entity';
+
+export interface SessionLifetimes {
+  /** Ends a session that is not used for so long. */
+  readonly idleMs: number;
+  /** Ends it however much it is used. */
+  readonly absoluteMs: number;
+}
+
+/** Where a session was begun, to show to its owner. */
+export interface SessionOrigin {
+  readonly address: string | null;
+  readonly userAgent: string | null;
+}
+
+export interface IssuedSession {
+  readonly id: string;
+  /** For the cookie; never stored. */
+  readonly token: string;
+  readonly expiresAt: Date;
+}
+
+/** Whose session it is, and what they are in the organization that was asked for. */
+export interface VerifiedSession {
+  readonly sessionId: string;
+  readonly userId: string;
+  readonly email: string;
+  readonly name: string;
+  readonly isOperator: boolean;
+  /** `null`: none was asked for, or the user is no member of it. */
+  readonly role: Role | null;
+}
+
+/** Sessions are noted as used once in this time: a read that writes each time would cost as much as a change. */
+const TOUCH_AFTER_MS = 60_000;
+const MAX_USER_AGENT_LENGTH = 300;
+/** Of one user; so that their list fits a page. */
+const MAX_SESSIONS = 50;
+
+/** Session, user and role in one question; of a user that is disabled there is no session. */
+const FIND = `
+  SELECT s.id, s.last_seen_at, u.id AS user_id, u.email, u.name, u.is_operator, m.role
+    FROM user_session s
+    JOIN user_account u ON u.id = s.user_id AND u.status = 'active' AND u.email_verified_at IS NOT NULL
+    LEFT JOIN organization_member m ON m.user_id = u.id AND m.organization_id = $4
+   WHERE s.digest = $1 AND s.expires_at > $2 AND s.last_seen_at > $3`;
+
+/** Keeps one place free. */
+const END_SURPLUS = `
+  DELETE FROM user_session
+   WHERE user_id = $1
+     AND id NOT IN (SELECT id FROM user_session
+                     WHERE user_id = $1 AND expires_at > $2 AND last_seen_at > $3
+                     ORDER BY created_at DESC, id DESC LIMIT ${MAX_SESSIONS - 1})`;
+
+interface FoundRow {
+  readonly id: string;
+  readonly last_seen_at: Date;
+  readonly user_id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly is_operator: boolean;
+  readonly role: Role | null;
+}
+
+/** Who is signed in. Everything is read from the database each time: an ended session is over at once, everywhere. */
+@Injectable()
+export class SessionService {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly clock: Clock,
+    private readonly lifetimes: SessionLifetimes,
+  ) {}
+
+  /** A new session, always with a token of its own: none that a client brings is ever adopted. */
+  async create(
+    userId: string,
+    origin: SessionOrigin,
+    manager: EntityManager = this.dataSource.manager,
+  ): Promise<IssuedSession> {
+    const nowMs = this.clock.now();
+    const id = uuidV7(nowMs);
+    const token = generateToken();
+    const expiresAt = new Date(nowMs + this.lifetimes.absoluteMs);
+    await manager.insert(UserSessionEntity, {
+      id,
+      userId,
+      digest: digestToken(token),
+      address: origin.address,
+      userAgent: origin.userAgent?.slice(0, MAX_USER_AGENT_LENGTH) ?? null,
+      createdAt: new Date(nowMs),
+      lastSeenAt: new Date(nowMs),
+      expiresAt,
+    });
+    return { id, token, expiresAt };
+  }
+
+  /** The session of a token, with the user's role in `organizationId`; `null`: there is none, or it is over. */
+  async verify(token: string, organizationId: string | null): Promise<VerifiedSession | null> {
+    if (!hasTokenShape(token)) return null;
+    const nowMs = this.clock.now();
+    const now = new Date(nowMs);
+    const [row] = await this.dataSource.query<FoundRow[]>(FIND, [
+      digestToken(token),
+      now,
+      new Date(nowMs - this.lifetimes.idleMs),
+      organizationId,
+    ]);
+    if (row === undefined) return null;
+    if (row.last_seen_at.getTime() <= nowMs - TOUCH_AFTER_MS) {
+      await this.dataSource.manager.update(UserSessionEntity, { id: row.id }, { lastSeenAt: now });
+    }
+    return {
+      sessionId: row.id,
+      userId: row.user_id,
+      email: row.email,
+      name: row.name,
+      isOperator: row.is_operator,
+      role: row.role,
+    };
+  }
+
+  /** The user's live sessions, newest first. */
+  list(userId: string): Promise<UserSessionEntity[]> {
+    const nowMs = this.clock.now();
+    return this.dataSource.manager.find(UserSessionEntity, {
+      where: {
+        userId,
+        expiresAt: MoreThan(new Date(nowMs)),
+        lastSeenAt: MoreThan(new Date(nowMs - this.lifetimes.idleMs)),
+      },
+      order: { createdAt: 'DESC', id: 'DESC' },
+    });
+  }
+
+  /** Before a new one: what is over, and what is more than anybody needs, oldest first. */
+  async endSurplus(userId: string, manager: EntityManager): Promise<void> {
+    const nowMs = this.clock.now();
+    await manager.query(END_SURPLUS, [userId, new Date(nowMs), new Date(nowMs - this.lifetimes.idleMs)]);
+  }
+
+  /** Ends one session of the user. `false`: there is no such session. */
+  async end(sessionId: string, userId: string, manager: EntityManager = this.dataSource.manager): Promise<boolean> {
+    const { affected } = await manager.delete(UserSessionEntity, { id: sessionId, userId });
+    return affected === 1;
+  }
+
+  /** Ends every session of the user. */
+  async endAll(userId: string, manager: EntityManager = this.dataSource.manager): Promise<void> {
+    await manager.delete(UserSessionEntity, { userId });
+  }
+}

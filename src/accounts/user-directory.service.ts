@@ -1,0 +1,74 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { decodeCursor, encodeCursor } from '../common/cursor';
+import type { UserStatus } from '../database/entities/user-account.entity';
+import { userNotFound } from './user-rows';
+
+/** A user as operators see him. */
+export interface UserSummary {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly status: UserStatus;
+  readonly isOperator: boolean;
+  readonly emailVerifiedAt: Date | null;
+  readonly lastLoginAt: Date | null;
+  readonly createdAt: Date;
+  /** How many organizations he is a member of. */
+  readonly organizations: number;
+}
+
+export interface UserPage {
+  readonly items: readonly UserSummary[];
+  readonly nextCursor: string | null;
+}
+
+type Row = Omit<UserSummary, 'organizations'> & { readonly createdAtText: string; readonly organizations: string };
+
+const COLUMNS = `
+  SELECT u.id, u.email, u.name, u.status, u.is_operator AS "isOperator", u.email_verified_at AS "emailVerifiedAt",
+         u.last_login_at AS "lastLoginAt", u.created_at AS "createdAt",
+         to_char(u.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "createdAtText",
+         (SELECT count(*) FROM organization_member m WHERE m.user_id = u.id)::text AS organizations
+    FROM user_account u`;
+
+/** Sorts all users that fit: operators look seldom. */
+const FIND = `${COLUMNS}
+   WHERE ($1::text IS NULL OR position(lower($1) IN lower(u.email)) > 0)
+     AND ($2::timestamptz IS NULL OR (u.created_at, u.id) < ($2::timestamptz, $3::uuid))
+   ORDER BY u.created_at DESC, u.id DESC LIMIT $4`;
+
+/** All users, for operators. */
+@Injectable()
+export class UserDirectoryService {
+  constructor(private readonly dataSource: DataSource) {}
+
+  /**
+   * Newest first.
+   * @param search part of the e-mail, whatever its case; `null`: all
+   * @throws GatewayError `validation_failed` for a cursor that is none.
+   */
+  async list(
+    search: string | null,
+    { limit, cursor }: { readonly limit: number; readonly cursor: string | null },
+  ): Promise<UserPage> {
+    const after = cursor === null ? null : decodeCursor(cursor, ['time', 'uuid']);
+    const rows = await this.dataSource.query<Row[]>(FIND, [search, after?.[0] ?? null, after?.[1] ?? null, limit + 1]);
+    const last = rows.length > limit ? rows[limit - 1] : undefined;
+    return {
+      items: rows.slice(0, limit).map(toSummary),
+      nextCursor: last === undefined ? null : encodeCursor([last.createdAtText, last.id]),
+    };
+  }
+
+  /** @throws GatewayError `not_found`. */
+  async require(userId: string): Promise<UserSummary> {
+    const [row] = await this.dataSource.query<Row[]>(`${COLUMNS} WHERE u.id = $1`, [userId]);
+    if (row === undefined) throw userNotFound();
+    return toSummary(row);
+  }
+}
+
+function toSummary({ createdAtText: _text, organizations, ...user }: Row): UserSummary {
+  return { ...user, organizations: Number(organizations) };
+}

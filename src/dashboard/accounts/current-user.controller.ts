@@ -1,0 +1,50 @@
+import { Body, Controller, Get, HttpCode, Patch, Post, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { UserService } from '../../accounts/user.service';
+import { ClosedBody } from '../../common/validation/closed-body.pipe';
+import type { CurrentUser } from '../../contract/dashboard';
+import { Access } from '../session/access.decorator';
+import { Caller, type DashboardCaller } from '../session/caller';
+import { SessionCookie } from '../session/session-cookie';
+import { PasswordChangeDto } from './dto/password-change.dto';
+import { UserUpdateDto } from './dto/user-update.dto';
+import { toCurrentUserReply } from './to-account-reply';
+import { Visitor, type DashboardVisitor } from './visitor';
+
+/** The account of whoever is signed in. */
+@Controller('dashboard/api/me')
+export class CurrentUserController {
+  constructor(
+    private readonly users: UserService,
+    private readonly cookie: SessionCookie,
+  ) {}
+
+  @Get()
+  @Access('user')
+  async getCurrentUser(@Caller() { userId }: DashboardCaller): Promise<CurrentUser> {
+    return toCurrentUserReply(await this.users.require(userId), await this.users.findMemberships(userId));
+  }
+
+  @Patch()
+  @Access('user')
+  async updateCurrentUser(
+    @Caller() { userId, actor }: DashboardCaller,
+    @Body(new ClosedBody(UserUpdateDto)) { name }: UserUpdateDto,
+  ): Promise<CurrentUser> {
+    return toCurrentUserReply(await this.users.rename(userId, name, actor), await this.users.findMemberships(userId));
+  }
+
+  @Post('password')
+  @HttpCode(204)
+  @Access('user')
+  async changePassword(
+    @Caller() { userId, actor }: DashboardCaller,
+    @Body(new ClosedBody(PasswordChangeDto)) body: PasswordChangeDto,
+    @Visitor() { origin }: DashboardVisitor,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<void> {
+    const passwords = { current: body.current_password, next: body.new_password };
+    const session = await this.users.changePassword(userId, passwords, origin, actor);
+    this.cookie.write(reply, session.token, session.expiresAt);
+  }
+}

@@ -1,0 +1,12 @@
+import { Module } from '@nestjs/common';
+import { AccountsModule } from '../../accounts/accounts.module';
+import { DashboardSessionModule } from '../session/dashboard-session.module';
+import { CurrentUserController } from './current-user.controller';
+import { RegistrationController } from './registration.controller';
+import { SessionController } from './session.controller';
+
+@Module({
+  imports: [AccountsModule, DashboardSessionModule],
+  controllers: [RegistrationController, SessionController, CurrentUserController],
+})
+export class DashboardAccountsModule {}

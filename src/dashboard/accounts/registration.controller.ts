@@ -1,0 +1,75 @@
+import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { PasswordResetService } from '../../accounts/password-reset.service';
+import { RegistrationService } from '../../accounts/registration.service';
+import { ClosedBody } from '../../common/validation/closed-body.pipe';
+import type { Accepted, User } from '../../contract/dashboard';
+import { Access } from '../session/access.decorator';
+import { EmailConfirmationDto } from './dto/email-confirmation.dto';
+import { EmailRequestDto } from './dto/email-request.dto';
+import { PasswordResetConfirmationDto } from './dto/password-reset-confirmation.dto';
+import { RegistrationRequestDto } from './dto/registration-request.dto';
+import { toAcceptedReply, toUserReply } from './to-account-reply';
+import { Visitor, type DashboardVisitor } from './visitor';
+
+/** What people do before they can sign in. */
+@Controller('dashboard/api')
+export class RegistrationController {
+  constructor(
+    private readonly registrations: RegistrationService,
+    private readonly resets: PasswordResetService,
+  ) {}
+
+  @Post('register')
+  @HttpCode(202)
+  @Access('anonymous')
+  async registerUser(
+    @Body(new ClosedBody(RegistrationRequestDto)) body: RegistrationRequestDto,
+    @Visitor() { actor }: DashboardVisitor,
+  ): Promise<Accepted> {
+    const { organization_name: organizationName, invitation_token: invitationToken, ...person } = body;
+    await this.registrations.register({ ...person, organizationName, invitationToken }, actor);
+    return toAcceptedReply('registration');
+  }
+
+  @Post('email-verifications')
+  @HttpCode(202)
+  @Access('anonymous')
+  async requestEmailVerification(
+    @Body(new ClosedBody(EmailRequestDto)) { email }: EmailRequestDto,
+    @Visitor() { actor }: DashboardVisitor,
+  ): Promise<Accepted> {
+    await this.registrations.requestVerification(email, actor);
+    return toAcceptedReply('email_verification');
+  }
+
+  @Post('email-verifications/confirm')
+  @HttpCode(200)
+  @Access('anonymous')
+  async confirmEmailVerification(
+    @Body(new ClosedBody(EmailConfirmationDto)) { token }: EmailConfirmationDto,
+    @Visitor() { actor }: DashboardVisitor,
+  ): Promise<User> {
+    return toUserReply(await this.registrations.confirm(token, actor));
+  }
+
+  @Post('password-resets')
+  @HttpCode(202)
+  @Access('anonymous')
+  async requestPasswordReset(
+    @Body(new ClosedBody(EmailRequestDto)) { email }: EmailRequestDto,
+    @Visitor() { actor }: DashboardVisitor,
+  ): Promise<Accepted> {
+    await this.resets.request(email, actor);
+    return toAcceptedReply('password_reset');
+  }
+
+  @Post('password-resets/confirm')
+  @HttpCode(204)
+  @Access('anonymous')
+  confirmPasswordReset(
+    @Body(new ClosedBody(PasswordResetConfirmationDto)) { token, password }: PasswordResetConfirmationDto,
+    @Visitor() { actor }: DashboardVisitor,
+  ): Promise<void> {
+    return this.resets.confirm(token, password, actor);
+  }
+}

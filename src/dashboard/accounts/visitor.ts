@@ -1,0 +1,21 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { SessionOrigin } from '../../accounts/session.service';
+import type { Actor } from '../../common/actor';
+
+/** Where a request comes from that nobody is signed in for, or that begins a session. */
+export interface DashboardVisitor {
+  readonly origin: SessionOrigin;
+  /** Nobody yet. */
+  readonly actor: Actor;
+}
+
+/** The visitor as a parameter of a handler. */
+export const Visitor = createParamDecorator((_data: undefined, context: ExecutionContext): DashboardVisitor => {
+  const { context: known, headers } = context.switchToHttp().getRequest<FastifyRequest>();
+  const { clientAddress: address, requestId } = known;
+  return {
+    origin: { address, userAgent: headers['user-agent'] ?? null },
+    actor: { kind: 'system', userId: null, address, requestId },
+  };
+});

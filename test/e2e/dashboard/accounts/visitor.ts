@@ -1,0 +1,162 @@
+/** Somebody with a browser who is not signed in yet, at an address of his own. */
+import assert from 'node:assert';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock, type Clock } from '../../../../src/common/clock';
+import type { CallOptions, CallReply } from '../../../harness/gateway';
+import { TestGateway } from '../../../harness/gateway';
+import { documentOf, findOperation, openapiDocument } from '../../../harness/openapi-document';
+
+export const API = '/dashboard/api';
+export const PASSWORD = 'a password of these tests';
+
+/** The real time and what has been added to it. */
+export class MovedClock implements Clock {
+  private aheadMs = 0;
+
+  now(): number {
+    return systemClock.now() + this.aheadMs;
+  }
+
+  monotonic(): number {
+    return systemClock.monotonic() + this.aheadMs;
+  }
+
+  moveMinutes(minutes: number): void {
+    this.aheadMs += minutes * 60_000;
+  }
+}
+
+export interface Mail {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  /** In the link; `''`: there is none. */
+  readonly token: string;
+}
+
+/** A gateway whose mails are files, and whose clients say where they come from. */
+export class AccountsGateway {
+  private constructor(
+    readonly gateway: TestGateway,
+    readonly clock: MovedClock,
+    private readonly dataDir: string,
+  ) {}
+
+  static async start(environment: Record<string, string> = {}): Promise<AccountsGateway> {
+    const dataDir = mkdtempSync(join(tmpdir(), 'gateway-mails-'));
+    const clock = new MovedClock();
+    const settings = { DATA_DIR: dataDir, TRUST_PROXY: '127.0.0.1', ...environment };
+    return new AccountsGateway(await TestGateway.start(settings, clock), clock, dataDir);
+  }
+
+  async stop(): Promise<void> {
+    await this.gateway.stop();
+    rmSync(this.dataDir, { recursive: true, force: true });
+  }
+
+  visitor(): Visitor {
+    return new Visitor(this.gateway);
+  }
+
+  /** Of one address, oldest first. */
+  mailsTo(email: string): Mail[] {
+    const directory = join(this.dataDir, 'mail');
+    const mails = readdirSync(directory)
+      .toSorted()
+      .map((name) => toMail(readFileSync(join(directory, name), 'utf8')));
+    return mails.filter(({ to }) => to === email);
+  }
+
+  /** The token of the newest mail to an address. */
+  tokenTo(email: string): string {
+    return this.mailsTo(email).at(-1)?.token ?? '';
+  }
+
+  /** A visitor with a verified account, not signed in. */
+  async user(password = PASSWORD): Promise<{ readonly email: string; readonly visitor: Visitor }> {
+    const email = newEmail();
+    const visitor = this.visitor();
+    await visitor.post('/register', { email, password, name: 'Ada' });
+    await visitor.post('/email-verifications/confirm', { token: this.tokenTo(email) });
+    return { email, visitor };
+  }
+
+  /** The same, signed in. */
+  async signedIn(): Promise<{ readonly email: string; readonly visitor: Visitor }> {
+    const user = await this.user();
+    const reply = await user.visitor.login(user.email);
+    assert.strictEqual(reply.status, 200);
+    return user;
+  }
+}
+
+export class Visitor {
+  /** As the browser sends it; kept from replies, as browsers do. */
+  cookie: string | undefined;
+  readonly address = `2001:db8:${randomBytes(2).toString('hex')}:${randomBytes(2).toString('hex')}::1`;
+
+  constructor(private readonly gateway: TestGateway) {}
+
+  get(path: string): Promise<CallReply> {
+    return this.call(path, { method: 'GET' });
+  }
+
+  post(path: string, body?: unknown, headers: Record<string, string> = {}): Promise<CallReply> {
+    return this.call(path, { method: 'POST', body, headers });
+  }
+
+  login(email: string, password = PASSWORD): Promise<CallReply> {
+    return this.post('/login', { email, password });
+  }
+
+  /** Whether the cookie opens anything. */
+  async status(): Promise<number> {
+    return (await this.get('/me')).status;
+  }
+
+  async call(path: string, { headers, ...options }: CallOptions): Promise<CallReply> {
+    const reply = await this.gateway.call(`${API}${path}`, {
+      ...options,
+      headers: {
+        'x-forwarded-for': this.address,
+        'x-requested-with': 'test',
+        ...(this.cookie !== undefined && { cookie: this.cookie }),
+        ...headers,
+      },
+    });
+    const [set] = reply.headers.getSetCookie();
+    if (set !== undefined) this.cookie = set.split(';', 1)[0];
+    await this.assertAudited(options.method ?? 'GET', path, reply);
+    return reply;
+  }
+
+  private async assertAudited(method: string, path: string, reply: CallReply): Promise<void> {
+    if (method === 'GET' || reply.status >= 300) return;
+    const full = `${API}${path}`;
+    const action = findOperation(openapiDocument(documentOf(full)), method, full)?.node.value['x-audit'];
+    const entries = await this.gateway.rows<{ action: string }>(
+      'SELECT action FROM audit_entry WHERE request_id = $1',
+      [reply.headers.get('x-request-id')],
+    );
+    const actions = entries.map((entry) => entry.action);
+    assert(actions.includes(String(action)), `${method} ${full} left ${JSON.stringify(actions)} in the audit log`);
+  }
+}
+
+export function newEmail(): string {
+  return `${randomUUID()}@example.com`;
+}
+
+/** What a reply says, without what is of the request alone. */
+export function substanceOf({ status, text, headers }: CallReply): object {
+  const names = [...headers.keys()].filter((name) => !['date', 'x-request-id', 'keep-alive'].includes(name));
+  return { status, names, text: text.replace(/req_[0-9a-f]{32}/, 'req') };
+}
+
+function toMail(file: string): Mail {
+  const [, to = '', subject = '', text = ''] = /^To: (.*)\nSubject: (.*)\n\n([^]*)$/.exec(file) ?? [];
+  return { to, subject, text, token: /#token=([\w-]{43})/.exec(text)?.[1] ?? '' };
+}

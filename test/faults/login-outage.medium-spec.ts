@@ -1,0 +1,34 @@
+import { AccountsGateway, newEmail } from '../e2e/dashboard/accounts/visitor';
+import { RedisProcess } from './redis-process';
+
+describe('guessing passwords while Redis is away', () => {
+  let redis: RedisProcess;
+  let world: AccountsGateway;
+
+  beforeAll(async () => {
+    redis = await RedisProcess.start();
+    world = await AccountsGateway.start({ REDIS_URL: redis.url });
+  });
+  afterAll(async () => {
+    // What still connects to it would outlive the gateway.
+    await redis.restart();
+    await world.stop();
+    await redis.stop();
+  });
+
+  const guess = async (email: string) => (await world.visitor().login(email, 'not the password')).status;
+
+  it('fails ten times and no more, and does not keep anybody else out', async () => {
+    const { email, visitor } = await world.user();
+    await redis.stop();
+    const guesses = await Promise.all(Array.from({ length: 14 }, () => guess(email)));
+    expect(guesses.filter((status) => status === 401)).toHaveLength(10);
+    expect(guesses.filter((status) => status === 429)).toHaveLength(4);
+    expect(await guess(newEmail())).toBe(401);
+
+    const other = await world.user();
+    await expect(other.visitor.login(other.email)).resolves.toMatchObject({ status: 200 });
+    expect(await other.visitor.status()).toBe(200);
+    await expect(visitor.login(email)).resolves.toMatchObject({ status: 429 });
+  });
+});
