@@ -69,22 +69,29 @@ export class ApiKeyVerifier {
 
   private judge(key: StoredApiKey | null, clientAddress: string): Principal {
     if (key === null) throw invalidApiKey('The API key is unknown.');
-    const nowMs = this.clock.now();
-    if (key.revokedAtMs !== null && key.revokedAtMs <= nowMs) {
-      throw new GatewayError('key_revoked', 'The API key was revoked or replaced by another one.');
-    }
-    if (!key.enabled) throw new GatewayError('key_disabled', 'The API key is disabled.');
-    if (key.expiresAtMs !== null && key.expiresAtMs <= nowMs) {
-      throw new GatewayError('key_expired', 'The API key has expired.');
-    }
-    // Decision *org-inactive*: the contract has one code for both, so the message tells them apart.
-    if (!key.organizationActive) {
-      throw new GatewayError('ip_not_allowed', 'The organization that owns this API key is not active.');
-    }
+    assertKeyUsable(key, this.clock.now());
     if (key.allowedIps !== null && !key.allowedIps.includes(clientAddress)) {
       throw new GatewayError('ip_not_allowed', `This API key may not be used from the address ${clientAddress}.`);
     }
     return key.principal;
+  }
+}
+
+/**
+ * What is held against a key wherever it is used from.
+ * @throws GatewayError `key_revoked`, `key_disabled`, `key_expired`; `ip_not_allowed` when its organization is not active
+ */
+export function assertKeyUsable(key: StoredApiKey, nowMs: number): void {
+  if (key.revokedAtMs !== null && key.revokedAtMs <= nowMs) {
+    throw new GatewayError('key_revoked', 'The API key was revoked or replaced by another one.');
+  }
+  if (!key.enabled) throw new GatewayError('key_disabled', 'The API key is disabled.');
+  if (key.expiresAtMs !== null && key.expiresAtMs <= nowMs) {
+    throw new GatewayError('key_expired', 'The API key has expired.');
+  }
+  // Decision *org-inactive*: the contract has one code for both, so the message tells them apart.
+  if (!key.organizationActive) {
+    throw new GatewayError('ip_not_allowed', 'The organization that owns this API key is not active.');
   }
 }
 

@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { MODALITIES, type Modality } from '../common/modality';
+import type { Role } from '../common/role';
 import { AllowedIps } from './allowed-ips';
 import type { StoredApiKey } from './stored-api-key';
 
@@ -26,7 +27,7 @@ interface ApiKeyRow {
 // One probe of the unique digest index and one primary-key read. Written by hand: TypeORM's find with a relation
 // turns this into two statements with a DISTINCT wrapper. Whether a revocation has begun is asked of the clock that
 // wrote it: a process whose own clock is late must not accept the key a little longer.
-const FIND_BY_DIGEST = `
+const SELECT = `
   SELECT k.id, k.organization_id, o.status = 'active' AS organization_active, k.enabled,
          CASE WHEN k.revoked_at <= now() THEN 0 ELSE (extract(epoch FROM k.revoked_at) * 1000)::float8 END AS revoked_at_ms,
          (extract(epoch FROM k.expires_at) * 1000)::float8 AS expires_at_ms,
@@ -37,10 +38,14 @@ const FIND_BY_DIGEST = `
          o.tokens_per_minute AS organization_tokens_per_minute,
          o.concurrency AS organization_concurrency
     FROM api_key k
-    JOIN organization o ON o.id = k.organization_id
-   WHERE k.digest = $1`;
+    JOIN organization o ON o.id = k.organization_id`;
+const FIND_BY_DIGEST = `${SELECT} WHERE k.digest = $1`;
+/** For its people: whoever may not use a key sees none. */
+const FIND_FOR_MEMBER = `${SELECT}
+    JOIN organization_member m ON m.organization_id = k.organization_id AND m.user_id = $2 AND m.role = ANY ($3)
+   WHERE k.id = $1`;
 
-/** The one query that authentication makes. */
+/** Keys as authentication knows them. */
 export class ApiKeyRepository {
   constructor(private readonly dataSource: DataSource) {}
 
@@ -48,6 +53,12 @@ export class ApiKeyRepository {
   async findByDigest(digest: Buffer): Promise<StoredApiKey | null> {
     const rows = await this.dataSource.query<ApiKeyRow[]>(FIND_BY_DIGEST, [digest]);
     const row = rows[0];
+    return row === undefined ? null : toStoredApiKey(row);
+  }
+
+  /** A key of an organization in which the user has one of `roles`, whatever the key's state; else `null`. */
+  async findForMember(keyId: string, userId: string, roles: readonly Role[]): Promise<StoredApiKey | null> {
+    const [row] = await this.dataSource.query<ApiKeyRow[]>(FIND_FOR_MEMBER, [keyId, userId, roles]);
     return row === undefined ? null : toStoredApiKey(row);
   }
 }

@@ -12,10 +12,14 @@ import { KeyInvalidationListener } from './key-invalidation.listener';
 @Module({
   providers: [
     {
+      provide: ApiKeyRepository,
+      inject: [DataSource],
+      useFactory: (dataSource: DataSource): ApiKeyRepository => new ApiKeyRepository(dataSource),
+    },
+    {
       provide: ApiKeyVerifier,
-      inject: [DataSource, CLOCK, APP_CONFIG],
-      useFactory: (dataSource: DataSource, clock: Clock, config: AppConfig): ApiKeyVerifier => {
-        const repository = new ApiKeyRepository(dataSource);
+      inject: [ApiKeyRepository, CLOCK, APP_CONFIG],
+      useFactory: (repository: ApiKeyRepository, clock: Clock, config: AppConfig): ApiKeyVerifier => {
         const pepper = resolveApiKeyPepper(config);
         return new ApiKeyVerifier((key) => repository.findByDigest(digestApiKey(key, pepper)), clock, {
           acceptUnchecksummedKeys: config.acceptUnchecksummedKeys,
@@ -24,6 +28,6 @@ import { KeyInvalidationListener } from './key-invalidation.listener';
     },
     KeyInvalidationListener,
   ],
-  exports: [ApiKeyVerifier],
+  exports: [ApiKeyRepository, ApiKeyVerifier],
 })
 export class AuthModule {}

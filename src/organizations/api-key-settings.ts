@@ -17,20 +17,31 @@ export interface ApiKeySettings extends RateLimits {
   readonly monthlyBudgetMicro: Micro | null;
 }
 
-/** Settings as they arrive: anything may be missing, and modalities are still text. */
-export type ApiKeySettingsInput = Partial<Omit<ApiKeySettings, 'allowedModalities'>> & {
+/** Settings as they arrive: anything may be missing, modalities are still text, and a name may be left to us. */
+export type ApiKeySettingsInput = Partial<Omit<ApiKeySettings, 'name' | 'allowedModalities'>> & {
+  readonly name?: string | null;
   readonly allowedModalities?: readonly string[] | null;
 };
 
-/** What a key may use. `null`: no such limit. */
-export type ApiKeyLimits = RateLimits & Pick<ApiKeySettings, 'dailyBudgetMicro' | 'monthlyBudgetMicro'>;
-
-const DEFAULT_NAME = 'default';
 const MAX_NAME_LENGTH = 200;
 const MAX_LIST_LENGTH = 200;
 const MAX_INTEGER = 2 ** 31 - 1;
-const MAX_BIGINT = 2n ** 63n - 1n;
+/** Later times have five digits for the year, which ISO 8601 does not have in JSON. */
+const END_OF_TIME_MS = Date.UTC(10_000, 0, 1);
+const MAX_AMOUNT = BigInt(Number.MAX_SAFE_INTEGER);
 const MODEL_PATTERN = /^[a-z0-9][a-z0-9._-]*\/(\*|[A-Za-z0-9][A-Za-z0-9._:@+-]*)$/;
+
+/** Of a key about which nobody has decided anything. */
+const UNRESTRICTED: ApiKeySettings = {
+  name: 'default',
+  expiresAt: null,
+  allowedIps: null,
+  allowedModels: null,
+  allowedModalities: null,
+  ...NO_LIMITS,
+  dailyBudgetMicro: null,
+  monthlyBudgetMicro: null,
+};
 
 /**
  * Complete, normalized settings.
@@ -38,35 +49,31 @@ const MODEL_PATTERN = /^[a-z0-9][a-z0-9._-]*\/(\*|[A-Za-z0-9][A-Za-z0-9._:@+-]*)
  *   `allowed_ips[1]`.
  */
 export function parseApiKeySettings(input: ApiKeySettingsInput, nowMs: number): ApiKeySettings {
-  return {
-    name: parseName(input.name ?? DEFAULT_NAME),
-    expiresAt: parseExpiry(input.expiresAt ?? null, nowMs),
-    allowedIps: parseList(input.allowedIps, 'allowed_ips', 'must be an IP address or CIDR range', normalizeCidr),
-    allowedModels: parseList(input.allowedModels, 'allowed_models', 'must read vendor/name or vendor/*', parseModel),
-    allowedModalities: parseList(
-      input.allowedModalities,
-      'allowed_modalities',
-      `must be one of ${MODALITIES.join(', ')}`,
-      parseModality,
-    ),
-    ...NO_LIMITS,
-    dailyBudgetMicro: null,
-    monthlyBudgetMicro: null,
-    ...parseApiKeyLimits(input),
-  };
+  return { ...UNRESTRICTED, ...parseApiKeyChanges(input, nowMs) };
 }
 
-/** The limits and budgets that are named. @throws GatewayError `validation_failed`, as {@link parseApiKeySettings}. */
-export function parseApiKeyLimits(input: Partial<ApiKeyLimits>): Partial<ApiKeyLimits> {
-  const { dailyBudgetMicro, monthlyBudgetMicro } = input;
+/** The settings that are named, normalized. @throws GatewayError as {@link parseApiKeySettings}. */
+export function parseApiKeyChanges(input: ApiKeySettingsInput, nowMs: number): Partial<ApiKeySettings> {
+  const { name, expiresAt, allowedIps, allowedModels, allowedModalities } = input;
   return {
+    ...(name !== undefined && { name: parseName(name ?? UNRESTRICTED.name) }),
+    ...(expiresAt !== undefined && { expiresAt: parseExpiry(expiresAt, nowMs) }),
+    ...(allowedIps !== undefined && {
+      allowedIps: parseList(allowedIps, 'allowed_ips', 'must be an IP address or CIDR range', normalizeCidr),
+    }),
+    ...(allowedModels !== undefined && {
+      allowedModels: parseList(allowedModels, 'allowed_models', 'must read vendor/name or vendor/*', parseModel),
+    }),
+    ...(allowedModalities !== undefined && {
+      allowedModalities: parseList(
+        allowedModalities,
+        'allowed_modalities',
+        `must be one of ${MODALITIES.join(', ')}`,
+        parseModality,
+      ),
+    }),
     ...parseRateLimits(input),
-    ...(dailyBudgetMicro !== undefined && {
-      dailyBudgetMicro: parseAmount(dailyBudgetMicro, 'daily_budget_micro'),
-    }),
-    ...(monthlyBudgetMicro !== undefined && {
-      monthlyBudgetMicro: parseAmount(monthlyBudgetMicro, 'monthly_budget_micro'),
-    }),
+    ...parseBudgets(input),
   };
 }
 
@@ -74,8 +81,9 @@ export function parseApiKeyLimits(input: Partial<ApiKeyLimits>): Partial<ApiKeyL
 export function parseName(name: string): string {
   const trimmed = name.trim();
   const length = [...trimmed].length;
-  // PostgreSQL text holds neither NUL nor half a surrogate pair; a name in a list should hold no control character.
-  if (length < 1 || length > MAX_NAME_LENGTH || /[\p{Cc}\p{Cs}]/u.test(trimmed)) {
+  // PostgreSQL text holds neither NUL nor half a surrogate pair; a name in a list or a mail should break no line, nor turn
+  // the text around it.
+  if (length < 1 || length > MAX_NAME_LENGTH || /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/u.test(trimmed)) {
     throw invalid('name', `must be 1 to ${MAX_NAME_LENGTH} printable characters`);
   }
   return trimmed;
@@ -96,17 +104,33 @@ export function parseRateLimits(input: Partial<RateLimits>): Partial<RateLimits>
   };
 }
 
-/** @throws GatewayError `validation_failed` naming `param`. */
+function parseBudgets({ dailyBudgetMicro, monthlyBudgetMicro }: ApiKeySettingsInput): Partial<ApiKeySettings> {
+  return {
+    ...(dailyBudgetMicro !== undefined && {
+      dailyBudgetMicro: parseAmount(dailyBudgetMicro, 'daily_budget_micro'),
+    }),
+    ...(monthlyBudgetMicro !== undefined && {
+      monthlyBudgetMicro: parseAmount(monthlyBudgetMicro, 'monthly_budget_micro'),
+    }),
+  };
+}
+
+/**
+ * An amount that every reply can give back: beyond 9 billion USD a JSON integer is not exact.
+ * @throws GatewayError `validation_failed` naming `param`.
+ */
 export function parseAmount(amount: Micro | null | undefined, param: string): Micro | null {
   if (amount === null || amount === undefined) return null;
-  if (amount < 0n || amount > MAX_BIGINT) throw invalid(param, 'must be an integer of at least 0');
+  if (amount < 0n || amount > MAX_AMOUNT) throw invalid(param, `must be an integer of 0 to ${MAX_AMOUNT}`);
   return amount;
 }
 
 function parseExpiry(expiresAt: Date | null, nowMs: number): Date | null {
   if (expiresAt === null) return null;
   // Also refuses an invalid date, whose time is NaN.
-  if (!(expiresAt.getTime() > nowMs)) throw invalid('expires_at', 'must be a time in the future');
+  if (!(expiresAt.getTime() > nowMs && expiresAt.getTime() < END_OF_TIME_MS)) {
+    throw invalid('expires_at', 'must be a time in the future, before the year 10000');
+  }
   return expiresAt;
 }
 

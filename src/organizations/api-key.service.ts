@@ -1,21 +1,26 @@
-import { IsNull, type DataSource, type EntityManager } from 'typeorm';
+import { IsNull, MoreThan, type DataSource, type EntityManager } from 'typeorm';
+import { recordAudit } from '../audit/audit-log';
 import { digestApiKey, generateApiKey, toDisplayParts } from '../auth/api-key';
 import { publishKeyInvalidation, type KeyInvalidationTransport } from '../auth/key-invalidation';
+import { AccountTurns } from '../common/account-turns';
+import type { Actor } from '../common/actor';
 import type { Clock } from '../common/clock';
 import { GatewayError } from '../common/errors/gateway-error';
 import { uuidV7 } from '../common/ids';
 import { ApiKeyEntity } from '../database/entities/api-key.entity';
 import { OrganizationEntity } from '../database/entities/organization.entity';
+import { isRevoked, toSettingsRecord } from './api-key-record';
+import { endApiKey, insertApiKey, lockApiKey, requireApiKey, updateApiKey } from './api-key-rows';
 import {
-  parseApiKeyLimits,
+  parseApiKeyChanges,
   parseApiKeySettings,
-  type ApiKeyLimits,
   type ApiKeySettings,
   type ApiKeySettingsInput,
 } from './api-key-settings';
-import { organizationNotFound } from './organization.service';
+import { changedFields } from './changed-fields';
+import { lockOrganization, organizationNotFound, requireActive } from './organization-row';
 
-/** Keys that are not revoked; a rotated key in its grace period does not count. */
+/** Keys that are not revoked. Rotated keys in their grace period are counted apart: there may be as many of them. */
 export const MAX_KEYS_PER_ORGANIZATION = 100;
 export const MAX_GRACE_SECONDS = 30 * 24 * 3600;
 
@@ -30,36 +35,39 @@ export interface RotatedApiKey extends IssuedApiKey {
 }
 
 /**
- * Issues and administers keys. Where a method takes an `organizationId` beside a key's id, a key of another
- * organization is `not_found`: pass it whenever the caller acts for one organization.
+ * Issues and administers keys. A method that takes an `organizationId` beside a key's id answers `not_found` for a key of
+ * another organization; `null` is for the operator's commands, which may name any key. Each change is in the audit log,
+ * in force in every process within a second, and answers with the key as it is then.
  */
 export class ApiKeyService {
+  /** A flood of new keys for one organization waits here, and not with connections that others need. */
+  private readonly turns: AccountTurns;
+
   constructor(
     private readonly dataSource: DataSource,
     private readonly transport: KeyInvalidationTransport,
     private readonly clock: Clock,
     private readonly pepper: string,
-  ) {}
+  ) {
+    this.turns = new AccountTurns(clock);
+  }
 
-  /** @throws GatewayError `not_found`, `validation_failed`, `max_api_keys_reached`. */
-  create(organizationId: string, input: ApiKeySettingsInput = {}): Promise<IssuedApiKey> {
+  /**
+   * @throws GatewayError `not_found`, `validation_failed`, `max_api_keys_reached`, `conflict` while the organization is
+   *   suspended.
+   */
+  create(organizationId: string, input: ApiKeySettingsInput, actor: Actor): Promise<IssuedApiKey> {
     const settings = parseApiKeySettings(input, this.clock.now());
-    return this.dataSource.transaction(async (manager) => {
-      // Two calls at once must not both see room for the last key. Reservations and logins do not take this lock.
-      const organization = await manager.findOne(OrganizationEntity, {
-        where: { id: organizationId },
-        lock: { mode: 'for_no_key_update' },
-      });
-      if (organization === null) throw organizationNotFound();
+    const work = async (manager: EntityManager): Promise<IssuedApiKey> => {
+      // Two calls at once must not both see room for the last key.
+      requireActive(await lockOrganization(manager, organizationId));
       const keys = await manager.countBy(ApiKeyEntity, { organizationId, revokedAt: IsNull() });
-      if (keys >= MAX_KEYS_PER_ORGANIZATION) {
-        throw new GatewayError(
-          'max_api_keys_reached',
-          `The organization has ${MAX_KEYS_PER_ORGANIZATION} API keys, which is the most it may have. Revoke one first.`,
-        );
-      }
-      return this.issue(manager, organizationId, settings, true);
-    });
+      if (keys >= MAX_KEYS_PER_ORGANIZATION) throw tooMany('API keys');
+      const issued = await this.issue(manager, organizationId, settings, true);
+      await record(manager, issued.apiKey, 'key.created', actor, { after: toSettingsRecord(issued.apiKey) });
+      return issued;
+    };
+    return this.turns.run(organizationId, () => this.dataSource.transaction(work));
   }
 
   /** Every key of the organization, revoked ones included, oldest first. */
@@ -72,86 +80,110 @@ export class ApiKeyService {
   }
 
   /** @throws GatewayError `not_found`, `conflict` when the key is revoked. */
-  disable(keyId: string, organizationId?: string): Promise<ApiKeyEntity> {
-    return this.setEnabled(keyId, false, organizationId);
+  disable(keyId: string, organizationId: string | null, actor: Actor): Promise<ApiKeyEntity> {
+    return this.setEnabled(keyId, organizationId, false, actor);
   }
 
-  /** @throws GatewayError `not_found`, `conflict` when the key is revoked. */
-  enable(keyId: string, organizationId?: string): Promise<ApiKeyEntity> {
-    return this.setEnabled(keyId, true, organizationId);
+  /** @throws GatewayError `not_found`, `conflict` when the key is revoked or the organization suspended. */
+  enable(keyId: string, organizationId: string | null, actor: Actor): Promise<ApiKeyEntity> {
+    return this.setEnabled(keyId, organizationId, true, actor);
   }
 
   /**
-   * @param limits `null`: no such limit. Those that are not named stay as they are; so does what the key has used of them.
+   * @param input `null`: no such rule. Settings that are not named stay as they are; so does what the key has used.
    * @throws GatewayError `not_found`, `validation_failed`, `conflict` when the key is revoked.
    */
-  async setLimits(keyId: string, limits: Partial<ApiKeyLimits>, organizationId?: string): Promise<ApiKeyEntity> {
-    const changes = parseApiKeyLimits(limits);
-    return this.change(keyId, organizationId, async (manager, apiKey) => {
-      if (this.isRevoked(apiKey)) throw conflict('The API key is revoked, which cannot be undone.');
-      if (Object.keys(changes).length > 0) await manager.update(ApiKeyEntity, { id: keyId }, changes);
-      return requireKey(manager, keyId);
+  async update(
+    keyId: string,
+    organizationId: string | null,
+    input: ApiKeySettingsInput,
+    actor: Actor,
+  ): Promise<ApiKeyEntity> {
+    const changes = parseApiKeyChanges(input, this.clock.now());
+    return this.change(keyId, organizationId, async (manager, before) => {
+      this.requireNotRevoked(before);
+      const after = await updateApiKey(manager, keyId, changes);
+      const changed = changedFields(toSettingsRecord(before), toSettingsRecord(after));
+      await record(manager, after, 'key.updated', actor, changed);
+      return after;
     });
   }
 
   /** Ends the key for good, at once, also when it is in a grace period. @throws GatewayError `not_found`. */
-  revoke(keyId: string, organizationId?: string): Promise<ApiKeyEntity> {
-    return this.change(keyId, organizationId, async (manager, apiKey) => {
-      if (this.isRevoked(apiKey)) return apiKey;
-      await manager.update(ApiKeyEntity, { id: keyId }, { revokedAt: () => 'now()' });
-      return requireKey(manager, keyId);
+  revoke(keyId: string, organizationId: string | null, actor: Actor): Promise<ApiKeyEntity> {
+    return this.change(keyId, organizationId, async (manager, before) => {
+      const now = this.clock.now();
+      const after = isRevoked(before, now)
+        ? before
+        : await endApiKey(manager, keyId, new Date(now), { graceSeconds: 0 });
+      await record(manager, after, 'key.revoked', actor, changedFields(revocationOf(before), revocationOf(after)));
+      return after;
     });
   }
 
   /**
    * A new key with the same settings. The old one is revoked now, or goes on working for `graceSeconds`.
-   * @throws GatewayError `not_found`, `validation_failed`, `conflict` when the key is revoked, replaced or expired.
+   * @throws GatewayError `not_found`, `validation_failed`, `conflict` when the key is revoked, replaced or expired,
+   *   `max_api_keys_reached` when too many keys are in a grace period.
    */
-  async rotate(keyId: string, graceSeconds = 0, organizationId?: string): Promise<RotatedApiKey> {
+  async rotate(
+    keyId: string,
+    organizationId: string | null,
+    graceSeconds: number,
+    actor: Actor,
+  ): Promise<RotatedApiKey> {
     if (!Number.isInteger(graceSeconds) || graceSeconds < 0 || graceSeconds > MAX_GRACE_SECONDS) {
       throw new GatewayError('validation_failed', `grace_seconds must be an integer of 0 to ${MAX_GRACE_SECONDS}.`, {
         param: 'grace_seconds',
       });
     }
-    return this.change(keyId, organizationId, async (manager, replaced) => {
-      if (replaced.revokedAt !== null) throw conflict('The API key is revoked or already replaced.');
-      if (replaced.expiresAt !== null && replaced.expiresAt.getTime() <= this.clock.now()) {
+    return this.change(keyId, organizationId, async (manager, before) => {
+      if (before.revokedAt !== null) throw conflict('The API key is revoked or already replaced.');
+      if (before.expiresAt !== null && before.expiresAt.getTime() <= this.clock.now()) {
         throw conflict('The API key has expired. Create a new one.');
       }
-      const issued = await this.issue(manager, replaced.organizationId, replaced, replaced.enabled);
-      await manager
-        .createQueryBuilder()
-        .update(ApiKeyEntity)
-        .set({ replacedBy: issued.apiKey.id, revokedAt: () => 'now() + make_interval(secs => :graceSeconds)' })
-        .where({ id: keyId })
-        .setParameters({ graceSeconds })
-        .execute();
-      return { ...issued, replaced: await requireKey(manager, keyId) };
+      if (graceSeconds > 0) await this.requireRoomForGrace(manager, before.organizationId);
+      const issued = await this.issue(manager, before.organizationId, before, before.enabled);
+      const ending = { replacedBy: issued.apiKey.id, graceSeconds };
+      const replaced = await endApiKey(manager, keyId, new Date(this.clock.now()), ending);
+      await record(
+        manager,
+        replaced,
+        'key.rotated',
+        actor,
+        changedFields(revocationOf(before), revocationOf(replaced)),
+      );
+      return { ...issued, replaced };
     });
   }
 
-  private setEnabled(keyId: string, enabled: boolean, organizationId?: string): Promise<ApiKeyEntity> {
-    return this.change(keyId, organizationId, async (manager, apiKey) => {
-      if (this.isRevoked(apiKey)) throw conflict('The API key is revoked, which cannot be undone.');
+  private setEnabled(
+    keyId: string,
+    organizationId: string | null,
+    enabled: boolean,
+    actor: Actor,
+  ): Promise<ApiKeyEntity> {
+    return this.change(keyId, organizationId, async (manager, before) => {
+      this.requireNotRevoked(before);
+      if (enabled) requireActive(await manager.findOneBy(OrganizationEntity, { id: before.organizationId }));
       await manager.update(ApiKeyEntity, { id: keyId }, { enabled });
-      return requireKey(manager, keyId);
+      await record(manager, before, enabled ? 'key.enabled' : 'key.disabled', actor, {
+        before: { enabled: before.enabled },
+        after: { enabled },
+      });
+      return requireApiKey(manager, keyId);
     });
   }
 
   /** Runs a change with the key's row locked, and announces it once it is committed. */
   private async change<Result>(
     keyId: string,
-    organizationId: string | undefined,
-    work: (manager: EntityManager, apiKey: ApiKeyEntity) => Promise<Result>,
+    organizationId: string | null,
+    work: (manager: EntityManager, before: ApiKeyEntity) => Promise<Result>,
   ): Promise<Result> {
-    const result = await this.dataSource.transaction(async (manager) => {
-      const apiKey = await manager.findOne(ApiKeyEntity, {
-        where: organizationId === undefined ? { id: keyId } : { id: keyId, organizationId },
-        lock: { mode: 'for_no_key_update' },
-      });
-      if (apiKey === null) throw keyNotFound();
-      return work(manager, apiKey);
-    });
+    const result = await this.dataSource.transaction(async (manager) =>
+      work(manager, await lockApiKey(manager, keyId, organizationId)),
+    );
     await publishKeyInvalidation(this.transport, { scope: 'key', keyId });
     return result;
   }
@@ -163,45 +195,48 @@ export class ApiKeyService {
     enabled: boolean,
   ): Promise<IssuedApiKey> {
     const key = generateApiKey();
-    const id = uuidV7(this.clock.now());
-    await manager.insert(ApiKeyEntity, {
-      id,
+    const identity = {
+      id: uuidV7(this.clock.now()),
       organizationId,
       digest: digestApiKey(key, this.pepper),
       ...toDisplayParts(key),
-      enabled,
-      name: settings.name,
-      expiresAt: settings.expiresAt,
-      allowedIps: toMutable(settings.allowedIps),
-      allowedModels: toMutable(settings.allowedModels),
-      allowedModalities: toMutable(settings.allowedModalities),
-      requestsPerSecond: settings.requestsPerSecond,
-      requestsPerMinute: settings.requestsPerMinute,
-      tokensPerMinute: settings.tokensPerMinute,
-      concurrency: settings.concurrency,
-      dailyBudgetMicro: settings.dailyBudgetMicro,
-      monthlyBudgetMicro: settings.monthlyBudgetMicro,
-    });
-    return { key, apiKey: await requireKey(manager, id) };
+    };
+    return { key, apiKey: await insertApiKey(manager, identity, settings, enabled) };
   }
 
-  private isRevoked(apiKey: ApiKeyEntity): boolean {
-    return apiKey.revokedAt !== null && apiKey.revokedAt.getTime() <= this.clock.now();
+  /** Without it, rotating again and again would leave any number of keys working. */
+  private async requireRoomForGrace(manager: EntityManager, organizationId: string): Promise<void> {
+    await lockOrganization(manager, organizationId);
+    const now = new Date(this.clock.now());
+    const keys = await manager.countBy(ApiKeyEntity, { organizationId, revokedAt: MoreThan(now) });
+    if (keys >= MAX_KEYS_PER_ORGANIZATION) throw tooMany('rotated API keys in their grace period');
+  }
+
+  private requireNotRevoked(apiKey: ApiKeyEntity): void {
+    if (isRevoked(apiKey, this.clock.now())) throw conflict('The API key is revoked, which cannot be undone.');
   }
 }
 
-async function requireKey(manager: EntityManager, keyId: string): Promise<ApiKeyEntity> {
-  const apiKey = await manager.findOneBy(ApiKeyEntity, { id: keyId });
-  if (apiKey === null) throw keyNotFound();
-  return apiKey;
+function record(
+  manager: EntityManager,
+  { id, organizationId }: ApiKeyEntity,
+  action: string,
+  actor: Actor,
+  change: { readonly before?: object; readonly after: object },
+): Promise<void> {
+  return recordAudit(manager, { organizationId, actor, action, target: { type: 'api_key', id }, ...change });
 }
 
-function toMutable<Entry>(entries: readonly Entry[] | null): Entry[] | null {
-  return entries === null ? null : [...entries];
+function revocationOf({ revokedAt, replacedBy }: ApiKeyEntity): {
+  revoked_at: string | null;
+  replaced_by: string | null;
+} {
+  return { revoked_at: revokedAt?.toISOString() ?? null, replaced_by: replacedBy };
 }
 
-function keyNotFound(): GatewayError {
-  return new GatewayError('not_found', 'There is no such API key.');
+function tooMany(what: string): GatewayError {
+  const message = `The organization has ${MAX_KEYS_PER_ORGANIZATION} ${what}, which is the most it may have. Revoke one first.`;
+  return new GatewayError('max_api_keys_reached', message);
 }
 
 function conflict(message: string): GatewayError {

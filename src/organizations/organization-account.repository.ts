@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import type { Micro } from '../common/micro';
+import { limitIdleTime } from '../database/limit-idle-time';
 
 /** Opens the organization's account, empty. Call it in the transaction that creates the organization. */
 export async function openAccount(
@@ -13,16 +14,25 @@ export async function openAccount(
   ]);
 }
 
-/** Reservations read the limit under the row lock that this takes: it applies from the next one on. */
+/**
+ * Reservations read the limit under the row lock that this takes: it applies from the next one on.
+ * @returns the limit before.
+ */
 export async function updateMonthlyLimit(
   manager: EntityManager,
   organizationId: string,
   monthlyLimitMicro: Micro | null,
-): Promise<void> {
+): Promise<Micro | null> {
+  await limitIdleTime(manager);
+  const [before] = await manager.query<{ limit: string | null }[]>(
+    'SELECT monthly_limit_micro::text AS limit FROM organization_account WHERE organization_id = $1 FOR UPDATE',
+    [organizationId],
+  );
   await manager.query('UPDATE organization_account SET monthly_limit_micro = $2 WHERE organization_id = $1', [
     organizationId,
     monthlyLimitMicro,
   ]);
+  return before?.limit == null ? null : BigInt(before.limit);
 }
 
 /** What the organization was charged for in the current calendar month, by the database's clock, as windows are. */

@@ -4,12 +4,20 @@ import { DataSource } from 'typeorm';
 import { resolveApiKeyPepper } from '../auth/api-key-pepper';
 import { CLOCK, type Clock } from '../common/clock';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
+import { dashboardLink } from '../mail/dashboard-link';
+import { MailModule } from '../mail/mail.module';
+import { Mailer } from '../mail/mailer';
 import { REDIS } from '../redis/redis.module';
+import { ApiKeyReader } from './api-key.reader';
 import { ApiKeyService } from './api-key.service';
+import { AuditLogReader } from './audit-log.reader';
+import { InvitationService } from './invitation.service';
+import { MemberService } from './member.service';
 import { OrganizationService } from './organization.service';
 
-/** Administration of organizations and keys, for whoever has already established that the caller may do it. */
+/** Administration of organizations, members and keys, for whoever has already established that the caller may do it. */
 @Module({
+  imports: [MailModule],
   providers: [
     {
       provide: OrganizationService,
@@ -23,7 +31,28 @@ import { OrganizationService } from './organization.service';
       useFactory: (dataSource: DataSource, redis: Redis, clock: Clock, config: AppConfig) =>
         new ApiKeyService(dataSource, redis, clock, resolveApiKeyPepper(config)),
     },
+    {
+      provide: ApiKeyReader,
+      inject: [DataSource, CLOCK],
+      useFactory: (dataSource: DataSource, clock: Clock) => new ApiKeyReader(dataSource, clock),
+    },
+    {
+      provide: MemberService,
+      inject: [DataSource],
+      useFactory: (dataSource: DataSource) => new MemberService(dataSource),
+    },
+    {
+      provide: InvitationService,
+      inject: [DataSource, Mailer, CLOCK, APP_CONFIG],
+      useFactory: (dataSource: DataSource, mailer: Mailer, clock: Clock, config: AppConfig) =>
+        new InvitationService(dataSource, mailer, clock, (token) => dashboardLink(config, 'accept-invitation', token)),
+    },
+    {
+      provide: AuditLogReader,
+      inject: [DataSource],
+      useFactory: (dataSource: DataSource) => new AuditLogReader(dataSource),
+    },
   ],
-  exports: [OrganizationService, ApiKeyService],
+  exports: [OrganizationService, ApiKeyService, ApiKeyReader, MemberService, InvitationService, AuditLogReader],
 })
 export class OrganizationsModule {}

@@ -3,14 +3,19 @@ import type { DataSource } from 'typeorm';
 import { digestApiKey, hasValidShape } from '../../../src/auth/api-key';
 import { ApiKeyRepository } from '../../../src/auth/api-key.repository';
 import { ApiKeyVerifier } from '../../../src/auth/api-key-verifier';
-import { decodeKeyInvalidation } from '../../../src/auth/key-invalidation';
+import { decodeKeyInvalidation, type KeyInvalidationTransport } from '../../../src/auth/key-invalidation';
+import { COMMAND_LINE } from '../../../src/common/actor';
 import { systemClock } from '../../../src/common/clock';
+import { GatewayError } from '../../../src/common/errors/gateway-error';
 import { createDataSource } from '../../../src/database/data-source';
+import { toApiKeyRecord } from '../../../src/organizations/api-key-record';
 import { ApiKeyService, MAX_KEYS_PER_ORGANIZATION } from '../../../src/organizations/api-key.service';
 import { OrganizationService } from '../../../src/organizations/organization.service';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 
 const PEPPER = 'pepper of this test';
+/** In each of which those who lock the same row take turns by themselves. */
+const REPLICAS = [1, 2, 3, 4, 5, 6, 7, 8];
 const SETTINGS = {
   name: 'production',
   expiresAt: new Date(Date.UTC(2100, 0, 1)),
@@ -22,7 +27,7 @@ const SETTINGS = {
   tokensPerMinute: 3,
   concurrency: 4,
   dailyBudgetMicro: 5n,
-  monthlyBudgetMicro: 9_007_199_254_740_993n,
+  monthlyBudgetMicro: 9_007_199_254_740_991n,
 };
 
 describe('organizations and their keys', () => {
@@ -31,6 +36,7 @@ describe('organizations and their keys', () => {
   let organizations: OrganizationService;
   let keys: ApiKeyService;
   let verifier: ApiKeyVerifier;
+  let transport: KeyInvalidationTransport;
   const published: string[] = [];
 
   beforeAll(async () => {
@@ -39,7 +45,7 @@ describe('organizations and their keys', () => {
     await dataSource.initialize();
     const repository = new ApiKeyRepository(dataSource);
     verifier = new ApiKeyVerifier((key) => repository.findByDigest(digestApiKey(key, PEPPER)), systemClock);
-    const transport = {
+    transport = {
       publish: (_channel: string, message: string) => {
         published.push(message);
         verifier.invalidate(decodeKeyInvalidation(message));
@@ -56,11 +62,11 @@ describe('organizations and their keys', () => {
   });
 
   const verify = (key: string) => Promise.resolve().then(() => verifier.verify(`Bearer ${key}`, '10.0.0.1'));
-  const newOrganization = () => organizations.create({ name: 'Acme' });
+  const newOrganization = () => organizations.create({ name: 'Acme' }, COMMAND_LINE);
 
   describe('organizations', () => {
     it('come with an empty account and the limit asked for', async () => {
-      const { id, status } = await organizations.create({ name: '  Acme ', monthlyLimitMicro: 7n });
+      const { id, status } = await organizations.create({ name: '  Acme ', monthlyLimitMicro: 7n }, COMMAND_LINE);
       expect(status).toBe('active');
       await expect(
         dataSource.query('SELECT * FROM organization_account WHERE organization_id = $1', [id]),
@@ -70,32 +76,52 @@ describe('organizations and their keys', () => {
     it.each(['', '   ', 'x'.repeat(201), 'a\u0000b', 'a\nb', '\ud800'])(
       'are not created with the name %j',
       async (name) => {
-        await expect(organizations.create({ name })).rejects.toMatchObject({
+        await expect(organizations.create({ name }, COMMAND_LINE)).rejects.toMatchObject({
           code: 'validation_failed',
           param: 'name',
         });
       },
     );
 
+    it('are at most ten of one owner, however many replicas create them at once', async () => {
+      const ownerUserId = randomUUID();
+      await dataSource.query(
+        `INSERT INTO user_account (id, email, email_key, name, password_hash) VALUES ($1, 'a@b.c', 'a@b.c', 'A', 'none')`,
+        [ownerUserId],
+      );
+      const replicas = REPLICAS.map(() => new OrganizationService(dataSource, transport, systemClock));
+      const attempts = await Promise.allSettled(
+        Array.from({ length: 15 }, (_, index) =>
+          patiently(() => replicas[index % REPLICAS.length]?.createOwned('Acme', ownerUserId, COMMAND_LINE)),
+        ),
+      );
+      const refused = attempts.filter((attempt) => attempt.status === 'rejected');
+      expect(refused.map(({ reason }) => reason.code)).toEqual(Array.from({ length: 5 }, () => 'conflict'));
+    });
+
     it('change their monthly limit, and lose it', async () => {
       const { id } = await newOrganization();
       const limit = () =>
         dataSource.query('SELECT monthly_limit_micro FROM organization_account WHERE organization_id = $1', [id]);
-      await organizations.setMonthlyLimit(id, 123n);
+      await organizations.setMonthlyLimit(id, 123n, COMMAND_LINE);
       await expect(limit()).resolves.toEqual([{ monthly_limit_micro: '123' }]);
-      await organizations.setMonthlyLimit(id, null);
+      await organizations.setMonthlyLimit(id, null, COMMAND_LINE);
       await expect(limit()).resolves.toEqual([{ monthly_limit_micro: null }]);
-      await expect(organizations.setMonthlyLimit(id, -1n)).rejects.toMatchObject({ code: 'validation_failed' });
-      await expect(organizations.setMonthlyLimit(randomUUID(), 1n)).rejects.toMatchObject({ code: 'not_found' });
+      await expect(organizations.setMonthlyLimit(id, -1n, COMMAND_LINE)).rejects.toMatchObject({
+        code: 'validation_failed',
+      });
+      await expect(organizations.setMonthlyLimit(randomUUID(), 1n, COMMAND_LINE)).rejects.toMatchObject({
+        code: 'not_found',
+      });
     });
 
     it('are refused while suspended, from the next request on', async () => {
       const { id } = await newOrganization();
-      const { key } = await keys.create(id);
+      const { key } = await keys.create(id, {}, COMMAND_LINE);
       await verify(key);
-      await organizations.suspend(id);
+      await organizations.suspend(id, null, COMMAND_LINE);
       await expect(verify(key)).rejects.toMatchObject({ code: 'ip_not_allowed' });
-      await organizations.activate(id);
+      await organizations.activate(id, null, COMMAND_LINE);
       await expect(verify(key)).resolves.toMatchObject({ organizationId: id });
       expect(published).toContain(`organization:${id}`);
     });
@@ -103,8 +129,8 @@ describe('organizations and their keys', () => {
     it('are not found under an unknown id', async () => {
       const unknown = randomUUID();
       for (const attempt of [
-        () => organizations.suspend(unknown),
-        () => keys.create(unknown),
+        () => organizations.suspend(unknown, null, COMMAND_LINE),
+        () => keys.create(unknown, {}, COMMAND_LINE),
         () => keys.list(unknown),
       ]) {
         await expect(attempt()).rejects.toMatchObject({ code: 'not_found' });
@@ -115,7 +141,7 @@ describe('organizations and their keys', () => {
   describe('keys', () => {
     it('are stored with normalized settings and without their secret', async () => {
       const { id } = await newOrganization();
-      const { key, apiKey } = await keys.create(id, SETTINGS);
+      const { key, apiKey } = await keys.create(id, SETTINGS, COMMAND_LINE);
       expect(hasValidShape(key)).toBe(true);
       expect(apiKey).toMatchObject({
         ...SETTINGS,
@@ -132,29 +158,29 @@ describe('organizations and their keys', () => {
 
     it('work at once', async () => {
       const { id } = await newOrganization();
-      const { key, apiKey } = await keys.create(id, SETTINGS);
+      const { key, apiKey } = await keys.create(id, SETTINGS, COMMAND_LINE);
       await expect(verify(key)).resolves.toMatchObject({ keyId: apiKey.id, organizationId: id });
     });
 
     it('are refused while disabled and after revocation, from the next request on', async () => {
-      const { key, apiKey } = await keys.create((await newOrganization()).id);
+      const { key, apiKey } = await keys.create((await newOrganization()).id, {}, COMMAND_LINE);
       await verify(key);
-      await keys.disable(apiKey.id);
+      await keys.disable(apiKey.id, null, COMMAND_LINE);
       await expect(verify(key)).rejects.toMatchObject({ code: 'key_disabled' });
-      await keys.enable(apiKey.id);
+      await keys.enable(apiKey.id, null, COMMAND_LINE);
       await expect(verify(key)).resolves.toMatchObject({ keyId: apiKey.id });
-      await keys.revoke(apiKey.id);
+      await keys.revoke(apiKey.id, null, COMMAND_LINE);
       await expect(verify(key)).rejects.toMatchObject({ code: 'key_revoked' });
     });
 
     it('stay revoked: the first revocation counts and nothing brings them back', async () => {
-      const { apiKey } = await keys.create((await newOrganization()).id);
-      const { revokedAt } = await keys.revoke(apiKey.id);
-      await expect(keys.revoke(apiKey.id)).resolves.toMatchObject({ revokedAt });
+      const { apiKey } = await keys.create((await newOrganization()).id, {}, COMMAND_LINE);
+      const { revokedAt } = await keys.revoke(apiKey.id, null, COMMAND_LINE);
+      await expect(keys.revoke(apiKey.id, null, COMMAND_LINE)).resolves.toMatchObject({ revokedAt });
       for (const attempt of [
-        () => keys.enable(apiKey.id),
-        () => keys.disable(apiKey.id),
-        () => keys.rotate(apiKey.id),
+        () => keys.enable(apiKey.id, null, COMMAND_LINE),
+        () => keys.disable(apiKey.id, null, COMMAND_LINE),
+        () => keys.rotate(apiKey.id, null, 0, COMMAND_LINE),
       ]) {
         await expect(attempt()).rejects.toMatchObject({ code: 'conflict' });
       }
@@ -162,43 +188,64 @@ describe('organizations and their keys', () => {
 
     it('are replaced at once by rotation, settings kept', async () => {
       const { id } = await newOrganization();
-      const old = await keys.create(id, SETTINGS);
+      const old = await keys.create(id, SETTINGS, COMMAND_LINE);
       await verify(old.key);
-      const { key, apiKey, replaced } = await keys.rotate(old.apiKey.id);
+      const { key, apiKey, replaced } = await keys.rotate(old.apiKey.id, null, 0, COMMAND_LINE);
       expect(replaced).toMatchObject({ id: old.apiKey.id, replacedBy: apiKey.id });
       expect(apiKey).toMatchObject({ ...SETTINGS, allowedIps: ['10.0.0.0/8', '2001:db8::/32'], organizationId: id });
       await expect(verify(old.key)).rejects.toMatchObject({ code: 'key_revoked' });
       await expect(verify(key)).resolves.toMatchObject({ keyId: apiKey.id });
     });
 
+    it('are revoked for processes whose clock is late or early, too', async () => {
+      for (const skewMs of [-3_600_000, 3_600_000]) {
+        const clock = { ...systemClock, now: () => Date.now() + skewMs };
+        const skewed = new ApiKeyService(dataSource, transport, clock, PEPPER);
+        const { id } = await newOrganization();
+        const [first, second] = [await keys.create(id, {}, COMMAND_LINE), await keys.create(id, {}, COMMAND_LINE)];
+        const revoked = await skewed.revoke(first.apiKey.id, id, COMMAND_LINE);
+        const { replaced } = await skewed.rotate(second.apiKey.id, id, 0, COMMAND_LINE);
+        for (const apiKey of [revoked, replaced]) {
+          expect(toApiKeyRecord(apiKey, clock.now()).status).toBe('revoked');
+          await expect(skewed.enable(apiKey.id, id, COMMAND_LINE)).rejects.toMatchObject({ code: 'conflict' });
+        }
+        await expect(verify(first.key)).rejects.toMatchObject({ code: 'key_revoked' });
+        await expect(verify(second.key)).rejects.toMatchObject({ code: 'key_revoked' });
+      }
+    });
+
     it('go on working in their grace period, which revocation ends', async () => {
-      const old = await keys.create((await newOrganization()).id);
-      const { replaced } = await keys.rotate(old.apiKey.id, 3_600);
+      const old = await keys.create((await newOrganization()).id, {}, COMMAND_LINE);
+      const { replaced } = await keys.rotate(old.apiKey.id, null, 3_600, COMMAND_LINE);
       expect(replaced.revokedAt?.getTime()).toBeGreaterThan(Date.now() + 3_500_000);
       await expect(verify(old.key)).resolves.toMatchObject({ keyId: old.apiKey.id });
-      await expect(keys.rotate(old.apiKey.id)).rejects.toMatchObject({ code: 'conflict' });
-      await keys.revoke(old.apiKey.id);
+      await expect(keys.rotate(old.apiKey.id, null, 0, COMMAND_LINE)).rejects.toMatchObject({ code: 'conflict' });
+      await keys.revoke(old.apiKey.id, null, COMMAND_LINE);
       await expect(verify(old.key)).rejects.toMatchObject({ code: 'key_revoked' });
     });
 
     it.each([-1, 0.5, 31 * 24 * 3600, Number.NaN])('have no grace period of %d seconds', async (graceSeconds) => {
-      await expect(keys.rotate(randomUUID(), graceSeconds)).rejects.toMatchObject({ param: 'grace_seconds' });
+      await expect(keys.rotate(randomUUID(), null, graceSeconds, COMMAND_LINE)).rejects.toMatchObject({
+        param: 'grace_seconds',
+      });
     });
 
     it('stay disabled through a rotation', async () => {
-      const { apiKey } = await keys.create((await newOrganization()).id);
-      await keys.disable(apiKey.id);
-      await expect(keys.rotate(apiKey.id)).resolves.toMatchObject({ apiKey: { enabled: false } });
+      const { apiKey } = await keys.create((await newOrganization()).id, {}, COMMAND_LINE);
+      await keys.disable(apiKey.id, null, COMMAND_LINE);
+      await expect(keys.rotate(apiKey.id, null, 0, COMMAND_LINE)).resolves.toMatchObject({
+        apiKey: { enabled: false },
+      });
     });
 
     it('of another organization are not found', async () => {
-      const { apiKey } = await keys.create((await newOrganization()).id);
+      const { apiKey } = await keys.create((await newOrganization()).id, {}, COMMAND_LINE);
       const { id: stranger } = await newOrganization();
       for (const attempt of [
-        () => keys.disable(apiKey.id, stranger),
-        () => keys.enable(apiKey.id, stranger),
-        () => keys.revoke(apiKey.id, stranger),
-        () => keys.rotate(apiKey.id, 0, stranger),
+        () => keys.disable(apiKey.id, stranger, COMMAND_LINE),
+        () => keys.enable(apiKey.id, stranger, COMMAND_LINE),
+        () => keys.revoke(apiKey.id, stranger, COMMAND_LINE),
+        () => keys.rotate(apiKey.id, stranger, 0, COMMAND_LINE),
       ]) {
         await expect(attempt()).rejects.toMatchObject({ code: 'not_found' });
       }
@@ -206,18 +253,34 @@ describe('organizations and their keys', () => {
       await expect(keys.list(stranger)).resolves.toEqual([]);
     });
 
-    it('never exceed the maximum, however many are created at once; a revoked one makes room', async () => {
+    it('never exceed the maximum, however many replicas create them at once; a revoked one makes room', async () => {
       const { id } = await newOrganization();
-      const attempts = await Promise.allSettled(Array.from({ length: 120 }, () => keys.create(id)));
+      const replicas = REPLICAS.map(() => new ApiKeyService(dataSource, transport, systemClock, PEPPER));
+      const attempts = await Promise.allSettled(
+        Array.from({ length: 120 }, (_, index) =>
+          patiently(() => replicas[index % REPLICAS.length]?.create(id, {}, COMMAND_LINE)),
+        ),
+      );
       const refused = attempts.filter((attempt) => attempt.status === 'rejected');
       expect(refused).toHaveLength(120 - MAX_KEYS_PER_ORGANIZATION);
       expect(refused[0]).toMatchObject({ reason: { code: 'max_api_keys_reached' } });
       const [first] = await keys.list(id);
-      await keys.rotate(first?.id ?? '');
-      await expect(keys.create(id)).rejects.toMatchObject({ code: 'max_api_keys_reached' });
+      await keys.rotate(first?.id ?? '', null, 0, COMMAND_LINE);
+      await expect(keys.create(id, {}, COMMAND_LINE)).rejects.toMatchObject({ code: 'max_api_keys_reached' });
       const [, second] = await keys.list(id);
-      await keys.revoke(second?.id ?? '');
-      await expect(keys.create(id)).resolves.toMatchObject({ apiKey: { organizationId: id } });
+      await keys.revoke(second?.id ?? '', null, COMMAND_LINE);
+      await expect(keys.create(id, {}, COMMAND_LINE)).resolves.toMatchObject({ apiKey: { organizationId: id } });
     });
   });
 });
+
+/** Comes back when told to: so many at once may be too much for a busy machine. */
+async function patiently(attempt: () => Promise<unknown> | undefined): Promise<unknown> {
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof GatewayError) || error.code !== 'service_unavailable') throw error;
+    }
+  }
+}

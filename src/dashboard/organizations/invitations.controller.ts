@@ -1,0 +1,29 @@
+import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { ClosedBody } from '../../common/validation/closed-body.pipe';
+import type { Organization } from '../../contract/dashboard';
+import { InvitationService } from '../../organizations/invitation.service';
+import { OrganizationService } from '../../organizations/organization.service';
+import { Access } from '../session/access.decorator';
+import { Caller, type DashboardCaller } from '../session/caller';
+import { InvitationAcceptanceDto } from './dto/organization.dto';
+import { toOrganization } from './replies';
+
+/** Invitations as those who are invited see them: members of the organization they become by accepting. */
+@Controller('dashboard/api/invitations')
+export class InvitationsController {
+  constructor(
+    private readonly invitations: InvitationService,
+    private readonly organizations: OrganizationService,
+  ) {}
+
+  @Post('accept')
+  @HttpCode(200)
+  @Access('user')
+  async acceptInvitation(
+    @Body(new ClosedBody(InvitationAcceptanceDto)) { token }: InvitationAcceptanceDto,
+    @Caller() { userId, email, actor }: DashboardCaller,
+  ): Promise<Organization> {
+    const { organizationId, role } = await this.invitations.acceptOwn({ token, userId, email }, actor);
+    return toOrganization(await this.organizations.require(organizationId), role);
+  }
+}

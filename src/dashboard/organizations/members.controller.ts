@@ -1,0 +1,82 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { MailRequests } from '../../accounts/mail-requests';
+import { requireUuid } from '../../common/require-uuid';
+import { ClosedBody } from '../../common/validation/closed-body.pipe';
+import { PageQuery, ValidQuery } from '../../common/validation/valid-query.pipe';
+import type { Invitation, InvitationList, Member, MemberList } from '../../contract/dashboard';
+import { InvitationService } from '../../organizations/invitation.service';
+import { MemberService } from '../../organizations/member.service';
+import { toList, toPageRequest } from '../list';
+import { Access } from '../session/access.decorator';
+import { Caller, type DashboardCaller, requireOrganization } from '../session/caller';
+import { InvitationCreationDto, MemberUpdateDto } from './dto/organization.dto';
+import { toInvitation, toMember } from './replies';
+
+/** Who belongs to an organization, and who is invited to. */
+@Controller('dashboard/api/organizations/:organization_id')
+export class MembersController {
+  constructor(
+    private readonly members: MemberService,
+    private readonly invitations: InvitationService,
+    private readonly mails: MailRequests,
+  ) {}
+
+  @Get('members')
+  @Access('viewer')
+  async listMembers(
+    @Query(new ValidQuery(PageQuery)) query: PageQuery,
+    @Caller() caller: DashboardCaller,
+  ): Promise<MemberList> {
+    return toList(await this.members.page(requireOrganization(caller), toPageRequest(query)), toMember);
+  }
+
+  @Patch('members/:user_id')
+  @Access('admin')
+  async updateMember(
+    @Param('user_id') id: string,
+    @Body(new ClosedBody(MemberUpdateDto)) { role }: MemberUpdateDto,
+    @Caller() caller: DashboardCaller,
+  ): Promise<Member> {
+    const userId = requireMemberId(id);
+    return toMember(await this.members.setRole(requireOrganization(caller), userId, role, caller.actor));
+  }
+
+  @Delete('members/:user_id')
+  @HttpCode(204)
+  @Access('admin')
+  async removeMember(@Param('user_id') id: string, @Caller() caller: DashboardCaller): Promise<void> {
+    await this.members.remove(requireOrganization(caller), requireMemberId(id), caller.actor);
+  }
+
+  @Get('invitations')
+  @Access('admin')
+  async listInvitations(
+    @Query(new ValidQuery(PageQuery)) query: PageQuery,
+    @Caller() caller: DashboardCaller,
+  ): Promise<InvitationList> {
+    return toList(await this.invitations.page(requireOrganization(caller), toPageRequest(query)), toInvitation);
+  }
+
+  @Post('invitations')
+  @Access('admin')
+  async createInvitation(
+    @Body(new ClosedBody(InvitationCreationDto)) { email, role }: InvitationCreationDto,
+    @Caller() caller: DashboardCaller,
+  ): Promise<Invitation> {
+    const organizationId = requireOrganization(caller);
+    await this.mails.countInvitation(email, caller.userId);
+    return toInvitation(await this.invitations.create(organizationId, { email, role }, caller.actor));
+  }
+
+  @Delete('invitations/:invitation_id')
+  @HttpCode(204)
+  @Access('admin')
+  async deleteInvitation(@Param('invitation_id') id: string, @Caller() caller: DashboardCaller): Promise<void> {
+    const invitationId = requireUuid(id, 'There is no such invitation.');
+    await this.invitations.delete(requireOrganization(caller), invitationId, caller.actor);
+  }
+}
+
+function requireMemberId(text: string): string {
+  return requireUuid(text, 'There is no such member.');
+}

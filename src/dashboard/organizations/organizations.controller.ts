@@ -1,0 +1,84 @@
+import { Body, Controller, Get, HttpCode, Patch, Post, Query } from '@nestjs/common';
+import { GatewayError } from '../../common/errors/gateway-error';
+import type { Role } from '../../common/role';
+import { ClosedBody } from '../../common/validation/closed-body.pipe';
+import { PageQuery, ValidQuery } from '../../common/validation/valid-query.pipe';
+import type { AuditEntryList, Organization, OrganizationList } from '../../contract/dashboard';
+import { AuditLogReader } from '../../organizations/audit-log.reader';
+import { MemberService } from '../../organizations/member.service';
+import { OrganizationService } from '../../organizations/organization.service';
+import { toList, toPageRequest } from '../list';
+import { Access } from '../session/access.decorator';
+import { Caller, type DashboardCaller, requireOrganization } from '../session/caller';
+import { AuditLogQuery } from './dto/audit-log-query.dto';
+import { OrganizationProfileDto } from './dto/organization.dto';
+import { toAuditEntry, toOrganization } from './replies';
+
+/** Organizations as their members see them. */
+@Controller('dashboard/api/organizations')
+export class OrganizationsController {
+  constructor(
+    private readonly organizations: OrganizationService,
+    private readonly members: MemberService,
+    private readonly auditLog: AuditLogReader,
+  ) {}
+
+  @Get()
+  @Access('user')
+  async listOrganizations(
+    @Query(new ValidQuery(PageQuery)) query: PageQuery,
+    @Caller() { userId }: DashboardCaller,
+  ): Promise<OrganizationList> {
+    const page = await this.organizations.pageOf(userId, toPageRequest(query));
+    return toList(page, (membership) => toOrganization(membership, membership.role));
+  }
+
+  @Post()
+  @Access('user')
+  async createOrganization(
+    @Body(new ClosedBody(OrganizationProfileDto)) { name }: OrganizationProfileDto,
+    @Caller() { userId, actor }: DashboardCaller,
+  ): Promise<Organization> {
+    return toOrganization(await this.organizations.createOwned(name, userId, actor), 'owner');
+  }
+
+  @Get(':organization_id')
+  @Access('viewer')
+  async getOrganization(@Caller() caller: DashboardCaller): Promise<Organization> {
+    return toOrganization(await this.organizations.require(requireOrganization(caller)), requireRole(caller));
+  }
+
+  @Patch(':organization_id')
+  @Access('admin')
+  async updateOrganization(
+    @Body(new ClosedBody(OrganizationProfileDto)) { name }: OrganizationProfileDto,
+    @Caller() caller: DashboardCaller,
+  ): Promise<Organization> {
+    const organization = await this.organizations.rename(requireOrganization(caller), name, caller.actor);
+    return toOrganization(organization, requireRole(caller));
+  }
+
+  @Post(':organization_id/leave')
+  @HttpCode(204)
+  @Access('viewer')
+  leaveOrganization(@Caller() caller: DashboardCaller): Promise<void> {
+    return this.members.leave(requireOrganization(caller), caller.userId, caller.actor);
+  }
+
+  @Get(':organization_id/audit-log')
+  @Access('admin')
+  async listAuditEntries(
+    @Query(new ValidQuery(AuditLogQuery)) query: AuditLogQuery,
+    @Caller() caller: DashboardCaller,
+  ): Promise<AuditEntryList> {
+    const { action, actor: actorUserId, from, to } = query;
+    const filter = { action, actorUserId, from, to };
+    return toList(await this.auditLog.page(requireOrganization(caller), filter, toPageRequest(query)), toAuditEntry);
+  }
+}
+
+/** Of the caller in the organization of the path. */
+function requireRole({ role }: DashboardCaller): Role {
+  if (role === null) throw new GatewayError('internal_error', 'The route names no organization.');
+  return role;
+}

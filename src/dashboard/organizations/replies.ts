@@ -1,0 +1,60 @@
+import { type RateLimits, toRateLimitFields } from '../../common/rate-limits';
+import type { Role } from '../../common/role';
+import type { AuditEntry, Invitation, Member, Organization } from '../../contract/dashboard';
+import type { OrganizationStatus } from '../../database/entities/organization.entity';
+import type { AuditLogEntry } from '../../organizations/audit-log.reader';
+import type { StoredInvitation } from '../../organizations/invitation.repository';
+import type { OrganizationMember } from '../../organizations/membership.repository';
+
+interface ShownOrganization extends RateLimits {
+  readonly id: string;
+  readonly name: string;
+  readonly status: OrganizationStatus;
+  readonly createdAt: Date;
+}
+
+/** @param role of the caller. */
+export function toOrganization(organization: ShownOrganization, role: Role): Organization {
+  const { id, name, status, createdAt } = organization;
+  return {
+    object: 'organization',
+    id,
+    name,
+    status,
+    role,
+    ...toRateLimitFields(organization),
+    created_at: createdAt.toISOString(),
+  };
+}
+
+export function toMember({ userId, email, name, role, createdAt }: OrganizationMember): Member {
+  return { object: 'member', user_id: userId, email, name, role, joined_at: createdAt.toISOString() };
+}
+
+export function toInvitation({ id, email, role, isOpen, invitedBy, ...times }: StoredInvitation): Invitation {
+  return {
+    object: 'invitation',
+    id,
+    email,
+    role,
+    status: isOpen ? 'open' : 'expired',
+    invited_by: invitedBy,
+    created_at: times.createdAt.toISOString(),
+    expires_at: times.expiresAt.toISOString(),
+  };
+}
+
+export function toAuditEntry(entry: AuditLogEntry): AuditEntry {
+  return {
+    object: 'audit_entry',
+    id: entry.id,
+    action: entry.action,
+    actor: { kind: entry.actorKind, user_id: entry.actorUserId, email: entry.actorEmail },
+    address: entry.address,
+    request_id: entry.requestId,
+    target: { type: entry.targetType, id: entry.targetId },
+    before: entry.before,
+    after: entry.after,
+    created_at: entry.createdAt.toISOString(),
+  };
+}

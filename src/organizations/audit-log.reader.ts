@@ -1,0 +1,71 @@
+import type { DataSource } from 'typeorm';
+import type { ActorKind } from '../common/actor';
+import { decodeCursor } from '../common/cursor';
+import { toPage, type Page, type PageRequest } from '../common/page';
+
+export interface AuditFilter {
+  readonly action?: string;
+  readonly actorUserId?: string;
+  /** Not before. */
+  readonly from?: Date;
+  /** Before. */
+  readonly to?: Date;
+}
+
+/** One change, as the members of the organization may see it: who of the platform's staff made it they may not. */
+export interface AuditLogEntry {
+  readonly id: string;
+  readonly actorKind: ActorKind;
+  readonly actorUserId: string | null;
+  /** `null`: not a user's, or the account is gone. */
+  readonly actorEmail: string | null;
+  readonly address: string | null;
+  readonly requestId: string | null;
+  readonly action: string;
+  readonly targetType: string;
+  readonly targetId: string;
+  readonly before: Readonly<Record<string, unknown>> | null;
+  readonly after: Readonly<Record<string, unknown>> | null;
+  readonly createdAt: Date;
+}
+
+/** Over `audit_entry_organization_index`, from its end: ids are given in the order of the changes. */
+const FIND = `
+  SELECT e.id::text, e.actor_kind AS "actorKind", u.id AS "actorUserId", u.email AS "actorEmail",
+         CASE WHEN e.actor_kind = 'user' THEN e.address END AS address,
+         CASE WHEN e.actor_kind = 'user' THEN e.request_id END AS "requestId",
+         e.action, e.target_type AS "targetType", e.target_id AS "targetId", e.before, e.after,
+         e.created_at AS "createdAt"
+    FROM audit_entry e
+    LEFT JOIN user_account u ON u.id = e.actor_user_id AND e.actor_kind = 'user'
+   WHERE e.organization_id = $1
+     AND ($2::bigint IS NULL OR e.id < $2)
+     AND ($3::text IS NULL OR e.action = $3)
+     AND ($4::uuid IS NULL OR (e.actor_user_id = $4 AND e.actor_kind = 'user'))
+     AND ($5::timestamptz IS NULL OR e.created_at >= $5)
+     AND ($6::timestamptz IS NULL OR e.created_at < $6)
+   ORDER BY e.id DESC LIMIT $7`;
+
+/** The audit log of one organization. */
+export class AuditLogReader {
+  constructor(private readonly dataSource: DataSource) {}
+
+  /** Newest first. @throws GatewayError `validation_failed` for a cursor that is none. */
+  async page(
+    organizationId: string,
+    { action, actorUserId, from, to }: AuditFilter,
+    { limit, cursor }: PageRequest,
+  ): Promise<Page<AuditLogEntry>> {
+    const [before = null] = cursor === null ? [] : decodeCursor(cursor, ['integer']);
+    const rows = await this.dataSource.query<AuditLogEntry[]>(FIND, [
+      organizationId,
+      before,
+      action ?? null,
+      actorUserId ?? null,
+      from ?? null,
+      to ?? null,
+      limit + 1,
+    ]);
+    return toPage(rows, limit, ({ id }) => [id]);
+  }
+}

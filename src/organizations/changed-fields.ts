@@ -1,0 +1,12 @@
+/** What differs between two states of one thing, for the audit log; both sides are empty when nothing does. */
+export function changedFields<State extends object>(
+  before: State,
+  after: State,
+): { readonly before: Partial<State>; readonly after: Partial<State> } {
+  const names = (Object.keys(after) as (keyof State)[]).filter(
+    (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
+  );
+  const pick = (state: State): Partial<State> =>
+    Object.fromEntries(names.map((name) => [name, state[name]])) as Partial<State>;
+  return { before: pick(before), after: pick(after) };
+}

@@ -1,0 +1,56 @@
+/** What people do to the API keys of their organization. */
+import { randomUUID } from 'node:crypto';
+import { LedgerService } from '../../../../src/billing/ledger.service';
+import type { DashboardClient } from '../../../harness/dashboard-client';
+import type { CallReply, TestGateway } from '../../../harness/gateway';
+
+export type Json = CallReply['json'];
+
+export const keysOf = (client: DashboardClient, below = ''): string => client.path(`/keys${below}`);
+
+/** A new key with what the reply of its creation says. */
+export async function create(
+  client: DashboardClient,
+  settings: object = {},
+): Promise<{ readonly id: string; readonly key: string; readonly json: Json }> {
+  const { status, json } = await client.call(keysOf(client), { body: settings });
+  expect(status).toBe(201);
+  return { id: json.api_key.id, key: json.key, json };
+}
+
+export const act = (client: DashboardClient, id: string, action: string, body?: object): Promise<CallReply> =>
+  client.call(keysOf(client, `/${id}/${action}`), { method: 'POST', body });
+
+export const patch = (client: DashboardClient, id: string, body: object): Promise<CallReply> =>
+  client.call(keysOf(client, `/${id}`), { method: 'PATCH', body });
+
+export const get = async (client: DashboardClient, id: string): Promise<Json> =>
+  (await client.call(keysOf(client, `/${id}`))).json;
+
+/** Gives the client's organization something to spend. */
+export async function credit(gateway: TestGateway, { organizationId }: DashboardClient): Promise<void> {
+  await gateway.app.get(LedgerService, { strict: false }).topUp(organizationId, 10_000_000n, randomUUID());
+}
+
+export const ask = (gateway: TestGateway, key: string): Promise<CallReply> =>
+  gateway.call('/v1/chat/completions', {
+    key,
+    body: { model: 'mock/chat-1', max_tokens: 5, messages: [{ role: 'user', content: 'Hello' }] },
+  });
+
+/** Asks until the answer is this one: processes are told of changes, this one too. */
+export async function becomes(gateway: TestGateway, expected: string, key: string): Promise<void> {
+  for (let left = 100; ; left--) {
+    const reply = await ask(gateway, key);
+    const answer = reply.status === 200 ? '200' : `${reply.status} ${reply.json.error.code}`;
+    if (answer === expected || left === 0) {
+      expect(answer).toBe(expected);
+      return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+export function expectError(reply: CallReply, status: number, code: string, param?: string): void {
+  expect([reply.status, reply.json.error.code, reply.json.error.param]).toEqual([status, code, param]);
+}

@@ -1,0 +1,126 @@
+import { COMMAND_LINE } from '../../../../src/common/actor';
+import { OrganizationService } from '../../../../src/organizations/organization.service';
+import { FULL } from '../../../faults/figures';
+import type { DashboardClient } from '../../../harness/dashboard-client';
+import { type CallReply, TestGateway } from '../../../harness/gateway';
+import { act, create, expectError, type Json, keysOf } from './key-actions';
+
+let gateway: TestGateway;
+let developer: DashboardClient;
+
+beforeAll(async () => {
+  gateway = await TestGateway.start();
+  developer = await gateway.dashboardUser({ role: 'developer' });
+});
+
+afterAll(() => gateway.stop());
+
+describe('the keys of an organization', () => {
+  it('are listed newest first, page by page, by their state', async () => {
+    const client = await gateway.dashboardUser({ role: 'developer' });
+    const ids: Record<string, string> = {};
+    for (const state of ['active', 'disabled', 'revoked', 'expired']) ids[state] = (await create(client)).id;
+    await act(client, ids.disabled as string, 'disable');
+    await act(client, ids.revoked as string, 'revoke');
+    await gateway.rows(`UPDATE api_key SET expires_at = now() - interval '1 second' WHERE id = $1`, [ids.expired]);
+
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const query: string = cursor === null ? '' : `&cursor=${cursor}`;
+      const page = (await client.call(keysOf(client, `?limit=1${query}`))).json;
+      expect(page.data).toHaveLength(1);
+      seen.push(page.data[0].id);
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+    expect(seen).toEqual([ids.expired, ids.revoked, ids.disabled, ids.active]);
+
+    for (const [state, id] of Object.entries(ids)) {
+      const { json } = await client.call(keysOf(client, `?status=${state}`));
+      expect(json.data.map((key: { id: string; status: string }) => [key.id, key.status])).toEqual([[id, state]]);
+    }
+  });
+
+  it.each(['status=unknown', 'limit=0', 'limit=101', 'cursor=made-up', 'other=1', 'limit=1&limit=2'])(
+    'are not listed for ?%s',
+    async (query) => {
+      const param = query.split('=')[0];
+      expectError(await developer.call(keysOf(developer, `?${query}`)), 400, 'validation_failed', param);
+    },
+  );
+
+  it('are never more than a hundred, however many are made at once', async () => {
+    const client = await gateway.dashboardUser({ role: 'developer' });
+    const { attempts, before } = FULL ? { attempts: 200, before: 0 } : { attempts: 30, before: 80 };
+    await gateway.rows(
+      `INSERT INTO api_key (organization_id, name, digest, prefix, last4)
+       SELECT $1::uuid, 'before', sha256(convert_to($1::uuid::text || n, 'UTF8')), 'sk-llm-0000', '0000' FROM generate_series(1, $2::int) n`,
+      [client.organizationId, before],
+    );
+    const attempt = async (): Promise<CallReply> => {
+      const reply = await client.call(keysOf(client), { body: {} });
+      // Told to come back: so many at once may be too much for a busy machine.
+      return reply.status === 503 ? attempt() : reply;
+    };
+    const replies = await Promise.all(Array.from({ length: attempts }, attempt));
+    const refused = replies.filter(({ status }) => status !== 201);
+    expect(refused).toHaveLength(attempts - (100 - before));
+    for (const reply of refused) expectError(reply, 409, 'max_api_keys_reached');
+    const [made] = await gateway.rows<{ count: number }>(
+      'SELECT count(*)::int AS count FROM api_key WHERE organization_id = $1',
+      [client.organizationId],
+    );
+    expect(made?.count).toBe(100);
+    const [id] = replies.filter(({ status }) => status === 201).map(({ json }) => json.api_key.id as string);
+    expect((await act(client, id as string, 'revoke')).status).toBe(200);
+    await create(client);
+  });
+
+  it('may not become more by rotating one again and again with a grace period', async () => {
+    const client = await gateway.dashboardUser({ role: 'developer' });
+    const { id } = await create(client);
+    await gateway.rows(
+      `INSERT INTO api_key (organization_id, name, digest, prefix, last4, revoked_at, replaced_by)
+       SELECT $1::uuid, 'rotated', sha256(convert_to($1::uuid::text || n, 'UTF8')), 'sk-llm-0000', '0000', now() + interval '1 day', $2::uuid
+         FROM generate_series(1, 100) n`,
+      [client.organizationId, id],
+    );
+    expectError(await act(client, id, 'rotate', { grace_seconds: 60 }), 409, 'max_api_keys_reached');
+    expect((await act(client, id, 'rotate', {})).status).toBe(200);
+  });
+
+  it('are neither made nor enabled while it is suspended; reading, disabling and revoking go on', async () => {
+    const client = await gateway.dashboardUser({ role: 'developer' });
+    const { id } = await create(client);
+    await gateway.app
+      .get(OrganizationService, { strict: false })
+      .suspend(client.organizationId, 'not paid', COMMAND_LINE);
+    expectError(await client.call(keysOf(client), { body: {} }), 409, 'conflict');
+    expect((await client.call(keysOf(client, `/${id}`))).status).toBe(200);
+    expect((await act(client, id, 'disable')).json.status).toBe('disabled');
+    expectError(await act(client, id, 'enable'), 409, 'conflict');
+    expect((await act(client, id, 'revoke')).json.status).toBe('revoked');
+  });
+
+  it('leave in the audit log what was changed, by whom, and nothing else', async () => {
+    const owner = await gateway.dashboardUser({ role: 'owner' });
+    const { id, json } = await create(owner, { name: 'audited' });
+    await owner.call(keysOf(owner, `/${id}`), { method: 'PATCH', body: { concurrency: 3, name: 'audited' } });
+    await act(owner, id, 'disable');
+    const rotated = (await act(owner, id, 'rotate', {})).json;
+    const { data } = (await owner.call(owner.path('/audit-log'))).json;
+    const entries = data.filter(({ target }: Json) => target.type === 'api_key');
+    expect(entries.map(({ action, before, after }: Json) => ({ action, before, after }))).toEqual([
+      {
+        action: 'key.rotated',
+        before: { revoked_at: null, replaced_by: null },
+        after: { revoked_at: rotated.replaced.revoked_at, replaced_by: rotated.api_key.id },
+      },
+      { action: 'key.disabled', before: { enabled: true }, after: { enabled: false } },
+      { action: 'key.updated', before: { concurrency: null }, after: { concurrency: 3 } },
+      { action: 'key.created', before: null, after: expect.objectContaining({ name: 'audited', concurrency: null }) },
+    ]);
+    expect(entries[0].actor).toEqual({ kind: 'user', user_id: owner.userId, email: owner.email });
+    expect(JSON.stringify(entries)).not.toContain(json.key.slice(11, -4));
+  });
+});
