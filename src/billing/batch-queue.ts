@@ -1,7 +1,8 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { Clock } from '../common/clock';
 import { GatewayError } from '../common/errors/gateway-error';
-import { isPermanentDatabaseError, NotSentError } from './money-connection';
+import { isPermanentDatabaseError } from '../database/driver-error';
+import { NotSentError } from './money-connection';
 
 export interface BatchQueueOptions<Operation, Answer> {
   /** Runs a batch and answers by position; an `Error` among the answers rejects that operation alone. Must be idempotent. */

@@ -4,6 +4,7 @@ import type { Pool } from 'pg';
 import { MONEY_POOL } from '../database/money-pool';
 import { BILLING_OPTIONS, type BillingOptions } from './billing-options';
 import { PeriodicTask } from '../common/periodic-task';
+import { SERVICE_VERSION } from '../common/service-version';
 
 /**
  * `steady_since` starts anew after a gap: the sweeper must not act on leases that nobody could renew. A new instance
@@ -11,8 +12,8 @@ import { PeriodicTask } from '../common/periodic-task';
  * again and again would never end.
  */
 const HEARTBEAT = `
-  INSERT INTO gateway_instance AS g (id, steady_since)
-  SELECT $1, COALESCE(min(other.steady_since), clock_timestamp())
+  INSERT INTO gateway_instance AS g (id, version, steady_since)
+  SELECT $1, $2, COALESCE(min(other.steady_since), clock_timestamp())
     FROM gateway_instance other WHERE other.heartbeat_at > clock_timestamp() - interval '10 seconds'
   ON CONFLICT (id) DO UPDATE SET
     heartbeat_at = clock_timestamp(),
@@ -52,7 +53,7 @@ export class InstanceLeaseService {
   }
 
   async renew(): Promise<void> {
-    await this.pool.query(HEARTBEAT, [this.instanceId]);
+    await this.pool.query(HEARTBEAT, [this.instanceId, SERVICE_VERSION]);
   }
 
   /** Gives the lease up. To be called when no hold of this process is left to end. */

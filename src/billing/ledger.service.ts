@@ -19,7 +19,7 @@ export interface LedgerViolation {
   readonly differenceMicro: Micro;
 }
 
-export type PostingKind = 'topup' | 'refund' | 'adjust';
+type PostingKind = 'topup' | 'refund';
 
 /** Reads whole tables, for which the money pool's time limits are too short. */
 const AUDIT: QueryConfig & { readonly query_timeout: number } = {
@@ -32,26 +32,21 @@ const AUDIT: QueryConfig & { readonly query_timeout: number } = {
 export class LedgerService {
   constructor(@Inject(MONEY_POOL) private readonly pool: Pool) {}
 
-  /** Credits a payment. Idempotent by `reference`: `false` when it had been credited before. Errors as `adjust`. */
+  /**
+   * Credits a payment. Idempotent by `reference`: `false` when it had been credited before.
+   * @throws GatewayError `not_found` without such an account, `conflict` when the reference was used for another amount,
+   * `validation_failed` for an amount that is not positive, or a reference of payments.
+   */
   async topUp(organizationId: string, amountMicro: Micro, reference: string): Promise<boolean> {
     return this.post(organizationId, 'topup', requirePositive(amountMicro), reference);
   }
 
-  /** Pays part of the balance back to the customer. Idempotent by `reference`. Errors as `adjust`. */
+  /**
+   * Pays part of the balance back to the customer. Idempotent by `reference`.
+   * @throws GatewayError as `topUp`, and `insufficient_credits` when more would be taken than is free.
+   */
   async refund(organizationId: string, amountMicro: Micro, reference: string): Promise<boolean> {
     return this.post(organizationId, 'refund', -requirePositive(amountMicro), reference);
-  }
-
-  /**
-   * Corrects the balance by a signed amount. Idempotent by `reference`: `false` when it had been booked before.
-   * @throws GatewayError `not_found` without such an account, `conflict` when the reference was used for another
-   * amount, `insufficient_credits` when more would be taken than is free, `validation_failed` for an amount of zero.
-   */
-  async adjust(organizationId: string, deltaMicro: Micro, reference: string): Promise<boolean> {
-    if (deltaMicro === 0n) {
-      throw new GatewayError('validation_failed', 'The amount must not be zero.');
-    }
-    return this.post(organizationId, 'adjust', deltaMicro, reference);
   }
 
   /** @throws GatewayError `not_found` */
@@ -98,24 +93,47 @@ export class LedgerService {
     deltaMicro: Micro,
     reference: string,
   ): Promise<boolean> {
+    assertOwnReference(reference);
     const { rows } = await this.pool.query<{ outcome: string }>('SELECT money_post($1, $2, $3, $4) AS outcome', [
       organizationId,
       kind,
       deltaMicro.toString(),
       reference,
     ]);
-    switch (rows[0]?.outcome) {
-      case 'applied':
-        return true;
-      case 'repeated':
-        return false;
-      case 'conflict':
-        throw new GatewayError('conflict', 'This reference was already used for another amount.');
-      case 'insufficient':
-        throw new GatewayError('insufficient_credits', 'The free balance is smaller than this amount.');
-      default:
-        throw accountNotFound();
-    }
+    return assertPosted(rows[0]?.outcome);
+  }
+}
+
+/** How references of payments begin (src/payments). */
+const OF_PAYMENT = /^(?:stripe|test):/;
+
+/**
+ * References of payments are given by payments alone: each of them has to fit its purchase (invariants I13 and I14).
+ * @throws GatewayError `validation_failed`.
+ */
+export function assertOwnReference(reference: string): void {
+  if (!OF_PAYMENT.test(reference)) return;
+  throw new GatewayError('validation_failed', 'References that begin with stripe: or test: are those of payments.', {
+    param: 'reference',
+  });
+}
+
+/**
+ * Reads what `money_post` has answered: `true` when the money has moved, `false` when it had before.
+ * @throws GatewayError `not_found`, `conflict`, `insufficient_credits`.
+ */
+export function assertPosted(outcome: string | undefined): boolean {
+  switch (outcome) {
+    case 'applied':
+      return true;
+    case 'repeated':
+      return false;
+    case 'conflict':
+      throw new GatewayError('conflict', 'This reference was already used for another amount.');
+    case 'insufficient':
+      throw new GatewayError('insufficient_credits', 'The free balance is smaller than this amount.');
+    default:
+      throw accountNotFound();
   }
 }
 

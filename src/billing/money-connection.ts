@@ -73,11 +73,3 @@ export class MoneyConnection {
 function isAboutTheStatement(error: unknown): boolean {
   return error instanceof DatabaseError && error.severity === 'ERROR' && error.code?.startsWith('25') !== true;
 }
-
-/** Bad data, broken constraint, missing function: the same statement will fail the same way again. */
-export function isPermanentDatabaseError(error: unknown): boolean {
-  return error instanceof DatabaseError && error.code !== undefined && PERMANENT_CLASSES.has(error.code.slice(0, 2));
-}
-
-/** SQLSTATE classes: feature, data, integrity, syntax or missing object, raised by a function. */
-const PERMANENT_CLASSES = new Set(['0A', '22', '23', '42', 'P0']);

@@ -122,10 +122,10 @@ function completionsOf(commands: readonly FinishCommand[]): string | null {
   );
 }
 
-/** A receipt as JSON, in the order of the INSERT in `money_finish`. */
+/** A receipt as JSON, in the order of the INSERT in `money_finish`. What most have not comes last, and is left out. */
 export function recordValues(record: UsageRecord): string {
-  const { usage } = record;
-  return JSON.stringify([
+  const { usage, attemptLog, pricedBy } = record;
+  const values = [
     record.keyId,
     record.operation,
     record.model,
@@ -152,7 +152,9 @@ export function recordValues(record: UsageRecord): string {
     usage.images,
     usage.seconds,
     usage.characters,
-  ]);
+  ];
+  if (attemptLog === null && pricedBy === null) return JSON.stringify(values);
+  return JSON.stringify([...values, attemptLog, pricedBy]);
 }
 
 /**

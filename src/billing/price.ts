@@ -15,6 +15,31 @@ export interface PricedDetails {
   readonly estimate?: boolean;
 }
 
+/** What can be counted and paid for. */
+export type PricedUnit =
+  | keyof TokenUsage
+  | 'image'
+  | 'video_second'
+  | 'video_job'
+  | 'music_second'
+  | 'music_job'
+  | 'transcription_minute'
+  | 'character'
+  | 'request';
+
+/** A part of a cost: `quantity` at `rateMicro` for every `per` of them. */
+export interface PriceLine {
+  readonly unit: PricedUnit;
+  readonly quantity: number;
+  readonly rateMicro: Micro;
+  readonly per: number;
+  /** Its part of the cost, which is rounded up once: so lines that cost less than a micro-unit may share one. */
+  readonly costMicro: Micro;
+}
+
+/** Takes the parts of a cost as they are added up, the last one in 60-millionths of a micro-unit. */
+type LineSink = (unit: PricedUnit, quantity: number, rateMicro: number | bigint, per: number, scaled: bigint) => void;
+
 /**
  * Sums are kept in 60-millionths of a micro-unit: the smallest fraction that any of the units can produce (a token is a
  * millionth of its rate, a transcribed microsecond a 60-millionth). So there is one division, and it rounds up.
@@ -72,22 +97,46 @@ export class CompiledPrice {
    * (decision *unpriced*). `usage` holds sane counts (`sanitizeUsage`).
    */
   costMicro(usage: UsageVector, details: PricedDetails = NO_DETAILS): Micro | null {
-    const media = this.mediaCost(usage, details);
+    const total = this.total(usage, details, null);
+    return total === null ? null : divideCeiling(total, DENOMINATOR);
+  }
+
+  /** The parts of `costMicro`, whose sum it is; `null` where it is. */
+  lines(usage: UsageVector, details: PricedDetails = NO_DETAILS): readonly PriceLine[] | null {
+    const lines: PriceLine[] = [];
+    let sum = 0n;
+    const total = this.total(usage, details, (unit, quantity, rateMicro, per, scaled) => {
+      const before = divideCeiling(sum, DENOMINATOR);
+      sum += scaled;
+      const costMicro = divideCeiling(sum, DENOMINATOR) - before;
+      lines.push({ unit, quantity, rateMicro: BigInt(rateMicro), per, costMicro });
+    });
+    return total === null ? null : lines;
+  }
+
+  /** In 60-millionths of a micro-unit; `null`: there is no row for what was used. */
+  private total(usage: UsageVector, details: PricedDetails, sink: LineSink | null): bigint | null {
+    const media = this.mediaCost(usage, details, sink);
     if (media === null) {
       return null;
     }
     let total = this.perRequest + media;
+    if (this.price.request !== undefined) {
+      sink?.('request', 1, this.price.request.per_request_micro, 1, this.perRequest);
+    }
     let isPriced = this.price.request !== undefined || media > 0n || this.hasMatchingUnit(usage);
     if (this.baseRates !== null) {
       const counted = details.estimate === true && this.hasImageRows && usage.images > 0 ? undrawn(usage) : usage;
-      total += tokenCost(counted, this.ratesFor(counted, this.baseRates));
+      total += tokenCost(counted, this.ratesFor(counted, this.baseRates), sink);
       isPriced = true;
     }
     if (this.perCharacter !== null && usage.characters > 0) {
-      total += this.perCharacter * BigInt(usage.characters);
+      const cost = this.perCharacter * BigInt(usage.characters);
+      sink?.('character', usage.characters, this.perCharacter / PER_THOUSAND, 1_000, cost);
+      total += cost;
       isPriced = true;
     }
-    return isPriced ? divideCeiling(total, DENOMINATOR) : null;
+    return isPriced ? total : null;
   }
 
   /** Strictly more than the threshold, cached input included; then the whole request is billed at the tier's rates. */
@@ -106,7 +155,7 @@ export class CompiledPrice {
   }
 
   /** `null`: there are rows, and none is for this. */
-  private mediaCost(usage: UsageVector, details: PricedDetails): bigint | null {
+  private mediaCost(usage: UsageVector, details: PricedDetails, sink: LineSink | null): bigint | null {
     const { image, video, music, transcription } = this.price;
     let total = 0n;
     if (image !== undefined && usage.images > 0 && (details.estimate === true || image.estimate_only !== true)) {
@@ -116,7 +165,9 @@ export class CompiledPrice {
       if (row === undefined) {
         return null;
       }
-      total += BigInt(row.per_image_micro) * BigInt(usage.images) * DENOMINATOR;
+      const cost = BigInt(row.per_image_micro) * BigInt(usage.images) * DENOMINATOR;
+      sink?.('image', usage.images, row.per_image_micro, 1, cost);
+      total += cost;
     }
     if (video !== undefined && usage.seconds > 0) {
       const row = video.rows.find(
@@ -126,18 +177,20 @@ export class CompiledPrice {
         return null;
       }
       const seconds = Math.max(usage.seconds, row.min_seconds ?? 0);
-      total += BigInt(row.per_second_micro) * microseconds(seconds) * PER_MILLION;
-      total += BigInt(video.per_job_micro ?? 0) * DENOMINATOR;
+      const { per_job_micro: perJob } = video;
+      total += secondsCost('video', seconds, row.per_second_micro, sink) + jobCost('video', perJob, sink);
     }
     if (music !== undefined && usage.seconds > 0) {
-      total += BigInt(music.per_second_micro ?? 0) * microseconds(usage.seconds) * PER_MILLION;
-      total += BigInt(music.per_job_micro ?? 0) * DENOMINATOR;
+      const { per_second_micro: perSecond, per_job_micro: perJob } = music;
+      total += secondsCost('music', usage.seconds, perSecond, sink) + jobCost('music', perJob, sink);
     }
     if (transcription !== undefined && usage.seconds > 0) {
       const step = microseconds(transcription.round_up_to_s ?? 0);
       const duration = microseconds(usage.seconds);
       const billed = step === 0n ? duration : divideCeiling(duration, step) * step;
-      total += BigInt(transcription.per_minute_micro) * billed;
+      const cost = BigInt(transcription.per_minute_micro) * billed;
+      sink?.('transcription_minute', Number(billed) / 60_000_000, transcription.per_minute_micro, 1, cost);
+      total += cost;
     }
     return total;
   }
@@ -160,13 +213,31 @@ function undrawn(usage: UsageVector): UsageVector {
   return { ...usage, outputImage: 0 };
 }
 
-function tokenCost(usage: UsageVector, rates: ScaledRates): bigint {
+type TimedMedia = 'video' | 'music';
+
+function secondsCost(kind: TimedMedia, seconds: number, perSecond: number | undefined, sink: LineSink | null): bigint {
+  if (perSecond === undefined) return 0n;
+  const cost = BigInt(perSecond) * microseconds(seconds) * PER_MILLION;
+  sink?.(`${kind}_second`, seconds, perSecond, 1, cost);
+  return cost;
+}
+
+function jobCost(kind: TimedMedia, perJob: number | undefined, sink: LineSink | null): bigint {
+  if (perJob === undefined) return 0n;
+  const cost = BigInt(perJob) * DENOMINATOR;
+  sink?.(`${kind}_job`, 1, perJob, 1, cost);
+  return cost;
+}
+
+function tokenCost(usage: UsageVector, rates: ScaledRates, sink: LineSink | null): bigint {
   let total = 0n;
   // A request uses two or three of the ten classes; the others cost a comparison.
   for (const tokenClass of TOKEN_CLASSES) {
     const count = usage[tokenClass];
     if (count > 0) {
-      total += BigInt(count) * rates[tokenClass];
+      const cost = BigInt(count) * rates[tokenClass];
+      sink?.(tokenClass, count, rates[tokenClass] / PER_MILLION, 1_000_000, cost);
+      total += cost;
     }
   }
   return total;

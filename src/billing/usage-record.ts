@@ -1,4 +1,14 @@
+import type { PricedDetails } from './price';
 import type { UsageVector } from '../providers/contract/usage';
+
+/** One call to a provider. The keys are those that are stored. */
+export interface AttemptNote {
+  readonly provider: string;
+  readonly deployment: string;
+  /** `success`, `canceled` when nobody waited any more, else a code of the error table. */
+  readonly outcome: string;
+  readonly duration_ms: number;
+}
 
 /** The receipt of one request, written in the transaction that ends its reservation. */
 export interface UsageRecord {
@@ -18,8 +28,12 @@ export interface UsageRecord {
   readonly errorCode: string | null;
   readonly streamed: boolean;
   readonly usage: UsageVector;
+  /** What chose the row of the price besides the counts; `null`: nothing. */
+  readonly pricedBy: PricedDetails | null;
   readonly usageEstimated: boolean;
   readonly attempts: number;
+  /** Each attempt, the first one first; `null` when there was at most one and it did not fail. */
+  readonly attemptLog: readonly AttemptNote[] | null;
   /** From the request's arrival to the first byte of the answer; `null` when there was none. */
   readonly firstTokenMs: number | null;
   readonly totalMs: number;

@@ -65,10 +65,10 @@ describe('the ledger', () => {
   it('never takes what is held', async () => {
     const account = await createAccount(engine.pool, { balanceMicro: 100n });
     await engine.reservations.reserve(reserveCommand(account, 60n));
-    await expect(engine.ledger.adjust(account.organizationId, -41n, 'too much')).rejects.toMatchObject({
+    await expect(engine.ledger.refund(account.organizationId, 41n, 'too much')).rejects.toMatchObject({
       code: 'insufficient_credits',
     });
-    expect(await engine.ledger.adjust(account.organizationId, -40n, 'all that is free')).toBe(true);
+    expect(await engine.ledger.refund(account.organizationId, 40n, 'all that is free')).toBe(true);
     expect(await engine.ledger.refund(account.organizationId, 0n, 'nothing').catch(({ code }) => code)).toBe(
       'validation_failed',
     );

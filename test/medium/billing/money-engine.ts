@@ -133,6 +133,8 @@ export function exampleRecord(id: string, account: Account): UsageRecord {
     usage: { ...NO_USAGE, inputText: 120, outputText: 64, seconds: 1.5 },
     usageEstimated: false,
     attempts: 1,
+    attemptLog: null,
+    pricedBy: null,
     firstTokenMs: 12.4,
     totalMs: 345.6,
   };

@@ -58,9 +58,9 @@ describe('the sweep of orphaned holds', () => {
     await beSteady(11);
     expect(await sweeper.sweep()).toBe(0);
 
-    await letPass(19, victim);
+    await letPass(12, victim);
     expect(await sweeper.sweep()).toBe(0);
-    await letPass(2, victim);
+    await letPass(10, victim);
     expect(await sweeper.sweep()).toBe(250);
     expect(await reserved()).toBe(7n);
     expect(await survivor.reservations.finish(settleCommand(living, 7n))).toMatchObject({ applied: true });
@@ -78,7 +78,7 @@ describe('the sweep of orphaned holds', () => {
     await letPass(60, victim, survivor);
     await survivor.lease.renew();
     expect(await sweeper.sweep()).toBe(0);
-    await beSteady(9);
+    await beSteady(4);
     expect(await sweeper.sweep()).toBe(0);
     expect(await reserved()).toBe(2n);
     // The other one was only cut off: it renews, and keeps what it holds.

@@ -1,0 +1,94 @@
+import { csvLine } from '../../common/csv';
+import { toRequestId } from '../../common/ids';
+import { type Micro, microToJson } from '../../common/micro';
+import type {
+  Balance,
+  BillingSettings as BillingSettingsReply,
+  Hold as HoldReply,
+  LedgerEntry,
+} from '../../contract/dashboard';
+import type { AccountState, Hold, LedgerLine } from '../../payments/account-statement.repository';
+import type { BillingSettings } from '../../payments/billing-settings.repository';
+import type { PurchaseLimits } from '../../payments/purchase-limits';
+
+export interface BalanceParts {
+  readonly state: AccountState;
+  readonly settings: BillingSettings;
+  readonly limits: PurchaseLimits;
+  readonly canBuy: boolean;
+}
+
+export function toBalance({ state, settings, limits, canBuy }: BalanceParts): Balance {
+  const { balanceMicro, reservedMicro, monthSpentMicro } = state;
+  return {
+    object: 'balance',
+    currency: 'usd',
+    balance_micro: microToJson(balanceMicro),
+    reserved_micro: microToJson(reservedMicro),
+    available_micro: microToJson(balanceMicro - reservedMicro),
+    month_spent_micro: microToJson(monthSpentMicro),
+    monthly_limit_micro: toJsonOrNull(settings.monthlyLimitMicro),
+    low_balance_threshold_micro: toJsonOrNull(settings.lowBalanceThresholdMicro),
+    purchases: {
+      enabled: canBuy,
+      day_limit_micro: microToJson(limits.day.limitMicro),
+      day_left_micro: microToJson(limits.day.leftMicro),
+      month_limit_micro: microToJson(limits.month.limitMicro),
+      month_left_micro: microToJson(limits.month.leftMicro),
+    },
+  };
+}
+
+export function toBillingSettings(settings: BillingSettings): BillingSettingsReply {
+  return {
+    object: 'billing_settings',
+    monthly_limit_micro: toJsonOrNull(settings.monthlyLimitMicro),
+    low_balance_threshold_micro: toJsonOrNull(settings.lowBalanceThresholdMicro),
+  };
+}
+
+export function toHold(hold: Hold): HoldReply {
+  return {
+    object: 'hold',
+    request_id: toRequestId(hold.id),
+    job_id: hold.isJob ? hold.id : null,
+    key_id: hold.keyId,
+    amount_micro: microToJson(hold.amountMicro),
+    since: hold.createdAt.toISOString(),
+  };
+}
+
+export function toLedgerEntry(line: LedgerLine): LedgerEntry {
+  return {
+    object: 'ledger_entry',
+    id: line.id,
+    kind: line.kind,
+    amount_micro: microToJson(line.deltaMicro),
+    request_id: line.requestId && toRequestId(line.requestId),
+    job_id: line.isJob ? line.requestId : null,
+    key_id: line.keyId,
+    reference: line.reference,
+    created_at: line.createdAt.toISOString(),
+  };
+}
+
+export const LEDGER_CSV_HEADER = csvLine([
+  'id',
+  'created_at',
+  'kind',
+  'amount_micro',
+  'request_id',
+  'job_id',
+  'key_id',
+  'reference',
+]);
+
+export function toLedgerCsvLine(line: LedgerLine): string {
+  const { id, createdAtText, kind, deltaMicro, requestId, isJob, keyId, reference } = line;
+  const jobId = isJob ? requestId : null;
+  return csvLine([id, createdAtText, kind, deltaMicro, requestId && toRequestId(requestId), jobId, keyId, reference]);
+}
+
+function toJsonOrNull(amount: Micro | null): number | null {
+  return amount === null ? null : microToJson(amount);
+}

@@ -1,0 +1,93 @@
+import { Body, Controller, Get, Patch, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { ClosedBody } from '../../common/validation/closed-body.pipe';
+import { ValidQuery, PageQuery } from '../../common/validation/valid-query.pipe';
+import type { Balance, BillingSettings, HoldList, LedgerEntryList } from '../../contract/dashboard';
+import { AccountStatementRepository } from '../../payments/account-statement.repository';
+import { BillingSettingsService } from '../../payments/billing-settings.service';
+import { PaymentProviders } from '../../payments/payment-providers';
+import { toList, toPageRequest } from '../list';
+import { sendCsv } from '../send-csv';
+import { Access } from '../session/access.decorator';
+import { Caller, type DashboardCaller, requireOrganization } from '../session/caller';
+import {
+  LEDGER_CSV_HEADER,
+  toBalance,
+  toBillingSettings,
+  toHold,
+  toLedgerCsvLine,
+  toLedgerEntry,
+} from './billing-replies';
+import { BillingSettingsUpdateDto, LedgerFilterQuery, LedgerQuery } from './dto/billing.dto';
+
+/** Read with one query, and held in memory at once. */
+const EXPORT_PAGE = 1_000;
+
+/** The money of an organization, as its members see it. */
+@Controller('dashboard/api/organizations/:organization_id/billing')
+export class BillingController {
+  constructor(
+    private readonly statement: AccountStatementRepository,
+    private readonly settings: BillingSettingsService,
+    private readonly providers: PaymentProviders,
+  ) {}
+
+  @Get('balance')
+  @Access('viewer')
+  async getBalance(@Caller() caller: DashboardCaller): Promise<Balance> {
+    const organizationId = requireOrganization(caller);
+    const [state, settings, limits] = await Promise.all([
+      this.statement.getState(organizationId),
+      this.settings.get(organizationId),
+      this.settings.getPurchaseLimits(organizationId),
+    ]);
+    return toBalance({ state, settings, limits, canBuy: this.providers.canSell });
+  }
+
+  @Get('holds')
+  @Access('admin')
+  async listHolds(
+    @Query(new ValidQuery(PageQuery)) query: PageQuery,
+    @Caller() caller: DashboardCaller,
+  ): Promise<HoldList> {
+    return toList(await this.statement.findHolds(requireOrganization(caller), toPageRequest(query)), toHold);
+  }
+
+  @Get('ledger')
+  @Access('admin')
+  async listLedgerEntries(
+    @Query(new ValidQuery(LedgerQuery)) query: LedgerQuery,
+    @Caller() caller: DashboardCaller,
+  ): Promise<LedgerEntryList> {
+    const organizationId = requireOrganization(caller);
+    return toList(await this.statement.findLedgerLines(organizationId, query, toPageRequest(query)), toLedgerEntry);
+  }
+
+  @Get('ledger.csv')
+  @Access('admin')
+  exportLedger(
+    @Query(new ValidQuery(LedgerFilterQuery)) query: LedgerFilterQuery,
+    @Caller() caller: DashboardCaller,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const pages = this.statement.readLedger(requireOrganization(caller), query, EXPORT_PAGE);
+    return sendCsv(reply, { name: 'ledger.csv', header: LEDGER_CSV_HEADER, pages, toLine: toLedgerCsvLine });
+  }
+
+  @Patch('settings')
+  @Access('owner')
+  async updateBillingSettings(
+    @Body(new ClosedBody(BillingSettingsUpdateDto)) body: BillingSettingsUpdateDto,
+    @Caller() caller: DashboardCaller,
+  ): Promise<BillingSettings> {
+    const changes = {
+      monthlyLimitMicro: toMicro(body.monthly_limit_micro),
+      lowBalanceThresholdMicro: toMicro(body.low_balance_threshold_micro),
+    };
+    return toBillingSettings(await this.settings.update(requireOrganization(caller), changes, caller.actor));
+  }
+}
+
+function toMicro(amount: number | null | undefined): bigint | null | undefined {
+  return amount === null || amount === undefined ? amount : BigInt(amount);
+}

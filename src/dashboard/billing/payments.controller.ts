@@ -1,0 +1,50 @@
+import { Controller, Get, Header, HttpCode, Param, Post, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { Actor } from '../../common/actor';
+import { GatewayError } from '../../common/errors/gateway-error';
+import type { PaymentReceipt, Purchase } from '../../contract/dashboard';
+import { KeepsRawBody } from '../../http/keeps-raw-body.decorator';
+import { PaymentEventService } from '../../payments/payment-event.service';
+import { Access } from '../session/access.decorator';
+import { TEST_PAGE_POLICY, testPaymentPage } from './test-payment-page';
+import { toPurchaseReply } from './to-purchase-reply';
+
+/** Stripe sends whole objects along. */
+const MAX_EVENT_BYTES = 512 * 1024;
+
+/** What payment providers say, and the page of the one that only tests use. */
+@Controller('dashboard/api/payments')
+export class PaymentsController {
+  constructor(private readonly payments: PaymentEventService) {}
+
+  @Post('stripe/events')
+  @HttpCode(200)
+  @Access('machine', { maxBodyBytes: MAX_EVENT_BYTES })
+  @KeepsRawBody()
+  async receiveStripeEvent(@Req() request: FastifyRequest): Promise<PaymentReceipt> {
+    if (request.rawBody === null)
+      throw new GatewayError('invalid_json', 'The request has no body; an event is expected.');
+    await this.payments.receive('stripe', request.rawBody, request.headers, actorOf(request));
+    return { object: 'payment_receipt', received: true };
+  }
+
+  @Get('test/:purchase_id')
+  @Access('anonymous')
+  @Header('content-type', 'text/html; charset=utf-8')
+  @Header('content-security-policy', TEST_PAGE_POLICY)
+  async getTestPayment(@Param('purchase_id') id: string): Promise<string> {
+    return testPaymentPage(await this.payments.getTestPurchase(id));
+  }
+
+  @Post('test/:purchase_id')
+  @HttpCode(200)
+  @Access('anonymous')
+  async payTestPurchase(@Param('purchase_id') id: string, @Req() request: FastifyRequest): Promise<Purchase> {
+    return toPurchaseReply(await this.payments.payTestPurchase(id, actorOf(request)));
+  }
+}
+
+/** Nobody who is known here. */
+function actorOf({ context }: FastifyRequest): Actor {
+  return { kind: 'system', userId: null, address: context.clientAddress, requestId: context.requestId };
+}

@@ -1,0 +1,45 @@
+import { Body, Controller, Get, Param, Post, Query, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { ClosedBody } from '../../common/validation/closed-body.pipe';
+import { PageQuery, ValidQuery } from '../../common/validation/valid-query.pipe';
+import type { Purchase, PurchaseList } from '../../contract/dashboard';
+import { Idempotent } from '../../idempotency/idempotent.decorator';
+import { PurchaseService } from '../../payments/purchase.service';
+import { toList, toPageRequest } from '../list';
+import { Access } from '../session/access.decorator';
+import { Caller, type DashboardCaller, requireOrganization } from '../session/caller';
+import { PurchaseCreationDto } from './dto/billing.dto';
+import { toPurchaseReply } from './to-purchase-reply';
+
+/** Credit that an organization buys. */
+@Controller('dashboard/api/organizations/:organization_id/billing/purchases')
+export class PurchasesController {
+  constructor(private readonly purchases: PurchaseService) {}
+
+  @Post()
+  @Access('admin')
+  @Idempotent()
+  async createPurchase(
+    @Body(new ClosedBody(PurchaseCreationDto)) { amount_micro: amount }: PurchaseCreationDto,
+    @Caller() caller: DashboardCaller,
+    @Req() { context }: FastifyRequest,
+  ): Promise<Purchase> {
+    const order = { amountMicro: BigInt(amount), idempotencyKey: context.idempotencyKey };
+    return toPurchaseReply(await this.purchases.create(requireOrganization(caller), order, caller.actor));
+  }
+
+  @Get()
+  @Access('admin')
+  async listPurchases(
+    @Query(new ValidQuery(PageQuery)) query: PageQuery,
+    @Caller() caller: DashboardCaller,
+  ): Promise<PurchaseList> {
+    return toList(await this.purchases.list(requireOrganization(caller), toPageRequest(query)), toPurchaseReply);
+  }
+
+  @Get(':purchase_id')
+  @Access('admin')
+  async getPurchase(@Param('purchase_id') id: string, @Caller() caller: DashboardCaller): Promise<Purchase> {
+    return toPurchaseReply(await this.purchases.get(requireOrganization(caller), id));
+  }
+}

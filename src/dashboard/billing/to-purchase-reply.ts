@@ -1,0 +1,23 @@
+import { microToJson } from '../../common/micro';
+import type { Purchase as PurchaseReply } from '../../contract/dashboard';
+import type { Purchase } from '../../payments/purchase';
+
+export function toPurchaseReply(purchase: Purchase): PurchaseReply {
+  return {
+    object: 'purchase',
+    id: purchase.id,
+    provider: purchase.provider,
+    status: purchase.state,
+    amount_micro: microToJson(purchase.amountMicro),
+    refunded_micro: microToJson(purchase.refundedMicro),
+    disputed_micro: microToJson(purchase.disputedMicro),
+    owed_micro: microToJson(purchase.owedMicro),
+    // Where nothing can be paid any more there is nothing to visit.
+    checkout_url: purchase.state === 'pending' ? purchase.checkoutUrl : null,
+    failure: purchase.failure,
+    created_by: purchase.userId,
+    created_at: purchase.createdAt.toISOString(),
+    expires_at: purchase.expiresAt.toISOString(),
+    ended_at: purchase.endedAt?.toISOString() ?? null,
+  };
+}

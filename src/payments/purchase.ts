@@ -1,0 +1,46 @@
+import type { Micro } from '../common/micro';
+import type { PaymentProviderName, PurchaseEntity, PurchaseState } from '../database/entities/purchase.entity';
+
+/** Credit that somebody buys, with its amounts as numbers: see `PurchaseEntity`. */
+export interface Purchase {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly userId: string | null;
+  readonly provider: PaymentProviderName;
+  readonly state: PurchaseState;
+  readonly amountMicro: Micro;
+  readonly checkoutReference: string | null;
+  readonly checkoutUrl: string | null;
+  readonly paymentReference: string | null;
+  readonly failure: string | null;
+  readonly refundedMicro: Micro;
+  readonly disputedMicro: Micro;
+  readonly disputeSeenAt: Date | null;
+  readonly owedMicro: Micro;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+  readonly endedAt: Date | null;
+}
+
+export function toPurchase(entity: PurchaseEntity): Purchase {
+  const { idempotencyKey: _key, ...rest } = entity;
+  return {
+    ...rest,
+    amountMicro: BigInt(entity.amountMicro),
+    refundedMicro: BigInt(entity.refundedMicro),
+    disputedMicro: BigInt(entity.disputedMicro),
+    owedMicro: BigInt(entity.owedMicro),
+  };
+}
+
+/** How much of a purchase its buyer has got back, or the bank has taken back: never more than was paid. */
+export function takenBackMicro({ state, amountMicro, refundedMicro, disputedMicro }: Purchase): Micro {
+  if (state !== 'paid') return 0n;
+  const total = refundedMicro + disputedMicro;
+  return total < amountMicro ? total : amountMicro;
+}
+
+/** The ledger's name of a payment. */
+export function paymentReferenceOf({ provider, paymentReference }: Purchase): string {
+  return `${provider}:${paymentReference}`;
+}

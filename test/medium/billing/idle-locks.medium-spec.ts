@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto';
+import type { Pool } from 'pg';
+import type { DataSource } from 'typeorm';
+import { BalanceAdjustmentService } from '../../../src/billing/balance-adjustment.service';
+import { COMMAND_LINE } from '../../../src/common/actor';
+import { createDataSource } from '../../../src/database/data-source';
+import { OperatorOrganizationService } from '../../../src/organizations/operator-organization.service';
+import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
+import { createAccount } from './money-engine';
+
+let database: TestDatabase;
+let dataSource: DataSource;
+let pool: Pool;
+let organizationId: string;
+
+/** Notes what the transactions that lock an account have set. */
+const WATCH = `
+  CREATE TABLE seen_setting (value text);
+  CREATE FUNCTION see_setting() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    INSERT INTO seen_setting VALUES (current_setting('idle_in_transaction_session_timeout'));
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER see_setting AFTER UPDATE ON organization_account FOR EACH ROW EXECUTE FUNCTION see_setting()`;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  dataSource = await createDataSource({ url: database.url, poolSize: 2 }).initialize();
+  pool = createTestPool(database.url, 2);
+  ({ organizationId } = await createAccount(pool));
+  await pool.query(WATCH);
+});
+afterAll(async () => {
+  await pool.end();
+  await dataSource.destroy();
+  await database.drop();
+});
+
+describe('a process that hangs keeps no account for more than five seconds', () => {
+  it.each<[string, () => Promise<unknown>]>([
+    [
+      'while it adjusts a balance',
+      () => {
+        const adjustment = { amountMicro: 5n, reference: randomUUID(), reason: 'a test' };
+        return new BalanceAdjustmentService(dataSource).adjust(organizationId, adjustment, COMMAND_LINE);
+      },
+    ],
+    [
+      'while an operator sets limits',
+      () => {
+        const transport = { publish: () => Promise.resolve() };
+        const operators = new OperatorOrganizationService(dataSource, transport);
+        return operators.updateLimits(organizationId, { monthlyLimitMicro: 7n }, COMMAND_LINE);
+      },
+    ],
+  ])('%s', async (_moment, change) => {
+    await pool.query('TRUNCATE seen_setting');
+    await change();
+    expect((await pool.query('SELECT value FROM seen_setting')).rows).toEqual([{ value: '5s' }]);
+  });
+});

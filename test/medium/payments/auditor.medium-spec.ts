@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto';
+import type { Pool, PoolClient } from 'pg';
+import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
+
+let database: TestDatabase;
+let pool: Pool;
+const organizationId = randomUUID();
+const purchaseId = randomUUID();
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = createTestPool(database.url, 1);
+  await pool.query(`INSERT INTO organization (id, name) VALUES ($1, 'test')`, [organizationId]);
+  await pool.query('INSERT INTO organization_account (organization_id) VALUES ($1)', [organizationId]);
+  await pool.query(
+    `INSERT INTO purchase (id, organization_id, provider, state, amount_micro, payment_reference, refunded_micro, disputed_micro,
+                           owed_micro, created_at, expires_at, ended_at)
+     VALUES ($1, $2, 'stripe', 'paid', 50000, 'pi_1', 30000, 40000, 10000, now(), now(), now())`,
+    [purchaseId, organizationId],
+  );
+  await pool.query(`SELECT money_post($1, 'topup', 50000, 'stripe:pi_1')`, [organizationId]);
+  await pool.query(`SELECT money_post($1, 'topup', 7, 'invoice 1')`, [organizationId]);
+  await pool.query(`SELECT money_post($1, 'refund', -40000, 'stripe:pi_1:evt_1')`, [organizationId]);
+});
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+/** In a transaction that is always rolled back, so that no case meets the traces of another. */
+async function inSandbox<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+  const client = await pool.connect();
+  try {
+    await client.query('BEGIN');
+    return await work(client);
+  } finally {
+    await client.query('ROLLBACK');
+    client.release();
+  }
+}
+
+describe('the auditor', () => {
+  it('finds nothing to complain about in purchases that fit the ledger', async () => {
+    expect((await pool.query('SELECT * FROM money_violations')).rows).toEqual([]);
+  });
+
+  it.each([
+    ['I13', 'a paid purchase without its top-up', `UPDATE purchase SET payment_reference = 'pi_2'`],
+    ['I13', 'a purchase of another amount than its top-up', `UPDATE purchase SET amount_micro = 60000`],
+    [
+      'I13',
+      'a top-up of a purchase that is not paid',
+      `UPDATE purchase SET state = 'mismatch', payment_reference = NULL`,
+    ],
+    ['I13', 'a top-up of another organization', `UPDATE purchase SET organization_id = gen_random_uuid()`],
+    [
+      'I13',
+      'a payment that nobody has ordered',
+      `SELECT money_post(organization_id, 'topup', 5, 'test:5') FROM purchase`,
+    ],
+    ['I14', 'a refund that is not booked', `UPDATE purchase SET refunded_micro = 0`],
+    ['I14', 'a debt that nobody has', `UPDATE purchase SET owed_micro = 9999`],
+    [
+      'I14',
+      'a refund of no purchase',
+      `SELECT money_post(organization_id, 'refund', -5, 'stripe:pi_3:evt_3') FROM purchase`,
+    ],
+    [
+      'I14',
+      'a return of too much',
+      `SELECT money_post(organization_id, 'adjust', 1, 'stripe:pi_1:evt_4') FROM purchase`,
+    ],
+  ])('%s sees %s', async (invariant, _planted, statement) => {
+    const seen = await inSandbox(async (client) => {
+      expect((await client.query(statement)).rowCount).toBe(1);
+      const { rows } = await client.query<{ invariant: string }>('SELECT invariant FROM money_violations');
+      return rows.map((row) => row.invariant.slice(0, 3));
+    });
+    expect(seen).toContain(invariant);
+  });
+
+  it.each([
+    [
+      'a payment for two purchases',
+      `INSERT INTO purchase (id, organization_id, provider, state, amount_micro, payment_reference,
+        created_at, expires_at, ended_at) SELECT gen_random_uuid(), organization_id, provider, state, amount_micro,
+        payment_reference, created_at, expires_at, ended_at FROM purchase`,
+    ],
+    ['a paid purchase without its payment', `UPDATE purchase SET payment_reference = NULL`],
+    ['half a cent', `UPDATE purchase SET amount_micro = 5000`],
+    ['a negative debt', `UPDATE purchase SET owed_micro = -1`],
+    ['an ended purchase without an end', `UPDATE purchase SET ended_at = NULL`],
+  ])('cannot happen: %s', async (_name, statement) => {
+    await inSandbox(async (client) => {
+      await expect(client.query(statement)).rejects.toMatchObject({ code: expect.stringMatching(/^23/) });
+    });
+  });
+});
