@@ -163,6 +163,7 @@ export class AttemptSeries {
       throw error;
     }
     this.conclude(flight, candidate, error);
+    this.meter.noteFailure(this.signal.aborted ? 'canceled' : error.code);
     this.report(error, flight, candidate);
     this.failures.push(error);
     if (!mayFallBack(error, this.atMostOnce)) this.lastWord = error;

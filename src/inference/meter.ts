@@ -2,10 +2,11 @@ import { Logger } from '@nestjs/common';
 import type { FinishResult } from '../billing/money.types';
 import { estimating } from '../billing/price';
 import type { ReservationService } from '../billing/reservation.service';
-import type { UsageRecord } from '../billing/usage-record';
+import type { AttemptNote, UsageRecord } from '../billing/usage-record';
 import { sanitizeUsage } from '../billing/sanitize-usage';
 import type { Clock } from '../common/clock';
 import type { InFlight } from '../common/in-flight';
+import type { ErrorCode } from '../common/errors/catalog';
 import { GatewayError } from '../common/errors/gateway-error';
 import type { IdempotencyCompletion } from '../common/idempotency';
 import type { Micro } from '../common/micro';
@@ -28,6 +29,9 @@ export class Meter {
   /** The candidate asked last; it is the one that pays out. */
   private candidate: Candidate | null = null;
   private attempts = 0;
+  private attemptBeganMs = 0;
+  /** Made with the first failure: most requests have none. */
+  private attemptLog: AttemptNote[] | null = null;
   private firstTokenMs: number | null = null;
   private ended = false;
 
@@ -50,7 +54,20 @@ export class Meter {
   /** Notes an attempt; returns its number, counted from 1. */
   beginAttempt(candidate: Candidate): number {
     this.candidate = candidate;
+    this.attemptBeganMs = this.clock.monotonic();
     return ++this.attempts;
+  }
+
+  /** Notes how the attempt that began last has ended, unless it goes on to be the answer. */
+  noteFailure(outcome: ErrorCode | 'canceled'): void {
+    this.attemptLog = [...(this.attemptLog ?? []), ...this.currentAttempt(outcome)];
+  }
+
+  private currentAttempt(outcome: string): AttemptNote[] {
+    if (this.candidate === null) return [];
+    const { provider, deployment } = this.candidate;
+    const tookMs = Math.round(this.clock.monotonic() - this.attemptBeganMs);
+    return [{ provider: provider.id, deployment: deployment.id, outcome, duration_ms: tookMs }];
   }
 
   /** The model that answered, or that would have. */
@@ -151,9 +168,18 @@ export class Meter {
       usage,
       usageEstimated,
       attempts: this.attempts,
+      attemptLog: this.wholeLog(ending),
+      pricedBy: this.input.pricedBy ?? null,
       firstTokenMs: this.firstTokenMs,
       totalMs: Math.round(this.elapsedMs),
     };
+  }
+
+  /** With the attempt that was the answer, or broke off when it was sent. */
+  private wholeLog({ status, errorCode }: Ending): readonly AttemptNote[] | null {
+    if (this.attemptLog === null || this.attemptLog.length === this.attempts) return this.attemptLog;
+    const outcome = errorCode ?? (status === ANSWERED.status ? 'success' : 'canceled');
+    return [...this.attemptLog, ...this.currentAttempt(outcome)];
   }
 }
 

@@ -1,0 +1,59 @@
+import { MODALITIES, type Modality } from '../../../common/modality';
+import { QueryInteger, QueryOneOf, QueryText, QueryTime, QueryUuid } from '../../../common/validation/valid-query.pipe';
+import { type Operation, OPERATIONS } from '../../../usage/operations';
+import { type Grouping, GROUPINGS } from '../../../usage/usage-series.service';
+import type { RequestFilter, RequestStatus } from '../../../usage/usage.types';
+import type { Span } from '../../../usage/usage-totals.repository';
+
+export class RequestFilterQuery {
+  @QueryTime()
+  from?: Date;
+
+  @QueryTime()
+  to?: Date;
+
+  @QueryUuid()
+  key_id?: string;
+
+  @QueryText({ max: 200 })
+  model?: string;
+
+  @QueryOneOf(['success', 'error'])
+  status?: RequestStatus;
+
+  @QueryOneOf(MODALITIES)
+  modality?: Modality;
+
+  @QueryOneOf(OPERATIONS)
+  operation?: Operation;
+
+  @QueryText({ max: 64 })
+  error_code?: string;
+}
+
+export class RequestListQuery extends RequestFilterQuery {
+  @QueryInteger({ min: 1, max: 100 })
+  limit?: number;
+
+  @QueryText({ max: 200 })
+  cursor?: string;
+}
+
+export class UsageSeriesQuery {
+  @QueryTime()
+  from?: Date;
+
+  @QueryTime()
+  to?: Date;
+
+  @QueryOneOf(['hour', 'day'])
+  interval?: Span;
+
+  @QueryOneOf(GROUPINGS)
+  group_by?: Grouping;
+}
+
+export function toFilter(query: RequestFilterQuery): RequestFilter {
+  const { from, to, key_id: keyId, model, status, modality, operation, error_code: errorCode } = query;
+  return { from, to, keyId, model, status, modality, operation, errorCode };
+}

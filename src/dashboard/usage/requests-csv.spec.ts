@@ -1,0 +1,96 @@
+import type { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import { NO_USAGE } from '../../providers/contract/usage';
+import type { RequestSummary } from '../../usage/usage.types';
+import { sendRequestsAsCsv } from './requests-csv';
+
+const REQUEST: RequestSummary = {
+  id: '019a0000-0000-7000-8000-000000000001',
+  createdAt: '2026-01-02T03:04:05.678901Z',
+  keyId: '019a0000-0000-7000-8000-000000000002',
+  model: '=HYPERLINK("https://example.com")',
+  provider: null,
+  operation: 'createChatCompletion',
+  httpStatus: 499,
+  errorCode: null,
+  streamed: true,
+  usage: { ...NO_USAGE, inputText: 10, inputCacheRead: 5, outputText: 7 },
+  usageEstimated: true,
+  attempts: 1,
+  firstTokenMs: null,
+  totalMs: 12,
+  chargedMicro: 34n,
+};
+
+/** Counts the pages that are asked for. */
+class Pages {
+  asked = 0;
+
+  async *read(count: number): AsyncGenerator<RequestSummary[]> {
+    while (this.asked < count) {
+      this.asked++;
+      yield Array.from({ length: 1_000 }, () => REQUEST);
+    }
+  }
+}
+
+async function send(pages: AsyncGenerator<readonly RequestSummary[]>, method = 'GET'): Promise<Readable> {
+  let sent: Readable | undefined;
+  const reply = {
+    request: { method },
+    raw: { socket: null },
+    header: () => reply,
+    send: (stream?: Readable) => (sent = stream),
+  };
+  await sendRequestsAsCsv(reply as unknown as FastifyReply, pages);
+  return sent as Readable;
+}
+
+it('writes a request as one line, and nothing that a spreadsheet would run', async () => {
+  const stream = await send(
+    (async function* () {
+      yield [REQUEST];
+    })(),
+  );
+  const [, line] = Buffer.concat(await stream.toArray())
+    .toString()
+    .split('\r\n');
+  expect(line).toBe(
+    'req_019a0000000070008000000000000001,2026-01-02T03:04:05.678901Z,019a0000-0000-7000-8000-000000000002,' +
+      `"'=HYPERLINK(""https://example.com"")",,createChatCompletion,text,error,499,,true,15,7,0,0,0,true,1,,12,34`,
+  );
+});
+
+it('reads no further ahead of its client than a page', async () => {
+  const pages = new Pages();
+  const stream = await send(pages.read(50));
+  for await (const chunk of stream) {
+    expect(chunk).toBeDefined();
+    // However long the client takes.
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(pages.asked).toBeLessThanOrEqual(3);
+    break;
+  }
+});
+
+it('reads no further when its client has left', async () => {
+  const pages = new Pages();
+  const stream = await send(pages.read(50));
+  stream.destroy();
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+  expect(pages.asked).toBe(1);
+});
+
+it('reads one page for a HEAD, and sends none', async () => {
+  const pages = new Pages();
+  expect(await send(pages.read(50), 'HEAD')).toBeUndefined();
+  expect(pages.asked).toBe(1);
+});
+
+it('rejects, with nothing sent, when the first page cannot be read', async () => {
+  const broken = (async function* (): AsyncGenerator<RequestSummary[]> {
+    yield* [];
+    throw new Error('no database');
+  })();
+  await expect(send(broken)).rejects.toThrow('no database');
+});

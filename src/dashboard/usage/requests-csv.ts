@@ -1,0 +1,47 @@
+import type { FastifyReply } from 'fastify';
+import { type CsvField, csvLine } from '../../common/csv';
+import type { UsageRequest } from '../../contract/dashboard';
+import type { RequestSummary } from '../../usage/usage.types';
+import { sendCsv } from '../send-csv';
+import { toRequestFields } from './to-request-reply';
+
+const COLUMNS = [
+  'request_id',
+  'created_at',
+  'key_id',
+  'model',
+  'provider',
+  'operation',
+  'modality',
+  'status',
+  'http_status',
+  'error_code',
+  'streamed',
+  'input_tokens',
+  'output_tokens',
+  'images',
+  'seconds',
+  'characters',
+  'usage_estimated',
+  'attempt_count',
+  'first_token_ms',
+  'total_ms',
+  'cost_micro',
+] as const satisfies readonly (keyof UsageRequest)[];
+
+/** Sends requests as a file, page by page. */
+export function sendRequestsAsCsv(
+  reply: FastifyReply,
+  pages: AsyncGenerator<readonly RequestSummary[]>,
+): Promise<void> {
+  return sendCsv(reply, { name: 'requests.csv', header: csvLine(COLUMNS), pages, toLine });
+}
+
+function toLine(request: RequestSummary): string {
+  const fields = toRequestFields(request);
+  return csvLine(COLUMNS.map((column) => toField(fields[column])));
+}
+
+function toField(value: CsvField | boolean): CsvField {
+  return typeof value === 'boolean' ? String(value) : value;
+}

@@ -1,0 +1,61 @@
+import { Controller, Get, Param, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { DEFAULT_PAGE_LIMIT, ValidQuery } from '../../common/validation/valid-query.pipe';
+import type { UsageReceipt, UsageRequestList, UsageSeries } from '../../contract/dashboard';
+import { RequestLogService } from '../../usage/request-log.service';
+import { UsageSeriesService } from '../../usage/usage-series.service';
+import { Access } from '../session/access.decorator';
+import { Caller, type DashboardCaller, requireOrganization } from '../session/caller';
+import { RequestFilterQuery, RequestListQuery, toFilter, UsageSeriesQuery } from './dto/usage-queries.dto';
+import { sendRequestsAsCsv } from './requests-csv';
+import { toReceiptReply } from './to-receipt-reply';
+import { toRequestReply } from './to-request-reply';
+import { toSeriesReply } from './to-series-reply';
+
+const EXPORT_PAGE = 1_000;
+
+/** What an organization has used: its requests one by one, their receipts, and their sums over time. */
+@Controller('dashboard/api/organizations/:organization_id/usage')
+export class UsageController {
+  constructor(
+    private readonly requests: RequestLogService,
+    private readonly usage: UsageSeriesService,
+  ) {}
+
+  @Get('requests')
+  @Access('viewer')
+  async listRequests(
+    @Caller() caller: DashboardCaller,
+    @Query(new ValidQuery(RequestListQuery)) query: RequestListQuery,
+  ): Promise<UsageRequestList> {
+    const { cursor = null, limit = DEFAULT_PAGE_LIMIT } = query;
+    const page = await this.requests.list(requireOrganization(caller), toFilter(query), cursor, limit);
+    return { object: 'list', data: page.requests.map(toRequestReply), next_cursor: page.nextCursor };
+  }
+
+  @Get('requests/:request_id')
+  @Access('viewer')
+  async getRequest(@Caller() caller: DashboardCaller, @Param('request_id') id: string): Promise<UsageReceipt> {
+    return toReceiptReply(await this.requests.receipt(requireOrganization(caller), id));
+  }
+
+  @Get('requests.csv')
+  @Access('viewer')
+  exportRequests(
+    @Caller() caller: DashboardCaller,
+    @Query(new ValidQuery(RequestFilterQuery)) query: RequestFilterQuery,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    return sendRequestsAsCsv(reply, this.requests.pages(requireOrganization(caller), toFilter(query), EXPORT_PAGE));
+  }
+
+  @Get('series')
+  @Access('viewer')
+  async getUsageSeries(
+    @Caller() caller: DashboardCaller,
+    @Query(new ValidQuery(UsageSeriesQuery)) query: UsageSeriesQuery,
+  ): Promise<UsageSeries> {
+    const { from, to, interval = 'day', group_by: groupBy = 'none' } = query;
+    return toSeriesReply(await this.usage.series(requireOrganization(caller), { from, to, interval, groupBy }));
+  }
+}

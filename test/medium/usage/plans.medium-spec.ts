@@ -1,0 +1,201 @@
+import type { Pool } from 'pg';
+import { DataSource } from 'typeorm';
+import { systemClock } from '../../../src/common/clock';
+import { createDataSource } from '../../../src/database/data-source';
+import { RequestLogRepository } from '../../../src/usage/request-log.repository';
+import { RequestLogService } from '../../../src/usage/request-log.service';
+import type { RequestFilter } from '../../../src/usage/usage.types';
+import { UsageRollerService } from '../../../src/usage/usage-roller.service';
+import { GROUPINGS, UsageSeriesService } from '../../../src/usage/usage-series.service';
+import { UsageTotalsRepository } from '../../../src/usage/usage-totals.repository';
+import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
+import { allowedMs, FULL, report } from '../../faults/figures';
+import { createAccount } from '../billing/money-engine';
+import { insertReceipts, keyIdOf } from './receipts';
+
+const RECEIPTS = FULL ? 1_000_000 : 100_000;
+const HOURS = 24 * 30;
+const LIMIT = 50;
+const RUNS = FULL ? 20 : 2;
+const BIG_TABLES = ['usage_record', 'usage_by_model', 'usage_by_key'];
+
+/** A node of a plan as `EXPLAIN (ANALYZE, FORMAT JSON)` tells it. */
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/** What a statement did with a big table. */
+interface Access {
+  readonly table: string;
+  readonly how: string;
+  readonly rows: number;
+}
+
+const FILTERS: readonly (readonly [string, RequestFilter])[] = [
+  ['everything', {}],
+  ['one key of 500', { keyId: keyIdOf(7) }],
+  ['one model of 20', { model: 'vendor/model-3' }],
+  ['errors', { status: 'error' }],
+  ['one code', { errorCode: 'provider_unavailable' }],
+  ['errors of one key', { keyId: keyIdOf(7), status: 'error' }],
+  ['one model for one key', { keyId: keyIdOf(7), model: 'vendor/model-3' }],
+  ['a model that nobody uses', { model: 'vendor/none' }],
+  ['a modality that nobody uses', { modality: 'video' }],
+  ['one operation', { operation: 'createChatCompletion' }],
+];
+
+const month = () => ({ from: new Date(systemClock.now() - HOURS * 3_600_000) });
+
+describe('the log of an organization with many requests', () => {
+  let database: TestDatabase;
+  let dataSource: DataSource;
+  let pool: Pool;
+  let organizationId: string;
+  let log: RequestLogService;
+  let series: UsageSeriesService;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    dataSource = await createDataSource({ url: database.url, poolSize: 2 }).initialize();
+    pool = createTestPool(database.url, 1);
+    ({ organizationId } = await createAccount(pool));
+    const other = await createAccount(pool);
+    await insertReceipts(pool, { organizationId, count: RECEIPTS, hours: HOURS, keys: 500, models: 20 });
+    await insertReceipts(pool, { organizationId: other.organizationId, count: RECEIPTS / 10, hours: HOURS, keys: 50 });
+    const totals = new UsageTotalsRepository(dataSource);
+    await new UsageRollerService(totals).roll();
+    await pool.query(`VACUUM (ANALYZE) ${['usage_delta', ...BIG_TABLES].join(', ')}`);
+    log = new RequestLogService(new RequestLogRepository(dataSource), totals);
+    series = new UsageSeriesService(totals, systemClock);
+  }, 300_000);
+
+  afterAll(async () => {
+    await pool.end();
+    await dataSource.destroy();
+    await database.drop();
+  });
+
+  it.each(FILTERS)('reads little to list %s, at the beginning and further on', async (_name, filter) => {
+    const accesses = await accessesOf(async () => {
+      const first = await log.list(organizationId, filter, null, LIMIT);
+      if (first.nextCursor !== null) await log.list(organizationId, filter, first.nextCursor, LIMIT);
+    });
+    expect(accesses.map(({ how }) => how)).not.toContain('Seq Scan');
+    const receipts = accesses.filter(({ table }) => table === 'usage_record');
+    expect(new Set(receipts.map(({ how }) => how))).toEqual(new Set(['usage_record_organization_time_index']));
+    // Two pages of a filter that leaves one in 500 are some 100 minutes with two or three requests each.
+    expect(sumOf(receipts)).toBeLessThan(RECEIPTS / 20);
+  });
+
+  it.each(GROUPINGS)('reads no receipt for a series by %s', async (groupBy) => {
+    const accesses = await accessesOf(async () => {
+      await series.series(organizationId, { ...month(), interval: 'hour', groupBy });
+      await series.series(organizationId, { ...month(), interval: 'day', groupBy });
+    });
+    expect(accesses.map(({ table }) => table)).not.toContain('usage_record');
+    // An hour has far more keys than models: its totals by key are as many as its requests while those are few.
+    expect(sumOf(accesses)).toBeLessThan(groupBy === 'key' ? 3 * RECEIPTS : RECEIPTS / 2);
+  });
+
+  it('finds every request of a filter by way of the totals, in order and once', async () => {
+    // Neither end is that of a minute.
+    const part = { from: new Date(systemClock.now() - 50_000_123), to: new Date(systemClock.now() - 20_000_321) };
+    const filters = FILTERS.slice(1, 7).map(([, filter]) => filter);
+    for (const filter of [...filters, ...filters.map((each) => ({ ...each, ...part }))]) {
+      const found: string[] = [];
+      for await (const page of log.pages(organizationId, filter, 999)) found.push(...page.map(({ id }) => id));
+      expect(found).toEqual(await idsOf(filter));
+    }
+  });
+
+  it('answers within 200 ms, 95 times of 100, and never runs a statement of 500 ms', async () => {
+    const calls: (readonly [string, () => Promise<unknown>])[] = [
+      ...FILTERS.map(([name, filter]) => [name, () => log.list(organizationId, filter, null, LIMIT)] as const),
+      ...GROUPINGS.map(
+        (groupBy) =>
+          [
+            `by ${groupBy}, hours`,
+            () => series.series(organizationId, { ...month(), interval: 'hour', groupBy }),
+          ] as const,
+      ),
+      ...GROUPINGS.map(
+        (groupBy) =>
+          [
+            `by ${groupBy}, days`,
+            () => series.series(organizationId, { ...month(), interval: 'day', groupBy }),
+          ] as const,
+      ),
+    ];
+    const slow: string[] = [];
+    for (const [name, call] of calls) {
+      const took: number[] = [];
+      for (let run = 0; run < RUNS; run++) {
+        const startedAtMs = systemClock.monotonic();
+        await call();
+        took.push(systemClock.monotonic() - startedAtMs);
+      }
+      took.sort((left, right) => left - right);
+      const [p50 = 0, p95 = 0, most = 0] = [0.5, 0.95, 1].map((part) => took[Math.ceil(part * RUNS) - 1]);
+      report(name, { p50: Math.round(p50), p95: Math.round(p95), most: Math.round(most) });
+      if (p95 > allowedMs(200) || most > allowedMs(500)) slow.push(name);
+    }
+    expect(slow).toEqual([]);
+  }, 300_000);
+
+  /** What the statements of `work` do with the big tables. */
+  async function accessesOf(work: () => Promise<unknown>): Promise<Access[]> {
+    const statements: [string, unknown[]][] = [];
+    const spy = jest.spyOn(dataSource, 'query').mockImplementation(function (this: DataSource, ...call) {
+      statements.push([call[0], call[1] as unknown[]]);
+      return DataSource.prototype.query.apply(this, call);
+    });
+    await work();
+    spy.mockRestore();
+    const accesses: Access[] = [];
+    for (const [text, parameters] of statements) {
+      const [row] = await dataSource.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }[]>(
+        `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`,
+        parameters,
+      );
+      collect(row?.['QUERY PLAN'][0]?.Plan, accesses);
+    }
+    return accesses;
+  }
+
+  async function idsOf({ keyId, model, status, errorCode, from, to }: RequestFilter): Promise<string[]> {
+    const { rows } = await pool.query<{ id: string }>(
+      `SELECT id FROM usage_record
+        WHERE organization_id = $1 AND ($2::uuid IS NULL OR key_id = $2) AND ($3::text IS NULL OR model = $3)
+          AND ($4::text IS NULL OR (status >= 400) = ($4 = 'error')) AND ($5::text IS NULL OR error_code = $5)
+          AND ($6::timestamptz IS NULL OR created_at >= $6) AND ($7::timestamptz IS NULL OR created_at < $7)
+        ORDER BY created_at DESC, id DESC`,
+      [organizationId, keyId, model, status, errorCode, from, to],
+    );
+    return rows.map(({ id }) => id);
+  }
+});
+
+function collect(node: PlanNode | undefined, accesses: Access[]): void {
+  if (node === undefined) return;
+  const table = node['Relation Name'] ?? tableOf(node['Index Name']);
+  if (table !== undefined && BIG_TABLES.includes(table) && node['Node Type'] !== 'Bitmap Heap Scan') {
+    const rows = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
+    accesses.push({ table, how: node['Index Name'] ?? 'Seq Scan', rows });
+  }
+  for (const child of node.Plans ?? []) collect(child, accesses);
+}
+
+/** A bitmap tells only its index; the rows it finds are those of the scan above it. */
+function tableOf(index: string | undefined): string | undefined {
+  return BIG_TABLES.find((table) => index?.startsWith(table));
+}
+
+function sumOf(accesses: readonly Access[]): number {
+  return accesses.reduce((sum, { rows }) => sum + rows, 0);
+}

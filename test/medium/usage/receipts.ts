@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto';
+import type { Pool } from 'pg';
+
+export interface ManyReceipts {
+  readonly organizationId: string;
+  readonly count: number;
+  /** They are spread evenly over so many hours before now. */
+  readonly hours: number;
+  /** Default 1. */
+  readonly keys?: number;
+  /** Default 1. */
+  readonly models?: number;
+}
+
+/**
+ * Receipts of requests that nobody has sent, with ids in the order of time as real ones have. Key n is `keyIdOf(n)`, model n
+ * `vendor/model-n`, each of them as often as the others; one request in a hundred has failed.
+ */
+export async function insertReceipts(pool: Pool, { organizationId, count, hours, keys = 1, models = 1 }: ManyReceipts) {
+  await pool.query(
+    `INSERT INTO usage_record (id, organization_id, key_id, created_at, hold_micro, charged_micro, uncollected_micro,
+       input_text, input_cache_read, input_cache_write_5m, input_cache_write_1h, input_image, input_audio, output_text,
+       output_reasoning, output_image, output_audio, images, characters, seconds, first_token_ms, total_ms, attempts,
+       status, streamed, usage_estimated, operation, model, provider, deployment_id, error_code)
+     SELECT (lpad(to_hex((extract(epoch FROM created_at) * 1000)::bigint), 12, '0') || '7000' ||
+               substr(md5(n::text || $5), 1, 16))::uuid,
+            $1, ('00000000-0000-4000-8000-' || lpad((hashtext('key' || n) & 2147483647) % $3 || '', 12, '0'))::uuid, created_at,
+            1000, CASE WHEN n % 100 = 0 THEN 0 ELSE 100 + n % 700 END, 0, 100 + n % 50, 0, 0, 0, 0, 0, 200, 0, 0, 0, 0, 0, 0, 80,
+            900, 1, CASE WHEN n % 100 = 0 THEN 503 ELSE 200 END, true, false, 'createChatCompletion',
+            'vendor/model-' || (hashtext('model' || n) & 2147483647) % $4, 'mock', 'mock-chat',
+            CASE WHEN n % 100 = 0 THEN 'provider_unavailable' END
+       FROM generate_series(1, $2::integer) n,
+            LATERAL (SELECT now() - make_interval(secs => ($2 - n) * ($6 * 3600.0 / $2)) AS created_at) time`,
+    [organizationId, count, keys, models, randomUUID(), hours],
+  );
+}
+
+export function keyIdOf(key: number): string {
+  return `00000000-0000-4000-8000-${String(key).padStart(12, '0')}`;
+}

@@ -1,0 +1,194 @@
+import type { Pool } from 'pg';
+import { DataSource } from 'typeorm';
+import { createDataSource } from '../../../src/database/data-source';
+import { runMigrations, revertMigrations } from '../../../src/database/run-migrations';
+import { MIGRATIONS } from '../../../src/database/migrations';
+import { RequestLogRepository } from '../../../src/usage/request-log.repository';
+import { UsageRetentionService } from '../../../src/usage/usage-retention.service';
+import { UsageRollerService } from '../../../src/usage/usage-roller.service';
+import { UsageTotalsRepository } from '../../../src/usage/usage-totals.repository';
+import { loadConfig } from '../../../src/config/load-config';
+import { NO_USAGE } from '../../../src/providers/contract/usage';
+import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
+import {
+  type Account,
+  createAccount,
+  createKey,
+  type MoneyEngine,
+  releaseCommand,
+  requireSoundBooks,
+  reserveCommand,
+  settleCommand,
+  startMoneyEngine,
+  exampleRecord,
+} from '../billing/money-engine';
+import { findUsageDrift } from './usage-drift';
+import { insertReceipts } from './receipts';
+
+const MODELS = ['mock/chat-1', 'mock/chat-2', 'mock/embed-1'];
+
+describe('the totals of usage', () => {
+  let database: TestDatabase;
+  let dataSource: DataSource;
+  let pool: Pool;
+  let engine: MoneyEngine;
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    dataSource = await createDataSource({ url: database.url, poolSize: 3 }).initialize();
+    pool = createTestPool(database.url, 2);
+    engine = startMoneyEngine(database.url);
+    await engine.lease.start();
+  });
+
+  afterEach(async () => {
+    await engine.close();
+    await pool.end();
+    await dataSource.destroy();
+    await database.drop();
+  });
+
+  it('are those of the receipts at every moment, while they are folded by several and folding is killed', async () => {
+    const accounts = await Promise.all([1, 2].map(() => createAccount(pool)));
+    const { organizationId } = await createAccount(pool);
+    const end = new AbortController();
+    const traffic = Promise.all([
+      ...accounts.map((account) => sendTraffic(account, 150)),
+      // Of other hours and minutes, which nobody has paid for.
+      ...[1, 2, 3, 4, 5].map((hours) => insertReceipts(pool, { organizationId, count: 30, hours })),
+    ]).finally(() => end.abort());
+    const rollers = [startRoller(), startRoller()];
+    try {
+      while (!end.signal.aborted) {
+        expect(await findUsageDrift(pool)).toEqual([]);
+        await killFolding();
+      }
+    } finally {
+      await Promise.allSettled([traffic, ...rollers.map((stop) => stop())]);
+    }
+    await traffic;
+    expect(await findUsageDrift(pool)).toEqual([]);
+
+    await new UsageRollerService(new UsageTotalsRepository(dataSource)).roll();
+    expect(await numberOf('SELECT count(*) FROM usage_delta')).toBe(0);
+    expect(await findUsageDrift(pool)).toEqual([]);
+    const paid = `SELECT sum(charged_micro) FROM usage_by_key WHERE span = 'day' AND organization_id <> $1`;
+    expect(await numberOf(paid, [organizationId])).toBe(
+      await numberOf(`SELECT sum(amount_micro) FROM ledger_entry WHERE kind = 'charge'`),
+    );
+    await requireSoundBooks(engine);
+  });
+
+  it('count a request once, however often its end is repeated', async () => {
+    const account = await createAccount(pool);
+    const hold = reserveCommand(account, 1_000n);
+    await engine.reservations.reserve(hold);
+    for (let repeated = 0; repeated < 3; repeated++) await engine.reservations.finish(settleCommand(hold, 400n, {}));
+    expect(await numberOf('SELECT sum(requests) FROM usage_delta')).toBe(1);
+    expect(await findUsageDrift(pool)).toEqual([]);
+  });
+
+  it('are made of the receipts that are there when the migration runs', async () => {
+    const { organizationId } = await createAccount(pool);
+    await insertReceipts(pool, { organizationId, count: 500, hours: 50 });
+    const name = 'CreateUsageAggregates1795600000402';
+    const later = MIGRATIONS.length - MIGRATIONS.findIndex((migration) => migration.name === name);
+    await revertMigrations(database.url, later);
+    await runMigrations(database.url);
+    expect(await numberOf('SELECT sum(requests) FROM usage_by_model WHERE span = $1', ['day'])).toBe(500);
+    expect(await findUsageDrift(pool)).toEqual([]);
+  });
+
+  it('stay when receipts are forgotten, and so do the books', async () => {
+    const account = await createAccount(pool);
+    await sendTraffic(account, 20);
+    await insertReceipts(pool, { organizationId: account.organizationId, count: 1_200, hours: 24 * 500 });
+    const before = await numberOf('SELECT count(*) FROM usage_record');
+    const config = loadConfig({ USAGE_RETENTION_DAYS: '100' });
+    const retention = () =>
+      new UsageRetentionService(
+        new RequestLogRepository(dataSource),
+        { now: () => Date.now(), monotonic: () => 0 },
+        config,
+      );
+    const removed = await Promise.all([retention().prune(), retention().prune()]);
+
+    const kept = await numberOf('SELECT count(*) FROM usage_record');
+    expect(removed[0] + removed[1]).toBe(before - kept);
+    expect(await numberOf(`SELECT count(*) FROM usage_record WHERE created_at < now() - interval '100 days'`)).toBe(0);
+    expect(kept).toBeGreaterThan(200);
+    expect(await numberOf('SELECT sum(requests) FROM usage_delta')).toBe(before);
+    await requireSoundBooks(engine);
+  });
+
+  it('are never waited for: not by those who insert receipts, nor by those who forget or fold others', async () => {
+    const account = await createAccount(pool);
+    await insertReceipts(pool, { organizationId: account.organizationId, count: 50, hours: 24 * 500 });
+    const folding = await pool.connect();
+    try {
+      await folding.query('BEGIN');
+      await folding.query('SELECT usage_roll(1000)');
+      await folding.query(`SELECT usage_prune(now() - interval '1 day', 10)`);
+      await sendTraffic(account, 5);
+      expect(await new UsageTotalsRepository(dataSource).roll(1_000)).toBe(0);
+      const yesterday = new Date(Date.now() - 86_400_000);
+      expect(await new RequestLogRepository(dataSource).prune(yesterday, 1_000)).toBeGreaterThan(0);
+    } finally {
+      await folding.query('ROLLBACK');
+      folding.release();
+    }
+  });
+
+  async function sendTraffic(account: Account, requests: number): Promise<void> {
+    const keys = [account.keyId, await createKey(pool, account.organizationId)];
+    for (let sent = 0; sent < requests; sent += 10) {
+      await Promise.all(Array.from({ length: 10 }, (_, index) => sendOne(account, keys, sent + index)));
+    }
+  }
+
+  async function sendOne(account: Account, keys: readonly string[], index: number): Promise<void> {
+    const hold = reserveCommand({ ...account, keyId: keys[index % 2] as string }, 1_000n);
+    await engine.reservations.reserve(hold);
+    const failed = index % 5 === 4;
+    const record = {
+      model: MODELS[index % 3] as string,
+      operation: index % 3 === 2 ? 'createEmbedding' : 'createChatCompletion',
+      ...(failed && {
+        status: index % 2 === 0 ? 503 : 499,
+        errorCode: index % 2 === 0 ? 'provider_unavailable' : null,
+      }),
+      usage: { ...NO_USAGE, inputText: index, inputAudio: 2, outputText: 3 * index },
+    };
+    const { reservationId, keyId, organizationId } = hold;
+    await engine.reservations.finish(
+      failed
+        ? { ...releaseCommand(hold), record: { ...exampleRecord(reservationId, { keyId, organizationId }), ...record } }
+        : settleCommand(hold, BigInt(1 + (index % 900)), record),
+    );
+  }
+
+  /** Folds a little at a time, as another process would, and comes back when it was killed. */
+  function startRoller(): () => Promise<void> {
+    const end = new AbortController();
+    const client = createTestPool(database.url, 1);
+    const work = (async () => {
+      while (!end.signal.aborted) await client.query(`/* folding */ SELECT usage_roll(7)`).catch(() => undefined);
+      await client.end();
+    })();
+    return () => {
+      end.abort();
+      return work;
+    };
+  }
+
+  async function killFolding(): Promise<void> {
+    await pool.query(`
+      SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND query LIKE '/* folding */%'`);
+  }
+
+  async function numberOf(sql: string, parameters: unknown[] = []): Promise<number> {
+    const { rows } = await pool.query<Record<string, string>>(sql, parameters);
+    return Number(Object.values(rows[0] ?? {})[0]);
+  }
+});
