@@ -12,5 +12,6 @@ import { TranscriptionService } from './transcription.service';
   imports: [InferenceModule, MediaModule, ModelsModule],
   controllers: [SpeechController, TranscriptionController],
   providers: [SpeechService, TranscriptionService],
+  exports: [SpeechService, TranscriptionService],
 })
 export class AudioModule {}

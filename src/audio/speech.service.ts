@@ -28,21 +28,9 @@ export class SpeechService {
   ) {}
 
   answer(body: SpeechRequestDto, context: RequestContext, reply: FastifyReply): Promise<void> {
-    const target = requireTarget(this.catalog, context, body, 'speech');
     const request = toSpeechRequest(body);
-    assertCanSpeak(target.model, request);
+    const input = this.describe(body, context, request);
     const characters = characterUsage(request);
-    const estimate = mayCountTokens([target.model, ...target.fallbacks])
-      ? estimateSpeech(request, this.ratios.of(target.model))
-      : characters;
-    const input: InferenceInput = {
-      ...target,
-      operation: 'createSpeech',
-      streamed: true,
-      soldWhole: true,
-      estimate,
-      supports: ({ model }) => canSpeak(model, request),
-    };
     const asEvents = body.stream_format === 'sse';
     const Spoken = asEvents ? SpokenEvents : SpokenAudio;
     const speech = {
@@ -50,11 +38,28 @@ export class SpeechService {
       reply,
       open: async (candidate: Candidate, call: ProviderCall): Promise<SpokenAudio> =>
         new Spoken(await speechOf(candidate).speak(request, call), characters, candidate.price.isByTokens),
-      estimateUsage: () => estimate,
+      estimateUsage: () => input.estimate,
     };
     return asEvents
       ? this.inference.run({ ...speech, lastEvents: (_progress: Delivered, bill) => speechDoneEvent(bill) })
       : this.inference.run({ ...speech, contentType: SPEECH_CONTENT_TYPES[request.format] });
+  }
+
+  /** What the request comes to. @throws GatewayError as {@link answer} would before anybody is asked */
+  describe(body: SpeechRequestDto, context: RequestContext, request = toSpeechRequest(body)): InferenceInput {
+    const target = requireTarget(this.catalog, context, body, 'speech');
+    assertCanSpeak(target.model, request);
+    const estimate = mayCountTokens([target.model, ...target.fallbacks])
+      ? estimateSpeech(request, this.ratios.of(target.model))
+      : characterUsage(request);
+    return {
+      ...target,
+      operation: 'createSpeech',
+      streamed: true,
+      soldWhole: true,
+      estimate,
+      supports: ({ model }) => canSpeak(model, request),
+    };
   }
 }
 

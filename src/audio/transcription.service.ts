@@ -18,10 +18,12 @@ import type { TranscriptionFieldsDto } from './dto/transcription-fields.dto';
 import { mayCountTokens, paidUsage } from './priced-by-tokens';
 import { type MeasuredTranscript, renderTranscript, transcriptDoneEvent } from './transcript-reply';
 import { MeteredTranscript, openTranscript } from './transcript-stream';
-import { assertTellsTimes, isStreamed, requiredTimestamps, tellsTimes } from './transcription-support';
+import { assertTellsTimes, isStreamed, requiredTimestamps, tellsTimes, type Timestamps } from './transcription-support';
 import { estimateTranscription, secondsUsage } from './transcription-usage';
 
 interface WrittenDown extends MeasuredTranscript, MeteredResult {}
+
+type Target = InferenceTarget & Pick<InferenceInput, 'streamed'>;
 
 /** One request, ready to be asked. */
 interface Order {
@@ -57,22 +59,45 @@ export class TranscriptionService {
       throw new GatewayError('validation_failed', 'The form has no file.', { param: 'file' });
     }
     const timestamps = requiredTimestamps(fields);
-    const target = { ...requireTarget(this.catalog, context, fields, 'transcription'), body: form };
-    assertTellsTimes(target.model, fields, timestamps);
-    const streamed = isStreamed(target.model, fields);
+    const target = { ...this.requireTarget(fields, timestamps, context), body: form };
     const probed = await this.probe.probe(file.bytes, 'file');
     const seconds = secondsUsage(probed.durationSeconds);
-    const input: InferenceInput = {
+    const input = this.inputOf(target, fields, timestamps, seconds);
+    const request = toTranscriptionRequest(fields, file, probed, timestamps);
+    const order = { input, request, fields, reply, seconds };
+    return input.streamed ? this.stream(order) : this.complete(order);
+  }
+
+  /**
+   * What a request comes to, for a file of so many seconds.
+   * @throws GatewayError as {@link answer} would before anybody is asked
+   */
+  describe(fields: TranscriptionFieldsDto, durationSeconds: number, context: RequestContext): InferenceInput {
+    const timestamps = requiredTimestamps(fields);
+    const target = this.requireTarget(fields, timestamps, context);
+    return this.inputOf(target, fields, timestamps, secondsUsage(durationSeconds));
+  }
+
+  /** All that is refused whatever is in the file. */
+  private requireTarget(fields: TranscriptionFieldsDto, timestamps: Timestamps, context: RequestContext): Target {
+    const target = requireTarget(this.catalog, context, fields, 'transcription');
+    assertTellsTimes(target.model, fields, timestamps);
+    return { ...target, streamed: isStreamed(target.model, fields) };
+  }
+
+  private inputOf(
+    target: Target,
+    fields: TranscriptionFieldsDto,
+    timestamps: Timestamps,
+    seconds: UsageVector,
+  ): InferenceInput {
+    return {
       ...target,
       operation: 'createTranscription',
-      streamed,
       soldWhole: true,
       estimate: this.estimate(target, fields, seconds),
       supports: ({ model }) => tellsTimes(model, timestamps),
     };
-    const request = toTranscriptionRequest(fields, file, probed, timestamps);
-    const order = { input, request, fields, reply, seconds };
-    return streamed ? this.stream(order) : this.complete(order);
   }
 
   private estimate(

@@ -39,6 +39,9 @@ export interface ChatInferenceRequest {
   readonly format: ChatFormat;
 }
 
+/** What decides about a request besides the form of its answer. */
+export type DescribedChat = Omit<ChatInferenceRequest, 'reply' | 'format'>;
+
 /** The wire format in which the answer of a chat model goes out. One object per request, if it has a memory. */
 export interface ChatFormat {
   render(result: ChatCompletionResult, bill: Bill): RenderedAnswer;
@@ -70,8 +73,23 @@ export class ChatInference {
 
   /** Resolves when the answer has ended. @throws GatewayError only while nothing has been sent. */
   async answer(asked: ChatInferenceRequest): Promise<void> {
-    const { operation, body, chat, context } = asked;
-    const images = this.imagesOf(chat, context);
+    const images = this.imagesOf(asked.chat, asked.context);
+    const input = this.inputOf(asked);
+    const { inputText: inputTokens } = input.estimate;
+    const estimateUsage: UsageEstimate = (bytes, servedBy) =>
+      textUsage(inputTokens, outputTokens(bytes, this.ratios.of(servedBy)));
+    return input.streamed
+      ? this.stream(asked, input, images, estimateUsage)
+      : this.complete(asked, input, images, estimateUsage);
+  }
+
+  /** The request before anybody is asked for anything. @throws GatewayError as {@link answer} would until then */
+  describe(asked: DescribedChat): InferenceInput {
+    this.imagesOf(asked.chat, asked.context);
+    return this.inputOf(asked);
+  }
+
+  private inputOf({ operation, body, chat, context }: DescribedChat): InferenceInput {
     const target = requireTarget(this.catalog, context, body, 'text');
     const { model } = target;
     const prompt = measureChat(chat);
@@ -79,12 +97,7 @@ export class ChatInference {
     const estimate = textUsage(inputTokens, outputLimit(chat, model, this.defaultMaxOutputTokens));
     const supports = requiredSupport(target.routing, chat);
     const streamed = chat.stream === true;
-    const input: InferenceInput = { ...target, operation, streamed, estimate, prompt, supports };
-    const estimateUsage: UsageEstimate = (bytes, servedBy) =>
-      textUsage(inputTokens, outputTokens(bytes, this.ratios.of(servedBy)));
-    return streamed
-      ? this.stream(asked, input, images, estimateUsage)
-      : this.complete(asked, input, images, estimateUsage);
+    return { ...target, operation, streamed, estimate, prompt, supports };
   }
 
   /** `null` when it refers to none. @throws GatewayError `ssrf_blocked`, `validation_failed` with `param` */

@@ -11,6 +11,6 @@ import { ChatService } from './chat.service';
   imports: [InferenceModule, ModelsModule, OutboundModule],
   controllers: [ChatController],
   providers: [ChatService, ChatInference],
-  exports: [ChatInference],
+  exports: [ChatInference, ChatService],
 })
 export class ChatModule {}

@@ -9,5 +9,6 @@ import { CompletionsService } from './completions.service';
   imports: [InferenceModule, ModelsModule],
   controllers: [CompletionsController],
   providers: [CompletionsService],
+  exports: [CompletionsService],
 })
 export class CompletionsModule {}

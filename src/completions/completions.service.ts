@@ -34,19 +34,9 @@ export class CompletionsService {
   ) {}
 
   answer(body: CompletionRequestDto, context: RequestContext, reply: FastifyReply): Promise<void> {
-    const target = requireTarget(this.catalog, context, body, 'text');
     const request = toCompletionRequest(body);
-    const { model } = target;
-    const prompt = measurePrompt(request);
-    const inputTokens = promptTokens(prompt, this.ratios.of(model));
-    const input: InferenceInput = {
-      ...target,
-      operation: 'createCompletion',
-      streamed: request.stream === true,
-      estimate: textUsage(inputTokens, Math.min(request.max_tokens, model.maxOutputTokens ?? Infinity)),
-      prompt,
-      supports: requiredSupport(target.routing, request),
-    };
+    const input = this.describe(body, context, request);
+    const { inputText: inputTokens } = input.estimate;
     const estimateUsage = (bytes: number, servedBy: CatalogModel): UsageVector =>
       textUsage(inputTokens, outputTokens(bytes, this.ratios.of(servedBy)));
     if (input.streamed) {
@@ -65,6 +55,22 @@ export class CompletionsService {
       estimateUsage,
       render: (result, bill) => renderCompletion(result.body, bill),
     });
+  }
+
+  /** What the request comes to. @throws GatewayError as {@link answer} would before anybody is asked */
+  describe(body: CompletionRequestDto, context: RequestContext, request = toCompletionRequest(body)): InferenceInput {
+    const target = requireTarget(this.catalog, context, body, 'text');
+    const { model } = target;
+    const prompt = measurePrompt(request);
+    const inputTokens = promptTokens(prompt, this.ratios.of(model));
+    return {
+      ...target,
+      operation: 'createCompletion',
+      streamed: request.stream === true,
+      estimate: textUsage(inputTokens, Math.min(request.max_tokens, model.maxOutputTokens ?? Infinity)),
+      prompt,
+      supports: requiredSupport(target.routing, request),
+    };
   }
 }
 

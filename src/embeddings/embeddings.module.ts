@@ -9,5 +9,6 @@ import { EmbeddingsService } from './embeddings.service';
   imports: [InferenceModule, ModelsModule],
   controllers: [EmbeddingsController],
   providers: [EmbeddingsService],
+  exports: [EmbeddingsService],
 })
 export class EmbeddingsModule {}

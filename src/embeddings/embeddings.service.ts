@@ -33,26 +33,35 @@ export class EmbeddingsService {
   ) {}
 
   answer(body: EmbeddingRequestDto, context: RequestContext, reply: FastifyReply): Promise<void> {
-    const target = requireTarget(this.catalog, context, body, 'embedding');
     const { encoding_format: format, ...request } = providerFields(body);
-    const prompt = measureInputs(request.input);
-    const estimate = textUsage(promptTokens(prompt, this.ratios.of(target.model)), 0);
-    const input: InferenceInput = {
-      ...target,
-      operation: 'createEmbedding',
-      streamed: false,
-      estimate,
-      prompt,
-      promptCount: inputsOf(request.input).length,
-      supports: requiredSupport(target.routing, request),
-    };
+    const input = this.inputOf(body, request, context);
     return this.inference.run<EmbeddedList>({
       input,
       reply,
       attempt: (candidate, call) => embed(request, format ?? 'float', candidate, call),
-      estimateUsage: () => estimate,
+      estimateUsage: () => input.estimate,
       render: ({ list, model }, bill) => renderEmbeddingList(list, model, bill),
     });
+  }
+
+  /** What the request comes to. @throws GatewayError as {@link answer} would before anybody is asked */
+  describe(body: EmbeddingRequestDto, context: RequestContext): InferenceInput {
+    const { encoding_format: _format, ...request } = providerFields(body);
+    return this.inputOf(body, request, context);
+  }
+
+  private inputOf(body: EmbeddingRequestDto, request: EmbeddingRequest, context: RequestContext): InferenceInput {
+    const target = requireTarget(this.catalog, context, body, 'embedding');
+    const prompt = measureInputs(request.input);
+    return {
+      ...target,
+      operation: 'createEmbedding',
+      streamed: false,
+      estimate: textUsage(promptTokens(prompt, this.ratios.of(target.model)), 0),
+      prompt,
+      promptCount: inputsOf(request.input).length,
+      supports: requiredSupport(target.routing, request),
+    };
   }
 }
 

@@ -14,5 +14,6 @@ import { ImagesService } from './images.service';
   imports: [InferenceModule, MediaModule, ModelsModule, OutboundModule, StorageModule],
   controllers: [ImagesController],
   providers: [ImageDelivery, ImageMaker, ImagesService],
+  exports: [ImagesService],
 })
 export class ImagesModule {}

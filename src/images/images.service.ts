@@ -26,6 +26,12 @@ import { isPriced, nameWhatIsPriced } from './name-what-is-priced';
 const CREATE = 'createImage';
 const EDIT = 'createImageEdit';
 
+/** An order that is ready to be run. */
+interface MeteredOrder {
+  readonly order: ImageOrder;
+  readonly input: InferenceInput;
+}
+
 /** The image endpoints: what is special to images around the shared inference use-case. */
 @Injectable()
 export class ImagesService {
@@ -46,17 +52,35 @@ export class ImagesService {
 
   /** `POST /v1/images/generations`. */
   create(body: ImageRequestDto, context: RequestContext, reply: FastifyReply): Promise<void> {
-    const sources = this.parts.inputs.parse(body.input_images ?? [], 'input_images');
-    const order = toImageOrder(body, { isEdit: false, sources, sourceField: 'input_images', mask: null });
-    return this.answer(CREATE, order, requireTarget(this.catalog, context, body, 'image'), reply);
+    return this.answer(this.orderOf(body, context), reply);
+  }
+
+  /** What the request comes to. @throws GatewayError as {@link create} would before anybody is asked */
+  describe(body: ImageRequestDto, context: RequestContext): InferenceInput {
+    return this.orderOf(body, context).input;
   }
 
   /** `POST /v1/images/edits`. */
-  edit({ body, form }: ImageEdit, context: RequestContext, reply: FastifyReply): Promise<void> {
+  edit(edit: ImageEdit, context: RequestContext, reply: FastifyReply): Promise<void> {
+    return this.answer(this.orderOfEdit(edit, context), reply);
+  }
+
+  /** As {@link describe}, of an edit. */
+  describeEdit(edit: ImageEdit, context: RequestContext): InferenceInput {
+    return this.orderOfEdit(edit, context).input;
+  }
+
+  private orderOf(body: ImageRequestDto, context: RequestContext): MeteredOrder {
+    const sources = this.parts.inputs.parse(body.input_images ?? [], 'input_images');
+    const order = toImageOrder(body, { isEdit: false, sources, sourceField: 'input_images', mask: null });
+    return this.meterOrder(CREATE, order, requireTarget(this.catalog, context, body, 'image'));
+  }
+
+  private orderOfEdit({ body, form }: ImageEdit, context: RequestContext): MeteredOrder {
     const images = form === null ? this.imagesOfJson(body) : this.imagesOfForm(form);
     const order = toImageOrder(body, { isEdit: true, ...images });
     const target = requireTarget(this.catalog, context, body, 'image');
-    return this.answer(EDIT, order, form === null ? target : { ...target, body: form }, reply);
+    return this.meterOrder(EDIT, order, form === null ? target : { ...target, body: form });
   }
 
   private imagesOfJson({ input_images: images }: ImageEditRequestDto): OrderImages {
@@ -77,7 +101,13 @@ export class ImagesService {
     return { sources, sourceField: 'image', mask: mask === undefined ? null : inputs.fromFile(mask, 'mask') };
   }
 
-  private answer(operation: string, asked: ImageOrder, target: InferenceTarget, reply: FastifyReply): Promise<void> {
+  private answer({ order, input }: MeteredOrder, reply: FastifyReply): Promise<void> {
+    const estimate = (count: number, servedBy: InferenceTarget['model']) =>
+      estimateImages(order, count, this.candidates.select(servedBy), this.ratios.of(servedBy));
+    return this.inference.run(new ImageRun(this.parts, order, input, reply, estimate));
+  }
+
+  private meterOrder(operation: string, asked: ImageOrder, target: InferenceTarget): MeteredOrder {
     assertSupported(asked, target.model);
     const candidates = [target.model, ...target.fallbacks].flatMap((model) => this.candidates.select(model));
     const givesAddress = this.addressesOf(asked, candidates);
@@ -96,9 +126,7 @@ export class ImagesService {
         knows?.(candidate) !== false,
       atMostOnce: true,
     };
-    const estimate = (count: number, servedBy: InferenceTarget['model']) =>
-      estimateImages(order, count, this.candidates.select(servedBy), this.ratios.of(servedBy));
-    return this.inference.run(new ImageRun(this.parts, order, input, reply, estimate));
+    return { order, input };
   }
 
   /**

@@ -10,6 +10,8 @@ import { CandidateSelector } from './candidate-selector';
 import { ClientWatch } from './client-presence';
 import { KeyedAnswers } from './keyed-answers';
 import { MeteringService } from './metering.service';
+import { RequestExplainer } from './request-explainer';
+import { RouteExplainer } from './route-explainer';
 import { RoutePlanner } from './route-planner';
 import { RunInference } from './run-inference';
 import { StreamInference } from './stream-inference';
@@ -27,11 +29,21 @@ import { TokenRatios } from './token-ratio.service';
     ClientWatch,
     KeyedAnswers,
     MeteringService,
+    RequestExplainer,
+    RouteExplainer,
     RoutePlanner,
     RunInference,
     StreamInference,
     TokenRatios,
   ],
-  exports: [CandidateSelector, MeteringService, RoutePlanner, RunInference, StreamInference, TokenRatios],
+  exports: [
+    CandidateSelector,
+    MeteringService,
+    RequestExplainer,
+    RoutePlanner,
+    RunInference,
+    StreamInference,
+    TokenRatios,
+  ],
 })
 export class InferenceModule {}

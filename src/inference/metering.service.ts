@@ -91,7 +91,11 @@ export class MeteringService implements OnApplicationShutdown {
   }
 }
 
-function dearest(candidates: readonly Candidate[], input: InferenceInput): bigint {
+/**
+ * What is held: the cost at the dearest of the candidates (decision *hold-text*).
+ * @throws GatewayError `model_not_found` where one has no price for what is asked
+ */
+export function dearest(candidates: readonly Candidate[], input: InferenceInput): Micro {
   const details = estimating(input.pricedBy);
   let most = 0n;
   for (const { price } of candidates) {

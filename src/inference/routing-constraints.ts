@@ -1,21 +1,28 @@
 import type { RoutingDto } from '../routing/routing.dto';
 import type { Candidate } from './inference.types';
 
+/** A member of a request's `routing` object that can rule a candidate out. */
+export type RulingConstraint = 'only' | 'ignore' | 'max_price';
+
 /**
- * Whether a request's `routing` object leaves a candidate (decision *routing-object*). Names in it are ids of providers.
- * What the caller rules out is never tried, also when nothing else is left.
+ * Which member of a request's `routing` object rules a candidate out (decision *routing-object*); `null`: none. Names in it
+ * are ids of providers. What the caller rules out is never tried, also when nothing else is left.
  */
-export function isAllowed({ provider, priceVersion }: Candidate, routing: RoutingDto): boolean {
+export function ruledOutBy({ provider, priceVersion }: Candidate, routing: RoutingDto): RulingConstraint | null {
   const { only, ignore, max_price: maxPrice } = routing;
-  if (only != null && !only.includes(provider.id)) return false;
-  if (ignore != null && ignore.includes(provider.id)) return false;
-  if (maxPrice == null) return true;
+  if (only != null && !only.includes(provider.id)) return 'only';
+  if (ignore != null && ignore.includes(provider.id)) return 'ignore';
+  if (maxPrice == null) return null;
   const { tokens, request } = priceVersion.price;
-  return (
+  const isCheap =
     (tokens?.per_1m_micro.input ?? 0) <= (maxPrice.prompt ?? Infinity) &&
     (tokens?.per_1m_micro.output ?? 0) <= (maxPrice.completion ?? Infinity) &&
-    (request?.per_request_micro ?? 0) <= (maxPrice.request ?? Infinity)
-  );
+    (request?.per_request_micro ?? 0) <= (maxPrice.request ?? Infinity);
+  return isCheap ? null : 'max_price';
+}
+
+export function isAllowed(candidate: Candidate, routing: RoutingDto): boolean {
+  return ruledOutBy(candidate, routing) === null;
 }
 
 /** Providers that the caller names come first, in its order; the others follow in theirs. */

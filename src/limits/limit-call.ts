@@ -56,9 +56,11 @@ export class LimitCall {
   private readonly held: SlotList[] = [];
   private readonly requests: [planNumber: number, member: string, tokens: number][] = [];
 
+  /** @param isLook nothing is to be counted: what the answer would be, and no more */
   constructor(
     private readonly leaseMs: number,
     private readonly bucketsPerWindow: number,
+    private readonly isLook = false,
   ) {}
 
   get requestCount(): number {
@@ -88,7 +90,8 @@ export class LimitCall {
     const plans = parts.map(({ checks }) => checks);
     const freed = [...this.freed.values()].filter(({ length }) => length > 1);
     const refunds = parts.flatMap(refundsOf);
-    return JSON.stringify([nonce, this.leaseMs, this.spans, freed, refunds, this.held, plans, this.requests]);
+    const call = [nonce, this.leaseMs, this.spans, freed, refunds, this.held, plans, this.requests];
+    return JSON.stringify(this.isLook ? [...call, true] : call);
   }
 
   private partOf(plan: LimitPlan): PlanPart {

@@ -51,6 +51,14 @@ export class LimitQueue {
     });
   }
 
+  /** How the request would be judged now, in a call of its own that counts nothing. @throws Error as {@link judge} */
+  async look(request: JudgedRequest): Promise<Verdict> {
+    const call = new LimitCall(this.leaseMs, BUCKETS_PER_WINDOW, true);
+    call.addRequest(request);
+    const { nowMs, results } = await this.connection.run(call);
+    return toVerdict(results[0] as readonly number[], nowMs);
+  }
+
   /** Sent with the next call; kept while Redis is away. */
   release(release: Release): void {
     this.releases.push(release);
@@ -96,8 +104,7 @@ export class LimitQueue {
     try {
       const { nowMs, results } = await this.connection.run(call);
       requests.forEach((request, index) => {
-        const row = results[index] as readonly number[];
-        request.resolve({ refusedBy: row[0] as number, waitMs: row[1] as number, nowMs, row });
+        request.resolve(toVerdict(results[index] as readonly number[], nowMs));
       });
       return true;
     } catch (error) {
@@ -124,4 +131,8 @@ export class LimitQueue {
   private newCall(): LimitCall {
     return new LimitCall(this.leaseMs, BUCKETS_PER_WINDOW);
   }
+}
+
+function toVerdict(row: readonly number[], nowMs: number): Verdict {
+  return { refusedBy: row[0] as number, waitMs: row[1] as number, nowMs, row };
 }

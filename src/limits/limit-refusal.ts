@@ -1,6 +1,7 @@
 import { GatewayError } from '../common/errors/gateway-error';
 import type { ErrorCode } from '../common/errors/catalog';
-import type { LimitCheck, LimitKind, LimitScope } from './limit-check';
+import type { LimitCheck, LimitKind, LimitPlan, LimitScope } from './limit-check';
+import type { Verdict } from './limit-queue';
 
 const CODES: Readonly<Record<LimitKind, ErrorCode>> = {
   requests_per_second: 'rate_limited',
@@ -21,6 +22,14 @@ const OWNERS: Readonly<Record<LimitScope, string>> = {
   global: 'of this service',
 };
 
+/** The error of a request that was refused by one of the checks of its plan. */
+export function refusalOf(plan: LimitPlan, { refusedBy, waitMs }: Verdict, tokens: number): GatewayError {
+  const check = plan.checks[refusedBy - 1];
+  if (check === undefined) return limitsUnavailable(new Error('Redis named a limit that there is not'));
+  if (check.kind === 'tokens_per_minute' && tokens > check.limit) return largerThanLimit(check, tokens);
+  return limitReached(check, waitMs);
+}
+
 /** The 429 of a limit that is reached. `waitMs`: until the request would be let in, if nobody takes what gets free. */
 export function limitReached({ scope, kind, limit }: LimitCheck, waitMs: number): GatewayError {
   return new GatewayError(CODES[kind], `The limit ${OWNERS[scope]} is reached: ${limit} ${WORDS[kind]}.`, {
@@ -33,7 +42,7 @@ export function limitReached({ scope, kind, limit }: LimitCheck, waitMs: number)
  * The 429 of a request that no waiting helps, because it alone is estimated at more than the limit. The contract wants
  * a `Retry-After` on every 429; no value is true here, so it is the one after which clients give up soonest.
  */
-export function largerThanLimit({ scope, kind, limit }: LimitCheck, tokens: number): GatewayError {
+function largerThanLimit({ scope, kind, limit }: LimitCheck, tokens: number): GatewayError {
   const message =
     `The request is estimated at ${tokens} tokens, more than the limit ${OWNERS[scope]}: ${limit} ${WORDS[kind]}. ` +
     'Waiting does not help; ask for fewer output tokens or shorten the prompt.';

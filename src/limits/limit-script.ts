@@ -8,7 +8,7 @@
  * A slot set is a sorted set: member is the slot's id, score the time at which its lease ends.
  *
  * KEYS     windows and slot sets
- * ARGV[1]  JSON [nonce, lease, spans, freed, refunds, held, plans, requests]
+ * ARGV[1]  JSON [nonce, lease, spans, freed, refunds, held, plans, requests, look]
  *            lease     milliseconds
  *            spans     per key: milliseconds of the window, 0 for a slot set
  *            freed     each [key, member, member, ...]: slots that end; key is a position in KEYS from 1
@@ -16,6 +16,7 @@
  *            held      each [key, member, member, ...]: slots whose lease begins anew
  *            plans     each [key, limit, counts, key, limit, counts, ...]; counts is 1 for tokens, 0 for requests
  *            requests  each [plan, member, tokens]; plan is a position in plans from 1
+ *            look      true: nothing is written, so that nobody has asked
  * Returns  JSON [nonce, now, results], per request [verdict, wait, remaining, reset, remaining, reset, ...]
  *            verdict   0: let in; n: refused by its n-th check, the one that lasts longest; -1: a key cannot be read
  *            wait      milliseconds after which the checks that refused it would let it in
@@ -25,7 +26,7 @@ export const BUCKETS_PER_WINDOW = 50;
 export const LIMIT_SCRIPT = `
 local BUCKETS = ${BUCKETS_PER_WINDOW}
 local SLOT_WAIT = 1000
-local nonce, lease, spans, freed, refunds, held, plans, requests = unpack(cjson.decode(ARGV[1]))
+local nonce, lease, spans, freed, refunds, held, plans, requests, look = unpack(cjson.decode(ARGV[1]))
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
@@ -191,6 +192,7 @@ for _, entry in ipairs(held) do hold(KEYS[entry[1]], { unpack(entry, 2) }) end
 for at = 1, #refunds, 3 do refund(counter_of(refunds[at]), refunds[at + 1], refunds[at + 2]) end
 local results = {}
 for index, request in ipairs(requests) do results[index] = judge(request) end
+if look then return cjson.encode({ nonce, now, results }) end
 for _, counter in pairs(counters) do
   if counter.members then
     if #counter.members > 0 then hold(counter.key, counter.members) end

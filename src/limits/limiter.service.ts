@@ -9,7 +9,8 @@ import type { LimitCheck, LimitPlan } from './limit-check';
 import { LimitConnection } from './limit-connection';
 import type { LimitedModel, LimitPlanner } from './limit-planner';
 import { LimitQueue, type Verdict } from './limit-queue';
-import { largerThanLimit, limitReached, limitsUnavailable } from './limit-refusal';
+import { type LimitOutlook, limitStandings } from './limit-outlook';
+import { limitReached, limitsUnavailable, refusalOf } from './limit-refusal';
 import { rateLimitHeaders } from './rate-limit-headers';
 import { heldSlots } from './held-slots';
 
@@ -112,6 +113,25 @@ export class LimiterService implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
+   * How the request would fare now; nothing is counted, and nobody's next request fares otherwise.
+   * @throws GatewayError `service_unavailable`
+   */
+  async look({ principal, model, fallbacks, tokens }: Omit<LimitedRequest, 'context'>): Promise<LimitOutlook> {
+    const plan = this.planner.planFor(principal, model, fallbacks);
+    let verdict: Verdict;
+    try {
+      verdict = await this.queue.look({ member: `${this.instance}look`, plan, tokens });
+    } catch (cause) {
+      throw limitsUnavailable(cause);
+    }
+    if (verdict.refusedBy < 0) throw limitsUnavailable(new Error('a key in Redis cannot be read'));
+    return {
+      limits: limitStandings(plan, verdict, tokens),
+      refusal: verdict.refusedBy === 0 ? null : refusalOf(plan, verdict, tokens),
+    };
+  }
+
+  /**
    * Refuses a caller that is known to be over a limit of requests, without asking Redis: for the time before anything
    * of the request is read.
    * @throws GatewayError `rate_limited`, as {@link admit} would.
@@ -129,20 +149,18 @@ export class LimiterService implements OnModuleInit, OnApplicationShutdown {
     throw limitReached(check, waitMs - ageMs);
   }
 
-  private refuse(
-    principal: Principal,
-    plan: LimitPlan,
-    { refusedBy, waitMs, row }: Verdict,
-    tokens: number,
-  ): GatewayError {
+  private refuse(principal: Principal, plan: LimitPlan, verdict: Verdict, tokens: number): GatewayError {
+    const { refusedBy, waitMs, row } = verdict;
     const check = plan.checks[refusedBy - 1];
-    if (check === undefined) return limitsUnavailable(new Error('Redis named a limit that there is not'));
-    if (check.kind === 'tokens_per_minute' && tokens > check.limit) return largerThanLimit(check, tokens);
     // Requests for another model, or for fewer tokens, may fit: only these two kinds refuse everything of the caller.
-    if (check.scope !== 'model' && (check.kind === 'requests_per_second' || check.kind === 'requests_per_minute')) {
+    if (
+      check !== undefined &&
+      check.scope !== 'model' &&
+      (check.kind === 'requests_per_second' || check.kind === 'requests_per_minute')
+    ) {
       this.refusals.set(principal, { sinceMs: this.clock.monotonic(), waitMs, check, plan, row });
     }
-    return limitReached(check, waitMs);
+    return refusalOf(plan, verdict, tokens);
   }
 
   private lease(member: string, plan: LimitPlan, estimatedTokens: number, admittedAtMs: number): LimitLease {

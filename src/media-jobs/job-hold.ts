@@ -1,4 +1,4 @@
-import type { CompiledPrice } from '../billing/price';
+import type { CompiledPrice, PricedDetails } from '../billing/price';
 import { GatewayError } from '../common/errors/gateway-error';
 import { divideCeiling, microToJson, type Micro } from '../common/micro';
 import { NO_USAGE } from '../providers/contract/usage';
@@ -12,7 +12,7 @@ export interface JobHold {
 
 /** What so many seconds cost in the quality that the settings ask for; `null`: the price says nothing about that. */
 export function jobCostMicro(price: CompiledPrice, settings: JobSettings, seconds: number): Micro | null {
-  return price.costMicro({ ...NO_USAGE, seconds }, 'audio' in settings ? detailsOf(settings) : {});
+  return price.costMicro({ ...NO_USAGE, seconds }, pricedDetailsOf(settings) ?? undefined);
 }
 
 /**
@@ -46,6 +46,9 @@ export function holdForJob(kind: JobKind, estimateMicro: Micro, capMicro: Micro 
   return { holdMicro: fullMicro < capMicro ? fullMicro : capMicro, maxCostMicro: capMicro };
 }
 
-function detailsOf({ resolution, audio }: { readonly resolution: string | null; readonly audio: boolean }) {
+/** What chooses the row of the price besides the seconds; `null`: nothing. */
+export function pricedDetailsOf(settings: JobSettings): PricedDetails | null {
+  if (!('audio' in settings)) return null;
+  const { resolution, audio } = settings;
   return resolution === null ? { audio } : { resolution, audio };
 }

@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Pool } from 'pg';
-import { isPermanentDatabaseError } from '../billing/money-connection';
+import { isPermanentDatabaseError } from '../database/driver-error';
 import { readRefusal, recordValues } from '../billing/money-statements';
 import type { UsageRecord } from '../billing/usage-record';
 import { CLOCK, type Clock } from '../common/clock';
 import { GatewayError } from '../common/errors/gateway-error';
 import { MONEY_POOL } from '../database/money-pool';
-import { AccountTurns } from './account-turns';
+import { AccountTurns } from '../common/account-turns';
 import { type MediaJobRow, toMediaJob } from './media-job.row';
 import { statesBefore } from './media-job.states';
 import type { JobEnding, JobSubmission, MediaJob, SubmissionAnswer } from './media-job.types';

@@ -1,6 +1,7 @@
 import type { UsageRecord } from '../billing/usage-record';
 import { ERROR_CATALOG } from '../common/errors/catalog';
 import { NO_USAGE, type UsageVector } from '../providers/contract/usage';
+import { pricedDetailsOf } from './job-hold';
 import type { JobEnding, MediaJob } from './media-job.types';
 
 const OPERATIONS = { video: 'createVideo', music: 'createMusic' } as const;
@@ -23,6 +24,8 @@ export function receiptOf(job: MediaJob, ending: JobEnding, usage: UsageVector, 
     usage: ending.status === 'succeeded' ? usage : NO_USAGE,
     usageEstimated: false,
     attempts: job.submissions,
+    attemptLog: null,
+    pricedBy: pricedDetailsOf(job.settings),
     firstTokenMs: null,
     totalMs: Math.max(0, nowMs - job.createdAt.getTime()),
   };

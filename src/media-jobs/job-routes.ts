@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { GatewayError } from '../common/errors/gateway-error';
 import { CandidateSelector } from '../inference/candidate-selector';
-import type { Candidate } from '../inference/inference.types';
+import type { Candidate, InferenceInput } from '../inference/inference.types';
 import { requiredSupport } from '../inference/parameter-support';
 import type { InferenceTarget } from '../inference/require-target';
 import { RoutePlanner } from '../inference/route-planner';
@@ -40,13 +40,19 @@ export class JobRoutes {
    * The candidates for a job, the best first. One of another model has to make the very same, at a price.
    * @throws GatewayError `not_implemented`; `no_provider_available` and `provider_rate_limited` as for any request
    */
-  plan({ kind, operation }: JobOrder, job: SpecifiedJob, target: InferenceTarget): readonly Candidate[] {
-    const { model, fallbacks, routing } = target;
-    const known = [model, ...fallbacks].flatMap((each) => this.candidates.select(each));
+  plan(order: JobOrder, job: SpecifiedJob, target: InferenceTarget): readonly Candidate[] {
+    const { kind } = order;
+    const known = [target.model, ...target.fallbacks].flatMap((each) => this.candidates.select(each));
     if (known.length > 0 && known.every(({ provider }) => provider[kind] === undefined)) throw notImplemented(kind);
+    return this.planner.plan(this.inputOf(order, job, target));
+  }
+
+  /** The job as the planner of routes sees it. */
+  inputOf({ kind, operation }: JobOrder, job: SpecifiedJob, target: InferenceTarget): InferenceInput {
+    const { model, routing } = target;
     const { settings } = job;
     const knows = requiredSupport(routing, job.params([]));
-    return this.planner.plan({
+    return {
       ...target,
       operation,
       streamed: false,
@@ -59,7 +65,7 @@ export class JobRoutes {
         (candidate.model === model ||
           (job.isMadeBy(candidate.model) &&
             jobCostMicro(candidate.price, settings, settings.durationSeconds) !== null)),
-    });
+    };
   }
 }
 

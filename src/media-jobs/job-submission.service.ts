@@ -6,19 +6,24 @@ import type { RequestContext } from '../common/request-context';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
 import { fingerprintJson } from '../idempotency/fingerprint';
 import { IdempotencyService } from '../idempotency/idempotency.service';
+import type { ExplainedRequest, PricedRoute } from '../inference/explanation.types';
+import type { Candidate } from '../inference/inference.types';
 import { type InferenceTarget, requireTarget } from '../inference/require-target';
 import { LimiterService } from '../limits/limiter.service';
 import type { ParsedImage } from '../media/image-inputs';
 import { ModelCatalogService } from '../models/model-catalog.service';
 import { WakeUpQueue } from '../queue/wake-up-queue';
 import { StoredObjects } from '../storage/stored-objects';
-import { estimateJobMicro, holdForJob } from './job-hold';
+import { estimateJobMicro, holdForJob, type JobHold } from './job-hold';
 import { describeReferences, JobInputs } from './job-inputs';
 import { JobMoneyRepository } from './job-money.repository';
-import { assertMetadataFits, type JobOrder } from './job-order';
+import { assertMetadataFits, type JobOrder, type SpecifiedJob } from './job-order';
 import { JobRoutes } from './job-routes';
 import type { JobSubmission } from './media-job.types';
 import { type GivenAnswer, SubmissionsUnderWay } from './submissions-under-way';
+
+/** Limits count the submission; what the job takes is not counted in tokens. */
+const NO_TOKENS = 0;
 
 /**
  * `POST /v1/video/generations` and `POST /v1/music/generations`: from a valid body to a queued job, or to the answer that
@@ -58,6 +63,38 @@ export class JobSubmissionService {
     send(answer, context, reply);
   }
 
+  /**
+   * What the submission comes to. Hosts are not looked up, and images not stored.
+   * @throws GatewayError as {@link submit} would before anybody is asked
+   */
+  describe(order: JobOrder, context: RequestContext): ExplainedRequest {
+    assertMetadataFits(order.body);
+    this.inputs.parse(order.sources);
+    const target = this.requireTarget(order, context);
+    const job = order.specify(target.model);
+    return {
+      input: this.routes.inputOf(order, job, target),
+      plan: () => this.routes.plan(order, job, target),
+      price: (candidates) => this.price(order, job, target, candidates),
+      limitedTokens: NO_TOKENS,
+    };
+  }
+
+  private price(
+    { kind, body }: JobOrder,
+    { settings }: SpecifiedJob,
+    { model }: InferenceTarget,
+    candidates: readonly Candidate[],
+  ): JobHold & PricedRoute {
+    if (!this.objects.isConfigured) {
+      throw new GatewayError('not_configured', `Results of ${kind} need object storage, which is not configured.`);
+    }
+    const prices = candidates.map(({ price }) => price);
+    const estimateMicro = estimateJobMicro(prices, model.id, settings);
+    const capMicro = body.max_cost_micro == null ? null : BigInt(body.max_cost_micro);
+    return { estimateMicro, ...holdForJob(kind, estimateMicro, capMicro) };
+  }
+
   /** A kind that nobody makes here is not implemented, whatever model is asked for it. */
   private requireTarget(order: JobOrder, context: RequestContext): InferenceTarget {
     try {
@@ -77,7 +114,7 @@ export class JobSubmissionService {
   ): Promise<GivenAnswer> {
     const submission = await this.prepare(order, target, claim, references);
     const { context, principal, model, fallbacks } = target;
-    const lease = await this.limiter.admit({ context, principal, model, fallbacks, tokens: 0 });
+    const lease = await this.limiter.admit({ context, principal, model, fallbacks, tokens: NO_TOKENS });
     try {
       return await this.commit(submission, references);
     } finally {
@@ -98,19 +135,15 @@ export class JobSubmissionService {
     const job = order.specify(model);
     await this.inputs.assertPublicHosts(sources.addresses, references);
     const candidates = this.routes.plan(order, job, target);
-    if (!this.objects.isConfigured) {
-      throw new GatewayError('not_configured', `Results of ${kind} need object storage, which is not configured.`);
-    }
-    const prices = candidates.map(({ price }) => price);
-    const estimateMicro = estimateJobMicro(prices, model.id, job.settings);
-    const capMicro = body.max_cost_micro == null ? null : BigInt(body.max_cost_micro);
+    const { holdMicro, maxCostMicro } = this.price(order, job, target, candidates);
     return {
       id: context.id,
       organizationId: principal.organizationId,
       keyId: principal.keyId,
       kind,
       model: model.id,
-      ...holdForJob(kind, estimateMicro, capMicro),
+      holdMicro,
+      maxCostMicro,
       params: job.params(describeReferences(references)),
       settings: job.settings,
       route: candidates.map(({ deployment }) => deployment.id),

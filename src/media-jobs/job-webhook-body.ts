@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { toRequestId } from '../common/ids';
 import type { WebhookBody, WebhookBodySource } from '../webhooks/webhook-body-source';
+import type { JobDelivery } from '../webhooks/webhook.types';
 import { JobReplies } from './job-replies';
 import { MediaJobRepository } from './media-job.repository';
 
@@ -12,11 +13,7 @@ export class JobWebhookBody implements WebhookBodySource {
     private readonly replies: JobReplies,
   ) {}
 
-  async build({
-    jobId,
-    organizationId,
-    event,
-  }: Parameters<WebhookBodySource['build']>[0]): Promise<WebhookBody | null> {
+  async build({ jobId, organizationId, event }: JobDelivery): Promise<WebhookBody | null> {
     const job = await this.jobs.find(jobId, organizationId, null);
     if (job === null) return null;
     const bytes = Buffer.from(JSON.stringify({ event, job: await this.replies.of(job) }));

@@ -9,13 +9,14 @@ import { receiptOf } from './job-receipt';
 import { JobRemoval } from './job-removal';
 import { JobReplies } from './job-replies';
 import { JobRoutes } from './job-routes';
-import { inTime } from './in-time';
+import { inTime } from '../database/in-time';
 import { MediaJobRepository } from './media-job.repository';
 import { isFinal } from './media-job.states';
 import type { JobKind, MediaJob } from './media-job.types';
 import type { JobReply } from './to-job-reply';
 
 /** Ids are written in one way only, so that each job has one address. */
+const AWAY = 'Jobs cannot be looked up at the moment.';
 const JOB_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const CANCELED = { status: 'canceled' } as const;
 /** How often a job may change between a look at it and its cancellation. Its worker takes a step every other second. */
@@ -70,7 +71,7 @@ export class JobsService {
 
   /** The job, if it is theirs and they may use its model. To others every id is one that does not exist. */
   private async require({ id, kind, principal }: JobAddress): Promise<MediaJob> {
-    const job = JOB_ID.test(id) ? await inTime(this.jobs.find(id, principal.organizationId, kind)) : null;
+    const job = JOB_ID.test(id) ? await inTime(this.jobs.find(id, principal.organizationId, kind), AWAY) : null;
     if (job === null) throw notFound();
     assertModelAllowed(principal, { id: job.model, modality: job.kind }, 'id');
     return job;
@@ -89,7 +90,7 @@ export class JobsService {
     if (hasJustEnded && job.status === 'succeeded') {
       throw notCancelable('The job has just succeeded. Delete it again to remove it and its results.');
     }
-    if (!(await inTime(this.jobs.markDeleted(job.id, job.organizationId)))) throw notFound();
+    if (!(await inTime(this.jobs.markDeleted(job.id, job.organizationId), AWAY))) throw notFound();
     try {
       await this.removal.remove(job);
     } catch (error) {

@@ -4,7 +4,8 @@ import type { Micro } from '../common/micro';
 import type { JobHandle } from '../providers/contract/media-job';
 import type { FinalStatus, JobStatus } from './media-job.states';
 
-export type JobKind = 'video' | 'music';
+export const JOB_KINDS = ['video', 'music'] as const;
+export type JobKind = (typeof JOB_KINDS)[number];
 
 /** What the parameters of a video mean for its model, with every default filled in. */
 export interface VideoSettings {

@@ -6,6 +6,7 @@ import { ProvidersModule } from '../providers/providers.module';
 import { QueueModule } from '../queue/queue.module';
 import { StorageModule } from '../storage/storage.module';
 import { JobInputs } from './job-inputs';
+import { JobListingRepository } from './job-listing.repository';
 import { JobMoneyRepository } from './job-money.repository';
 import { JobRemoval } from './job-removal';
 import { JobReplies } from './job-replies';
@@ -13,9 +14,11 @@ import { JobRoutes } from './job-routes';
 import { JobWebhookBody } from './job-webhook-body';
 import { JobWorkRepository } from './job-work.repository';
 import { MediaJobRepository } from './media-job.repository';
+import { OrganizationJobs } from './organization-jobs.service';
 
 const PARTS = [
   JobInputs,
+  JobListingRepository,
   JobMoneyRepository,
   JobRemoval,
   JobReplies,
@@ -23,6 +26,7 @@ const PARTS = [
   JobWebhookBody,
   JobWorkRepository,
   MediaJobRepository,
+  OrganizationJobs,
 ];
 
 /** What the API and the workers know of jobs. */

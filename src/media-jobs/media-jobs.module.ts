@@ -16,6 +16,7 @@ import { VideoController } from './video.controller';
   imports: [IdempotencyModule, LimitsModule, MediaJobsCoreModule, ModelsModule],
   controllers: [VideoController, MusicController, JobsController],
   providers: [JobSubmissionService, JobsService],
+  exports: [JobSubmissionService, MediaJobsCoreModule],
 })
 export class MediaJobsModule implements OnApplicationBootstrap {
   constructor(

@@ -25,7 +25,7 @@ export function toOutcome(result: WebhookAnswer | OutboundError): AttemptOutcome
 }
 
 /**
- * @param attempt the number of the one that has just ended, from 1
+ * @param attempt the number of the one that has just ended, from 1, since the delivery was last sent again
  * @param retryAfterSeconds of the answer; heeded where the receiver is busy, and only to wait longer
  * @param random from 0 to 1
  */

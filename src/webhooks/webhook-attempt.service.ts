@@ -4,11 +4,12 @@ import { CLOCK, type Clock } from '../common/clock';
 import { OutboundClient, type WebhookAnswer } from '../outbound/outbound-client';
 import { OutboundError } from '../outbound/outbound-error';
 import { nextStep, toOutcome } from './delivery-schedule';
+import { testEventBody } from './test-event';
 import { WEBHOOK_BODY_SOURCE, type WebhookBody, type WebhookBodySource } from './webhook-body-source';
 import { WebhookDeliveryRepository } from './webhook-delivery.repository';
 import { WebhookSecretService } from './webhook-secret.service';
 import { signatureHeaders } from './webhook-signature';
-import type { ClaimedDelivery } from './webhook.types';
+import { type ClaimedDelivery, TEST_EVENT } from './webhook.types';
 
 /** With the 15 s of a post (`OutboundClient`) less than the lease: a post that begins is over before anybody repeats it. */
 const POST_WITHIN_MS = 40_000;
@@ -40,7 +41,7 @@ export class WebhookAttemptService {
   async make(delivery: ClaimedDelivery, claimedAtMs: number): Promise<void> {
     try {
       const [body, secret] = await Promise.all([
-        this.source.build(delivery),
+        delivery.event === TEST_EVENT ? testEventBody(delivery) : this.source.build(delivery),
         this.secrets.require(delivery.organizationId),
       ]);
       this.failing = false;
@@ -95,7 +96,7 @@ export class WebhookAttemptService {
   ): Promise<void> {
     const outcome = toOutcome(result);
     const retryAfterSeconds = result instanceof OutboundError ? null : result.retryAfterSeconds;
-    const step = nextStep(outcome, delivery.attempt, retryAfterSeconds, Math.random());
+    const step = nextStep(outcome, delivery.attemptOfRound, retryAfterSeconds, Math.random());
     for (;;) {
       try {
         await this.deliveries.record(delivery, outcome, durationMs, step);

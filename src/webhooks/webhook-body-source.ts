@@ -1,12 +1,12 @@
-import type { ClaimedDelivery } from './webhook.types';
+import type { JobDelivery } from './webhook.types';
 
 /** Injection token of the one {@link WebhookBodySource}. */
 export const WEBHOOK_BODY_SOURCE = Symbol('WebhookBodySource');
 
 export interface WebhookBody {
-  /** JSON, `{ event, job }` (contract, section 6.1): what is signed and sent, byte for byte. */
+  /** JSON, `{ event, job }` (contract, section 6.1) but for tests: what is signed and sent, byte for byte. */
   readonly bytes: Buffer;
-  /** Of the submission. */
+  /** Of the submission, or of the request that asked for a test. */
   readonly requestId: string;
 }
 
@@ -16,5 +16,5 @@ export interface WebhookBody {
  */
 export interface WebhookBodySource {
   /** `null`: nobody is to hear of it any more, since it was deleted. What it throws is tried again and costs no attempt. */
-  build(delivery: Pick<ClaimedDelivery, 'jobId' | 'organizationId' | 'event'>): Promise<WebhookBody | null>;
+  build(delivery: JobDelivery): Promise<WebhookBody | null>;
 }

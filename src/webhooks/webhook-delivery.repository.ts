@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { AttemptOutcome, ClaimedDelivery, NextStep, WebhookEvent } from './webhook.types';
+import type { AttemptOutcome, ClaimedDelivery, DeliverySubject, NextStep } from './webhook.types';
 
 /**
  * Longer than an attempt can take (`WebhookAttemptService`), so that no two processes are at one delivery; a process that
@@ -13,7 +13,8 @@ export const MAX_PER_ORGANIZATION = 16;
 const RETENTION_DAYS = 30;
 
 const CLAIM = `
-  SELECT id, job_id, organization_id, event, url, attempt, lease_until FROM webhook_claim($1, $2, $3, $4)`;
+  SELECT id, job_id, organization_id, event, url, attempt, attempt - prior_attempts AS attempt_of_round, lease_until
+    FROM webhook_claim($1, $2, $3, $4)`;
 
 /** Holds for the claim that it belongs to: a lease that was given anew ends at another moment. */
 const OWNED = `id = $1 AND lease_until = $2 AND state = 'pending'`;
@@ -51,15 +52,16 @@ type DeliveryClaim = Pick<ClaimedDelivery, 'id' | 'leaseUntil'>;
 
 interface ClaimedRow {
   readonly id: string;
-  readonly job_id: string;
+  readonly job_id: string | null;
   readonly organization_id: string;
-  readonly event: WebhookEvent;
+  readonly event: string;
   readonly url: string;
   readonly attempt: number;
+  readonly attempt_of_round: number;
   readonly lease_until: Date;
 }
 
-/** The table of what has to be told. Its times are the database's; the rows are written by whoever ends a job. */
+/** What has to be told, for those who tell it. Its times are the database's; the rows are written by whoever ends a job. */
 @Injectable()
 export class WebhookDeliveryRepository {
   constructor(private readonly dataSource: DataSource) {}
@@ -68,12 +70,13 @@ export class WebhookDeliveryRepository {
   async claim(limit: number): Promise<ClaimedDelivery[]> {
     const values = [limit, LEASE_SECONDS, MAX_PER_HOST, MAX_PER_ORGANIZATION];
     return (await this.dataSource.query<ClaimedRow[]>(CLAIM, values)).map((row) => ({
+      // Which of them goes with which is a constraint of the table.
+      ...({ event: row.event, jobId: row.job_id } as DeliverySubject),
       id: row.id,
-      jobId: row.job_id,
       organizationId: row.organization_id,
-      event: row.event,
       url: row.url,
       attempt: row.attempt,
+      attemptOfRound: row.attempt_of_round,
       leaseUntil: row.lease_until,
     }));
   }

@@ -1,17 +1,39 @@
-export type WebhookEvent = 'job.completed' | 'job.failed';
+export type JobEvent = 'job.completed' | 'job.failed';
+/** Sent on demand, to see whether a receiver is ready. It tells nothing of any job. */
+export const TEST_EVENT = 'webhook.test';
+export const WEBHOOK_EVENTS = ['job.completed', 'job.failed', TEST_EVENT] as const;
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
-/** A delivery that this process has claimed: nobody else posts it until `leaseUntil`. */
-export interface ClaimedDelivery {
-  /** The `webhook-id` of every attempt. */
-  readonly id: string;
+/**
+ * `exhausted`: given up; `gone`: the receiver said so; `withdrawn`: the job was deleted. All but `pending` have ended, until
+ * the delivery is sent again.
+ */
+export const DELIVERY_STATES = ['pending', 'delivered', 'exhausted', 'gone', 'withdrawn'] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+/** What a delivery tells of: the end of a job, or nothing. */
+export type DeliverySubject =
+  { readonly event: JobEvent; readonly jobId: string } | { readonly event: typeof TEST_EVENT; readonly jobId: null };
+
+/** A delivery that tells of a job. */
+export interface JobDelivery {
+  readonly event: JobEvent;
   readonly jobId: string;
   readonly organizationId: string;
-  readonly event: WebhookEvent;
+}
+
+/** A delivery that this process has claimed: nobody else posts it until `leaseUntil`. */
+export type ClaimedDelivery = DeliverySubject & {
+  /** The `webhook-id` of every attempt. */
+  readonly id: string;
+  readonly organizationId: string;
   readonly url: string;
   /** This one's number, from 1. */
   readonly attempt: number;
+  /** The same since the delivery was last sent again: what the schedule goes by. */
+  readonly attemptOfRound: number;
   readonly leaseUntil: Date;
-}
+};
 
 /**
  * Why an attempt is not a delivery: an answer that is not 2xx, 410, no answer, or an address that is not public at the

@@ -1,10 +1,9 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isPermanentDatabaseError } from '../../billing/money-connection';
 import { CLOCK, type Clock } from '../../common/clock';
 import { GatewayError } from '../../common/errors/gateway-error';
 import { APP_CONFIG, type AppConfig } from '../../config/app-config';
-import { driverErrorOf } from '../../database/driver-error';
+import { driverErrorOf, isPermanentDatabaseError } from '../../database/driver-error';
 import { isUnsupported, mayFallBack, wasNotBegun } from '../../inference/attempt-policy';
 import type { AsyncJobAdapter, JobHandle, JobSpec, SyncJobAdapter } from '../../providers/contract/media-job';
 import type { ProviderError } from '../../providers/contract/provider-error';

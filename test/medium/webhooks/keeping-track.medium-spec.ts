@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../../src/common/clock';
 import { WebhookDeliveryRepository } from '../../../src/webhooks/webhook-delivery.repository';
-import type { ClaimedDelivery } from '../../../src/webhooks/webhook.types';
+import type { JobDelivery } from '../../../src/webhooks/webhook.types';
 import { expectDueIn, ToldDeliveries } from './told-delivery';
 import { deliveryOf, JobRows, letPass, logOf } from './webhook-engine';
 
@@ -30,7 +30,7 @@ describe('on this side of the wire', () => {
     deliveries.answerWith(200);
     let broken = true;
     class Broken extends JobRows {
-      override build(delivery: ClaimedDelivery) {
+      override build(delivery: JobDelivery) {
         return broken ? Promise.reject(new Error('storage is away')) : super.build(delivery);
       }
     }
@@ -61,7 +61,7 @@ describe('on this side of the wire', () => {
     let nowMs = 0;
     const clock: Clock = { now: systemClock.now, monotonic: () => nowMs };
     class Slow extends JobRows {
-      override build(delivery: ClaimedDelivery) {
+      override build(delivery: JobDelivery) {
         nowMs += 45_000;
         return super.build(delivery);
       }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { COMMAND_LINE } from '../../../src/common/actor';
 import { nodeAt, openapiDocument } from '../../harness/openapi-document';
 import type { SeenRequest } from '../../harness/public-host';
 import { ScriptedDns } from '../../harness/scripted-dns';
@@ -177,7 +178,7 @@ describe('a receiver', () => {
     const [{ organization_id: organizationId = '' } = {}] = await engine.dataSource.query<
       { organization_id: string }[]
     >('SELECT organization_id FROM webhook_delivery WHERE job_id = $1', [jobId]);
-    const rotated = await engine.secrets.rotate(organizationId);
+    const { secret: rotated } = await engine.secrets.rotate(organizationId, COMMAND_LINE);
     await next();
     const [first, second] = deliveries.host.seen;
     if (first === undefined || second === undefined) throw new Error('two were to arrive');

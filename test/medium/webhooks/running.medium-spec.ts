@@ -8,6 +8,7 @@ import { WebhookDeliveryService } from '../../../src/webhooks/webhook-delivery.s
 import { createAccount } from '../billing/money-engine';
 import { FAILED, finish, startJobEngine, SUCCEEDED, submit, workOn } from '../media-jobs/job-engine';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
+import { allowedMs } from '../../faults/figures';
 import { PublicHost } from '../../harness/public-host';
 import {
   createOrganization,
@@ -52,7 +53,7 @@ async function startWorker(settings: EngineSettings = {}): Promise<WebhookEngine
 }
 
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 15_000;
+  const deadline = performance.now() + 60_000;
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error('it did not happen');
     await delay(10);
@@ -101,19 +102,19 @@ describe('workers', () => {
       latencies.push(performance.now() - endedAt);
     }
     process.stdout.write(`from the end of a job to its webhook: ${latencies.map(Math.round).join(', ')} ms\n`);
-    expect(Math.max(...latencies)).toBeLessThanOrEqual(2_000);
+    expect(Math.max(...latencies)).toBeLessThanOrEqual(allowedMs(2_000));
   });
 
   it('begin at once when they are told', async () => {
     const { service } = await startWorker();
     const startedAt = performance.now();
-    for (let n = 1; n <= 5; n++) {
+    for (let n = 1; n <= 20; n++) {
       const jobId = await endOne();
       service.wake();
       await until(() => isDelivered(jobId));
     }
-    // Five looks at their usual pace would take five seconds.
-    expect(performance.now() - startedAt).toBeLessThan(2_500);
+    // Twenty looks at their usual pace would take twenty seconds.
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
   });
 
   it('go on when the database comes back', async () => {
@@ -146,7 +147,7 @@ describe('an application with the module', () => {
     service.wake();
     await expect(Promise.race([closed, delay(1_500, 'still open')])).resolves.toBe('still open');
     held[0]?.writeHead(204).end();
-    await expect(Promise.race([closed, delay(10_000, 'still open', { ref: false })])).resolves.toBe('closed');
+    await expect(Promise.race([closed, delay(60_000, 'still open', { ref: false })])).resolves.toBe('closed');
 
     expect(await deliveryOf(operator, jobId)).toMatchObject({ state: 'delivered', last_status: 204 });
     expect(await deliveryOf(operator, late)).toMatchObject({ state: 'pending', attempt: 0 });

@@ -11,7 +11,7 @@ import { WebhookDeliveryRepository } from '../../../src/webhooks/webhook-deliver
 import { WebhookDeliveryService } from '../../../src/webhooks/webhook-delivery.service';
 import { WebhookSecretRepository } from '../../../src/webhooks/webhook-secret.repository';
 import { WebhookSecretService } from '../../../src/webhooks/webhook-secret.service';
-import type { ClaimedDelivery } from '../../../src/webhooks/webhook.types';
+import type { JobDelivery } from '../../../src/webhooks/webhook.types';
 import type { SeenRequest } from '../../harness/public-host';
 
 export const SECRETS_KEY = '5e'.repeat(32);
@@ -20,7 +20,7 @@ export const SECRETS_KEY = '5e'.repeat(32);
 export class JobRows implements WebhookBodySource {
   constructor(protected readonly dataSource: DataSource) {}
 
-  async build({ jobId, event }: Pick<ClaimedDelivery, 'jobId' | 'event'>): Promise<WebhookBody | null> {
+  async build({ jobId, event }: JobDelivery): Promise<WebhookBody | null> {
     const rows = await this.dataSource.query<object[]>(
       'SELECT id, status, clock_timestamp() AS told_at FROM media_job WHERE id = $1 AND deleted_at IS NULL',
       [jobId],

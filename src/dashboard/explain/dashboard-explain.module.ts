@@ -1,0 +1,30 @@
+import { Module } from '@nestjs/common';
+import { AudioModule } from '../../audio/audio.module';
+import { AuthModule } from '../../auth/auth.module';
+import { ChatModule } from '../../chat/chat.module';
+import { CompletionsModule } from '../../completions/completions.module';
+import { EmbeddingsModule } from '../../embeddings/embeddings.module';
+import { ImagesModule } from '../../images/images.module';
+import { InferenceModule } from '../../inference/inference.module';
+import { MediaJobsModule } from '../../media-jobs/media-jobs.module';
+import { ResponsesModule } from '../../responses/responses.module';
+import { ExplainController } from './explain.controller';
+import { ExplainedOperations } from './explained-operations';
+
+/** What would become of a request. */
+@Module({
+  imports: [
+    AudioModule,
+    AuthModule,
+    ChatModule,
+    CompletionsModule,
+    EmbeddingsModule,
+    ImagesModule,
+    InferenceModule,
+    MediaJobsModule,
+    ResponsesModule,
+  ],
+  controllers: [ExplainController],
+  providers: [ExplainedOperations],
+})
+export class DashboardExplainModule {}

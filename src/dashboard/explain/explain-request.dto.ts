@@ -1,0 +1,28 @@
+import { IsIn, IsObject, IsString } from 'class-validator';
+
+/** The operations of `/v1` that spend. */
+export const EXPLAINED_OPERATIONS = [
+  'createChatCompletion',
+  'createCompletion',
+  'createResponse',
+  'createEmbedding',
+  'createImage',
+  'createImageEdit',
+  'createSpeech',
+  'createTranscription',
+  'createVideo',
+  'createMusic',
+] as const;
+export type ExplainedOperation = (typeof EXPLAINED_OPERATIONS)[number];
+
+/** The document's `ExplainRequest`. */
+export class ExplainRequestDto {
+  @IsString()
+  key_id!: string;
+
+  @IsIn(EXPLAINED_OPERATIONS)
+  operation!: ExplainedOperation;
+
+  @IsObject()
+  request!: Record<string, unknown>;
+}

@@ -1,0 +1,51 @@
+import { Body, Controller, HttpCode, Inject, Post, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { ApiKeyRepository } from '../../auth/api-key.repository';
+import { assertKeyUsable } from '../../auth/api-key-verifier';
+import { CLOCK, type Clock } from '../../common/clock';
+import { GatewayError } from '../../common/errors/gateway-error';
+import { requireUuid } from '../../common/require-uuid';
+import { mayActAs, ROLES } from '../../common/role';
+import { ClosedBody } from '../../common/validation/closed-body.pipe';
+import type { components } from '../../contract/dashboard';
+import { RequestExplainer } from '../../inference/request-explainer';
+import { Access } from '../session/access.decorator';
+import { Caller, type DashboardCaller } from '../session/caller';
+import { ExplainRequestDto } from './explain-request.dto';
+import { ExplainedOperations } from './explained-operations';
+import { toExplanationReply } from './explanation-reply';
+
+/** As much as `/v1` takes by default: images come in the body. */
+const MAX_BODY_BYTES = 10 * 1_048_576;
+const DEVELOPERS = ROLES.filter((role) => mayActAs(role, 'developer'));
+const NO_KEY = 'There is no such API key.';
+
+@Controller('dashboard/api/explain')
+export class ExplainController {
+  constructor(
+    private readonly keys: ApiKeyRepository,
+    private readonly operations: ExplainedOperations,
+    private readonly explainer: RequestExplainer,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  @Post()
+  @HttpCode(200)
+  @Access('user', { maxBodyBytes: MAX_BODY_BYTES })
+  async explainRequest(
+    @Caller() caller: DashboardCaller,
+    @Body(new ClosedBody(ExplainRequestDto)) { key_id: keyId, operation, request }: ExplainRequestDto,
+    @Req() { context }: FastifyRequest,
+  ): Promise<components['schemas']['Explanation']> {
+    const key = await this.keys.findForMember(requireUuid(keyId, NO_KEY), caller.userId, DEVELOPERS);
+    if (key === null) throw new GatewayError('not_found', NO_KEY);
+    const { principal } = key;
+    const understand = this.operations.understand(operation, request, { ...context, principal });
+    const explanation = await this.explainer.explain(
+      principal,
+      () => assertKeyUsable(key, this.clock.now()),
+      understand,
+    );
+    return toExplanationReply(principal, operation, explanation);
+  }
+}

@@ -1,0 +1,84 @@
+import { estimating } from '../../billing/price';
+import type { BudgetStanding } from '../../billing/spending-outlook.service';
+import type { GatewayError } from '../../common/errors/gateway-error';
+import { microToJson } from '../../common/micro';
+import type { Principal } from '../../common/principal';
+import type { components } from '../../contract/dashboard';
+import type { CheckOutcome, Explanation, LeftOutDeployment } from '../../inference/explanation.types';
+import type { Candidate, InferenceInput } from '../../inference/inference.types';
+import type { LimitStanding } from '../../limits/limit-outlook';
+import type { ExplainedOperation } from './explain-request.dto';
+
+type Schemas = components['schemas'];
+
+/** An explanation as it is told: the document's `Explanation`. */
+export function toExplanationReply(
+  { organizationId, keyId }: Principal,
+  operation: ExplainedOperation,
+  { checks, input, candidates, leftOut, price, limitedTokens, limits, budgets }: Explanation,
+): Schemas['Explanation'] {
+  const first = checks.find(({ refusal }) => refusal !== null)?.refusal ?? null;
+  return {
+    object: 'explanation',
+    organization_id: organizationId,
+    key_id: keyId,
+    operation,
+    accepted: first === null,
+    error: toError(first),
+    checks: checks.map(toCheck),
+    model: input?.model.id ?? null,
+    fallback_models: input?.fallbacks.map(({ id }) => id) ?? [],
+    candidates: input === null ? [] : candidates.map((candidate) => toCandidate(candidate, input)),
+    left_out: leftOut.map(toLeftOut),
+    estimated_tokens: limitedTokens,
+    estimated_cost_micro: price === null ? null : microToJson(price.estimateMicro),
+    hold_micro: price === null ? null : microToJson(price.holdMicro),
+    limits: limits.map(toLimit),
+    budgets: budgets.map(toBudget),
+  };
+}
+
+function toError(refusal: GatewayError): Schemas['ExplainedError'];
+function toError(refusal: GatewayError | null): Schemas['ExplainedError'] | null;
+function toError(refusal: GatewayError | null): Schemas['ExplainedError'] | null {
+  if (refusal === null) return null;
+  // The request that would have failed has no id.
+  const { request_id: _requestId, ...error } = refusal.toEnvelope('').error;
+  return { status: refusal.status, ...error };
+}
+
+function toCheck({ check, outcome, refusal }: CheckOutcome): Schemas['ExplainedCheck'] {
+  return { check, outcome, error: toError(refusal) };
+}
+
+function toCandidate(
+  { model, deployment, provider, priceVersion, price }: Candidate,
+  { estimate, pricedBy }: InferenceInput,
+): Schemas['ExplainedCandidate'] {
+  const costMicro = price.costMicro(estimate, estimating(pricedBy));
+  return {
+    model: model.id,
+    deployment_id: deployment.id,
+    provider: provider.id,
+    price_version_id: priceVersion.id,
+    pricing: priceVersion.price as Schemas['Pricing'],
+    estimated_cost_micro: costMicro === null ? null : microToJson(costMicro),
+  };
+}
+
+function toLeftOut({ model, deploymentId, provider, reason }: LeftOutDeployment): Schemas['LeftOutDeployment'] {
+  return { model, deployment_id: deploymentId, provider, reason };
+}
+
+function toLimit({ scope, kind, limit, remaining, wouldRefuse }: LimitStanding): Schemas['ExplainedLimit'] {
+  return { scope, kind, limit, remaining, refuses: wouldRefuse };
+}
+
+function toBudget({ budget, limitMicro, usedMicro, wouldRefuse }: BudgetStanding): Schemas['ExplainedBudget'] {
+  return {
+    budget,
+    limit_micro: microToJson(limitMicro),
+    used_micro: microToJson(usedMicro),
+    refuses: wouldRefuse,
+  };
+}

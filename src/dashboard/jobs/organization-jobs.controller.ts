@@ -1,0 +1,50 @@
+import { Controller, Get, Param, Query } from '@nestjs/common';
+import { requireUuid } from '../../common/require-uuid';
+import { DEFAULT_PAGE_LIMIT, ValidQuery } from '../../common/validation/valid-query.pipe';
+import type { components } from '../../contract/dashboard';
+import { OrganizationJobs } from '../../media-jobs/organization-jobs.service';
+import { WebhookLogService } from '../../webhooks/webhook-log.service';
+import { Access } from '../session/access.decorator';
+import { Caller, type DashboardCaller, requireOrganization } from '../session/caller';
+import { toWebhookDelivery } from '../webhooks/webhook-replies';
+import { toJobSummary } from './job-summary';
+import { JobsQueryDto } from './jobs-query.dto';
+
+type Schemas = components['schemas'];
+
+@Controller('dashboard/api/organizations/:organization_id/jobs')
+export class OrganizationJobsController {
+  constructor(
+    private readonly jobs: OrganizationJobs,
+    private readonly webhooks: WebhookLogService,
+  ) {}
+
+  @Get()
+  @Access('viewer')
+  async listJobs(
+    @Caller() caller: DashboardCaller,
+    @Query(new ValidQuery(JobsQueryDto)) query: JobsQueryDto,
+  ): Promise<Schemas['JobList']> {
+    const { limit = DEFAULT_PAGE_LIMIT, cursor = null, key_id: keyId, ...filter } = query;
+    const page = await this.jobs.list(requireOrganization(caller), { ...filter, keyId }, { limit, cursor });
+    return { object: 'list', data: page.items.map(toJobSummary), next_cursor: page.nextCursor };
+  }
+
+  @Get(':job_id')
+  @Access('viewer')
+  async getOrganizationJob(
+    @Caller() caller: DashboardCaller,
+    @Param('job_id') id: string,
+  ): Promise<Schemas['OrganizationJob']> {
+    const organizationId = requireOrganization(caller);
+    const jobId = requireUuid(id, 'There is no such job.');
+    const { keyId, job } = await this.jobs.get(organizationId, jobId);
+    const deliveries = await this.webhooks.ofJob(organizationId, jobId);
+    return {
+      object: 'organization_job',
+      key_id: keyId,
+      job,
+      webhook_deliveries: deliveries.map(toWebhookDelivery),
+    };
+  }
+}

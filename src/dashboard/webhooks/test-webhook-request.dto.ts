@@ -1,0 +1,10 @@
+import { Matches } from 'class-validator';
+import { CodePointLength } from '../../common/validation/code-points';
+import { HTTPS_URL } from '../../contract/patterns';
+
+/** The document's `TestWebhookRequest`. */
+export class TestWebhookRequestDto {
+  @CodePointLength(9, 2_048)
+  @Matches(HTTPS_URL, { message: '$property must be an https address' })
+  url!: string;
+}

@@ -1,0 +1,192 @@
+import { COMMAND_LINE } from '../../../../src/common/actor';
+import { HealthService } from '../../../../src/routing/health.service';
+import { OrganizationService } from '../../../../src/organizations/organization.service';
+import type { ApiKeySettingsInput } from '../../../../src/organizations/api-key-settings';
+import { PIXEL } from '../../../harness/public-host';
+import { chat, expectAgreement, ExplainStage, LIMITED_MODEL, type Operation, type Subject } from './explain-stage';
+
+let stage: ExplainStage;
+beforeAll(async () => {
+  stage = await ExplainStage.start();
+});
+afterAll(() => stage.stop());
+
+const PICTURE = PIXEL.toString('base64');
+
+describe('an explanation foretells the hold and the deployment of what is accepted', () => {
+  it.each<[Operation, object]>([
+    ['createChatCompletion', chat()],
+    ['createChatCompletion', chat({ routing: { strategy: 'price', max_attempts: 1 } })],
+    ['createChatCompletion', chat({ routing: { models: ['mock/chat-1'] } })],
+    ['createChatCompletion', chat({ stream: true })],
+    ['createCompletion', { model: 'mock/chat-1', prompt: '[[mock: delay=0]] Once upon a time', max_tokens: 20 }],
+    ['createResponse', { model: 'mock/chat-1', input: '[[mock: delay=0]] Hello', max_output_tokens: 20 }],
+    ['createEmbedding', { model: 'mock/embed-1', input: ['one', 'two'] }],
+    ['createImage', { model: 'mock/image-1', prompt: 'a boat', quality: 'high', n: 2, response_format: 'b64_json' }],
+    [
+      'createImageEdit',
+      { model: 'mock/image-1', prompt: 'a boat', input_images: [PICTURE], response_format: 'b64_json' },
+    ],
+    ['createSpeech', { model: 'mock/speech-1', input: 'Hello there', voice: 'alloy' }],
+    ['createVideo', { model: 'mock/video-1', prompt: 'a boat', duration_seconds: 3, resolution: '480p' }],
+    ['createVideo', { model: 'mock/video-1', prompt: 'a boat', max_cost_micro: 1_000_000 }],
+    ['createMusic', { model: 'mock/music-1', prompt: 'a waltz' }],
+  ])('%s %j', async (operation, request) => {
+    await expectAgreement(stage, await stage.subject(), request, operation);
+  });
+
+  it('of a transcription by the length of its audio', async () => {
+    const subject = await stage.subject();
+    const explained = await stage.explain(
+      subject,
+      { model: 'mock/transcribe-1', duration_seconds: 90 },
+      'createTranscription',
+    );
+    expect([explained.accepted, explained.candidates[0].model]).toEqual([true, 'mock/transcribe-1']);
+    const twice = await stage.explain(
+      subject,
+      { model: 'mock/transcribe-1', duration_seconds: 180 },
+      'createTranscription',
+    );
+    expect(twice.hold_micro).toBe(2 * explained.hold_micro);
+  });
+});
+
+describe('an explanation foretells the error of what is refused', () => {
+  it.each<[string, Operation, object]>([
+    ['a body that breaks the document', 'createChatCompletion', chat({ messages: [] })],
+    ['a field deep in the body', 'createChatCompletion', chat({ routing: { max_attempts: 9 } })],
+    ['an unknown model', 'createChatCompletion', chat({ model: 'mock/none' })],
+    ['a model that does something else', 'createChatCompletion', chat({ model: 'mock/embed-1' })],
+    ['a strategy that is not there', 'createChatCompletion', chat({ routing: { strategy: 'smart' } })],
+    ['providers that are all ruled out', 'createChatCompletion', chat({ routing: { only: ['nobody'] } })],
+    ['a price that is too high everywhere', 'createChatCompletion', chat({ routing: { max_price: { prompt: 1 } } })],
+    ['an image at a private address', 'createChatCompletion', withImage('https://10.0.0.1/cat.png')],
+    ['an input item without a type', 'createResponse', { model: 'mock/chat-1', input: [{ role: 'nobody' }] }],
+    ['a size that the model does not draw', 'createImage', { model: 'mock/image-1', prompt: 'a', size: '7x7' }],
+    ['a voice that the model does not have', 'createSpeech', { model: 'mock/speech-1', input: 'a', voice: 'nobody' }],
+    ['a cap below the estimate', 'createVideo', { model: 'mock/video-1', prompt: 'a', max_cost_micro: 1 }],
+    [
+      'a length that the model does not make',
+      'createVideo',
+      { model: 'mock/video-1', prompt: 'a', duration_seconds: 121 },
+    ],
+    [
+      'a webhook in the own network',
+      'createMusic',
+      { model: 'mock/music-1', prompt: 'a', webhook_url: 'https://localhost/' },
+    ],
+  ])('%s', async (_what, operation, request) => {
+    const explained = await expectAgreement(stage, await stage.subject(), request, operation);
+    expect(explained.accepted).toBe(false);
+  });
+
+  it.each<[string, ApiKeySettingsInput, bigint | undefined, string, number]>([
+    ['a model that the key may not use', { allowedModels: ['mock/chat-1'] }, undefined, 'model_not_allowed', 0],
+    ['a modality that the key may not use', { allowedModalities: ['image'] }, undefined, 'modality_not_allowed', 0],
+    ['requests in a minute', { requestsPerMinute: 1 }, undefined, 'rate_limited', 1],
+    ['tokens in a minute', { tokensPerMinute: 10 }, undefined, 'tokens_per_minute_exceeded', 0],
+    ['a daily budget', { dailyBudgetMicro: 100n }, undefined, 'budget_exceeded', 0],
+    ['a monthly budget', { monthlyBudgetMicro: 100n }, undefined, 'budget_exceeded', 0],
+    ['a balance', {}, 100n, 'insufficient_credits', 0],
+  ])('%s', async (_what, settings, creditMicro, code, before) => {
+    const subject = await stage.subject(settings, creditMicro);
+    for (let count = 0; count < before; count++) await stage.send(subject, chat());
+    const explained = await expectAgreement(stage, subject, chat());
+    expect(explained.error.code).toBe(code);
+  });
+
+  it.each<[string, ApiKeySettingsInput, bigint | undefined, string]>([
+    ['a slot that a request in flight has', { concurrency: 1 }, undefined, 'concurrency_exceeded'],
+    ['money that is held for a request in flight', {}, 700n, 'insufficient_credits'],
+  ])('%s', async (_what, settings, creditMicro, code) => {
+    const subject = await stage.subject(settings, creditMicro);
+    const inFlight = await stage.begin(subject);
+    try {
+      const explained = await expectAgreement(stage, subject, chat());
+      expect(explained.error.code).toBe(code);
+    } finally {
+      await inFlight.abandon();
+    }
+  });
+
+  it('a monthly limit of the organization', async () => {
+    const subject = await stage.subject();
+    const organizations = stage.gateway.app.get(OrganizationService, { strict: false });
+    await organizations.setMonthlyLimit(subject.customer.organizationId, 100n, COMMAND_LINE);
+    const explained = await expectAgreement(stage, subject, chat());
+    expect(explained.error.code).toBe('spending_limit_exceeded');
+    expect(explained.budgets.filter(({ refuses }: { refuses: boolean }) => refuses)).toMatchObject([
+      { budget: 'organization_monthly', limit_micro: 100, used_micro: 0 },
+    ]);
+  });
+
+  it('a limit of the model that another customer has used up, without telling how much is left of it', async () => {
+    await stage.send(await stage.subject(), chat({ model: LIMITED_MODEL }));
+    const explained = await expectAgreement(stage, await stage.subject(), chat({ model: LIMITED_MODEL }));
+    expect(explained.limits).toEqual([
+      { scope: 'model', kind: 'requests_per_minute', limit: 1, remaining: null, refuses: true },
+    ]);
+  });
+
+  it('a key that is disabled, and tells what would become of the request all the same', async () => {
+    const subject = await stage.subject();
+    await stage.disable(subject);
+    const explained = await expectAgreement(stage, subject, chat());
+    expect(outcomesOf(explained)).toEqual('refuses passes passes passes passes passes');
+    expect(explained.candidates).toHaveLength(2);
+  });
+
+  it('an organization that is suspended, a key that has expired, and one that was revoked', async () => {
+    const suspended = await stage.subject();
+    const organizations = stage.gateway.app.get(OrganizationService, { strict: false });
+    await organizations.suspend(suspended.customer.organizationId, null, COMMAND_LINE);
+    expect((await expectAgreement(stage, suspended, chat())).error.code).toBe('ip_not_allowed');
+
+    const expired = await stage.subject();
+    await stage.gateway.rows(`UPDATE api_key SET expires_at = now() - interval '1 second' WHERE id = $1`, [
+      expired.customer.keyId,
+    ]);
+    expect((await expectAgreement(stage, expired, chat())).error.code).toBe('key_expired');
+
+    const revoked = await stage.subject();
+    await stage.keys.revoke(revoked.customer.keyId, revoked.customer.organizationId, COMMAND_LINE);
+    expect((await expectAgreement(stage, revoked, chat())).error.code).toBe('key_revoked');
+  });
+
+  it('deployments that all rest', async () => {
+    const subject = await stage.subject();
+    const { candidates } = await stage.explain(subject, chat());
+    const health = stage.gateway.app.get(HealthService, { strict: false });
+    const all = candidates.map(({ deployment_id: id }: { deployment_id: string }) => health.healthOf(id));
+    try {
+      for (const each of all) each.trip(performance.now() + 60_000);
+      const explained = await expectAgreement(stage, subject, chat());
+      expect(explained.error.code).toBe('no_provider_available');
+      expect(reasonsOf(explained)).toEqual(['breaker_open', 'breaker_open', 'provider_not_configured']);
+    } finally {
+      for (const each of all) each.close();
+      await letRecover(subject);
+    }
+  });
+});
+
+/** What was held against a deployment is forgotten with the first request that looks after its time. */
+async function letRecover(subject: Subject): Promise<void> {
+  expect((await stage.explain(subject, chat())).accepted).toBe(true);
+}
+
+function withImage(url: string): object {
+  return chat({
+    model: 'mock/chat-1',
+    messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
+  });
+}
+
+function outcomesOf({ checks }: { checks: { outcome: string }[] }): string {
+  return checks.map(({ outcome }) => outcome).join(' ');
+}
+
+function reasonsOf({ left_out: leftOut }: { left_out: { reason: string }[] }): string[] {
+  return leftOut.map(({ reason }) => reason);
+}

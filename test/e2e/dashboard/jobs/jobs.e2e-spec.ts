@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto';
+import { JobGateway } from '../../create-video/job-gateway';
+import type { DashboardClient } from '../../../harness/dashboard-client';
+import type { TestCustomer } from '../../../harness/gateway';
+
+let served: JobGateway;
+beforeAll(async () => {
+  served = await JobGateway.start();
+});
+afterAll(() => served.stop());
+
+/** A new customer, and one of its people who may only look. */
+async function newcomer(): Promise<{ readonly customer: TestCustomer; readonly viewer: DashboardClient }> {
+  const customer = await served.gateway.customer();
+  const viewer = await served.gateway.dashboardUser({ role: 'viewer', organizationId: customer.organizationId });
+  return { customer, viewer };
+}
+
+async function idsOf(viewer: DashboardClient, query = ''): Promise<string[]> {
+  const { status, json } = await viewer.call(viewer.path(`/jobs${query}`));
+  expect(status).toBe(200);
+  return json.data.map(({ id }: { id: string }) => id);
+}
+
+describe('listJobs', () => {
+  it('gives the jobs of all keys of the organization, the newest first, each on exactly one page', async () => {
+    const { customer, viewer } = await newcomer();
+    const other = await served.anotherKey(customer, {});
+    const ids: string[] = [];
+    for (const each of [customer, other, customer, other, customer]) ids.unshift(await served.submitted({}, each));
+    await served.submitted();
+
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const query: string = cursor === null ? '?limit=2' : `?limit=2&cursor=${cursor}`;
+      const { json } = await viewer.call(viewer.path(`/jobs${query}`));
+      expect(json.data.length).toBeLessThanOrEqual(2);
+      seen.push(...json.data.map(({ id }: { id: string }) => id));
+      cursor = json.next_cursor as string | null;
+    } while (cursor !== null);
+    expect(seen).toEqual(ids);
+    expect(await idsOf(viewer)).toEqual(ids);
+  });
+
+  it('gives only what its filters leave', async () => {
+    const { customer, viewer } = await newcomer();
+    const other = await served.anotherKey(customer, {});
+    const video = await served.submitted({}, customer);
+    const music = (await served.createMusic({}, { customer: other })).json.id as string;
+    await served.deleteVideo(video, customer);
+
+    expect(await idsOf(viewer, '?kind=music')).toEqual([music]);
+    expect(await idsOf(viewer, '?status=canceled')).toEqual([video]);
+    expect(await idsOf(viewer, '?model=mock%2Fmusic-1')).toEqual([music]);
+    expect(await idsOf(viewer, `?key_id=${customer.keyId}`)).toEqual([video]);
+    expect(await idsOf(viewer, '?to=2026-01-01')).toEqual([]);
+    expect(await idsOf(viewer, '?from=2026-01-01')).toEqual([music, video]);
+    expect(await idsOf(viewer, `?key_id=${randomUUID()}`)).toEqual([]);
+  });
+
+  it.each([
+    ['kind=image', 'kind'],
+    ['status=done', 'status'],
+    ['key_id=1', 'key_id'],
+    ['from=yesterday', 'from'],
+    ['limit=0', 'limit'],
+    ['limit=1&limit=2', 'limit'],
+    ['cursor=bm9uZQ', 'cursor'],
+    ['colour=red', 'colour'],
+  ])('refuses %s and names the parameter', async (query, param) => {
+    const { viewer } = await newcomer();
+    const { status, json } = await viewer.call(viewer.path(`/jobs?${query}`));
+    expect([status, json.error.code, json.error.param]).toEqual([400, 'validation_failed', param]);
+  });
+});
+
+describe('getOrganizationJob', () => {
+  it('tells what /v1 tells, whatever the key that submitted it may do, and who submitted it', async () => {
+    const { customer, viewer } = await newcomer();
+    const id = await served.submitted({ metadata: { order: '7' } }, customer);
+    const { json } = await viewer.call(viewer.path(`/jobs/${id}`));
+    expect(json.job).toEqual((await served.getJob(id, customer)).json);
+    expect([json.key_id, json.webhook_deliveries]).toEqual([customer.keyId, []]);
+  });
+
+  it('signs the addresses of its results, and tells of its webhook', async () => {
+    const { customer, viewer } = await newcomer();
+    const id = await served.submitted({ webhook_url: 'https://hooks.example.com/hook' }, customer);
+    await served.succeed(id);
+    const { json } = await viewer.call(viewer.path(`/jobs/${id}`));
+    const [artifact] = json.job.artifacts;
+    expect((await fetch(artifact.url as string)).status).toBe(200);
+    expect(json.webhook_deliveries).toMatchObject([
+      { job_id: id, event: 'job.completed', state: 'pending', attempts: 0 },
+    ]);
+  });
+
+  it('knows no deleted job', async () => {
+    const { customer, viewer } = await newcomer();
+    const id = await served.submitted({}, customer);
+    await served.deleteVideo(id, customer);
+    expect((await viewer.call(viewer.path(`/jobs/${id}`))).status).toBe(200);
+    await served.deleteVideo(id, customer);
+    expect((await viewer.call(viewer.path(`/jobs/${id}`))).status).toBe(404);
+  });
+});
+
+/** Here nobody delivers, so that a delivery stays as it is. */
+describe('redeliverWebhook', () => {
+  async function ended(): Promise<{
+    readonly developer: DashboardClient;
+    readonly jobId: string;
+    readonly id: string;
+  }> {
+    const customer = await served.gateway.customer();
+    const { organizationId } = customer;
+    const developer = await served.gateway.dashboardUser({ role: 'developer', organizationId });
+    const jobId = await served.submitted({ webhook_url: 'https://hooks.example.com/hook' }, customer);
+    await served.succeed(jobId);
+    const [row] = await served.gateway.rows<{ id: string }>('SELECT id FROM webhook_delivery WHERE job_id = $1', [
+      jobId,
+    ]);
+    return { developer, jobId, id: row?.id ?? '' };
+  }
+  const redeliver = ({ developer, id }: { developer: DashboardClient; id: string }) =>
+    developer.call(developer.path(`/webhook-deliveries/${id}/redeliver`), { method: 'POST' });
+
+  it('makes one that waits due now, and leaves its schedule where it is', async () => {
+    const waiting = await ended();
+    await served.gateway.rows(
+      `UPDATE webhook_delivery SET attempt = 3, next_at = now() + interval '30 minutes' WHERE id = $1`,
+      [waiting.id],
+    );
+    const { status, json } = await redeliver(waiting);
+    expect([status, json.state, json.attempts]).toEqual([200, 'pending', 3]);
+    const [row] = await served.gateway.rows<{ is_due: boolean; prior_attempts: number }>(
+      'SELECT next_at <= now() AS is_due, prior_attempts FROM webhook_delivery WHERE id = $1',
+      [waiting.id],
+    );
+    expect(row).toEqual({ is_due: true, prior_attempts: 0 });
+  });
+
+  it('begins the schedule of one that was given up anew, and counts its attempts on', async () => {
+    const exhausted = await ended();
+    await served.gateway.rows(
+      `UPDATE webhook_delivery SET attempt = 8, state = 'exhausted', ended_at = now() WHERE id = $1`,
+      [exhausted.id],
+    );
+    const { status, json } = await redeliver(exhausted);
+    expect([status, json.state, json.attempts, json.ended_at]).toEqual([200, 'pending', 8, null]);
+    const [row] = await served.gateway.rows<{ prior_attempts: number }>(
+      'SELECT prior_attempts FROM webhook_delivery WHERE id = $1',
+      [exhausted.id],
+    );
+    expect(row).toEqual({ prior_attempts: 8 });
+  });
+
+  it('is a conflict when the job was deleted', async () => {
+    const orphaned = await ended();
+    await served.gateway.rows('UPDATE media_job SET deleted_at = now() WHERE id = $1', [orphaned.jobId]);
+    const { status, json } = await redeliver(orphaned);
+    expect([status, json.error.code]).toEqual([409, 'conflict']);
+  });
+
+  it('is a conflict after a thousand attempts', async () => {
+    const worn = await ended();
+    await served.gateway.rows(
+      `UPDATE webhook_delivery SET attempt = 1000, state = 'exhausted', ended_at = now() WHERE id = $1`,
+      [worn.id],
+    );
+    const { status, json } = await redeliver(worn);
+    expect([status, json.error.code]).toEqual([409, 'conflict']);
+  });
+});
