@@ -22,6 +22,8 @@ export interface CliContext {
   readonly organizations: OrganizationService;
   readonly keys: ApiKeyService;
   readonly ledger: LedgerService;
+  /** For telling running gateways of a change. */
+  readonly redis: KeyInvalidationTransport;
 }
 
 /** A failure that needs no stack trace: the message says what to do. */
@@ -69,6 +71,7 @@ export function withContext<Result>(work: (context: CliContext) => Promise<Resul
         organizations: new OrganizationService(dataSource, redis, systemClock),
         keys: new ApiKeyService(dataSource, redis, systemClock, resolveApiKeyPepper(config)),
         ledger: new LedgerService(moneyPool),
+        redis,
       });
     } finally {
       redis.disconnect();
@@ -96,7 +99,10 @@ function connectRedis(url: string): KeyInvalidationTransport & { disconnect(): v
     retryStrategy: () => null,
   });
   redis.once('error', () => {
-    process.stderr.write('warning: Redis does not answer; running gateways notice the change within 5 seconds.\n');
+    process.stderr.write(
+      'warning: Redis does not answer; running gateways notice a changed model or price within 30 seconds, ' +
+        'anything else within 5 seconds.\n',
+    );
   });
   redis.on('error', () => undefined);
   return redis;

@@ -5,9 +5,12 @@ import {
   parseId,
   parseInteger,
   parseList,
+  parseListOrNone,
   parsePositiveAmount,
+  parseRole,
   parseText,
   parseTime,
+  parseTimeOrNone,
 } from './option-parsers';
 
 type Parser = (text: string) => unknown;
@@ -27,6 +30,11 @@ describe('option values', () => {
     [parseTime, '2030-01-31T12:00:30.5+02:00', new Date(Date.UTC(2030, 0, 31, 10, 0, 30, 500))],
     [parseList, 'a', ['a']],
     [parseList, 'a, b ,c', ['a', 'b', 'c']],
+    [parseListOrNone, 'none', 'none'],
+    [parseListOrNone, 'a,none', ['a', 'none']],
+    [parseTimeOrNone, 'none', 'none'],
+    [parseTimeOrNone, '2030-01-31', new Date(Date.UTC(2030, 0, 31))],
+    [parseRole, 'viewer', 'viewer'],
   ])('%p reads %j', (parse, text, expected) => {
     expect(parse(text)).toEqual(expected);
   });
@@ -52,6 +60,8 @@ describe('option values', () => {
     [parseTime, '1893456000'],
     [parseList, ''],
     [parseList, 'a,,b'],
+    [parseRole, 'Owner'],
+    [parseRole, 'operator'],
   ])('%p refuses %j', (parse, text) => {
     expect(() => parse(text)).toThrow(InvalidArgumentError);
   });

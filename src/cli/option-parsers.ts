@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import type { Micro } from '../common/micro';
+import { ROLES, type Role } from '../common/role';
 
 /** Readers of option values. What they throw is printed with the name of the option, and ends the command with 2. */
 
@@ -56,6 +57,11 @@ export function parseTime(text: string): Date {
   return time;
 }
 
+/** A time, or `none`. */
+export function parseTimeOrNone(text: string): Date | 'none' {
+  return text === 'none' ? text : parseTime(text);
+}
+
 /** `Date` reads 30 February as 2 March. */
 function isCalendarDay(day: string): boolean {
   return new Date(day).toISOString().startsWith(day);
@@ -66,4 +72,15 @@ export function parseList(text: string): string[] {
   const entries = text.split(',').map((entry) => entry.trim());
   if (entries.includes('')) throw new InvalidArgumentError('Expected values separated by commas.');
   return entries;
+}
+
+/** Values separated by commas, or `none`. */
+export function parseListOrNone(text: string): string[] | 'none' {
+  return text === 'none' ? text : parseList(text);
+}
+
+export function parseRole(text: string): Role {
+  const role = ROLES.find((known) => known === text);
+  if (role === undefined) throw new InvalidArgumentError(`Expected one of ${ROLES.join(', ')}.`);
+  return role;
 }

@@ -51,6 +51,7 @@ describe('buildSnapshot', () => {
             id: 'price-0',
             effectiveFromMs: Date.parse('2026-01-01'),
             effectiveToMs: null,
+            byOperator: false,
             price: { tokens: price.tokens },
           },
         ],

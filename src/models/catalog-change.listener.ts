@@ -10,8 +10,10 @@ const CATALOG_CHANGE_CHANNEL = 'gateway:catalog';
  * Tells every process to read the catalogue anew. Call it after the change is committed. Never rejects: without Redis
  * the change is noticed by the next periodic refresh, within 30 seconds.
  */
-export async function publishCatalogChange(redis: Pick<Redis, 'publish'>): Promise<void> {
-  await redis.publish(CATALOG_CHANGE_CHANNEL, 'changed').catch(() => undefined);
+export async function publishCatalogChange(transport: {
+  publish(channel: string, message: string): Promise<unknown>;
+}): Promise<void> {
+  await transport.publish(CATALOG_CHANGE_CHANNEL, 'changed').catch(() => undefined);
 }
 
 /** Refreshes this process's snapshot when told. Without Redis, the periodic refresh does. */

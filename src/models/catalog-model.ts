@@ -53,6 +53,8 @@ export interface PriceVersion {
   /** Milliseconds since the epoch, UTC. */
   readonly effectiveFromMs: number;
   readonly effectiveToMs: number | null;
+  /** Set by an operator: goes before those of the files. */
+  readonly byOperator: boolean;
   readonly price: Price;
 }
 

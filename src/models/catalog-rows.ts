@@ -17,16 +17,33 @@ import {
   startMs,
 } from './catalog.schema';
 import type { CatalogFileSource, LoadedModel } from './load-catalog';
-import { isDeploymentRunnable, isModelOfferable } from './review-catalog';
+import { isModelOfferable, whyNotCallable } from './review-catalog';
 
-export interface ModelRow extends Omit<ModelEntity, 'createdAt' | 'features' | 'media' | 'limits'> {
+/** What the files say of a model. What an operator has decided of it is a {@link ModelDecision}. */
+export interface ModelRow extends Omit<
+  ModelEntity,
+  'createdAt' | 'features' | 'media' | 'limits' | keyof ModelDecision
+> {
   features: ModelFeatures;
   media: MediaSupport | null;
   limits: RateLimits | null;
 }
 
-export interface DeploymentRow extends Omit<DeploymentEntity, 'createdAt' | 'quirks'> {
+export interface DeploymentRow extends Omit<DeploymentEntity, 'createdAt' | 'quirks' | keyof DeploymentDecision> {
   quirks: Quirks;
+}
+
+/** Wins over the files, whatever they bring later; `null`: nothing is decided. */
+export interface ModelDecision {
+  decidedEnabled: boolean | null;
+  /** Of the limits only those that were set, or taken away with `null`. */
+  decidedLimits: Partial<RateLimits> | null;
+}
+
+export interface DeploymentDecision {
+  decidedEnabled: boolean | null;
+  decidedPriority: number | null;
+  decidedWeight: number | null;
 }
 
 /** A price as a file states it: not a version yet. */
@@ -46,11 +63,20 @@ export interface CatalogRows {
   readonly prices: readonly PriceRow[];
 }
 
-/** What the database holds; of each price only the newest revision. */
+/** A catalogue of the database; of each price only the newest revision. */
 export interface StoredCatalog {
   readonly models: readonly (ModelRow & Pick<ModelEntity, 'createdAt'>)[];
   readonly deployments: readonly DeploymentRow[];
   readonly prices: readonly PriceVersionRow[];
+}
+
+export type DecidedModelRow = StoredCatalog['models'][number] & ModelDecision;
+export type DecidedDeploymentRow = DeploymentRow & DeploymentDecision;
+
+/** The same with the decisions beside what the files say. */
+export interface DecidedCatalog extends StoredCatalog {
+  readonly models: readonly DecidedModelRow[];
+  readonly deployments: readonly DecidedDeploymentRow[];
 }
 
 /** The rows that the loaded files amount to. */
@@ -118,7 +144,7 @@ function toDeploymentRow(
     quirks,
     settings,
     source,
-    enabled: isDeploymentRunnable(entry, deployment),
+    enabled: whyNotCallable(deployment) === null,
   };
 }
 

@@ -5,17 +5,20 @@ import { DeploymentEntity } from '../database/entities/deployment.entity';
 import { ModelEntity } from '../database/entities/model.entity';
 import { PriceVersionEntity } from '../database/entities/price-version.entity';
 import type { Price } from './catalog-model';
-import type { StoredCatalog } from './catalog-rows';
+import type { DecidedCatalog, StoredCatalog } from './catalog-rows';
+import { applyDecisions, withoutDecisions } from './decisions';
 import type { ImportPlan } from './plan-import';
 
-/** The only SQL on `model`, `deployment` and `price_version`. */
+/** The SQL on `model`, `deployment` and `price_version`; that of single rows is in `catalog-admin.repository.ts`. */
 @Injectable()
 export class CatalogRepository {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** The three tables as they were at one moment. */
-  read(): Promise<StoredCatalog> {
-    return this.dataSource.transaction('REPEATABLE READ', (manager) => readCatalog(manager));
+  /** The three tables as they were at one moment, with the decisions of operators applied. */
+  async read(): Promise<DecidedCatalog> {
+    return this.dataSource.transaction('REPEATABLE READ', async (manager) =>
+      applyDecisions(await readCatalog(manager)),
+    );
   }
 
   /** What a price said, of whatever age; `null`: there never was one with this id. */
@@ -25,20 +28,26 @@ export class CatalogRepository {
   }
 
   /**
-   * Runs `plan` on what is stored and writes its answer, in one transaction. Replicas that start together do so one
-   * after the other, and all but the first find nothing to write.
+   * Runs `plan` on what is stored of the files and writes its answer, in one transaction; what operators have decided
+   * stays as it is. Replicas that start together do so one after the other, and all but the first find nothing to write.
    */
   change(plan: (stored: StoredCatalog) => ImportPlan, nowMs: number): Promise<ImportPlan> {
     return this.dataSource.transaction(async (manager) => {
-      await manager.query(`SELECT pg_advisory_xact_lock(hashtextextended('catalogue import', 0))`);
-      const planned = plan(await readCatalog(manager));
+      await lockCatalog(manager);
+      const planned = plan(withoutDecisions(await readCatalog(manager)));
       await writePlan(manager, planned, nowMs);
       return planned;
     });
   }
 }
 
-async function readCatalog(manager: EntityManager): Promise<StoredCatalog> {
+/** Until the transaction ends nobody else changes the catalogue. */
+export async function lockCatalog(manager: EntityManager): Promise<void> {
+  await manager.query(`SELECT pg_advisory_xact_lock(hashtextextended('catalogue import', 0))`);
+}
+
+/** Beside what the files say the decisions, not yet applied. */
+export async function readCatalog(manager: EntityManager): Promise<DecidedCatalog> {
   const models = await manager.find(ModelEntity, { order: { id: 'ASC' } });
   const deployments = await manager.find(DeploymentEntity, { order: { modelId: 'ASC', priority: 'ASC', id: 'ASC' } });
   // The newest revision of each beginning; older ones are history.
@@ -57,7 +66,7 @@ async function readCatalog(manager: EntityManager): Promise<StoredCatalog> {
     models: models.map((row) => ({ ...row })),
     deployments: deployments.map(withoutCreation),
     prices: prices.map(withoutCreation),
-  } as StoredCatalog;
+  } as DecidedCatalog;
 }
 
 function withoutCreation<Row extends { createdAt: Date }>({

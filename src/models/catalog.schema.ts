@@ -15,7 +15,7 @@ const limit = z
   .max(2 ** 31 - 1);
 const label = z.string().min(1).max(200);
 const day = z.iso.date({ error: 'expected a date, YYYY-MM-DD' });
-const instant = z.union([z.iso.date(), z.iso.datetime({ offset: true })], {
+export const instantSchema = z.union([z.iso.date(), z.iso.datetime({ offset: true })], {
   error: 'expected a date (YYYY-MM-DD) or an ISO 8601 instant with its offset',
 });
 const MODEL_ID = /^[a-z0-9][a-z0-9._-]*\/[A-Za-z0-9][A-Za-z0-9._:@+-]*$/;
@@ -46,7 +46,7 @@ const tokenTiers = z
   );
 
 /** What `price_version.content` holds. */
-const priceKinds = z.strictObject({
+export const priceContentSchema = z.strictObject({
   tokens: z.strictObject({ per_1m_micro: tokenRates, tiers: tokenTiers.optional() }).optional(),
   image: z
     .strictObject({
@@ -82,9 +82,9 @@ const priceKinds = z.strictObject({
 
 const priceSchema = z
   .strictObject({
-    ...priceKinds.shape,
-    effective_from: instant,
-    effective_to: instant.optional(),
+    ...priceContentSchema.shape,
+    effective_from: instantSchema,
+    effective_to: instantSchema.optional(),
     currency: z.literal('USD').default('USD'),
     /** Where the figures come from: an address, or the name and version of a list. */
     source: z.string().min(1).max(500),

@@ -111,7 +111,7 @@ function parseFile(file: string, text: string, problems: CatalogProblem[]): Cata
     const result = catalogEntrySchema.safeParse(value);
     if (result.success) return [result.data];
     const model = nameOf(value, at);
-    problems.push(...result.error.issues.flatMap((issue) => describeIssue(issue, file, model)));
+    problems.push(...result.error.issues.flatMap(describeIssues).map((issue) => ({ file, model, ...issue })));
     return [];
   });
 }
@@ -129,11 +129,12 @@ function nameOf(value: unknown, at: number): string {
   return typeof id === 'string' ? id : `model ${at + 1}`;
 }
 
-function describeIssue(issue: z.core.$ZodIssue, file: string, model: string): CatalogProblem[] {
+/** Where a value breaks its schema, and how; an object may have several keys that nobody knows. */
+export function describeIssues(issue: z.core.$ZodIssue): Pick<CatalogProblem, 'path' | 'message'>[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ file, model, path: toJsonPath([...issue.path, key]), message: 'unknown key' }));
+    return issue.keys.map((key) => ({ path: toJsonPath([...issue.path, key]), message: 'unknown key' }));
   }
-  return [{ file, model, path: toJsonPath(issue.path), message: issue.message }];
+  return [{ path: toJsonPath(issue.path), message: issue.message }];
 }
 
 function toJsonPath(path: readonly PropertyKey[]): string {

@@ -13,7 +13,7 @@ import type { StoredCatalog } from './catalog-rows';
 import { CatalogRepository } from './catalog.repository';
 import { type ActivePrice, findActivePrice } from './price-history';
 
-/** Injection token: ids of the providers that have what they need to be called (`ReadonlySet<string>`). */
+/** Injection token: ids of the providers that have what they need to be called, at any time (`ReadonlySet<string>`). */
 export const CONFIGURED_PROVIDERS = Symbol('ConfiguredProviders');
 
 const REFRESH_INTERVAL_MS = 30_000;

@@ -5,11 +5,13 @@
  */
 import { Inject, Logger, Module, type OnModuleInit } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { DataSource } from 'typeorm';
 import { CLOCK, type Clock } from '../common/clock';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
 import { ProvidersModule } from '../providers/providers.module';
 import { ProvidersService } from '../providers/providers.service';
 import { REDIS } from '../redis/redis.module';
+import { CatalogAdminService } from './catalog-admin.service';
 import { CatalogChangeListener, publishCatalogChange } from './catalog-change.listener';
 import { importCatalog } from './catalog-import';
 import { CatalogRepository } from './catalog.repository';
@@ -17,7 +19,13 @@ import { formatProblem, loadCatalog } from './load-catalog';
 import { CONFIGURED_PROVIDERS, ModelCatalogService } from './model-catalog.service';
 import { ModelListingService } from './model-listing.service';
 import { ModelsController } from './models.controller';
+import { PriceAdminService } from './price-admin.service';
 import { findWarnings } from './review-catalog';
+
+/** Tells the others of a change, and takes it over here even without Redis. */
+const announceFor = (redis: Redis, catalog: ModelCatalogService) => async (): Promise<void> => {
+  await Promise.all([publishCatalogChange(redis), catalog.refresh()]);
+};
 
 @Module({
   imports: [ProvidersModule],
@@ -32,8 +40,25 @@ import { findWarnings } from './review-catalog';
       inject: [ProvidersService],
       useFactory: (providers: ProvidersService): ReadonlySet<string> => providers.configuredIds,
     },
+    {
+      provide: CatalogAdminService,
+      inject: [DataSource, CONFIGURED_PROVIDERS, CLOCK, REDIS, ModelCatalogService],
+      useFactory: (
+        dataSource: DataSource,
+        configuredProviders: ReadonlySet<string>,
+        clock: Clock,
+        redis: Redis,
+        catalog: ModelCatalogService,
+      ) => new CatalogAdminService({ dataSource, configuredProviders, clock, announce: announceFor(redis, catalog) }),
+    },
+    {
+      provide: PriceAdminService,
+      inject: [DataSource, CLOCK, REDIS, ModelCatalogService],
+      useFactory: (dataSource: DataSource, clock: Clock, redis: Redis, catalog: ModelCatalogService) =>
+        new PriceAdminService({ dataSource, clock, announce: announceFor(redis, catalog) }),
+    },
   ],
-  exports: [CatalogRepository, ModelCatalogService],
+  exports: [CatalogRepository, ModelCatalogService, CatalogAdminService, PriceAdminService, CONFIGURED_PROVIDERS],
 })
 export class ModelsModule implements OnModuleInit {
   private readonly logger = new Logger('ModelCatalog');
@@ -44,7 +69,11 @@ export class ModelsModule implements OnModuleInit {
     @Inject(APP_CONFIG) private readonly config: AppConfig,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(REDIS) private readonly redis: Redis,
-  ) {}
+    providers: ProvidersService,
+  ) {
+    // A provider that an operator has just configured brings its models at once.
+    providers.onChange(() => this.catalog.refresh());
+  }
 
   /** A catalogue file with an error stops the start: serving a half-read price list is worse. */
   async onModuleInit(): Promise<void> {

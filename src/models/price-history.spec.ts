@@ -5,6 +5,7 @@ const version = (id: string, effectiveFromMs: number, effectiveToMs: number | nu
   id,
   effectiveFromMs,
   effectiveToMs,
+  byOperator: false,
   price: {},
 });
 
@@ -34,6 +35,12 @@ describe('findActivePrice', () => {
       }
     }
     expect(findActivePrice(history, 450).untilMs).toBe(Infinity);
+  });
+
+  it('goes by an operator before the files, for as long as the price of the operator lasts', () => {
+    const decided = { ...version('decided', 150, 350), byOperator: true };
+    const found = [149, 150, 250, 349, 350].map((nowMs) => findActivePrice([...history, decided], nowMs).version?.id);
+    expect(found).toEqual(['old', 'decided', 'decided', 'decided', 'old']);
   });
 
   it('finds nothing in an empty history', () => {

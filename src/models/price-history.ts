@@ -8,8 +8,9 @@ export interface ActivePrice {
 }
 
 /**
- * Finds the version in force at `nowMs`: of those that have begun and not ended, the one that began last. A temporary
- * price therefore lies over a lasting one, which comes back when the temporary one ends.
+ * Finds the version in force at `nowMs`: of those that have begun and not ended, an operator's before those of the files,
+ * and of equals the one that began last. A temporary price therefore lies over a lasting one, which comes back when the
+ * temporary one ends; and whatever new files bring, a price that an operator has set stays.
  */
 export function findActivePrice(history: readonly PriceVersion[], nowMs: number): ActivePrice {
   let version: PriceVersion | null = null;
@@ -22,7 +23,12 @@ export function findActivePrice(history: readonly PriceVersion[], nowMs: number)
       else untilMs = Math.min(untilMs, boundaryMs);
     }
     const inForce = each.effectiveFromMs <= nowMs && nowMs < endMs;
-    if (inForce && (version === null || each.effectiveFromMs > version.effectiveFromMs)) version = each;
+    if (inForce && (version === null || goesBefore(each, version))) version = each;
   }
   return { version, fromMs, untilMs };
+}
+
+function goesBefore(one: PriceVersion, other: PriceVersion): boolean {
+  if (one.byOperator !== other.byOperator) return one.byOperator;
+  return one.effectiveFromMs > other.effectiveFromMs;
 }

@@ -72,6 +72,11 @@ function whyNotRunnable(entry: CatalogEntry, deployment: CatalogEntryDeployment)
   if (![...deployment.prices, ...entry.prices].some((price) => isPriced(entry.modality, price))) {
     return `no price for the modality ${entry.modality}`;
   }
-  if (!SPOKEN_DIALECTS.has(deployment.dialect)) return `no adapter for the dialect ${deployment.dialect}`;
-  return deployment.when === undefined ? null : 'conditions (when) are not evaluated yet';
+  return whyNotCallable(deployment);
+}
+
+/** What keeps a deployment from being called even if it had a price, which may also come later. */
+export function whyNotCallable({ dialect, when }: Pick<CatalogEntryDeployment, 'dialect' | 'when'>): string | null {
+  if (!SPOKEN_DIALECTS.has(dialect)) return `no adapter for the dialect ${dialect}`;
+  return when === undefined ? null : 'conditions (when) are not evaluated yet';
 }

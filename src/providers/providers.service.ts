@@ -1,29 +1,152 @@
-import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
-import type { Provider } from './contract/provider';
+import type { ProviderEnvironment } from '../config/provider-environment';
+import type { Provider, ProviderDefinition } from './contract/provider';
+import { CurrentProvider } from './current-provider';
 import { PROVIDER_DEFINITIONS } from './registry';
 
-/** The providers that this deployment has settings for, made once at start. */
+/** A setting that a provider reads, and where its value comes from; `null`: it has none. */
+export interface CredentialSource {
+  readonly name: string;
+  readonly source: 'environment' | 'stored' | null;
+}
+
+export interface ProviderStanding {
+  readonly id: string;
+  readonly configured: boolean;
+  readonly simulated: boolean;
+  readonly credentials: readonly CredentialSource[];
+}
+
+/** Told the ids of providers that came, went or changed, after they did. Must not reject. */
+export type ProvidersListener = (changedIds: ReadonlySet<string>) => Promise<void>;
+
+/**
+ * The providers that have what they need to be called: from the environment of the process, and from what an operator has
+ * stored, which wins. A stored value that changes takes effect at once: the provider is made anew, requests find the new
+ * one at their next call, and calls in flight end at the old one, which is closed after them.
+ */
 @Injectable()
 export class ProvidersService implements OnApplicationShutdown {
+  /** Always the same set: its members follow what is stored. */
   readonly configuredIds: ReadonlySet<string>;
-  private readonly providers: ReadonlyMap<string, Provider>;
+  private readonly logger = new Logger(ProvidersService.name);
+  private readonly environment: ProviderEnvironment;
+  private stored: ProviderEnvironment = {};
+  private readonly ids = new Set<string>();
+  private readonly providers = new Map<string, CurrentProvider>();
+  private readonly draining = new Set<Provider>();
+  private readonly listeners: ProvidersListener[] = [];
 
   /** @throws Error when a provider's settings are wrong; its message names the variable */
   constructor(@Inject(APP_CONFIG) config: AppConfig) {
-    const providers = PROVIDER_DEFINITIONS.map((definition) => definition.create(config.providers));
-    this.providers = new Map(
-      providers.filter((provider) => provider !== null).map((provider) => [provider.id, provider]),
-    );
-    this.configuredIds = new Set(this.providers.keys());
+    this.environment = config.providers;
+    this.configuredIds = this.ids;
+    for (const definition of PROVIDER_DEFINITIONS) this.put(definition, definition.create(this.environment));
   }
 
   /** The provider with this id, `undefined` when there is none or it is not configured. */
   get(id: string): Provider | undefined {
-    return this.providers.get(id);
+    return this.ids.has(id) ? this.providers.get(id) : undefined;
+  }
+
+  onChange(listener: ProvidersListener): void {
+    this.listeners.push(listener);
+  }
+
+  /**
+   * Takes what is stored, in place of what was stored before. Resolves when everybody has been told. A provider that
+   * cannot be made of it stays as it is.
+   */
+  async use(stored: ProviderEnvironment): Promise<void> {
+    const before = this.effective;
+    this.stored = stored;
+    const changed = PROVIDER_DEFINITIONS.filter(({ credentials }) =>
+      credentials.some((name) => before[name] !== this.effective[name]),
+    );
+    for (const definition of changed) this.renew(definition);
+    if (changed.length === 0) return;
+    const ids = new Set(changed.map(({ id }) => id));
+    await Promise.all(this.listeners.map((listener) => listener(ids)));
+  }
+
+  /**
+   * Whether a provider could be made if this value were stored.
+   * @throws Error that names the variable, never the value
+   */
+  async rehearse(name: string, value: string): Promise<void> {
+    for (const definition of definitionsReading(name)) {
+      await definition.create({ ...this.effective, [name]: value })?.close();
+    }
+  }
+
+  /** Every provider of this build, configured or not. */
+  describe(): readonly ProviderStanding[] {
+    return PROVIDER_DEFINITIONS.map(({ id, credentials }) => ({
+      id,
+      configured: this.ids.has(id),
+      simulated: this.providers.get(id)?.simulated === true,
+      credentials: credentials.map((name) => ({ name, source: this.sourceOf(name) })),
+    }));
+  }
+
+  sourceOf(name: string): CredentialSource['source'] {
+    if (this.stored[name] !== undefined) return 'stored';
+    return this.environment[name] === undefined ? null : 'environment';
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all([...this.providers.values()].map((provider) => provider.close()));
+    await Promise.all([...this.providers.values(), ...this.draining].map((provider) => provider.close()));
   }
+
+  private get effective(): ProviderEnvironment {
+    return { ...this.environment, ...this.stored };
+  }
+
+  private renew(definition: ProviderDefinition): void {
+    try {
+      this.put(definition, definition.create(this.effective));
+    } catch (error) {
+      const message = 'a provider cannot be made of its stored settings, and stays as it was';
+      this.logger.error({ message, provider: definition.id, err: error });
+      return;
+    }
+    const message = `a provider ${this.ids.has(definition.id) ? 'has new settings' : 'is no longer configured'}`;
+    this.logger.log({ message, provider: definition.id });
+  }
+
+  private put({ id }: ProviderDefinition, provider: Provider | null): void {
+    const known = this.providers.get(id);
+    const former = this.ids.has(id) ? known?.current : undefined;
+    if (provider === null) {
+      this.ids.delete(id);
+    } else {
+      this.ids.add(id);
+      if (known === undefined) this.providers.set(id, new CurrentProvider(provider));
+      else known.current = provider;
+    }
+    // A request that found the provider before it went may still ask it; it is refused before anything is sent.
+    if (former !== undefined) void this.retire(former);
+  }
+
+  private async retire(provider: Provider): Promise<void> {
+    this.draining.add(provider);
+    try {
+      await provider.drain?.();
+      await provider.close();
+    } catch (error) {
+      this.logger.warn({ message: 'a former provider did not close', provider: provider.id, err: error });
+    } finally {
+      this.draining.delete(provider);
+    }
+  }
+}
+
+/** The names that an operator may store. */
+export const STORABLE_CREDENTIALS: readonly string[] = [
+  ...new Set(PROVIDER_DEFINITIONS.flatMap(({ credentials }) => credentials)),
+].toSorted();
+
+function definitionsReading(name: string): readonly ProviderDefinition[] {
+  return PROVIDER_DEFINITIONS.filter(({ credentials }) => credentials.includes(name));
 }

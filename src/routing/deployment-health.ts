@@ -6,6 +6,13 @@ const SAME_INSTANT_MS = 1_000;
 /** By then a probe has usually told whether the deployment is well. */
 const PROBE_WAIT_MS = 1_000;
 
+/** The failure of a call that counted against a deployment. */
+export interface LastFailure {
+  readonly code: string;
+  /** Milliseconds since the epoch. */
+  readonly atMs: number;
+}
+
 /** `probe`: it has failed, and it is time to see whether it is well again. `away`: not to be called. */
 export type Standing = 'ready' | 'probe' | 'away';
 
@@ -21,6 +28,8 @@ export class DeploymentHealth {
   isProbed = false;
   /** Failures in a row, of this process. */
   failures = 0;
+  /** For operators; nothing is decided by it. */
+  lastFailure: LastFailure | null = null;
   private lastFailureAtMs = -Infinity;
   private open = false;
   private nextProbeAtMs = -Infinity;
@@ -76,6 +85,13 @@ export class DeploymentHealth {
   close(): void {
     this.open = false;
     this.failures = 0;
+  }
+
+  /** Forgets whatever is held against it, a rest included. */
+  reset(): void {
+    this.close();
+    this.coolUntilMs = -Infinity;
+    this.disturbed = false;
   }
 
   /** @returns whether that is news: many calls are refused at once, and all of them say the same. */

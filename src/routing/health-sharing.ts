@@ -9,9 +9,9 @@ import type { Redis } from 'ioredis';
 import { RedisSubscription } from '../redis/redis-subscription';
 import { REDIS } from '../redis/redis.module';
 
-/** `open` for `forMs` until a call may try again, `cool` for `forMs`, or `close`. */
+/** `open` for `forMs` until a call may try again, `cool` for `forMs`, `close`, or `reset`: an operator has forgiven all. */
 export interface HealthNews {
-  readonly kind: 'open' | 'cool' | 'close';
+  readonly kind: 'open' | 'cool' | 'close' | 'reset';
   readonly deploymentId: string;
   /** Milliseconds from now. */
   readonly forMs: number;
@@ -41,6 +41,13 @@ else
 end
 if KEYS[2] then redis.call('DEL', KEYS[2]) end
 redis.call('PUBLISH', ARGV[4], ARGV[5])
+return 1`;
+
+/** KEYS: states, failures and probe of the deployment. ARGV: both fields of it, channel, message. */
+const RESET = `
+redis.call('HDEL', KEYS[1], ARGV[1], ARGV[2])
+redis.call('DEL', KEYS[2], KEYS[3])
+redis.call('PUBLISH', ARGV[3], ARGV[4])
 return 1`;
 
 /** KEYS: failures of the deployment. ARGV: window in milliseconds. Returns the failures of all processes in a row. */
@@ -105,6 +112,15 @@ export class HealthSharing {
     );
   }
 
+  /** Forgets a deployment here and in all processes. @returns whether Redis took it. */
+  async forget(deploymentId: string): Promise<boolean> {
+    const keys = [STATES_KEY, failuresKey(deploymentId), probeKey(deploymentId)];
+    const fields = [`open:${deploymentId}`, `cool:${deploymentId}`];
+    const message = `${this.origin} reset ${deploymentId} 0`;
+    const reply = await this.attempt(this.redis.eval(RESET, keys.length, ...keys, ...fields, this.channel, message));
+    return reply !== undefined;
+  }
+
   /** Adds a failure to those of the other processes. @returns failures in a row; 0 when Redis did not answer. */
   async countFailure(deploymentId: string, windowMs: number): Promise<number> {
     return Number(await this.attempt(this.redis.eval(COUNT_FAILURE, 1, failuresKey(deploymentId), windowMs)));
@@ -127,12 +143,18 @@ export class HealthSharing {
 
   /** What is the case now, for whoever missed the news. Never rejects; without Redis there are none. */
   async read(): Promise<HealthNews[]> {
+    return (await this.readStates()) ?? [];
+  }
+
+  /** The same; `null` when Redis did not answer. */
+  async readStates(): Promise<HealthNews[] | null> {
     const reading = this.redis.eval(READ_STATES, 1, STATES_KEY, STATES_LIFETIME_MS);
     const states = (await this.attempt(reading)) as (string | number)[] | undefined;
+    if (states === undefined) return null;
     const news: HealthNews[] = [];
-    for (let at = 0; at + 1 < (states?.length ?? 0); at += 2) {
-      const [kind, deploymentId = ''] = String(states?.[at]).split(':');
-      const forMs = Number(states?.[at + 1]);
+    for (let at = 0; at + 1 < states.length; at += 2) {
+      const [kind, deploymentId = ''] = String(states[at]).split(':');
+      const forMs = Number(states[at + 1]);
       if (kind === 'open' || (kind === 'cool' && forMs > 0)) news.push({ kind, deploymentId, forMs });
     }
     return news;
@@ -141,7 +163,7 @@ export class HealthSharing {
   private parse(message: string): HealthNews | null {
     const [origin, kind, deploymentId = '', forMs = ''] = message.split(' ');
     if (origin === this.origin) return null;
-    if (kind !== 'open' && kind !== 'cool' && kind !== 'close') return null;
+    if (kind !== 'open' && kind !== 'cool' && kind !== 'close' && kind !== 'reset') return null;
     return { kind, deploymentId, forMs: Number(forMs) };
   }
 

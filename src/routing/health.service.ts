@@ -4,6 +4,7 @@ import { PeriodicTask } from '../common/periodic-task';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
 import type { ProviderError } from '../providers/contract/provider-error';
 import { DeploymentHealth, ProviderLoad } from './deployment-health';
+import { type DeploymentReport, reportOf } from './deployment-report';
 import { Flight, type FlightObserver } from './flight';
 import { healthEffectOf } from './health-effect';
 import { type HealthNews, HealthSharing } from './health-sharing';
@@ -114,6 +115,7 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, Fligh
   failed({ health, isProbe }: Flight, error: ProviderError): void {
     if (!this.isWatching) return;
     const effect = healthEffectOf(error);
+    if (effect !== 'none') health.lastFailure = { code: error.code, atMs: this.clock.now() };
     if (effect === 'none' || effect === 'limited') {
       // Refusing a request takes being alive.
       if (isProbe) this.close(health);
@@ -123,6 +125,25 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, Fligh
     } else if (!health.isOpen) {
       this.count(health, error);
     }
+  }
+
+  /** What is known of a deployment, here and in Redis. */
+  async describe(deploymentIds: readonly string[]): Promise<DeploymentReport[]> {
+    const shared = this.isWatching ? await this.sharing.readStates() : [];
+    const nowMs = this.clock.monotonic();
+    return deploymentIds.map((id) => reportOf(this.deployments.get(id) ?? new DeploymentHealth(id), shared, nowMs));
+  }
+
+  /** Whether anything is held against a deployment in this process. */
+  isHeld(deploymentId: string): boolean {
+    const health = this.deployments.get(deploymentId);
+    return health !== undefined && (!health.isUndisturbed || health.failures > 0);
+  }
+
+  /** An operator knows better: the deployment may be called at once, here and, if Redis takes it, in all processes. */
+  async reset(deploymentId: string): Promise<boolean> {
+    this.healthOf(deploymentId).reset();
+    return this.sharing.forget(deploymentId);
   }
 
   private get isWatching(): boolean {
@@ -188,6 +209,9 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, Fligh
         break;
       case 'close':
         health.close();
+        break;
+      case 'reset':
+        health.reset();
         break;
     }
     if (health.isOpen === wasOpen) return;

@@ -1,11 +1,18 @@
 import { Module } from '@nestjs/common';
+import { ModelsModule } from '../models/models.module';
+import { ProvidersModule } from '../providers/providers.module';
 import { HealthService } from './health.service';
 import { HealthSharing } from './health-sharing';
+import { ProviderRenewal } from './provider-renewal';
 
 /**
  * Which deployments may be called, and in which order (README.md): their health, shared by all processes, and the
  * strategies. `inference` makes the plan of a request out of both.
  * Invariant: no request that goes well waits for Redis here.
  */
-@Module({ providers: [HealthService, HealthSharing], exports: [HealthService] })
+@Module({
+  imports: [ModelsModule, ProvidersModule],
+  providers: [HealthService, HealthSharing, ProviderRenewal],
+  exports: [HealthService],
+})
 export class RoutingModule {}

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
+import { COMMAND_LINE } from '../../common/actor';
 import type { Micro } from '../../common/micro';
 import type { ApiKeyEntity } from '../../database/entities/api-key.entity';
-import { toKeyRecord } from '../key-record';
+import { toApiKeyRecord } from '../../organizations/api-key-record';
 import { withContext, type CliContext } from '../cli-context';
 import { formatFields, formatMicro, formatTable, run, type CommandResult } from '../command-result';
 import {
@@ -10,8 +11,10 @@ import {
   parseId,
   parseInteger,
   parseList,
+  parseListOrNone,
   parseText,
   parseTime,
+  parseTimeOrNone,
 } from '../option-parsers';
 import { addRateChanges, noneToNull, rateFields, toRateLimits, type RateOptions } from '../rate-options';
 
@@ -55,14 +58,21 @@ export function addKeyCommands(program: Command): void {
       parseAmountOrNone,
     )
     .action(run(limitKey));
+  keyCommand(key, 'restrict', 'say what it may be used for; what is not given stays as it is')
+    .option('--name <text>', 'name for people', parseText)
+    .option('--expires-at <time>', 'for example 2030-01-31T12:00:00Z, or "none"', parseTimeOrNone)
+    .option('--allowed-ips <list>', 'addresses and CIDR ranges, separated by commas, or "none"', parseListOrNone)
+    .option('--allowed-models <list>', 'vendor/name or vendor/*, separated by commas, or "none"', parseListOrNone)
+    .option('--allowed-modalities <list>', 'for example text,image, or "none"', parseListOrNone)
+    .action(run(restrictKey));
   keyCommand(key, 'disable', 'refuse its requests until it is enabled').action(
-    run((options: KeyOptions) => changeKey(({ keys }) => keys.disable(options.key))),
+    run((options: KeyOptions) => changeKey(({ keys }) => keys.disable(options.key, null, COMMAND_LINE))),
   );
   keyCommand(key, 'enable', 'accept the requests of a disabled key again').action(
-    run((options: KeyOptions) => changeKey(({ keys }) => keys.enable(options.key))),
+    run((options: KeyOptions) => changeKey(({ keys }) => keys.enable(options.key, null, COMMAND_LINE))),
   );
   keyCommand(key, 'revoke', 'end it for good, at once').action(
-    run((options: KeyOptions) => changeKey(({ keys }) => keys.revoke(options.key))),
+    run((options: KeyOptions) => changeKey(({ keys }) => keys.revoke(options.key, null, COMMAND_LINE))),
   );
   keyCommand(key, 'rotate', 'replace it by a new key with the same settings')
     .option('--grace-seconds <seconds>', 'how long the old key goes on working', parseInteger, 0)
@@ -90,25 +100,21 @@ interface CreateKeyOptions {
 
 function createKey({ org, rps, rpm, tpm, ...settings }: CreateKeyOptions): Promise<CommandResult> {
   return withContext(async ({ keys, clock }) => {
-    const { key, apiKey } = await keys.create(org, {
-      ...settings,
-      requestsPerSecond: rps,
-      requestsPerMinute: rpm,
-      tokensPerMinute: tpm,
-    });
+    const rates = { requestsPerSecond: rps, requestsPerMinute: rpm, tokensPerMinute: tpm };
+    const { key, apiKey } = await keys.create(org, { ...settings, ...rates }, COMMAND_LINE);
     return {
       text: `${formatFields([
         ['Id', apiKey.id],
         ['API key', key],
       ])}\n${SHOWN_ONCE}`,
-      json: { ...toKeyRecord(apiKey, clock.now()), key },
+      json: { ...toApiKeyRecord(apiKey, clock.now()), key },
     };
   });
 }
 
 function listKeys({ org }: { readonly org: string }): Promise<CommandResult> {
   return withContext(async ({ keys, clock }) => {
-    const records = (await keys.list(org)).map((apiKey) => toKeyRecord(apiKey, clock.now()));
+    const records = (await keys.list(org)).map((apiKey) => toApiKeyRecord(apiKey, clock.now()));
     return {
       text: formatTable(
         ['ID', 'KEY', 'STATUS', 'CREATED', 'NAME'],
@@ -133,11 +139,12 @@ interface LimitOptions extends KeyOptions, RateOptions<number | 'none'> {
 
 function limitKey({ key, dailyBudgetMicro, monthlyBudgetMicro, ...rates }: LimitOptions): Promise<CommandResult> {
   return withContext(async ({ keys, clock }) => {
-    const apiKey = await keys.setLimits(key, {
+    const changes = {
       ...toRateLimits(rates),
       ...(dailyBudgetMicro !== undefined && { dailyBudgetMicro: noneToNull(dailyBudgetMicro) }),
       ...(monthlyBudgetMicro !== undefined && { monthlyBudgetMicro: noneToNull(monthlyBudgetMicro) }),
-    });
+    };
+    const apiKey = await keys.update(key, null, changes, COMMAND_LINE);
     return {
       text: formatFields([
         ['API key', `${apiKey.prefix}...${apiKey.last4} (${apiKey.id})`],
@@ -145,9 +152,43 @@ function limitKey({ key, dailyBudgetMicro, monthlyBudgetMicro, ...rates }: Limit
         ['Daily budget', formatBudget(apiKey.dailyBudgetMicro)],
         ['Monthly budget', formatBudget(apiKey.monthlyBudgetMicro)],
       ]),
-      json: toKeyRecord(apiKey, clock.now()),
+      json: toApiKeyRecord(apiKey, clock.now()),
     };
   });
+}
+
+interface RestrictOptions extends KeyOptions {
+  readonly name?: string;
+  readonly expiresAt?: Date | 'none';
+  readonly allowedIps?: string[] | 'none';
+  readonly allowedModels?: string[] | 'none';
+  readonly allowedModalities?: string[] | 'none';
+}
+
+function restrictKey({ key, name, expiresAt, ...lists }: RestrictOptions): Promise<CommandResult> {
+  return withContext(async ({ keys, clock }) => {
+    const changes = {
+      name,
+      expiresAt: expiresAt && noneToNull(expiresAt),
+      allowedIps: lists.allowedIps && noneToNull(lists.allowedIps),
+      allowedModels: lists.allowedModels && noneToNull(lists.allowedModels),
+      allowedModalities: lists.allowedModalities && noneToNull(lists.allowedModalities),
+    };
+    const apiKey = await keys.update(key, null, changes, COMMAND_LINE);
+    const text = formatFields([
+      ['API key', `${apiKey.prefix}...${apiKey.last4} (${apiKey.id})`],
+      ['Name', apiKey.name],
+      ['Expires', apiKey.expiresAt?.toISOString() ?? 'never'],
+      ['Addresses', formatList(apiKey.allowedIps)],
+      ['Models', formatList(apiKey.allowedModels)],
+      ['Modalities', formatList(apiKey.allowedModalities)],
+    ]);
+    return { text, json: toApiKeyRecord(apiKey, clock.now()) };
+  });
+}
+
+function formatList(entries: readonly string[] | null): string {
+  return entries === null ? 'all' : entries.join(', ');
 }
 
 function formatBudget(amount: Micro | null): string {
@@ -160,21 +201,21 @@ interface RotateOptions extends KeyOptions {
 
 function rotateKey({ key: keyId, graceSeconds }: RotateOptions): Promise<CommandResult> {
   return withContext(async ({ keys, clock }) => {
-    const { key, apiKey, replaced } = await keys.rotate(keyId, graceSeconds);
+    const { key, apiKey, replaced } = await keys.rotate(keyId, null, graceSeconds, COMMAND_LINE);
     return {
       text: `${formatFields([
         ['Id', apiKey.id],
         ['API key', key],
         ['Old key works until', graceSeconds === 0 ? 'now' : (replaced.revokedAt?.toISOString() ?? 'now')],
       ])}\n${SHOWN_ONCE}`,
-      json: { ...toKeyRecord(apiKey, clock.now()), key, replaced: toKeyRecord(replaced, clock.now()) },
+      json: { ...toApiKeyRecord(apiKey, clock.now()), key, replaced: toApiKeyRecord(replaced, clock.now()) },
     };
   });
 }
 
 function changeKey(change: (context: CliContext) => Promise<ApiKeyEntity>): Promise<CommandResult> {
   return withContext(async (context) => {
-    const record = toKeyRecord(await change(context), context.clock.now());
+    const record = toApiKeyRecord(await change(context), context.clock.now());
     return { text: `API key ${record.id} is ${record.status}.`, json: record };
   });
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { COMMAND_LINE } from '../../common/actor';
 import { microToJson, type Micro } from '../../common/micro';
 import { SecretBox } from '../../common/secret-box';
 import type { OrganizationEntity } from '../../database/entities/organization.entity';
@@ -54,20 +55,31 @@ export function addOrganizationCommands(program: Command): void {
   organizationCommand(organization, 'webhook-secret', 'show what its webhooks are signed with, made when there is none')
     .option('--rotate', 'make another one; the former signs nothing from then on')
     .action(run(showWebhookSecret));
-  organizationCommand(organization, 'suspend', 'refuse all its requests').action(
-    run((options: OrganizationOptions) =>
-      changeStatus(options, ({ organizations }) => organizations.suspend(options.org)),
-    ),
+  statusCommand(organization, 'suspend', 'refuse all its requests', ({ organizations }, { org, reason = null }) =>
+    organizations.suspend(org, reason, COMMAND_LINE),
   );
-  organizationCommand(organization, 'activate', 'accept its requests again').action(
-    run((options: OrganizationOptions) =>
-      changeStatus(options, ({ organizations }) => organizations.activate(options.org)),
-    ),
+  statusCommand(organization, 'activate', 'accept its requests again', ({ organizations }, { org, reason = null }) =>
+    organizations.activate(org, reason, COMMAND_LINE),
   );
 }
 
 function organizationCommand(parent: Command, name: string, description: string): Command {
   return parent.command(name).description(description).requiredOption('--org <id>', 'the organization', parseId);
+}
+
+interface StatusOptions extends OrganizationOptions {
+  readonly reason?: string;
+}
+
+function statusCommand(
+  parent: Command,
+  name: string,
+  description: string,
+  change: (context: CliContext, options: StatusOptions) => Promise<OrganizationEntity>,
+): void {
+  organizationCommand(parent, name, description)
+    .option('--reason <text>', 'for the audit log', parseText)
+    .action(run((options: StatusOptions) => changeStatus(options, (context) => change(context, options))));
 }
 
 interface CreateOptions extends RateOptions<number> {
@@ -77,7 +89,8 @@ interface CreateOptions extends RateOptions<number> {
 
 function createOrganization({ name, monthlyLimitMicro, ...rates }: CreateOptions): Promise<CommandResult> {
   return withContext(async ({ organizations }) => {
-    const organization = await organizations.create({ name, monthlyLimitMicro, limits: toRateLimits(rates) });
+    const limits = toRateLimits(rates);
+    const organization = await organizations.create({ name, monthlyLimitMicro, limits }, COMMAND_LINE);
     return { text: `Organization ${organization.id} created.`, json: toRecord(organization) };
   });
 }
@@ -123,9 +136,9 @@ interface LimitOptions extends OrganizationOptions, RateOptions<number | 'none'>
 
 function limitOrganization({ org, monthlyLimitMicro, ...rates }: LimitOptions): Promise<CommandResult> {
   return withContext(async (context) => {
-    await context.organizations.setRateLimits(org, toRateLimits(rates));
+    await context.organizations.setRateLimits(org, toRateLimits(rates), COMMAND_LINE);
     if (monthlyLimitMicro !== undefined) {
-      await context.organizations.setMonthlyLimit(org, noneToNull(monthlyLimitMicro));
+      await context.organizations.setMonthlyLimit(org, noneToNull(monthlyLimitMicro), COMMAND_LINE);
     }
     return describe(context, org);
   });
@@ -140,7 +153,7 @@ function showWebhookSecret({ org, rotate = false }: WebhookSecretOptions): Promi
     await organizations.require(org);
     const box = new SecretBox(resolveSecretsKeys(config));
     const secrets = new WebhookSecretService(new WebhookSecretRepository(dataSource), box);
-    const secret = rotate ? await secrets.rotate(org) : await secrets.require(org);
+    const secret = rotate ? (await secrets.rotate(org, COMMAND_LINE)).secret : await secrets.require(org);
     return { text: secret, json: { organization_id: org, webhook_secret: secret } };
   });
 }

@@ -38,13 +38,20 @@ export interface Provider {
   readonly music?: JobAdapter;
   /** Its failures are asked for by the requests themselves, so that routing learns nothing from them. */
   readonly simulated?: boolean;
-  /** Ends idle connections; called once at shutdown. */
+  /** Takes no new calls, and resolves when those in flight have ended. Absent: there is nothing to wait for. */
+  drain?(): Promise<void>;
+  /** Ends all connections, calls in flight included. May be called during `drain`. */
   close(): Promise<void>;
 }
 
 /** One vendor: a folder under `vendors/` and a line in `registry.ts`. */
 export interface ProviderDefinition {
   readonly id: string;
-  /** `null` when the environment lacks what the provider needs; its models are then not offered. */
+  /** Names of the keys and base URLs that it reads. An operator may store them, and change them while the gateway runs. */
+  readonly credentials: readonly string[];
+  /**
+   * `null` when the environment lacks what the provider needs; its models are then not offered. Opens no connection.
+   * @throws Error when a value is wrong; its message names the variable, never the value
+   */
   create(environment: ProviderEnvironment): Provider | null;
 }

@@ -36,7 +36,9 @@ export interface OpenAiPreset {
 
 /** A provider definition from a preset: all that a vendor folder needs. */
 export function defineOpenAiProvider(preset: OpenAiPreset): ProviderDefinition {
-  return { id: preset.id, create: (environment) => createProvider(preset, environment) };
+  const { id, apiKeyVariable, baseUrlVariable } = preset;
+  const credentials = [apiKeyVariable, baseUrlVariable];
+  return { id, credentials, create: (environment) => createProvider(preset, environment) };
 }
 
 function createProvider(preset: OpenAiPreset, environment: ProviderEnvironment): Provider | null {
@@ -58,6 +60,7 @@ function createProvider(preset: OpenAiPreset, environment: ProviderEnvironment):
     images: new OpenAiImages(http),
     speech: new OpenAiSpeech(http),
     transcription: new OpenAiTranscription(http),
+    drain: () => http.drain(),
     close: () => http.close(),
   };
 }

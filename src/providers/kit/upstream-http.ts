@@ -82,6 +82,11 @@ export class UpstreamHttp {
     return this.send(endpoint, body, call, 'audio', receiver);
   }
 
+  /** Resolves when the calls in flight have ended. New ones fail in phase `connect`: nothing of them has been sent. */
+  drain(): Promise<void> {
+    return this.pool.close();
+  }
+
   /** Ends all connections, calls in flight included. */
   close(): Promise<void> {
     return this.pool.destroy();

@@ -54,7 +54,7 @@ describe('OpenAiChatStream before the first token', () => {
   });
 
   it('waits for the first token no longer than allowed, comments or not', async () => {
-    const deadlines = { connectMs: 1_000, firstTokenMs: 30, idleMs: 1_000, totalMs: 1_000 };
+    const deadlines = { connectMs: 60_000, firstTokenMs: 30, idleMs: 60_000, totalMs: 60_000 };
     const { upstream, opened } = startStream(providerCall({ deadlines }));
     upstream.begin().data(': processing\n\n');
     const error = await providerErrorOf(opened);
@@ -95,7 +95,7 @@ describe('OpenAiChatStream after the first token', () => {
   });
 
   it.each(['d', 'data: d\n'])('ends a stream that drips without ever completing an event: %j', async (drop) => {
-    const deadlines = { connectMs: 1_000, firstTokenMs: 1_000, idleMs: 60, totalMs: 5_000 };
+    const deadlines = { connectMs: 1_000, firstTokenMs: 60_000, idleMs: 60, totalMs: 60_000 };
     const { upstream, opened, sink } = startStream(providerCall({ deadlines }));
     upstream.begin().data(sse(FIRST));
     const piped = (await opened).pipe(sink);
@@ -106,7 +106,7 @@ describe('OpenAiChatStream after the first token', () => {
   });
 
   it('takes comments as life, up to the total limit', async () => {
-    const deadlines = { connectMs: 1_000, firstTokenMs: 1_000, idleMs: 60, totalMs: 250 };
+    const deadlines = { connectMs: 1_000, firstTokenMs: 1_000, idleMs: 2_000, totalMs: 3_000 };
     const { upstream, opened, sink } = startStream(providerCall({ deadlines }));
     const startedAt = performance.now();
     upstream.begin().data(sse(FIRST));
@@ -115,17 +115,17 @@ describe('OpenAiChatStream after the first token', () => {
     const error = await providerErrorOf(piped);
     clearInterval(comments);
     expect(error.code).toBe('stream_interrupted');
-    expect(performance.now() - startedAt).toBeGreaterThan(200);
+    expect(performance.now() - startedAt).toBeGreaterThan(2_900);
   });
 
   it('does not let an upstream that hangs after the finish reason hang the client', async () => {
     const { upstream, opened, sink } = startStream(
-      providerCall({ deadlines: { connectMs: 1, firstTokenMs: 1, idleMs: 60_000, totalMs: 60_000 } }),
+      providerCall({ deadlines: { connectMs: 1, firstTokenMs: 1, idleMs: 600_000, totalMs: 600_000 } }),
     );
     upstream.begin().data(sse(FIRST, TEXT, FINISH));
     await (await opened).pipe(sink);
     expect(upstream.aborted).toBe(true);
-  }, 5_000);
+  });
 
   it('does not wait for the end of the reply once it has finish reason and usage', async () => {
     const { upstream, opened, sink } = startStream();

@@ -1,6 +1,7 @@
 import { chunk, sse } from '../../../../test/conformance/chat-chunks';
 import { FakeUpstream } from '../../../../test/conformance/fake-upstream';
 import { chatRequest, CollectingSink, providerCall, providerErrorOf } from '../../../../test/conformance/provider-call';
+import { settle } from '../../../../test/harness/turns';
 import { UpstreamHttp } from '../../kit/upstream-http';
 import { OpenAiChat } from './openai-chat.provider';
 
@@ -37,7 +38,7 @@ describe('OpenAiChat over a connection', () => {
     for (let i = 0; i < 3; i++) {
       const stream = await chat.openStream(chatRequest(), providerCall());
       await stream.pipe(new CollectingSink());
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await settle(5);
     }
     expect(upstream.connections).toBe(1);
   });
@@ -70,13 +71,11 @@ describe('OpenAiChat over a connection', () => {
     upstream.answer = (response) => {
       response.writeHead(200, EVENT_STREAM);
       response.write(FIRST + sse(chunk({ content: 'Hi' })));
-      setTimeout(
-        () =>
-          close(
-            () => response.end(),
-            () => response.socket?.resetAndDestroy(),
-          ),
-        20,
+      void settle(20).then(() =>
+        close(
+          () => response.end(),
+          () => response.socket?.resetAndDestroy(),
+        ),
       );
     };
     const stream = await chat.openStream(chatRequest(), providerCall());

@@ -1,5 +1,6 @@
 import { imageSize } from 'image-size';
 import { providerCall, providerErrorOf } from '../../../../test/conformance/provider-call';
+import { allowedMs, report } from '../../../../test/faults/figures';
 import { systemClock } from '../../../common/clock';
 import type { ImageRequest, ImageResult } from '../../contract/images';
 import { MockImages } from './mock-images';
@@ -91,39 +92,43 @@ describe('MockImages', () => {
     expect(scripted.usage).toMatchObject({ inputText: 7, outputImage: 9, images: 1 });
   });
 
-  it('takes no more than 60 ms of its thread for a large picture, and never 50 ms at a time for ten', async () => {
-    const ones: number[] = [];
-    const turns: number[] = [];
+  it('lets others have their turns while it draws, however many pictures are asked for', async () => {
+    const turnsDuring = async (fields: Partial<ImageRequest>): Promise<number> => {
+      const stop = countTurns();
+      await draw('A cat in the snow', fields);
+      return stop();
+    };
+    const one = await turnsDuring({ size: '1536x1024' });
+    const ten = await turnsDuring({ size: '1536x1024', count: 10 });
+    report('turns of the event loop while the mock draws', { one, ten });
+    expect(ten).toBeGreaterThanOrEqual(10);
+  });
+
+  it('draws a large picture in 60 ms of its thread', async () => {
+    const tookMs: number[] = [];
     // The best of a few: a collection of everybody's garbage may fall into any of them.
     for (let round = 0; round < 5; round++) {
       const before = process.threadCpuUsage();
       await draw('A cat in the snow', { size: '1024x1024' });
       const { user, system } = process.threadCpuUsage(before);
-      ones.push((user + system) / 1000);
-      const longest = longestTurn();
-      await draw('A cat in the snow', { size: '1536x1024', count: 10 });
-      turns.push(longest());
+      tookMs.push((user + system) / 1000);
     }
-    expect(Math.min(...ones)).toBeLessThan(60);
-    expect(Math.min(...turns)).toBeLessThan(50);
+    expect(Math.min(...tookMs)).toBeLessThan(allowedMs(60));
   });
 });
 
-/** Watches for how long, in milliseconds of its processor, the event loop does not turn. */
-function longestTurn(): () => number {
-  let most = 0;
-  let watching = true;
-  let before = process.threadCpuUsage();
-  const turn = () => {
-    const { user, system } = process.threadCpuUsage(before);
-    most = Math.max(most, (user + system) / 1000);
-    before = process.threadCpuUsage();
-    if (watching) setImmediate(turn);
+/** Counts how often the event loop turns until it is told to stop. */
+function countTurns(): () => number {
+  let turns = 0;
+  let counting = true;
+  const turn = (): void => {
+    turns++;
+    if (counting) setImmediate(turn);
   };
   setImmediate(turn);
   return () => {
-    watching = false;
-    return most;
+    counting = false;
+    return turns;
   };
 }
 

@@ -43,6 +43,7 @@ function define(
 ): ProviderDefinition {
   return {
     id,
+    credentials: [],
     create: (environment) => {
       const directory = directoryOf(environment);
       return directory === null ? null : createProvider(id, createAdapters({ id, capabilities, directory, clock }));

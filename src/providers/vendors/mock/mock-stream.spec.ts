@@ -192,7 +192,7 @@ describe('a slow receiver', () => {
     await expect(aborted.pipe(sink)).rejects.toEqual(failure('provider_disconnect'));
 
     sink.drain = () => new Promise(() => undefined);
-    const late = await open(ask('Hi'), { totalMs: 20 });
+    const late = await open(ask('Hi'), { totalMs: 1_000 });
     await expect(late.pipe(sink)).rejects.toEqual(failure('stream_interrupted'));
   });
 });
@@ -231,13 +231,13 @@ describe('a scripted failure after the first token', () => {
 
   it('drip passes the limit of silence', async () => {
     const sink = new RecordingSink();
-    const stream = await open(ask('[[mock: drip=1s]] Hi'), { idleMs: 20 });
+    const stream = await open(ask('[[mock: drip=1s]] Hi'), { idleMs: 100 });
     await expect(stream.pipe(sink)).rejects.toEqual(failure('stream_interrupted'));
     expect(sink.frames).toHaveLength(1);
   });
 
   it('an endless answer passes the total limit', async () => {
-    const stream = await open(ask('[[mock: tokens=100000]]'), { totalMs: 30 });
+    const stream = await open(ask('[[mock: tokens=100000 delay=1ms]]'), { totalMs: 1_000 });
     await expect(stream.pipe(new RecordingSink())).rejects.toEqual(failure('stream_interrupted'));
   });
 });

@@ -142,7 +142,7 @@ describe('a scripted failure of a whole reply', () => {
   });
 
   it.each(['hang', 'first_token=1s', 'delay=1s'])('%s passes the deadline', async (directive) => {
-    const reply = chat.complete(ask(`[[mock: ${directive}]]`), callWith({ firstTokenMs: 20 }));
+    const reply = chat.complete(ask(`[[mock: ${directive}]]`), callWith({ firstTokenMs: 500 }));
     await expect(reply).rejects.toEqual(failure('provider_timeout', { fallback: true }));
   });
 
@@ -171,7 +171,7 @@ describe('a scripted failure before the first token of a stream', () => {
     ['hang', 'provider_timeout', { fallback: true }],
     ['first_token=1s', 'provider_timeout', { fallback: true }],
   ])('%s gives %s', async (directive, code, options) => {
-    const stream = chat.openStream(ask(`[[mock: ${directive}]]`), callWith({ firstTokenMs: 20 }));
+    const stream = chat.openStream(ask(`[[mock: ${directive}]]`), callWith({ firstTokenMs: 500 }));
     await expect(stream).rejects.toEqual(failure(code, options));
   });
 });

@@ -15,6 +15,7 @@ import { MockTranscription } from './mock-transcription';
 export function defineMockProvider(clock: Clock): ProviderDefinition {
   return {
     id: 'mock',
+    credentials: [],
     create: (environment) => (isSwitchedOff(environment) ? null : createProvider(clock)),
   };
 }

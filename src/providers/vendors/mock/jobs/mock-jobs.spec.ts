@@ -150,6 +150,12 @@ describe('a job', () => {
   });
 });
 
+/** Short where the time has to pass, and without end where it must not. */
+const deadlinesOf = (directive: string) => ({
+  ...call.deadlines,
+  firstTokenMs: directive.includes('hang') ? 500 : 600_000,
+});
+
 describe('a scripted submission', () => {
   it.each([
     ['unreachable', 'provider_unavailable', 'connect'],
@@ -161,7 +167,7 @@ describe('a scripted submission', () => {
     ['hang', 'provider_timeout', 'headers'],
     ['unheard_of', 'validation_failed', 'headers'],
   ])('%s is not accepted', async (directive, code, phase) => {
-    const deadlines = { ...call.deadlines, firstTokenMs: 20 };
+    const deadlines = deadlinesOf(directive);
     const error = await providerErrorOf(stage.submit(directive, 'token-1', { deadlines }));
     expect([error.code, error.options.phase]).toEqual([code, phase]);
     expect(await stage.eventNames()).toEqual([]);
@@ -172,7 +178,7 @@ describe('a scripted submission', () => {
     ['accept hang', 'provider_timeout'],
     ['accept status=503', 'provider_unavailable'],
   ])('%s loses the answer of an accepted job, which the token finds again', async (directive, code) => {
-    const deadlines = { ...call.deadlines, firstTokenMs: 20 };
+    const deadlines = deadlinesOf(directive);
     const again = () => stage.submit(`${directive} times=1`, 'token-1', { deadlines });
     expect((await providerErrorOf(again())).code).toBe(code);
     expect(await again()).toMatchObject({ id: 'token-1' });
@@ -212,7 +218,7 @@ describe('a scripted poll', () => {
   ])('%s goes wrong for as long as it says', async (directive, code, phase) => {
     const handle = await stage.submit(`${directive} poll_for=5s ${AT_ONCE}`);
     stage.advance(4_999);
-    const deadlines = { ...call.deadlines, firstTokenMs: 20 };
+    const deadlines = deadlinesOf(directive);
     const error = await providerErrorOf(stage.jobs.poll(handle, providerCall({ deadlines })));
     expect([error.code, error.options.phase]).toEqual([code, phase]);
     stage.advance(1);

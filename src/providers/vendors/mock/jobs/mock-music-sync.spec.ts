@@ -43,7 +43,7 @@ describe('a provider that is waited for', () => {
     ['run=0 reset_after=0', 'provider_unavailable'],
     ['run=1s', 'provider_timeout'],
   ])('fails with %s', async (directive, code) => {
-    const deadlines = { ...call.deadlines, firstTokenMs: 50 };
+    const deadlines = { ...call.deadlines, firstTokenMs: directive === 'run=1s' ? 50 : 600_000 };
     expect((await providerErrorOf(make(directive, { deadlines }))).code).toBe(code);
   });
 });

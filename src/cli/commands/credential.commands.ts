@@ -1,0 +1,138 @@
+import { text } from 'node:stream/consumers';
+import type { Command } from 'commander';
+import { recordAudit } from '../../audit/audit-log';
+import { COMMAND_LINE } from '../../common/actor';
+import { type ResealSummary, resealTable } from '../../common/reseal';
+import { SecretBox } from '../../common/secret-box';
+import { publishCredentialChange } from '../../credentials/credential-change';
+import { CredentialRepository } from '../../credentials/credential.repository';
+import { type CredentialRecord, CredentialService } from '../../credentials/credential.service';
+import { resolveSecretsKeys } from '../../embedded/secrets';
+import { ProvidersService } from '../../providers/providers.service';
+import { webhookSecretTable } from '../../webhooks/webhook-secret-table.repository';
+import { type CliContext, withContext } from '../cli-context';
+import { type CommandResult, formatTable, run } from '../command-result';
+import { parseText } from '../option-parsers';
+
+interface NameOptions {
+  readonly name: string;
+}
+
+/** What is stored under `SECRETS_KEY`. */
+export function addCredentialCommands(program: Command): void {
+  const credential = program.command('credential').description('keys and addresses of providers, stored encrypted');
+  credential
+    .command('set')
+    .description('store the value on standard input, in place of what the environment says')
+    .requiredOption('--name <name>', 'as the environment names it, for example OPENAI_API_KEY', parseText)
+    .action(run(setCredential));
+  credential
+    .command('list')
+    .description('list what can be stored; values are never shown')
+    .action(run(listCredentials));
+  credential
+    .command('delete')
+    .description('forget a stored value')
+    .requiredOption('--name <name>', 'as the environment names it', parseText)
+    .action(run(deleteCredential));
+
+  program
+    .command('secrets')
+    .description('look after what is stored encrypted')
+    .command('reseal')
+    .description('encrypt everything with the first key of SECRETS_KEY; ends with 1 when something cannot be read')
+    .action(run(resealSecrets));
+}
+
+function setCredential({ name }: NameOptions): Promise<CommandResult> {
+  return withContext(async (context) => {
+    // An argument would be in the list of processes and in the history of the shell.
+    const value = (await text(process.stdin)).replace(/\r?\n$/, '');
+    const record = await createService(context).set(name, value, COMMAND_LINE);
+    return { text: `${name} is stored. Running gateways use it within seconds.`, json: toRecord(record) };
+  });
+}
+
+function listCredentials(): Promise<CommandResult> {
+  return withContext(async (context) => {
+    const records = await createService(context).list();
+    return {
+      text: formatTable(
+        ['NAME', 'SOURCE', 'ENDS WITH', 'STORED AT', 'KEY'],
+        records.map(({ name, source, stored }) => [
+          name,
+          source ?? 'none',
+          stored?.last4 ?? '',
+          stored?.updatedAt.toISOString() ?? '',
+          stored === null ? '' : stored.readable ? stored.keyId : `${stored.keyId} (not in SECRETS_KEY)`,
+        ]),
+        'No provider reads credentials.',
+      ),
+      json: { credentials: records.map(toRecord) },
+    };
+  });
+}
+
+function deleteCredential({ name }: NameOptions): Promise<CommandResult> {
+  return withContext(async (context) => {
+    await createService(context).remove(name, COMMAND_LINE);
+    return { text: `${name} is not stored any more.`, json: { name, stored: null } };
+  });
+}
+
+function resealSecrets(): Promise<CommandResult> {
+  return withContext(async (context) => {
+    const { config, dataSource } = context;
+    const box = new SecretBox(resolveSecretsKeys(config));
+    const summaries = {
+      webhook_secrets: await resealTable(webhookSecretTable(dataSource), box),
+      provider_credentials: await createService(context, box).reseal(),
+    };
+    const counted = Object.entries(summaries).map(([what, { resealed }]) => [what, resealed]);
+    await recordAudit(dataSource.manager, {
+      organizationId: null,
+      actor: COMMAND_LINE,
+      action: 'secrets.resealed',
+      target: { type: 'secrets', id: 'all' },
+      after: Object.fromEntries(counted),
+    });
+    return {
+      text: Object.entries(summaries)
+        .map(([what, summary]) => describe(what.replaceAll('_', ' '), summary))
+        .join('\n'),
+      json: summaries,
+      failed: Object.values(summaries).some(({ unreadable }) => unreadable.length > 0),
+    };
+  });
+}
+
+function describe(what: string, { resealed, current, unreadable }: ResealSummary): string {
+  const rest = unreadable.length === 0 ? '' : `; ${unreadable.length} cannot be read: ${unreadable.join(', ')}`;
+  return `${what}: ${resealed} encrypted anew, ${current} had the first key already${rest}`;
+}
+
+function createService(
+  { config, dataSource, redis }: CliContext,
+  box = new SecretBox(resolveSecretsKeys(config)),
+): CredentialService {
+  return new CredentialService({
+    dataSource,
+    repository: new CredentialRepository(dataSource),
+    box,
+    providers: new ProvidersService(config),
+    announce: () => publishCredentialChange(redis),
+  });
+}
+
+function toRecord({ name, source, stored }: CredentialRecord) {
+  return {
+    name,
+    source,
+    stored: stored && {
+      key_id: stored.keyId,
+      readable: stored.readable,
+      last4: stored.last4,
+      updated_at: stored.updatedAt.toISOString(),
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import type { Command } from 'commander';
+import { COMMAND_LINE } from '../../common/actor';
+import { type Micro, microToJson } from '../../common/micro';
+import { OperatorOrganizationService } from '../../organizations/operator-organization.service';
+import { findPurchases } from '../../payments/purchase.repository';
+import { withContext } from '../cli-context';
+import { type CommandResult, formatFields, formatMicro, formatTable, run } from '../command-result';
+import { parseAmountOrNone, parseId } from '../option-parsers';
+import { noneToNull } from '../rate-options';
+
+const LISTED = 100;
+
+/** Credit that organizations buy. */
+export function addPurchaseCommands(program: Command): void {
+  const purchase = program.command('purchase').description('credit that organizations buy');
+  purchase
+    .command('list')
+    .description(`show the last ${LISTED} purchases of an organization`)
+    .requiredOption('--org <id>', 'the organization', parseId)
+    .action(run(listPurchases));
+  purchase
+    .command('limit')
+    .description('set how much credit an organization may buy; limits not given stay as they are')
+    .requiredOption('--org <id>', 'the organization', parseId)
+    .option('--day-micro <amount>', 'in a day (UTC); "none" is that of the platform', parseAmountOrNone)
+    .option('--month-micro <amount>', 'in a calendar month (UTC); "none" is that of the platform', parseAmountOrNone)
+    .action(run(limitPurchases));
+}
+
+function listPurchases({ org }: { readonly org: string }): Promise<CommandResult> {
+  return withContext(async ({ dataSource, organizations }) => {
+    await organizations.require(org);
+    const { items } = await findPurchases(dataSource.manager, org, { limit: LISTED, cursor: null });
+    return {
+      text: formatTable(
+        ['ID', 'STATUS', 'AMOUNT', 'CREATED', 'NOTE'],
+        items.map(({ id, state, amountMicro, createdAt, failure }) => [
+          id,
+          state,
+          formatMicro(amountMicro),
+          createdAt.toISOString(),
+          failure ?? '',
+        ]),
+        'Nothing was bought.',
+      ),
+      json: {
+        purchases: items.map((item) => ({
+          id: item.id,
+          provider: item.provider,
+          status: item.state,
+          amount_micro: microToJson(item.amountMicro),
+          refunded_micro: microToJson(item.refundedMicro),
+          disputed_micro: microToJson(item.disputedMicro),
+          owed_micro: microToJson(item.owedMicro),
+          payment_reference: item.paymentReference,
+          failure: item.failure,
+          created_at: item.createdAt.toISOString(),
+        })),
+      },
+    };
+  });
+}
+
+interface LimitOptions {
+  readonly org: string;
+  readonly dayMicro?: Micro | 'none';
+  readonly monthMicro?: Micro | 'none';
+}
+
+function limitPurchases({ org, dayMicro, monthMicro }: LimitOptions): Promise<CommandResult> {
+  return withContext(async ({ dataSource, redis }) => {
+    const changes = {
+      ...(dayMicro !== undefined && { purchaseLimitDayMicro: noneToNull(dayMicro) }),
+      ...(monthMicro !== undefined && { purchaseLimitMonthMicro: noneToNull(monthMicro) }),
+    };
+    const after = await new OperatorOrganizationService(dataSource, redis).updateLimits(org, changes, COMMAND_LINE);
+    const { purchaseLimitDayMicro: day, purchaseLimitMonthMicro: month } = after;
+    return {
+      text: formatFields([
+        ['In a day', day === null ? 'as the platform says' : formatMicro(day)],
+        ['In a month', month === null ? 'as the platform says' : formatMicro(month)],
+      ]),
+      json: {
+        organization_id: org,
+        purchase_limit_day_micro: day === null ? null : microToJson(day),
+        purchase_limit_month_micro: month === null ? null : microToJson(month),
+      },
+    };
+  });
+}

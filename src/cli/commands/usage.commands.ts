@@ -1,0 +1,54 @@
+import { type Command, Option } from 'commander';
+import { toSeriesReply } from '../../dashboard/usage/to-series-reply';
+import { type Grouping, GROUPINGS, type UsageSeries, UsageSeriesService } from '../../usage/usage-series.service';
+import { UsageTotalsRepository } from '../../usage/usage-totals.repository';
+import type { UsageSums } from '../../usage/usage.types';
+import { withContext } from '../cli-context';
+import { type CommandResult, formatMicro, formatTable, run } from '../command-result';
+import { parseId, parseTime } from '../option-parsers';
+
+export function addUsageCommands(program: Command): void {
+  program
+    .command('usage')
+    .description('what organizations have used')
+    .command('show')
+    .description('show requests, tokens and cost; whole days, in UTC')
+    .requiredOption('--org <id>', 'the organization', parseId)
+    .option('--from <time>', 'first day; when not given 30 days before the last one', parseTime)
+    .option('--to <time>', 'end, exclusive; when not given now', parseTime)
+    .addOption(new Option('--group-by <what>', 'what to tell apart').choices(GROUPINGS).default('model'))
+    .action(run(showUsage));
+}
+
+interface UsageOptions {
+  readonly org: string;
+  readonly from?: Date;
+  readonly to?: Date;
+  readonly groupBy: Grouping;
+}
+
+function showUsage({ org, from, to, groupBy }: UsageOptions): Promise<CommandResult> {
+  return withContext(async ({ dataSource, organizations, clock }) => {
+    await organizations.require(org);
+    const usage = new UsageSeriesService(new UsageTotalsRepository(dataSource), clock);
+    const series = await usage.series(org, { from, to, groupBy, interval: 'day' });
+    return {
+      text: `From ${series.from.toISOString()} to ${series.to.toISOString()}:\n${toTable(series)}`,
+      json: toSeriesReply(series),
+    };
+  });
+}
+
+function toTable({ groupBy, groups, total }: UsageSeries): string {
+  const lines = groups.map((group) => [group.name, ...toCells(group.total)]);
+  const sum = groups.length > 1 ? [['total', ...toCells(total)]] : [];
+  return formatTable(
+    [groupBy.toUpperCase(), 'REQUESTS', 'ERRORS', 'INPUT TOKENS', 'OUTPUT TOKENS', 'COST (MICRO)'],
+    [...lines, ...sum],
+    'There were no requests.',
+  );
+}
+
+function toCells({ requests, errors, inputTokens, outputTokens, chargedMicro }: UsageSums): string[] {
+  return [...[requests, errors, inputTokens, outputTokens].map(String), formatMicro(chargedMicro)];
+}

@@ -1,0 +1,183 @@
+import type { DataSource } from 'typeorm';
+import { recordAudit } from '../audit/audit-log';
+import type { Actor } from '../common/actor';
+import { GatewayError } from '../common/errors/gateway-error';
+import { type ResealSummary, resealTable } from '../common/reseal';
+import { keyIdOf, type SecretBox } from '../common/secret-box';
+import { baseUrl } from '../config/setting';
+import type { ProviderCredentialEntity } from '../database/entities/provider-credential.entity';
+import { type ProvidersService, STORABLE_CREDENTIALS } from '../providers/providers.service';
+import type { CredentialRepository } from './credential.repository';
+
+/** A name that operators may store a value for, and what is known of the one that is stored. Never the value. */
+export interface CredentialRecord {
+  readonly name: string;
+  /** Where the value in force comes from in this process; `null`: there is none. */
+  readonly source: 'environment' | 'stored' | null;
+  /** `null`: nothing is stored. */
+  readonly stored: {
+    /** Public id of the key of `SECRETS_KEY` that it is sealed with. */
+    readonly keyId: string;
+    /** Whether this process can open it. */
+    readonly readable: boolean;
+    /** The end of a long key. */
+    readonly last4: string | null;
+    readonly updatedAt: Date;
+  } | null;
+}
+
+export interface CredentialServiceOptions {
+  readonly dataSource: DataSource;
+  readonly repository: CredentialRepository;
+  readonly box: SecretBox;
+  readonly providers: Pick<ProvidersService, 'rehearse' | 'sourceOf'>;
+  /** Makes every process use what is stored now; never rejects. */
+  readonly announce: () => Promise<void>;
+}
+
+const MAX_LENGTH = 4_096;
+/** What an HTTP header can carry without being changed. */
+const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
+/** Four characters of a shorter key would be too much of it. */
+const MIN_LENGTH_OF_SHOWN = 20;
+
+/** Keys and base URLs of providers that operators store: sealed, and never told again. */
+export class CredentialService {
+  constructor(private readonly options: CredentialServiceOptions) {}
+
+  /** Every name that can be stored, sorted. */
+  async list(): Promise<CredentialRecord[]> {
+    const stored = new Map((await this.options.repository.list()).map((row) => [row.name, row]));
+    return STORABLE_CREDENTIALS.map((name) => this.describe(name, stored.get(name)));
+  }
+
+  /**
+   * Stores a value, which wins over that of the environment in every process from now on.
+   * @throws GatewayError `not_found` for a name that no provider reads, `validation_failed` for a value that it cannot use.
+   */
+  async set(name: string, value: string, actor: Actor): Promise<CredentialRecord> {
+    const { repository, box, providers } = this.options;
+    assertKnown(name);
+    const accepted = parseValue(name, value);
+    await providers.rehearse(name, accepted).catch(() => {
+      throw invalid(`${name} cannot be used by its provider`);
+    });
+    const row = { name, sealed: box.seal(accepted, purposeOf(name)), last4: endOf(name, accepted) };
+    return this.change(name, 'credential.set', actor, (manager) => repository.put(manager, row));
+  }
+
+  /**
+   * Forgets a stored value; that of the environment, if there is one, holds again.
+   * @throws GatewayError `not_found` when nothing is stored.
+   */
+  async remove(name: string, actor: Actor): Promise<void> {
+    const { repository } = this.options;
+    assertKnown(name);
+    await this.change(name, 'credential.deleted', actor, async (manager) => {
+      if ((await repository.find(manager, name)) === null) throw notFound('Nothing is stored under this name.');
+      await repository.remove(manager, name);
+    });
+  }
+
+  /** Seals all of them with the first key of `SECRETS_KEY`. */
+  reseal(): Promise<ResealSummary> {
+    const { repository, box } = this.options;
+    const table = {
+      purposeOf,
+      // All rows come at once: there are no more than providers have settings.
+      next: async (afterId: string) =>
+        (await repository.list())
+          .map(({ name, sealed }) => ({ id: name, sealed }))
+          .filter(({ id }) => id > afterId)
+          .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+      replace: ({ id, sealed }: { id: string; sealed: string }, resealed: string) =>
+        repository.replaceSealed(id, sealed, resealed),
+    };
+    return resealTable(table, box);
+  }
+
+  private async change(
+    name: string,
+    action: string,
+    actor: Actor,
+    write: (manager: DataSource['manager']) => Promise<void>,
+  ): Promise<CredentialRecord> {
+    const { dataSource, repository, announce } = this.options;
+    await dataSource.transaction(async (manager) => {
+      const before = await repository.find(manager, name);
+      await write(manager);
+      const after = await repository.find(manager, name);
+      await recordAudit(manager, {
+        organizationId: null,
+        actor,
+        action,
+        target: { type: 'provider_credential', id: name },
+        before: { stored: before !== null },
+        after: { stored: after !== null },
+      });
+    });
+    await announce();
+    const rows = await repository.list();
+    return this.describe(
+      name,
+      rows.find((row) => row.name === name),
+    );
+  }
+
+  private describe(name: string, row: ProviderCredentialEntity | undefined): CredentialRecord {
+    const { box, providers } = this.options;
+    if (row === undefined) return { name, source: providers.sourceOf(name), stored: null };
+    const { sealed, last4, updatedAt } = row;
+    const readable = openCredential(box, row) !== null;
+    const source = readable ? 'stored' : providers.sourceOf(name);
+    return { name, source, stored: { keyId: keyIdOf(sealed), readable, last4, updatedAt } };
+  }
+}
+
+/** The value; `null` when it was sealed with a key that is not set, or has been changed. */
+export function openCredential(
+  box: SecretBox,
+  { name, sealed }: Pick<ProviderCredentialEntity, 'name' | 'sealed'>,
+): string | null {
+  try {
+    return box.open(sealed, purposeOf(name));
+  } catch {
+    return null;
+  }
+}
+
+/** A value cannot be moved to another name: a key must not become the address that keys are sent to. */
+function purposeOf(name: string): string {
+  return `provider credential ${name}`;
+}
+
+function assertKnown(name: string): void {
+  if (!STORABLE_CREDENTIALS.includes(name)) throw notFound('No provider reads a setting of this name.');
+}
+
+function parseValue(name: string, value: string): string {
+  if (value.length > MAX_LENGTH || !VISIBLE_ASCII.test(value)) {
+    throw invalid(`${name} must be 1 to ${MAX_LENGTH} visible ASCII characters without spaces`);
+  }
+  if (!isBaseUrl(name)) return value;
+  const setting = baseUrl(name, '');
+  const url = setting.parse(value);
+  if (url === undefined) throw invalid(`${name} must be ${setting.accepts}`);
+  return url;
+}
+
+function endOf(name: string, value: string): string | null {
+  return isBaseUrl(name) || value.length < MIN_LENGTH_OF_SHOWN ? null : value.slice(-4);
+}
+
+function isBaseUrl(name: string): boolean {
+  return name.endsWith('_BASE_URL');
+}
+
+function invalid(message: string): GatewayError {
+  return new GatewayError('validation_failed', message, { param: 'value' });
+}
+
+function notFound(message: string): GatewayError {
+  return new GatewayError('not_found', message);
+}

@@ -1,0 +1,109 @@
+import { Logger } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import { SecretBox } from '../common/secret-box';
+import type { ProviderEnvironment } from '../config/provider-environment';
+import type { ProvidersService } from '../providers/providers.service';
+import type { CredentialRepository } from './credential.repository';
+import { StoredCredentials } from './stored-credentials';
+
+const box = new SecretBox(['ab'.repeat(32)]);
+const row = (name: string, value: string) => ({
+  name,
+  sealed: box.seal(value, `provider credential ${name}`),
+  last4: null,
+  updatedAt: new Date(),
+});
+
+/** A process that hears nothing from Redis, on a table of credentials that the test holds. */
+function stage() {
+  const connection = { on: () => connection, connect: () => Promise.resolve(), disconnect: () => undefined };
+  const used: ProviderEnvironment[] = [];
+  const table = { rows: [row('OPENAI_API_KEY', 'first')], isAway: false };
+  const repository = {
+    list: () => (table.isAway ? Promise.reject(new Error('away')) : Promise.resolve(table.rows)),
+  };
+  const providers = {
+    use: (stored: ProviderEnvironment) => {
+      used.push(stored);
+      return Promise.resolve();
+    },
+  };
+  const stored = new StoredCredentials(
+    repository as unknown as CredentialRepository,
+    box,
+    providers as unknown as ProvidersService,
+    { duplicate: () => connection } as unknown as Redis,
+  );
+  return { stored, used, table, repository };
+}
+
+describe('StoredCredentials', () => {
+  beforeEach(() => {
+    jest.useFakeTimers();
+    jest.spyOn(Logger.prototype, 'warn').mockImplementation();
+    jest.spyOn(Logger.prototype, 'error').mockImplementation();
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+    jest.restoreAllMocks();
+  });
+
+  it('has them before the process serves anybody, and notices within five seconds what nobody told it', async () => {
+    const { stored, used, table } = stage();
+    await stored.onModuleInit();
+    expect(used).toEqual([{ OPENAI_API_KEY: 'first' }]);
+    table.rows = [row('OPENAI_API_KEY', 'second')];
+    await jest.advanceTimersByTimeAsync(5_000);
+    expect(used.at(-1)).toEqual({ OPENAI_API_KEY: 'second' });
+    await stored.onApplicationShutdown();
+    const count = used.length;
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(used).toHaveLength(count);
+  });
+
+  it('leaves everything as it is while the database is away, and goes on when it is back', async () => {
+    const { stored, used, table } = stage();
+    table.isAway = true;
+    await stored.onModuleInit();
+    await stored.refresh();
+    expect(used).toEqual([]);
+    table.isAway = false;
+    await jest.advanceTimersByTimeAsync(5_000);
+    expect(used).toEqual([{ OPENAI_API_KEY: 'first' }]);
+    await stored.onApplicationShutdown();
+  });
+
+  it('takes over what was read last, when two look at once', async () => {
+    const { stored, used, table, repository } = stage();
+    let release = (): void => undefined;
+    const former = table.rows;
+    jest.spyOn(repository, 'list').mockImplementationOnce(
+      () =>
+        new Promise((resolve) => {
+          release = () => resolve(former);
+        }),
+    );
+    const first = stored.refresh();
+    await jest.advanceTimersByTimeAsync(0);
+    table.rows = [row('OPENAI_API_KEY', 'second')];
+    const second = stored.refresh();
+    await jest.advanceTimersByTimeAsync(0);
+    release();
+    await Promise.all([first, second]);
+    expect(used.at(-1)).toEqual({ OPENAI_API_KEY: 'second' });
+  });
+
+  it('says once of each value that it cannot be opened, and uses the others', async () => {
+    const { stored, used, table } = stage();
+    const other = new SecretBox(['cd'.repeat(32)]);
+    const sealed = other.seal('x', 'provider credential OPENAI_BASE_URL');
+    table.rows.push({ ...row('OPENAI_BASE_URL', 'x'), sealed });
+    await stored.refresh();
+    await stored.refresh();
+    expect(used).toEqual([{ OPENAI_API_KEY: 'first' }, { OPENAI_API_KEY: 'first' }]);
+    const error = jest.mocked(Logger.prototype.error);
+    expect(error.mock.calls.map(([line]) => line)).toEqual([
+      expect.objectContaining({ credential: 'OPENAI_BASE_URL' }),
+    ]);
+  });
+});

@@ -1,0 +1,7 @@
+import { CodePointLength } from '../../../common/validation/code-points';
+
+/** The document's `CredentialUpdate`. */
+export class CredentialUpdateDto {
+  @CodePointLength(1, 4096)
+  value!: string;
+}

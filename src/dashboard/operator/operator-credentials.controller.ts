@@ -1,0 +1,54 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Put } from '@nestjs/common';
+import { ClosedBody } from '../../common/validation/closed-body.pipe';
+import type { components } from '../../contract/dashboard';
+import { type CredentialRecord, CredentialService } from '../../credentials/credential.service';
+import { Access } from '../session/access.decorator';
+import { Caller, type DashboardCaller } from '../session/caller';
+import { CredentialUpdateDto } from './dto/credential.dto';
+
+type Schemas = components['schemas'];
+
+@Controller('dashboard/api/operator/credentials')
+export class OperatorCredentialsController {
+  constructor(private readonly credentials: CredentialService) {}
+
+  @Get()
+  @Access('operator')
+  async listCredentials(): Promise<Schemas['CredentialList']> {
+    return { object: 'list', data: (await this.credentials.list()).map(toRecord), next_cursor: null };
+  }
+
+  @Put(':name')
+  @Access('operator')
+  async setCredential(
+    @Param('name') name: string,
+    @Body(new ClosedBody(CredentialUpdateDto)) { value }: CredentialUpdateDto,
+    @Caller() { actor }: DashboardCaller,
+  ): Promise<Schemas['Credential']> {
+    return toRecord(await this.credentials.set(name, value, actor));
+  }
+
+  @Delete(':name')
+  @HttpCode(204)
+  @Access('operator')
+  async deleteCredential(@Param('name') name: string, @Caller() { actor }: DashboardCaller): Promise<void> {
+    await this.credentials.remove(name, actor);
+  }
+}
+
+function toRecord({ name, source, stored }: CredentialRecord): Schemas['Credential'] {
+  return {
+    object: 'credential',
+    name,
+    source,
+    stored:
+      stored === null
+        ? null
+        : {
+            key_id: stored.keyId,
+            readable: stored.readable,
+            last4: stored.last4,
+            updated_at: stored.updatedAt.toISOString(),
+          },
+  };
+}

@@ -1,0 +1,56 @@
+import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { requireUuid } from '../../common/require-uuid';
+import { ClosedBody } from '../../common/validation/closed-body.pipe';
+import { ValidQuery } from '../../common/validation/valid-query.pipe';
+import type { components } from '../../contract/dashboard';
+import { CatalogAdminService } from '../../models/catalog-admin.service';
+import { ProviderAdminService } from '../../routing/provider-admin.service';
+import { Access } from '../session/access.decorator';
+import { Caller, type DashboardCaller } from '../session/caller';
+import { toDeploymentRecord } from './catalog-record';
+import { DeploymentsQuery, DeploymentUpdateDto } from './dto/catalog.dto';
+import { toHealthRecord } from './health-record';
+
+type Schemas = components['schemas'];
+
+@Controller('dashboard/api/operator/deployments')
+export class OperatorDeploymentsController {
+  constructor(
+    private readonly catalog: CatalogAdminService,
+    private readonly providers: ProviderAdminService,
+  ) {}
+
+  @Get()
+  @Access('operator')
+  async listDeployments(
+    @Query(new ValidQuery(DeploymentsQuery)) { model }: DeploymentsQuery,
+  ): Promise<Schemas['DeploymentList']> {
+    const models = (await this.catalog.listModels()).filter(({ row }) => model === undefined || row.id === model);
+    const data = models.flatMap(({ deployments }) => deployments.map(toDeploymentRecord));
+    return { object: 'list', data, next_cursor: null };
+  }
+
+  @Patch(':deployment_id')
+  @Access('operator')
+  async updateDeployment(
+    @Param('deployment_id') deploymentId: string,
+    @Body(new ClosedBody(DeploymentUpdateDto)) body: DeploymentUpdateDto,
+    @Caller() { actor }: DashboardCaller,
+  ): Promise<Schemas['Deployment']> {
+    return toDeploymentRecord(await this.catalog.updateDeployment(requireId(deploymentId), body, actor));
+  }
+
+  @Post(':deployment_id/reset-breaker')
+  @HttpCode(200)
+  @Access('operator')
+  async resetBreaker(
+    @Param('deployment_id') deploymentId: string,
+    @Caller() { actor }: DashboardCaller,
+  ): Promise<Schemas['DeploymentHealth']> {
+    return toHealthRecord(await this.providers.resetBreaker(requireId(deploymentId), actor));
+  }
+}
+
+function requireId(deploymentId: string): string {
+  return requireUuid(deploymentId, 'There is no such deployment.');
+}

@@ -1,0 +1,70 @@
+import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
+import { decodeCursor, encodeCursor } from '../../common/cursor';
+import { requireUuid } from '../../common/require-uuid';
+import { ClosedBody } from '../../common/validation/closed-body.pipe';
+import { DEFAULT_PAGE_LIMIT, PageQuery, ValidQuery } from '../../common/validation/valid-query.pipe';
+import type { components } from '../../contract/dashboard';
+import { CatalogAdminService } from '../../models/catalog-admin.service';
+import { PriceAdminService } from '../../models/price-admin.service';
+import { Access } from '../session/access.decorator';
+import { Caller, type DashboardCaller } from '../session/caller';
+import { toModelRecord, toPriceRecord } from './catalog-record';
+import { ModelUpdateDto, PriceVersionCreationDto } from './dto/catalog.dto';
+import { toLimitChanges } from './dto/rate-limits.dto';
+
+type Schemas = components['schemas'];
+
+/** Ids of models have one slash: vendor and name. */
+@Controller('dashboard/api/operator/models')
+export class OperatorModelsController {
+  constructor(
+    private readonly catalog: CatalogAdminService,
+    private readonly prices: PriceAdminService,
+  ) {}
+
+  @Get()
+  @Access('operator')
+  async listOperatorModels(): Promise<Schemas['OperatorModelList']> {
+    return { object: 'list', data: (await this.catalog.listModels()).map(toModelRecord), next_cursor: null };
+  }
+
+  @Patch(':vendor/:name')
+  @Access('operator')
+  async updateModel(
+    @Param('vendor') vendor: string,
+    @Param('name') name: string,
+    @Body(new ClosedBody(ModelUpdateDto)) body: ModelUpdateDto,
+    @Caller() { actor }: DashboardCaller,
+  ): Promise<Schemas['OperatorModel']> {
+    const changes = { enabled: body.enabled, limits: toLimitChanges(body) };
+    return toModelRecord(await this.catalog.updateModel(`${vendor}/${name}`, changes, actor));
+  }
+
+  @Get(':vendor/:name/prices')
+  @Access('operator')
+  async listPriceVersions(
+    @Param('vendor') vendor: string,
+    @Param('name') name: string,
+    @Query(new ValidQuery(PageQuery)) { limit = DEFAULT_PAGE_LIMIT, cursor }: PageQuery,
+  ): Promise<Schemas['PriceVersionList']> {
+    const [beforeId = null] = cursor === undefined ? [] : decodeCursor(cursor, ['uuid']);
+    const versions = await this.prices.list(`${vendor}/${name}`, { limit: limit + 1, beforeId });
+    const last = versions.length > limit ? versions[limit - 1] : undefined;
+    const next_cursor = last === undefined ? null : encodeCursor([last.id]);
+    return { object: 'list', data: versions.slice(0, limit).map(toPriceRecord), next_cursor };
+  }
+
+  @Post(':vendor/:name/prices')
+  @Access('operator')
+  async createPriceVersion(
+    @Param('vendor') vendor: string,
+    @Param('name') name: string,
+    @Body(new ClosedBody(PriceVersionCreationDto)) body: PriceVersionCreationDto,
+    @Caller() { actor }: DashboardCaller,
+  ): Promise<Schemas['PriceVersion']> {
+    const { deployment_id, effective_from, effective_to, reference, price } = body;
+    const deploymentId = deployment_id == null ? null : requireUuid(deployment_id, 'The model has no such deployment.');
+    const input = { deploymentId, effectiveFrom: effective_from, effectiveTo: effective_to, reference, price };
+    return toPriceRecord(await this.prices.add(`${vendor}/${name}`, input, actor));
+  }
+}

@@ -1,0 +1,32 @@
+import { microToJson, type Micro } from '../../common/micro';
+import { toRateLimitFields } from '../../common/rate-limits';
+import type { components } from '../../contract/dashboard';
+import type { OrganizationDetails, OrganizationSummary } from '../../organizations/operator-organization.service';
+
+type Schemas = components['schemas'];
+
+export function toOrganizationRecord(organization: OrganizationSummary): Schemas['OperatorOrganization'] {
+  const { id, name, status, createdAt, limits, balanceMicro, reservedMicro } = organization;
+  return {
+    object: 'operator.organization',
+    id,
+    name,
+    status,
+    balance_micro: microToJson(balanceMicro),
+    reserved_micro: microToJson(reservedMicro),
+    ...toRateLimitFields(limits),
+    monthly_limit_micro: toJson(organization.monthlyLimitMicro),
+    purchase_limit_day_micro: toJson(organization.purchaseLimitDayMicro),
+    purchase_limit_month_micro: toJson(organization.purchaseLimitMonthMicro),
+    created_at: createdAt.toISOString(),
+  };
+}
+
+export function toDetailsRecord(organization: OrganizationDetails): Schemas['OperatorOrganizationDetails'] {
+  const { members, keys } = organization;
+  return { ...toOrganizationRecord(organization), counts: { members, keys } };
+}
+
+function toJson(amount: Micro | null): number | null {
+  return amount === null ? null : microToJson(amount);
+}

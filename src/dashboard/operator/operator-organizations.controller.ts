@@ -1,0 +1,103 @@
+import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { BalanceAdjustmentService } from '../../billing/balance-adjustment.service';
+import { microToJson } from '../../common/micro';
+import { requireUuid } from '../../common/require-uuid';
+import { ClosedBody } from '../../common/validation/closed-body.pipe';
+import { DEFAULT_PAGE_LIMIT, ValidQuery } from '../../common/validation/valid-query.pipe';
+import type { components } from '../../contract/dashboard';
+import { OperatorOrganizationService } from '../../organizations/operator-organization.service';
+import { OrganizationService } from '../../organizations/organization.service';
+import { Access } from '../session/access.decorator';
+import { Caller, type DashboardCaller } from '../session/caller';
+import {
+  BalanceAdjustmentRequestDto,
+  OrganizationLimitsUpdateDto,
+  OrganizationsQuery,
+  OrganizationStatusChangeDto,
+  toOrganizationLimitChanges,
+} from './dto/operator-organization.dto';
+import { toDetailsRecord, toOrganizationRecord } from './operator-organization-record';
+
+type Schemas = components['schemas'];
+
+@Controller('dashboard/api/operator/organizations')
+export class OperatorOrganizationsController {
+  constructor(
+    private readonly directory: OperatorOrganizationService,
+    private readonly organizations: OrganizationService,
+    private readonly adjustments: BalanceAdjustmentService,
+  ) {}
+
+  @Get()
+  @Access('operator')
+  async listOperatorOrganizations(
+    @Query(new ValidQuery(OrganizationsQuery)) query: OrganizationsQuery,
+  ): Promise<Schemas['OperatorOrganizationList']> {
+    const { status = null, search = null, limit = DEFAULT_PAGE_LIMIT, cursor = null } = query;
+    const { items, nextCursor } = await this.directory.list({ status, search }, { limit, cursor });
+    return { object: 'list', data: items.map(toOrganizationRecord), next_cursor: nextCursor };
+  }
+
+  @Get(':organization_id')
+  @Access('operator')
+  async getOperatorOrganization(
+    @Param('organization_id') organizationId: string,
+  ): Promise<Schemas['OperatorOrganizationDetails']> {
+    return toDetailsRecord(await this.directory.require(requireId(organizationId)));
+  }
+
+  @Patch(':organization_id')
+  @Access('operator')
+  async updateOperatorOrganization(
+    @Param('organization_id') organizationId: string,
+    @Body(new ClosedBody(OrganizationLimitsUpdateDto)) body: OrganizationLimitsUpdateDto,
+    @Caller() { actor }: DashboardCaller,
+  ): Promise<Schemas['OperatorOrganizationDetails']> {
+    const changes = toOrganizationLimitChanges(body);
+    return toDetailsRecord(await this.directory.updateLimits(requireId(organizationId), changes, actor));
+  }
+
+  @Post(':organization_id/suspend')
+  @HttpCode(200)
+  @Access('operator')
+  async suspendOrganization(
+    @Param('organization_id') organizationId: string,
+    @Body(new ClosedBody(OrganizationStatusChangeDto)) { reason }: OrganizationStatusChangeDto,
+    @Caller() { actor }: DashboardCaller,
+  ): Promise<Schemas['OperatorOrganizationDetails']> {
+    const { id } = await this.organizations.suspend(requireId(organizationId), reason, actor);
+    return toDetailsRecord(await this.directory.require(id));
+  }
+
+  @Post(':organization_id/activate')
+  @HttpCode(200)
+  @Access('operator')
+  async activateOrganization(
+    @Param('organization_id') organizationId: string,
+    @Body(new ClosedBody(OrganizationStatusChangeDto)) { reason }: OrganizationStatusChangeDto,
+    @Caller() { actor }: DashboardCaller,
+  ): Promise<Schemas['OperatorOrganizationDetails']> {
+    const { id } = await this.organizations.activate(requireId(organizationId), reason, actor);
+    return toDetailsRecord(await this.directory.require(id));
+  }
+
+  @Post(':organization_id/adjustments')
+  @HttpCode(200)
+  @Access('operator')
+  async adjustBalance(
+    @Param('organization_id') organizationId: string,
+    @Body(new ClosedBody(BalanceAdjustmentRequestDto)) body: BalanceAdjustmentRequestDto,
+    @Caller() { actor }: DashboardCaller,
+  ): Promise<Schemas['BalanceAdjustment']> {
+    const { amount_micro, reason, reference } = body;
+    const id = requireId(organizationId);
+    const adjustment = { amountMicro: BigInt(amount_micro), reference, reason };
+    const { applied, balanceMicro } = await this.adjustments.adjust(id, adjustment, actor);
+    const balance_micro = microToJson(balanceMicro);
+    return { object: 'balance_adjustment', organization_id: id, amount_micro, reference, applied, balance_micro };
+  }
+}
+
+function requireId(organizationId: string): string {
+  return requireUuid(organizationId, 'There is no such organization.');
+}

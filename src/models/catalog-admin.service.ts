@@ -1,0 +1,180 @@
+/**
+ * The catalogue as operators see and change it: all models, served or not and why, and decisions that win over the files.
+ * Every change is committed before it is announced, and what requests see is built by the same rules (`serving.ts`).
+ */
+import { type DataSource, type EntityManager } from 'typeorm';
+import { recordAudit } from '../audit/audit-log';
+import type { Actor } from '../common/actor';
+import type { Clock } from '../common/clock';
+import { GatewayError } from '../common/errors/gateway-error';
+import { RATE_LIMIT_FIELDS, type RateLimits } from '../common/rate-limits';
+import { updateDeploymentDecision, updateModelDecision } from './catalog-admin.repository';
+import type { DecidedCatalog, DecidedDeploymentRow } from './catalog-rows';
+import { lockCatalog, readCatalog } from './catalog.repository';
+import { applyDecisions } from './decisions';
+import { whyNotCallable } from './review-catalog';
+import { type DeploymentServing, type ModelServing, reviewServing } from './serving';
+
+export type DecidedModel = ModelServing<DecidedCatalog>;
+export type DecidedDeployment = DeploymentServing<DecidedDeploymentRow>;
+
+/** `undefined`: as it was. */
+export interface ModelChanges {
+  /** `null`: as the files say. */
+  readonly enabled?: boolean | null;
+  /** For everybody together; `null`: no such limit. */
+  readonly limits?: Partial<RateLimits>;
+}
+
+/** `undefined`: as it was; `null`: as the files say. */
+export interface DeploymentChanges {
+  readonly enabled?: boolean | null;
+  /** The lowest is tried first. */
+  readonly priority?: number | null;
+  readonly weight?: number | null;
+}
+
+export interface CatalogAdminOptions {
+  readonly dataSource: DataSource;
+  readonly configuredProviders: ReadonlySet<string>;
+  readonly clock: Clock;
+  /** Tells every process to read the catalogue anew; never rejects. */
+  readonly announce: () => Promise<void>;
+}
+
+export class CatalogAdminService {
+  constructor(private readonly options: CatalogAdminOptions) {}
+
+  /** Every model there is, sorted by id. */
+  listModels(): Promise<readonly DecidedModel[]> {
+    return this.options.dataSource.transaction('REPEATABLE READ', (manager) => this.review(manager));
+  }
+
+  /** @throws GatewayError `not_found`. */
+  async requireModel(modelId: string): Promise<DecidedModel> {
+    return findModel(await this.listModels(), modelId);
+  }
+
+  /** @throws GatewayError `not_found`. */
+  async requireDeployment(deploymentId: string): Promise<DecidedDeployment> {
+    return findDeployment(await this.listModels(), deploymentId).deployment;
+  }
+
+  /** @throws GatewayError `not_found`, `conflict` when a model without a price would be enabled. */
+  async updateModel(modelId: string, changes: ModelChanges, actor: Actor): Promise<DecidedModel> {
+    return this.change(async (manager) => {
+      const before = findModel(await this.review(manager), modelId);
+      if (changes.enabled === true && before.deployments.every(({ obstacles }) => obstacles.includes('unpriced'))) {
+        throw new GatewayError(
+          'conflict',
+          'The model has no price in force, and nothing runs unpriced. Add one first.',
+        );
+      }
+      await updateModelDecision(manager, modelId, {
+        ...(changes.enabled !== undefined && { decidedEnabled: changes.enabled }),
+        ...(changes.limits !== undefined &&
+          Object.keys(changes.limits).length > 0 && {
+            decidedLimits: { ...before.row.decidedLimits, ...changes.limits },
+          }),
+      });
+      const after = findModel(await this.review(manager), modelId);
+      await recordAudit(manager, {
+        organizationId: null,
+        actor,
+        action: 'model.updated',
+        target: { type: 'model', id: modelId },
+        before: describeModel(before, changes),
+        after: describeModel(after, changes),
+      });
+      return after;
+    });
+  }
+
+  /** @throws GatewayError `not_found`, `conflict` when a deployment would be enabled that has no adapter. */
+  async updateDeployment(deploymentId: string, changes: DeploymentChanges, actor: Actor): Promise<DecidedDeployment> {
+    return this.change(async (manager) => {
+      const { deployment: before } = findDeployment(await this.review(manager), deploymentId);
+      if (changes.enabled === true) assertCallable(before.row);
+      await updateDeploymentDecision(manager, deploymentId, {
+        ...(changes.enabled !== undefined && { decidedEnabled: changes.enabled }),
+        ...(changes.priority !== undefined && { decidedPriority: changes.priority }),
+        ...(changes.weight !== undefined && { decidedWeight: changes.weight }),
+      });
+      const { deployment: after } = findDeployment(await this.review(manager), deploymentId);
+      await recordAudit(manager, {
+        organizationId: null,
+        actor,
+        action: 'deployment.updated',
+        target: { type: 'deployment', id: deploymentId },
+        before: describeDeployment(before, changes),
+        after: describeDeployment(after, changes),
+      });
+      return after;
+    });
+  }
+
+  /** What is decided is applied: the same catalogue as requests see, with nothing left out. */
+  private async review(manager: EntityManager): Promise<readonly DecidedModel[]> {
+    const { configuredProviders, clock } = this.options;
+    return reviewServing(applyDecisions(await readCatalog(manager)), configuredProviders, clock.now());
+  }
+
+  private async change<Result>(work: (manager: EntityManager) => Promise<Result>): Promise<Result> {
+    const { dataSource, announce } = this.options;
+    const result = await dataSource.transaction(async (manager) => {
+      await lockCatalog(manager);
+      return work(manager);
+    });
+    await announce();
+    return result;
+  }
+}
+
+/** @throws GatewayError `not_found`. */
+export function findModel(models: readonly DecidedModel[], modelId: string): DecidedModel {
+  const model = models.find(({ row }) => row.id === modelId);
+  if (model === undefined) throw modelNotFound();
+  return model;
+}
+
+export function modelNotFound(): GatewayError {
+  return new GatewayError('not_found', 'There is no such model.');
+}
+
+function findDeployment(
+  models: readonly DecidedModel[],
+  deploymentId: string,
+): { readonly model: DecidedModel; readonly deployment: DecidedDeployment } {
+  for (const model of models) {
+    const deployment = model.deployments.find(({ row }) => row.id === deploymentId);
+    if (deployment !== undefined) return { model, deployment };
+  }
+  throw new GatewayError('not_found', 'There is no such deployment.');
+}
+
+function assertCallable({ dialect, settings }: DecidedDeploymentRow): void {
+  const { when } = settings as { readonly when?: Record<string, boolean | string> };
+  const reason = whyNotCallable({ dialect: (dialect ?? undefined) as never, when });
+  if (reason !== null) throw new GatewayError('conflict', `The deployment cannot be called: ${reason}.`);
+}
+
+function describeModel({ row }: DecidedModel, changes: ModelChanges): object {
+  return {
+    ...(changes.enabled !== undefined && { enabled: row.enabled }),
+    ...pickLimits(row.limits, changes.limits ?? {}),
+  };
+}
+
+/** Those that were to change, named as in replies. */
+function pickLimits(limits: RateLimits | null, changes: Partial<RateLimits>): object {
+  const names = Object.keys(changes) as (keyof RateLimits)[];
+  return Object.fromEntries(names.map((name) => [RATE_LIMIT_FIELDS[name], limits?.[name] ?? null]));
+}
+
+function describeDeployment({ row }: DecidedDeployment, changes: DeploymentChanges): object {
+  return {
+    ...(changes.enabled !== undefined && { enabled: row.enabled }),
+    ...(changes.priority !== undefined && { priority: row.priority }),
+    ...(changes.weight !== undefined && { weight: row.weight }),
+  };
+}

@@ -1,0 +1,150 @@
+import type { DataSource } from 'typeorm';
+import { recordAudit } from '../audit/audit-log';
+import type { Actor } from '../common/actor';
+import type { Clock } from '../common/clock';
+import { GatewayError } from '../common/errors/gateway-error';
+import { uuidV7 } from '../common/ids';
+import { MODEL_ID } from '../contract/patterns';
+import { ModelEntity } from '../database/entities/model.entity';
+import { DeploymentEntity } from '../database/entities/deployment.entity';
+import { PriceVersionEntity } from '../database/entities/price-version.entity';
+import { findNextRevision, findPriceVersions } from './catalog-admin.repository';
+import { modelNotFound } from './catalog-admin.service';
+import type { Price } from './catalog-model';
+import { endMs, instantSchema, priceContentSchema, startMs } from './catalog.schema';
+import { lockCatalog } from './catalog.repository';
+import { describeIssues } from './load-catalog';
+import { isPriced } from './review-catalog';
+
+/** A price as an operator sets it. */
+export interface NewPrice {
+  /** Absent: for all deployments of the model that have no price of their own. */
+  readonly deploymentId?: string | null;
+  /** A day or an instant as ISO 8601, not past; absent: now. */
+  readonly effectiveFrom?: string | null;
+  /** The same; absent: until another is set. */
+  readonly effectiveTo?: string | null;
+  /** Where the figures come from. */
+  readonly reference: string;
+  /** As `prices[]` of a catalogue file has it, without dates and source. */
+  readonly price: unknown;
+}
+
+export interface PriceAdminOptions {
+  readonly dataSource: DataSource;
+  readonly clock: Clock;
+  /** Tells every process to read the catalogue anew; never rejects. */
+  readonly announce: () => Promise<void>;
+}
+
+/** No operator plans further ahead, and dates beyond it are not what they seem. */
+const LAST_INSTANT_MS = Date.UTC(2200, 0, 1);
+
+/** The history of prices, to which operators add; what has been charged can always be priced again as it was. */
+export class PriceAdminService {
+  constructor(private readonly options: PriceAdminOptions) {}
+
+  /** @throws GatewayError `not_found`. */
+  async list(
+    modelId: string,
+    page: { readonly limit: number; readonly beforeId: string | null },
+  ): Promise<PriceVersionEntity[]> {
+    const { manager } = this.options.dataSource;
+    assertModelId(modelId);
+    if (!(await manager.existsBy(ModelEntity, { id: modelId }))) throw modelNotFound();
+    return findPriceVersions(manager, modelId, page);
+  }
+
+  /**
+   * Adds a version, which holds before those of the files from `effectiveFrom` on. Of the same beginning it is the next
+   * revision. A beginning that has passed is refused: it would change what requests have already cost.
+   * @throws GatewayError `not_found`, `validation_failed`.
+   */
+  async add(modelId: string, input: NewPrice, actor: Actor): Promise<PriceVersionEntity> {
+    const { dataSource, clock, announce } = this.options;
+    assertModelId(modelId);
+    const price = parsePrice(input.price);
+    const version = await dataSource.transaction(async (manager) => {
+      await lockCatalog(manager);
+      const model = await manager.findOneBy(ModelEntity, { id: modelId });
+      if (model === null) throw modelNotFound();
+      if (!isPriced(model.modality, price)) {
+        throw invalid('price', `price does not say what a model of the modality ${model.modality} costs`);
+      }
+      const deploymentId = input.deploymentId ?? null;
+      if (deploymentId !== null && !(await manager.existsBy(DeploymentEntity, { id: deploymentId, modelId }))) {
+        throw new GatewayError('not_found', 'The model has no such deployment.', { param: 'deployment_id' });
+      }
+      // Under the lock: of those who wait for it none may begin before the one that it waited for.
+      const nowMs = clock.now();
+      const period = parsePeriod(input, nowMs);
+      const place = { modelId, deploymentId, effectiveFrom: period.from };
+      const row = {
+        ...place,
+        id: uuidV7(nowMs),
+        effectiveTo: period.to,
+        revision: await findNextRevision(manager, place),
+        content: price,
+        source: 'admin' as const,
+        reference: input.reference,
+        checkedAt: new Date(nowMs).toISOString().slice(0, 10),
+      };
+      await manager.insert(PriceVersionEntity, row);
+      const { id, revision } = row;
+      await recordAudit(manager, {
+        organizationId: null,
+        actor,
+        action: 'price.created',
+        target: { type: 'model', id: modelId },
+        after: {
+          price_version_id: id,
+          deployment_id: deploymentId,
+          effective_from: period.from.toISOString(),
+          effective_to: period.to?.toISOString() ?? null,
+          revision,
+          price,
+        },
+      });
+      return manager.findOneByOrFail(PriceVersionEntity, { id });
+    });
+    await announce();
+    return version;
+  }
+}
+
+/** What is no id names no model, and may hold what PostgreSQL takes for no text. */
+function assertModelId(modelId: string): void {
+  if (!MODEL_ID.test(modelId)) throw modelNotFound();
+}
+
+function parsePrice(value: unknown): Price {
+  const result = priceContentSchema.safeParse(value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues.flatMap(describeIssues);
+  const param = issue === undefined || issue.path === '' ? 'price' : `price.${issue.path}`.slice(0, 200);
+  throw invalid(param, `${param}: ${issue?.message ?? 'is no price'}`);
+}
+
+function parsePeriod({ effectiveFrom, effectiveTo }: NewPrice, nowMs: number): { from: Date; to: Date | null } {
+  const from = effectiveFrom == null ? new Date(nowMs) : parseInstant(effectiveFrom, 'effective_from', startMs);
+  const to = effectiveTo == null ? null : parseInstant(effectiveTo, 'effective_to', endMs);
+  if (from.getTime() < nowMs) {
+    throw invalid('effective_from', 'effective_from must not be past: what has been charged stays as it was');
+  }
+  if (to !== null && to <= from) throw invalid('effective_to', 'effective_to must be later than effective_from');
+  return { from, to };
+}
+
+/** A day begins at 00:00 UTC and ends with its last moment, as in the files. */
+function parseInstant(text: string, param: string, toMs: (date: string) => number): Date {
+  const result = instantSchema.safeParse(text);
+  const ms = result.success ? toMs(result.data) : Number.NaN;
+  if (!(ms < LAST_INSTANT_MS)) {
+    throw invalid(param, `${param} must be a date or a time with its offset as ISO 8601, before the year 2200`);
+  }
+  return new Date(ms);
+}
+
+function invalid(param: string, message: string): GatewayError {
+  return new GatewayError('validation_failed', message, { param });
+}

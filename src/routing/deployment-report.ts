@@ -1,0 +1,49 @@
+import type { DeploymentHealth, LastFailure } from './deployment-health';
+import type { HealthNews } from './health-sharing';
+
+/** `open`: it has failed and is left alone; `resting`: over its rate limit. */
+export type BreakerState = 'closed' | 'open' | 'resting';
+
+/** What operators are told of a deployment. Speeds and counts are of this process. */
+export interface DeploymentReport {
+  readonly deploymentId: string;
+  /** By which this process goes. */
+  readonly state: BreakerState;
+  /** Milliseconds until it may be called again; 0: now. */
+  readonly waitMs: number;
+  /** As the processes have told each other through Redis; `null`: Redis did not answer. */
+  readonly sharedState: BreakerState | null;
+  readonly failures: number;
+  readonly inFlight: number;
+  readonly lastFailure: LastFailure | null;
+  /** Moving averages; `null`: not known, or not any more. */
+  readonly firstTokenMs: number | null;
+  readonly replyMs: number | null;
+  readonly bytesPerSecond: number | null;
+}
+
+/** @param shared `null`: Redis did not answer. */
+export function reportOf(
+  health: DeploymentHealth,
+  shared: readonly HealthNews[] | null,
+  nowMs: number,
+): DeploymentReport {
+  const { id, failures, inFlight, lastFailure, speed, isOpen } = health;
+  return {
+    deploymentId: id,
+    state: isOpen ? 'open' : health.isResting(nowMs) ? 'resting' : 'closed',
+    waitMs: Math.max(0, health.waitMs(nowMs)),
+    sharedState: shared === null ? null : sharedStateOf(id, shared),
+    failures,
+    inFlight,
+    lastFailure,
+    firstTokenMs: speed.firstTokenMs.at(nowMs),
+    replyMs: speed.replyMs.at(nowMs),
+    bytesPerSecond: speed.bytesPerSecond.at(nowMs),
+  };
+}
+
+function sharedStateOf(id: string, shared: readonly HealthNews[]): BreakerState {
+  const kinds = shared.filter(({ deploymentId }) => deploymentId === id).map(({ kind }) => kind);
+  return kinds.includes('open') ? 'open' : kinds.includes('cool') ? 'resting' : 'closed';
+}

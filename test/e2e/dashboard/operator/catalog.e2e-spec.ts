@@ -1,0 +1,240 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CatalogRepository } from '../../../../src/models/catalog.repository';
+import { importCatalog } from '../../../../src/models/catalog-import';
+import { loadCatalog } from '../../../../src/models/load-catalog';
+import type { TestCustomer, TestGateway } from '../../../harness/gateway';
+import { ANSWER_MICRO, OPERATOR, OperatorStage, until } from './operator-stage';
+
+interface DeploymentRecord {
+  readonly id: string;
+  readonly upstream_model: string;
+  readonly priority: number;
+  readonly weight: number;
+}
+
+/** A model as the catalogue file of the stage has it. */
+interface FileModel {
+  id: string;
+  display_name?: string;
+  limits?: object;
+  deployments: { weight?: number }[];
+  prices: object[];
+}
+
+describe('operators and the catalogue', () => {
+  let stage: OperatorStage;
+  let replica: TestGateway;
+  let customer: TestCustomer;
+
+  beforeAll(async () => {
+    stage = await OperatorStage.start();
+    replica = await stage.startReplica();
+    customer = await stage.gateway.customer();
+  });
+  afterAll(async () => {
+    await replica.stop();
+    await stage.stop();
+  });
+
+  const call = (path: string, method = 'GET', body?: object) =>
+    stage.operator.call(`${OPERATOR}${path}`, { method, body });
+  const modelOf = async (id: string) => {
+    const { json } = await call('/models');
+    return json.data.find((model: { id: string }) => model.id === id);
+  };
+  const deploymentsOf = async (model: string): Promise<DeploymentRecord[]> =>
+    (await call(`/deployments?model=${model}`)).json.data;
+  /** What an import of the files does, as the next start or `catalog import` would. */
+  const importFiles = async () =>
+    importCatalog(
+      stage.gateway.app.get(CatalogRepository, { strict: false }),
+      await loadCatalog(stage.catalogDir),
+      Date.now(),
+    );
+  const rewrite = (id: string, change: (model: FileModel) => void): void => {
+    const file = join(stage.catalogDir, 'local.json');
+    const models = JSON.parse(readFileSync(file, 'utf8')) as FileModel[];
+    for (const model of models) if (model.id === id) change(model);
+    writeFileSync(file, JSON.stringify(models));
+  };
+  const perMillion = (micro: number) => ({ tokens: { per_1m_micro: { input: micro, output: micro } } });
+
+  it('shows every model, and everything that keeps one from being served', async () => {
+    expect(await modelOf('local/chat')).toMatchObject({
+      served: true,
+      not_served_because: [],
+      enabled: true,
+      decided_enabled: null,
+      source: 'file',
+    });
+    expect(await modelOf('local/unpriced')).toMatchObject({
+      served: false,
+      not_served_because: ['disabled', 'unpriced'],
+    });
+    expect(await modelOf('vendor/chat')).toMatchObject({ not_served_because: ['provider_not_configured'] });
+    expect(await modelOf('local/conditional')).toMatchObject({
+      not_served_because: ['disabled', 'deployments_disabled'],
+    });
+  });
+
+  it('takes a model away from all processes and gives it back', async () => {
+    const statusOn = async (gateway: TestGateway) => (await stage.ask(customer, 'local/chat', {}, gateway)).status;
+    for (const [enabled, expected] of [
+      [false, 404],
+      [null, 200],
+    ] as const) {
+      const { json } = await call('/models/local/chat', 'PATCH', { enabled });
+      expect(json).toMatchObject({ decided_enabled: enabled, served: enabled !== false });
+      expect(await statusOn(stage.gateway)).toBe(expected);
+      const startedAtMs = performance.now();
+      await until('the other process follows', async () => (await statusOn(replica)) === expected);
+      process.stdout.write(`the other process followed after ${(performance.now() - startedAtMs).toFixed(1)} ms\n`);
+    }
+  });
+
+  it('keeps what was decided over imports, while the files still bring other news', async () => {
+    const [deployment] = await deploymentsOf('local/chat');
+    await call('/models/local/chat', 'PATCH', { enabled: false, tokens_per_minute: 5_000_000, concurrency: null });
+    await call(`/deployments/${deployment?.id}`, 'PATCH', { priority: 7, weight: 3 });
+    rewrite('local/chat', (model) => {
+      model.display_name = 'News';
+      model.limits = { rps: 900, concurrent: 1 };
+      for (const each of model.deployments) each.weight = 9;
+    });
+    expect((await importFiles()).changed).toEqual(['local/chat']);
+    expect((await importFiles()).changed).toEqual([]);
+    expect(await modelOf('local/chat')).toMatchObject({
+      name: 'News',
+      enabled: false,
+      requests_per_second: 900,
+      tokens_per_minute: 5_000_000,
+      concurrency: null,
+    });
+    expect(await deploymentsOf('local/chat')).toEqual([expect.objectContaining({ priority: 7, weight: 3 })]);
+    await call('/models/local/chat', 'PATCH', { enabled: null });
+    await call(`/deployments/${deployment?.id}`, 'PATCH', { priority: null, weight: null });
+    expect(await deploymentsOf('local/chat')).toEqual([expect.objectContaining({ priority: 0, weight: 9 })]);
+    expect((await stage.ask(customer, 'local/chat')).status).toBe(200);
+  });
+
+  it('changes the order of deployments, and leaves those alone that are disabled', async () => {
+    const [one, two] = await deploymentsOf('local/pair');
+    const asked = async (): Promise<string> => {
+      stage.upstream.received.length = 0;
+      expect((await stage.ask(customer, 'local/pair')).status).toBe(200);
+      return JSON.parse(stage.upstream.received[0]?.body ?? '{}').model;
+    };
+    expect(await asked()).toBe(one?.upstream_model);
+    await call(`/deployments/${one?.id}`, 'PATCH', { priority: 5 });
+    expect(await asked()).toBe(two?.upstream_model);
+    const reply = await call(`/deployments/${two?.id}`, 'PATCH', { enabled: false });
+    expect(reply.json).toMatchObject({ callable: false, not_callable_because: ['disabled'] });
+    expect(await asked()).toBe(one?.upstream_model);
+  });
+
+  it('does not enable what has no price, or no adapter', async () => {
+    expect((await call('/models/local/unpriced', 'PATCH', { enabled: true })).json.error.code).toBe('conflict');
+    const [deployment] = await deploymentsOf('local/conditional');
+    const reply = await call(`/deployments/${deployment?.id}`, 'PATCH', { enabled: true });
+    expect(reply.json.error.code).toBe('conflict');
+    expect(await modelOf('local/unpriced')).toMatchObject({ decided_enabled: null });
+  });
+
+  it('serves a model that the files leave unpriced once it has a price and is enabled, at that price', async () => {
+    const price = perMillion(3_000_000);
+    const created = await call('/models/local/unpriced/prices', 'POST', { reference: 'our list', price });
+    expect(created).toMatchObject({ status: 201, json: { source: 'operator', revision: 1, price } });
+    expect((await call('/models/local/unpriced', 'PATCH', { enabled: true })).json).toMatchObject({ served: true });
+    const reply = await stage.ask(customer, 'local/unpriced');
+    expect(reply.headers.get('x-llm-cost-micro')).toBe(String(3 * ANSWER_MICRO));
+    await importFiles();
+    expect(await modelOf('local/unpriced')).toMatchObject({ served: true });
+  });
+
+  it('charges a new price in all processes, and nothing that was charged changes', async () => {
+    const payer = await stage.gateway.customer();
+    const costOn = async (gateway: TestGateway) =>
+      (await stage.ask(payer, 'local/pair', {}, gateway)).headers.get('x-llm-cost-micro');
+    expect(await costOn(replica)).toBe(String(ANSWER_MICRO));
+    const [before] = await stage.gateway.rows<{ version: string; cost: string }>(
+      `SELECT price_version_id AS version, charged_micro AS cost FROM usage_record WHERE organization_id = $1`,
+      [payer.organizationId],
+    );
+    await call('/models/local/pair/prices', 'POST', { reference: 'our list', price: perMillion(2_000_000) });
+    expect(await costOn(stage.gateway)).toBe(String(2 * ANSWER_MICRO));
+    const startedAtMs = performance.now();
+    await until('the other process charges it', async () => (await costOn(replica)) === String(2 * ANSWER_MICRO));
+    process.stdout.write(`the other process charged it after ${(performance.now() - startedAtMs).toFixed(1)} ms\n`);
+    const rows = await stage.gateway.rows(
+      `SELECT price_version_id AS version, charged_micro AS cost FROM usage_record WHERE organization_id = $1`,
+      [payer.organizationId],
+    );
+    expect(rows).toContainEqual(before);
+    rewrite('local/pair', (model) => {
+      model.prices.push({ ...model.prices[0], effective_from: new Date().toISOString(), ...perMillion(9_000_000) });
+    });
+    expect((await importFiles()).prices).toBe(1);
+    await call('/models/local/pair', 'PATCH', {});
+    expect(await costOn(stage.gateway)).toBe(String(2 * ANSWER_MICRO));
+    expect(await stage.gateway.violations()).toEqual([]);
+  });
+
+  it('adds revisions of a price that is still to come, and lists the history in pages', async () => {
+    const effective_from = '2199-01-01T00:00:00.000Z';
+    const add = (micro: number) =>
+      call('/models/local/chat/prices', 'POST', { effective_from, reference: 'plan', price: perMillion(micro) });
+    const replies = await Promise.all([1, 2, 3, 4].map(add));
+    expect(replies.map(({ json }) => json.revision).toSorted()).toEqual([1, 2, 3, 4]);
+    const first = (await call('/models/local/chat/prices?limit=3')).json;
+    const second = (await call(`/models/local/chat/prices?limit=3&cursor=${first.next_cursor}`)).json;
+    expect([...first.data, ...second.data].map(({ source }) => source)).toEqual([
+      'operator',
+      'operator',
+      'operator',
+      'operator',
+      'file',
+    ]);
+    expect(second.next_cursor).toBeNull();
+  });
+
+  it.each([
+    ['began a second ago', { effective_from: new Date(Date.now() - 1_000).toISOString() }, 'effective_from'],
+    ['begins at no time', { effective_from: 'tomorrow' }, 'effective_from'],
+    ['begins in a far future', { effective_from: '+275760-09-13T00:00:00Z' }, 'effective_from'],
+    ['ends before it begins', { effective_from: '2190-01-02', effective_to: '2190-01-01' }, 'effective_to'],
+    [
+      'costs half a unit',
+      { price: { tokens: { per_1m_micro: { input: 0.5, output: 1 } } } },
+      'price.tokens.per_1m_micro.input',
+    ],
+    ['costs by something unknown', { price: { words: 1 } }, 'price.words'],
+    ['is a price of pictures', { price: { image: { rows: [{ per_image_micro: 1 }] } } }, 'price'],
+    ['has a field too many', { currency: 'USD' }, 'currency'],
+  ])('refuses a price that %s', async (_name, fields, param) => {
+    const price = perMillion(1);
+    const reply = await call('/models/local/chat/prices', 'POST', { reference: 'r', price, ...fields });
+    expect(reply).toMatchObject({ status: 400, json: { error: { code: 'validation_failed', param } } });
+  });
+
+  it('has no model and no deployment under other names', async () => {
+    const body = { enabled: false };
+    const [deployment] = await deploymentsOf('local/pair');
+    const price = perMillion(1);
+    const replies = [
+      await call('/models/local/none', 'PATCH', body),
+      await call('/models/local/%00', 'PATCH', body),
+      await call('/models/local/none/prices'),
+      await call('/models/local/%00/prices'),
+      await call('/models/local/none/prices', 'POST', { reference: 'r', price }),
+      await call('/models/local/chat/prices', 'POST', { reference: 'r', price, deployment_id: deployment?.id }),
+      await call(`/deployments/${randomUUID()}`, 'PATCH', body),
+      await call('/deployments/x', 'PATCH', body),
+      await call(`/deployments/${randomUUID()}/reset-breaker`, 'POST'),
+    ];
+    expect(replies.map(({ status, json }) => `${status} ${json.error.code}`)).toEqual(
+      Array(replies.length).fill('404 not_found'),
+    );
+  });
+});

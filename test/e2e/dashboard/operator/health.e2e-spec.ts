@@ -1,0 +1,98 @@
+import { SERVICE_VERSION } from '../../../../src/common/service-version';
+import type { TestCustomer, TestGateway } from '../../../harness/gateway';
+import { OPERATOR, OperatorStage, until } from './operator-stage';
+
+describe('operators and the health of providers', () => {
+  let stage: OperatorStage;
+  let replica: TestGateway;
+  let customer: TestCustomer;
+
+  beforeAll(async () => {
+    stage = await OperatorStage.start({ CIRCUIT_BREAKER_FAILURES: '2', MAX_ATTEMPTS: '1' });
+    replica = await stage.startReplica();
+    customer = await stage.gateway.customer();
+  });
+  afterAll(async () => {
+    await replica.stop();
+    await stage.stop();
+  });
+
+  const healthOf = async (model: string) => {
+    const { json } = await stage.operator.call(`${OPERATOR}/providers`);
+    const all = json.data.flatMap(({ deployments }: { deployments: { model: string }[] }) => deployments);
+    return all.find((deployment: { model: string }) => deployment.model === model);
+  };
+
+  it('shows a failing deployment, and calls it again in all processes when its breaker is reset', async () => {
+    const { answer } = stage.upstream;
+    expect((await stage.ask(customer, 'local/chat')).status).toBe(200);
+    expect(await healthOf('local/chat')).toMatchObject({ state: 'closed', shared_state: 'closed', last_failure: null });
+    stage.upstream.answer = (response) => {
+      response.statusCode = 401;
+      response.end('{"error":{"message":"no"}}');
+    };
+    expect((await stage.ask(customer, 'local/chat')).status).toBe(502);
+    stage.upstream.answer = answer;
+    const open = await healthOf('local/chat');
+    expect(open).toMatchObject({
+      state: 'open',
+      shared_state: 'open',
+      wait_ms: expect.any(Number),
+      last_failure: { code: 'provider_error' },
+    });
+    const onReplica = async (): Promise<number> => (await stage.ask(customer, 'local/chat', {}, replica)).status;
+    await until('the other process has heard of it', async () => (await onReplica()) === 503);
+    const path = `${OPERATOR}/deployments/${open.deployment_id}/reset-breaker`;
+    const reset = await stage.operator.call(path, { method: 'POST' });
+    expect(reset.json).toMatchObject({ state: 'closed', shared_state: 'closed', wait_ms: 0, failures: 0 });
+    expect((await stage.ask(customer, 'local/chat')).status).toBe(200);
+    await until('the other process calls it too', async () => (await onReplica()) === 200);
+  });
+
+  it('ends the rest of a rate limit as well', async () => {
+    const { answer } = stage.upstream;
+    stage.upstream.answer = (response) => {
+      response.statusCode = 429;
+      response.setHeader('retry-after', '3000');
+      response.end('{"error":{"message":"slow down"}}');
+    };
+    expect((await stage.ask(customer, 'local/chat')).status).toBe(429);
+    stage.upstream.answer = answer;
+    const resting = await healthOf('local/chat');
+    expect(resting).toMatchObject({ state: 'resting', shared_state: 'resting' });
+    expect((await stage.ask(customer, 'local/chat')).status).toBe(429);
+    await stage.operator.call(`${OPERATOR}/deployments/${resting.deployment_id}/reset-breaker`, { method: 'POST' });
+    expect((await stage.ask(customer, 'local/chat')).status).toBe(200);
+  });
+
+  it('calls a deployment at once again whose provider has got another key', async () => {
+    const { answer } = stage.upstream;
+    stage.upstream.answer = (response, request) => {
+      if (request.headers.authorization === 'Bearer the-right-key') return answer(response, request);
+      response.statusCode = 401;
+      response.end('{"error":{"message":"wrong key"}}');
+    };
+    const onReplica = async (): Promise<number> => (await stage.ask(customer, 'local/chat', {}, replica)).status;
+    expect((await stage.ask(customer, 'local/chat')).status).toBe(502);
+    expect((await stage.ask(customer, 'local/chat')).status).toBe(503);
+    await until('the other process has heard of it', async () => (await onReplica()) === 503);
+    const path = `${OPERATOR}/credentials/OPENAI_COMPATIBLE_API_KEY`;
+    await stage.operator.call(path, { method: 'PUT', body: { value: 'the-right-key' } });
+    expect((await stage.ask(customer, 'local/chat')).status).toBe(200);
+    await until('the other process calls it too', async () => (await onReplica()) === 200);
+    await until('both agree', async () => {
+      const { state, shared_state } = await healthOf('local/chat');
+      return state === 'closed' && shared_state === 'closed';
+    });
+    await stage.operator.call(path, { method: 'DELETE' });
+    stage.upstream.answer = answer;
+  });
+
+  it('lists the processes by their leases', async () => {
+    const { json } = await stage.operator.call(`${OPERATOR}/instances`);
+    expect(json.data).toHaveLength(2);
+    expect(json.data).toEqual(
+      Array(2).fill(expect.objectContaining({ object: 'instance', alive: true, version: SERVICE_VERSION })),
+    );
+  });
+});

@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto';
+import { TestGateway } from '../../../harness/gateway';
+import type { DashboardClient } from '../../../harness/dashboard-client';
+import { OPERATOR } from './operator-stage';
+
+describe('operators and organizations', () => {
+  let gateway: TestGateway;
+  let operator: DashboardClient;
+
+  beforeAll(async () => {
+    gateway = await TestGateway.start();
+    operator = await gateway.dashboardUser({ operator: true });
+  });
+  afterAll(() => gateway.stop());
+
+  const pathOf = (id: string, below = ''): string => `${OPERATOR}/organizations/${id}${below}`;
+  const ask = (key: string) =>
+    gateway.call('/v1/chat/completions', {
+      key,
+      body: { model: 'mock/chat-1', messages: [{ role: 'user', content: 'hi' }] },
+    });
+
+  it('lists them in pages, newest first, by part of the name and by status', async () => {
+    const word = randomUUID();
+    const owner = await gateway.dashboardUser();
+    const names = [`${word} one`, `${word} TWO`, `${word} three`];
+    const ids: string[] = [];
+    for (const name of names) {
+      ids.push((await owner.call('/dashboard/api/organizations', { body: { name } })).json.id as string);
+    }
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const query: string = `?search=${word.toUpperCase()}&limit=2${cursor === null ? '' : `&cursor=${cursor}`}`;
+      const { json } = await operator.call(`${OPERATOR}/organizations${query}`);
+      seen.push(...json.data.map(({ id }: { id: string }) => id));
+      cursor = json.next_cursor;
+    } while (cursor !== null);
+    expect(seen).toEqual(ids.toReversed());
+    await operator.call(pathOf(ids[1] as string, '/suspend'), { body: { reason: 'unpaid' } });
+    const { json: suspended } = await operator.call(`${OPERATOR}/organizations?search=${word}&status=suspended`);
+    expect(suspended.data.map(({ name }: { name: string }) => name)).toEqual([names[1]]);
+    const { json: wildcard } = await operator.call(`${OPERATOR}/organizations?search=${word}%25`);
+    expect(wildcard.data).toEqual([]);
+  });
+
+  it('refuses requests of a suspended one at once, and says why in the audit log', async () => {
+    const customer = await gateway.customer();
+    const change = (what: string) =>
+      operator.call(pathOf(customer.organizationId, `/${what}`), { body: { reason: `reason to ${what}` } });
+    expect((await ask(customer.key)).status).toBe(200);
+    expect((await change('suspend')).json).toMatchObject({ status: 'suspended', counts: { members: 0, keys: 1 } });
+    expect(await ask(customer.key)).toMatchObject({ status: 403, json: { error: { code: 'ip_not_allowed' } } });
+    expect((await change('activate')).json.status).toBe('active');
+    expect((await ask(customer.key)).status).toBe(200);
+    const entries = await gateway.rows(
+      `SELECT actor_kind, actor_user_id, action, after FROM audit_entry
+        WHERE organization_id = $1 AND actor_kind = 'operator' ORDER BY id`,
+      [customer.organizationId],
+    );
+    const by = { actor_kind: 'operator', actor_user_id: operator.userId };
+    expect(entries).toEqual([
+      { ...by, action: 'organization.suspended', after: { status: 'suspended', reason: 'reason to suspend' } },
+      { ...by, action: 'organization.activated', after: { status: 'active', reason: 'reason to activate' } },
+    ]);
+  });
+
+  it('sets each limit alone, and gives it back', async () => {
+    const { organizationId } = await gateway.customer();
+    const patch = async (body: object) => (await operator.call(pathOf(organizationId), { method: 'PATCH', body })).json;
+    expect(await patch({ requests_per_second: 5, purchase_limit_day_micro: 7, monthly_limit_micro: 9 })).toMatchObject({
+      requests_per_second: 5,
+      requests_per_minute: null,
+      purchase_limit_day_micro: 7,
+      purchase_limit_month_micro: null,
+      monthly_limit_micro: 9,
+    });
+    expect(await patch({ requests_per_second: null, purchase_limit_month_micro: 11 })).toMatchObject({
+      requests_per_second: null,
+      purchase_limit_day_micro: 7,
+      purchase_limit_month_micro: 11,
+      monthly_limit_micro: 9,
+    });
+    expect(await patch({ purchase_limit_day_micro: null, monthly_limit_micro: null })).toMatchObject({
+      purchase_limit_day_micro: null,
+      purchase_limit_month_micro: 11,
+      monthly_limit_micro: null,
+    });
+  });
+
+  it('lets a limit hold for the very next request', async () => {
+    const { organizationId, key } = await gateway.customer();
+    await operator.call(pathOf(organizationId), { method: 'PATCH', body: { monthly_limit_micro: 0 } });
+    expect(await ask(key)).toMatchObject({ status: 402, json: { error: { code: 'spending_limit_exceeded' } } });
+  });
+
+  it('books a correction once per reference, however often and at once it is asked for', async () => {
+    const { organizationId } = await gateway.customer({}, 1_000_000n);
+    const adjust = (amount_micro: number, reference: string) =>
+      operator.call(pathOf(organizationId, '/adjustments'), { body: { amount_micro, reference, reason: 'goodwill' } });
+    const replies = await Promise.all(Array.from({ length: 10 }, () => adjust(500, 'ticket-1')));
+    expect(replies.map(({ status }) => status)).toEqual(Array(10).fill(200));
+    expect(replies.filter(({ json }) => json.applied)).toHaveLength(1);
+    expect(replies.map(({ json }) => json.balance_micro)).toEqual(Array(10).fill(1_000_500));
+    expect((await adjust(-1_000_500, 'ticket-2')).json).toMatchObject({ applied: true, balance_micro: 0 });
+    const [entry] = await gateway.rows<{ before: object; after: object }>(
+      `SELECT before, after FROM audit_entry WHERE organization_id = $1 AND after->>'reference' = 'ticket-2'`,
+      [organizationId],
+    );
+    expect(entry).toEqual({
+      before: { balance_micro: 1_000_500 },
+      after: { balance_micro: 0, amount_micro: -1_000_500, applied: true, reference: 'ticket-2', reason: 'goodwill' },
+    });
+    expect(await gateway.violations()).toEqual([]);
+  });
+
+  it.each([
+    ['more than is free', -1_000_001, 'other', 402, 'insufficient_credits', undefined],
+    ['under a reference of payments', 1, 'stripe:pi_1', 400, 'validation_failed', 'reference'],
+    ['nothing', 0, 'other', 400, 'validation_failed', 'amount_micro'],
+    ['more than JSON can hold', Number.MAX_SAFE_INTEGER, 'other', 400, 'validation_failed', 'amount_micro'],
+    ['another amount for a known reference', 2, 'known', 409, 'conflict', undefined],
+  ])('does not book %s, nor record it', async (_name, amount_micro, reference, status, code, param) => {
+    const { organizationId } = await gateway.customer({}, 999_999n);
+    const adjust = (body: object) => operator.call(pathOf(organizationId, '/adjustments'), { body });
+    await adjust({ amount_micro: 1, reference: 'known', reason: 'first' });
+    const reply = await adjust({ amount_micro, reference, reason: 'second' });
+    expect(reply).toMatchObject({ status, json: { error: { code } } });
+    expect(reply.json.error.param).toBe(param);
+    const recorded = await gateway.rows(
+      `SELECT 1 FROM audit_entry WHERE organization_id = $1 AND action = 'balance.adjusted'`,
+      [organizationId],
+    );
+    expect(recorded).toHaveLength(1);
+    const { json } = await operator.call(pathOf(organizationId));
+    expect(json.balance_micro).toBe(1_000_000);
+  });
+
+  it('answers for ids that are none as for those of nobody', async () => {
+    const paths = [randomUUID(), 'no-id', '%00'].map((id) => pathOf(id));
+    const bodies = await Promise.all(paths.map(async (path) => (await operator.call(path)).json.error));
+    for (const error of bodies) expect(error).toEqual({ ...bodies[0], request_id: error.request_id });
+    expect(bodies[0]).toMatchObject({ code: 'not_found' });
+    const adjustment = { amount_micro: 1, reason: 'r', reference: 'r' };
+    const reply = await operator.call(pathOf(randomUUID(), '/adjustments'), { body: adjustment });
+    expect(reply.json.error.code).toBe('not_found');
+  });
+});
+
+describe('operators and users', () => {
+  let gateway: TestGateway;
+  let operator: DashboardClient;
+
+  beforeAll(async () => {
+    gateway = await TestGateway.start();
+    operator = await gateway.dashboardUser({ operator: true });
+  });
+  afterAll(() => gateway.stop());
+
+  it('finds users by part of their e-mail, in pages', async () => {
+    const user = await gateway.dashboardUser();
+    const { json } = await operator.call(`${OPERATOR}/users?search=${user.email.slice(0, 30).toUpperCase()}`);
+    expect(json.data).toEqual([expect.objectContaining({ id: user.userId, status: 'active', organizations: 1 })]);
+    const first = (await operator.call(`${OPERATOR}/users?limit=1`)).json;
+    const second = (await operator.call(`${OPERATOR}/users?limit=1&cursor=${first.next_cursor}`)).json;
+    expect(first.data[0].id).toBe(user.userId);
+    expect(second.data[0].id).not.toBe(user.userId);
+  });
+
+  it('ends the sessions of a user who is disabled, and lets him in again later', async () => {
+    const user = await gateway.dashboardUser();
+    const path = user.path('');
+    expect((await user.call(path)).status).toBe(200);
+    const disabled = await operator.call(`${OPERATOR}/users/${user.userId}/disable`, { method: 'POST' });
+    expect(disabled.json).toMatchObject({ id: user.userId, status: 'disabled' });
+    expect((await user.call(path)).status).toBe(401);
+    const enabled = await operator.call(`${OPERATOR}/users/${user.userId}/enable`, { method: 'POST' });
+    expect(enabled.json.status).toBe('active');
+    expect((await user.call(path)).status).toBe(401);
+  });
+
+  it('lets nobody disable himself', async () => {
+    const reply = await operator.call(`${OPERATOR}/users/${operator.userId}/disable`, { method: 'POST' });
+    expect(reply).toMatchObject({ status: 409, json: { error: { code: 'conflict' } } });
+    expect((await operator.call(`${OPERATOR}/users`)).status).toBe(200);
+  });
+
+  it('knows no user of an id that is none', async () => {
+    for (const id of [randomUUID(), 'x']) {
+      const reply = await operator.call(`${OPERATOR}/users/${id}/disable`, { method: 'POST' });
+      expect(reply.json.error).toMatchObject({ code: 'not_found', message: 'There is no such user.' });
+    }
+  });
+});

@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DataSource } from 'typeorm';
+import { createDataSource } from '../../../src/database/data-source';
+import { importCatalog } from '../../../src/models/catalog-import';
+import { CatalogRepository } from '../../../src/models/catalog.repository';
+import { catalogEntrySchema } from '../../../src/models/catalog.schema';
+import { createTestDatabase, type TestDatabase } from '../../harness/database';
+import { createTestRedis } from '../../harness/redis';
+import { type Cli, createCli } from '../cli/run-cli';
+
+const FIRST_KEY = 'ab'.repeat(32);
+const SECOND_KEY = 'cd'.repeat(32);
+const MODEL = 'local/chat';
+
+describe('the commands of operators', () => {
+  let database: TestDatabase;
+  let dataSource: DataSource;
+  let directory: string;
+  let cli: Cli;
+
+  const cliWith = (secretsKey: string): Cli =>
+    createCli({
+      DATABASE_URL: database.url,
+      REDIS_URL: createTestRedis().url,
+      API_KEY_PEPPER: 'p'.repeat(32),
+      SECRETS_KEY: secretsKey,
+    });
+
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'gateway-operator-'));
+    database = await createTestDatabase();
+    dataSource = await createDataSource({ url: database.url, poolSize: 2 }).initialize();
+    cli = cliWith(FIRST_KEY);
+    const entry = catalogEntrySchema.parse({
+      id: MODEL,
+      modality: 'text',
+      input_modalities: ['text'],
+      output_modalities: ['text'],
+      deployments: [{ provider: 'mock', upstream_model: 'chat' }],
+    });
+    await importCatalog(new CatalogRepository(dataSource), [{ entry, source: 'file', file: 'x' }], Date.now());
+  });
+  afterAll(async () => {
+    cli.close();
+    await dataSource.destroy();
+    await database.drop();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  const actions = async (): Promise<string[]> => {
+    const rows = await dataSource.query<{ action: string }[]>(
+      `SELECT action FROM audit_entry WHERE actor_kind = 'command' ORDER BY id`,
+    );
+    return rows.map(({ action }) => action);
+  };
+
+  it('price, enable and weigh a model that the files leave unpriced', async () => {
+    const refused = await cli.run('model', 'enable', '--model', MODEL);
+    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('no price in force') });
+    const file = join(directory, 'price.yaml');
+    writeFileSync(file, 'tokens: { per_1m_micro: { input: 1, output: 2 } }\n');
+    const add = ['price', 'add', '--model', MODEL, '--file', file, '--ref', 'our list'];
+    await expect(cli.json(...add)).resolves.toMatchObject({ model: MODEL, revision: 1 });
+    const past = await cli.run(...add, '--from', '2026-01-01');
+    expect(past).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--effective-from') });
+    await expect(cli.json('model', 'enable', '--model', MODEL)).resolves.toMatchObject({
+      enabled: true,
+      not_served_because: [],
+    });
+    const { deployments } = await cli.json<{ deployments: { id: string }[] }>('deployment', 'list', '--model', MODEL);
+    const set = ['deployment', 'set', '--deployment', deployments[0]?.id ?? ''];
+    await expect(cli.json(...set, '--weight', '7', '--enabled', 'no')).resolves.toMatchObject({
+      weight: 7,
+      enabled: false,
+      priority: 0,
+    });
+    expect(await actions()).toEqual(['price.created', 'model.updated', 'deployment.updated']);
+  });
+
+  it('correct a balance once per reference', async () => {
+    const { id } = await cli.json<{ id: string }>('org', 'create', '--name', 'Adjusted');
+    const adjust = ['org', 'adjust', '--org', id, '--ref', 'ticket', '--reason', 'goodwill', '--amount-micro', '5'];
+    await expect(cli.json(...adjust)).resolves.toMatchObject({ applied: true, balance_micro: 5 });
+    await expect(cli.json(...adjust)).resolves.toMatchObject({ applied: false, balance_micro: 5 });
+    const taken = await cli.run('org', 'adjust', '--org', id, '--ref', 'x', '--reason', 'r', '--amount-micro', '-6');
+    expect(taken).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('free balance') });
+  });
+
+  it('store credentials from standard input, show no value, and encrypt everything under another key', async () => {
+    const secret = `sk-${randomUUID()}`;
+    const stored = await cli.runWith(`${secret}\n`, 'credential', 'set', '--name', 'OPENAI_API_KEY');
+    expect(stored).toMatchObject({ exitCode: 0, stderr: '' });
+    const unknown = await cli.runWith('x', 'credential', 'set', '--name', 'HOME');
+    expect(unknown).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('No provider reads') });
+    const listed = await cli.run('credential', 'list');
+    expect(listed.stdout).toContain(secret.slice(-4));
+    expect([stored, unknown, listed].map((each) => JSON.stringify(each)).join()).not.toContain(secret);
+
+    const both = cliWith(`${SECOND_KEY},${FIRST_KEY}`);
+    const second = cliWith(SECOND_KEY);
+    try {
+      await expect(second.run('secrets', 'reseal', '--json')).resolves.toMatchObject({
+        exitCode: 1,
+        stdout: expect.stringContaining('"unreadable":["OPENAI_API_KEY"]'),
+      });
+      await expect(both.json('secrets', 'reseal')).resolves.toMatchObject({
+        provider_credentials: { resealed: 1, current: 0, unreadable: [] },
+      });
+      const { credentials } = await second.json<{ credentials: object[] }>('credential', 'list');
+      expect(credentials).toContainEqual(
+        expect.objectContaining({ name: 'OPENAI_API_KEY', stored: expect.objectContaining({ readable: true }) }),
+      );
+    } finally {
+      both.close();
+      second.close();
+    }
+    expect(await actions()).toEqual(expect.arrayContaining(['credential.set', 'secrets.resealed', 'balance.adjusted']));
+  });
+});
