@@ -5,23 +5,53 @@
 const ranks = [
   { folders: ['config', 'contract', 'common'], within: [['config', 'common']] },
   {
-    folders: ['providers', 'storage', 'outbound', 'media', 'database', 'redis', 'queue', 'observability', 'embedded'],
+    folders: [
+      'providers',
+      'storage',
+      'outbound',
+      'media',
+      'database',
+      'redis',
+      'queue',
+      'mail',
+      'audit',
+      'observability',
+      'embedded',
+    ],
     within: [
       ['providers', 'outbound'],
       ['media', 'outbound'],
       ['storage', 'database'],
       ['storage', 'embedded'],
       ['queue', 'redis'],
+      ['audit', 'database'],
       ['[^/]+', 'observability'],
     ],
   },
   {
-    folders: ['auth', 'limits', 'idempotency', 'billing', 'models', 'routing', 'organizations'],
+    folders: [
+      'auth',
+      'limits',
+      'idempotency',
+      'billing',
+      'models',
+      'routing',
+      'accounts',
+      'organizations',
+      'payments',
+      'usage',
+      'credentials',
+    ],
     within: [
       ['routing', 'models'],
       ['billing', 'models'],
       ['organizations', 'auth'],
       ['organizations', 'billing'],
+      ['accounts', 'organizations'],
+      ['payments', 'billing'],
+      ['credentials', 'models'],
+      ['usage', 'billing'],
+      ['usage', 'models'],
     ],
   },
   { folders: ['inference', 'webhooks'], within: [] },
@@ -32,7 +62,7 @@ const ranks = [
       ['responses', 'chat'],
     ],
   },
-  { folders: ['http', 'dashboard'], within: [] },
+  { folders: ['http', 'dashboard'], within: [['dashboard', 'http']] },
 ];
 
 const inFolders = (folders) => `^src/(${folders.join('|')})/`;
@@ -61,6 +91,7 @@ const sideways = ranks.flatMap(({ folders, within }) =>
 /** Whatever can open a connection to a host and speak HTTP, TLS or a vendor's API on it. */
 const HTTP_CLIENTS = String.raw`^(node:)?(https?|http2|tls)$|node_modules/(undici|axios|got|ky|node-fetch|superagent|needle)/`;
 const AWS_SDK = 'node_modules/@(aws-sdk|smithy)/';
+const STRIPE_LIBRARY = 'node_modules/stripe/';
 
 module.exports = {
   forbidden: [
@@ -78,6 +109,13 @@ module.exports = {
       comment: 'It goes to the endpoint of the operator, past the guard.',
       from: { path: '^src/', pathNot: '^src/storage/' },
       to: { path: AWS_SDK, dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'stripe-is-for-payments',
+      severity: 'error',
+      comment: 'It goes to the endpoint of the operator, past the guard.',
+      from: { path: '^src/', pathNot: '^src/payments/' },
+      to: { path: STRIPE_LIBRARY, dependencyTypesNot: ['type-only'] },
     },
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true, dependencyTypesNot: ['type-only'] } },
     {
@@ -100,6 +138,6 @@ module.exports = {
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
-    includeOnly: ['^src|^migrations|node_modules/@nestjs', HTTP_CLIENTS, AWS_SDK],
+    includeOnly: ['^src|^migrations|node_modules/@nestjs', HTTP_CLIENTS, AWS_SDK, STRIPE_LIBRARY],
   },
 };

@@ -7,6 +7,8 @@ import type { Clock } from './common/clock';
 import { CompletionsModule } from './completions/completions.module';
 import type { AppConfig } from './config/app-config';
 import { ConfigModule } from './config/config.module';
+import { CredentialsModule } from './credentials/credentials.module';
+import { DashboardModule } from './dashboard/dashboard.module';
 import { DatabaseModule } from './database/database.module';
 import { EmbeddingsModule } from './embeddings/embeddings.module';
 import { HttpModule } from './http/http.module';
@@ -30,6 +32,7 @@ export class AppModule {
         DatabaseModule,
         RedisModule,
         ProvidersModule,
+        CredentialsModule,
         AuthModule,
         BillingModule,
         ModelsModule,
@@ -42,6 +45,7 @@ export class AppModule {
         AudioModule,
         MediaJobsModule,
         ...(config.worker.inline ? [JobWorkerModule] : []),
+        DashboardModule,
         HttpModule,
       ],
     };

@@ -8,6 +8,7 @@ import type { AppConfig } from './config/app-config';
 import { createFastifyAdapter } from './http/fastify-adapter';
 import { LimiterService } from './limits/limiter.service';
 import { installRequestPipeline } from './http/request-pipeline';
+import { SessionDoor } from './http/session-door';
 
 /** The settings of a process whose servers are known: embedded ones have been started by now. */
 export type ConnectedConfig = AppConfig & { readonly databaseUrl: string; readonly redisUrl: string };
@@ -23,7 +24,14 @@ export async function createGateway(
     createFastifyAdapter(config, () => clock.now()),
     { bodyParser: false, logger, abortOnError: false },
   );
-  installRequestPipeline(app, app.get(ApiKeyVerifier), app.get(LimiterService, { strict: false }), clock, config.http);
+  installRequestPipeline(
+    app,
+    app.get(ApiKeyVerifier),
+    app.get(LimiterService, { strict: false }),
+    app.get(SessionDoor, { strict: false }),
+    clock,
+    config.http,
+  );
   await app.init();
   return app;
 }

@@ -1,26 +1,37 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { generatePassword, UserAdministrationService } from './accounts/user-administration.service';
 import { ApiKeyVerifier } from './auth/api-key-verifier';
 import { LedgerService } from './billing/ledger.service';
+import { SYSTEM } from './common/actor';
+import { GatewayError } from './common/errors/gateway-error';
 import { listeningAddress } from './common/listening-address';
 import type { AppConfig } from './config/app-config';
 import { ApiKeyService } from './organizations/api-key.service';
 import { OrganizationService } from './organizations/organization.service';
 
 const DEMO_CREDIT_MICRO = 100_000_000n;
+const DEMO_EMAIL = 'demo@example.com';
+
+interface Demo {
+  readonly key: string;
+  readonly password: string;
+}
 
 /**
- * What a start prints. Beside an embedded database there is a demo organization, made once, whose key is kept in the
- * data directory, so that a newcomer can paste the first request. Elsewhere keys come from the command line only.
+ * What a start prints. Beside an embedded database there is a demo organization, made once, whose key and owner are kept in
+ * the data directory, so that a newcomer can paste the first request. Elsewhere keys and users come from the command line
+ * and the dashboard only.
  */
 export async function welcome(app: NestFastifyApplication, config: AppConfig): Promise<string> {
   const base = config.http.publicBaseUrl ?? listeningAddress(app.getHttpServer());
   const head = `\nThe gateway listens on ${base} and describes itself at ${base}/openapi.yaml\n`;
   if (config.databaseUrl !== null) return `${head}\n`;
-  const key = await demoKey(app, config.dataDir);
+  const { key, password } = await prepareDemo(app, config.dataDir);
   return `${head}
 Demo API key: ${key}
+Demo login of the dashboard, whose API is at ${base}/dashboard/openapi.yaml: ${DEMO_EMAIL}, ${password}
 
   curl ${base}/v1/chat/completions \\
     -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' \\
@@ -29,25 +40,53 @@ Demo API key: ${key}
 `;
 }
 
-async function demoKey(app: NestFastifyApplication, dataDir: string): Promise<string> {
-  const file = join(dataDir, 'demo-key');
-  if (existsSync(file)) {
-    const key = readFileSync(file, 'utf8').trim();
-    if (await isUsable(app, key)) return key;
+async function prepareDemo(app: NestFastifyApplication, dataDir: string): Promise<Demo> {
+  const keyFile = join(dataDir, 'demo-key');
+  const passwordFile = join(dataDir, 'demo-password');
+  let key = readIfThere(keyFile);
+  let organizationId = key === null ? null : await findOrganization(app, key);
+  if (key === null || organizationId === null) {
+    ({ key, organizationId } = await createDemoOrganization(app));
+    writeFileSync(keyFile, `${key}\n`, { mode: 0o600 });
+  } else {
+    const password = readIfThere(passwordFile);
+    if (password !== null) return { key, password };
   }
-  const { id } = await app.get(OrganizationService, { strict: false }).create({ name: 'Demo' });
-  await app.get(LedgerService, { strict: false }).topUp(id, DEMO_CREDIT_MICRO, 'demo credit');
-  const { key } = await app.get(ApiKeyService, { strict: false }).create(id, { name: 'Demo' });
-  writeFileSync(file, `${key}\n`, { mode: 0o600 });
-  return key;
+  const password = generatePassword();
+  await createDemoOwner(app, organizationId, password);
+  writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
+  return { key, password };
 }
 
-/** The database may have been emptied, or the key revoked, since the file was written. */
-async function isUsable(app: NestFastifyApplication, key: string): Promise<boolean> {
+async function createDemoOrganization(app: NestFastifyApplication): Promise<{ key: string; organizationId: string }> {
+  const { id } = await app.get(OrganizationService, { strict: false }).create({ name: 'Demo' }, SYSTEM);
+  await app.get(LedgerService, { strict: false }).topUp(id, DEMO_CREDIT_MICRO, 'demo credit');
+  const { key } = await app.get(ApiKeyService, { strict: false }).create(id, { name: 'Demo' }, SYSTEM);
+  return { key, organizationId: id };
+}
+
+/** Owner of the demo organization, and operator: whoever starts the gateway on their own machine is both. */
+async function createDemoOwner(app: NestFastifyApplication, organizationId: string, password: string): Promise<void> {
+  const users = app.get(UserAdministrationService, { strict: false });
+  const membership = { organizationId, role: 'owner' } as const;
   try {
-    await app.get(ApiKeyVerifier, { strict: false }).verify(`Bearer ${key}`, '127.0.0.1');
-    return true;
+    await users.create({ email: DEMO_EMAIL, name: 'Demo', password, isOperator: true, membership }, SYSTEM);
+  } catch (error) {
+    // Only the file with the password is gone.
+    if (!(error instanceof GatewayError && error.code === 'conflict')) throw error;
+    await users.setPassword(DEMO_EMAIL, password, SYSTEM);
+  }
+}
+
+function readIfThere(file: string): string | null {
+  return existsSync(file) ? readFileSync(file, 'utf8').trim() : null;
+}
+
+/** Whose key it is; `null`: the database may have been emptied, or the key revoked, since the file was written. */
+async function findOrganization(app: NestFastifyApplication, key: string): Promise<string | null> {
+  try {
+    return (await app.get(ApiKeyVerifier, { strict: false }).verify(`Bearer ${key}`, '127.0.0.1')).organizationId;
   } catch {
-    return false;
+    return null;
   }
 }

@@ -3,6 +3,7 @@ import { BillingModule } from './billing/billing.module';
 import type { Clock } from './common/clock';
 import type { AppConfig } from './config/app-config';
 import { ConfigModule } from './config/config.module';
+import { CredentialsModule } from './credentials/credentials.module';
 import { DatabaseModule } from './database/database.module';
 import { ProbesModule } from './http/probes.module';
 import { JobWorkerModule } from './media-jobs/worker/job-worker.module';
@@ -21,6 +22,7 @@ export class WorkerModule {
         DatabaseModule,
         RedisModule,
         ProvidersModule,
+        CredentialsModule,
         BillingModule,
         ModelsModule,
         JobWorkerModule,

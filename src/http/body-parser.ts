@@ -19,6 +19,8 @@ declare module 'fastify' {
     bodyClaim: BodyClaim | null;
     /** What its route says of forms; `null`: it takes none, or has not been admitted. */
     formRules: FormRules | null;
+    /** The JSON body as it came, on routes that keep it (`@KeepsRawBody()`). */
+    rawBody: Buffer | null;
   }
 }
 
@@ -42,6 +44,7 @@ export class BodyParser {
   install(server: FastifyInstance): void {
     server.decorateRequest('bodyClaim', null);
     server.decorateRequest('formRules', null);
+    server.decorateRequest('rawBody', null);
     server.removeAllContentTypeParsers();
     server.addContentTypeParser('application/json', (request, payload, done) => this.readJson(request, payload, done));
     server.addContentTypeParser('multipart/form-data', (request, payload, done) =>
@@ -54,11 +57,12 @@ export class BodyParser {
    * answered. Without an announcement nothing is known yet: then the claim grows while it is read.
    * @throws GatewayError `service_unavailable`.
    */
-  claim({ headers, formRules }: FastifyRequest, reply: FastifyReply, organizationId: string): BodyClaim | null {
+  claim(request: FastifyRequest, reply: FastifyReply, organizationId: string): BodyClaim | null {
+    const { headers, formRules } = request;
     const announced = headers['content-length'];
     if (announced === undefined && headers['transfer-encoding'] === undefined) return null;
     const bytes = Number(announced ?? 0);
-    const limitBytes = formRules === null ? this.limits.json : Math.max(this.limits.json, this.limits.form);
+    const limitBytes = formRules === null ? this.jsonLimitOf(request) : Math.max(this.limits.json, this.limits.form);
     // What is too long will not be read.
     const claim = this.budget.claim(bytes > limitBytes ? 0 : bytes, organizationId);
     reply.raw.on('close', () => claim.release());
@@ -67,16 +71,18 @@ export class BodyParser {
 
   private readJson(request: FastifyRequest, payload: IncomingMessage, done: Done): void {
     const { formRules } = request;
-    const fault = formRules !== null && formRules.json !== true ? notAccepted() : findFault(request, this.limits.json);
+    const limitBytes = this.jsonLimitOf(request);
+    const fault = formRules !== null && formRules.json !== true ? notAccepted() : findFault(request, limitBytes);
     if (fault !== null) {
       done(fault);
       return;
     }
     const claim = this.claimOf(request);
-    readBody(payload, this.limits.json, claim, (error, body) => {
+    readBody(payload, limitBytes, claim, (error, body) => {
+      if (body !== undefined && request.routeOptions.config.keepsRawBody === true) request.rawBody = body;
       if (body === undefined) done(error);
-      // Some clients name the type of a body in every request, and a deletion has none.
-      else if (body.length === 0 && request.method === 'DELETE') done(null);
+      // Some clients name the type of a body in every request, and deletions and many actions of the dashboard have none.
+      else if (body.length === 0 && mayBeEmpty(request)) done(null);
       else if (body.length < LARGE_BYTES) parse(body, claim, done);
       else this.large.run(() => parse(body, claim, done));
     });
@@ -99,9 +105,17 @@ export class BodyParser {
     readForm(payload, this.limits.form, this.claimOf(request), parser, done);
   }
 
+  private jsonLimitOf({ routeOptions }: FastifyRequest): number {
+    return Math.min(routeOptions.config.maxBodyBytes ?? this.limits.json, this.limits.json);
+  }
+
   private claimOf({ bodyClaim }: FastifyRequest): BodyClaim {
     return bodyClaim ?? this.budget.claim(0, '');
   }
+}
+
+function mayBeEmpty({ method, routeOptions }: FastifyRequest): boolean {
+  return method === 'DELETE' || routeOptions.config.access !== undefined;
 }
 
 /** What can be told before a byte of the body is read; `null`: nothing is wrong so far. */

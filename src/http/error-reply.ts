@@ -4,6 +4,7 @@ import type { ErrorCode } from '../common/errors/catalog';
 import { GatewayError } from '../common/errors/gateway-error';
 import { toRequestId } from '../common/ids';
 import type { RequestContext } from '../common/request-context';
+import { isDatabaseAway } from '../database/database-away';
 
 const logger = new Logger('ErrorReply');
 
@@ -61,6 +62,12 @@ function discardBody({ raw }: FastifyRequest, reply: FastifyReply): void {
 /** Translates what the framework throws; anything unknown is our own fault and tells the client nothing. */
 export function toGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
+  if (isDatabaseAway(thrown)) {
+    return new GatewayError('service_unavailable', 'The database cannot be reached at the moment. Try again shortly.', {
+      retryAfterSeconds: 1,
+      cause: thrown,
+    });
+  }
   switch (frameworkCode(thrown)) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new GatewayError('request_too_large', 'The request body is larger than this service accepts.');

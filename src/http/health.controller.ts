@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { CLOCK, type Clock } from '../common/clock';
 import { PublicRoute } from './public-route.decorator';
 import { ReadinessService } from './readiness.service';
-import { SERVICE_VERSION } from './service-version';
+import { SERVICE_VERSION } from '../common/service-version';
 
 /** The two probes (decision *probes*). `/health` touches nothing: it says only that the process answers. */
 @Controller()

@@ -13,6 +13,7 @@ import { DrainService } from './drain.service';
 import { GatewayExceptionFilter } from './gateway-exception.filter';
 import { addIdempotencyKeys } from './idempotency-key-hook';
 import { LoadGuard } from './load-guard';
+import type { SessionDoor } from './session-door';
 
 const MAX_CLIENT_REQUEST_ID_LENGTH = 128;
 
@@ -28,10 +29,12 @@ type Done = (error?: Error) => void;
  *
  *   1. `onRequest`  a context and its id; unknown routes end here, and all but the open ones during a
  *                   stop or an overload
- *   2. `onRequest`  the API key, before a byte of the body is read (decision *auth-first*)
+ *   2. `onRequest`  the API key, on routes of the dashboard the session, before a byte of the body is read (decision
+ *                   *auth-first*)
  *   3. `onRequest`  on routes that spend: callers known to be over their limits
  *   4. `onRequest`  room for its body in the memory of the process, else 503
- *   5. body         strict JSON, or a form on routes that take one; any other content type ends here
+ *   5. body         strict JSON, or a form on routes that take one; any other content type ends here. When it took
+ *                   long, key or session are looked at once more
  *   6. `preHandler` the `Idempotency-Key`, on routes that take one
  *   7. the controller, with the DTO validated by its parameter pipe
  *   8. the filter   anything thrown, anywhere, becomes the envelope
@@ -42,6 +45,7 @@ export function installRequestPipeline(
   app: NestFastifyApplication,
   verifier: ApiKeyVerifier,
   limiter: LimiterService,
+  door: SessionDoor,
   clock: Clock,
   { maxRequestBytes, maxMultipartBytes, maxBufferedBytes, overloadConcurrency }: AppConfig['http'],
 ): void {
@@ -59,7 +63,8 @@ export function installRequestPipeline(
   load.start();
   server.addHook('onClose', async () => load.stop());
   addContext(server, clock, drain, load);
-  addAuthentication(server, verifier, limiter, bodies);
+  addAuthentication(server, verifier, limiter, bodies, clock);
+  addSessions(server, door, bodies, clock);
   bodies.install(server);
   addIdempotencyKeys(server);
   app.useGlobalFilters(new GatewayExceptionFilter());
@@ -122,6 +127,7 @@ function addAuthentication(
   verifier: ApiKeyVerifier,
   limiter: LimiterService,
   bodies: BodyParser,
+  clock: Clock,
 ): void {
   const admit = (
     { spends, form }: FastifyContextConfig,
@@ -143,12 +149,7 @@ function addAuthentication(
     if (request.headers.expect !== undefined && request.raw.httpVersion !== '1.0') reply.raw.writeContinue();
     done();
   };
-  const authenticate = (
-    route: FastifyContextConfig,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    done: Done,
-  ): void => {
+  const verify = (request: FastifyRequest, next: (principal: Principal) => void, done: Done): void => {
     let verified: Principal | Promise<Principal>;
     try {
       verified = verifier.verify(request.headers.authorization, request.context.clientAddress);
@@ -157,13 +158,54 @@ function addAuthentication(
       done(error as Error);
       return;
     }
-    if (verified instanceof Promise) verified.then((principal) => admit(route, request, reply, principal, done), done);
-    else admit(route, request, reply, verified, done);
+    if (verified instanceof Promise) verified.then(next, done);
+    else next(verified);
   };
   server.addHook('onRoute', (route: RouteOptions) => {
     const config = route.config ?? {};
-    if (config.publicRoute === true) return;
+    if (config.publicRoute === true || config.access !== undefined) return;
     route.onRequest = (request: FastifyRequest, reply: FastifyReply, done: Done) =>
-      authenticate(config, request, reply, done);
+      verify(request, (principal) => admit(config, request, reply, principal, done), done);
+    route.preValidation = (request: FastifyRequest, _reply: FastifyReply, done: Done) => {
+      if (!isVerdictOld(request, clock)) {
+        done();
+        return;
+      }
+      const renew = (principal: Principal): void => {
+        request.context.principal = principal;
+        done();
+      };
+      verify(request, renew, done);
+    };
+  });
+}
+
+/** So old may a verdict be when a request is carried out: what was taken away opens nothing after a second. */
+const MAX_VERDICT_AGE_MS = 1_000;
+
+/** Whether its body took so long that whoever sends it may have lost the right to, since it was let in. */
+function isVerdictOld({ bodyClaim, context }: FastifyRequest, clock: Clock): boolean {
+  return bodyClaim !== null && clock.monotonic() - context.startedAtMs > MAX_VERDICT_AGE_MS;
+}
+
+const DASHBOARD_API = '/dashboard/api/';
+
+/** Routes that know sessions instead of keys. One of the dashboard that does not say who may call it stops the start. */
+function addSessions(server: FastifyInstance, door: SessionDoor, bodies: BodyParser, clock: Clock): void {
+  server.decorateRequest('caller', null);
+  server.addHook('onRoute', (route: RouteOptions) => {
+    const { access } = route.config ?? {};
+    if ((access !== undefined) !== route.url.startsWith(DASHBOARD_API)) {
+      throw new Error(`${route.url}: routes below ${DASHBOARD_API}, and no others, say who may call them`);
+    }
+    if (access === undefined) return;
+    route.onRequest = async (request: FastifyRequest, reply: FastifyReply) => {
+      const owner = await door.admit(request, reply);
+      request.bodyClaim = request.context.memory = bodies.claim(request, reply, owner);
+      if (request.headers.expect !== undefined && request.raw.httpVersion !== '1.0') reply.raw.writeContinue();
+    };
+    route.preValidation = async (request: FastifyRequest, reply: FastifyReply) => {
+      if (isVerdictOld(request, clock)) await door.admit(request, reply);
+    };
   });
 }

@@ -5,7 +5,7 @@ import { CLOCK, type Clock } from '../common/clock';
 import { driverErrorOf } from '../database/driver-error';
 import { AnswerRecording, type RecordingBudget } from './answer-recording';
 import { IDEMPOTENCY_OPTIONS, type IdempotencyOptions } from './idempotency-options';
-import { within } from './within';
+import { within } from '../database/in-time';
 
 /** A client that is about to be answered waits no longer for the copy. It outlasts a restart of the database. */
 const STORE_TIMEOUT_MS = 5_000;

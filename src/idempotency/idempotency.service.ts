@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { GatewayError } from '../common/errors/gateway-error';
 import type { IdempotencyClaim } from '../common/idempotency';
 import { OperationLatency } from './operation-latency';
-import { within } from './within';
+import { within } from '../database/in-time';
 
 /** An answer that was given before, with nothing left to be filled in. */
 export interface StoredAnswer {

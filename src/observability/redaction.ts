@@ -5,7 +5,7 @@
 const REMOVED = '[removed]';
 
 const SECRET_NAME =
-  /authorization|cookie|api[-_]?key|pepper|password|secret|^(?:access|refresh|bearer)?[-_]?token$|(?:database|redis)url/i;
+  /authorization|cookie|api[-_]?key|pepper|password|secret|^(?:access|refresh|bearer)?[-_]?token$|(?:database|redis|smtp)url/i;
 
 /** Names under which secrets could reach the top level of a log line. */
 const SECRET_FIELDS = [

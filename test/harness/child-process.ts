@@ -20,7 +20,7 @@ export interface Program {
   readonly stopSignal: NodeJS.Signals;
 }
 
-const STOP_WITHIN_MS = 20_000;
+const STOP_WITHIN_MS = 60_000;
 const running = new Set<ManagedChild>();
 let guard: ChildProcess | undefined;
 

@@ -24,9 +24,9 @@ export interface GatewayProcessSettings {
 const MAIN = resolve(__dirname, '../../dist/src/main.js');
 const COMMAND_LINE = resolve(__dirname, '../../dist/src/cli/main.js');
 const WELCOME = 'The gateway listens on';
-const READY_WITHIN_MS = 30_000;
+const READY_WITHIN_MS = 100_000;
 const POLL_MS = 20;
-const PROBE_TIMEOUT_MS = 2_000;
+const PROBE_TIMEOUT_MS = 20_000;
 
 export class GatewayProcess {
   private readonly launchedAtMs = performance.now();

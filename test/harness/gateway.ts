@@ -9,12 +9,14 @@ import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Pool } from 'pg';
 import { LedgerService } from '../../src/billing/ledger.service';
+import { COMMAND_LINE } from '../../src/common/actor';
 import { type Clock, systemClock } from '../../src/common/clock';
 import { loadConfig } from '../../src/config/load-config';
 import { createGateway } from '../../src/create-gateway';
 import type { ApiKeySettingsInput } from '../../src/organizations/api-key-settings';
 import { ApiKeyService } from '../../src/organizations/api-key.service';
 import { OrganizationService } from '../../src/organizations/organization.service';
+import { DashboardClient, type DashboardUserOptions } from './dashboard-client';
 import { createTestDatabase, createTestPool, type TestDatabase } from './database';
 import { createTestRedis } from './redis';
 import { assertMatchesDocument } from './openapi-validator';
@@ -55,11 +57,16 @@ export class TestGateway {
     private readonly dataDir: string,
   ) {}
 
-  static async start(environment: Record<string, string> = {}, clock: Clock = systemClock): Promise<TestGateway> {
+  /** @param wire what lies between the gateway and its database, by the database's address; else nothing does. */
+  static async start(
+    environment: Record<string, string> = {},
+    clock: Clock = systemClock,
+    wire = async (url: string): Promise<string> => url,
+  ): Promise<TestGateway> {
     const database = await createTestDatabase();
     const dataDir = mkdtempSync(join(tmpdir(), 'gateway-e2e-'));
     const config = loadConfig({
-      DATABASE_URL: database.url,
+      DATABASE_URL: await wire(database.url),
       REDIS_URL: createTestRedis().url,
       DATA_DIR: dataDir,
       API_KEY_PEPPER: 'a-pepper-that-only-tests-use-and-nobody-else',
@@ -67,6 +74,8 @@ export class TestGateway {
       MOCK_PROVIDER: 'true',
       // The tests share its event loop, and keep it busy themselves.
       OVERLOAD_CONCURRENCY: '0',
+      // All tests come from one address, to a Redis that they share.
+      SIGN_IN_ATTEMPTS_PER_ADDRESS: '1000000',
       // Failures are scripted here, and the health of a deployment is shared through Redis, which the runs share.
       CIRCUIT_BREAKER_FAILURES: '0',
       ...environment,
@@ -89,12 +98,19 @@ export class TestGateway {
 
   /** A new organization with `creditMicro` and a key with the given settings. */
   async customer(settings: ApiKeySettingsInput = {}, creditMicro = 10_000_000n): Promise<TestCustomer> {
-    const organization = await this.app.get(OrganizationService, { strict: false }).create({ name: 'test' });
+    const organization = await this.app
+      .get(OrganizationService, { strict: false })
+      .create({ name: 'test' }, COMMAND_LINE);
     if (creditMicro > 0n) {
       await this.app.get(LedgerService, { strict: false }).topUp(organization.id, creditMicro, 'initial');
     }
-    const issued = await this.app.get(ApiKeyService, { strict: false }).create(organization.id, settings);
+    const issued = await this.app.get(ApiKeyService, { strict: false }).create(organization.id, settings, COMMAND_LINE);
     return { organizationId: organization.id, keyId: issued.apiKey.id, key: issued.key };
+  }
+
+  /** Somebody signed in to the dashboard, as owner of a new organization unless told otherwise. */
+  dashboardUser(options?: DashboardUserOptions): Promise<DashboardClient> {
+    return DashboardClient.signIn(this, options);
   }
 
   /** One request and its whole reply, checked against the document. */

@@ -15,7 +15,7 @@ export interface WorkerProcessSettings {
 
 const PROGRAM = resolve(__dirname, '../../dist/src/worker.js');
 const ADDRESS = /answers probes on (http:\/\/\S+)/;
-const READY_WITHIN_MS = 30_000;
+const READY_WITHIN_MS = 100_000;
 const POLL_MS = 20;
 
 const running = new Set<WorkerProcess>();

@@ -1,0 +1,45 @@
+import { allowedMs } from '../../../faults/figures';
+import { systemClock } from '../../../../src/common/clock';
+import type { DashboardClient } from '../../../harness/dashboard-client';
+import { FaultProxy } from '../../../harness/fault-proxy';
+import { TestGateway } from '../../../harness/gateway';
+
+let gateway: TestGateway;
+let proxy: FaultProxy;
+let client: DashboardClient;
+beforeAll(async () => {
+  gateway = await TestGateway.start({}, systemClock, async (url) => {
+    proxy = await FaultProxy.start(url);
+    return proxy.url;
+  });
+  client = await gateway.dashboardUser();
+});
+afterEach(() => proxy.heal());
+afterAll(async () => {
+  await gateway.stop();
+  await proxy.close();
+});
+
+const login = { email: 'somebody@example.com', password: 'what they think it is' };
+
+describe('the dashboard without its database', () => {
+  it('answers 503, to whoever is signed in and to whoever wants to be, and goes on when it is back', async () => {
+    proxy.cutOff();
+    const replies = await Promise.all([
+      client.call(client.path('')),
+      client.call(client.path('/keys'), { body: { name: 'ci' } }),
+      gateway.call('/dashboard/api/login', { body: login, headers: { 'x-requested-with': 'test' } }),
+    ]);
+    expect(replies.map(({ json }) => json.error.code)).toEqual(replies.map(() => 'service_unavailable'));
+    proxy.heal();
+    expect((await client.call(client.path(''))).status).toBe(200);
+  });
+
+  it('does not wait for one that hangs, before it knows who asks', async () => {
+    proxy.fail('toClient', { hang: true });
+    const startedAt = performance.now();
+    const { json } = await client.call(client.path(''));
+    expect(json.error.code).toBe('service_unavailable');
+    expect(performance.now() - startedAt).toBeLessThan(allowedMs(2_500));
+  });
+});
