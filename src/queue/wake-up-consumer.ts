@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Job, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
@@ -12,6 +13,8 @@ const LOCK_MS = 30_000;
 const STALLED_CHECK_MS = 15_000;
 /** A wake-up is never given up: what becomes of the work is decided by its row. */
 const MAX_STALLED = 100;
+/** A worker that has not closed by then waits for a Redis that is away, and takes nothing any more. */
+const CLOSE_MS = 2_000;
 /** Before a connection that did not come about is tried anew. */
 const RESTART_MS = 1_000;
 const RETRY_MS = 1_000;
@@ -73,8 +76,9 @@ export class WakeUpConsumer {
       });
       this.worker.on('error', this.onError);
       try {
-        // A worker that was closed while Redis was away never says that it has ended.
-        await Promise.race([this.run(this.worker), this.stopping.promise]);
+        // A worker that lost its connection may wait on for what the former one was to bring: another one takes its place.
+        // One that was closed while Redis was away never says that it has ended.
+        await Promise.race([this.run(this.worker), once(this.connection, 'close'), this.stopping.promise]);
       } catch (error) {
         this.onError(error);
       }
@@ -109,6 +113,6 @@ export class WakeUpConsumer {
     if (worker === null) return;
     // Whoever has been waiting for the connection would otherwise wait for ever.
     connection?.disconnect();
-    await worker.close(true);
+    await Promise.race([worker.close(true), delay(CLOSE_MS, undefined, { ref: false })]);
   }
 }

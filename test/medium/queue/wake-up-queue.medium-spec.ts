@@ -7,7 +7,7 @@ import type { WakeUp } from '../../../src/queue/wake-up';
 import { WakeUpQueue } from '../../../src/queue/wake-up-queue';
 import { createRedis } from '../../../src/redis/redis.module';
 import { RedisProcess } from '../../faults/redis-process';
-import { until } from '../../faults/figures';
+import { allowedMs, until } from '../../faults/figures';
 
 // Redis is away on purpose.
 Logger.overrideLogger(false);
@@ -66,12 +66,12 @@ describe('a wake-up', () => {
     const queue = await open();
     const seen = await listen(queue);
     const first = wakeUp();
-    await queue.send(first, 300);
-    await queue.send(first, 300);
     const sentAtMs = performance.now();
+    await queue.send(first, 3_000);
+    await queue.send(first, 3_000);
     await queue.send({ ...first, version: 1 });
     await arrive(seen, 2);
-    expect(performance.now() - sentAtMs).toBeGreaterThan(200);
+    expect(performance.now() - sentAtMs).toBeGreaterThan(2_900);
     expect(seen.map(({ version }) => version)).toEqual([1, 0]);
     // It is not kept anywhere: the same one may be sent again.
     await queue.send(first);
@@ -105,8 +105,7 @@ describe('a wake-up', () => {
     server.suspend();
     const sentAtMs = performance.now();
     await queue.send(wakeUp());
-    // 250 ms by the design; the rest is the machine's.
-    expect(performance.now() - sentAtMs).toBeLessThan(1_000);
+    expect(performance.now() - sentAtMs).toBeLessThan(allowedMs(250));
     server.resume();
     await server.stop();
     await until('the loss', 5_000, () => !queue.isReachable);
@@ -144,7 +143,7 @@ describe('a wake-up', () => {
     await take();
     const startedAtMs = performance.now();
     await queue.onApplicationShutdown();
-    expect(performance.now() - startedAtMs).toBeLessThan(2_000);
+    expect(performance.now() - startedAtMs).toBeLessThan(allowedMs(2_000));
     await giveBack();
   });
 });
