@@ -48,5 +48,5 @@ it('fails alike for a name without addresses, one that does not exist, and a res
 });
 
 it('asks DNS only, so that names of the hosts file have no address', async () => {
-  expect(await resolveByDns('localhost.localdomain', AbortSignal.timeout(5_000))).toEqual([]);
-}, 10_000);
+  expect(await resolveByDns('localhost.localdomain', AbortSignal.timeout(60_000))).toEqual([]);
+});

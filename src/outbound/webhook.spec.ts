@@ -90,7 +90,7 @@ it('waits no longer than its time for the rest of an answer', async () => {
       .on('close', () => closed.resolve())
       .writeHead(202)
       .write('a');
-  expect((await post({ limits: { webhookMs: 2_000 } })).status).toBe(202);
+  expect((await post({ limits: { webhookMs: 4_000 } })).status).toBe(202);
   await closed.promise;
 });
 

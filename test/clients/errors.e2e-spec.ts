@@ -8,7 +8,7 @@ let customer: TestCustomer;
 let attemptsOf: ReturnType<typeof followAttempts>;
 
 beforeAll(async () => {
-  gateway = await TestGateway.start({ UPSTREAM_FIRST_TOKEN_TIMEOUT_MS: '700', UPSTREAM_REPLY_TIMEOUT_MS: '700' });
+  gateway = await TestGateway.start({ UPSTREAM_FIRST_TOKEN_TIMEOUT_MS: '3000', UPSTREAM_REPLY_TIMEOUT_MS: '3000' });
   customer = await gateway.customer();
   attemptsOf = followAttempts(gateway);
 });

@@ -13,7 +13,7 @@ let gateway: TestGateway;
 let customer: TestCustomer;
 
 beforeAll(async () => {
-  gateways = await RelayedGateway.start({ SSE_PING_MS: String(PING_MS), UPSTREAM_IDLE_TIMEOUT_MS: '800' });
+  gateways = await RelayedGateway.start({ SSE_PING_MS: String(PING_MS), UPSTREAM_IDLE_TIMEOUT_MS: '2000' });
   gateway = gateways.front;
 });
 beforeEach(async () => {
@@ -95,7 +95,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
     // Inside Jest versions 5 to 7 cannot tell their own timeout from another connection error: `fetch` is of another
     // realm, and so are the errors it throws.
     it('charges nothing when the client gives up before the first token', async () => {
-      const client = connect({ timeout: 300 });
+      const client = connect({ timeout: 1_000 });
       const asking = client.chat.completions.create({ ...say('Hi [[mock: hang]]') });
       await expect(asking).rejects.toThrow(sdk.APIConnectionError);
       const record = await soleRecordOf(gateway, customer);
@@ -104,7 +104,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
     });
 
     it('charges nothing when the client gives up on a whole answer', async () => {
-      const client = connect({ timeout: 300 });
+      const client = connect({ timeout: 1_000 });
       const asking = client.chat.completions.create({ ...say('Hi [[mock: hang]]'), stream: false });
       await expect(asking).rejects.toThrow(sdk.APIConnectionError);
       expect(await soleRecordOf(gateway, customer)).toMatchObject({ status: 499, charged_micro: '0' });
@@ -167,7 +167,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
     });
 
     it('raises an error when the provider falls silent after its first event, and charges nothing for no text', async () => {
-      const stream = await connect().chat.completions.create(say('Hi [[mock: tokens=9 drip=3s first_token=1ms]]'));
+      const stream = await connect().chat.completions.create(say('Hi [[mock: tokens=9 drip=9s first_token=1ms]]'));
       const failure: unknown = await (async () => {
         for await (const _chunk of stream);
       })().catch((error) => error);

@@ -1,5 +1,6 @@
 /** Clients of the gateway under fault: what each of them was told, in full. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { FULL } from './figures';
 
 export interface ChatCall {
   readonly url: string;
@@ -16,7 +17,7 @@ export interface Exchange {
   readonly status: number;
   /**
    * `complete`: the whole answer, for a stream up to `[DONE]`. `refused`: an error in the envelope, within a stream too.
-   * `broken`: the connection ended before the answer did. `hung`: nobody answered for 15 seconds.
+   * `broken`: the connection ended before the answer did. `hung`: nobody answered, for longer than anybody may wait.
    */
   readonly outcome: 'complete' | 'refused' | 'broken' | 'hung';
   /** Code of the envelope; `not-the-envelope` for a body that is none. */
@@ -26,7 +27,7 @@ export interface Exchange {
   readonly endedAtMs: number;
 }
 
-const GIVEN_UP_AFTER_MS = 15_000;
+const GIVEN_UP_AFTER_MS = FULL ? 15_000 : 90_000;
 /** What a client that was turned away waits before it asks again. */
 const PAUSE_MS = 25;
 const DONE = 'data: [DONE]\n\n';
@@ -64,6 +65,18 @@ export async function chat({ url, key, body }: ChatCall): Promise<Exchange> {
   } catch (error) {
     const timedOut = error instanceof Error && error.name === 'TimeoutError';
     return end({ outcome: timedOut ? 'hung' : 'broken', code: null, costMicro: null });
+  }
+}
+
+/**
+ * The same, asked again for as long as the service is not there. A refusal of that kind leaves nothing behind, and where
+ * many come at once to a busy machine there are some whose turn does not come in time.
+ */
+export async function chatUntilServed(call: ChatCall): Promise<Exchange> {
+  for (;;) {
+    const exchange = await chat(call);
+    if (exchange.outcome !== 'refused' || exchange.code !== 'service_unavailable') return exchange;
+    await delay(PAUSE_MS);
   }
 }
 

@@ -1,23 +1,25 @@
 import { resolve } from 'node:path';
 import { endChildren } from '../harness/child-process';
 import { createTestDatabase, type TestDatabase } from '../harness/database';
-import { createDataDirectory, GatewayProcess } from '../harness/gateway-process';
+import { GatewayProcess } from '../harness/gateway-process';
 import { createTestRedis } from '../harness/redis';
-import { chat, chatBody, summarize } from './chat-load';
+import { createCatalog } from '../harness/upstream-models';
+import { summarize } from './chat-load';
 import { report, until } from './figures';
+import { HoldingUpstream } from './holding-upstream';
 import { Operator } from './operator';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const REQUESTS = 40;
-/** All are held at once, longer than it takes to ask, so that the holds alone decide. */
-const BODY = chatBody('first_token=500ms delay=0', { max_tokens: 20 });
+const BODY = { model: 'local/chat', max_tokens: 20, messages: [{ role: 'user', content: 'hi' }] };
 
 describe.each([
   ['five minutes', 5 * MINUTE_MS],
   ['26 hours', 26 * HOUR_MS],
 ])('two gateways whose clocks are %s ahead and behind', (name, skewMs) => {
-  const directory = createDataDirectory();
+  const catalog = createCatalog();
+  let upstream: HoldingUpstream;
   let database: TestDatabase;
   let operator: Operator;
   let gateways: GatewayProcess[];
@@ -25,11 +27,14 @@ describe.each([
   beforeAll(async () => {
     database = await createTestDatabase();
     operator = await Operator.connect(database.url);
+    upstream = await HoldingUpstream.start();
     const start = (CLOCK_SKEW_MS: number): Promise<GatewayProcess> =>
       GatewayProcess.start({
         databaseUrl: database.url,
         redisUrl: createTestRedis().url,
+        catalogDir: catalog.path,
         environment: {
+          OPENAI_COMPATIBLE_BASE_URL: upstream.baseUrl,
           NODE_OPTIONS: `--require ${resolve(__dirname, 'skewed-clock.js')}`,
           CLOCK_SKEW_MS: String(CLOCK_SKEW_MS),
         },
@@ -38,24 +43,26 @@ describe.each([
   });
   afterAll(async () => {
     await endChildren();
+    await upstream.stop();
     await operator.close();
     await database.drop();
-    directory.remove();
+    catalog.remove();
   });
 
-  const race = (key: string): Promise<Record<string, number>> =>
-    Promise.all(
-      Array.from({ length: REQUESTS }, (_, turn) => {
-        const { url } = gateways[turn % gateways.length] as GatewayProcess;
-        return chat({ url, key, body: BODY });
-      }),
-    ).then(summarize);
+  /** All are held at once, so that the holds alone decide. */
+  const race = async (key: string): Promise<Record<string, number>> => {
+    const calls = Array.from({ length: REQUESTS }, (_, turn) => {
+      const { url } = gateways[turn % gateways.length] as GatewayProcess;
+      return { url, key, body: BODY };
+    });
+    return summarize(await upstream.race(calls));
+  };
 
   it.each(['dailyBudgetMicro', 'monthlyBudgetMicro'] as const)(
     "decide by the database's clock alone: one %s for both, in its windows",
     async (budget) => {
       const probe = await operator.customer();
-      await chat({ url: gateways[0]?.url ?? '', key: probe.key, body: BODY });
+      await upstream.race([{ url: gateways[0]?.url ?? '', key: probe.key, body: BODY }]);
       const [held] = await operator.rows<{ amount: string }>(
         'SELECT amount_micro AS amount FROM reservation WHERE organization_id = $1',
         [probe.organizationId],

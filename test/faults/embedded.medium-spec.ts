@@ -6,11 +6,10 @@ import type { ServicesState } from '../../src/embedded/services-file';
 import { endChildren } from '../harness/child-process';
 import { createDataDirectory, GatewayProcess, runCommand } from '../harness/gateway-process';
 import { chat, chatBody, ChatLoad, type Exchange, summarize } from './chat-load';
-import { FULL, report, until } from './figures';
+import { allowedMs, report, until } from './figures';
 
-/** In the short form other tests run beside these, and take their share of the processor. */
-const FIRST_START_WITHIN_MS = FULL ? 15_000 : 60_000;
-const START_WITHIN_MS = FULL ? 5_000 : 30_000;
+const FIRST_START_WITHIN_MS = allowedMs(15_000);
+const START_WITHIN_MS = allowedMs(5_000);
 
 describe('a gateway with embedded servers', () => {
   const directory = createDataDirectory();

@@ -4,14 +4,16 @@ import { createTestDatabase, type TestDatabase } from '../harness/database';
 import { GatewayProcess } from '../harness/gateway-process';
 import { createTestRedis } from '../harness/redis';
 import { chat, chatBody, type ChatCall, ChatLoad, type Exchange, summarize } from './chat-load';
-import { FULL, report, until } from './figures';
+import { allowedMs, FULL, report, until } from './figures';
 import { type Customer, Operator } from './operator';
 
 const KILLS = FULL ? 10 : 3;
 const CALLERS = 64;
+/** A machine that is busy with other tests may turn some away, who wait a moment. */
+const LEAST_IN_FLIGHT = FULL ? CALLERS : CALLERS / 4;
 const LOAD_MS = 1_500;
-const FIRST_ANSWER_WITHIN_MS = 3_000;
-const RELEASED_WITHIN_MS = 30_000;
+const FIRST_ANSWER_WITHIN_MS = allowedMs(3_000);
+const RELEASED_WITHIN_MS = allowedMs(30_000);
 
 interface Death {
   readonly owner: string;
@@ -47,6 +49,12 @@ describe('kill -9 of a gateway with 64 requests in flight', () => {
     return { url, key: customer.key, body: bodies[turn % bodies.length] as object };
   }
 
+  /** Enough has been answered of each kind, and enough is held for a kill to leave something behind. */
+  async function isUnderWay({ exchanges }: ChatLoad): Promise<boolean> {
+    const complete = exchanges.filter(({ outcome }) => outcome === 'complete');
+    return new Set(complete.map(({ streamed }) => streamed)).size === 2 && (await operator.heldCount()) > 0;
+  }
+
   /** Nobody else has requests in flight, so whoever owns a hold and was not known as dead has just died. */
   async function findDead(known: readonly Death[]): Promise<Death[]> {
     const atMs = await operator.now();
@@ -80,6 +88,7 @@ describe('kill -9 of a gateway with 64 requests in flight', () => {
     for (let kill = 1; kill <= KILLS; kill++) {
       const load = new ChatLoad(CALLERS, (turn) => nextCall(victim.url, turn));
       await delay(LOAD_MS + Math.random() * 200);
+      await until('streams and answers', 10_000, () => isUnderWay(load));
       const { inFlight } = load;
       await victim.kill();
       const dead = await findDead(deaths);
@@ -88,7 +97,7 @@ describe('kill -9 of a gateway with 64 requests in flight', () => {
       const { next, answerMs, figures } = await restart(victim);
       victim = next;
       expect(dead).toHaveLength(1);
-      expect(inFlight).toBe(CALLERS);
+      expect(inFlight).toBeGreaterThanOrEqual(LEAST_IN_FLIGHT);
       expect(answerMs).toBeLessThan(FIRST_ANSWER_WITHIN_MS);
       report(`F-01 kill ${kill}`, { inFlight, ...figures });
     }
@@ -101,7 +110,8 @@ describe('kill -9 of a gateway with 64 requests in flight', () => {
       expect(oldestMs).toBeLessThanOrEqual(RELEASED_WITHIN_MS);
     }
     await expectChargedExactly(exchanges);
-    expect(new Set(exchanges.map(({ outcome }) => outcome))).toEqual(new Set(['complete', 'broken']));
+    const endings = Object.keys(summarize(exchanges)).filter((ending) => FULL || ending !== '503 service_unavailable');
+    expect(endings.toSorted()).toEqual(['broken', 'complete']);
     expect(await operator.violations()).toEqual([]);
   }, 600_000);
 

@@ -4,7 +4,7 @@ import { GatewayProcess } from '../harness/gateway-process';
 import { createTestRedis } from '../harness/redis';
 import { createCatalog } from '../harness/upstream-models';
 import { FULL, report } from './figures';
-import { bodyOf, COST_MICRO, CountingUpstream, type KeyedReply, send } from './keyed-calls';
+import { bodyOf, COST_MICRO, CountingUpstream, type KeyedReply, sendUntilServed } from './keyed-calls';
 import { type Customer, Operator } from './operator';
 
 const TWINS = FULL ? 1_000 : 200;
@@ -42,7 +42,12 @@ describe('twins that arrive at two gateways at the same time', () => {
   });
 
   const sendTo = (turn: number, idempotencyKey: string, body: object): Promise<KeyedReply> =>
-    send({ url: (gateways[turn % gateways.length] as GatewayProcess).url, key: customer.key, idempotencyKey, body });
+    sendUntilServed({
+      url: (gateways[turn % gateways.length] as GatewayProcess).url,
+      key: customer.key,
+      idempotencyKey,
+      body,
+    });
 
   async function charges(): Promise<number[]> {
     return [...(await operator.charges(customer.organizationId)).values()];

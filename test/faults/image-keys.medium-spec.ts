@@ -151,7 +151,7 @@ describe('an image that has a key', () => {
         unknown: lost.length,
       });
     },
-    120_000,
+    300_000,
   );
 
   /** What the clients got from a gateway that was killed in their midst. */

@@ -2,14 +2,15 @@ import { JobMoneyRepository } from '../../src/media-jobs/job-money.repository';
 import { receiptOf } from '../../src/media-jobs/job-receipt';
 import type { JobEnding, MediaJob } from '../../src/media-jobs/media-job.types';
 import { NO_USAGE } from '../../src/providers/contract/usage';
+import type { CallReply, TestCustomer } from '../harness/gateway';
 import { PIXEL } from '../harness/public-host';
 import { JobGateway } from '../e2e/create-video/job-gateway';
-import { FULL, report } from './figures';
+import { allowedMs, FULL, report } from './figures';
 
 const RACES = FULL ? 500 : 50;
 const AT_ONCE = 10;
 const TWINS = FULL ? 1_000 : 200;
-const TWINS_WITHIN_MS = FULL ? 5_000 : 10_000;
+const TWINS_WITHIN_MS = allowedMs(5_000);
 const COST_MICRO = 1_000n;
 const BALANCE_MICRO = 100_000_000;
 
@@ -95,6 +96,14 @@ describe('of all that can end a job at the same time', () => {
 describe('requests at once with one key', () => {
   let served: JobGateway;
 
+  /** Whoever was turned away, because a busy machine did not come to it in time, comes again. */
+  async function submit(body: object, customer: TestCustomer, key: string): Promise<CallReply> {
+    for (;;) {
+      const reply = await served.createVideo(body, { customer, key });
+      if (reply.status !== 503) return reply;
+    }
+  }
+
   beforeAll(async () => {
     served = await JobGateway.start();
   });
@@ -105,7 +114,7 @@ describe('requests at once with one key', () => {
     const startedAtMs = performance.now();
     const image = PIXEL.toString('base64');
     const replies = await Promise.all(
-      Array.from({ length: TWINS }, () => served.createVideo({ input_images: [image] }, { customer, key: 'twins' })),
+      Array.from({ length: TWINS }, () => submit({ input_images: [image] }, customer, 'twins')),
     );
     const tookMs = Math.round(performance.now() - startedAtMs);
     report(`${TWINS} submissions with one key`, { tookMs });
@@ -122,9 +131,7 @@ describe('requests at once with one key', () => {
   it('and two bodies are one job, too: those with the other body are told so, and not to come back', async () => {
     const customer = await served.gateway.customer();
     const replies = await Promise.all(
-      Array.from({ length: TWINS }, (_, at) =>
-        served.createVideo({ duration_seconds: 2 + (at % 2) }, { customer, key: 'two-bodies' }),
-      ),
+      Array.from({ length: TWINS }, (_, at) => submit({ duration_seconds: 2 + (at % 2) }, customer, 'two-bodies')),
     );
     const outcomes = Map.groupBy(replies, ({ status, json }) => `${status} ${(json.error?.code as string) ?? ''}`);
     expect([...outcomes.keys()].toSorted()).toEqual(['202 ', '409 idempotency_conflict']);

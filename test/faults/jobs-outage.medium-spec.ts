@@ -2,17 +2,24 @@ import { JobGateway } from '../e2e/create-video/job-gateway';
 import { createTestDatabase, type TestDatabase } from '../harness/database';
 import { FaultProxy } from '../harness/fault-proxy';
 import type { CallReply } from '../harness/gateway';
-import { FULL, report } from './figures';
+import { allowedMs, report } from './figures';
 import { RedisProcess } from './redis-process';
 
-/** In `npm test` the machine has other things to do, which now and then keep an answer waiting. */
-const WITHOUT_REDIS_MS = FULL ? 300 : 1_500;
-const WITHOUT_DATABASE_MS = FULL ? 2_500 : 4_000;
+const WITHOUT_REDIS_MS = allowedMs(300);
+const WITHOUT_DATABASE_MS = allowedMs(2_500);
 
 async function timed(call: Promise<CallReply>): Promise<{ readonly reply: CallReply; readonly tookMs: number }> {
   const startedAtMs = performance.now();
   const reply = await call;
   return { reply, tookMs: Math.round(performance.now() - startedAtMs) };
+}
+
+/** Asks again for as long as the service is not there: on a busy machine a Redis that is well can be late too. */
+async function patiently(ask: () => Promise<CallReply>): Promise<CallReply> {
+  for (;;) {
+    const reply = await ask();
+    if (reply.status !== 503) return reply;
+  }
 }
 
 describe('jobs without Redis', () => {
@@ -32,10 +39,11 @@ describe('jobs without Redis', () => {
     ['hangs', () => redis.suspend(), () => redis.resume()],
     ['is killed', () => redis.stop(), () => redis.restart()],
   ])('are told of and deleted when it %s, but not accepted, unless they were before', async (what, take, giveBack) => {
-    const [running, ended] = [await served.submitted(), await served.submitted()];
+    const submitted = async (): Promise<string> => (await patiently(() => served.createVideo())).json.id as string;
+    const [running, ended] = [await submitted(), await submitted()];
     await served.succeed(ended);
     const key = `before-it-${what.replace(' ', '-')}`;
-    const before = await served.createVideo({}, { key });
+    const before = await patiently(() => served.createVideo({}, { key }));
     const held = await served.balance();
     await take();
     try {
@@ -54,9 +62,7 @@ describe('jobs without Redis', () => {
     } finally {
       await giveBack();
     }
-    let again = await served.createVideo();
-    while (again.status === 503) again = await served.createVideo();
-    expect(again.status).toBe(202);
+    expect((await patiently(() => served.createVideo())).status).toBe(202);
   });
 });
 
@@ -80,7 +86,7 @@ describe('jobs without PostgreSQL', () => {
     ['hangs', () => wire.fail('both', { hang: true })],
     ['refuses connections', () => wire.cutOff()],
   ])('are 503 in time, for every route, when it %s', async (what, take) => {
-    const id = (await served.createVideo()).json.id as string;
+    const id = (await patiently(() => served.createVideo())).json.id as string;
     take();
     try {
       const calls = await Promise.all([
@@ -97,8 +103,6 @@ describe('jobs without PostgreSQL', () => {
     } finally {
       wire.heal();
     }
-    let told = await served.getJob(id);
-    while (told.status === 503) told = await served.getJob(id);
-    expect(told.json.status).toBe('queued');
+    expect((await patiently(() => served.getJob(id))).json.status).toBe('queued');
   });
 });

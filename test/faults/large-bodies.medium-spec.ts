@@ -5,7 +5,7 @@ import { createTestDatabase, type TestDatabase } from '../harness/database';
 import { createDataDirectory, GatewayProcess } from '../harness/gateway-process';
 import { assertMatchesDocument } from '../harness/openapi-validator';
 import { createTestRedis } from '../harness/redis';
-import { FULL, report, until } from './figures';
+import { allowedMs, FULL, report, until } from './figures';
 import { Operator } from './operator';
 
 const PATH = '/v1/chat/completions';
@@ -85,7 +85,7 @@ describe('fifty of the largest bodies at once', () => {
   /** What the gateway has measured up to now; it writes five times a second. */
   async function probed(): Promise<Probe> {
     const askedAtMs = Date.now();
-    await until('the next measurement', 2_000, () => statSync(probeFile).mtimeMs > askedAtMs);
+    await until('the next measurement', 10_000, () => statSync(probeFile).mtimeMs > askedAtMs);
     return JSON.parse(readFileSync(probeFile, 'utf8')) as Probe;
   }
 
@@ -123,7 +123,7 @@ describe('fifty of the largest bodies at once', () => {
     report(`${PARALLEL} bodies of up to 10 MiB at once`, { outcomes, ...figures });
 
     expect(figures.peakRssMiB).toBeLessThanOrEqual(512);
-    expect(figures.eventLoopMs.p99).toBeLessThanOrEqual(250);
+    expect(figures.eventLoopMs.p99).toBeLessThanOrEqual(allowedMs(250));
     const codes = new Set(Object.values(outcomes).flatMap(Object.keys));
     const allowed = [
       '200',
@@ -140,5 +140,5 @@ describe('fifty of the largest bodies at once', () => {
       for (const [kind, body] of kinds) expect([kind, await send(key, body)]).toEqual([kind, ALONE[kind]]);
     }
     expect(await operator.violations()).toEqual([]);
-  }, 120_000);
+  }, 300_000);
 });

@@ -3,16 +3,14 @@ import { endChildren } from '../harness/child-process';
 import { createTestDatabase, type TestDatabase } from '../harness/database';
 import { GatewayProcess } from '../harness/gateway-process';
 import { chat, chatBody, ChatLoad, type Exchange, summarize } from './chat-load';
-import { FULL, report } from './figures';
+import { allowedMs, FULL, report, until } from './figures';
 import { type Customer, Operator } from './operator';
 import { RedisProcess } from './redis-process';
 
 const CALLERS = 4;
-const ANSWER_WITHIN_MS = 300;
-const BACK_WITHIN_MS = 1_000;
+const ANSWER_WITHIN_MS = allowedMs(300);
+const BACK_WITHIN_MS = allowedMs(1_000);
 const OUTAGE_MS = FULL ? 10_000 : 1_500;
-/** In `npm test` the machine has other things to do, which now and then keep an answer waiting. */
-const SLOWEST_MS = FULL ? ANSWER_WITHIN_MS : 1_500;
 
 /** F-30 and F-31: while Redis cannot judge, nothing is let in, and everybody learns so at once. */
 describe('a gateway whose Redis', () => {
@@ -53,8 +51,14 @@ describe('a gateway whose Redis', () => {
       const load = new ChatLoad(CALLERS, call);
       await delay(500);
       await take();
+      // A process that is told to stop may have the answer to somebody on its way.
+      while ((await chat(call(0))).outcome === 'complete');
       const goneAtMs = performance.now();
       await delay(OUTAGE_MS);
+      await until('refusals', 10_000, () => {
+        const since = load.exchanges.filter(({ startedAtMs }) => startedAtMs > goneAtMs);
+        return since.length > CALLERS;
+      });
       const models = await fetch(`${gateway.url}/v1/models`, {
         headers: { authorization: `Bearer ${(customers[0] as Customer).key}` },
       });
@@ -63,14 +67,14 @@ describe('a gateway whose Redis', () => {
       const backAtMs = performance.now();
       let firstAgain: Exchange;
       do firstAgain = await chat(call(0));
-      while (firstAgain.outcome !== 'complete' && performance.now() < backAtMs + 5_000);
+      while (firstAgain.outcome !== 'complete');
       const exchanges = await load.stop();
       const during = exchanges.filter(
         ({ startedAtMs, endedAtMs }) => startedAtMs > goneAtMs && endedAtMs < stillGoneMs,
       );
 
       const tookMs = durations(during);
-      const medianMs = tookMs[tookMs.length >> 1] ?? Infinity;
+      const medianMs = tookMs[tookMs.length >> 1];
       const slowestMs = tookMs.at(-1) ?? Infinity;
       report(`Redis ${what}`, {
         refused: during.length,
@@ -80,8 +84,7 @@ describe('a gateway whose Redis', () => {
       });
       expect(summarize(during)).toEqual({ '503 service_unavailable': during.length });
       expect(during.length).toBeGreaterThan(CALLERS);
-      expect(medianMs).toBeLessThanOrEqual(ANSWER_WITHIN_MS);
-      expect(slowestMs).toBeLessThanOrEqual(SLOWEST_MS);
+      expect(slowestMs).toBeLessThanOrEqual(ANSWER_WITHIN_MS);
       expect(models.status).toBe(200);
       expect(firstAgain.endedAtMs - backAtMs).toBeLessThanOrEqual(BACK_WITHIN_MS);
       const endings = Object.keys(summarize(exchanges));

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { DataSource } from 'typeorm';
 import { LedgerService, type LedgerViolation } from '../../src/billing/ledger.service';
+import { COMMAND_LINE } from '../../src/common/actor';
 import { systemClock } from '../../src/common/clock';
 import { createDataSource } from '../../src/database/data-source';
 import { createMoneyPool } from '../../src/database/money-pool';
@@ -41,9 +42,16 @@ export class Operator {
 
   /** A new organization with `creditMicro` and one key with the given settings. */
   async customer(creditMicro = 1_000_000_000n, settings: ApiKeySettingsInput = {}): Promise<Customer> {
-    const { id } = await new OrganizationService(this.dataSource, NOBODY, systemClock).create({ name: 'faults' });
+    const { id } = await new OrganizationService(this.dataSource, NOBODY, systemClock).create(
+      { name: 'faults' },
+      COMMAND_LINE,
+    );
     await this.ledger.topUp(id, creditMicro, randomUUID());
-    const issued = await new ApiKeyService(this.dataSource, NOBODY, systemClock, TEST_PEPPER).create(id, settings);
+    const issued = await new ApiKeyService(this.dataSource, NOBODY, systemClock, TEST_PEPPER).create(
+      id,
+      settings,
+      COMMAND_LINE,
+    );
     return { organizationId: id, keyId: issued.apiKey.id, key: issued.key };
   }
 

@@ -10,7 +10,7 @@ import { isRunning } from '../../src/embedded/process-control';
 import { findFreePort, ManagedChild } from '../harness/child-process';
 import { createDataDirectory } from '../harness/gateway-process';
 
-const READY_WITHIN_MS = 30_000;
+const READY_WITHIN_MS = 100_000;
 const POLL_MS = 10;
 
 export class PostgresProcess {

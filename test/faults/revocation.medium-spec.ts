@@ -1,9 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { endChildren } from '../harness/child-process';
 import { createTestDatabase, type TestDatabase } from '../harness/database';
 import { GatewayProcess, type GatewayProcessSettings, runCommand } from '../harness/gateway-process';
 import { chat, chatBody, ChatLoad, type Exchange, summarize } from './chat-load';
-import { report } from './figures';
+import { allowedMs, report, until } from './figures';
 import { type Customer, Operator } from './operator';
 import { RedisProcess } from './redis-process';
 
@@ -46,7 +45,7 @@ describe('a key that is revoked or disabled, or whose organization is suspended,
     await database.drop();
   });
 
-  /** What happened to requests that were sent more than `graceMs` after the command had returned. */
+  /** What happened to requests that were sent when both had refused one, or more than `graceMs` after the command. */
   async function changeUnderLoad(
     change: Change,
     graceMs: number,
@@ -58,16 +57,26 @@ describe('a key that is revoked or disabled, or whose organization is suspended,
       key: customer.key,
       body: chatBody('first_token=10ms'),
     }));
-    await delay(300);
+    await until('accepted requests', 10_000, () => load.exchanges.filter(isAccepted).length > CALLERS_PER_CUSTOMER);
     const { code } = await runCommand(settings, ...change.command(customer));
     const returnedAtMs = performance.now();
     expect(code).toBe(0);
-    await delay(graceMs + 700);
+    await until('the refusal by both', graceMs, async () => {
+      const call = (url: string) => chat({ url, key: customer.key, body: chatBody('delay=0') });
+      const everywhere = await Promise.all(gateways.map(({ url }) => call(url)));
+      return summarize(everywhere)[change.refusal] === gateways.length;
+    });
+    const refusedAtMs = performance.now();
+    await until('more requests', 10_000, () => {
+      const since = load.exchanges.filter(({ startedAtMs }) => startedAtMs > refusedAtMs);
+      return since.length > 4 * CALLERS_PER_CUSTOMER;
+    });
     const exchanges = await load.stop();
     const accepted = exchanges.filter(isAccepted);
-    expect(accepted.length).toBeGreaterThan(CALLERS_PER_CUSTOMER);
     return {
-      late: exchanges.filter(({ startedAtMs }) => startedAtMs > returnedAtMs + graceMs),
+      late: exchanges.filter(
+        ({ startedAtMs }) => startedAtMs > Math.min(refusedAtMs, returnedAtMs + allowedMs(graceMs)),
+      ),
       lastAcceptedMs: Math.max(...accepted.map(({ startedAtMs }) => startedAtMs - returnedAtMs)),
     };
   }

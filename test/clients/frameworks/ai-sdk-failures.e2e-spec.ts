@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { APICallError, embed, generateText, type LanguageModel, RetryError, streamText } from 'ai';
 import { TestGateway, type TestCustomer } from '../../harness/gateway';
 import { followAttempts, heldMicro, recordsOf, soleRecordOf } from '../traces';
@@ -121,6 +122,7 @@ describe.each(CONVERSING)('%s', (_title, connect) => {
   it('charges nothing for a call that is aborted before its first token', async () => {
     const abort = new AbortController();
     const asking = generateText({ model, prompt: 'Hi [[mock: hang]]', abortSignal: abort.signal, maxRetries: 0 });
+    await once(gateway.app.getHttpServer(), 'request');
     setTimeout(() => abort.abort(), 100);
     expect(await thrownBy(() => asking)).toMatchObject({ name: 'AbortError' });
     expect(await soleRecordOf(gateway, customer)).toMatchObject({ status: 499, charged_micro: '0' });

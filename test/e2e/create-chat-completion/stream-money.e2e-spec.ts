@@ -1,16 +1,17 @@
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { ReservationService } from '../../../src/billing/reservation.service';
 import { unavailable } from '../../../src/billing/batch-queue';
 import { FakeUpstream } from '../../conformance/fake-upstream';
+import { until } from '../idempotency/keyed-gateway';
 import { type CallReply, TestGateway, type TestCustomer } from '../../harness/gateway';
+import { settle } from '../../harness/turns';
 import { chunk, createCatalog, event, usageChunk } from '../../harness/upstream-models';
 
 const PATH = '/v1/chat/completions';
 const MESSAGES = [{ role: 'user', content: 'hi' }];
-const TOTAL_TIMEOUT_MS = 1_500;
-const IDLE_TIMEOUT_MS = 1_000;
+const TOTAL_TIMEOUT_MS = 5_000;
+const IDLE_TIMEOUT_MS = 3_000;
 const PING_MS = 200;
 
 const catalog = createCatalog();
@@ -64,11 +65,11 @@ describe('usage that comes more than once', () => {
   it('charges the last usage of a stream whose first chunk reported one already', async () => {
     plays(async (response) => {
       response.write(chunk({ content: 'Hello' }, null, { usage: { prompt_tokens: 0, completion_tokens: 0 } }));
-      await delay(50);
+      await settle(50);
       response.write(chunk({ content: ' world' }));
-      await delay(50);
+      await settle(50);
       response.write(chunk({}, 'stop'));
-      await delay(100);
+      await settle(100);
       response.end(usageChunk(1_000, 500) + event('[DONE]'));
     });
     const reply = await stream();
@@ -82,9 +83,9 @@ describe('usage that comes more than once', () => {
   it('charges what was delivered when a stream is cut after an early usage of nothing', async () => {
     plays(async (response) => {
       response.write(chunk({ content: 'Hello' }, null, { usage: { prompt_tokens: 0, completion_tokens: 0 } }));
-      await delay(50);
+      await settle(50);
       response.write(chunk({ content: ' world'.repeat(1_000) }));
-      await delay(100);
+      await settle(100);
       response.destroy();
     });
     await stream();
@@ -95,9 +96,9 @@ describe('usage that comes more than once', () => {
 it('takes an empty finish reason for none: the answer goes on', async () => {
   plays(async (response) => {
     response.write(chunk({ content: 'Hello' }, ''));
-    await delay(30);
+    await settle(30);
     response.write(chunk({ content: ' world' }, ''));
-    await delay(30);
+    await settle(30);
     response.end(chunk({}, 'stop') + usageChunk(10, 5) + event('[DONE]'));
   });
   const reply = await stream();
@@ -113,9 +114,9 @@ it('charges the delivered arguments of a function_call stream that is cut', asyn
     response.write(chunk({ role: 'assistant', content: null, function_call: { name: 'f', arguments: '' } }));
     for (let index = 0; index < 20; index++) {
       response.write(chunk({ function_call: { arguments: 'x'.repeat(400) } }));
-      await delay(5);
+      await settle(5);
     }
-    await delay(50);
+    await settle(50);
     response.destroy();
   });
   await stream();
@@ -146,7 +147,7 @@ it('ends and charges a stream whose client has stopped reading', async () => {
     `POST ${PATH} HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${customer.key}\r\n` +
       `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
-  await delay(TOTAL_TIMEOUT_MS + 3_500);
+  await until(async () => (await receiptOf()) !== undefined);
   const account = await accountOf();
   socket.destroy();
   expect(account.reserved).toBe(0);
@@ -156,14 +157,14 @@ it('ends and charges a stream whose client has stopped reading', async () => {
 it('ends a stream that has begun also when its hold cannot be released', async () => {
   plays(async (response) => {
     response.write(chunk({ role: 'assistant', content: '' }));
-    await delay(100);
+    await settle(100);
     response.destroy();
   });
   jest.spyOn(gateway.app.get(ReservationService, { strict: false }), 'finish').mockRejectedValue(unavailable());
   const reply = await gateway.call(PATH, {
     key: customer.key,
     body: { model: 'local/chat', stream: true, messages: MESSAGES },
-    signal: AbortSignal.timeout(3_000),
+    signal: AbortSignal.timeout(60_000),
   });
   expect(reply.events.at(-1)).toBe('[DONE]');
   expect(JSON.parse(reply.events.at(-2) ?? '').error.code).toBe('stream_interrupted');

@@ -1,6 +1,7 @@
 import type { Answer } from '../../conformance/fake-upstream';
 import { disconnect, fault, images, imageUrls, json, script, tinyPng } from '../../conformance/media-answers';
 import type { CallReply } from '../../harness/gateway';
+import { settle } from '../../harness/turns';
 import { ImageGateway, PRICES } from './image-gateway';
 
 let served: ImageGateway;
@@ -209,7 +210,7 @@ describe('a provider that makes one image at a time', () => {
         previous();
         images(1)(response, request);
       };
-      if (calls === 3) setTimeout(answerRest, 50);
+      if (calls === 3) void settle(50).then(() => answerRest());
     };
     const { reply } = await ask();
     expect([reply.status, reply.json.data.length]).toEqual([200, 2]);

@@ -143,7 +143,9 @@ describe('while the storage is away', () => {
     ]);
     // For a moment nobody is asked for others, which could not be stored either.
     const next = await ask();
-    expect([next.reply.status, next.reply.json.error.retry_after, next.cost]).toEqual([503, 5, 0]);
+    expect([next.reply.status, next.cost]).toEqual([503, 0]);
+    // Of the five seconds, what a busy machine has left.
+    expect([1, 2, 3, 4, 5]).toContain(next.reply.json.error.retry_after);
     expect(broken.upstream.received.length).toBe(1);
     // Images in the answer need no storage.
     expect((await broken.create()).status).toBe(200);

@@ -8,7 +8,7 @@ let audio: AudioGateway;
 let customer: TestCustomer;
 
 beforeAll(async () => {
-  audio = await AudioGateway.start({ UPSTREAM_FIRST_TOKEN_TIMEOUT_MS: '300' });
+  audio = await AudioGateway.start({ UPSTREAM_FIRST_TOKEN_TIMEOUT_MS: '2000' });
   customer = await audio.gateway.customer();
 });
 beforeEach(() => {

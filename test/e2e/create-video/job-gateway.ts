@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { COMMAND_LINE } from '../../../src/common/actor';
 import type { Clock } from '../../../src/common/clock';
 import { JobMoneyRepository } from '../../../src/media-jobs/job-money.repository';
 import { receiptOf } from '../../../src/media-jobs/job-receipt';
@@ -74,7 +75,7 @@ export class JobGateway {
 
   /** Another key of the same organization. */
   async anotherKey(customer: TestCustomer, settings: ApiKeySettingsInput): Promise<TestCustomer> {
-    const { key, apiKey } = await this.service(ApiKeyService).create(customer.organizationId, settings);
+    const { key, apiKey } = await this.service(ApiKeyService).create(customer.organizationId, settings, COMMAND_LINE);
     return { ...customer, keyId: apiKey.id, key };
   }
 

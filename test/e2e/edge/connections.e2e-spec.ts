@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { Server } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../../faults/figures';
 import { TestGateway, type TestCustomer } from '../../harness/gateway';
 
 let gateway: TestGateway;
@@ -70,8 +70,7 @@ describe('broken connections', () => {
     const socket = await open(head);
     socket.resume();
     await once(socket, 'end');
-    for (let waitedMs = 0; waitedMs < 3_000 && (await count()) > 0; waitedMs += 50) await delay(50);
-    expect(await count()).toBe(0);
+    await until('the end of the connection', 3_000, async () => (await count()) === 0);
   });
 
   it('does not ask a caller without a key for the body', async () => {

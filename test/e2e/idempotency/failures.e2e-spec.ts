@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { LedgerService } from '../../../src/billing/ledger.service';
 import type { TestCustomer } from '../../harness/gateway';
+import { settle } from '../../harness/turns';
 import { chunk } from '../../harness/upstream-models';
 import { BODY, KeyedGateway, STREAM_BODY, until } from './keyed-gateway';
 
@@ -8,7 +9,7 @@ let keyed: KeyedGateway;
 let customer: TestCustomer;
 
 beforeAll(async () => {
-  keyed = await KeyedGateway.start({ UPSTREAM_REPLY_TIMEOUT_MS: '300', UPSTREAM_FIRST_TOKEN_TIMEOUT_MS: '300' });
+  keyed = await KeyedGateway.start({ UPSTREAM_REPLY_TIMEOUT_MS: '2000', UPSTREAM_FIRST_TOKEN_TIMEOUT_MS: '2000' });
 });
 beforeEach(async () => {
   keyed.answerWell();
@@ -78,7 +79,7 @@ it('charges what was delivered of a stream that breaks, and frees its key', asyn
   keyed.upstream.answer = (response) => {
     response.setHeader('content-type', 'text/event-stream');
     response.write(chunk({ content: 'word '.repeat(400) }));
-    setTimeout(() => response.destroy(), 50);
+    void settle(50).then(() => response.destroy());
   };
   const broken = await keyed.call(customer, 'again', STREAM_BODY);
   expect(broken.status).toBe(200);

@@ -108,7 +108,7 @@ export class KeyedGateway {
   async takeMoney(customer: TestCustomer): Promise<void> {
     const { balance, reserved } = await this.spent(customer);
     const ledger = this.gateway.app.get(LedgerService, { strict: false });
-    await ledger.adjust(customer.organizationId, BigInt(reserved - balance), randomUUID());
+    await ledger.refund(customer.organizationId, BigInt(balance - reserved), randomUUID());
   }
 
   /** Changes limits of what is stored, until `restore`. */
@@ -142,7 +142,7 @@ export function answerWhole(response: ServerResponse, content: string): void {
 }
 
 /** Resolves when something has become so. */
-export async function until(isSo: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
+export async function until(isSo: () => boolean | Promise<boolean>, withinMs = 60_000): Promise<void> {
   const startedAtMs = performance.now();
   while (!(await isSo())) {
     if (performance.now() - startedAtMs > withinMs) throw new Error(`not so within ${withinMs} ms: ${isSo}`);

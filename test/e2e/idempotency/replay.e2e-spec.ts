@@ -1,3 +1,4 @@
+import { COMMAND_LINE } from '../../../src/common/actor';
 import { ApiKeyService } from '../../../src/organizations/api-key.service';
 import type { CallReply, TestCustomer } from '../../harness/gateway';
 import { BODY, KeyedGateway, PATH, STREAM_BODY, until } from './keyed-gateway';
@@ -69,7 +70,7 @@ describe.each([
   it('is repeated to another key of the organization, as after a rotation', async () => {
     const first = await keyed.call(customer, 'again', body);
     const keys = keyed.gateway.app.get(ApiKeyService, { strict: false });
-    const { key } = await keys.create(customer.organizationId, {});
+    const { key } = await keys.create(customer.organizationId, {}, COMMAND_LINE);
     expectReplay(first, await keyed.call({ ...customer, key }, 'again', body));
   });
 
@@ -77,7 +78,7 @@ describe.each([
     const routed = { ...body, routing: { models: ['local/unbounded'] } };
     expect((await keyed.call(customer, 'again', routed)).status).toBe(200);
     const keys = keyed.gateway.app.get(ApiKeyService, { strict: false });
-    const { key } = await keys.create(customer.organizationId, { allowedModels: [body.model] });
+    const { key } = await keys.create(customer.organizationId, { allowedModels: [body.model] }, COMMAND_LINE);
     const reply = await keyed.call({ ...customer, key }, 'again', routed);
     expect(reply.status).toBe(403);
     expect(reply.json.error).toMatchObject({ code: 'model_not_allowed', param: 'routing.models[0]' });
@@ -86,7 +87,7 @@ describe.each([
   it('is not repeated to a key that may not use the model', async () => {
     await keyed.call(customer, 'again', body);
     const keys = keyed.gateway.app.get(ApiKeyService, { strict: false });
-    const { key } = await keys.create(customer.organizationId, { allowedModels: ['other/model'] });
+    const { key } = await keys.create(customer.organizationId, { allowedModels: ['other/model'] }, COMMAND_LINE);
     const reply = await keyed.call({ ...customer, key }, 'again', body);
     expect(reply.json.error.code).toBe('model_not_allowed');
   });

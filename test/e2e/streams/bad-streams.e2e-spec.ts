@@ -4,10 +4,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { FakeUpstream, flood, type Outflow } from '../../conformance/fake-upstream';
 import { until } from '../../faults/figures';
 import { type CallReply, TestGateway, type TestCustomer } from '../../harness/gateway';
+import { settle } from '../../harness/turns';
 import { chunk, createCatalog, event, usageChunk } from '../../harness/upstream-models';
 
-const IDLE_TIMEOUT_MS = 600;
-const TOTAL_TIMEOUT_MS = 1_500;
+const IDLE_TIMEOUT_MS = 1_000;
+const TOTAL_TIMEOUT_MS = 2_500;
 const CREDIT_MICRO = 10_000_000;
 const TEXT = 'Grüße 日本 😀';
 const FIRST = chunk({ role: 'assistant', content: TEXT });
@@ -21,14 +22,7 @@ let customer: TestCustomer;
 
 beforeAll(async () => {
   upstream = await FakeUpstream.start();
-  gateway = await TestGateway.start({
-    OPENAI_COMPATIBLE_BASE_URL: `${upstream.origin}/v1`,
-    CATALOG_DIR: catalog.path,
-    UPSTREAM_IDLE_TIMEOUT_MS: String(IDLE_TIMEOUT_MS),
-    UPSTREAM_TOTAL_TIMEOUT_MS: String(TOTAL_TIMEOUT_MS),
-    CIRCUIT_BREAKER_FAILURES: '0',
-    LOG_LEVEL: 'silent',
-  });
+  gateway = await start();
 });
 afterAll(async () => {
   await gateway.stop();
@@ -39,10 +33,21 @@ beforeEach(async () => {
   customer = await gateway.customer({}, BigInt(CREDIT_MICRO));
 });
 afterEach(async () => {
-  const held = await gateway.rows(`SELECT id FROM reservation WHERE state = 'held'`);
-  const wrong = [...held, ...(await gateway.violations())];
+  const held = () => gateway.rows(`SELECT id FROM reservation WHERE state = 'held'`);
+  await until('the end of all holds', 5_000, async () => (await held()).length === 0);
+  const wrong = await gateway.violations();
   if (wrong.length > 0) throw new Error(`left behind: ${JSON.stringify(wrong)}`);
 });
+
+function start(environment: Record<string, string> = {}): Promise<TestGateway> {
+  return TestGateway.start({
+    OPENAI_COMPATIBLE_BASE_URL: `${upstream.origin}/v1`,
+    CATALOG_DIR: catalog.path,
+    CIRCUIT_BREAKER_FAILURES: '0',
+    LOG_LEVEL: 'silent',
+    ...environment,
+  });
+}
 
 type Play = (response: ServerResponse) => Promise<void> | void;
 
@@ -55,7 +60,7 @@ const ask = (play: Play, contentType = 'text/event-stream', model = 'local/chat'
   return gateway.call('/v1/chat/completions', { key: customer.key, body: { model, stream: true, messages } });
 };
 /** Waits until the gateway has surely read what was written, then goes on. */
-const pause = (): Promise<void> => delay(30);
+const pause = (): Promise<void> => settle(30);
 const textOf = ({ events }: CallReply): string =>
   events
     .filter((data) => data !== '[DONE]')
@@ -186,6 +191,19 @@ describe('F-54: streams that lack something', () => {
 });
 
 describe('streams that do not end', () => {
+  let patient: TestGateway;
+  beforeAll(async () => {
+    patient = gateway;
+    gateway = await start({
+      UPSTREAM_IDLE_TIMEOUT_MS: String(IDLE_TIMEOUT_MS),
+      UPSTREAM_TOTAL_TIMEOUT_MS: String(TOTAL_TIMEOUT_MS),
+    });
+  });
+  afterAll(async () => {
+    await gateway.stop();
+    gateway = patient;
+  });
+
   it.each<[string, Play, number]>([
     ['silence', () => undefined, IDLE_TIMEOUT_MS],
     ['an event that drips and is never complete', (response) => drip(response, 'data: x\n'), IDLE_TIMEOUT_MS],

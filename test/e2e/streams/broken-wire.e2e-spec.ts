@@ -1,10 +1,12 @@
 /** The wire between the gateway and its provider fails: F-51, and what comes of it before, within and after a head. */
 import { FakeUpstream } from '../../conformance/fake-upstream';
+import { until } from '../../faults/figures';
 import { FaultProxy, type WireFaults } from '../../harness/fault-proxy';
 import { type CallReply, TestGateway, type TestCustomer } from '../../harness/gateway';
+import { settle } from '../../harness/turns';
 import { chunk, createCatalog, event, usageChunk } from '../../harness/upstream-models';
 
-const IDLE_TIMEOUT_MS = 400;
+const IDLE_TIMEOUT_MS = 2_000;
 const STREAM = chunk({ role: 'assistant', content: 'Grüße' }) + chunk({ content: ' 日本 😀' });
 const END = chunk({}, 'stop') + usageChunk(10, 5) + event('[DONE]');
 const WHOLE = {
@@ -26,8 +28,8 @@ beforeAll(async () => {
     OPENAI_COMPATIBLE_BASE_URL: `${wire.url}/v1`,
     CATALOG_DIR: catalog.path,
     UPSTREAM_IDLE_TIMEOUT_MS: String(IDLE_TIMEOUT_MS),
-    UPSTREAM_FIRST_TOKEN_TIMEOUT_MS: '800',
-    UPSTREAM_REPLY_TIMEOUT_MS: '800',
+    UPSTREAM_FIRST_TOKEN_TIMEOUT_MS: '3000',
+    UPSTREAM_REPLY_TIMEOUT_MS: '3000',
     CIRCUIT_BREAKER_FAILURES: '0',
     LOG_LEVEL: 'silent',
   });
@@ -111,10 +113,10 @@ it.each<[string, () => void]>([
   async (_name, fail) => {
     upstream.answer = (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write(STREAM);
-      setTimeout(() => {
+      void settle(50).then(() => {
         fail();
         response.end(END);
-      }, 50);
+      });
     };
     const reply = await ask(true);
     expect([reply.status, failureOf(reply), reply.events.at(-1)]).toEqual([200, 'stream_interrupted', '[DONE]']);
@@ -123,7 +125,8 @@ it.each<[string, () => void]>([
 );
 
 it('leaves no hold and no open connection behind', async () => {
-  expect(await gateway.rows(`SELECT id FROM reservation WHERE state = 'held'`)).toEqual([]);
+  const held = () => gateway.rows(`SELECT id FROM reservation WHERE state = 'held'`);
+  await until('the end of all holds', 5_000, async () => (await held()).length === 0);
   expect(await gateway.violations()).toEqual([]);
   expect(wire.open).toBeLessThanOrEqual(2);
 });

@@ -17,6 +17,8 @@ export interface CliRun {
 export interface Cli {
   /** Runs one command in a process of its own, as an operator does. */
   run(...commandLine: string[]): Promise<CliRun>;
+  /** The same with something on standard input. */
+  runWith(input: string, ...commandLine: string[]): Promise<CliRun>;
   /** Runs a command that must succeed with `--json`, and parses all of standard output. */
   json<Document>(...commandLine: string[]): Promise<Document>;
   close(): void;
@@ -25,12 +27,15 @@ export interface Cli {
 /** The command line with an environment of its own: nothing of the developer's settings gets in. */
 export function createCli(environment: Record<string, string>): Cli {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-cli-'));
-  const run = async (...commandLine: string[]): Promise<CliRun> => {
+  const runWith = async (input: string, ...commandLine: string[]): Promise<CliRun> => {
     const child = spawn(process.execPath, ['--require', REGISTER, MAIN, ...commandLine], {
       cwd: directory,
       env: { PATH: process.env.PATH, NODE_ENV: 'test', DATA_DIR: directory, ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: 'pipe',
     });
+    // A command that reads nothing may be over before it is written.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(input);
     const [stdout, stderr, [exitCode]] = await Promise.all([
       text(child.stdout),
       text(child.stderr),
@@ -38,8 +43,10 @@ export function createCli(environment: Record<string, string>): Cli {
     ]);
     return { exitCode, stdout, stderr };
   };
+  const run = (...commandLine: string[]): Promise<CliRun> => runWith('', ...commandLine);
   return {
     run,
+    runWith,
     async json<Document>(...commandLine: string[]): Promise<Document> {
       const { exitCode, stdout, stderr } = await run(...commandLine, '--json');
       expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });

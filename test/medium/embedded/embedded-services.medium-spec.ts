@@ -130,7 +130,7 @@ describe('embedded services', () => {
     await exitOf(owner.process);
     const lock = join(dataDir, 'postgres/data/postmaster.pid');
     const { uid, gid } = statSync(lock);
-    const other = spawn('sleep', ['60'], { uid, gid });
+    const other = spawn('sleep', ['600'], { uid, gid });
     try {
       writeFileSync(lock, readFileSync(lock, 'utf8').replace(String(postgresPid), String(other.pid)));
 

@@ -21,7 +21,7 @@ beforeEach(async () => {
   database = await createTestDatabase();
   wire = await FaultProxy.start(database.url);
   observer = createTestPool(database.url, 1);
-  engine = startMoneyEngine(wire.url, { finishPatienceMs: 200, reservePatienceMs: 200 });
+  engine = startMoneyEngine(wire.url, { finishPatienceMs: 200, reservePatienceMs: 3_000 });
   account = await createAccount(observer);
 });
 afterEach(async () => {

@@ -1,10 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
+import type { GatewayError } from '../../../src/common/errors/gateway-error';
 import type { Principal } from '../../../src/common/principal';
 import type { RateLimits } from '../../../src/common/rate-limits';
 import { caller, limitedModel, LimiterBench, OPEN_MODEL, SHORT } from './limiter-bench';
 
 const GLOBAL_LIMIT = 1_000;
+/** Some of it may have passed. */
+const ALMOST_A_MINUTE = expect.stringMatching(/^(1m0s|[3-5]\ds)$/) as string;
 
 describe('the limiter', () => {
   let bench: LimiterBench;
@@ -69,8 +72,7 @@ describe('the limiter', () => {
   it('never lets in more than its limit within any span, and all of it again after one', async () => {
     const principal = caller({ requestsPerSecond: 5 });
     const admittedAtMs: number[] = [];
-    const untilMs = performance.now() + 4 * SHORT.secondMs;
-    while (performance.now() < untilMs) {
+    while (admittedAtMs.length < 2 * 18) {
       const sentAtMs = performance.now();
       const { lease } = await quick.attempt(principal);
       // Judged somewhere between the two: the earliest moment for the first of five, the latest for the sixth.
@@ -82,7 +84,6 @@ describe('the limiter', () => {
       const latest = admittedAtMs[2 * (first + 5) + 1] as number;
       expect(latest - earliest).toBeGreaterThanOrEqual(SHORT.secondMs - 1);
     }
-    expect(count).toBeGreaterThan(10);
   });
 
   it.each<[string, Partial<RateLimits>, number]>([
@@ -90,12 +91,12 @@ describe('the limiter', () => {
     ['tokens', { tokensPerMinute: 30 }, 10],
   ])('is refused no longer than Retry-After says (%s)', async (_what, limits, tokens) => {
     const principal = caller(limits);
-    for (let turn = 0; turn < 3; turn++) {
-      await quick.attempt(principal, tokens);
+    let error: GatewayError | null = null;
+    while (error === null) {
+      ({ error } = await quick.attempt(principal, tokens));
       await delay(SHORT.minuteMs / 10);
     }
-    const { error } = await quick.attempt(principal, tokens);
-    const retryAfterSeconds = error?.retryAfterSeconds as number;
+    const retryAfterSeconds = error.retryAfterSeconds as number;
     expect(retryAfterSeconds).toBeLessThanOrEqual(Math.ceil(SHORT.minuteMs / 1_000));
     await delay(retryAfterSeconds * 1_000);
     expect((await quick.attempt(principal, tokens)).error).toBeNull();
@@ -146,10 +147,10 @@ describe('the limiter', () => {
     expect(headers).toEqual({
       'x-ratelimit-limit-requests': '3',
       'x-ratelimit-remaining-requests': '1',
-      'x-ratelimit-reset-requests': '1m0s',
+      'x-ratelimit-reset-requests': ALMOST_A_MINUTE,
       'x-ratelimit-limit-tokens': '1000',
       'x-ratelimit-remaining-tokens': '400',
-      'x-ratelimit-reset-tokens': '1m0s',
+      'x-ratelimit-reset-tokens': ALMOST_A_MINUTE,
     });
     expect((await bench.attempt(caller({ concurrency: 1 }), 1)).headers).toEqual({});
   });
@@ -161,9 +162,9 @@ describe('the limiter', () => {
       const principal = caller({ requestsPerMinute: 1 });
       const context = { rateLimitHeaders: null as Readonly<Record<string, string>> | null };
       const early = (): void => own.limiter.refuseEarly(context, principal);
-      await own.attempt(principal);
       expect(early).not.toThrow();
-      await own.attempt(principal);
+      // Judged at the same moment.
+      await Promise.all([own.attempt(principal), own.attempt(principal)]);
       expect(early).toThrow(expect.objectContaining({ code: 'rate_limited', retryAfterSeconds: 60 }));
       expect(context.rateLimitHeaders).toMatchObject({ 'x-ratelimit-remaining-requests': '0' });
       elapsedMs = 59_500;
@@ -184,7 +185,7 @@ describe('the limiter', () => {
   });
 
   it('frees the slots of a process that has died when their leases end, and keeps those of one that lives', async () => {
-    const times = { leaseMs: 400, renewEveryMs: 100 };
+    const times = { leaseMs: 2_000, renewEveryMs: 400 };
     const dead = await LimiterBench.start({ times: { ...times, renewEveryMs: 600_000 } });
     const alive = await LimiterBench.start({ times, keyPrefix: dead.keyPrefix });
     try {
@@ -192,8 +193,9 @@ describe('the limiter', () => {
       await dead.attempt(principal);
       await alive.attempt(principal);
       expect(await alive.admitted(1, principal)).toBe(0);
-      await delay(3 * times.leaseMs);
-      expect(await alive.admitted(5, principal)).toBe(1);
+      while ((await alive.admitted(1, principal)) === 0) await delay(20);
+      await delay(1.5 * times.leaseMs);
+      expect(await alive.admitted(5, principal)).toBe(0);
     } finally {
       await Promise.all([dead.stop(), alive.stop()]);
     }

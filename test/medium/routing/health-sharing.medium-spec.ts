@@ -10,13 +10,14 @@ import { createRedis } from '../../../src/redis/redis.module';
 import type { Flight } from '../../../src/routing/flight';
 import { HealthService } from '../../../src/routing/health.service';
 import { HealthSharing } from '../../../src/routing/health-sharing';
+import { allowedMs } from '../../faults/figures';
 import { createTestRedis } from '../../harness/redis';
 
 Logger.overrideLogger(false);
 
 const OPEN_MS = 30_000;
 /** How soon the processes agree. */
-const AGREED_WITHIN_MS = 1_000;
+const AGREED_WITHIN_MS = allowedMs(1_000);
 const OUTAGE = new ProviderError('provider_unavailable', '', { phase: 'headers', fallback: true });
 
 /** The health of deployments as one process of the gateway has it. */
@@ -66,7 +67,7 @@ class Process {
   }
 }
 
-async function until(condition: () => boolean, withinMs = 5_000): Promise<number> {
+async function until(condition: () => boolean, withinMs = 60_000): Promise<number> {
   const startMs = performance.now();
   while (!condition()) {
     if (performance.now() - startMs > withinMs) throw new Error(`not so within ${withinMs} ms`);
@@ -140,7 +141,7 @@ describe('two processes', () => {
     (await one.begin(id))?.fail(limited);
     const health = two.service.healthOf(id);
     await until(() => !health.isUndisturbed, AGREED_WITHIN_MS);
-    expect(health.waitMs(performance.now())).toBeGreaterThan(58_000);
+    expect(health.waitMs(performance.now())).toBeGreaterThan(30_000);
     expect(health.waitMs(performance.now())).toBeLessThanOrEqual(60_000);
   });
 });
@@ -218,8 +219,8 @@ describe('without Redis', () => {
     const startMs = performance.now();
     const probes = await Promise.all([alone.begin(id), alone.begin(id), alone.begin(id)]);
     expect(probes.filter((probe) => probe !== null)).toHaveLength(1);
-    // The time limit of a command is 250 ms; the rest is for a slow machine.
-    expect(performance.now() - startMs).toBeLessThan(1_000);
+    // The time limit of a command is 250 ms.
+    expect(performance.now() - startMs).toBeLessThan(allowedMs(250));
     probes.find((probe) => probe !== null)?.succeed(10);
     expect(alone.isOpen(id)).toBe(false);
   });
