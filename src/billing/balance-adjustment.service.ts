@@ -7,10 +7,17 @@ import { type Micro, microToJson } from '../common/micro';
 import { limitIdleTime } from '../database/limit-idle-time';
 import { assertOwnReference, assertPosted } from './ledger.service';
 
+export interface BalanceCredit {
+  /** Positive. */
+  readonly amountMicro: Micro;
+  /** Unique for the organization: the same one again changes nothing. */
+  readonly reference: string;
+}
+
 export interface BalanceAdjustment {
   /** Signed, not zero. */
   readonly amountMicro: Micro;
-  /** Unique for the organization: the same one again changes nothing. */
+  /** As that of a credit. */
   readonly reference: string;
   /** For the audit log. */
   readonly reason: string;
@@ -22,29 +29,43 @@ export interface AdjustedBalance {
   readonly balanceMicro: Micro;
 }
 
-/** Corrections of a balance by hand. The posting and its entry in the audit log are one transaction. */
+/** What is booked by hand. The posting and its entry in the audit log are one transaction. */
 @Injectable()
 export class BalanceAdjustmentService {
   constructor(private readonly dataSource: DataSource) {}
 
+  /** A payment that came another way. @throws GatewayError as {@link adjust}. */
+  credit(organizationId: string, { amountMicro, reference }: BalanceCredit, actor: Actor): Promise<AdjustedBalance> {
+    if (amountMicro <= 0n) throw invalid('amount_micro must be positive');
+    return this.post(organizationId, 'topup', { amountMicro, reference }, actor);
+  }
+
   /**
+   * A correction.
    * @throws GatewayError `not_found` without such an account, `conflict` when the reference was used for another amount,
    * `insufficient_credits` when more would be taken than is free, `validation_failed` for zero, for a reference of payments,
    * and for a balance that JSON could not hold.
    */
-  adjust(
+  adjust(organizationId: string, adjustment: BalanceAdjustment, actor: Actor): Promise<AdjustedBalance> {
+    if (adjustment.amountMicro === 0n) throw invalid('amount_micro must not be zero');
+    return this.post(organizationId, 'adjust', adjustment, actor);
+  }
+
+  private post(
     organizationId: string,
-    { amountMicro, reference, reason }: BalanceAdjustment,
+    kind: 'topup' | 'adjust',
+    { amountMicro, reference, reason }: BalanceCredit & Partial<BalanceAdjustment>,
     actor: Actor,
   ): Promise<AdjustedBalance> {
     assertOwnReference(reference);
-    if (amountMicro === 0n) throw invalid('amount_micro must not be zero');
     return this.dataSource.transaction(async (manager) => {
       await limitIdleTime(manager);
-      const [posting] = await manager.query<{ outcome: string }[]>(
-        `SELECT money_post($1, 'adjust', $2, $3) AS outcome`,
-        [organizationId, amountMicro.toString(), reference],
-      );
+      const [posting] = await manager.query<{ outcome: string }[]>('SELECT money_post($1, $2, $3, $4) AS outcome', [
+        organizationId,
+        kind,
+        amountMicro.toString(),
+        reference,
+      ]);
       const applied = assertPosted(posting?.outcome);
       const [account] = await manager.query<{ balance: string }[]>(
         'SELECT balance_micro::text AS balance FROM organization_account WHERE organization_id = $1',
@@ -56,7 +77,7 @@ export class BalanceAdjustmentService {
       await recordAudit(manager, {
         organizationId,
         actor,
-        action: 'balance.adjusted',
+        action: kind === 'topup' ? 'balance.credited' : 'balance.adjusted',
         target: { type: 'organization', id: organizationId },
         before: { balance_micro: microToJson(applied ? balanceMicro - amountMicro : balanceMicro) },
         after: {

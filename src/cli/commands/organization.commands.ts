@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { BalanceAdjustmentService } from '../../billing/balance-adjustment.service';
 import { COMMAND_LINE } from '../../common/actor';
 import { microToJson, type Micro } from '../../common/micro';
 import { SecretBox } from '../../common/secret-box';
@@ -119,9 +120,9 @@ interface CreditOptions extends OrganizationOptions {
 }
 
 function creditOrganization({ org, amountMicro, ref }: CreditOptions): Promise<CommandResult> {
-  return withContext(async ({ ledger }) => {
-    const applied = await ledger.topUp(org, amountMicro, ref);
-    const { balanceMicro } = await ledger.balance(org);
+  return withContext(async ({ dataSource }) => {
+    const credit = { amountMicro, reference: ref };
+    const { applied, balanceMicro } = await new BalanceAdjustmentService(dataSource).credit(org, credit, COMMAND_LINE);
     const what = applied ? `Credited ${formatMicro(amountMicro)}.` : `Nothing to do: ${ref} was credited before.`;
     return {
       text: `${what} Balance: ${formatMicro(balanceMicro)}.`,

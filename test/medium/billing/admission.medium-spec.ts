@@ -1,5 +1,6 @@
+import type { Pool } from 'pg';
 import { GatewayError } from '../../../src/common/errors/gateway-error';
-import { createTestDatabase, type TestDatabase } from '../../harness/database';
+import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
 import {
   createAccount,
   createKey,
@@ -16,12 +17,17 @@ const AMOUNT = 1_000n;
 describe('admission', () => {
   let database: TestDatabase;
   let engines: readonly [MoneyEngine, MoneyEngine];
+  let alone: Pool;
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    engines = [startMoneyEngine(database.url), startMoneyEngine(database.url)];
+    // With the patience that a busy machine takes: nobody is to be refused for another reason.
+    const patience = { reservePatienceMs: 60_000, finishPatienceMs: 60_000 };
+    engines = [startMoneyEngine(database.url, patience), startMoneyEngine(database.url, patience)];
+    alone = createTestPool(database.url, 2);
   });
   afterAll(async () => {
+    await alone.end();
     await Promise.all(engines.map((engine) => engine.close()));
     await database.drop();
   });
@@ -35,7 +41,7 @@ describe('admission', () => {
       Array.from({ length: CALLERS }, async (_, index) => {
         const command = reserveCommand(account, AMOUNT);
         if (index % 10 === 0) {
-          const { rows } = await first.pool.query<{ letter: string }>(
+          const { rows } = await alone.query<{ letter: string }>(
             `SELECT money_reserve(ARRAY[$1::uuid], ARRAY[$2::uuid], ARRAY[$3::uuid], ARRAY[$4::bigint], ARRAY[60], 'single')
                     AS letter`,
             [command.reservationId, account.organizationId, account.keyId, AMOUNT.toString()],

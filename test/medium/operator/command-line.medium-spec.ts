@@ -82,10 +82,13 @@ describe('the commands of operators', () => {
 
   it('correct a balance once per reference', async () => {
     const { id } = await cli.json<{ id: string }>('org', 'create', '--name', 'Adjusted');
+    const credit = ['org', 'credit', '--org', id, '--ref', 'invoice', '--amount-micro', '7'];
+    await expect(cli.json(...credit)).resolves.toMatchObject({ applied: true, balance_micro: 7 });
+    await expect(cli.json(...credit)).resolves.toMatchObject({ applied: false, balance_micro: 7 });
     const adjust = ['org', 'adjust', '--org', id, '--ref', 'ticket', '--reason', 'goodwill', '--amount-micro', '5'];
-    await expect(cli.json(...adjust)).resolves.toMatchObject({ applied: true, balance_micro: 5 });
-    await expect(cli.json(...adjust)).resolves.toMatchObject({ applied: false, balance_micro: 5 });
-    const taken = await cli.run('org', 'adjust', '--org', id, '--ref', 'x', '--reason', 'r', '--amount-micro', '-6');
+    await expect(cli.json(...adjust)).resolves.toMatchObject({ applied: true, balance_micro: 12 });
+    await expect(cli.json(...adjust)).resolves.toMatchObject({ applied: false, balance_micro: 12 });
+    const taken = await cli.run('org', 'adjust', '--org', id, '--ref', 'x', '--reason', 'r', '--amount-micro', '-13');
     expect(taken).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('free balance') });
   });
 
@@ -117,6 +120,8 @@ describe('the commands of operators', () => {
       both.close();
       second.close();
     }
-    expect(await actions()).toEqual(expect.arrayContaining(['credential.set', 'secrets.resealed', 'balance.adjusted']));
+    expect(await actions()).toEqual(
+      expect.arrayContaining(['credential.set', 'secrets.resealed', 'balance.adjusted', 'balance.credited']),
+    );
   });
 });
