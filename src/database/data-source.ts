@@ -12,6 +12,8 @@ export interface DataSourceSettings {
   readonly poolSize: number;
   /** The server cancels a statement that runs longer; 0 lets it run, as migrations need. Default 10 s. */
   readonly statementTimeoutMs?: number;
+  /** Default {@link CONNECT_TIMEOUT_MS}. */
+  readonly connectTimeoutMs?: number;
   /** Told of connections that broke while idle. The pool has already dropped them and connects anew. */
   readonly onPoolError?: (error: Error) => void;
 }
@@ -21,13 +23,17 @@ export const CONNECT_TIMEOUT_MS = 2_000;
 
 /** A data source that is not connected yet; `initialize()` rejects after two seconds when the server is away. */
 export function createDataSource(settings: DataSourceSettings): DataSource {
-  const { onPoolError = () => undefined, statementTimeoutMs = 10_000 } = settings;
+  const {
+    onPoolError = () => undefined,
+    statementTimeoutMs = 10_000,
+    connectTimeoutMs = CONNECT_TIMEOUT_MS,
+  } = settings;
   return new DataSource({
     type: 'postgres',
     url: settings.url,
     applicationName: 'gateway',
     poolSize: settings.poolSize,
-    connectTimeoutMS: CONNECT_TIMEOUT_MS,
+    connectTimeoutMS: connectTimeoutMs,
     poolErrorHandler: onPoolError,
     entities: [...ENTITIES],
     migrations: [...MIGRATIONS],

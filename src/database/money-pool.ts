@@ -7,6 +7,8 @@ export const MONEY_POOL = Symbol('MoneyPool');
 export interface MoneyPoolSettings {
   readonly url: string;
   readonly poolSize: number;
+  /** Default {@link CONNECT_TIMEOUT_MS}. */
+  readonly connectTimeoutMs?: number;
   readonly onPoolError: (error: Error) => void;
 }
 
@@ -21,12 +23,13 @@ const MONEY_TYPES: CustomTypesConfig = {
  * those of the money design: whoever waits longer for a row is refused, and a transaction that its process forgot is
  * rolled back. The server's word outlasts a crash: a commit returns when it is on disk.
  */
-export function createMoneyPool({ url, poolSize, onPoolError }: MoneyPoolSettings): Pool {
+export function createMoneyPool(settings: MoneyPoolSettings): Pool {
+  const { url, poolSize, connectTimeoutMs = CONNECT_TIMEOUT_MS, onPoolError } = settings;
   const pool = new Pool({
     connectionString: url,
     max: poolSize,
     application_name: 'gateway money',
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
     lock_timeout: 1_000,
     statement_timeout: 2_000,

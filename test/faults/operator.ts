@@ -33,9 +33,10 @@ export class Operator {
   ) {}
 
   static async connect(databaseUrl: string): Promise<Operator> {
-    const dataSource = createDataSource({ url: databaseUrl, poolSize: 2, onPoolError: ignore });
-    await dataSource.initialize();
-    const moneyPool = createMoneyPool({ url: databaseUrl, poolSize: 2, onPoolError: ignore });
+    // Its process may be held up by what else the test does.
+    const settings = { url: databaseUrl, poolSize: 2, connectTimeoutMs: 60_000, onPoolError: ignore };
+    const dataSource = await createDataSource(settings).initialize();
+    const moneyPool = createMoneyPool(settings);
     const readPool = createTestPool(databaseUrl, 2);
     return new Operator(dataSource, moneyPool, readPool, new LedgerService(moneyPool));
   }
