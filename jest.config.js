@@ -36,8 +36,8 @@ const SERVICE_TESTS = ['medium', 'e2e', ...(process.env.FAULTS_FULL === '1' ? ['
 module.exports = {
   // Only for a test that never ends: how long one takes is the machine's business.
   testTimeout: 120_000,
-  // Most tests wait for a server most of the time: two of them get along on two cores.
-  maxWorkers: Math.max(2, availableParallelism() - 1),
+  // Tests wait for a server much of the time: with two of them at once two cores are idle for almost half of it.
+  maxWorkers: Math.max(3, availableParallelism() - 1),
   projects: [
     { ...shared, displayName: 'small', testRegex: String.raw`\.spec\.ts$` },
     {
