@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { decodeCursor, encodeCursor } from '../common/cursor';
+import { decodeCursor } from '../common/cursor';
+import { textOfTime, toPage } from '../common/page';
 import type { UserStatus } from '../database/entities/user-account.entity';
 import { userNotFound } from './user-rows';
 
@@ -28,7 +29,7 @@ type Row = Omit<UserSummary, 'organizations'> & { readonly createdAtText: string
 const COLUMNS = `
   SELECT u.id, u.email, u.name, u.status, u.is_operator AS "isOperator", u.email_verified_at AS "emailVerifiedAt",
          u.last_login_at AS "lastLoginAt", u.created_at AS "createdAt",
-         to_char(u.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "createdAtText",
+         ${textOfTime('u.created_at')} AS "createdAtText",
          (SELECT count(*) FROM organization_member m WHERE m.user_id = u.id)::text AS organizations
     FROM user_account u`;
 
@@ -54,11 +55,8 @@ export class UserDirectoryService {
   ): Promise<UserPage> {
     const after = cursor === null ? null : decodeCursor(cursor, ['time', 'uuid']);
     const rows = await this.dataSource.query<Row[]>(FIND, [search, after?.[0] ?? null, after?.[1] ?? null, limit + 1]);
-    const last = rows.length > limit ? rows[limit - 1] : undefined;
-    return {
-      items: rows.slice(0, limit).map(toSummary),
-      nextCursor: last === undefined ? null : encodeCursor([last.createdAtText, last.id]),
-    };
+    const { items, nextCursor } = toPage(rows, limit, ({ createdAtText, id }) => [createdAtText, id]);
+    return { items: items.map(toSummary), nextCursor };
   }
 
   /** @throws GatewayError `not_found`. */

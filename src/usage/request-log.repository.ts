@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { textOfTime } from '../common/page';
 import { isUuid } from '../common/require-uuid';
 import { PriceVersionEntity } from '../database/entities/price-version.entity';
 import type { Stretch } from './busy-stretches';
@@ -15,7 +16,7 @@ export interface RequestPosition {
 }
 
 const SUMMARY = `
-  r.id, to_char(r.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at_text, r.key_id, r.model,
+  r.id, ${textOfTime('r.created_at')} AS created_at_text, r.key_id, r.model,
   r.provider, r.operation, r.status, r.error_code, r.streamed, r.usage_estimated, r.attempts, r.first_token_ms,
   r.total_ms, r.charged_micro, r.input_text, r.input_cache_read, r.input_cache_write_5m, r.input_cache_write_1h,
   r.input_image, r.input_audio, r.output_text, r.output_reasoning, r.output_image, r.output_audio, r.images, r.seconds,

@@ -1,11 +1,13 @@
 import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
-import { decodeCursor, encodeCursor } from '../../common/cursor';
+import { toPage } from '../../common/page';
+import { decodeCursor } from '../../common/cursor';
 import { requireUuid } from '../../common/require-uuid';
 import { ClosedBody } from '../../common/validation/closed-body.pipe';
 import { DEFAULT_PAGE_LIMIT, PageQuery, ValidQuery } from '../../common/validation/valid-query.pipe';
 import type { components } from '../../contract/dashboard';
 import { CatalogAdminService } from '../../models/catalog-admin.service';
 import { PriceAdminService } from '../../models/price-admin.service';
+import { toList } from '../list';
 import { Access } from '../session/access.decorator';
 import { Caller, type DashboardCaller } from '../session/caller';
 import { toModelRecord, toPriceRecord } from './catalog-record';
@@ -49,9 +51,10 @@ export class OperatorModelsController {
   ): Promise<Schemas['PriceVersionList']> {
     const [beforeId = null] = cursor === undefined ? [] : decodeCursor(cursor, ['uuid']);
     const versions = await this.prices.list(`${vendor}/${name}`, { limit: limit + 1, beforeId });
-    const last = versions.length > limit ? versions[limit - 1] : undefined;
-    const next_cursor = last === undefined ? null : encodeCursor([last.id]);
-    return { object: 'list', data: versions.slice(0, limit).map(toPriceRecord), next_cursor };
+    return toList(
+      toPage(versions, limit, ({ id }) => [id]),
+      toPriceRecord,
+    );
   }
 
   @Post(':vendor/:name/prices')
