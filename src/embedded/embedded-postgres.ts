@@ -38,12 +38,10 @@ const END_STEPS: readonly (readonly [NodeJS.Signals, number])[] = [
   ['SIGQUIT', 5_000],
 ];
 
+/** What decides about durability is left at PostgreSQL's defaults: every commit is on the disk. */
 const SERVER_SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
-  fsync: 'on',
-  synchronous_commit: 'on',
-  full_page_writes: 'on',
   max_connections: '100',
   shared_buffers: '64MB',
   max_wal_size: '256MB',

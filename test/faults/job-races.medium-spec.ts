@@ -1,8 +1,9 @@
+import { GatewayError } from '../../src/common/errors/gateway-error';
 import { JobMoneyRepository } from '../../src/media-jobs/job-money.repository';
 import { receiptOf } from '../../src/media-jobs/job-receipt';
 import type { JobEnding, MediaJob } from '../../src/media-jobs/media-job.types';
 import { NO_USAGE } from '../../src/providers/contract/usage';
-import type { CallReply, TestCustomer } from '../harness/gateway';
+import type { CallReply } from '../harness/gateway';
 import { PIXEL } from '../harness/public-host';
 import { JobGateway } from '../e2e/create-video/job-gateway';
 import { allowedMs, FULL, report } from './figures';
@@ -13,6 +14,14 @@ const TWINS = FULL ? 1_000 : 200;
 const TWINS_WITHIN_MS = allowedMs(5_000);
 const COST_MICRO = 1_000n;
 const BALANCE_MICRO = 100_000_000;
+
+/** Whoever was turned away, because a busy machine did not come to it in time, comes again. */
+async function untilServed(call: () => Promise<CallReply>): Promise<CallReply> {
+  for (;;) {
+    const reply = await call();
+    if (reply.status !== 503) return reply;
+  }
+}
 
 /** F-40 and F-41, with the client's part played over HTTP. */
 describe('of all that can end a job at the same time', () => {
@@ -26,7 +35,16 @@ describe('of all that can end a job at the same time', () => {
   /** What a worker or a sweep does: `true` where it is what happened. */
   const tryToEnd = async (job: MediaJob, ending: JobEnding): Promise<boolean> => {
     const receipt = receiptOf(job, ending, NO_USAGE, Date.now());
-    return (await served.service(JobMoneyRepository).finish(job.id, ending, receipt)) !== null;
+    for (;;) {
+      try {
+        return (await served.service(JobMoneyRepository).finish(job.id, ending, receipt)) !== null;
+      } catch (error) {
+        // A busy machine may keep the organization's row for longer than one waits: a worker comes again, too.
+        if (!(error instanceof GatewayError && error.code === 'service_unavailable')) throw error;
+        // It may have happened all the same: an ended job says which of them it was.
+        if ((await served.job(job.id)).status === ending.status) return true;
+      }
+    }
   };
   const successOf = async (job: MediaJob): Promise<JobEnding> => ({
     status: 'succeeded',
@@ -51,7 +69,7 @@ describe('of all that can end a job at the same time', () => {
       const job = await served.workOn(id, 'finalizing');
       await served.letFinalize(id, 61);
       const success = await successOf(job);
-      const reply = served.deleteVideo(id, customer);
+      const reply = untilServed(() => served.deleteVideo(id, customer));
       // From well before it is heard of to well after it has happened.
       await new Promise((resolve) => setTimeout(resolve, turn % AT_ONCE));
       const [hasSucceeded, answer] = await Promise.all([tryToEnd(job, success), reply]);
@@ -79,7 +97,7 @@ describe('of all that can end a job at the same time', () => {
         () => tryToEnd(job, success).then((won) => won && 'succeeded'),
         () => tryToEnd(current, { status: 'failed', error }).then((won) => won && 'failed'),
         () => tryToEnd(current, { status: 'expired' }).then((won) => won && 'expired'),
-        () => served.deleteVideo(id, customer).then(({ status }) => status === 200 && 'canceled'),
+        () => untilServed(() => served.deleteVideo(id, customer)).then(({ status }) => status === 200 && 'canceled'),
       ];
       const inTurn = [...ends.slice(turn % 4), ...ends.slice(0, turn % 4)];
       return (await Promise.all(inTurn.map((end) => end()))).filter((won) => won !== false).join(' and ');
@@ -96,14 +114,6 @@ describe('of all that can end a job at the same time', () => {
 describe('requests at once with one key', () => {
   let served: JobGateway;
 
-  /** Whoever was turned away, because a busy machine did not come to it in time, comes again. */
-  async function submit(body: object, customer: TestCustomer, key: string): Promise<CallReply> {
-    for (;;) {
-      const reply = await served.createVideo(body, { customer, key });
-      if (reply.status !== 503) return reply;
-    }
-  }
-
   beforeAll(async () => {
     served = await JobGateway.start();
   });
@@ -114,7 +124,9 @@ describe('requests at once with one key', () => {
     const startedAtMs = performance.now();
     const image = PIXEL.toString('base64');
     const replies = await Promise.all(
-      Array.from({ length: TWINS }, () => submit({ input_images: [image] }, customer, 'twins')),
+      Array.from({ length: TWINS }, () =>
+        untilServed(() => served.createVideo({ input_images: [image] }, { customer, key: 'twins' })),
+      ),
     );
     const tookMs = Math.round(performance.now() - startedAtMs);
     report(`${TWINS} submissions with one key`, { tookMs });
@@ -131,7 +143,9 @@ describe('requests at once with one key', () => {
   it('and two bodies are one job, too: those with the other body are told so, and not to come back', async () => {
     const customer = await served.gateway.customer();
     const replies = await Promise.all(
-      Array.from({ length: TWINS }, (_, at) => submit({ duration_seconds: 2 + (at % 2) }, customer, 'two-bodies')),
+      Array.from({ length: TWINS }, (_, at) =>
+        untilServed(() => served.createVideo({ duration_seconds: 2 + (at % 2) }, { customer, key: 'two-bodies' })),
+      ),
     );
     const outcomes = Map.groupBy(replies, ({ status, json }) => `${status} ${(json.error?.code as string) ?? ''}`);
     expect([...outcomes.keys()].toSorted()).toEqual(['202 ', '409 idempotency_conflict']);

@@ -2,6 +2,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import pino from 'pino';
 import { startEmbeddedServices } from '../../src/embedded/embedded-services';
 
@@ -13,12 +14,25 @@ async function main(): Promise<void> {
   try {
     const settings = { dataDir, databaseUrl: null, redisUrl: null };
     const services = await startEmbeddedServices(settings, pino({ level: 'error' }));
+    await forgetOnPowerLoss(services.databaseUrl);
     process.send?.({ databaseUrl: services.databaseUrl, redisUrl: services.redisUrl });
     await disconnected;
     await services.stop();
   } finally {
     rmSync(dataDir, { recursive: true, force: true });
   }
+}
+
+/**
+ * A run of tests makes hundreds of databases, and their way to the disk is what held up a statement now and then, for
+ * longer than the gateway waits. The tests that kill PostgreSQL have a server of their own, with its defaults.
+ */
+async function forgetOnPowerLoss(databaseUrl: string): Promise<void> {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query('ALTER SYSTEM SET fsync = off');
+  await client.query('SELECT pg_reload_conf()');
+  await client.end();
 }
 
 void main();
