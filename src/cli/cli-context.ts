@@ -9,6 +9,7 @@ import type { AppConfig } from '../config/app-config';
 import { loadConfig } from '../config/load-config';
 import { createDataSource } from '../database/data-source';
 import { createMoneyPool } from '../database/money-pool';
+import { onceReachable } from '../database/once-reachable';
 import { hasPendingMigrations, runMigrations } from '../database/run-migrations';
 import { attachEmbeddedServices } from '../embedded/embedded-services';
 import { ApiKeyService } from '../organizations/api-key.service';
@@ -62,7 +63,7 @@ export function withContext<Result>(work: (context: CliContext) => Promise<Resul
     const moneyPool = createMoneyPool({ url: databaseUrl, poolSize: 1, onPoolError: () => undefined });
     const redis = connectRedis(redisUrl);
     try {
-      await dataSource.initialize();
+      await onceReachable(() => dataSource.initialize());
       await ensureMigrated(dataSource, databaseUrl, config);
       return await work({
         config,

@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import { DatabaseError } from 'pg';
 import { QueryFailedError } from 'typeorm';
 import { driverErrorOf } from './driver-error';
@@ -19,7 +20,7 @@ export function isDatabaseAway(error: unknown): boolean {
     const { code = '' } = cause;
     return code === LOCK_NOT_AVAILABLE || PASSING_CLASSES.has(code.slice(0, 2));
   }
-  if (!(cause instanceof Error)) return false;
+  if (!types.isNativeError(cause)) return false;
   if (NO_CONNECTION.test(cause.message)) return true;
   return 'syscall' in cause && (error instanceof QueryFailedError || cause.syscall === 'connect');
 }

@@ -8,6 +8,7 @@ import { DataSource } from 'typeorm';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
 import { createDataSource } from './data-source';
 import { createMoneyPool, MONEY_POOL } from './money-pool';
+import { onceReachable } from './once-reachable';
 
 const logger = new Logger('Database');
 
@@ -20,8 +21,10 @@ const onPoolError = (error: Error) => logger.warn(`An idle connection broke: ${e
     {
       provide: DataSource,
       inject: [APP_CONFIG],
-      useFactory: (config: AppConfig) =>
-        createDataSource({ url: requireUrl(config), poolSize: config.database.poolSize, onPoolError }).initialize(),
+      useFactory: (config: AppConfig) => {
+        const settings = { url: requireUrl(config), poolSize: config.database.poolSize, onPoolError };
+        return onceReachable(() => createDataSource(settings).initialize());
+      },
     },
     {
       provide: MONEY_POOL,

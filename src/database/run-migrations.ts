@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import type { DataSource } from 'typeorm';
 import { CONNECT_TIMEOUT_MS, createDataSource } from './data-source';
+import { onceReachable } from './once-reachable';
 
 /** Any constant that no other program locks in the same database. */
 const MIGRATION_LOCK_ID = 7_319_420_417;
@@ -32,17 +33,11 @@ export async function hasPendingMigrations(dataSource: DataSource): Promise<bool
 }
 
 async function withMigrationLock<Result>(url: string, work: (dataSource: DataSource) => Promise<Result>) {
-  const lockClient = new Client({
-    connectionString: url,
-    application_name: 'gateway migrations',
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    keepAlive: true,
-  });
-  await lockClient.connect();
+  const lockClient = await onceReachable(() => connectClient(url));
   try {
     await lockClient.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK_ID]);
     const dataSource = createDataSource({ url, poolSize: 2, statementTimeoutMs: 0 });
-    await dataSource.initialize();
+    await onceReachable(() => dataSource.initialize());
     try {
       return await work(dataSource);
     } finally {
@@ -51,4 +46,15 @@ async function withMigrationLock<Result>(url: string, work: (dataSource: DataSou
   } finally {
     await lockClient.end();
   }
+}
+
+async function connectClient(url: string): Promise<Client> {
+  const client = new Client({
+    connectionString: url,
+    application_name: 'gateway migrations',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+  });
+  await client.connect();
+  return client;
 }

@@ -26,10 +26,18 @@ afterAll(() => served.stop());
 const keyed = (key: string, body: object = {}): Promise<CallReply> =>
   served.create({ n: 2, ...body }, { 'idempotency-key': key });
 
+/** On a busy machine an answer may have been given before it is kept. */
+async function onceKept(key: string, body: object): Promise<CallReply> {
+  for (;;) {
+    const reply = await keyed(key, body);
+    if (reply.status !== 409 || reply.json.error.retry_after === undefined) return reply;
+  }
+}
+
 /** What a repetition costs and asks of the provider. */
 async function repeat(key: string, body: object = {}): Promise<CallReply> {
   const asked = served.upstream.received.length;
-  const { reply, cost } = await served.costOf(() => keyed(key, body));
+  const { reply, cost } = await served.costOf(() => onceKept(key, body));
   expect([reply.status, reply.headers.get('idempotent-replayed'), cost]).toEqual([200, 'true', 0]);
   expect(served.upstream.received.length).toBe(asked);
   return reply;

@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import type { Pool } from 'pg';
 import { createDataSource } from '../../../src/database/data-source';
 import { createMoneyPool } from '../../../src/database/money-pool';
+import { onceReachable } from '../../../src/database/once-reachable';
 import { allowedMs } from '../../faults/figures';
+import { findFreePort } from '../../harness/child-process';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 
 describe('connections to PostgreSQL', () => {
@@ -73,5 +75,24 @@ describe('connections to PostgreSQL', () => {
     ).rejects.toThrow(/timeout/);
     expect(performance.now() - startedAtMs).toBeLessThan(allowedMs(3_000));
     silent.close();
+  });
+
+  describe('at a start', () => {
+    /** Opens a data source at one address after another, and says how many it took. */
+    async function attempts(urlAt: (attempt: number) => string): Promise<number> {
+      let count = 0;
+      const opened = onceReachable(() => createDataSource({ url: urlAt((count += 1)), poolSize: 1 }).initialize());
+      await opened.then((dataSource) => dataSource.destroy()).catch(() => undefined);
+      return count;
+    }
+
+    it('wait for a server that is there a moment later', async () => {
+      const nobody = `postgres://u@127.0.0.1:${await findFreePort()}/d`;
+      expect(await attempts((attempt) => (attempt < 3 ? nobody : database.url))).toBe(3);
+    });
+
+    it('do not wait where the server is there and has no such database', async () => {
+      expect(await attempts(() => `${database.url}_missing`)).toBe(1);
+    });
   });
 });
