@@ -20,6 +20,7 @@ describe('a database that is away', () => {
     ['hangs up', wrapped(socketError('read'))],
     ['is gone', new Error('Connection terminated unexpectedly')],
     ['takes too long', new Error('timeout exceeded when trying to connect')],
+    ['takes too long for a single connection', new Error('timeout expired')],
   ])('%s', (_what, error) => {
     expect(isDatabaseAway(error)).toBe(true);
   });

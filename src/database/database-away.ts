@@ -8,7 +8,7 @@ const PASSING_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '40']);
 const LOCK_NOT_AVAILABLE = '55P03';
 /** What `pg` says where there is no code. */
 const NO_CONNECTION =
-  /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has)/;
+  /^(?:Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has)/;
 
 /**
  * Whether a failure is that of a database that is away, too busy or in the middle of something else, so that the same
