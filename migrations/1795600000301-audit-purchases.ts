@@ -15,7 +15,7 @@ export class AuditPurchases1795600000301 implements MigrationInterface {
 }
 
 /** References of payments begin with their provider, and those of what was paid back with the payment. */
-const PURCHASES = `
+export const PURCHASES = `
   SELECT 'I13 a paid purchase is one top-up of its amount, and the other way round',
          COALESCE(p.id::text, l.organization_id || ' ' || l.reference),
          (COALESCE(p.amount_micro, 0) - COALESCE(l.amount_micro, 0))::numeric

@@ -108,7 +108,7 @@ export class LedgerService {
 const OF_PAYMENT = /^(?:stripe|test):/;
 
 /**
- * References of payments are given by payments alone: each of them has to fit its purchase (invariants I13 and I14).
+ * References of payments are given by payments alone: each of them has to fit its purchase (invariants I13 to I15).
  * @throws GatewayError `validation_failed`.
  */
 export function assertOwnReference(reference: string): void {

@@ -17,6 +17,7 @@ import { OrganizationMemberEntity } from './entities/organization-member.entity'
 import { OrganizationWebhookSecretEntity } from './entities/organization-webhook-secret.entity';
 import { OrganizationEntity } from './entities/organization.entity';
 import { PaymentEventEntity } from './entities/payment-event.entity';
+import { PaymentRefundEntity } from './entities/payment-refund.entity';
 import { PriceVersionEntity } from './entities/price-version.entity';
 import { ProviderCredentialEntity } from './entities/provider-credential.entity';
 import { PurchaseEntity } from './entities/purchase.entity';
@@ -53,6 +54,7 @@ export const ENTITIES: readonly (new () => object)[] = [
   OrganizationWebhookSecretEntity,
   EarlyDisputeEntity,
   PaymentEventEntity,
+  PaymentRefundEntity,
   PriceVersionEntity,
   ProviderCredentialEntity,
   PurchaseEntity,

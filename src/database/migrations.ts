@@ -31,6 +31,7 @@ import { RedeliverWebhooks1795600000500 } from '../../migrations/1795600000500-r
 import { AddOperatorDecisions1795600000600 } from '../../migrations/1795600000600-add-operator-decisions';
 import { CreateProviderCredential1795600000601 } from '../../migrations/1795600000601-create-provider-credential';
 import { AddInstanceVersion1795600000602 } from '../../migrations/1795600000602-add-instance-version';
+import { FollowRefunds1795600001300 } from '../../migrations/1795600001300-follow-refunds';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
 export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
@@ -66,4 +67,5 @@ export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
   AddOperatorDecisions1795600000600,
   CreateProviderCredential1795600000601,
   AddInstanceVersion1795600000602,
+  FollowRefunds1795600001300,
 ];

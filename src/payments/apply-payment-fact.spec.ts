@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { applyPaymentFact } from './apply-payment-fact';
+import { applyPaymentFact, type KnownRefunds, NO_REFUNDS } from './apply-payment-fact';
 import type { PaymentFact } from './payment-provider';
 import { type Purchase, takenBackMicro } from './purchase';
 
@@ -18,6 +18,7 @@ const ordered: Purchase = {
   paymentReference: null,
   failure: null,
   refundedMicro: 0n,
+  highestRefundedMicro: 0n,
   disputedMicro: 0n,
   disputeSeenAt: null,
   owedMicro: 0n,
@@ -44,8 +45,36 @@ const LIFE: readonly PaymentFact[] = [
   { kind: 'disputed', paymentReference: 'pi_1', disputedMicro: 0n, saidAtMs: NOW.getTime() + 1_000 },
 ];
 
+/** What is remembered of refunds after these facts. */
+function refundsOf(facts: readonly PaymentFact[]): KnownRefunds {
+  const failed = new Set(facts.flatMap((fact) => (fact.kind === 'refund' && fact.hasFailed ? [fact.refundId] : [])));
+  const known = new Map(
+    facts.flatMap((fact) => (fact.kind === 'refund' ? [[fact.refundId, fact.amountMicro] as const] : [])),
+  );
+  const sum = (wanted: boolean): bigint =>
+    [...known].reduce((total, [id, amountMicro]) => (failed.has(id) === wanted ? total + amountMicro : total), 0n);
+  return { standingMicro: sum(false), failedMicro: sum(true) };
+}
+
 const live = (facts: readonly PaymentFact[]): Purchase =>
-  facts.reduce((purchase, fact) => applyPaymentFact(purchase, fact, NOW).purchase, ordered);
+  facts.reduce(
+    (purchase, fact, index) => applyPaymentFact(purchase, fact, refundsOf(facts.slice(0, index + 1)), NOW).purchase,
+    ordered,
+  );
+
+const refund = (refundId: string, amountMicro: bigint, hasFailed = false): PaymentFact => ({
+  kind: 'refund',
+  refundId,
+  paymentReference: 'pi_1',
+  amountMicro,
+  hasFailed,
+});
+const refundedSum = (refundedMicro: bigint): PaymentFact => ({
+  kind: 'refunded',
+  purchaseId: ordered.id,
+  paymentReference: 'pi_1',
+  refundedMicro,
+});
 
 describe('applyPaymentFact', () => {
   it('comes to the same end whichever order the events come in, and however often', () => {
@@ -54,6 +83,44 @@ describe('applyPaymentFact', () => {
       .chain(([all, more]) => fc.shuffledSubarray([...all, ...more], { minLength: all.length + more.length }));
     fc.assert(fc.property(anyOrder, (facts) => expect(live(facts)).toEqual(live(LIFE))));
     expect(live(LIFE)).toMatchObject({ state: 'paid', refundedMicro: 3_000_000n, disputedMicro: 0n });
+  });
+
+  it.each<[string, readonly PaymentFact[], bigint]>([
+    ['a refund that was told of as such only', [refund('re_1', 3_000_000n)], 3_000_000n],
+    ['a refund that has failed', [refund('re_1', 3_000_000n), refund('re_1', 3_000_000n, true)], 0n],
+    ['a sum of which all has failed', [refundedSum(3_000_000n), refund('re_1', 3_000_000n, true)], 0n],
+    [
+      'a failed refund that was made again, where sums are without those that failed',
+      [
+        refund('re_1', 3_000_000n),
+        refundedSum(3_000_000n),
+        refund('re_1', 3_000_000n, true),
+        refund('re_2', 3_000_000n),
+        refundedSum(3_000_000n),
+      ],
+      3_000_000n,
+    ],
+    [
+      'a failed refund that was made again, where sums are with those that failed',
+      [
+        refund('re_1', 3_000_000n),
+        refundedSum(3_000_000n),
+        refund('re_1', 3_000_000n, true),
+        refund('re_2', 3_000_000n),
+        refundedSum(6_000_000n),
+      ],
+      3_000_000n,
+    ],
+  ])('comes to the same end in any order with %s', (_name, facts, refundedMicro) => {
+    const all = [LIFE[1] as PaymentFact, ...facts];
+    const anyOrder = fc
+      .array(fc.constantFrom(...all))
+      .chain((more) => fc.shuffledSubarray([...all, ...more], { minLength: all.length + more.length }));
+    fc.assert(
+      fc.property(anyOrder, (told) => {
+        expect(live(told)).toMatchObject({ state: 'paid', refundedMicro });
+      }),
+    );
   });
 
   it.each<[PaymentFact['kind'], Purchase['state'], readonly ('processing' | 'failed' | 'expired')[]]>([
@@ -74,13 +141,13 @@ describe('applyPaymentFact', () => {
   });
 
   it('leaves a purchase alone when what was paid back is of another payment', () => {
-    const [, paid, refund] = LIFE;
-    const ofAnother = { ...(refund as PaymentFact), paymentReference: 'pi_2' } as PaymentFact;
-    expect(applyPaymentFact(live([paid as PaymentFact]), ofAnother, NOW).outcome).toBe('nothing');
+    const [, paid, sum] = LIFE;
+    const ofAnother = { ...(sum as PaymentFact), paymentReference: 'pi_2' } as PaymentFact;
+    expect(applyPaymentFact(live([paid as PaymentFact]), ofAnother, NO_REFUNDS, NOW).outcome).toBe('nothing');
   });
 
   it('leaves a purchase alone when another page of it has expired', () => {
     const ofAnother = { ...(LIFE[0] as PaymentFact), checkoutReference: 'cs_2' } as PaymentFact;
-    expect(applyPaymentFact(ordered, ofAnother, NOW)).toEqual({ purchase: ordered, outcome: 'nothing' });
+    expect(applyPaymentFact(ordered, ofAnother, NO_REFUNDS, NOW)).toEqual({ purchase: ordered, outcome: 'nothing' });
   });
 });

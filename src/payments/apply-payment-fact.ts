@@ -1,36 +1,47 @@
+import type { Micro } from '../common/micro';
 import type { DisputedFact, NotPaidFact, PaidFact, PaymentFact, RefundedFact } from './payment-provider';
 import type { PurchaseState } from '../database/entities/purchase.entity';
 import type { Purchase } from './purchase';
 
 /**
- * What an event has done to a purchase. `mismatch`: what was paid is not what was ordered; `nothing`: it was known already, or
- * comes too late to matter.
+ * What an event has done to a purchase. `mismatch`: what was paid is not what was ordered; `refund_failed`: less was paid back
+ * than was told of before; `nothing`: it was known already, or comes too late to matter.
  */
-export type PaymentOutcome = 'paid' | 'not_paid' | 'mismatch' | 'refunded' | 'disputed' | 'nothing';
+export type PaymentOutcome = 'paid' | 'not_paid' | 'mismatch' | 'refunded' | 'refund_failed' | 'disputed' | 'nothing';
 
 export interface AppliedFact {
   readonly purchase: Purchase;
   readonly outcome: PaymentOutcome;
 }
 
+/** All refunds of a payment that were told of one by one, that of the event included. */
+export interface KnownRefunds {
+  readonly standingMicro: Micro;
+  readonly failedMicro: Micro;
+}
+
+export const NO_REFUNDS: KnownRefunds = { standingMicro: 0n, failedMicro: 0n };
+
 /**
  * The purchase after an event, whichever order events come in: what was paid as ordered counts even where the order had
  * expired, since the money is there; what was paid back is remembered even before the payment is known.
  */
-export function applyPaymentFact(purchase: Purchase, fact: PaymentFact, now: Date): AppliedFact {
+export function applyPaymentFact(purchase: Purchase, fact: PaymentFact, refunds: KnownRefunds, now: Date): AppliedFact {
   switch (fact.kind) {
     case 'paid':
-      return applyPaid(purchase, fact, now);
+      return applyPaid(purchase, fact, refunds, now);
     case 'not-paid':
       return applyNotPaid(purchase, fact, now);
     case 'refunded':
-      return applyRefunded(purchase, fact);
+      return applyRefunded(purchase, fact, refunds);
+    case 'refund':
+      return applyRefunds(purchase, refunds);
     case 'disputed':
       return applyDisputed(purchase, fact);
   }
 }
 
-function applyPaid(purchase: Purchase, fact: PaidFact, now: Date): AppliedFact {
+function applyPaid(purchase: Purchase, fact: PaidFact, refunds: KnownRefunds, now: Date): AppliedFact {
   const { paymentReference, checkoutReference } = fact;
   if (purchase.state === 'paid') {
     if (purchase.paymentReference === paymentReference) return { purchase, outcome: 'nothing' };
@@ -39,10 +50,15 @@ function applyPaid(purchase: Purchase, fact: PaidFact, now: Date): AppliedFact {
   const failure = findMismatch(purchase, fact);
   if (failure !== null)
     return { purchase: { ...purchase, state: 'mismatch', failure, endedAt: now }, outcome: 'mismatch' };
-  return {
-    purchase: { ...purchase, state: 'paid', paymentReference, checkoutReference, failure: null, endedAt: now },
-    outcome: 'paid',
-  };
+  const paid = {
+    ...purchase,
+    state: 'paid',
+    paymentReference,
+    checkoutReference,
+    failure: null,
+    endedAt: now,
+  } as const;
+  return { purchase: applyRefunds(paid, refunds).purchase, outcome: 'paid' };
 }
 
 function findMismatch(purchase: Purchase, fact: PaidFact): string | null {
@@ -70,11 +86,28 @@ function applyNotPaid(purchase: Purchase, { checkoutReference, state }: NotPaidF
   return { purchase: { ...purchase, state, failure, endedAt }, outcome: 'not_paid' };
 }
 
-function applyRefunded(purchase: Purchase, { refundedMicro, paymentReference }: RefundedFact): AppliedFact {
+function applyRefunded(
+  purchase: Purchase,
+  { refundedMicro, paymentReference }: RefundedFact,
+  refunds: KnownRefunds,
+): AppliedFact {
   const isOther = purchase.paymentReference !== null && purchase.paymentReference !== paymentReference;
   // Each event tells the sum: an older one that comes later has nothing to add.
-  if (isOther || refundedMicro <= purchase.refundedMicro) return { purchase, outcome: 'nothing' };
-  return { purchase: { ...purchase, refundedMicro }, outcome: 'refunded' };
+  if (isOther || refundedMicro <= purchase.highestRefundedMicro) return { purchase, outcome: 'nothing' };
+  return applyRefunds({ ...purchase, highestRefundedMicro: refundedMicro }, refunds);
+}
+
+/**
+ * What stands of refunds: of those that were told of one by one, and at least as much as the highest sum leaves when those
+ * that failed are taken from it. Once all are known, both are the same or the first is more: a sum that was told of after
+ * a failure may be without it.
+ */
+function applyRefunds(purchase: Purchase, { standingMicro, failedMicro }: KnownRefunds): AppliedFact {
+  const leftMicro = purchase.highestRefundedMicro - failedMicro;
+  const refundedMicro = standingMicro > leftMicro ? standingMicro : leftMicro;
+  if (refundedMicro === purchase.refundedMicro) return { purchase, outcome: 'nothing' };
+  const outcome = refundedMicro > purchase.refundedMicro ? 'refunded' : 'refund_failed';
+  return { purchase: { ...purchase, refundedMicro }, outcome };
 }
 
 function applyDisputed(purchase: Purchase, { disputedMicro, saidAtMs }: DisputedFact): AppliedFact {

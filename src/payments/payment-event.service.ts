@@ -8,10 +8,11 @@ import { requireUuid } from '../common/require-uuid';
 import { Semaphore } from '../common/semaphore';
 import { limitIdleTime } from '../database/limit-idle-time';
 import type { PaymentProviderName } from '../database/entities/purchase.entity';
-import { applyPaymentFact, type AppliedFact, type PaymentOutcome } from './apply-payment-fact';
+import { applyPaymentFact, type AppliedFact, NO_REFUNDS, type PaymentOutcome } from './apply-payment-fact';
 import { bookPayment, bookTakenBack } from './booking.repository';
 import type { EventHeaders, PaymentEvent, PaymentFact } from './payment-provider';
 import { PaymentProviders } from './payment-providers';
+import { findRefunds, keepRefund } from './refund.repository';
 import type { Purchase } from './purchase';
 import {
   findEarlyDispute,
@@ -93,6 +94,7 @@ export class PaymentEventService {
   ): Promise<void> {
     await limitIdleTime(manager);
     if ('paymentReference' in fact) await lockPayment(manager, name, fact.paymentReference);
+    if (fact.kind === 'refund') await keepRefund(manager, name, fact);
     const before = await lockPurchase(manager, name, fact);
     if (before === null) {
       if (fact.kind === 'disputed') await keepEarlyDispute(manager, name, fact);
@@ -115,13 +117,15 @@ export class PaymentEventService {
       if (before.state === 'paid') return { purchase: { ...before, failure }, outcome: 'mismatch' };
       return { purchase: { ...before, state: 'mismatch', failure, endedAt: now }, outcome: 'mismatch' };
     }
-    const applied = applyPaymentFact(before, fact, now);
+    const refunds =
+      'paymentReference' in fact ? await findRefunds(manager, before.provider, fact.paymentReference) : NO_REFUNDS;
+    const applied = applyPaymentFact(before, fact, refunds, now);
     if (applied.outcome !== 'paid' || fact.kind !== 'paid') return applied;
     // Disputes name the payment alone, so that one of them may have come when nobody knew whose it was.
     const dispute = await findEarlyDispute(manager, before.provider, fact.paymentReference);
     return dispute === null
       ? applied
-      : { ...applied, purchase: applyPaymentFact(applied.purchase, dispute, now).purchase };
+      : { ...applied, purchase: applyPaymentFact(applied.purchase, dispute, refunds, now).purchase };
   }
 
   private async record(
@@ -133,6 +137,8 @@ export class PaymentEventService {
   ): Promise<void> {
     const { id, organizationId } = after;
     if (outcome === 'mismatch') logger.error(`Purchase ${id} needs a person to look at it: ${after.failure}`);
+    if (outcome === 'refund_failed')
+      logger.warn(`A refund of purchase ${id} has failed: its buyer has the credit again`);
     if (after.owedMicro > before.owedMicro) {
       logger.warn(`Organization ${organizationId} owes ${after.owedMicro} micro-units of purchase ${id}`);
     }

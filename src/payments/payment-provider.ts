@@ -46,7 +46,7 @@ export interface PaymentEvent {
 }
 
 /** What an event says has happened. Events come late, twice, and in any order. */
-export type PaymentFact = PaidFact | NotPaidFact | RefundedFact | DisputedFact;
+export type PaymentFact = PaidFact | NotPaidFact | RefundedFact | RefundFact | DisputedFact;
 
 export interface PaidFact {
   readonly kind: 'paid';
@@ -73,8 +73,18 @@ export interface RefundedFact {
   /** As it was given with the order; `null`: not said, and the payment has to tell. */
   readonly purchaseId: string | null;
   readonly paymentReference: string;
-  /** All that was paid back of the payment so far. */
+  /** All that was paid back of the payment so far. Whether refunds that failed are part of it is the provider's secret. */
   readonly refundedMicro: Micro;
+}
+
+/** One refund of a payment, as it stands. */
+export interface RefundFact {
+  readonly kind: 'refund';
+  readonly refundId: string;
+  readonly paymentReference: string;
+  readonly amountMicro: Micro;
+  /** The bank has sent it back, or it was canceled: the buyer has not got it. Nothing comes after that. */
+  readonly hasFailed: boolean;
 }
 
 export interface DisputedFact {

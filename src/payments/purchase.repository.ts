@@ -195,6 +195,7 @@ export async function savePurchase(manager: EntityManager, purchase: Purchase): 
       disputeSeenAt,
       endedAt,
       refundedMicro: purchase.refundedMicro.toString(),
+      highestRefundedMicro: purchase.highestRefundedMicro.toString(),
       disputedMicro: purchase.disputedMicro.toString(),
       owedMicro: purchase.owedMicro.toString(),
     },

@@ -14,6 +14,7 @@ export interface Purchase {
   readonly paymentReference: string | null;
   readonly failure: string | null;
   readonly refundedMicro: Micro;
+  readonly highestRefundedMicro: Micro;
   readonly disputedMicro: Micro;
   readonly disputeSeenAt: Date | null;
   readonly owedMicro: Micro;
@@ -28,6 +29,7 @@ export function toPurchase(entity: PurchaseEntity): Purchase {
     ...rest,
     amountMicro: BigInt(entity.amountMicro),
     refundedMicro: BigInt(entity.refundedMicro),
+    highestRefundedMicro: BigInt(entity.highestRefundedMicro),
     disputedMicro: BigInt(entity.disputedMicro),
     owedMicro: BigInt(entity.owedMicro),
   };

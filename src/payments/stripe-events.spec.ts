@@ -9,6 +9,10 @@ const TYPES = [
   'checkout.session.async_payment_failed',
   'checkout.session.expired',
   'charge.refunded',
+  'refund.created',
+  'refund.updated',
+  'refund.failed',
+  'charge.refund.updated',
   'charge.dispute.funds_withdrawn',
   'charge.dispute.funds_reinstated',
   'invoice.paid',
@@ -53,6 +57,24 @@ describe('fromStripeEvent', () => {
     ['a page whose name would break a reference', { id: 'cs:1' }],
   ])('says nothing of %s', (_name, change) => {
     expect(read('checkout.session.completed', { ...session, ...change })).toBeNull();
+  });
+
+  it.each<[string, string, boolean]>([
+    ['refund.created', 'pending', false],
+    ['refund.created', 'succeeded', false],
+    ['refund.updated', 'requires_action', false],
+    ['refund.updated', 'canceled', true],
+    ['charge.refund.updated', 'failed', true],
+    ['refund.failed', 'failed', true],
+  ])('reads a refund from %s of one that is %s', (type, status, hasFailed) => {
+    const refund = { id: 're_1', object: 'refund', amount: 1_234, payment_intent: 'pi_1', status, metadata: {} };
+    expect(read(type, refund)).toEqual({
+      kind: 'refund',
+      refundId: 're_1',
+      paymentReference: 'pi_1',
+      amountMicro: 12_340_000n,
+      hasFailed,
+    });
   });
 
   it('fails on nothing, whatever a later version of the API may send', () => {

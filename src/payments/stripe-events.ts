@@ -34,6 +34,11 @@ function readFact(type: string, createdSeconds: number, object: StripeObject): P
       return readNotPaid(object, 'expired');
     case 'charge.refunded':
       return readRefunded(object);
+    case 'refund.created':
+    case 'refund.updated':
+    case 'refund.failed':
+    case 'charge.refund.updated':
+      return readRefund(object);
     case 'charge.dispute.funds_withdrawn':
       return readDisputed(object, toMicro(object.amount), createdSeconds);
     case 'charge.dispute.funds_reinstated':
@@ -73,6 +78,15 @@ function readRefunded(charge: StripeObject): PaymentFact | null {
   if (paymentReference === null || refundedMicro === null) return null;
   const purchaseId = isObject(charge.metadata) ? toUuid(charge.metadata.purchase_id) : null;
   return { kind: 'refunded', purchaseId, paymentReference, refundedMicro };
+}
+
+function readRefund(refund: StripeObject): PaymentFact | null {
+  const refundId = toReference(refund.id);
+  const paymentReference = toReference(refund.payment_intent);
+  const amountMicro = toMicro(refund.amount);
+  if (refundId === null || paymentReference === null || amountMicro === null) return null;
+  const hasFailed = refund.status === 'failed' || refund.status === 'canceled';
+  return { kind: 'refund', refundId, paymentReference, amountMicro, hasFailed };
 }
 
 function readDisputed(dispute: StripeObject, disputedMicro: bigint | null, createdSeconds: number): PaymentFact | null {

@@ -68,9 +68,13 @@ export class PurchaseEntity {
   @Column('text', { nullable: true })
   failure!: string | null;
 
-  /** Paid back so far, as the provider says. */
+  /** Paid back so far, as the provider says; without refunds that have failed. */
   @Column('bigint', { default: 0 })
   refundedMicro!: string;
+
+  /** The highest sum that the provider has told of; refunds that have failed since are part of it. */
+  @Column('bigint', { default: 0 })
+  highestRefundedMicro!: string;
 
   /** Taken back by the bank for as long as a dispute lasts. */
   @Column('bigint', { default: 0 })

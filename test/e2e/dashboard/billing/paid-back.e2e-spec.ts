@@ -1,0 +1,185 @@
+import { type PaidSession, signEvent, type SignedEvent } from '../../../harness/stripe-server';
+import { paymentOf, PaymentStage, TEN_DOLLARS } from './payment-stage';
+
+let stage: PaymentStage;
+
+beforeAll(async () => {
+  stage = await PaymentStage.start();
+});
+beforeEach(() => stage.admitBuyer());
+afterAll(() => stage.stop());
+
+function refund(session: PaidSession, refundedMicro: number): SignedEvent {
+  return signEvent('charge.refunded', {
+    object: 'charge',
+    payment_intent: paymentOf(session),
+    metadata: { purchase_id: session.purchaseId },
+    amount_refunded: refundedMicro / 10_000,
+    currency: 'usd',
+  });
+}
+
+/** One refund of it, as Stripe tells of its making and of what becomes of it. */
+function oneRefund(type: string, session: PaidSession, id: string, micro: number, status = 'succeeded'): SignedEvent {
+  return signEvent(type, {
+    id,
+    object: 'refund',
+    amount: micro / 10_000,
+    currency: 'usd',
+    payment_intent: paymentOf(session),
+    metadata: {},
+    status,
+  });
+}
+
+describe('what is paid back', () => {
+  it('is taken from the balance, once for each step, whichever order the events come in', async () => {
+    const session = await stage.order();
+    await stage.pay(session);
+    const [first, second] = [refund(session, 3_000_000), refund(session, 5_000_000)];
+    for (const event of [second, first, second]) expect((await stage.deliver(event)).status).toBe(200);
+    expect(await stage.balance()).toBe(5_000_000);
+    expect(await stage.purchase(session)).toMatchObject({ refunded_micro: 5_000_000, owed_micro: 0 });
+  });
+
+  it('and has not arrived is credited again, once, whichever order the events come in', async () => {
+    const [inOrder, reversed] = [await stage.order(), await stage.order()];
+    for (const session of [inOrder, reversed]) {
+      const id = `re_${session.purchaseId.replaceAll('-', '')}`;
+      const events = [
+        oneRefund('refund.created', session, id, 4_000_000),
+        refund(session, 4_000_000),
+        oneRefund('refund.failed', session, id, 4_000_000, 'failed'),
+        oneRefund('refund.updated', session, id, 4_000_000, 'failed'),
+        oneRefund('charge.refund.updated', session, id, 4_000_000, 'failed'),
+      ];
+      await stage.pay(session);
+      for (const event of session === inOrder ? events : events.toReversed()) await stage.deliver(event);
+      for (const event of events) await stage.deliver(event);
+      expect(await stage.purchase(session)).toMatchObject({ status: 'paid', refunded_micro: 0, owed_micro: 0 });
+    }
+    expect(await stage.balance()).toBe(2 * TEN_DOLLARS);
+  });
+
+  it('again after it had not arrived is taken again', async () => {
+    const session = await stage.order();
+    const id = (number: number): string => `re_${number}_${session.purchaseId.replaceAll('-', '')}`;
+    await stage.pay(session);
+    await stage.deliver(refund(session, 4_000_000));
+    await stage.deliver(oneRefund('refund.failed', session, id(1), 4_000_000, 'failed'));
+    expect(await stage.balance()).toBe(TEN_DOLLARS);
+    await stage.deliver(oneRefund('refund.created', session, id(2), 4_000_000));
+    await stage.deliver(refund(session, 4_000_000));
+    expect(await stage.balance()).toBe(6_000_000);
+    expect(await stage.purchase(session)).toMatchObject({ refunded_micro: 4_000_000 });
+  });
+
+  it('and has not arrived pays first what is owed', async () => {
+    const session = await stage.order();
+    await stage.pay(session);
+    await stage.gateway.rows(`SELECT money_post($1, 'adjust', -7000000, 'spent')`, [stage.client.organizationId]);
+    const id = `re_${session.purchaseId.replaceAll('-', '')}`;
+    await stage.deliver(oneRefund('refund.created', session, id, TEN_DOLLARS));
+    expect(await stage.purchase(session)).toMatchObject({ refunded_micro: TEN_DOLLARS, owed_micro: 7_000_000 });
+    const reply = await stage.deliver(oneRefund('refund.failed', session, id, TEN_DOLLARS, 'failed'));
+    expect(await stage.balance()).toBe(3_000_000);
+    expect(await stage.purchase(session)).toMatchObject({ refunded_micro: 0, owed_micro: 0 });
+    const [entry] = await stage.gateway.rows('SELECT action, before, after FROM audit_entry WHERE request_id = $1', [
+      reply.headers.get('x-request-id'),
+    ]);
+    expect(entry).toMatchObject({
+      action: 'payment.received',
+      before: { refunded_micro: TEN_DOLLARS, owed_micro: 7_000_000 },
+      after: { state: 'paid', amount_micro: TEN_DOLLARS },
+    });
+  });
+
+  it('and tells of its refunds before the payment is known is taken as soon as it is, but for those that failed', async () => {
+    const session = await stage.order();
+    const id = (number: number): string => `re_${number}_${session.purchaseId.replaceAll('-', '')}`;
+    await stage.deliver(oneRefund('refund.created', session, id(1), 4_000_000, 'pending'));
+    await stage.deliver(oneRefund('refund.failed', session, id(2), 3_000_000, 'failed'));
+    await stage.deliver(refund(session, 7_000_000));
+    expect(await stage.gateway.violations()).toEqual([]);
+    await stage.pay(session);
+    expect(await stage.balance()).toBe(6_000_000);
+    expect(await stage.purchase(session)).toMatchObject({ refunded_micro: 4_000_000 });
+  });
+
+  it('before the payment is known is taken as soon as it is', async () => {
+    const session = await stage.order();
+    await stage.deliver(refund(session, 4_000_000));
+    expect(await stage.balance()).toBe(0);
+    await stage.pay(session);
+    expect(await stage.balance()).toBe(6_000_000);
+  });
+
+  it('takes what is free and no more: the rest is owed', async () => {
+    const session = await stage.order();
+    await stage.pay(session);
+    await stage.gateway.rows(`SELECT money_post($1, 'adjust', -7000000, 'spent')`, [stage.client.organizationId]);
+    await stage.deliver(refund(session, TEN_DOLLARS));
+    expect(await stage.balance()).toBe(0);
+    expect(await stage.purchase(session)).toMatchObject({ refunded_micro: TEN_DOLLARS, owed_micro: 7_000_000 });
+  });
+
+  const dispute = (type: string, session: PaidSession, atMs: number): SignedEvent =>
+    signEvent(`charge.dispute.${type}`, { payment_intent: paymentOf(session), amount: 1_000 }, { atMs });
+
+  it('by a bank before the payment is known is taken as soon as it is, and only what was said last', async () => {
+    const [disputed, returned, now] = [await stage.order(), await stage.order(), Date.now()];
+    await stage.deliver(dispute('funds_withdrawn', disputed, now));
+    await stage.deliver(dispute('funds_reinstated', returned, now));
+    await stage.deliver(dispute('funds_withdrawn', returned, now - 60_000));
+    await stage.pay(disputed);
+    expect(await stage.balance()).toBe(0);
+    expect(await stage.purchase(disputed)).toMatchObject({
+      status: 'paid',
+      disputed_micro: TEN_DOLLARS,
+      owed_micro: 0,
+    });
+    await stage.pay(returned);
+    expect(await stage.balance()).toBe(TEN_DOLLARS);
+  });
+
+  it('by a bank while the payment is being booked waits for it', async () => {
+    const session = await stage.order();
+    const lock = await stage.gateway.pool.connect();
+    await lock.query('BEGIN');
+    await lock.query('SELECT FROM organization_account WHERE organization_id = $1 FOR UPDATE', [
+      stage.client.organizationId,
+    ]);
+    const paying = stage.pay(session);
+    await untilWaiting(1);
+    const disputing = stage.deliver(dispute('funds_withdrawn', session, Date.now()));
+    await Promise.race([disputing, untilWaiting(2)]);
+    await lock.query('ROLLBACK');
+    lock.release();
+    await Promise.all([paying, disputing]);
+    expect(await stage.purchase(session)).toMatchObject({ disputed_micro: TEN_DOLLARS, owed_micro: 0 });
+  });
+
+  it('by a bank comes back when the dispute is won, whichever event comes first', async () => {
+    const session = await stage.order();
+    await stage.pay(session);
+    const now = Date.now();
+    await stage.deliver(dispute('funds_withdrawn', session, now - 60_000));
+    expect(await stage.balance()).toBe(0);
+    expect(await stage.purchase(session)).toMatchObject({ disputed_micro: TEN_DOLLARS });
+    await stage.deliver(dispute('funds_reinstated', session, now));
+    expect(await stage.balance()).toBe(TEN_DOLLARS);
+    await stage.deliver(dispute('funds_withdrawn', session, now - 30_000));
+    expect(await stage.balance()).toBe(TEN_DOLLARS);
+    expect(await stage.purchase(session)).toMatchObject({ disputed_micro: 0, owed_micro: 0 });
+  });
+});
+
+it('leaves books without a fault after all of this', async () => {
+  expect(await stage.gateway.violations()).toEqual([]);
+});
+
+/** Until so many transactions of this gateway wait for a lock. */
+async function untilWaiting(count: number): Promise<void> {
+  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  while ((await stage.gateway.rows(waiting)).length < count);
+}
