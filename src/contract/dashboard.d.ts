@@ -1290,6 +1290,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/dashboard/api/operator/models/{vendor}/{name}/prices/{price_version_id}/withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Withdraw a price
+         * @description Takes back a version of an operator that was set by mistake, until a minute before it begins; after that it is `conflict`,
+         *     like a version that comes from the catalogue files or above which there is a later revision. At its beginning holds again
+         *     what the files say of it, perhaps nothing. The version stays in the history, below the revision that is answered.
+         */
+        post: operations["withdrawPriceVersion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/dashboard/api/operator/deployments": {
         parameters: {
             query?: never;
@@ -3226,6 +3248,8 @@ export interface components {
         ModelVendor: string;
         /** @description What stands after the slash. */
         ModelName: string;
+        /** @description A version of a price of this model; anything else is 404 `not_found`. */
+        PriceVersionId: string;
         /** @description A deployment; anything else is 404 `not_found`. */
         DeploymentId: string;
         /** @description As the environment names it, for example `OPENAI_API_KEY`; a name that no provider reads is 404 `not_found`. */
@@ -3432,6 +3456,7 @@ export type ParameterAnyOrganizationId = components['parameters']['AnyOrganizati
 export type ParameterAnyUserId = components['parameters']['AnyUserId'];
 export type ParameterModelVendor = components['parameters']['ModelVendor'];
 export type ParameterModelName = components['parameters']['ModelName'];
+export type ParameterPriceVersionId = components['parameters']['PriceVersionId'];
 export type ParameterDeploymentId = components['parameters']['DeploymentId'];
 export type ParameterCredentialName = components['parameters']['CredentialName'];
 export type HeaderXRequestId = components['headers']['X-Request-Id'];
@@ -5860,6 +5885,40 @@ export interface operations {
             404: components["responses"]["NotFound"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    withdrawPriceVersion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description What stands before the slash of a model's id. An unknown id is 404 `not_found`. */
+                vendor: components["parameters"]["ModelVendor"];
+                /** @description What stands after the slash. */
+                name: components["parameters"]["ModelName"];
+                /** @description A version of a price of this model; anything else is 404 `not_found`. */
+                price_version_id: components["parameters"]["PriceVersionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The revision that counts now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PriceVersion"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };

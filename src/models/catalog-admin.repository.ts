@@ -1,4 +1,4 @@
-import type { EntityManager } from 'typeorm';
+import { type EntityManager, IsNull } from 'typeorm';
 import { DeploymentEntity } from '../database/entities/deployment.entity';
 import { ModelEntity } from '../database/entities/model.entity';
 import { PriceVersionEntity } from '../database/entities/price-version.entity';
@@ -35,6 +35,17 @@ export async function findNextRevision(manager: EntityManager, place: PricePlace
     [place.modelId, place.deploymentId, place.effectiveFrom],
   );
   return (row?.revision ?? 0) + 1;
+}
+
+/** The revisions of a beginning, the last one first. Only under the lock of the catalogue it is still the last. */
+export function findRevisions(
+  manager: EntityManager,
+  { modelId, deploymentId, effectiveFrom }: PricePlace,
+): Promise<PriceVersionEntity[]> {
+  return manager.find(PriceVersionEntity, {
+    where: { modelId, deploymentId: deploymentId ?? IsNull(), effectiveFrom },
+    order: { revision: 'DESC' },
+  });
 }
 
 /** The versions of a model and of its deployments, the newest written first: their ids ascend with time. */

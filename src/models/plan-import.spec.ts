@@ -148,6 +148,12 @@ describe('planImport', () => {
     expect(planImport(stored, { ...files, prices: [] }).prices).toEqual([]);
   });
 
+  it('brings a price where an administrator has withdrawn one', () => {
+    const stored = makeStored({ prices: [makeVersion(7, { source: 'admin', content: null, revision: 2 })] });
+    expect(planImport(stored, files).prices).toEqual([{ ...makePrice(5), revision: 3 }]);
+    expect(planImport(stored, { ...files, prices: [] }).prices).toEqual([]);
+  });
+
   it('withdraws a price that left the files, and brings it back', () => {
     const later = makePrice(8, { effectiveFrom: new Date('2026-06-01') });
     const withdrawn = planImport(makeStored(), { ...files, prices: [later] });

@@ -80,7 +80,9 @@ function newPriceVersions(
   const appended = wanted.flatMap((price): NewPriceVersion[] => {
     const before = newest.get(placeOf(price));
     if (before === undefined) return [{ ...price, revision: 1 }];
-    const keep = before.source === 'admin' || isSamePrice(before, price);
+    // What an operator has withdrawn is as if it had never been set.
+    const isDecided = before.source === 'admin' && before.content !== null;
+    const keep = isDecided || isSamePrice(before, price);
     return keep ? [] : [{ ...price, revision: before.revision + 1 }];
   });
   // A price that left the files would otherwise stay in force, for example below an operator's own, older one.

@@ -8,7 +8,7 @@ import { MODEL_ID } from '../contract/patterns';
 import { ModelEntity } from '../database/entities/model.entity';
 import { DeploymentEntity } from '../database/entities/deployment.entity';
 import { PriceVersionEntity } from '../database/entities/price-version.entity';
-import { findNextRevision, findPriceVersions } from './catalog-admin.repository';
+import { findNextRevision, findPriceVersions, findRevisions } from './catalog-admin.repository';
 import { modelNotFound } from './catalog-admin.service';
 import type { Price } from './catalog-model';
 import { endMs, instantSchema, priceContentSchema, startMs } from './catalog.schema';
@@ -37,6 +37,11 @@ export interface PriceAdminOptions {
   readonly announce: () => Promise<void>;
 }
 
+/**
+ * How long before its beginning a price can still be withdrawn: every process has heard of it by then, also without Redis and
+ * with a clock that is ahead, so that nobody is ever charged by a price that was withdrawn.
+ */
+const WITHDRAWAL_NOTICE_MS = 60_000;
 /** No operator plans further ahead, and dates beyond it are not what they seem. */
 const LAST_INSTANT_MS = Date.UTC(2200, 0, 1);
 
@@ -90,26 +95,104 @@ export class PriceAdminService {
         checkedAt: new Date(nowMs).toISOString().slice(0, 10),
       };
       await manager.insert(PriceVersionEntity, row);
-      const { id, revision } = row;
       await recordAudit(manager, {
         organizationId: null,
         actor,
         action: 'price.created',
         target: { type: 'model', id: modelId },
-        after: {
-          price_version_id: id,
-          deployment_id: deploymentId,
-          effective_from: period.from.toISOString(),
-          effective_to: period.to?.toISOString() ?? null,
-          revision,
-          price,
-        },
+        after: summaryOf(row),
       });
-      return manager.findOneByOrFail(PriceVersionEntity, { id });
+      return manager.findOneByOrFail(PriceVersionEntity, { id: row.id });
     });
     await announce();
     return version;
   }
+
+  /**
+   * Takes back a version of an operator that has not begun. At its beginning holds again what the files say of it, perhaps
+   * nothing: the next revision says so, and what was withdrawn stays in the history.
+   * @throws GatewayError `not_found`; `conflict` when it comes from a file, begins within a minute or has begun, or another
+   * revision of its beginning counts.
+   */
+  async withdraw(modelId: string, id: string, actor: Actor): Promise<PriceVersionEntity> {
+    const { dataSource, clock, announce } = this.options;
+    assertModelId(modelId);
+    const standing = await dataSource.transaction(async (manager) => {
+      await lockCatalog(manager);
+      const nowMs = clock.now();
+      const withdrawn = await manager.findOneBy(PriceVersionEntity, { id, modelId });
+      if (withdrawn === null) throw priceNotFound();
+      const revisions = await findRevisions(manager, withdrawn);
+      assertWithdrawable(withdrawn, revisions, nowMs);
+      const { deploymentId, effectiveFrom, effectiveTo, source, reference, checkedAt } = withdrawn;
+      const nothing = { effectiveTo, content: null, source, reference, checkedAt };
+      const ofFiles = revisions.find((each) => each.source !== 'admin') ?? nothing;
+      const row = {
+        id: uuidV7(nowMs),
+        modelId,
+        deploymentId,
+        effectiveFrom,
+        effectiveTo: ofFiles.effectiveTo,
+        revision: withdrawn.revision + 1,
+        content: ofFiles.content,
+        source: ofFiles.source,
+        reference: ofFiles.reference,
+        checkedAt: ofFiles.checkedAt,
+      };
+      await manager.insert(PriceVersionEntity, row);
+      await recordAudit(manager, {
+        organizationId: null,
+        actor,
+        action: 'price.withdrawn',
+        target: { type: 'model', id: modelId },
+        before: summaryOf(withdrawn),
+        after: summaryOf(row),
+      });
+      return manager.findOneByOrFail(PriceVersionEntity, { id: row.id });
+    });
+    await announce();
+    return standing;
+  }
+}
+
+/** @throws GatewayError `conflict`. @param revisions of its beginning, the last one first. */
+function assertWithdrawable(
+  { id, source, effectiveFrom }: PriceVersionEntity,
+  revisions: readonly PriceVersionEntity[],
+  nowMs: number,
+): void {
+  const [last] = revisions;
+  if (last?.id !== id) throw new GatewayError('conflict', 'A later revision of this beginning counts, not this one.');
+  if (last.content === null) throw new GatewayError('conflict', 'This price is withdrawn already.');
+  if (source !== 'admin') throw new GatewayError('conflict', 'This price comes from the catalogue files.');
+  if (effectiveFrom.getTime() < nowMs + WITHDRAWAL_NOTICE_MS) {
+    throw new GatewayError('conflict', 'This price has begun or begins within a minute. Set another one instead.');
+  }
+}
+
+/** What the audit log tells of a version. */
+function summaryOf({
+  id,
+  deploymentId,
+  effectiveFrom,
+  effectiveTo,
+  revision,
+  content,
+}: Pick<PriceVersionEntity, 'id' | 'deploymentId' | 'effectiveFrom' | 'effectiveTo' | 'revision' | 'content'>): object {
+  return {
+    price_version_id: id,
+    deployment_id: deploymentId,
+    effective_from: effectiveFrom.toISOString(),
+    effective_to: effectiveTo?.toISOString() ?? null,
+    revision,
+    price: content,
+  };
+}
+
+export const NO_SUCH_PRICE = 'The model has no such price.';
+
+function priceNotFound(): GatewayError {
+  return new GatewayError('not_found', NO_SUCH_PRICE);
 }
 
 /** What is no id names no model, and may hold what PostgreSQL takes for no text. */

@@ -46,9 +46,8 @@ export function addOperatorCommands(program: Command): void {
     .option('--weight <number>', 'how often it is chosen among equals, or "files"', parseNumberOrFiles(1))
     .action(run(setDeployment));
 
-  program
-    .command('price')
-    .description('prices of models')
+  const price = program.command('price').description('prices of models');
+  price
     .command('add')
     .description('set a price, which holds before those of the catalogue files')
     .requiredOption('--model <id>', '<vendor>/<name>', parseText)
@@ -58,6 +57,12 @@ export function addOperatorCommands(program: Command): void {
     .option('--from <time>', 'when it begins; now when not given', parseText)
     .option('--to <time>', 'when it ends', parseText)
     .action(run(addPrice));
+  price
+    .command('withdraw')
+    .description('take back a price that has not begun; the catalogue files hold again')
+    .requiredOption('--model <id>', '<vendor>/<name>', parseText)
+    .requiredOption('--price <id>', 'the version', parseId)
+    .action(run(withdrawPrice));
 }
 
 function addAdjustCommand(program: Command): void {
@@ -164,14 +169,27 @@ interface PriceOptions extends ModelOptions {
 
 function addPrice({ model, file, ref, deployment, from, to }: PriceOptions): Promise<CommandResult> {
   const price = readPrice(file);
-  return withContext(async ({ dataSource, clock, redis }) => {
-    const prices = new PriceAdminService({ dataSource, clock, announce: () => publishCatalogChange(redis) });
+  return withContext(async (context) => {
     const input = { deploymentId: deployment, effectiveFrom: from, effectiveTo: to, reference: ref, price };
-    const version = await prices.add(model, input, COMMAND_LINE);
+    const version = await pricesOf(context).add(model, input, COMMAND_LINE);
     const begins = version.effectiveFrom.toISOString();
     return {
       text: `${model} has a new price from ${begins} on.`,
       json: { id: version.id, model, effective_from: begins, revision: version.revision },
+    };
+  });
+}
+
+interface PriceWithdrawal extends ModelOptions {
+  readonly price: string;
+}
+
+function withdrawPrice({ model, price }: PriceWithdrawal): Promise<CommandResult> {
+  return withContext(async (context) => {
+    const { id, effectiveFrom, revision, content } = await pricesOf(context).withdraw(model, price, COMMAND_LINE);
+    return {
+      text: `${model} does not get this price.`,
+      json: { id, model, effective_from: effectiveFrom.toISOString(), revision, price: content },
     };
   });
 }
@@ -183,6 +201,10 @@ function readPrice(file: string): unknown {
   } catch (error) {
     throw new CliError(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }
+}
+
+function pricesOf({ dataSource, clock, redis }: CliContext): PriceAdminService {
+  return new PriceAdminService({ dataSource, clock, announce: () => publishCatalogChange(redis) });
 }
 
 function catalogOf({ config, dataSource, clock, redis }: CliContext): CatalogAdminService {

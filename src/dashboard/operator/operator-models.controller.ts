@@ -1,4 +1,4 @@
-import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { toPage } from '../../common/page';
 import { decodeCursor } from '../../common/cursor';
 import { requireUuid } from '../../common/require-uuid';
@@ -6,7 +6,7 @@ import { ClosedBody } from '../../common/validation/closed-body.pipe';
 import { DEFAULT_PAGE_LIMIT, PageQuery, ValidQuery } from '../../common/validation/valid-query.pipe';
 import type { components } from '../../contract/dashboard';
 import { CatalogAdminService } from '../../models/catalog-admin.service';
-import { PriceAdminService } from '../../models/price-admin.service';
+import { NO_SUCH_PRICE, PriceAdminService } from '../../models/price-admin.service';
 import { toList } from '../list';
 import { Access } from '../session/access.decorator';
 import { Caller, type DashboardCaller } from '../session/caller';
@@ -69,5 +69,17 @@ export class OperatorModelsController {
     const deploymentId = deployment_id == null ? null : requireUuid(deployment_id, 'The model has no such deployment.');
     const input = { deploymentId, effectiveFrom: effective_from, effectiveTo: effective_to, reference, price };
     return toPriceRecord(await this.prices.add(`${vendor}/${name}`, input, actor));
+  }
+
+  @Post(':vendor/:name/prices/:price_version_id/withdraw')
+  @HttpCode(200)
+  @Access('operator')
+  async withdrawPriceVersion(
+    @Param('vendor') vendor: string,
+    @Param('name') name: string,
+    @Param('price_version_id') id: string,
+    @Caller() { actor }: DashboardCaller,
+  ): Promise<Schemas['PriceVersion']> {
+    return toPriceRecord(await this.prices.withdraw(`${vendor}/${name}`, requireUuid(id, NO_SUCH_PRICE), actor));
   }
 }

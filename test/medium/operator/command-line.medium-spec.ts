@@ -57,7 +57,7 @@ describe('the commands of operators', () => {
     return rows.map(({ action }) => action);
   };
 
-  it('price, enable and weigh a model that the files leave unpriced', async () => {
+  it('price, enable and weigh a model that the files leave unpriced, and withdraw a mistake', async () => {
     const refused = await cli.run('model', 'enable', '--model', MODEL);
     expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('no price in force') });
     const file = join(directory, 'price.yaml');
@@ -66,6 +66,10 @@ describe('the commands of operators', () => {
     await expect(cli.json(...add)).resolves.toMatchObject({ model: MODEL, revision: 1 });
     const past = await cli.run(...add, '--from', '2026-01-01');
     expect(past).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--effective-from') });
+    const { id: mistake } = await cli.json<{ id: string }>(...add, '--from', '2199-01-01');
+    const withdraw = ['price', 'withdraw', '--model', MODEL, '--price', mistake];
+    await expect(cli.json(...withdraw)).resolves.toMatchObject({ model: MODEL, revision: 2, price: null });
+    await expect(cli.run(...withdraw)).resolves.toMatchObject({ exitCode: 1 });
     await expect(cli.json('model', 'enable', '--model', MODEL)).resolves.toMatchObject({
       enabled: true,
       not_served_because: [],
@@ -77,7 +81,13 @@ describe('the commands of operators', () => {
       enabled: false,
       priority: 0,
     });
-    expect(await actions()).toEqual(['price.created', 'model.updated', 'deployment.updated']);
+    expect(await actions()).toEqual([
+      'price.created',
+      'price.created',
+      'price.withdrawn',
+      'model.updated',
+      'deployment.updated',
+    ]);
   });
 
   it('correct a balance once per reference', async () => {

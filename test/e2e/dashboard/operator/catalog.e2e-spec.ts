@@ -199,6 +199,46 @@ describe('operators and the catalogue', () => {
     expect(second.next_cursor).toBeNull();
   });
 
+  it('withdraws a price that is still to come, and what the files say of that time holds again', async () => {
+    const effective_from = '2198-01-01T00:00:00.000Z';
+    const add = (micro: number) =>
+      call('/models/local/pair/prices', 'POST', { effective_from, reference: 'mistake', price: perMillion(micro) });
+    const withdraw = (id: string) => call(`/models/local/pair/prices/${id}/withdraw`, 'POST');
+    const mistake = (await add(1)).json;
+    expect(await withdraw(mistake.id)).toMatchObject({
+      status: 200,
+      json: { revision: 2, price: null, source: 'operator', effective_from, effective_to: null },
+    });
+    expect((await withdraw(mistake.id)).json.error.code).toBe('conflict');
+    rewrite('local/pair', (model) => {
+      model.prices.push({ ...model.prices[0], effective_from, ...perMillion(7_000_000) });
+    });
+    expect((await importFiles()).prices).toBe(1);
+    const replacement = (await add(2)).json;
+    const restored = (await withdraw(replacement.id)).json;
+    expect(restored).toMatchObject({ revision: 5, price: perMillion(7_000_000), source: 'file' });
+    expect((await withdraw(restored.id)).json.error.code).toBe('conflict');
+    expect((await importFiles()).prices).toBe(0);
+    const entries = await stage.gateway.rows(
+      `SELECT before->'price_version_id' AS before, after->'price_version_id' AS after FROM audit_entry
+        WHERE action = 'price.withdrawn' ORDER BY id DESC LIMIT 1`,
+    );
+    expect(entries).toEqual([{ before: replacement.id, after: restored.id }]);
+  });
+
+  it.each([
+    ['has begun', 0],
+    ['begins within a minute', 50_000],
+  ])('does not withdraw a price that %s: somebody may go by it', async (_name, inMs) => {
+    const effective_from = inMs === 0 ? undefined : new Date(Date.now() + inMs).toISOString();
+    const body = { effective_from, reference: 'our list', price: perMillion(3_000_000) };
+    const { id } = (await call('/models/local/unpriced/prices', 'POST', body)).json;
+    const reply = await call(`/models/local/unpriced/prices/${id}/withdraw`, 'POST');
+    expect(reply).toMatchObject({ status: 409, json: { error: { code: 'conflict' } } });
+    const [newest] = (await call('/models/local/unpriced/prices')).json.data;
+    expect(newest).toMatchObject({ id, price: perMillion(3_000_000) });
+  });
+
   it.each([
     ['began a second ago', { effective_from: new Date(Date.now() - 1_000).toISOString() }, 'effective_from'],
     ['begins at no time', { effective_from: 'tomorrow' }, 'effective_from'],
@@ -222,7 +262,12 @@ describe('operators and the catalogue', () => {
     const body = { enabled: false };
     const [deployment] = await deploymentsOf('local/pair');
     const price = perMillion(1);
+    const [ofAnother] = (await call('/models/local/pair/prices')).json.data;
     const replies = [
+      await call(`/models/local/chat/prices/${ofAnother.id}/withdraw`, 'POST'),
+      await call(`/models/local/pair/prices/${randomUUID()}/withdraw`, 'POST'),
+      await call('/models/local/pair/prices/x/withdraw', 'POST'),
+      await call(`/models/local/%00/prices/${ofAnother.id}/withdraw`, 'POST'),
       await call('/models/local/none', 'PATCH', body),
       await call('/models/local/%00', 'PATCH', body),
       await call('/models/local/none/prices'),
