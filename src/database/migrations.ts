@@ -32,6 +32,7 @@ import { AddOperatorDecisions1795600000600 } from '../../migrations/179560000060
 import { CreateProviderCredential1795600000601 } from '../../migrations/1795600000601-create-provider-credential';
 import { AddInstanceVersion1795600000602 } from '../../migrations/1795600000602-add-instance-version';
 import { FollowRefunds1795600001300 } from '../../migrations/1795600001300-follow-refunds';
+import { IndexAuditFilters1795600001301 } from '../../migrations/1795600001301-index-audit-filters';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
 export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
@@ -68,4 +69,5 @@ export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
   CreateProviderCredential1795600000601,
   AddInstanceVersion1795600000602,
   FollowRefunds1795600001300,
+  IndexAuditFilters1795600001301,
 ];

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import type { ActorKind } from '../common/actor';
 import { decodeCursor } from '../common/cursor';
-import { toPage, type Page, type PageRequest } from '../common/page';
+import { type Aged, toPage, textOfTime, type Page, type PageRequest } from '../common/page';
 
 export interface AuditFilter {
   readonly action?: string;
@@ -29,22 +29,22 @@ export interface AuditLogEntry {
   readonly createdAt: Date;
 }
 
-/** Over `audit_entry_organization_index`, from its end: ids are given in the order of the changes. */
+/** Whatever is filtered for, from the end of an index that has the entries in this order; `Sort` of few at most. */
 const FIND = `
   SELECT e.id::text, e.actor_kind AS "actorKind", u.id AS "actorUserId", u.email AS "actorEmail",
          CASE WHEN e.actor_kind = 'user' THEN e.address END AS address,
          CASE WHEN e.actor_kind = 'user' THEN e.request_id END AS "requestId",
          e.action, e.target_type AS "targetType", e.target_id AS "targetId", e.before, e.after,
-         e.created_at AS "createdAt"
+         e.created_at AS "createdAt", ${textOfTime('e.created_at')} AS "createdAtText"
     FROM audit_entry e
     LEFT JOIN user_account u ON u.id = e.actor_user_id AND e.actor_kind = 'user'
    WHERE e.organization_id = $1
-     AND ($2::bigint IS NULL OR e.id < $2)
+     AND ($2::timestamptz IS NULL OR (e.created_at, e.id) < ($2, $8::bigint))
      AND ($3::text IS NULL OR e.action = $3)
      AND ($4::uuid IS NULL OR (e.actor_user_id = $4 AND e.actor_kind = 'user'))
      AND ($5::timestamptz IS NULL OR e.created_at >= $5)
      AND ($6::timestamptz IS NULL OR e.created_at < $6)
-   ORDER BY e.id DESC LIMIT $7`;
+   ORDER BY e.created_at DESC, e.id DESC LIMIT $7`;
 
 /** The audit log of one organization. */
 export class AuditLogReader {
@@ -56,16 +56,17 @@ export class AuditLogReader {
     { action, actorUserId, from, to }: AuditFilter,
     { limit, cursor }: PageRequest,
   ): Promise<Page<AuditLogEntry>> {
-    const [before = null] = cursor === null ? [] : decodeCursor(cursor, ['integer']);
-    const rows = await this.dataSource.query<AuditLogEntry[]>(FIND, [
+    const [time = null, id = null] = cursor === null ? [] : decodeCursor(cursor, ['time', 'integer']);
+    const rows = await this.dataSource.query<(AuditLogEntry & Aged)[]>(FIND, [
       organizationId,
-      before,
+      time,
       action ?? null,
       actorUserId ?? null,
       from ?? null,
       to ?? null,
       limit + 1,
+      id,
     ]);
-    return toPage(rows, limit, ({ id }) => [id]);
+    return toPage(rows, limit, (last) => [last.createdAtText, last.id]);
   }
 }

@@ -7,7 +7,11 @@ import type { ActorKind } from '../../common/actor';
   'audit_entry_actor_check',
   `actor_kind IN ('user', 'operator', 'command', 'system') AND (actor_user_id IS NOT NULL) = (actor_kind IN ('user', 'operator'))`,
 )
-@Index('audit_entry_organization_index', ['organizationId', 'id'])
+@Index('audit_entry_time_index', ['organizationId', 'createdAt', 'id'])
+@Index('audit_entry_action_index', ['organizationId', 'action', 'createdAt', 'id'])
+@Index('audit_entry_user_index', ['organizationId', 'actorUserId', 'createdAt', 'id'], {
+  where: `actor_kind = 'user'`,
+})
 @Index('audit_entry_request_index', ['requestId'], { where: 'request_id IS NOT NULL' })
 export class AuditEntryEntity {
   @PrimaryGeneratedColumn('identity', {
