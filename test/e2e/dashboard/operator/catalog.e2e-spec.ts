@@ -202,15 +202,19 @@ describe('operators and the catalogue', () => {
   it('withdraws a price that is still to come, and what the files say of that time holds again', async () => {
     const effective_from = '2198-01-01T00:00:00.000Z';
     const add = (micro: number) =>
-      call('/models/local/pair/prices', 'POST', { effective_from, reference: 'mistake', price: perMillion(micro) });
-    const withdraw = (id: string) => call(`/models/local/pair/prices/${id}/withdraw`, 'POST');
+      call('/models/local/conditional/prices', 'POST', {
+        effective_from,
+        reference: 'mistake',
+        price: perMillion(micro),
+      });
+    const withdraw = (id: string) => call(`/models/local/conditional/prices/${id}/withdraw`, 'POST');
     const mistake = (await add(1)).json;
     expect(await withdraw(mistake.id)).toMatchObject({
       status: 200,
       json: { revision: 2, price: null, source: 'operator', effective_from, effective_to: null },
     });
     expect((await withdraw(mistake.id)).json.error.code).toBe('conflict');
-    rewrite('local/pair', (model) => {
+    rewrite('local/conditional', (model) => {
       model.prices.push({ ...model.prices[0], effective_from, ...perMillion(7_000_000) });
     });
     expect((await importFiles()).prices).toBe(1);
@@ -232,10 +236,10 @@ describe('operators and the catalogue', () => {
   ])('does not withdraw a price that %s: somebody may go by it', async (_name, inMs) => {
     const effective_from = inMs === 0 ? undefined : new Date(Date.now() + inMs).toISOString();
     const body = { effective_from, reference: 'our list', price: perMillion(3_000_000) };
-    const { id } = (await call('/models/local/unpriced/prices', 'POST', body)).json;
-    const reply = await call(`/models/local/unpriced/prices/${id}/withdraw`, 'POST');
+    const { id } = (await call('/models/local/conditional/prices', 'POST', body)).json;
+    const reply = await call(`/models/local/conditional/prices/${id}/withdraw`, 'POST');
     expect(reply).toMatchObject({ status: 409, json: { error: { code: 'conflict' } } });
-    const [newest] = (await call('/models/local/unpriced/prices')).json.data;
+    const [newest] = (await call('/models/local/conditional/prices')).json.data;
     expect(newest).toMatchObject({ id, price: perMillion(3_000_000) });
   });
 
