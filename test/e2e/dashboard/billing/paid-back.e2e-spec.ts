@@ -1,4 +1,4 @@
-import { type PaidSession, signEvent, type SignedEvent } from '../../../harness/stripe-server';
+import { paidSession, type PaidSession, signEvent, type SignedEvent } from '../../../harness/stripe-server';
 import { paymentOf, PaymentStage, TEN_DOLLARS } from './payment-stage';
 
 let stage: PaymentStage;
@@ -72,6 +72,21 @@ describe('what is paid back', () => {
     await stage.deliver(refund(session, 4_000_000));
     expect(await stage.balance()).toBe(6_000_000);
     expect(await stage.purchase(session)).toMatchObject({ refunded_micro: 4_000_000 });
+  });
+
+  it('in five parts of which two fail is exact when everything is told of at once, the payment included', async () => {
+    const session = await stage.order();
+    const id = (part: number): string => `re_${part}_${session.purchaseId.replaceAll('-', '')}`;
+    const parts = [1, 2, 3, 4, 5].flatMap((part) => [
+      oneRefund('refund.created', session, id(part), 1_000_000, 'pending'),
+      refund(session, part * 1_000_000),
+      oneRefund('refund.updated', session, id(part), 1_000_000, part > 3 ? 'failed' : 'succeeded'),
+    ]);
+    const paid = signEvent('checkout.session.completed', paidSession(session));
+    await Promise.all([...parts, paid, ...parts].map((event) => deliverUntilTaken(event)));
+    expect(await stage.balance()).toBe(7_000_000);
+    expect(await stage.purchase(session)).toMatchObject({ status: 'paid', refunded_micro: 3_000_000, owed_micro: 0 });
+    expect(await stage.gateway.violations()).toEqual([]);
   });
 
   it('and has not arrived pays first what is owed', async () => {
@@ -182,4 +197,9 @@ it('leaves books without a fault after all of this', async () => {
 async function untilWaiting(count: number): Promise<void> {
   const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
   while ((await stage.gateway.rows(waiting)).length < count);
+}
+
+/** As Stripe does: what was not taken is sent again. */
+async function deliverUntilTaken(event: SignedEvent): Promise<void> {
+  while ((await stage.deliver(event)).status !== 200);
 }
