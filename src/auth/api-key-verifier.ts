@@ -70,9 +70,7 @@ export class ApiKeyVerifier {
   private judge(key: StoredApiKey | null, clientAddress: string): Principal {
     if (key === null) throw invalidApiKey('The API key is unknown.');
     assertKeyUsable(key, this.clock.now());
-    if (key.allowedIps !== null && !key.allowedIps.includes(clientAddress)) {
-      throw new GatewayError('ip_not_allowed', `This API key may not be used from the address ${clientAddress}.`);
-    }
+    assertAddressAllowed(key, clientAddress);
     return key.principal;
   }
 }
@@ -93,6 +91,12 @@ export function assertKeyUsable(key: StoredApiKey, nowMs: number): void {
   if (!key.organizationActive) {
     throw new GatewayError('ip_not_allowed', 'The organization that owns this API key is not active.');
   }
+}
+
+/** @throws GatewayError `ip_not_allowed` */
+export function assertAddressAllowed({ allowedIps }: StoredApiKey, clientAddress: string): void {
+  if (allowedIps === null || allowedIps.includes(clientAddress)) return;
+  throw new GatewayError('ip_not_allowed', `This API key may not be used from the address ${clientAddress}.`);
 }
 
 function invalidApiKey(message: string): GatewayError {

@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { GatewayError } from '../common/errors/gateway-error';
 import type { RequestContext } from '../common/request-context';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
+import type { ExplainedRequest } from '../inference/explanation.types';
 import type { Bill, Candidate, InferenceInput, PricedText, RenderedAnswer } from '../inference/inference.types';
 import { requiredSupport } from '../inference/parameter-support';
 import { requireTarget } from '../inference/require-target';
@@ -84,9 +85,12 @@ export class ChatInference {
   }
 
   /** The request before anybody is asked for anything. @throws GatewayError as {@link answer} would until then */
-  describe(asked: DescribedChat): InferenceInput {
+  describe(asked: DescribedChat): ExplainedRequest {
     this.imagesOf(asked.chat, asked.context);
-    return this.inputOf(asked);
+    return {
+      input: this.inputOf(asked),
+      assertTaken: (candidate) => chatOf(candidate).assertSupported?.(asked.chat, candidate),
+    };
   }
 
   private inputOf({ operation, body, chat, context }: DescribedChat): InferenceInput {

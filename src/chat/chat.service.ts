@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { RequestContext } from '../common/request-context';
-import type { InferenceInput } from '../inference/inference.types';
+import type { ExplainedRequest } from '../inference/explanation.types';
 import { type ChatFormat, ChatInference } from './chat-inference.service';
 import { renderCompletion, usageEvent } from './chat-usage';
 import type { ChatCompletionRequestDto } from './dto/chat-completion-request.dto';
@@ -33,7 +33,7 @@ export class ChatService {
   }
 
   /** What the request comes to. @throws GatewayError as {@link answer} would before anybody is asked */
-  describe(body: ChatCompletionRequestDto, context: RequestContext): InferenceInput {
+  describe(body: ChatCompletionRequestDto, context: RequestContext): ExplainedRequest {
     return this.inference.describe({ operation: OPERATION, body, chat: toChatRequest(body), context });
   }
 }

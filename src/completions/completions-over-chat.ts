@@ -1,7 +1,7 @@
 import { TranslatedStream } from '../chat/chat-frames';
 import type { ChatProvider, ChatStream } from '../providers/contract/chat';
 import type { CompletionRequest, CompletionResult, CompletionsProvider } from '../providers/contract/completions';
-import type { ProviderCall } from '../providers/contract/provider-call';
+import type { DeploymentTraits, ProviderCall } from '../providers/contract/provider-call';
 import { completionChunks } from './from-chat-chunk';
 import { fromChatReply } from './from-chat-reply';
 import { toChatRequest } from './to-chat-request';
@@ -9,6 +9,11 @@ import { toChatRequest } from './to-chat-request';
 /** Text completion by a model that only chats: the prompt is what the user says, the answer is what comes after it. */
 export class CompletionsOverChat implements CompletionsProvider {
   constructor(private readonly chat: ChatProvider) {}
+
+  assertSupported(request: CompletionRequest, deployment: DeploymentTraits): void {
+    const chat = toChatRequest(request);
+    this.chat.assertSupported?.(chat, deployment);
+  }
 
   async complete(request: CompletionRequest, call: ProviderCall): Promise<CompletionResult> {
     const { body, usage, outputBytes } = await this.chat.complete(toChatRequest(request), call);

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { RequestContext } from '../common/request-context';
+import type { ExplainedRequest } from '../inference/explanation.types';
 import type { InferenceInput } from '../inference/inference.types';
 import { requiredSupport } from '../inference/parameter-support';
 import { requireTarget } from '../inference/require-target';
@@ -35,7 +36,7 @@ export class CompletionsService {
 
   answer(body: CompletionRequestDto, context: RequestContext, reply: FastifyReply): Promise<void> {
     const request = toCompletionRequest(body);
-    const input = this.describe(body, context, request);
+    const input = this.inputOf(body, request, context);
     const { inputText: inputTokens } = input.estimate;
     const estimateUsage = (bytes: number, servedBy: CatalogModel): UsageVector =>
       textUsage(inputTokens, outputTokens(bytes, this.ratios.of(servedBy)));
@@ -58,7 +59,15 @@ export class CompletionsService {
   }
 
   /** What the request comes to. @throws GatewayError as {@link answer} would before anybody is asked */
-  describe(body: CompletionRequestDto, context: RequestContext, request = toCompletionRequest(body)): InferenceInput {
+  describe(body: CompletionRequestDto, context: RequestContext): ExplainedRequest {
+    const request = toCompletionRequest(body);
+    return {
+      input: this.inputOf(body, request, context),
+      assertTaken: (candidate) => completionsOf(candidate).assertSupported?.(request, candidate),
+    };
+  }
+
+  private inputOf(body: CompletionRequestDto, request: CompletionRequest, context: RequestContext): InferenceInput {
     const target = requireTarget(this.catalog, context, body, 'text');
     const { model } = target;
     const prompt = measurePrompt(request);

@@ -1048,9 +1048,9 @@ export interface paths {
          *     limit or budget would refuse. Nobody is called, and nothing is charged, held or counted.
          *
          *     The caller has to be a developer, admin or owner of the key's organization; other keys are 404 `not_found`. An error of the
-         *     request is in the reply, not the reply. Not considered are the address that the request would come from, its
-         *     `Idempotency-Key`, and whether the hosts that it names are public by DNS. Deployments of equal rank take turns by chance, so
-         *     that their order may differ from call to call.
+         *     request is in the reply, not the reply. The key's `allowed_ips` are considered when the address is given that the request
+         *     would come from. Not considered are its `Idempotency-Key`, and whether the hosts that it names are public by DNS.
+         *     Deployments of equal rank take turns by chance, so that their order may differ from call to call.
          */
         post: operations["explainRequest"];
         delete?: never;
@@ -2486,6 +2486,11 @@ export interface components {
             key_id: string;
             operation: components["schemas"]["ExplainedOperation"];
             /**
+             * @description The IPv4 or IPv6 address that the request would come from, to be judged by the key's `allowed_ips`. Without one they
+             *     are not looked at: the address of whoever asks for the explanation says nothing about it.
+             */
+            client_ip?: string | null;
+            /**
              * @description The body of the request. In place of the file, `createTranscription` takes `duration_seconds`, the length of the
              *     audio, beside the fields of its form; an edit of an image is explained as it would be sent in JSON.
              */
@@ -2503,11 +2508,12 @@ export interface components {
         };
         ExplainedCheck: {
             /**
-             * @description `key`: its state, and that of its organization. `request`: the body, the model, and what key and model allow. `route`:
-             *     who can be asked. `price`: what it costs there. Then `limits`, and `budgets`.
+             * @description `key`: its state, that of its organization, and `client_ip` where it is given. `request`: the body, the model, and what key and model allow. `route`:
+             *     who can be asked. `price`: what it costs there. Then `limits`, and `budgets`. `support`: whether
+             *     anybody of the route takes all that the request asks for.
              * @enum {string}
              */
-            check: "key" | "request" | "route" | "price" | "limits" | "budgets";
+            check: "key" | "request" | "route" | "price" | "limits" | "budgets" | "support";
             /**
              * @description `not_reached`: it cannot be told, because of what an earlier one refuses.
              * @enum {string}
@@ -2604,6 +2610,8 @@ export interface components {
              * @enum {string}
              */
             reason: "disabled" | "provider_not_configured" | "unpriced" | "only" | "ignore" | "max_price" | "unsupported" | "full" | "rate_limited" | "breaker_open" | "not_needed";
+            /** @description For `unsupported`, the field of the request that the deployment does not take, where it is known. */
+            param: string | null;
         };
         ExplainedLimit: {
             /** @enum {string} */
@@ -2632,6 +2640,8 @@ export interface components {
             organization_id: components["schemas"]["Uuid"];
             key_id: components["schemas"]["Uuid"];
             operation: components["schemas"]["ExplainedOperation"];
+            /** @description The address that was judged by the key's `allowed_ips`; null when they were not looked at. */
+            client_ip: string | null;
             /** @description Whether the first candidate would be asked, or the job be queued. */
             accepted: boolean;
             /** @description What the client would get first; null when the request is accepted. */
@@ -2642,13 +2652,16 @@ export interface components {
             model: components["schemas"]["ModelId"] | null;
             /** @description Those that its `routing` names beside it. */
             fallback_models: components["schemas"]["ModelId"][];
-            /** @description Who would be asked, in this order, until one answers. */
+            /**
+             * @description Who would be asked, in this order, until one answers. Those of the route that refuse the request before anything is
+             *     sent are in `left_out`; until then their prices count for the hold.
+             */
             candidates: components["schemas"]["ExplainedCandidate"][];
             /** @description The other deployments of the models, and why they would not be asked. */
             left_out: components["schemas"]["LeftOutDeployment"][];
             /** @description What counts towards the limits of tokens; null when the request is not understood. */
             estimated_tokens: number | null;
-            /** @description At the dearest of the candidates. */
+            /** @description At the dearest of the route. */
             estimated_cost_micro: number | null;
             /** @description What would be held until it is known what the request has cost. */
             hold_micro: number | null;

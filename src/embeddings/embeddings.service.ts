@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { GatewayError } from '../common/errors/gateway-error';
 import type { RequestContext } from '../common/request-context';
+import type { ExplainedRequest } from '../inference/explanation.types';
 import type { Candidate, InferenceInput } from '../inference/inference.types';
 import { requiredSupport } from '../inference/parameter-support';
 import { providerFields } from '../inference/provider-fields';
@@ -45,9 +46,12 @@ export class EmbeddingsService {
   }
 
   /** What the request comes to. @throws GatewayError as {@link answer} would before anybody is asked */
-  describe(body: EmbeddingRequestDto, context: RequestContext): InferenceInput {
+  describe(body: EmbeddingRequestDto, context: RequestContext): ExplainedRequest {
     const { encoding_format: _format, ...request } = providerFields(body);
-    return this.inputOf(body, request, context);
+    return {
+      input: this.inputOf(body, request, context),
+      assertTaken: (candidate) => embeddingsOf(candidate).assertSupported?.(request, candidate),
+    };
   }
 
   private inputOf(body: EmbeddingRequestDto, request: EmbeddingRequest, context: RequestContext): InferenceInput {

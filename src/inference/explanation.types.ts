@@ -19,12 +19,17 @@ export interface ExplainedRequest {
   plan?(): readonly Candidate[];
   /** @throws GatewayError where the price or the caller's cap refuses. Default: the dearest candidate is held. */
   price?(candidates: readonly Candidate[]): PricedRoute;
+  /**
+   * What the candidate's adapter refuses before it sends anything; the next candidate is asked then. Default: nothing.
+   * @throws ProviderError, or GatewayError where it is told in other words
+   */
+  assertTaken?(candidate: Candidate): void;
   /** Tokens that the limits count. Default: those of the estimate. */
   readonly limitedTokens?: number;
 }
 
 /** What a request passes, in this order. */
-export const CHECKS = ['key', 'request', 'route', 'price', 'limits', 'budgets'] as const;
+export const CHECKS = ['key', 'request', 'route', 'price', 'limits', 'budgets', 'support'] as const;
 export type CheckName = (typeof CHECKS)[number];
 
 export interface CheckOutcome {
@@ -48,6 +53,8 @@ export interface LeftOutDeployment {
   readonly deploymentId: string;
   readonly provider: string;
   readonly reason: LeftOutReason;
+  /** The field of the request that its adapter does not take, where it says which. */
+  readonly param: string | null;
 }
 
 /** What would become of a request now. */
@@ -56,7 +63,7 @@ export interface Explanation {
   readonly checks: readonly CheckOutcome[];
   /** The request; `null`: it is not one that its operation understands. */
   readonly input: InferenceInput | null;
-  /** Who would be asked, in this order. */
+  /** Who would be asked, in this order: the route without those whose adapters refuse the request. */
   readonly candidates: readonly Candidate[];
   readonly leftOut: readonly LeftOutDeployment[];
   readonly price: PricedRoute | null;

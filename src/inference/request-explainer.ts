@@ -15,8 +15,11 @@ import {
 } from './explanation.types';
 import type { Candidate, InferenceInput } from './inference.types';
 import { dearest } from './metering.service';
-import { RouteExplainer } from './route-explainer';
+import { toClientError } from './provider-failure';
+import { type Refusals, RouteExplainer } from './route-explainer';
 import { RoutePlanner } from './route-planner';
+
+const NO_REFUSALS: Refusals = new Map();
 
 /**
  * Says what would become of a request, by the rules that would decide about it: nobody is called, nothing is charged, held
@@ -50,9 +53,12 @@ export class RequestExplainer {
     const price =
       candidates && checks.make('price', () => request.price?.(candidates) ?? this.price(candidates, input));
     const { model, fallbacks } = input;
+    const refusals = candidates === null ? NO_REFUSALS : refusalsOf(request, candidates);
+    if (candidates !== null) checks.make('support', () => assertSomebodyTakes(candidates, refusals));
+    const asked = candidates?.filter((candidate) => !refusals.has(candidate)) ?? [];
     const tokens = request.limitedTokens ?? tokensOf(input.estimate);
     const [leftOut, limits, spending] = await Promise.all([
-      this.routes.leftOut(input, candidates ?? []),
+      this.routes.leftOut(input, asked, refusals),
       this.limiter.look({ principal, model, fallbacks, tokens }),
       price && this.spending.look(principal.organizationId, principal.keyId, price.holdMicro),
     ]);
@@ -61,7 +67,7 @@ export class RequestExplainer {
     return {
       checks: checks.outcomes(),
       input,
-      candidates: candidates ?? [],
+      candidates: asked,
       leftOut,
       price,
       limitedTokens: tokens,
@@ -74,6 +80,27 @@ export class RequestExplainer {
     const holdMicro = dearest(candidates, input);
     return { estimateMicro: holdMicro, holdMicro };
   }
+}
+
+/** By candidate, what its adapter refuses, in the order in which they would be asked. */
+function refusalsOf({ assertTaken }: ExplainedRequest, candidates: readonly Candidate[]): Refusals {
+  const refusals = new Map<Candidate, GatewayError>();
+  for (const candidate of candidates) {
+    try {
+      assertTaken?.(candidate);
+    } catch (error) {
+      const refusal = toClientError(error);
+      if (!(refusal instanceof GatewayError)) throw refusal;
+      refusals.set(candidate, refusal);
+    }
+  }
+  return refusals;
+}
+
+/** As one who takes it will be asked in the end. @throws GatewayError that of the first when nobody takes it */
+function assertSomebodyTakes(candidates: readonly Candidate[], refusals: Refusals): void {
+  const [first] = refusals.values();
+  if (first !== undefined && refusals.size === candidates.length) throw first;
 }
 
 /** What the checks of one request have said. */

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, type Clock } from '../common/clock';
+import type { GatewayError } from '../common/errors/gateway-error';
 import type { DeploymentRow } from '../models/catalog-rows';
 import { CatalogRepository } from '../models/catalog.repository';
 import { type DeploymentServing, reviewServing } from '../models/serving';
@@ -8,6 +9,11 @@ import { CandidateSelector } from './candidate-selector';
 import type { LeftOutDeployment, LeftOutReason } from './explanation.types';
 import type { Candidate, InferenceInput } from './inference.types';
 import { ruledOutBy } from './routing-constraints';
+
+/** What adapters refuse before they send anything, by the candidate that refuses. */
+export type Refusals = ReadonlyMap<Candidate, GatewayError>;
+
+type Verdict = Pick<LeftOutDeployment, 'reason' | 'param'>;
 
 /** Says of the deployments that are not in the route of a request why they are not. */
 @Injectable()
@@ -19,22 +25,37 @@ export class RouteExplainer {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** In the order of the request's models. @param route what was planned for it */
-  async leftOut(input: InferenceInput, route: readonly Candidate[]): Promise<LeftOutDeployment[]> {
+  /**
+   * In the order of the request's models.
+   * @param asked those of the route that would be asked
+   * @param refusals the others of the route
+   */
+  async leftOut(input: InferenceInput, asked: readonly Candidate[], refusals: Refusals): Promise<LeftOutDeployment[]> {
     const serving = reviewServing(await this.catalog.read(), this.providers.configuredIds, this.clock.now());
-    const inRoute = new Set(route.map(({ deployment }) => deployment.id));
+    const isAsked = new Set(asked.map(({ deployment }) => deployment.id));
+    const refused = new Map([...refusals].map(([{ deployment }, refusal]) => [deployment.id, refusal]));
     return [input.model, ...input.fallbacks].flatMap((model) => {
       const candidates = new Map(this.selector.select(model).map((each) => [each.deployment.id, each]));
       const stored = serving.find(({ row }) => row.id === model.id)?.deployments ?? [];
       return stored
-        .filter(({ row }) => !inRoute.has(row.id))
+        .filter(({ row }) => !isAsked.has(row.id))
         .map((deployment) => ({
           model: model.id,
           deploymentId: deployment.row.id,
           provider: deployment.row.provider,
-          reason: this.reasonFor(deployment, candidates.get(deployment.row.id), input),
+          ...this.judge(deployment, candidates.get(deployment.row.id), refused.get(deployment.row.id), input),
         }));
     });
+  }
+
+  private judge(
+    deployment: DeploymentServing<DeploymentRow>,
+    candidate: Candidate | undefined,
+    refusal: GatewayError | undefined,
+    input: InferenceInput,
+  ): Verdict {
+    if (refusal !== undefined) return { reason: 'unsupported', param: refusal.param ?? null };
+    return { reason: this.reasonFor(deployment, candidate, input), param: null };
   }
 
   private reasonFor(

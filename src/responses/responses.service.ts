@@ -3,7 +3,9 @@ import type { FastifyReply } from 'fastify';
 import { ChatInference } from '../chat/chat-inference.service';
 import { CLOCK, type Clock } from '../common/clock';
 import type { RequestContext } from '../common/request-context';
-import type { InferenceInput } from '../inference/inference.types';
+import type { ExplainedRequest } from '../inference/explanation.types';
+import type { Candidate } from '../inference/inference.types';
+import { toClientError } from '../inference/provider-failure';
 import type { ResponseRequestDto } from './dto/response-request.dto';
 import { ResponseFormat } from './response-format';
 import { toChatRequest } from './to-chat-request';
@@ -29,12 +31,19 @@ export class ResponsesService {
   }
 
   /** What the request comes to. @throws GatewayError as {@link answer} would before anybody is asked */
-  describe(body: ResponseRequestDto, context: RequestContext): InferenceInput {
+  describe(body: ResponseRequestDto, context: RequestContext): ExplainedRequest {
     const { chat, paths } = toChatRequest(body);
-    try {
-      return this.inference.describe({ operation: OPERATION, body, chat, context });
-    } catch (error) {
-      throw paths.translateError(error);
-    }
+    const inOwnWords = <Result>(work: () => Result): Result => {
+      try {
+        return work();
+      } catch (error) {
+        throw paths.translateError(toClientError(error));
+      }
+    };
+    const described = inOwnWords(() => this.inference.describe({ operation: OPERATION, body, chat, context }));
+    return {
+      ...described,
+      assertTaken: (candidate: Candidate) => inOwnWords(() => described.assertTaken?.(candidate)),
+    };
   }
 }

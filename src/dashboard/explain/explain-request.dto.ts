@@ -1,4 +1,4 @@
-import { IsIn, IsObject, IsString } from 'class-validator';
+import { IsIn, IsObject, IsOptional, IsString } from 'class-validator';
 
 /** The operations of `/v1` that spend. */
 export const EXPLAINED_OPERATIONS = [
@@ -22,6 +22,10 @@ export class ExplainRequestDto {
 
   @IsIn(EXPLAINED_OPERATIONS)
   operation!: ExplainedOperation;
+
+  @IsOptional()
+  @IsString()
+  client_ip?: string | null;
 
   @IsObject()
   request!: Record<string, unknown>;

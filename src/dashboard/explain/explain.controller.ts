@@ -1,9 +1,10 @@
 import { Body, Controller, HttpCode, Inject, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { ApiKeyRepository } from '../../auth/api-key.repository';
-import { assertKeyUsable } from '../../auth/api-key-verifier';
+import { assertAddressAllowed, assertKeyUsable } from '../../auth/api-key-verifier';
 import { CLOCK, type Clock } from '../../common/clock';
 import { GatewayError } from '../../common/errors/gateway-error';
+import { parseIpAddress } from '../../common/ip-range';
 import { requireUuid } from '../../common/require-uuid';
 import { mayActAs, ROLES } from '../../common/role';
 import { ClosedBody } from '../../common/validation/closed-body.pipe';
@@ -34,18 +35,24 @@ export class ExplainController {
   @Access('user', { maxBodyBytes: MAX_BODY_BYTES })
   async explainRequest(
     @Caller() caller: DashboardCaller,
-    @Body(new ClosedBody(ExplainRequestDto)) { key_id: keyId, operation, request }: ExplainRequestDto,
+    @Body(new ClosedBody(ExplainRequestDto)) { key_id: keyId, operation, client_ip, request }: ExplainRequestDto,
     @Req() { context }: FastifyRequest,
   ): Promise<components['schemas']['Explanation']> {
     const key = await this.keys.findForMember(requireUuid(keyId, NO_KEY), caller.userId, DEVELOPERS);
     if (key === null) throw new GatewayError('not_found', NO_KEY);
     const { principal } = key;
+    const clientAddress = client_ip == null ? null : requireAddress(client_ip);
     const understand = this.operations.understand(operation, request, { ...context, principal });
-    const explanation = await this.explainer.explain(
-      principal,
-      () => assertKeyUsable(key, this.clock.now()),
-      understand,
-    );
-    return toExplanationReply(principal, operation, explanation);
+    const assertKey = (): void => {
+      assertKeyUsable(key, this.clock.now());
+      if (clientAddress !== null) assertAddressAllowed(key, clientAddress);
+    };
+    const explanation = await this.explainer.explain(principal, assertKey, understand);
+    return toExplanationReply(principal, { operation, clientAddress }, explanation);
   }
+}
+
+function requireAddress(text: string): string {
+  if (parseIpAddress(text) !== null) return text;
+  throw new GatewayError('validation_failed', 'client_ip must be an IPv4 or IPv6 address.', { param: 'client_ip' });
 }

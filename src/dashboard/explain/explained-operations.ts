@@ -46,10 +46,10 @@ export class ExplainedOperations {
     jobs: JobSubmissionService,
   ) {
     this.understandings = {
-      createChatCompletion: whole(ChatCompletionRequestDto, (body, context) => chat.describe(body, context)),
-      createCompletion: whole(CompletionRequestDto, (body, context) => completions.describe(body, context)),
-      createResponse: whole(ResponseRequestDto, (body, context) => responses.describe(body, context)),
-      createEmbedding: whole(EmbeddingRequestDto, (body, context) => embeddings.describe(body, context)),
+      createChatCompletion: understanding(ChatCompletionRequestDto, (body, context) => chat.describe(body, context)),
+      createCompletion: understanding(CompletionRequestDto, (body, context) => completions.describe(body, context)),
+      createResponse: understanding(ResponseRequestDto, (body, context) => responses.describe(body, context)),
+      createEmbedding: understanding(EmbeddingRequestDto, (body, context) => embeddings.describe(body, context)),
       createImage: whole(ImageRequestDto, (body, context) => images.describe(body, context)),
       createImageEdit: whole(ImageEditRequestDto, (body, context) =>
         images.describeEdit({ body, form: null }, context),
@@ -83,7 +83,7 @@ function understanding<Dto extends object>(
   return (request, context) => describe(valid.transform(request), context);
 }
 
-/** For what is answered at once, of which every step but the first is everybody's. */
+/** Where every step but the first is everybody's, and adapters take whatever the catalogue lets through. */
 function whole<Dto extends object>(
   dto: new () => Dto,
   describe: (body: Dto, context: RequestContext) => InferenceInput,

@@ -11,10 +11,17 @@ import type { ExplainedOperation } from './explain-request.dto';
 
 type Schemas = components['schemas'];
 
+/** What was asked beside the request itself. */
+interface ExplainedCircumstances {
+  readonly operation: ExplainedOperation;
+  /** `null`: it was left open. */
+  readonly clientAddress: string | null;
+}
+
 /** An explanation as it is told: the document's `Explanation`. */
 export function toExplanationReply(
   { organizationId, keyId }: Principal,
-  operation: ExplainedOperation,
+  { operation, clientAddress }: ExplainedCircumstances,
   { checks, input, candidates, leftOut, price, limitedTokens, limits, budgets }: Explanation,
 ): Schemas['Explanation'] {
   const first = checks.find(({ refusal }) => refusal !== null)?.refusal ?? null;
@@ -23,6 +30,7 @@ export function toExplanationReply(
     organization_id: organizationId,
     key_id: keyId,
     operation,
+    client_ip: clientAddress,
     accepted: first === null,
     error: toError(first),
     checks: checks.map(toCheck),
@@ -66,8 +74,8 @@ function toCandidate(
   };
 }
 
-function toLeftOut({ model, deploymentId, provider, reason }: LeftOutDeployment): Schemas['LeftOutDeployment'] {
-  return { model, deployment_id: deploymentId, provider, reason };
+function toLeftOut({ model, deploymentId, provider, reason, param }: LeftOutDeployment): Schemas['LeftOutDeployment'] {
+  return { model, deployment_id: deploymentId, provider, reason, param };
 }
 
 function toLimit({ scope, kind, limit, remaining, wouldRefuse }: LimitStanding): Schemas['ExplainedLimit'] {

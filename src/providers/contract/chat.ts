@@ -1,4 +1,4 @@
-import type { ProviderCall } from './provider-call';
+import type { DeploymentTraits, ProviderCall } from './provider-call';
 import type { UsageVector } from './usage';
 
 /**
@@ -69,8 +69,13 @@ export interface ChatStream {
   pipe(sink: StreamSink): Promise<void>;
 }
 
-/** Chat as a capability of a provider. Both methods throw `ProviderError` only. */
+/** Chat as a capability of a provider. Its methods throw `ProviderError` only. */
 export interface ChatProvider {
+  /**
+   * Refuses what the deployment is known to lack, as a call does before it sends anything. Absent: nothing is known.
+   * @throws ProviderError `validation_failed` of the phase `connect`
+   */
+  assertSupported?(request: ChatRequest, deployment: DeploymentTraits): void;
   complete(request: ChatRequest, call: ProviderCall): Promise<ChatCompletionResult>;
   /** Resolves once the first meaningful event has been read, so that an early failure still has an HTTP status. */
   openStream(request: ChatRequest, call: ProviderCall): Promise<ChatStream>;

@@ -1,5 +1,5 @@
 import type { ChatStream } from './chat';
-import type { ProviderCall } from './provider-call';
+import type { DeploymentTraits, ProviderCall } from './provider-call';
 import type { UsageVector } from './usage';
 
 /**
@@ -46,8 +46,10 @@ export interface CompletionResult {
   readonly outputBytes: number;
 }
 
-/** Text completion as a capability of a provider. Both methods throw `ProviderError` only. */
+/** Text completion as a capability of a provider. Its methods throw `ProviderError` only. */
 export interface CompletionsProvider {
+  /** As of a `ChatProvider`. */
+  assertSupported?(request: CompletionRequest, deployment: DeploymentTraits): void;
   complete(request: CompletionRequest, call: ProviderCall): Promise<CompletionResult>;
   /** A stream of `text_completion` chunks, with the promises of a chat stream. */
   openStream(request: CompletionRequest, call: ProviderCall): Promise<ChatStream>;

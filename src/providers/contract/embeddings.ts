@@ -1,4 +1,4 @@
-import type { ProviderCall } from './provider-call';
+import type { DeploymentTraits, ProviderCall } from './provider-call';
 import type { UsageVector } from './usage';
 
 /** One text, several texts, the token ids of one text, or those of several. Never empty, and without empty items. */
@@ -27,6 +27,8 @@ export interface EmbeddingResult {
 
 /** Embeddings as a capability of a provider. Throws `ProviderError` only. */
 export interface EmbeddingsProvider {
+  /** As of a `ChatProvider`. */
+  assertSupported?(request: EmbeddingRequest, deployment: DeploymentTraits): void;
   embed(request: EmbeddingRequest, call: ProviderCall): Promise<EmbeddingResult>;
 }
 

@@ -84,3 +84,6 @@ export interface ProviderCall {
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
 }
+
+/** What the catalogue says of a deployment, of which a call knows too. */
+export type DeploymentTraits = Pick<ProviderCall, 'features' | 'quirks'>;

@@ -1,7 +1,6 @@
 import type { Quirks } from '../../contract/provider-call';
-import { ProviderError } from '../../contract/provider-error';
 import type { JsonObject } from '../../kit/json-object';
-import { isUnused } from './request-support';
+import { checkNoRejectedFields } from './request-support';
 
 /**
  * The fields of a request that go upstream as they are: neither `handled`, which the caller sees to, nor what is the
@@ -11,19 +10,15 @@ import { isUnused } from './request-support';
 export function forwardedFields(
   request: Readonly<Record<string, unknown>>,
   handled: ReadonlySet<string>,
-  { dropFields, rejectFields }: Quirks,
+  quirks: Quirks,
 ): JsonObject {
+  checkNoRejectedFields(request, quirks);
+  const { dropFields, rejectFields } = quirks;
   const fields: JsonObject = {};
   for (const [field, value] of Object.entries(request)) {
-    if (rejectFields?.includes(field) === true && !isUnused(field, value)) throw unsupported(field);
     if (value == null || handled.has(field) || field === 'routing' || field.startsWith('x_')) continue;
     if (rejectFields?.includes(field) === true || dropFields?.includes(field) === true) continue;
     fields[field] = value;
   }
   return fields;
-}
-
-/** Refused before anything is sent, so that another deployment may be asked. */
-export function unsupported(param: string, message = `This model does not support ${param}.`): ProviderError {
-  return new ProviderError('validation_failed', message, { phase: 'connect', fallback: false, param });
 }

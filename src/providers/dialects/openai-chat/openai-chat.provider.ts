@@ -4,10 +4,11 @@
  * a vendor; nothing outside knows the wire format.
  */
 import type { ChatCompletionResult, ChatProvider, ChatRequest, ChatStream } from '../../contract/chat';
-import type { ProviderCall } from '../../contract/provider-call';
+import type { DeploymentTraits, ProviderCall } from '../../contract/provider-call';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import { fromOpenAiChatReply } from './from-openai-chat-reply';
 import { OpenAiChatStream } from './openai-chat-stream';
+import { checkSupport } from './request-support';
 import { toOpenAiChatRequest } from './to-openai-chat-request';
 
 export class OpenAiChat implements ChatProvider {
@@ -15,6 +16,10 @@ export class OpenAiChat implements ChatProvider {
 
   constructor(private readonly http: UpstreamHttp) {
     this.endpoint = http.endpoint('chat/completions');
+  }
+
+  assertSupported(request: ChatRequest, deployment: DeploymentTraits): void {
+    checkSupport(request, deployment);
   }
 
   async complete(request: ChatRequest, call: ProviderCall): Promise<ChatCompletionResult> {

@@ -1,5 +1,5 @@
 import type { ChatRequest } from '../../contract/chat';
-import type { ModelFeatures, ProviderCall } from '../../contract/provider-call';
+import type { DeploymentTraits, ModelFeatures, Quirks } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
 import { isJsonObject } from '../../kit/json-object';
 
@@ -8,15 +8,23 @@ import { isJsonObject } from '../../kit/json-object';
  * catalogue does not mention is left for the upstream to judge.
  * @throws ProviderError `validation_failed` with `param`
  */
-export function checkSupport(request: ChatRequest, { features, quirks }: ProviderCall): void {
-  for (const field of quirks.rejectFields ?? []) {
-    if (!isUnused(field, request[field])) throw unsupported(field);
-  }
+export function checkSupport(request: ChatRequest, { features, quirks }: DeploymentTraits): void {
+  checkNoRejectedFields(request, quirks);
   if (features.tools === false && !isUnused('tools', request['tools'])) throw unsupported('tools');
   if (features.logprobs === false && request['logprobs'] === true) throw unsupported('logprobs');
   checkResponseFormat(request['response_format'], features);
   checkReasoningEffort(request['reasoning_effort'], features);
   if (features.vision === false) checkNoImages(request);
+}
+
+/** @throws ProviderError `validation_failed` with `param` for a field that must not be dropped in silence */
+export function checkNoRejectedFields(
+  request: Readonly<Record<string, unknown>>,
+  { rejectFields = [] }: Pick<Quirks, 'rejectFields'>,
+): void {
+  for (const field of rejectFields) {
+    if (!isUnused(field, request[field])) throw unsupported(field);
+  }
 }
 
 /** Whether a field's value asks for nothing, so that leaving it out changes nothing. */
@@ -53,6 +61,7 @@ function checkNoImages({ messages }: ChatRequest): void {
   });
 }
 
-function unsupported(param: string, message = `This model does not support ${param}.`): ProviderError {
+/** Refused before anything is sent, so that another deployment may be asked. */
+export function unsupported(param: string, message = `This model does not support ${param}.`): ProviderError {
   return new ProviderError('validation_failed', message, { phase: 'connect', fallback: false, param });
 }

@@ -4,9 +4,10 @@
  */
 import type { ChatStream } from '../../contract/chat';
 import type { CompletionRequest, CompletionResult, CompletionsProvider } from '../../contract/completions';
-import type { ProviderCall } from '../../contract/provider-call';
+import type { DeploymentTraits, ProviderCall } from '../../contract/provider-call';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import { OpenAiChatStream } from '../openai-chat/openai-chat-stream';
+import { checkNoRejectedFields } from '../openai-chat/request-support';
 import { CompletionChunkTranslator } from './completion-chunk-translator';
 import { fromOpenAiCompletionReply } from './from-openai-completion-reply';
 import { toOpenAiCompletionRequest } from './to-openai-completion-request';
@@ -16,6 +17,10 @@ export class OpenAiCompletions implements CompletionsProvider {
 
   constructor(private readonly http: UpstreamHttp) {
     this.endpoint = http.endpoint('completions');
+  }
+
+  assertSupported(request: CompletionRequest, { quirks }: DeploymentTraits): void {
+    checkNoRejectedFields(request, quirks);
   }
 
   async complete(request: CompletionRequest, call: ProviderCall): Promise<CompletionResult> {

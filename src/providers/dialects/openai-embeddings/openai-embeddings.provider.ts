@@ -8,16 +8,20 @@ import {
   type EmbeddingsProvider,
   inputsOf,
 } from '../../contract/embeddings';
-import type { ProviderCall } from '../../contract/provider-call';
+import type { DeploymentTraits, ProviderCall } from '../../contract/provider-call';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import { EmbeddingReply } from './embedding-reply';
-import { toOpenAiEmbeddingRequest } from './to-openai-embedding-request';
+import { checkEmbeddingSupport, toOpenAiEmbeddingRequest } from './to-openai-embedding-request';
 
 export class OpenAiEmbeddings implements EmbeddingsProvider {
   private readonly endpoint: string;
 
   constructor(private readonly http: UpstreamHttp) {
     this.endpoint = http.endpoint('embeddings');
+  }
+
+  assertSupported(request: EmbeddingRequest, deployment: DeploymentTraits): void {
+    checkEmbeddingSupport(request, deployment);
   }
 
   async embed(request: EmbeddingRequest, call: ProviderCall): Promise<EmbeddingResult> {

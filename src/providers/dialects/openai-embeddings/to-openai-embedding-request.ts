@@ -1,7 +1,8 @@
 import type { EmbeddingRequest } from '../../contract/embeddings';
-import type { ProviderCall } from '../../contract/provider-call';
+import type { DeploymentTraits, ProviderCall } from '../../contract/provider-call';
 import type { JsonObject } from '../../kit/json-object';
-import { forwardedFields, unsupported } from '../openai-chat/forwarded-fields';
+import { forwardedFields } from '../openai-chat/forwarded-fields';
+import { checkNoRejectedFields, unsupported } from '../openai-chat/request-support';
 
 /** Written below; `encoding_format` is agreed with the upstream, whatever the client wants. */
 const HANDLED_FIELDS: ReadonlySet<string> = new Set(['model', 'input', 'dimensions', 'encoding_format']);
@@ -11,9 +12,9 @@ const HANDLED_FIELDS: ReadonlySet<string> = new Set(['model', 'input', 'dimensio
  * @throws ProviderError `validation_failed` with `param` for what this model or upstream cannot do
  */
 export function toOpenAiEmbeddingRequest(request: EmbeddingRequest, call: ProviderCall): JsonObject {
-  const { quirks, features, upstreamModel } = call;
+  checkEmbeddingSupport(request, call);
+  const { quirks, upstreamModel } = call;
   const { input, dimensions } = request;
-  if (dimensions != null && features.dimensions === false) throw unsupported('dimensions');
   return {
     model: upstreamModel,
     input,
@@ -21,4 +22,10 @@ export function toOpenAiEmbeddingRequest(request: EmbeddingRequest, call: Provid
     ...(quirks.plainEmbeddings !== true && { encoding_format: 'base64' }),
     ...forwardedFields(request, HANDLED_FIELDS, quirks),
   };
+}
+
+/** @throws ProviderError `validation_failed` with `param` for what this model or upstream cannot do */
+export function checkEmbeddingSupport(request: EmbeddingRequest, { features, quirks }: DeploymentTraits): void {
+  if (request.dimensions != null && features.dimensions === false) throw unsupported('dimensions');
+  checkNoRejectedFields(request, quirks);
 }

@@ -35,11 +35,16 @@ const WORD = /[\p{L}\p{N}]+/gu;
 export class MockEmbeddings implements EmbeddingsProvider {
   constructor(private readonly clock: Clock) {}
 
-  async embed({ input, dimensions }: EmbeddingRequest, call: ProviderCall): Promise<EmbeddingResult> {
+  assertSupported({ dimensions }: EmbeddingRequest): void {
+    if (dimensions != null && dimensions > DIMENSIONS) throw tooManyDimensions();
+  }
+
+  async embed(request: EmbeddingRequest, call: ProviderCall): Promise<EmbeddingResult> {
     const timer = new CallTimer(call, this.clock);
     timer.check('headers');
+    this.assertSupported(request);
+    const { input, dimensions } = request;
     const length = dimensions ?? DIMENSIONS;
-    if (length > DIMENSIONS) throw tooManyDimensions();
     const { script, texts } = readInput(input);
     await untilReply(script, timer, this.clock, script.delayMs ?? 0);
     const vectors: Float32Array[] = [];

@@ -11,7 +11,10 @@ import { type CallReply, type TestCustomer, TestGateway } from '../../../harness
 /** Its limit is counted in Redis, which the runs share. */
 export const LIMITED_MODEL = `mock/limited-${randomUUID()}`;
 
-/** `mock/trio` runs on two deployments, the second of them dearer; a third has no provider here. `mock/duo` may be broken. */
+/**
+ * `mock/trio` runs on two deployments, the second of them dearer; a third has no provider here. `mock/duo` may be broken.
+ * `acme/plain` and `acme/embed` run where nobody listens, by an adapter that knows what they lack.
+ */
 const CATALOGUE = `
 - id: mock/trio
   modality: text
@@ -48,6 +51,31 @@ const CATALOGUE = `
       source: made up
       checked_at: 2026-11-20
       tokens: { per_1m_micro: { input: 1000000, output: 2000000 } }
+- id: acme/plain
+  modality: text
+  input_modalities: [text]
+  output_modalities: [text]
+  max_output: 8192
+  features: { streaming: true, tools: false, json_object: true, vision: false }
+  deployments:
+    - { provider: openai, upstream_model: plain-1, quirks: { rejectFields: [seed] } }
+  prices:
+    - effective_from: 2026-01-01
+      source: made up
+      checked_at: 2026-11-20
+      tokens: { per_1m_micro: { input: 9000000, output: 90000000 } }
+- id: acme/embed
+  modality: embedding
+  input_modalities: [text]
+  output_modalities: [embedding]
+  features: { dimensions: false }
+  deployments:
+    - { provider: openai, upstream_model: embed-1 }
+  prices:
+    - effective_from: 2026-01-01
+      source: made up
+      checked_at: 2026-11-20
+      tokens: { per_1m_micro: { input: 100000, output: 0 } }
 - id: ${LIMITED_MODEL}
   modality: text
   input_modalities: [text]
@@ -100,7 +128,13 @@ export class ExplainStage {
   static async start(): Promise<ExplainStage> {
     const catalogDir = mkdtempSync(join(tmpdir(), 'explain-e2e-'));
     writeFileSync(join(catalogDir, 'own.yaml'), CATALOGUE);
-    const environment = { CATALOG_DIR: catalogDir, MOCK_MEDIA_PROVIDER: 'true', WORKER: 'none' };
+    const environment = {
+      CATALOG_DIR: catalogDir,
+      MOCK_MEDIA_PROVIDER: 'true',
+      WORKER: 'none',
+      OPENAI_API_KEY: 'sk-of-nobody',
+      OPENAI_BASE_URL: 'http://127.0.0.1:9/v1',
+    };
     return new ExplainStage(await TestGateway.start(environment), catalogDir);
   }
 
@@ -127,8 +161,9 @@ export class ExplainStage {
     { customer, developer }: Subject,
     request: object,
     operation: Operation | 'createTranscription' = 'createChatCompletion',
+    fields: { readonly client_ip?: string | null } = {},
   ): Promise<CallReply['json']> {
-    const body = { key_id: customer.keyId, operation, request };
+    const body = { key_id: customer.keyId, operation, request, ...fields };
     const { status, json, text } = await developer.call('/dashboard/api/explain', { body });
     if (status !== 200) throw new Error(`not explained: ${text}`);
     return json;

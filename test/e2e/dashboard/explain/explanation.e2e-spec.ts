@@ -36,6 +36,7 @@ describe('the route', () => {
         deployment_id: expect.any(String),
         provider: 'openai-compatible',
         reason: 'provider_not_configured',
+        param: null,
       },
     ]);
   });
@@ -88,9 +89,10 @@ it('tells which check refuses, goes on where it can, and says which cannot be to
     ['price', 'passes'],
     ['limits', 'refuses'],
     ['budgets', 'refuses'],
+    ['support', 'passes'],
   ]);
   expect(accepted.error.code).toBe('rate_limited');
-  expect(accepted.checks.at(-1).error.code).toBe('insufficient_credits');
+  expect(accepted.checks.at(-2).error.code).toBe('insufficient_credits');
 
   const nowhere = await stage.explain(subject, chat({ routing: { only: ['nobody'] } }));
   expect(nowhere.checks.map(({ outcome }: { outcome: string }) => outcome)).toEqual([
@@ -99,6 +101,7 @@ it('tells which check refuses, goes on where it can, and says which cannot be to
     'refuses',
     'not_reached',
     'refuses',
+    'not_reached',
     'not_reached',
   ]);
   const unclear = await stage.explain(subject, { model: 'mock/chat-1' });
@@ -149,6 +152,8 @@ it.each([
   [{ operation: 'createTranscription', request: { model: 'mock/transcribe-1' } }, 'request.duration_seconds'],
   [{ operation: 'createTranscription', request: { duration_seconds: -1 } }, 'request.duration_seconds'],
   [{ user: 'somebody' }, 'user'],
+  [{ client_ip: '10.0.0.1:443' }, 'client_ip'],
+  [{ client_ip: 7 }, 'client_ip'],
 ])('refuses %j, which is no request to explain', async (fields, param) => {
   const { customer, developer } = await stage.subject();
   const body = { key_id: customer.keyId, operation: 'createChatCompletion', request: chat(), ...fields };

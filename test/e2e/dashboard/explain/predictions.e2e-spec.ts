@@ -12,6 +12,10 @@ beforeAll(async () => {
 afterAll(() => stage.stop());
 
 const PICTURE = PIXEL.toString('base64');
+const PUBLIC_IMAGE = 'https://images.example/cat.png';
+const TOOL = { type: 'function', function: { name: 'look' } };
+const FLAT_TOOL = { type: 'function', name: 'look', parameters: {} };
+const SCHEMA = { type: 'json_schema', name: 'answer', schema: { type: 'object' } };
 
 describe('an explanation foretells the hold and the deployment of what is accepted', () => {
   it.each<[Operation, object]>([
@@ -33,6 +37,20 @@ describe('an explanation foretells the hold and the deployment of what is accept
     ['createMusic', { model: 'mock/music-1', prompt: 'a waltz' }],
   ])('%s %j', async (operation, request) => {
     await expectAgreement(stage, await stage.subject(), request, operation);
+  });
+
+  it('the deployment that takes what the first of the route does not, with the price of both in the hold', async () => {
+    const request = plain({ tools: [TOOL], routing: { models: ['mock/duo'] } });
+    const explained = await expectAgreement(stage, await stage.subject(), request);
+    expect(explained.candidates.map(({ model }: { model: string }) => model)).toEqual(['mock/duo', 'mock/duo']);
+    expect(explained.left_out).toMatchObject([{ model: 'acme/plain', reason: 'unsupported', param: 'tools' }]);
+    expect(explained.hold_micro).toBeGreaterThan(explained.candidates[0].estimated_cost_micro as number);
+  });
+
+  it.each(['203.0.113.9', '::ffff:203.0.113.9', null, undefined])('from the address %s', async (client_ip) => {
+    const subject = await stage.subject({ allowedIps: ['203.0.113.0/24'] });
+    const explained = await stage.explain(subject, chat(), 'createChatCompletion', { client_ip });
+    expect([explained.accepted, explained.client_ip]).toEqual([true, client_ip ?? null]);
   });
 
   it('of a transcription by the length of its audio', async () => {
@@ -110,6 +128,42 @@ describe('an explanation foretells the error of what is refused', () => {
     }
   });
 
+  it.each<[string, Operation, object, string]>([
+    ['tools', 'createChatCompletion', plain({ tools: [TOOL] }), 'tools'],
+    ['a field that its upstream refuses', 'createChatCompletion', plain({ stream: true, seed: 1 }), 'seed'],
+    ['an image', 'createChatCompletion', plain({ messages: [imageMessage(PUBLIC_IMAGE)] }), 'messages[0].content[0]'],
+    ['tools in another format', 'createResponse', { model: 'acme/plain', input: 'Hi', tools: [FLAT_TOOL] }, 'tools'],
+    ['a schema', 'createResponse', { model: 'acme/plain', input: 'Hi', text: { format: SCHEMA } }, 'text.format'],
+    ['a suffix', 'createCompletion', { model: 'acme/plain', prompt: 'Once', suffix: 'end' }, 'suffix'],
+    ['a seed', 'createCompletion', { model: 'acme/plain', prompt: 'Once', seed: 7 }, 'seed'],
+    ['a length of vectors', 'createEmbedding', { model: 'acme/embed', input: 'one', dimensions: 7 }, 'dimensions'],
+    ['longer vectors', 'createEmbedding', { model: 'mock/embed-1', input: 'one', dimensions: 9_999 }, 'dimensions'],
+  ])('%s that nobody of the route takes', async (_what, operation, request, param) => {
+    const explained = await expectAgreement(stage, await stage.subject(), request, operation);
+    expect([explained.error.code, explained.error.param]).toEqual(['validation_failed', param]);
+    expect(explained.candidates).toEqual([]);
+    expect(explained.left_out).toMatchObject([{ reason: 'unsupported', param }]);
+    expect(outcomesOf(explained)).toBe('passes passes passes passes passes passes refuses');
+  });
+
+  it('money before what nobody takes, as it is held before anybody is asked', async () => {
+    const explained = await expectAgreement(stage, await stage.subject({}, 0n), plain({ tools: [TOOL] }));
+    expect(explained.error.code).toBe('insufficient_credits');
+    expect(outcomesOf(explained)).toBe('passes passes passes passes passes refuses refuses');
+  });
+
+  it.each(['127.0.0.1', '::ffff:127.0.0.1'])('an address that the key may not be used from: %s', async (client_ip) => {
+    const subject = await stage.subject({ allowedIps: ['203.0.113.0/24'] });
+    const { status, json } = await stage.send(subject, chat());
+    const explained = await stage.explain(subject, chat(), 'createChatCompletion', { client_ip });
+    expect([status, json.error.code]).toEqual([403, 'ip_not_allowed']);
+    expect([explained.error.status, explained.error.code]).toEqual([status, json.error.code]);
+    expect([explained.client_ip, outcomesOf(explained)]).toEqual([
+      client_ip,
+      'refuses passes passes passes passes passes passes',
+    ]);
+  });
+
   it('a monthly limit of the organization', async () => {
     const subject = await stage.subject();
     const organizations = stage.gateway.app.get(OrganizationService, { strict: false });
@@ -133,7 +187,7 @@ describe('an explanation foretells the error of what is refused', () => {
     const subject = await stage.subject();
     await stage.disable(subject);
     const explained = await expectAgreement(stage, subject, chat());
-    expect(outcomesOf(explained)).toEqual('refuses passes passes passes passes passes');
+    expect(outcomesOf(explained)).toEqual('refuses passes passes passes passes passes passes');
     expect(explained.candidates).toHaveLength(2);
   });
 
@@ -177,10 +231,16 @@ async function letRecover(subject: Subject): Promise<void> {
 }
 
 function withImage(url: string): object {
-  return chat({
-    model: 'mock/chat-1',
-    messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
-  });
+  return chat({ model: 'mock/chat-1', messages: [imageMessage(url)] });
+}
+
+function imageMessage(url: string): object {
+  return { role: 'user', content: [{ type: 'image_url', image_url: { url } }] };
+}
+
+/** Of a model whose adapter knows what it lacks. */
+function plain(fields: object): object {
+  return chat({ model: 'acme/plain', ...fields });
 }
 
 function outcomesOf({ checks }: { checks: { outcome: string }[] }): string {
