@@ -158,9 +158,12 @@ describe('loadConfig', () => {
     expect(loadConfig({ TRUST_PROXY: text }).http.trustProxy).toEqual(expected);
   });
 
-  it.each(['true', '0', '33', '10.0.0.0/33', 'proxy.internal', '10.0.0.1,'])('refuses TRUST_PROXY=%s', (text) => {
-    expect(problemsOf({ TRUST_PROXY: text })).toHaveLength(1);
-  });
+  it.each(['true', '0', '33', '10.0.0.0/33', '0.0.0.0/0', '10.1', 'proxy.internal', '10.0.0.1,'])(
+    'refuses TRUST_PROXY=%s',
+    (text) => {
+      expect(problemsOf({ TRUST_PROXY: text })).toHaveLength(1);
+    },
+  );
 
   it('reads which hosts may be reached that users and providers name', () => {
     const { outbound } = loadConfig({

@@ -180,7 +180,8 @@ export function trustedProxies(name: string, meaning: string): Setting<false | n
   return {
     name,
     fallback: false,
-    accepts: 'false, the number of proxies in front (1 to 32), or addresses and CIDR ranges separated by commas',
+    accepts:
+      'false, the number of proxies in front (1 to 32), or addresses and CIDR ranges, none /0, separated by commas',
     meaning,
     secret: false,
     parse(text) {
@@ -192,7 +193,7 @@ export function trustedProxies(name: string, meaning: string): Setting<false | n
         return hops >= 1 && hops <= 32 ? hops : undefined;
       }
       const ranges = listOf(text);
-      return ranges.every((range) => ipaddr.isValid(range) || ipaddr.isValidCIDR(range)) ? ranges : undefined;
+      return ranges.every(isNarrowRange) ? ranges : undefined;
     },
   };
 }
@@ -207,7 +208,7 @@ export function ipRanges(name: string, meaning: string): Setting<readonly string
     secret: false,
     parse(text) {
       const ranges = listOf(text);
-      return ranges.every((range) => (parseIpRange(range)?.[1] ?? 0) > 0) ? ranges : undefined;
+      return ranges.every(isNarrowRange) ? ranges : undefined;
     },
   };
 }
@@ -225,6 +226,11 @@ export function hostNames(name: string, meaning: string): Setting<readonly strin
       return names.every((host) => /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(host)) ? names : undefined;
     },
   };
+}
+
+/** Not all addresses of a family. */
+function isNarrowRange(text: string): boolean {
+  return (parseIpRange(text)?.[1] ?? 0) > 0;
 }
 
 function listOf(text: string): readonly string[] {

@@ -5,6 +5,7 @@ import { uuidV7 } from '../common/ids';
 import type { AppConfig } from '../config/app-config';
 import { GatewayError } from '../common/errors/gateway-error';
 import { answerBrokenSocket } from './broken-socket';
+import { toTrustProxy } from './client-address';
 import { sendError } from './error-reply';
 
 const HEADERS_TIMEOUT_MS = 30_000;
@@ -47,13 +48,6 @@ export function createFastifyAdapter(config: AppConfig, now: () => number): Fast
   });
   answerUnusualRequests(adapter.getInstance().server);
   return adapter;
-}
-
-type TrustProxy = boolean | string[] | ((address: string, hop: number) => boolean);
-
-function toTrustProxy(trustProxy: AppConfig['http']['trustProxy']): TrustProxy {
-  if (trustProxy === false) return false;
-  return typeof trustProxy === 'number' ? (_address, hop) => hop < trustProxy : [...trustProxy];
 }
 
 /** Node answers these by itself with empty bodies, or just hangs up. */

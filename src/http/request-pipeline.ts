@@ -9,6 +9,7 @@ import type { AppConfig } from '../config/app-config';
 import type { LimiterService } from '../limits/limiter.service';
 import { BodyBudget } from './body-budget';
 import { BodyParser } from './body-parser';
+import { toClientAddress } from './client-address';
 import { DrainService } from './drain.service';
 import { GatewayExceptionFilter } from './gateway-exception.filter';
 import { addIdempotencyKeys } from './idempotency-key-hook';
@@ -78,7 +79,7 @@ function addContext(server: FastifyInstance, clock: Clock, drain: DrainService, 
       id: request.id,
       requestId,
       startedAtMs: clock.monotonic(),
-      clientAddress: request.ip,
+      clientAddress: toClientAddress(request.ip),
       clientRequestId: readClientRequestId(request),
       principal: null,
       rateLimitHeaders: null,

@@ -57,6 +57,19 @@ describe('guessing', () => {
     await expect(world.visitor().login(email)).resolves.toMatchObject({ status: 200 });
   });
 
+  it('counts for one address, whatever port and spelling a proxy gives it', async () => {
+    const spellings = (turn: number) => [`203.0.113.9:${50_000 + turn}`, `[::ffff:203.0.113.9]:${50_000 + turn}`];
+    const guess = (address: string) =>
+      world
+        .visitor()
+        .post('/login', { email: newEmail(), password: 'not the password' }, { 'x-forwarded-for': address });
+    for (let turn = 0; turn < 15; turn++) {
+      await expect(statuses(spellings(turn).map(guess))).resolves.toEqual([401, 401]);
+    }
+    await expect(guess('203.0.113.9:60000')).resolves.toMatchObject({ status: 429 });
+    await expect(guess('203.0.113.9')).resolves.toMatchObject({ status: 429 });
+  });
+
   it('is not what was never judged: whoever is told to come back later has all attempts left', async () => {
     const { email, visitor } = await world.user();
     const hasher = world.gateway.app.get(PasswordHasher, { strict: false });
