@@ -38,7 +38,9 @@ export interface VerifiedSession {
 }
 
 /** Sessions are noted as used once in this time: a read that writes each time would cost as much as a change. */
-const TOUCH_AFTER_MS = 60_000;
+const LONGEST_TOUCH_MS = 60_000;
+/** Of the time after which an unused session ends: noted less often, one that is used would end too. */
+const TOUCH_SHARE = 0.1;
 const MAX_USER_AGENT_LENGTH = 300;
 /** Of one user; so that their list fits a page. */
 const MAX_SESSIONS = 50;
@@ -72,11 +74,15 @@ interface FoundRow {
 /** Who is signed in. Everything is read from the database each time: an ended session is over at once, everywhere. */
 @Injectable()
 export class SessionService {
+  private readonly touchAfterMs: number;
+
   constructor(
     private readonly dataSource: DataSource,
     private readonly clock: Clock,
     private readonly lifetimes: SessionLifetimes,
-  ) {}
+  ) {
+    this.touchAfterMs = Math.min(LONGEST_TOUCH_MS, lifetimes.idleMs * TOUCH_SHARE);
+  }
 
   /** A new session, always with a token of its own: none that a client brings is ever adopted. */
   async create(
@@ -113,7 +119,7 @@ export class SessionService {
       organizationId,
     ]);
     if (row === undefined) return null;
-    if (row.last_seen_at.getTime() <= nowMs - TOUCH_AFTER_MS) {
+    if (row.last_seen_at.getTime() <= nowMs - this.touchAfterMs) {
       await this.dataSource.manager.update(UserSessionEntity, { id: row.id }, { lastSeenAt: now });
     }
     return {

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { PasswordHasher } from '../../../../src/accounts/password-hasher';
 import { GatewayError } from '../../../../src/common/errors/gateway-error';
 import { AccountsGateway, newEmail, substanceOf } from './visitor';
@@ -58,16 +59,15 @@ describe('guessing', () => {
   });
 
   it('counts for one address, whatever port and spelling a proxy gives it', async () => {
-    const spellings = (turn: number) => [`203.0.113.9:${50_000 + turn}`, `[::ffff:203.0.113.9]:${50_000 + turn}`];
-    const guess = (address: string) =>
-      world
-        .visitor()
-        .post('/login', { email: newEmail(), password: 'not the password' }, { 'x-forwarded-for': address });
+    const address = `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}`;
+    const spellings = (turn: number) => [`${address}:${50_000 + turn}`, `[::ffff:${address}]:${50_000 + turn}`];
+    const guess = (from: string) =>
+      world.visitor().post('/login', { email: newEmail(), password: 'not the password' }, { 'x-forwarded-for': from });
     for (let turn = 0; turn < 15; turn++) {
       await expect(statuses(spellings(turn).map(guess))).resolves.toEqual([401, 401]);
     }
-    await expect(guess('203.0.113.9:60000')).resolves.toMatchObject({ status: 429 });
-    await expect(guess('203.0.113.9')).resolves.toMatchObject({ status: 429 });
+    await expect(guess(`${address}:60000`)).resolves.toMatchObject({ status: 429 });
+    await expect(guess(address)).resolves.toMatchObject({ status: 429 });
   });
 
   it('is not what was never judged: whoever is told to come back later has all attempts left', async () => {

@@ -261,3 +261,22 @@ describe('a session over https', () => {
     expect(await visitor.status()).toBe(401);
   });
 });
+
+describe('a session of a minute', () => {
+  let world: AccountsGateway;
+
+  beforeAll(async () => {
+    world = await AccountsGateway.start({ SESSION_IDLE_MINUTES: '1' });
+  });
+  afterAll(() => world.stop());
+
+  it('goes on while it is used, and is over when it is not', async () => {
+    const { visitor } = await world.signedIn();
+    for (let turn = 0; turn < 4; turn++) {
+      world.clock.moveMinutes(0.5);
+      expect(await visitor.status()).toBe(200);
+    }
+    world.clock.moveMinutes(1);
+    expect(await visitor.status()).toBe(401);
+  });
+});

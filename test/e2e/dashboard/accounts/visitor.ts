@@ -1,6 +1,6 @@
 /** Somebody with a browser who is not signed in yet, at an address of his own. */
 import assert from 'node:assert';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -96,7 +96,7 @@ export class AccountsGateway {
 export class Visitor {
   /** As the browser sends it; kept from replies, as browsers do. */
   cookie: string | undefined;
-  readonly address = `2001:db8:${randomBytes(2).toString('hex')}:${randomBytes(2).toString('hex')}::1`;
+  readonly address = `2001:db8:${randomGroup()}:${randomGroup()}::1`;
 
   constructor(private readonly gateway: TestGateway) {}
 
@@ -159,4 +159,9 @@ export function substanceOf({ status, text, headers }: CallReply): object {
 function toMail(file: string): Mail {
   const [, to = '', subject = '', text = ''] = /^To: (.*)\nSubject: (.*)\n\n([^]*)$/.exec(file) ?? [];
   return { to, subject, text, token: /#token=([\w-]{43})/.exec(text)?.[1] ?? '' };
+}
+
+/** Of an IPv6 address as it is written: without a zero in front. */
+function randomGroup(): string {
+  return randomInt(0x1000, 0x10000).toString(16);
 }
