@@ -18,6 +18,7 @@ import {
   type ApiKeySettingsInput,
 } from './api-key-settings';
 import { changedFields } from './changed-fields';
+import { requireRole } from './member.service';
 import { lockOrganization, organizationNotFound, requireActive } from './organization-row';
 
 /** Keys that are not revoked. Rotated keys in their grace period are counted apart: there may be as many of them. */
@@ -36,8 +37,9 @@ export interface RotatedApiKey extends IssuedApiKey {
 
 /**
  * Issues and administers keys. A method that takes an `organizationId` beside a key's id answers `not_found` for a key of
- * another organization; `null` is for the operator's commands, which may name any key. Each change is in the audit log,
- * in force in every process within a second, and answers with the key as it is then.
+ * another organization; `null` is for the operator's commands, which may name any key, and `forbidden` to a member who is
+ * no developer any more. Each change is in the audit log, in force in every process within a second, and answers with the
+ * key as it is then.
  */
 export class ApiKeyService {
   /** A flood of new keys for one organization waits here, and not with connections that others need. */
@@ -60,7 +62,9 @@ export class ApiKeyService {
     const settings = parseApiKeySettings(input, this.clock.now());
     const work = async (manager: EntityManager): Promise<IssuedApiKey> => {
       // Two calls at once must not both see room for the last key.
-      requireActive(await lockOrganization(manager, organizationId));
+      const organization = await lockOrganization(manager, organizationId);
+      await requireRole(manager, organizationId, 'developer', actor);
+      requireActive(organization);
       const keys = await manager.countBy(ApiKeyEntity, { organizationId, revokedAt: IsNull() });
       if (keys >= MAX_KEYS_PER_ORGANIZATION) throw tooMany('API keys');
       const issued = await this.issue(manager, organizationId, settings, true);
@@ -100,7 +104,7 @@ export class ApiKeyService {
     actor: Actor,
   ): Promise<ApiKeyEntity> {
     const changes = parseApiKeyChanges(input, this.clock.now());
-    return this.change(keyId, organizationId, async (manager, before) => {
+    return this.change(keyId, organizationId, actor, async (manager, before) => {
       this.requireNotRevoked(before);
       const after = await updateApiKey(manager, keyId, changes);
       const changed = changedFields(toSettingsRecord(before), toSettingsRecord(after));
@@ -111,7 +115,7 @@ export class ApiKeyService {
 
   /** Ends the key for good, at once, also when it is in a grace period. @throws GatewayError `not_found`. */
   revoke(keyId: string, organizationId: string | null, actor: Actor): Promise<ApiKeyEntity> {
-    return this.change(keyId, organizationId, async (manager, before) => {
+    return this.change(keyId, organizationId, actor, async (manager, before) => {
       const now = this.clock.now();
       const after = isRevoked(before, now)
         ? before
@@ -137,7 +141,7 @@ export class ApiKeyService {
         param: 'grace_seconds',
       });
     }
-    return this.change(keyId, organizationId, async (manager, before) => {
+    return this.change(keyId, organizationId, actor, async (manager, before) => {
       if (before.revokedAt !== null) throw conflict('The API key is revoked or already replaced.');
       if (before.expiresAt !== null && before.expiresAt.getTime() <= this.clock.now()) {
         throw conflict('The API key has expired. Create a new one.');
@@ -163,7 +167,7 @@ export class ApiKeyService {
     enabled: boolean,
     actor: Actor,
   ): Promise<ApiKeyEntity> {
-    return this.change(keyId, organizationId, async (manager, before) => {
+    return this.change(keyId, organizationId, actor, async (manager, before) => {
       this.requireNotRevoked(before);
       if (enabled) requireActive(await manager.findOneBy(OrganizationEntity, { id: before.organizationId }));
       await manager.update(ApiKeyEntity, { id: keyId }, { enabled });
@@ -179,11 +183,14 @@ export class ApiKeyService {
   private async change<Result>(
     keyId: string,
     organizationId: string | null,
+    actor: Actor,
     work: (manager: EntityManager, before: ApiKeyEntity) => Promise<Result>,
   ): Promise<Result> {
-    const result = await this.dataSource.transaction(async (manager) =>
-      work(manager, await lockApiKey(manager, keyId, organizationId)),
-    );
+    const result = await this.dataSource.transaction(async (manager) => {
+      const before = await lockApiKey(manager, keyId, organizationId);
+      await requireRole(manager, before.organizationId, 'developer', actor);
+      return work(manager, before);
+    });
     await publishKeyInvalidation(this.transport, { scope: 'key', keyId });
     return result;
   }

@@ -84,13 +84,28 @@ export async function requireAuthority(
   roles: readonly Role[],
   actor: Actor,
 ): Promise<void> {
-  if (actor.kind !== 'user' || actor.userId === null) return;
-  const own = await manager.findOneBy(OrganizationMemberEntity, { organizationId, userId: actor.userId });
-  // It was let in as an admin; the role may have gone since.
-  if (own === null || !mayActAs(own.role, 'admin')) throw new GatewayError('forbidden', 'This takes the role admin.');
-  if (!mayGive(own.role, roles)) {
+  const own = await requireRole(manager, organizationId, 'admin', actor);
+  if (own !== null && !mayGive(own, roles)) {
     throw new GatewayError('forbidden', 'Only an owner can make, change or remove owners.');
   }
+}
+
+/**
+ * Requires that a member who makes a change still has a role that suffices: it was let in with one, and may have waited
+ * for its turn since.
+ * @returns the role; `null`: the platform's staff, or its commands, which need none.
+ * @throws GatewayError `forbidden`.
+ */
+export async function requireRole(
+  manager: EntityManager,
+  organizationId: string,
+  role: Role,
+  actor: Actor,
+): Promise<Role | null> {
+  if (actor.kind !== 'user' || actor.userId === null) return null;
+  const own = await manager.findOneBy(OrganizationMemberEntity, { organizationId, userId: actor.userId });
+  if (own === null || !mayActAs(own.role, role)) throw new GatewayError('forbidden', `This takes the role ${role}.`);
+  return own.role;
 }
 
 /**

@@ -20,6 +20,7 @@ import { OrganizationEntity, type OrganizationStatus } from '../database/entitie
 import { UserAccountEntity } from '../database/entities/user-account.entity';
 import { parseAmount, parseName, parseRateLimits } from './api-key-settings';
 import { changedFields } from './changed-fields';
+import { requireRole } from './member.service';
 import { findMonthSpending, openAccount, updateMonthlyLimit } from './organization-account.repository';
 import { lockOrganization, organizationNotFound } from './organization-row';
 import { findMemberships, type Membership } from './membership.repository';
@@ -113,10 +114,11 @@ export class OrganizationService {
     return organization;
   }
 
-  /** @throws GatewayError `not_found`, `validation_failed`. */
+  /** @throws GatewayError `not_found`, `validation_failed`, `forbidden`. */
   async rename(organizationId: string, name: string, actor: Actor): Promise<OrganizationEntity> {
     const changes = { name: parseName(name) };
     return this.change(organizationId, actor, 'organization.updated', async (manager, before) => {
+      await requireRole(manager, organizationId, 'admin', actor);
       await manager.update(OrganizationEntity, { id: organizationId }, changes);
       return changedFields({ name: before.name }, changes);
     });

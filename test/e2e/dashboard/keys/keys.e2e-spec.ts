@@ -1,4 +1,5 @@
-import { COMMAND_LINE } from '../../../../src/common/actor';
+import { type Actor, COMMAND_LINE } from '../../../../src/common/actor';
+import { ApiKeyService } from '../../../../src/organizations/api-key.service';
 import { OrganizationService } from '../../../../src/organizations/organization.service';
 import { FULL } from '../../../faults/figures';
 import type { DashboardClient } from '../../../harness/dashboard-client';
@@ -75,6 +76,37 @@ describe('the keys of an organization', () => {
     expect((await act(client, id as string, 'revoke')).status).toBe(200);
     await create(client);
   });
+
+  it.each([null, 'viewer'])(
+    'are neither made nor changed by calls that waited while their maker lost the role, and is %s now',
+    async (role) => {
+      const client = await gateway.dashboardUser({ role: 'developer' });
+      const { id } = await create(client);
+      const { organizationId, userId } = client;
+      await gateway.rows(
+        role === null
+          ? 'DELETE FROM organization_member WHERE organization_id = $1 AND user_id = $2'
+          : `UPDATE organization_member SET role = 'viewer' WHERE organization_id = $1 AND user_id = $2`,
+        [organizationId, userId],
+      );
+      // What the door has let in before.
+      const keys = gateway.app.get(ApiKeyService, { strict: false });
+      const maker: Actor = { kind: 'user', userId, address: null, requestId: null };
+      const waiting: (() => Promise<unknown>)[] = [
+        () => keys.create(organizationId, {}, maker),
+        () => keys.update(id, organizationId, { name: 'mine' }, maker),
+        () => keys.disable(id, organizationId, maker),
+        () => keys.enable(id, organizationId, maker),
+        () => keys.rotate(id, organizationId, 0, maker),
+        () => keys.revoke(id, organizationId, maker),
+        () => gateway.app.get(OrganizationService, { strict: false }).rename(organizationId, 'mine', maker),
+      ];
+      for (const call of waiting) await expect(call()).rejects.toMatchObject({ code: 'forbidden' });
+      await expect(keys.list(organizationId)).resolves.toMatchObject([
+        { id, name: 'default', enabled: true, revokedAt: null },
+      ]);
+    },
+  );
 
   it('may not become more by rotating one again and again with a grace period', async () => {
     const client = await gateway.dashboardUser({ role: 'developer' });
