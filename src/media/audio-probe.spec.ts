@@ -64,6 +64,15 @@ describe('a header that lies about the duration', () => {
     expect(await secondsOf(wav(10, { announced: 0xffffffff }))).toBe(10);
   });
 
+  it('of a wav cannot end the file before its sound', async () => {
+    for (const announcedBytes of [60, 16_000, 0]) {
+      const bytes = wav(10);
+      bytes.writeUInt32LE(announcedBytes, 4);
+      const seconds = await secondsOf(bytes).catch(() => 'refused');
+      expect([announcedBytes, seconds]).toEqual([announcedBytes, announcedBytes === 0 ? 'refused' : 10]);
+    }
+  });
+
   it('of a wav is believed where titles follow the sound', async () => {
     const title = Buffer.from('LIST\x06\0\0\0INFO\0\0', 'latin1');
     expect(await secondsOf(wav(10, { behind: title }))).toBe(10);

@@ -11,7 +11,7 @@ export class AudioProbe implements OnModuleDestroy {
   /**
    * Reads mp3, mp4 and m4a, wav, flac, ogg, webm and aac, whatever their names say, packet by packet: what headers say of
    * their duration is not believed. Recordings that follow each other in one file all count (mp3, aac, flac), or are refused
-   * where readers disagree about them (ogg, webm, edits of mp4).
+   * where readers disagree about them (ogg, webm, wav, edits and fragments of mp4). Vorbis is read in ogg only.
    * @throws GatewayError `validation_failed` with `param` when there is no sound in the file, it takes more than two
    * seconds of work to read, or is longer than a day.
    */

@@ -10,6 +10,7 @@ import type { ProbeOutcome, ProbeTask } from './audio-probe.types';
 
 type Mediabunny = typeof import('mediabunny');
 type SoundBytes = typeof import('./sound-bytes');
+type SoundContainers = typeof import('./sound-containers');
 
 const MAX_SECONDS = 86_400;
 /** What a file may take of the processor, however busy the machine is; looked at every so many packets. */
@@ -20,7 +21,7 @@ const MAX_TRACKS = 16;
 /** Codings whose packets say themselves how long they sound. */
 const CODINGS_WITH_HEADERS: ReadonlySet<string> = new Set(['opus', 'mp3', 'flac']);
 /** Samples in a frame of the others. */
-const FRAME_SAMPLES: Readonly<Partial<Record<string, number>>> = { aac: 1_024, ac3: 1_536, eac3: 256, alac: 4_096 };
+const FRAME_SAMPLES: Readonly<Partial<Record<string, number>>> = { aac: 1_024, alac: 4_096 };
 /** The most that a frame of AAC may take for a channel. */
 const AAC_FRAME_BYTES = 768;
 /** More than any encoder spends on a second of one channel, where it may leave out what is not heard. */
@@ -29,12 +30,13 @@ const LOSSY_BYTES_PER_SECOND = 40_000;
 interface Tools {
   readonly library: Mediabunny;
   readonly sound: SoundBytes;
+  readonly containers: SoundContainers;
 }
-const tools = loadTools();
+const loading = loadTools();
 
 parentPort?.on('message', ({ bytes }: ProbeTask) => {
   // What the reader throws says that the file is not what it reads, or damaged.
-  void tools
+  void loading
     .then((loaded) => probe(bytes, loaded))
     .catch(() => null)
     .then((outcome) => parentPort?.postMessage(outcome, []));
@@ -43,20 +45,24 @@ parentPort?.on('message', ({ bytes }: ProbeTask) => {
 async function loadTools(): Promise<Tools> {
   // This file itself: its neighbours have the same extension.
   const [, path = ''] = process.argv;
-  const neighbour = join(dirname(path), basename(path).replace('audio-worker', 'sound-bytes'));
-  const [library, sound] = await Promise.all([
+  const neighbour = (name: string): string =>
+    pathToFileURL(join(dirname(path), basename(path).replace('audio-worker', name))).href;
+  const [library, sound, containers] = await Promise.all([
     import('mediabunny'),
-    import(pathToFileURL(neighbour).href) as Promise<SoundBytes>,
+    import(neighbour('sound-bytes')) as Promise<SoundBytes>,
+    import(neighbour('sound-containers')) as Promise<SoundContainers>,
   ]);
   // It would quote the files of clients on the console.
   library.Logging.level = library.LogLevel.Silent;
-  return { library, sound };
+  return { library, sound, containers };
 }
 
-async function probe(bytes: Uint8Array, { library, sound }: Tools): Promise<ProbeOutcome> {
+async function probe(bytes: Uint8Array, tools: Tools): Promise<ProbeOutcome> {
   const began = process.threadCpuUsage();
+  const { library, sound, containers } = tools;
   const { ADTS, BufferSource, FLAC, Input, MP3, MP4, OGG, QTFF, WAVE, WEBM } = library;
-  const formats = [MP3, MP4, QTFF, WAVE, FLAC, OGG, WEBM, ADTS];
+  // Bare frames come last: they may be anywhere near the beginning, also in a title of another container.
+  const formats = [MP4, QTFF, WAVE, FLAC, OGG, WEBM, ADTS, MP3];
   const input = new Input({ source: new BufferSource(bytes), formats });
   try {
     const format = await input.getFormat();
@@ -64,13 +70,15 @@ async function probe(bytes: Uint8Array, { library, sound }: Tools): Promise<Prob
     const file = Buffer.from(bytes.buffer);
     const tracks = await input.getAudioTracks();
     if (tracks.length > MAX_TRACKS) throw new Error('too many tracks');
-    if (format === OGG) sound.assertOneChain(file);
-    if (format === WEBM) sound.assertOneSegment(file);
-    if (format === MP4 || format === QTFF) sound.assertOneEdit(file);
-    const unheardBytes = format === WAVE ? sound.bytesBehindData(file) : 0;
+    if (format === OGG) containers.assertOneChain(file);
+    if (format === WEBM) containers.assertOneSegment(file);
+    if (format === MP4 || format === QTFF) containers.assertOneFilm(file);
+    if (format === MP3 || format === ADTS) containers.assertBareFrames(file, sound.endOfTags(file));
+    const silencedBytes = format === WAVE ? containers.silencedBytes(file) : 0;
     let seconds = tracks.length === 0 ? 0 : bareSeconds(kind.extension, file, sound);
     for (const track of seconds === 0 ? tracks : []) {
-      seconds = Math.max(seconds, await measure({ library, sound }, track, unheardBytes, began));
+      if (format !== OGG) await assertTimed(track);
+      seconds = Math.max(seconds, await measure(tools, track, silencedBytes, began));
     }
     const durationSeconds = Math.round(seconds * 1_000) / 1_000;
     return durationSeconds > 0 && durationSeconds <= MAX_SECONDS ? { durationSeconds, ...kind } : null;
@@ -98,11 +106,18 @@ function kindOf({ ADTS, FLAC, MP3, OGG, WAVE, WEBM }: Mediabunny, format: InputF
   }
 }
 
-/** Of files that are nothing but frames, decoders play all, whatever is between, and so they count. 0 for any other. */
+/**
+ * Of files that are nothing but frames, decoders play all, whatever is between, and so they count. Of frames of two kinds
+ * a decoder plays one, and nobody knows which. 0 for any other file.
+ */
 function bareSeconds(extension: string, file: Buffer, sound: SoundBytes): number {
-  if (extension === 'mp3') return sound.mpegSeconds(file);
-  if (extension === 'aac') return sound.adtsSeconds(file);
+  if (extension === 'mp3' || extension === 'aac') return Math.max(sound.mpegSeconds(file), sound.adtsSeconds(file));
   return extension === 'flac' ? sound.flacSeconds(file, 0) : 0;
+}
+
+/** @throws Error for Vorbis outside of Ogg: how long a packet sounds would be for the container alone to say. */
+async function assertTimed(track: InputAudioTrack): Promise<void> {
+  if ((await track.getCodec()) === 'vorbis') throw new Error('times that nothing can be held against');
 }
 
 /**
@@ -114,7 +129,7 @@ function bareSeconds(extension: string, file: Buffer, sound: SoundBytes): number
 async function measure(
   { library, sound }: Tools,
   track: InputAudioTrack,
-  unheardBytes: number,
+  silencedBytes: number,
   began: NodeJS.CpuUsage,
 ): Promise<number> {
   const [codec, rate, channels] = [
@@ -126,7 +141,7 @@ async function measure(
   const sink = new library.EncodedPacketSink(track);
   const metadataOnly = !CODINGS_WITH_HEADERS.has(codec);
   let packets = 0;
-  let [begin, end, said, sounding] = [Infinity, 0, 0, soundingOf(unheardBytes, null)];
+  let [begin, end, said, sounding] = [Infinity, 0, 0, soundingOf(silencedBytes, null)];
   for await (const packet of sink.packets(undefined, undefined, { metadataOnly })) {
     begin = Math.min(begin, packet.timestamp);
     end = Math.max(end, packet.timestamp + packet.duration);

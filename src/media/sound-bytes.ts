@@ -1,4 +1,4 @@
-/** What the bytes of files of sound tell by themselves: how long coded frames sound, and what containers hide. */
+/** How long coded frames sound, as their own bytes tell. */
 
 /** Opus: milliseconds of one frame, by the upper five bits of the first byte of a packet (RFC 6716, 3.1). */
 const OPUS_FRAME_MS = [
@@ -17,14 +17,6 @@ const ADTS_RATES = [
   96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350,
 ];
 const FLAC_RATES = [88_200, 176_400, 192_000, 8_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 96_000];
-const [EBML_HEADER, EBML_SEGMENT, EBML_CLUSTER] = [0x1a45dfa3, 0x18538067, 0x1f43b675];
-/** What is in a segment, and in a cluster of it. */
-const EBML_PARTS: ReadonlySet<number> = new Set(
-  [
-    [EBML_CLUSTER, 0x114d9b74, 0x1549a966, 0x1654ae6b, 0x1043a770, 0x1c53bb6b, 0x1941a469, 0x1254c367],
-    [0xe7, 0x5854, 0xa7, 0xab, 0xa3, 0xa0, 0xaf, 0xec, 0xbf],
-  ].flat(),
-);
 /** Random bytes look like the header of a frame of FLAC about once in 10 MB. */
 const MAX_FALSE_SHARE = 1.01;
 const CRC16 = Uint16Array.from({ length: 256 }, (_, byte) => {
@@ -32,98 +24,11 @@ const CRC16 = Uint16Array.from({ length: 256 }, (_, byte) => {
   for (let bit = 0; bit < 8; bit++) crc = (crc & 0x8000) === 0 ? crc << 1 : (crc << 1) ^ 0x8005;
   return crc;
 });
-/** How a page of Ogg begins. */
-const OGG_PAGE = Buffer.from('OggS\0');
-
 /** Seconds of a packet of Opus. */
 export function opusSeconds([head = 0, count = 0]: Uint8Array): number {
   const code = head & 3;
   const frames = code === 0 ? 1 : code === 3 ? count & 0x3f : 2;
   return (frames * (OPUS_FRAME_MS[head >> 3] ?? 0)) / 1_000;
-}
-
-/**
- * Bytes of a RIFF file behind the data that its header announces, unless they are well-formed chunks: then they are
- * titles and pictures. Anything else is sound that the header is silent about, and that some decoders play.
- * @throws Error for the rarer kinds of the format, whose sizes are elsewhere.
- */
-export function bytesBehindData(file: Buffer): number {
-  if (file.toString('latin1', 0, 4) !== 'RIFF') throw new Error('not RIFF');
-  let at = 12;
-  let behindData: number | null = null;
-  while (at + 8 <= file.length) {
-    const id = file.toString('latin1', at, at + 4);
-    const size = file.readUInt32LE(at + 4);
-    if (behindData !== null && (!/^[\x20-\x7e]{4}$/.test(id) || at + 8 + size > file.length)) break;
-    at += 8 + size + (size % 2);
-    if (id === 'data') behindData = Math.min(at, file.length);
-  }
-  return behindData === null || at >= file.length ? 0 : file.length - behindData;
-}
-
-/**
- * Readers differ in what they make of recordings that follow each other in one file: this one would stop at the first.
- * @throws Error when a stream begins behind the beginning, or goes on behind its end.
- */
-export function assertOneChain(file: Buffer): void {
-  const open = new Set<number>();
-  let begun = false;
-  for (let at = file.indexOf(OGG_PAGE); at !== -1 && at + 18 <= file.length; at = file.indexOf(OGG_PAGE, at + 5)) {
-    const [flags, serial] = [file.readUInt8(at + 5), file.readUInt32LE(at + 14)];
-    const isFirst = (flags & 2) !== 0;
-    if (isFirst ? begun : !open.has(serial)) throw new Error('more than one recording');
-    if (isFirst) open.add(serial);
-    else begun = true;
-    if ((flags & 4) !== 0) open.delete(serial);
-  }
-}
-
-/**
- * The same of WebM, whose elements have to follow each other to the end of the file: over anything else readers disagree.
- * @throws Error for anything besides one segment.
- */
-export function assertOneSegment(file: Buffer): void {
-  let [at, segmentAt] = [0, 0];
-  while (at < file.length) {
-    const idBytes = Math.clz32(file.readUInt8(at)) - 23;
-    const sizeBytes = Math.clz32(file[at + idBytes] ?? 0) - 23;
-    const behind = at + idBytes + sizeBytes;
-    if (idBytes > 4 || sizeBytes > 8 || behind > file.length) throw new Error('not an element');
-    const id = file.readUIntBE(at, idBytes);
-    const isExpected = at === 0 ? id === EBML_HEADER : at === segmentAt ? id === EBML_SEGMENT : EBML_PARTS.has(id);
-    if (!isExpected) throw new Error('not one recording');
-    // What is in them is looked at, not skipped: some do not know where they end.
-    at = id === EBML_SEGMENT || id === EBML_CLUSTER ? behind : behind + elementSize(file, at + idBytes, sizeBytes);
-    if (id === EBML_HEADER) segmentAt = at;
-  }
-  if (at > file.length) throw new Error('cut off');
-}
-
-function elementSize(file: Buffer, at: number, bytes: number): number {
-  const first = file.readUInt8(at) & (0xff >> bytes);
-  return file.subarray(at + 1, at + bytes).reduce((size, byte) => size * 256 + byte, first);
-}
-
-/**
- * Lists of edits of MP4 that play more than one piece may play the same one again and again.
- * @throws Error for such a list.
- */
-export function assertOneEdit(file: Buffer): void {
-  for (let at = file.indexOf('elst'); at !== -1 && at + 12 <= file.length; at = file.indexOf('elst', at + 4)) {
-    const isLong = file.readUInt8(at + 4) === 1;
-    const entryBytes = isLong ? 20 : 12;
-    const entries = file.readUInt32BE(at + 8);
-    const size = at < 4 ? 0 : file.readUInt32BE(at - 4);
-    // Otherwise it is a word among other bytes.
-    const isList = 16 + entries * entryBytes <= size && at - 4 + size <= file.length;
-    const end = at + 12 + (isList ? entries * entryBytes : 0);
-    let played = 0;
-    for (let entry = at + 12; entry < end; entry += entryBytes) {
-      const mediaTime = isLong ? file.readBigInt64BE(entry + 8) : BigInt(file.readInt32BE(entry + 4));
-      // A pause has the time -1.
-      if (mediaTime !== -1n && ++played > 1) throw new Error('more than one edit');
-    }
-  }
 }
 
 /** Seconds of the MPEG frames (ISO 11172-3, 13818-3) among some bytes, each by its own header. */
@@ -145,7 +50,7 @@ export function mpegSeconds(bytes: Buffer): number {
 }
 
 /** Behind the ID3 tags that a file begins with: pictures look like anything. */
-function endOfTags(bytes: Buffer): number {
+export function endOfTags(bytes: Buffer): number {
   let at = 0;
   while (at + 10 <= bytes.length && bytes.toString('latin1', at, at + 3) === 'ID3') {
     const [a = 0, b = 0, c = 0, d = 0] = bytes.subarray(at + 6, at + 10);

@@ -33,6 +33,20 @@ export function wav(
   return Buffer.concat([head, sound, behind]);
 }
 
+/** A chunk of a RIFF file. */
+export function riffChunk(id: string, bytes: Buffer): Buffer {
+  const head = Buffer.from(`${id}\0\0\0\0`, 'latin1');
+  head.writeUInt32LE(bytes.length, 4);
+  return Buffer.concat([head, bytes]);
+}
+
+/** A box of an mp4. */
+export function box(type: string, bytes: Buffer): Buffer {
+  const head = Buffer.from(`\0\0\0\0${type}`, 'latin1');
+  head.writeUInt32BE(8 + bytes.length);
+  return Buffer.concat([head, bytes]);
+}
+
 export const repeat = (frame: Buffer, count: number): Buffer =>
   Buffer.concat(Array.from({ length: count }, () => frame));
 
@@ -53,10 +67,17 @@ export const AAC_FRAME = ((length: number): Buffer => {
   return Buffer.concat([Buffer.from(head), Buffer.alloc(length - 7, 0x21)]);
 })(64);
 
+/** The three heads of Vorbis, of which only the first is read: mono, 44,100 Hz, blocks of 256 and 2,048 samples. */
+const VORBIS_HEADS = Buffer.concat([
+  Buffer.from([2, 30, 7]),
+  Buffer.from(`01766f72626973000000000144ac0000${'00'.repeat(12)}b801`, 'hex'),
+  Buffer.from('\x03vorbis\x05vorbis', 'latin1'),
+]);
+
 /** `count` packets in a container which says that each begins `step` seconds after the last. */
 export async function pack(
   format: OutputFormat,
-  codec: 'opus' | 'aac' | 'mp3',
+  codec: 'opus' | 'aac' | 'mp3' | 'vorbis',
   packet: Uint8Array,
   count: number,
   step: number,
@@ -67,11 +88,12 @@ export async function pack(
   output.addAudioTrack(source);
   await output.start();
   const opusHead = Buffer.from('4f707573486561640101380180bb0000000000', 'hex');
+  const descriptions = { opus: opusHead, aac: Buffer.from([0x12, 0x08]), mp3: undefined, vorbis: VORBIS_HEADS };
   const decoderConfig = {
     codec: codec === 'aac' ? 'mp4a.40.2' : codec,
     numberOfChannels: 1,
     sampleRate: codec === 'opus' ? 48_000 : 44_100,
-    description: codec === 'opus' ? opusHead : codec === 'aac' ? Buffer.from([0x12, 0x08]) : undefined,
+    description: descriptions[codec],
   };
   for (let index = 0; index < count; index++) {
     await source.add(new EncodedPacket(packet, 'key', index * step, step), { decoderConfig });
