@@ -60,7 +60,7 @@ export class TranscriptionService {
     }
     const timestamps = requiredTimestamps(fields);
     const target = { ...this.requireTarget(fields, timestamps, context), body: form };
-    const probed = await this.probe.probe(file.bytes, 'file');
+    const probed = await this.probe.probe(file.bytes, 'file', target.principal.organizationId);
     const seconds = secondsUsage(probed.durationSeconds);
     const input = this.inputOf(target, fields, timestamps, seconds);
     const request = toTranscriptionRequest(fields, file, probed, timestamps);

@@ -18,11 +18,12 @@ import { ProbeThreads } from './probe-threads';
 const probe = new AudioProbe();
 afterAll(() => probe.onModuleDestroy());
 
-const secondsOf = async (bytes: Buffer): Promise<number> => (await probe.probe(bytes, 'file')).durationSeconds;
+const secondsOf = async (bytes: Buffer): Promise<number> =>
+  (await probe.probe(bytes, 'file', 'organization')).durationSeconds;
 
 async function refusalOf(bytes: Buffer): Promise<readonly [code: string, param: string | undefined]> {
   try {
-    await probe.probe(bytes, 'file');
+    await probe.probe(bytes, 'file', 'organization');
   } catch (error) {
     if (error instanceof GatewayError) return [error.code, error.param];
     throw error;
@@ -47,7 +48,11 @@ describe('a file of sound', () => {
       'mp4',
     ],
   ])('in %s is measured, to the millisecond', async (_format, make, durationSeconds, contentType, extension) => {
-    expect(await probe.probe(await make(), 'file')).toEqual({ durationSeconds, contentType, extension });
+    expect(await probe.probe(await make(), 'file', 'organization')).toEqual({
+      durationSeconds,
+      contentType,
+      extension,
+    });
   });
 
   it('is a view into a form, of which nothing else is looked at', async () => {
@@ -169,8 +174,30 @@ describe('many files', () => {
 
   it('are all given up, and nobody waits for ever, when threads take too long', async () => {
     const impatient = new ProbeThreads(0);
-    const outcomes = Array.from({ length: 5 }, () => impatient.probe(wav(1)));
+    const outcomes = Array.from({ length: 5 }, () => impatient.probe(wav(1), 'organization'));
     expect(await Promise.all(outcomes)).toEqual(outcomes.map(() => null));
     await impatient.close();
+  });
+
+  it('wait for their own organization: others take turns with it', async () => {
+    const done: string[] = [];
+    const measured = (ownerId: string): Promise<unknown> =>
+      probe.probe(wav(1), 'file', ownerId).then(() => done.push(ownerId));
+    const flood = Array.from({ length: 20 }, () => measured('many'));
+    await Promise.all([...flood, measured('few')]);
+    // Two were being read, and however long the third takes, it was not the last in the row.
+    expect(done.indexOf('few')).toBeLessThan(15);
+  });
+
+  it('do not wait for a thread that has died since its last answer', async () => {
+    const dying = new ProbeThreads(60_000, require.resolve('../../test/harness/dying-probe.js'));
+    const outcomes: unknown[] = [];
+    for (let index = 0; index < 10; index++) {
+      outcomes.push(await dying.run(index).catch(() => null));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    // It may also have died with the next file in its hands.
+    expect(outcomes.filter((outcome) => outcome !== null).length).toBeGreaterThan(0);
+    await dying.close();
   });
 });

@@ -18,7 +18,8 @@ import { AudioProbe } from './audio-probe';
 const probe = new AudioProbe();
 afterAll(() => probe.onModuleDestroy());
 
-const secondsOf = async (bytes: Buffer): Promise<number> => (await probe.probe(bytes, 'file')).durationSeconds;
+const secondsOf = async (bytes: Buffer): Promise<number> =>
+  (await probe.probe(bytes, 'file', 'organization')).durationSeconds;
 
 describe('a file of several recordings', () => {
   /** 100 frames of 576 samples at 8,000 Hz, 8 kbit/s: 7.2 s. */
@@ -85,7 +86,10 @@ describe('a file of several recordings', () => {
     ['mp4 that plays one piece again and again', async () => edited(60)],
     ['mp4 of more tracks than anybody listens to', () => tracks(17)],
   ])('is refused where readers would disagree: %s', async (_what, make) => {
-    await expect(probe.probe(await make(), 'file')).rejects.toMatchObject({ code: 'validation_failed', param: 'file' });
+    await expect(probe.probe(await make(), 'file', 'organization')).rejects.toMatchObject({
+      code: 'validation_failed',
+      param: 'file',
+    });
   });
 
   it('is not meant by a pause before the only piece', async () => {

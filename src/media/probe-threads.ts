@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { FairQueue } from '../common/fair-queue';
 import type { ProbeTask, ProbedAudio } from './audio-probe.types';
 
 /** How long a file may occupy a thread, which itself gives up after two seconds of work where it can. */
@@ -11,10 +12,15 @@ const MAX_HEAP_MIB = 128;
 /** The threads' program for files of clients; one with the same protocol may stand in for it. */
 const AUDIO_WORKER = './audio-worker';
 
+/** What a thread is sent. Made when its turn has come: until then it takes no memory. */
+interface Message {
+  readonly content: unknown;
+  readonly transfer: readonly ArrayBuffer[];
+}
+
 /** One message to a thread is one task, and its answer is the outcome; `null`: the file is not what can be read. */
 interface Task<Outcome> {
-  readonly message: unknown;
-  readonly transfer: readonly ArrayBuffer[];
+  readonly toMessage: () => Message;
   readonly done: (outcome: Outcome | null) => void;
   readonly fail: (error: Error) => void;
 }
@@ -25,7 +31,7 @@ interface Task<Outcome> {
  */
 export class ProbeThreads<Outcome = ProbedAudio> {
   private readonly idle: ProbeThread<Outcome>[] = [];
-  private readonly waiting: Task<Outcome>[] = [];
+  private readonly waiting = new FairQueue<Task<Outcome>>();
   private threads = 0;
 
   /** @param program a module of this folder */
@@ -34,16 +40,21 @@ export class ProbeThreads<Outcome = ProbedAudio> {
     private readonly program = AUDIO_WORKER,
   ) {}
 
-  /** `null`: the file is not what can be read, or not within the time and memory of a thread. */
-  probe(bytes: Buffer): Promise<Outcome | null> {
-    // A copy, since the file is a view: with that, all that lies around it would be sent to the thread.
-    const copy = new Uint8Array(bytes);
-    return this.run({ bytes: copy } satisfies ProbeTask, [copy.buffer]);
+  /**
+   * `null`: the file is not what can be read, or not within the time and memory of a thread.
+   * @param ownerId whose file it is: where several wait, their owners take turns, since one alone has many quickly.
+   */
+  probe(bytes: Buffer, ownerId: string): Promise<Outcome | null> {
+    return this.enqueue(() => {
+      // A copy, since the file is a view: with that, all that lies around it would be sent to the thread.
+      const copy = new Uint8Array(bytes);
+      return { content: { bytes: copy } satisfies ProbeTask, transfer: [copy.buffer] };
+    }, ownerId);
   }
 
-  /** The same for whatever message the program takes. */
-  run(message: unknown, transfer: readonly ArrayBuffer[] = []): Promise<Outcome | null> {
-    return new Promise((done, fail) => this.take({ message, transfer, done, fail }));
+  /** The same for whatever message the program takes, in the order of the calls. */
+  run(message: unknown): Promise<Outcome | null> {
+    return this.enqueue(() => ({ content: message, transfer: [] }), '');
   }
 
   /** Ends the threads that have nothing to do. */
@@ -51,28 +62,35 @@ export class ProbeThreads<Outcome = ProbedAudio> {
     await Promise.all(this.idle.splice(0).map((thread) => thread.end()));
   }
 
-  private take(task: Task<Outcome>): void {
-    const thread = this.idle.pop() ?? (this.threads < MAX_THREADS ? this.start() : undefined);
-    if (thread === undefined) this.waiting.push(task);
-    else thread.run(task);
+  private enqueue(toMessage: () => Message, ownerId: string): Promise<Outcome | null> {
+    return new Promise((done, fail) => {
+      this.waiting.push({ toMessage, done, fail }, ownerId);
+      this.startNext();
+    });
+  }
+
+  private startNext(): void {
+    if (this.idle.length === 0 && this.threads === MAX_THREADS) return;
+    const task = this.waiting.shift();
+    if (task !== undefined) (this.idle.pop() ?? this.start()).run(task);
   }
 
   private start(): ProbeThread<Outcome> {
     this.threads++;
     return new ProbeThread<Outcome>(require.resolve(this.program), this.timeoutMs, {
       free: (thread) => {
-        const next = this.waiting.shift();
-        if (next === undefined) this.idle.push(thread);
-        else thread.run(next);
+        this.idle.push(thread);
+        this.startNext();
       },
       unused: (thread) => {
         this.idle.splice(this.idle.indexOf(thread), 1);
         void thread.end();
       },
-      ended: () => {
+      ended: (thread) => {
         this.threads--;
-        const next = this.waiting.shift();
-        if (next !== undefined) this.take(next);
+        // It may also die of what it had answered already.
+        if (this.idle.includes(thread)) this.idle.splice(this.idle.indexOf(thread), 1);
+        this.startNext();
       },
     });
   }
@@ -83,7 +101,7 @@ interface Pool<Outcome> {
   readonly free: (thread: ProbeThread<Outcome>) => void;
   /** It has had no file for a while. */
   readonly unused: (thread: ProbeThread<Outcome>) => void;
-  readonly ended: () => void;
+  readonly ended: (thread: ProbeThread<Outcome>) => void;
 }
 
 /** One thread, one file at a time. */
@@ -110,7 +128,7 @@ class ProbeThread<Outcome> {
     });
     this.worker.on('exit', () => {
       this.finish((task) => task.done(null));
-      pool.ended();
+      pool.ended(this);
     });
   }
 
@@ -119,7 +137,8 @@ class ProbeThread<Outcome> {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => void this.end(), this.timeoutMs);
     this.worker.ref();
-    this.worker.postMessage(task.message, task.transfer);
+    const { content, transfer } = task.toMessage();
+    this.worker.postMessage(content, transfer);
   }
 
   async end(): Promise<void> {

@@ -30,7 +30,7 @@ describe.each(['mock', 'relay'])('%s', (vendor) => {
     const provider = openaiProvider(gateway, customer);
     const { audio } = await generateSpeech({ model: provider.speech(`${vendor}/speech-1`), text: TEXT, voice: 'echo' });
     expect(audio).toMatchObject({ mediaType: 'audio/mpeg', format: 'mp3' });
-    const { durationSeconds } = await probe.probe(Buffer.from(audio.uint8Array), 'file');
+    const { durationSeconds } = await probe.probe(Buffer.from(audio.uint8Array), 'file', 'organization');
     expect(durationSeconds).toBeGreaterThan(2);
 
     const model = provider.transcription(`${vendor}/transcribe-1`);
