@@ -1653,7 +1653,10 @@ export interface components {
             response_format?: components["schemas"]["ImageResponseFormat"];
             /** @description An identifier of the end user. */
             user?: string;
-            /** @description The routing object as JSON text. */
+            /**
+             * @description The routing object as JSON text, or each of its fields as a part, as official clients send it: `routing[only][]`,
+             *     `routing[max_price][prompt]`.
+             */
             routing?: string;
         };
         /** @description As for generations, with at least one source image. */
@@ -1749,7 +1752,10 @@ export interface components {
              * @default false
              */
             stream?: boolean | null;
-            /** @description The routing object as JSON text. */
+            /**
+             * @description The routing object as JSON text, or each of its fields as a part, as official clients send it: `routing[only][]`,
+             *     `routing[max_price][prompt]`.
+             */
             routing?: components["schemas"]["Routing"];
         } & {
             [key: string]: unknown;

@@ -2,6 +2,7 @@ import type { PipeTransform } from '@nestjs/common';
 import { MultipartForm } from '../common/multipart-form';
 import { ValidBody } from '../common/validation/valid-body.pipe';
 import { ValidForm } from '../common/validation/valid-form.pipe';
+import { ROUTING_FIELD_KINDS } from '../routing/routing.dto';
 import { ImageEditRequestDto } from './dto/image-edit-request.dto';
 import { ImageFieldsDto } from './dto/image-fields.dto';
 
@@ -12,7 +13,7 @@ export type ImageEdit =
 
 /** Edits are sent as a form or as JSON, whatever the client prefers. */
 export class ValidImageEdit implements PipeTransform<unknown, ImageEdit> {
-  private readonly form = new ValidForm(ImageFieldsDto, { n: 'number', routing: 'json' });
+  private readonly form = new ValidForm(ImageFieldsDto, { n: 'number', routing: ROUTING_FIELD_KINDS });
   private readonly json = new ValidBody(ImageEditRequestDto);
 
   transform(body: unknown): ImageEdit {

@@ -11,6 +11,7 @@ import {
   Min,
   MinLength,
 } from 'class-validator';
+import type { FieldKind } from '../common/validation/form-field';
 import { NestedObject } from '../common/validation/nested';
 import { MODEL_ID } from '../contract/patterns';
 
@@ -100,3 +101,20 @@ export class RoutingDto {
   @Matches(MODEL_ID, { each: true, message: '$property must have the form <vendor>/<model_name>' })
   models?: string[] | null;
 }
+
+/** The fields of the object where it is part of a form. */
+export const ROUTING_FIELD_KINDS = {
+  order: 'list',
+  only: 'list',
+  ignore: 'list',
+  allow_fallbacks: 'boolean',
+  strategy: 'text',
+  max_price: { prompt: 'number', completion: 'number', request: 'number' } satisfies Record<
+    keyof MaxPriceDto,
+    FieldKind
+  >,
+  require_parameters: 'boolean',
+  timeout_ms: 'number',
+  max_attempts: 'number',
+  models: 'list',
+} as const satisfies Record<keyof RoutingDto, FieldKind>;

@@ -77,6 +77,17 @@ describe.each(IMAGE_MODELS)('%s', (model) => {
       for (const reply of [one, several, masked]) expect(inlineOf(reply as Reply)).toEqual([PIXELS]);
     });
 
+    it('routes an edit, whose form has the fields of an object one by one, like a generation', async () => {
+      const nobody = { routing: { only: ['nobody'], allow_fallbacks: false, max_price: { request: 1 } } };
+      // The stream that version 4 sends a form as cannot be sent again.
+      const once = { maxRetries: 0 };
+      const outcomes = [
+        client.images.generate({ model, prompt: 'A cat', ...nobody } as never, once),
+        client.images.edit({ model, prompt: 'A cat', image: await file('cat.png', 1), ...nobody } as never, once),
+      ].map((call) => call.catch((thrown: { code?: unknown }) => thrown.code));
+      expect(await Promise.all(outcomes)).toEqual(['no_provider_available', 'no_provider_available']);
+    });
+
     it('is told which field is at fault', async () => {
       const tooMany = client.images.generate({ model, prompt: 'A cat', n: 11 });
       const noImage = client.images.edit({

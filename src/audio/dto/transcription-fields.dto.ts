@@ -12,9 +12,9 @@ import {
   MinLength,
 } from 'class-validator';
 import { CodePointLength } from '../../common/validation/code-points';
+import type { FieldKind } from '../../common/validation/form-field';
 import { NestedObject } from '../../common/validation/nested';
-import type { FieldKind } from '../../common/validation/valid-form.pipe';
-import { RoutingDto } from '../../routing/routing.dto';
+import { ROUTING_FIELD_KINDS, RoutingDto } from '../../routing/routing.dto';
 
 const RESPONSE_FORMATS = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const;
 const GRANULARITIES = ['word', 'segment'] as const;
@@ -65,5 +65,5 @@ export const TRANSCRIPTION_FIELD_KINDS = {
   temperature: 'number',
   timestamp_granularities: 'list',
   stream: 'boolean',
-  routing: 'json',
+  routing: ROUTING_FIELD_KINDS,
 } as const satisfies Partial<Record<keyof TranscriptionFieldsDto, FieldKind>>;

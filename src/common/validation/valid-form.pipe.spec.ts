@@ -4,10 +4,25 @@ import { MultipartForm } from '../multipart-form';
 import { NestedObject } from './nested';
 import { ValidForm } from './valid-form.pipe';
 
+class PriceDto {
+  @IsOptional()
+  @IsInt()
+  prompt?: number;
+}
+
 class RoutingDto {
   @IsOptional()
   @IsInt()
   max_attempts?: number;
+
+  @IsOptional()
+  @IsArray()
+  @IsString({ each: true })
+  only?: string[];
+
+  @IsOptional()
+  @NestedObject(PriceDto, { closed: true })
+  max_price?: PriceDto;
 }
 
 class PictureDto {
@@ -43,7 +58,7 @@ const pipe = new ValidForm(PictureDto, {
   temperature: 'number',
   stream: 'boolean',
   times: 'list',
-  routing: 'json',
+  routing: { max_attempts: 'number', only: 'list', max_price: { prompt: 'number' } },
 });
 const formOf = (fields: Record<string, string | string[]>): MultipartForm =>
   new MultipartForm(new Map(Object.entries(fields).map(([name, value]) => [name, [value].flat()])), []);
@@ -81,6 +96,12 @@ describe('ValidForm', () => {
     expect(given).toBe(form);
   });
 
+  it('reads an object that is sent as parts, as official clients send it', () => {
+    const parts = { 'routing[max_attempts]': '2', 'routing[only]': 'openai', 'routing[max_price][prompt]': '5' };
+    const routing = { max_attempts: 2, only: ['openai'], max_price: { prompt: 5 } };
+    expect(read({ prompt: 'a', ...parts })).toEqual({ prompt: 'a', routing });
+  });
+
   it('gives a list also of one item, and false as false', () => {
     expect(read({ prompt: '', times: 'word', stream: 'false' })).toEqual({
       prompt: '',
@@ -114,6 +135,14 @@ describe('ValidForm', () => {
       'routing.max_attempts',
     ],
     ['JSON that is no object', { prompt: 'a', routing: '[]' }, 'routing'],
+    ['an object that is sent in two ways', { prompt: 'a', routing: '{}', 'routing[max_attempts]': '1' }, 'routing'],
+    ['a part that the object does not have', { prompt: 'a', 'routing[url]': 'x' }, 'routing.url'],
+    ['a part that every object has', { prompt: 'a', 'routing[__proto__]': 'x' }, 'routing.__proto__'],
+    ['a part below one that has none', { prompt: 'a', 'routing[only][0]': 'x' }, 'routing.only'],
+    ['a part that is the whole of one', { prompt: 'a', 'routing[max_price][a][b]': '1' }, 'routing.max_price.a'],
+    ['a part that is sent twice', { prompt: 'a', 'routing[max_attempts]': ['1', '2'] }, 'routing.max_attempts'],
+    ['a part of another type', { prompt: 'a', 'routing[max_attempts]': 'two' }, 'routing.max_attempts'],
+    ['a part with half a name', { prompt: 'a', 'routing[only': 'x' }, 'routing'],
     ['a name that the object does not have', { prompt: 'a', routing: '{"url":"x"}' }, 'routing.url'],
   ])('refuses %s', (_what, fields, param) => {
     expect(refusalOf(formOf(fields))).toEqual(['validation_failed', param]);

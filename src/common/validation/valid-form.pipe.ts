@@ -1,13 +1,9 @@
 import type { PipeTransform } from '@nestjs/common';
 import { getMetadataStorage } from 'class-validator';
 import { GatewayError } from '../errors/gateway-error';
-import { parseStrictJson } from '../json/strict-json';
 import { MultipartForm } from '../multipart-form';
+import { type FieldKind, readField } from './form-field';
 import { ValidBody } from './valid-body.pipe';
-import { joinPath } from './validation-issues';
-
-/** What the text of a field stands for. A `list` has one item per part of that name; anything else is sent once. */
-export type FieldKind = 'text' | 'number' | 'boolean' | 'json' | 'list';
 
 /** The fields of a form as JSON would have given them, and the form itself with its files. */
 export interface ValidatedForm<Dto> {
@@ -41,44 +37,13 @@ export class ValidForm<Dto extends object> implements PipeTransform<unknown, Val
     }
     const body: Record<string, unknown> = {};
     for (const name of this.declared) {
-      const values = form.fields.get(name);
-      if (values !== undefined) body[name] = readField(name, values, this.kindOf(name));
+      const value = readField(form.fields, name, this.kindOf(name));
+      if (value !== undefined) body[name] = value;
     }
     return { body: this.valid.transform(body), form };
   }
 
   private kindOf(name: string): FieldKind {
     return this.kinds[name as keyof Dto & string] ?? 'text';
-  }
-}
-
-function readField(name: string, values: readonly string[], kind: FieldKind): unknown {
-  if (kind === 'list') return values;
-  const [text = ''] = values;
-  if (values.length > 1) throw new GatewayError('validation_failed', `${name} must be sent once.`, { param: name });
-  switch (kind) {
-    case 'number':
-      return readNumber(text);
-    case 'boolean':
-      return text === 'true' ? true : text === 'false' ? false : text;
-    case 'json':
-      return readJson(name, text);
-    case 'text':
-      return text;
-  }
-}
-
-/** What is no number stays a text, which the rules of the DTO refuse in their own words. */
-function readNumber(text: string): number | string {
-  return /^-?\d{1,30}(\.\d{1,30})?(e[+-]?\d{1,3})?$/i.test(text) ? Number(text) : text;
-}
-
-function readJson(name: string, text: string): unknown {
-  try {
-    return parseStrictJson(Buffer.from(text));
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    const message = `${name} must be JSON without repeated names and with values that can be carried on unchanged.`;
-    throw new GatewayError('validation_failed', message, { param: joinPath(name, error.param ?? '') });
   }
 }
