@@ -153,6 +153,15 @@ describe('the cost of media', () => {
     expect(cost(price, { images: 2, inputText: 10, outputImage: 1_000 })).toBe(40_050n);
   });
 
+  it('estimates rows that are paid for beside the tokens of what is drawn, as the bill adds them up', () => {
+    const price: Price = {
+      tokens: { per_1m_micro: { input: 5_000_000, output: 40_000_000 } },
+      image: { rows: [{ per_image_micro: 50_000 }] },
+    };
+    const usage = { images: 2, inputText: 10, outputImage: 1_000 };
+    expect([cost(price, usage, { estimate: true }), cost(price, usage)]).toEqual([140_050n, 140_050n]);
+  });
+
   it('takes a video by resolution, sound and seconds, with its minimum and the fee of the job', () => {
     const price: Price = {
       video: {

@@ -9,8 +9,8 @@ export interface PricedDetails {
   readonly resolution?: string;
   readonly audio?: boolean;
   /**
-   * Whether the cost is only estimated, before the call or for want of a report: rows marked `estimate_only` count then and
-   * only then, and rows of images stand in for the tokens of what is drawn.
+   * Whether the cost is only estimated, before the call or for want of a report: rows of images marked `estimate_only` count
+   * then and only then, and stand in for the tokens of what is drawn.
    */
   readonly estimate?: boolean;
 }
@@ -126,7 +126,7 @@ export class CompiledPrice {
     }
     let isPriced = this.price.request !== undefined || media > 0n || this.hasMatchingUnit(usage);
     if (this.baseRates !== null) {
-      const counted = details.estimate === true && this.hasImageRows && usage.images > 0 ? undrawn(usage) : usage;
+      const counted = details.estimate === true && this.estimatesDrawing && usage.images > 0 ? undrawn(usage) : usage;
       total += tokenCost(counted, this.ratesFor(counted, this.baseRates), sink);
       isPriced = true;
     }
@@ -195,8 +195,8 @@ export class CompiledPrice {
     return total;
   }
 
-  private get hasImageRows(): boolean {
-    return this.price.image !== undefined;
+  private get estimatesDrawing(): boolean {
+    return this.price.image?.estimate_only === true;
   }
 
   /** A rate of zero is a price too: free is not the same as unpriced. */
