@@ -80,6 +80,15 @@ describe('a file of several recordings', () => {
     ['wav of two formats', async () => Buffer.concat([wav(10), riffChunk('fmt ', wav(1).subarray(20, 36))])],
     ['mp4 with a table and fragments', async () => Buffer.concat([await film, box('moof', Buffer.alloc(8))])],
     [
+      'mp4 with a table and fragments, before which an empty table stands',
+      async () => {
+        const bytes = await film;
+        const head = bytes.readUInt32BE(0);
+        const empty = box('free', box('stsz', Buffer.alloc(12)));
+        return Buffer.concat([bytes.subarray(0, head), empty, bytes.subarray(head), box('moof', Buffer.alloc(8))]);
+      },
+    ],
+    [
       'mp4 with fragments behind a long box',
       async () => Buffer.concat([await film, longBox, box('moof', Buffer.alloc(8))]),
     ],

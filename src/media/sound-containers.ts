@@ -120,8 +120,6 @@ function assertOneEdit(file: Buffer): void {
  */
 export function assertOneFilm(file: Buffer): void {
   assertOneEdit(file);
-  const sizes = file.indexOf('stsz');
-  const hasTable = sizes !== -1 && sizes + 16 <= file.length && file.readUInt32BE(sizes + 12) > 0;
   let fragments = 0;
   for (let at = 0; at + 8 <= file.length;) {
     if (file.toString('latin1', at + 4, at + 8) === 'moof') fragments++;
@@ -131,9 +129,19 @@ export function assertOneFilm(file: Buffer): void {
     if (bytes < 8) break;
     at += bytes;
   }
-  if (hasTable && fragments > 0) throw new Error('more than one table');
+  if (fragments > 0 && hasTable(file)) throw new Error('more than one table');
   const alac = file.indexOf(ALAC_CONFIG);
   if (alac !== -1 && alac + 16 <= file.length && file.readUInt32BE(alac + 12) > ALAC_SAMPLES) throw new Error('long');
+}
+
+/** Whether one of the tracks has a table with samples in it. */
+function hasTable(file: Buffer): boolean {
+  for (const name of ['stsz', 'stz2']) {
+    for (let at = file.indexOf(name); at !== -1 && at + 16 <= file.length; at = file.indexOf(name, at + 4)) {
+      if (file.readUInt32BE(at + 12) > 0) return true;
+    }
+  }
+  return false;
 }
 
 /**
