@@ -51,9 +51,12 @@ export class JobTargets {
     return null;
   }
 
-  /** Whether `deploymentId` is the last in turn, so that everybody has been asked once more. */
-  isLast({ route }: MediaJob, deploymentId: string): boolean {
-    return route.at(-1) === deploymentId;
+  /**
+   * Whether everybody has been asked once more: the last of the route, or as many as it has, since those behind the one
+   * that was asked may not be offered any more.
+   */
+  isLast({ route, deploymentId, submissions }: MediaJob): boolean {
+    return route.at(-1) === deploymentId || submissions % route.length === 0;
   }
 
   /**

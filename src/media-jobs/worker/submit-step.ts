@@ -209,12 +209,16 @@ export class SubmitStep {
     const { job } = turn;
     conclude(chance, error);
     this.report(job, error);
-    if (!wasNotBegun(error)) return this.outcomeUnknown(turn, adapter, error);
+    // What a repetition was refused for, as for being one too many, says nothing about the submission before it.
+    const isRepetition = chance === null;
+    if (!wasNotBegun(error) || (isRepetition && mayFallBack(error, true))) {
+      return this.outcomeUnknown(turn, adapter, error);
+    }
     if (!mayFallBack(error, true) || (isUnsupported(error) && job.submissions >= job.route.length)) {
       await this.endings.fail(job, toJobError(error), error);
       return null;
     }
-    const isLast = this.targets.isLast(job, job.deploymentId ?? '');
+    const isLast = this.targets.isLast(job);
     if (isLast && this.isOutOfPatience(job)) {
       await this.endings.fail(job, toJobError(error), error);
       return null;

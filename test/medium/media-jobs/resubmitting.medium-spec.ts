@@ -1,0 +1,96 @@
+import { Logger } from '@nestjs/common';
+import { makeVideo } from '../../../src/providers/vendors/mock/video/make-video';
+import { createTestDatabase, type TestDatabase } from '../../harness/database';
+import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
+import { type JobEngine, startJobEngine, submit } from './job-engine';
+import { failure, ScriptedProvider, WorkerStage } from './worker-stage';
+
+describe('a job that was not accepted at first', () => {
+  let database: TestDatabase;
+  let engine: JobEngine;
+  let account: Account;
+  let film: Buffer;
+  let stage: WorkerStage;
+  let first: ScriptedProvider;
+  let second: ScriptedProvider;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    engine = await startJobEngine(database.url);
+    film = await makeVideo({ prompt: '', seconds: 1, width: 64, height: 64, audio: false, seed: 1 });
+  });
+  beforeEach(async () => {
+    account = await createAccount(engine.money.pool);
+    begin();
+  });
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await stage.close();
+    await requireSoundBooks(engine.money);
+  });
+  afterAll(async () => {
+    await engine.close();
+    await database.drop();
+  });
+
+  function begin(options = {}): void {
+    stage = new WorkerStage(engine, ['first', 'second'], { options });
+    [first, second] = [new ScriptedProvider('first', film), new ScriptedProvider('second', film)];
+    for (const provider of [first, second]) stage.adapters.set(provider.id, provider.adapter);
+  }
+  const newJob = (route = ['first', 'second']) => submit(engine, account, { route });
+
+  /** None of them says what became of the submission before it. */
+  const REFUSALS = [
+    ['no connection', failure('provider_unavailable', { phase: 'connect' })],
+    ['too many requests', failure('provider_rate_limited', { upstream: { status: 429 } })],
+    ['a credential that it refuses', failure('provider_error', { upstream: { status: 401 }, credentialRefused: true })],
+  ] as const;
+
+  it.each(REFUSALS)(
+    'stays with the provider that may have accepted it, when its repetition meets %s',
+    async (_what, refusal) => {
+      const job = await newJob();
+      first.onSubmit = () => Promise.reject(failure('provider_timeout'));
+      await stage.turn(job);
+      first.onSubmit = () => Promise.reject(refusal);
+      for (let turn = 0; turn < 2; turn++) {
+        expect(await stage.turn(job)).toMatchObject({ status: 'queued', submitStartedAt: expect.any(Date) });
+      }
+      first.onSubmit = (token) => Promise.resolve(first.handle(token));
+      expect(await stage.work(job)).toMatchObject({ status: 'succeeded', provider: 'first', submissions: 1 });
+      expect(first.submissions).toEqual(Array.from({ length: 4 }, () => `${job.id}-1`));
+      expect(second.submissions).toEqual([]);
+    },
+  );
+
+  it.each(REFUSALS)(
+    'is given up as unknown, and nobody else is asked, when its repetitions meet %s for too long',
+    async (_what, refusal) => {
+      await stage.close();
+      begin({ patienceMs: 0 });
+      const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation();
+      const job = await newJob();
+      const target = { provider: 'first', deploymentId: 'first', priceVersionId: 'price-1', mode: 'async' } as const;
+      const claimed = await engine.work.claim(job, 'the dead');
+      await engine.work.beginSubmission({ id: job.id, fence: claimed?.fence ?? 0 }, target);
+      await stage.loseWorker(job);
+      first.onSubmit = () => Promise.reject(refusal);
+      expect(await stage.turn(job)).toMatchObject({
+        status: 'failed',
+        error: { code: 'provider_error', message: expect.stringContaining('not known') },
+        costMicro: 0n,
+      });
+      expect([first.submissions, second.submissions]).toEqual([[`${job.id}-1`], []]);
+      expect(errors).toHaveBeenCalledWith(expect.objectContaining({ event: 'provider_submit_unknown' }));
+    },
+  );
+
+  it('pauses where the deployments behind the last one asked are no longer offered', async () => {
+    first.onSubmit = () => Promise.reject(failure('provider_rate_limited', { upstream: { status: 429 } }));
+    const job = await newJob(['first', 'gone']);
+    for (let turn = 0; turn < 6; turn++) await stage.turn(job);
+    const pauses = stage.woken.map(({ delayMs }) => delayMs);
+    expect(pauses.filter((pauseMs) => pauseMs >= 900)).toHaveLength(3);
+  });
+});
