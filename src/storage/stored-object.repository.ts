@@ -34,8 +34,13 @@ export class StoredObjectRepository {
     return rows.length === 1;
   }
 
-  async recordSize(key: string, sizeBytes: number): Promise<void> {
-    await this.dataSource.query('UPDATE stored_object SET size_bytes = $2 WHERE key = $1', [key, sizeBytes]);
+  /** Of an object that is there now. Returns `false` where its time is over, or its row gone. */
+  async recordSize(key: string, sizeBytes: number): Promise<boolean> {
+    const [rows] = await this.dataSource.query<[{ key: string }[], number]>(
+      'UPDATE stored_object SET size_bytes = $2 WHERE key = $1 AND delete_at > clock_timestamp() RETURNING key',
+      [key, sizeBytes],
+    );
+    return rows.length === 1;
   }
 
   /**

@@ -53,7 +53,11 @@ export class StoredObjects {
     const announced = await inDatabase(this.repository.announce({ ...owner, key, sizeBytes: known, retentionHours }));
     if (!announced) throw new Error(`The time of ${key} is over: it cannot be stored again`);
     const { sizeBytes } = await storage.put(key, body);
-    if (known === null) await inDatabase(this.repository.recordSize(key, sizeBytes));
+    if (known === null && !(await inDatabase(this.repository.recordSize(key, sizeBytes)))) {
+      // A stream takes its time. Whoever has deleted this one meanwhile came too early for it, and will not come again.
+      await storage.delete(key);
+      throw new Error(`${key} was deleted while it was stored`);
+    }
     return { key, sizeBytes };
   }
 
