@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import { recordAudit } from '../audit/audit-log';
 import type { Actor } from '../common/actor';
 import { GatewayError } from '../common/errors/gateway-error';
@@ -20,11 +19,12 @@ const MAX_ATTEMPTS = 1_000;
 export const NO_DELIVERY = 'There is no such webhook delivery.';
 
 /** The delivery log of an organization, and what its people may set off: sending again, and sending a test. */
-@Injectable()
 export class WebhookLogService {
+  /** @param announce tells those who deliver that there is something to do; never rejects */
   constructor(
     private readonly repository: WebhookLogRepository,
     private readonly outbound: OutboundClient,
+    private readonly announce: () => Promise<void>,
   ) {}
 
   /** The newest first. @throws GatewayError `validation_failed` for a cursor that is none */
@@ -49,8 +49,8 @@ export class WebhookLogService {
    * the whole schedule before it. Its id, and so its `webhook-id`, and its log stay.
    * @throws GatewayError `not_found`; `conflict` when the job was deleted, or after 1,000 attempts
    */
-  redeliver(organizationId: string, id: string, actor: Actor): Promise<WebhookDelivery> {
-    return this.repository.transaction(async (manager) => {
+  async redeliver(organizationId: string, id: string, actor: Actor): Promise<WebhookDelivery> {
+    const redelivered = await this.repository.transaction(async (manager) => {
       const delivery = await this.repository.lock(manager, id, organizationId);
       if (delivery === null) throw new GatewayError('not_found', NO_DELIVERY);
       if (delivery.isOrphaned || delivery.state === 'withdrawn') {
@@ -73,6 +73,8 @@ export class WebhookLogService {
       });
       return again;
     });
+    await this.announce();
+    return redelivered;
   }
 
   /**
@@ -83,7 +85,7 @@ export class WebhookLogService {
   async sendTest(organizationId: string, url: string, id: string, actor: Actor): Promise<WebhookDelivery> {
     await this.outbound.assertPublicHost(url, 'url');
     const targetHost = new URL(url).hostname;
-    return this.repository.transaction(async (manager) => {
+    const test = await this.repository.transaction(async (manager) => {
       const wait = await this.repository.waitForTest(manager, organizationId, TEST_WINDOW_SECONDS, MAX_TESTS);
       if (wait > 0) {
         throw new GatewayError('rate_limited', `An organization may send ${MAX_TESTS} test webhooks in a minute.`, {
@@ -102,5 +104,7 @@ export class WebhookLogService {
       });
       return delivery;
     });
+    await this.announce();
+    return test;
   }
 }

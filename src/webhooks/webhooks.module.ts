@@ -1,5 +1,6 @@
 import { type DynamicModule, Module, type ModuleMetadata, type Type } from '@nestjs/common';
 import { OutboundModule } from '../outbound/outbound.module';
+import { DueDeliveryListener } from './due-delivery.listener';
 import { WebhookAttemptService } from './webhook-attempt.service';
 import { WEBHOOK_BODY_SOURCE, type WebhookBodySource } from './webhook-body-source';
 import { WebhookDeliveryRepository } from './webhook-delivery.repository';
@@ -19,6 +20,7 @@ export class WebhooksModule {
         WebhookDeliveryRepository,
         WebhookAttemptService,
         WebhookDeliveryService,
+        DueDeliveryListener,
       ],
       exports: [WebhookDeliveryService],
     };

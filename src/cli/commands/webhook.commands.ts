@@ -3,6 +3,7 @@ import { COMMAND_LINE } from '../../common/actor';
 import { uuidV7 } from '../../common/ids';
 import { toWebhookAttempt, toWebhookDelivery } from '../../dashboard/webhooks/webhook-replies';
 import { GuardedClient } from '../../outbound/guarded-client';
+import { publishDueDelivery } from '../../webhooks/due-delivery.listener';
 import { type WebhookDelivery, WebhookLogRepository } from '../../webhooks/webhook-log.repository';
 import { WebhookLogService } from '../../webhooks/webhook-log.service';
 import { DELIVERY_STATES, type DeliveryState } from '../../webhooks/webhook.types';
@@ -100,10 +101,12 @@ function withWebhooks(
   work: (webhooks: WebhookLogService, context: CliContext) => Promise<CommandResult>,
 ): Promise<CommandResult> {
   return withContext(async (context) => {
-    const { dataSource, config, organizations } = context;
+    const { dataSource, config, organizations, redis } = context;
     await organizations.require(organizationId);
     return work(
-      new WebhookLogService(new WebhookLogRepository(dataSource), new GuardedClient(config.outbound)),
+      new WebhookLogService(new WebhookLogRepository(dataSource), new GuardedClient(config.outbound), () =>
+        publishDueDelivery(redis),
+      ),
       context,
     );
   });

@@ -10,6 +10,7 @@ import { FAILED, finish, startJobEngine, SUCCEEDED, submit, workOn } from '../me
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { allowedMs } from '../../faults/figures';
 import { PublicHost } from '../../harness/public-host';
+import { createTestRedis } from '../../harness/redis';
 import {
   createOrganization,
   deliveryOf,
@@ -135,7 +136,8 @@ describe('an application with the module', () => {
   it('delivers while it runs; when it stops, posts under way are finished and noted down, and none begins', async () => {
     const held: ServerResponse[] = [];
     host.answer = (response) => held.push(response);
-    const config = loadConfig({ DATABASE_URL: database.url, SECRETS_KEY, OUTBOUND_ALLOW_CIDRS: '127.0.0.1' });
+    const servers = { DATABASE_URL: database.url, REDIS_URL: createTestRedis().url };
+    const config = loadConfig({ ...servers, SECRETS_KEY, OUTBOUND_ALLOW_CIDRS: '127.0.0.1' });
     const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(config), { logger: false });
     const jobId = await endOne();
     await until(() => held.length === 1);

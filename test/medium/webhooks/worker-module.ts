@@ -4,6 +4,7 @@ import { systemClock } from '../../../src/common/clock';
 import type { AppConfig } from '../../../src/config/app-config';
 import { ConfigModule } from '../../../src/config/config.module';
 import { DatabaseModule } from '../../../src/database/database.module';
+import { RedisModule } from '../../../src/redis/redis.module';
 import { WebhooksModule } from '../../../src/webhooks/webhooks.module';
 import { JobRows } from './webhook-engine';
 
@@ -24,6 +25,7 @@ export class WorkerModule {
       imports: [
         ConfigModule.forRoot(config, systemClock),
         DatabaseModule,
+        RedisModule,
         WebhooksModule.forSource(JobRows, [JobRowsModule]),
       ],
     };
