@@ -31,6 +31,7 @@ import { RedeliverWebhooks1795600000500 } from '../../migrations/1795600000500-r
 import { AddOperatorDecisions1795600000600 } from '../../migrations/1795600000600-add-operator-decisions';
 import { CreateProviderCredential1795600000601 } from '../../migrations/1795600000601-create-provider-credential';
 import { AddInstanceVersion1795600000602 } from '../../migrations/1795600000602-add-instance-version';
+import { KeepKeysOfJobs1795600001100 } from '../../migrations/1795600001100-keep-keys-of-jobs';
 import { FollowRefunds1795600001300 } from '../../migrations/1795600001300-follow-refunds';
 import { IndexAuditFilters1795600001301 } from '../../migrations/1795600001301-index-audit-filters';
 
@@ -68,6 +69,7 @@ export const MIGRATIONS: readonly (new () => MigrationInterface)[] = [
   AddOperatorDecisions1795600000600,
   CreateProviderCredential1795600000601,
   AddInstanceVersion1795600000602,
+  KeepKeysOfJobs1795600001100,
   FollowRefunds1795600001300,
   IndexAuditFilters1795600001301,
 ];

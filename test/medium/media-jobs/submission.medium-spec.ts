@@ -203,6 +203,19 @@ describe('the submission of a job', () => {
     expect(await count('media_job')).toBe(2);
   });
 
+  it.each([60, 86_400, 604_800])(
+    'remembers its key for a day, and for longer than the job may take: %i s',
+    async (ttlSeconds) => {
+      await submit({ ttlSeconds });
+      const [kept] = await engine.dataSource.query<object[]>(
+        `SELECT d.expires_at > j.expires_at AS beyond_the_job, d.expires_at >= d.created_at + interval '1 day' AS for_a_day
+           FROM media_job j JOIN idempotency_record d ON d.reservation_id = j.id WHERE j.organization_id = $1`,
+        [account.organizationId],
+      );
+      expect(kept).toEqual({ beyond_the_job: true, for_a_day: true });
+    },
+  );
+
   it('counts what it stores, so that the sweep can give it back', async () => {
     const answers = [await submit({ key: 'one' }), await submit({ key: 'two' })];
     const bytes = answers.reduce((sum, { body }) => sum + body.length, 0);
