@@ -58,10 +58,7 @@ export class SubmitStep {
     const chance = await this.targets.choose(turn.job);
     if (chance === null) return this.waitForProvider(turn);
     const sent = await this.begin(turn, chance);
-    if (sent === null) {
-      chance.flight.abandon();
-      return null;
-    }
+    if (sent === null) return null;
     const { adapter } = chance;
     if (adapter.mode === 'sync') return this.make({ turn: sent, target: chance, spec }, adapter, chance);
     return this.send({ turn: sent, target: chance, spec }, adapter, chance);
@@ -80,15 +77,23 @@ export class SubmitStep {
     }
   }
 
-  /** Committed before the provider hears of it. `null`: the job is not ours any more. */
-  private async begin(turn: Turn, { adapter, candidate }: JobChance): Promise<Turn | null> {
+  /**
+   * Committed before the provider hears of it. `null`: the job is not ours any more. The flight ends then, and when it
+   * cannot be committed.
+   */
+  private async begin(turn: Turn, { adapter, candidate, flight }: JobChance): Promise<Turn | null> {
     const { job } = turn;
     const place = {
       provider: candidate.provider.id,
       deploymentId: candidate.deployment.id,
       priceVersionId: candidate.priceVersion.id,
     };
-    const token = await this.work.beginSubmission(job, { ...place, mode: adapter.mode });
+    let token: string | null = null;
+    try {
+      token = await this.work.beginSubmission(job, { ...place, mode: adapter.mode });
+    } finally {
+      if (token === null) flight.abandon();
+    }
     if (token === null) return null;
     return { ...turn, job: { ...job, ...place, providerToken: token, submissions: job.submissions + 1 } };
   }

@@ -86,6 +86,16 @@ describe('a job that was not accepted at first', () => {
     },
   );
 
+  it('holds no place at its provider when the database fails before it was sent', async () => {
+    const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation();
+    jest.spyOn(engine.work, 'beginSubmission').mockRejectedValueOnce(new Error('the database is away'));
+    const job = await newJob();
+    expect(await stage.turn(job)).toMatchObject({ status: 'queued', submitStartedAt: null });
+    expect([stage.flights, errors.mock.calls.length]).toEqual([0, 1]);
+    expect(await stage.work(job)).toMatchObject({ status: 'succeeded', submissions: 1 });
+    expect(stage.flights).toBe(0);
+  });
+
   it('pauses where the deployments behind the last one asked are no longer offered', async () => {
     first.onSubmit = () => Promise.reject(failure('provider_rate_limited', { upstream: { status: 429 } }));
     const job = await newJob(['first', 'gone']);

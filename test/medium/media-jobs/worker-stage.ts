@@ -140,6 +140,8 @@ export class WorkerStage {
   readonly adapters = new Map<string, JobAdapter>();
   readonly turns: JobTurns;
   readonly sweeps: JobSweeps;
+  /** Places that are held at providers. */
+  flights = 0;
   private readonly probe = new ArtifactProbe();
   private readonly directory = mkdtempSync(join(tmpdir(), 'worker-stage-'));
 
@@ -234,12 +236,16 @@ export class WorkerStage {
             quirks: {},
           }) as Partial<Candidate> as Candidate,
       );
-    const flight = { succeed: () => undefined, fail: () => undefined, abandon: () => undefined };
+    const begin = () => {
+      this.flights++;
+      const end = () => void this.flights--;
+      return { succeed: end, fail: end, abandon: end };
+    };
     return new JobTargets(
       { list: () => [model] } as never,
       { select: candidates } as never,
       { get: provider } as never,
-      { begin: () => flight } as never,
+      { begin } as never,
     );
   }
 }
