@@ -19,7 +19,7 @@ const CLOSE_MS = 2_000;
 const RESTART_MS = 1_000;
 const RETRY_MS = 1_000;
 
-/** Takes wake-ups from Redis for one process, and goes on when Redis comes back after it was away. */
+/** Takes wake-ups from Redis for one process, and goes on when Redis, or the database, comes back after it was away. */
 export class WakeUpConsumer {
   private worker: Worker<WakeUpPayload> | null = null;
   private connection: Redis | null = null;
@@ -29,7 +29,8 @@ export class WakeUpConsumer {
 
   constructor(
     private readonly redis: Redis,
-    private readonly prefix: string,
+    /** What the keys of the deployment begin with, which the database knows. */
+    private readonly findPrefix: () => Promise<string>,
     private readonly handle: WakeUpHandler,
     private readonly concurrency: number,
     private readonly clock: Clock,
@@ -61,21 +62,23 @@ export class WakeUpConsumer {
       throw new DelayedError();
     };
     while (!this.stopped) {
-      this.connection = this.connect();
-      this.worker = new Worker<WakeUpPayload>(QUEUE_NAME, process, {
-        connection: this.connection,
-        prefix: this.prefix,
-        autorun: false,
-        concurrency: this.concurrency,
-        lockDuration: LOCK_MS,
-        stalledInterval: STALLED_CHECK_MS,
-        maxStalledCount: MAX_STALLED,
-        runRetryDelay: RETRY_MS,
-        removeOnComplete: { count: 0 },
-        removeOnFail: { count: 0 },
-      });
-      this.worker.on('error', this.onError);
       try {
+        const prefix = await Promise.race([this.findPrefix(), this.stopping.promise]);
+        if (prefix === undefined || this.stopped) return;
+        this.connection = this.connect();
+        this.worker = new Worker<WakeUpPayload>(QUEUE_NAME, process, {
+          connection: this.connection,
+          prefix,
+          autorun: false,
+          concurrency: this.concurrency,
+          lockDuration: LOCK_MS,
+          stalledInterval: STALLED_CHECK_MS,
+          maxStalledCount: MAX_STALLED,
+          runRetryDelay: RETRY_MS,
+          removeOnComplete: { count: 0 },
+          removeOnFail: { count: 0 },
+        });
+        this.worker.on('error', this.onError);
         // A worker that lost its connection may wait on for what the former one was to bring: another one takes its place.
         // One that was closed while Redis was away never says that it has ended.
         await Promise.race([this.run(this.worker), once(this.connection, 'close'), this.stopping.promise]);

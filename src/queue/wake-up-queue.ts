@@ -72,10 +72,10 @@ export class WakeUpQueue implements OnApplicationShutdown {
   }
 
   /** Has `handle` woken from now on, `concurrency` times at once, until the consumer is stopped. */
-  async consume(handle: WakeUpHandler, concurrency: number): Promise<WakeUpConsumer> {
-    const prefix = await this.findPrefix();
+  consume(handle: WakeUpHandler, concurrency: number): WakeUpConsumer {
+    const findPrefix = (): Promise<string> => this.findPrefix();
     const report = (error: unknown): void => this.report(error);
-    const consumer = new WakeUpConsumer(this.redis, prefix, handle, concurrency, this.clock, report);
+    const consumer = new WakeUpConsumer(this.redis, findPrefix, handle, concurrency, this.clock, report);
     this.consumers.push(consumer);
     consumer.start();
     return consumer;

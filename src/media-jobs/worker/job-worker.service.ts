@@ -1,10 +1,4 @@
-import {
-  type BeforeApplicationShutdown,
-  Inject,
-  Injectable,
-  Logger,
-  type OnApplicationBootstrap,
-} from '@nestjs/common';
+import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../../config/app-config';
 import { WakeUpQueue } from '../../queue/wake-up-queue';
 import type { WakeUpConsumer } from '../../queue/wake-up-consumer';
@@ -18,9 +12,8 @@ const NO_PLACE_PAUSE_MS = { least: 500, most: 1_500 };
 /** Works on jobs for as long as the application runs: woken through Redis, and sweeping for what was not. */
 @Injectable()
 export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly logger = new Logger(JobWorker.name);
   private readonly concurrency: number;
-  private consumer: Promise<WakeUpConsumer | null> = Promise.resolve(null);
+  private consumer: WakeUpConsumer | null = null;
   private stopping: Promise<void> | null = null;
 
   constructor(
@@ -55,24 +48,18 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
 
   private async stop(timeoutMs: number): Promise<void> {
     const turns = this.turns.stop(timeoutMs);
-    const consumer = await this.consumer;
-    await Promise.all([turns, consumer?.stop(), this.sweeps.stop()]);
+    await Promise.all([turns, this.consumer?.stop(), this.sweeps.stop()]);
   }
 
   /** Without it the sweeps do the work. */
-  private async listen(): Promise<WakeUpConsumer | null> {
-    try {
-      void this.wakeUps.open();
-      return await this.wakeUps.consume(async (wakeUp) => {
-        const turn = this.turns.begin(wakeUp);
-        if (turn === null) return noPlacePauseMs();
-        await turn;
-        return null;
-      }, this.concurrency);
-    } catch (error) {
-      this.logger.error({ message: 'this process cannot be woken for jobs, and looks for them instead', err: error });
+  private listen(): WakeUpConsumer {
+    void this.wakeUps.open();
+    return this.wakeUps.consume(async (wakeUp) => {
+      const turn = this.turns.begin(wakeUp);
+      if (turn === null) return noPlacePauseMs();
+      await turn;
       return null;
-    }
+    }, this.concurrency);
   }
 }
 

@@ -91,7 +91,7 @@ describe('202', () => {
 
   it('wakes a worker', async () => {
     const woken = new Set<string>();
-    const consumer = await served.service(WakeUpQueue).consume(async ({ id }) => {
+    const consumer = served.service(WakeUpQueue).consume(async ({ id }) => {
       woken.add(id);
       return null;
     }, 1);

@@ -30,9 +30,12 @@ afterEach(async () => {
 afterAll(() => server.stop());
 
 /** What one process has. Deployments differ in the name of their database. */
-async function open(database = randomUUID()): Promise<WakeUpQueue> {
+async function open(database = randomUUID(), databaseFailures = 0): Promise<WakeUpQueue> {
   const redis = createRedis(server.url).on('error', () => undefined);
-  const dataSource = { query: () => Promise.resolve([{ name: database }]) } as Partial<DataSource> as DataSource;
+  let failures = databaseFailures;
+  const query = () =>
+    failures-- > 0 ? Promise.reject(new Error('the database is away')) : Promise.resolve([{ name: database }]);
+  const dataSource = { query } as Partial<DataSource> as DataSource;
   const queue = new WakeUpQueue(redis, dataSource, systemClock);
   opened.push({ queue, redis });
   await queue.open();
@@ -42,9 +45,9 @@ async function open(database = randomUUID()): Promise<WakeUpQueue> {
 const wakeUp = (version = 0): WakeUp => ({ id: randomUUID(), version, lane: 'a lane' });
 
 /** Woken for what, and the means to say no. */
-async function listen(queue: WakeUpQueue, answer: (seen: WakeUp, count: number) => number | null = () => null) {
+function listen(queue: WakeUpQueue, answer: (seen: WakeUp, count: number) => number | null = () => null) {
   const seen: WakeUp[] = [];
-  await queue.consume((each) => Promise.resolve(answer(each, seen.push(each))), 4);
+  queue.consume((each) => Promise.resolve(answer(each, seen.push(each))), 4);
   return seen;
 }
 const arrive = (seen: readonly WakeUp[], count: number, withinMs = 10_000) =>
@@ -54,7 +57,7 @@ describe('a wake-up', () => {
   it('reaches one of the processes, once', async () => {
     const database = randomUUID();
     const [sender, one, two] = await Promise.all([open(database), open(database), open(database)]);
-    const seen = await Promise.all([listen(one), listen(two)]);
+    const seen = [listen(one), listen(two)];
     const sent = Array.from({ length: 20 }, () => wakeUp());
     await Promise.all(sent.map((each) => sender.send(each)));
     await until('all of them', 10_000, () => seen.flat().length >= sent.length);
@@ -64,7 +67,7 @@ describe('a wake-up', () => {
 
   it('comes later when it is to, and the next one of the same row is another one', async () => {
     const queue = await open();
-    const seen = await listen(queue);
+    const seen = listen(queue);
     const first = wakeUp();
     const sentAtMs = performance.now();
     await queue.send(first, 3_000);
@@ -80,7 +83,7 @@ describe('a wake-up', () => {
 
   it('comes again to who had no place for it', async () => {
     const queue = await open();
-    const seen = await listen(queue, (_each, count) => (count === 1 ? 50 : null));
+    const seen = listen(queue, (_each, count) => (count === 1 ? 50 : null));
     const sent = wakeUp();
     await queue.send(sent);
     await arrive(seen, 2);
@@ -98,7 +101,7 @@ describe('a wake-up', () => {
 
   it('is forgotten with Redis, which keeps nobody waiting, and the next one arrives when Redis is back', async () => {
     const queue = await open();
-    const seen = await listen(queue);
+    const seen = listen(queue);
     await queue.send(wakeUp());
     await arrive(seen, 1);
 
@@ -120,12 +123,32 @@ describe('a wake-up', () => {
     });
   });
 
+  it('reaches a process whose database was away when it began', async () => {
+    const database = randomUUID();
+    const [sender, receiver] = await Promise.all([open(database), open(database, 2)]);
+    const seen = listen(receiver);
+    await sender.send(wakeUp());
+    await arrive(seen, 1, 60_000);
+  });
+
+  it('is waited for by nobody who stops, even if the database has never answered', async () => {
+    const redis = createRedis(server.url).on('error', () => undefined);
+    const asked = Promise.withResolvers<void>();
+    const query = () => (asked.resolve(), new Promise<never>(() => undefined));
+    const silent = { query } as Partial<DataSource> as DataSource;
+    const queue = new WakeUpQueue(redis, silent, systemClock);
+    queue.consume(() => Promise.resolve(null), 1);
+    await asked.promise;
+    await queue.onApplicationShutdown();
+    redis.disconnect();
+  });
+
   it('can be sent from a process that began without Redis', async () => {
     await server.stop();
     const starting = open();
     await server.restart();
     const queue = await starting;
-    const seen = await listen(queue);
+    const seen = listen(queue);
     await until('a wake-up', 20_000, async () => {
       await queue.send(wakeUp());
       return seen.length > 0;
@@ -137,7 +160,7 @@ describe('a wake-up', () => {
     ['is gone', () => server.stop(), () => server.restart()],
   ])('does not keep a process from ending when Redis %s', async (_what, take, giveBack) => {
     const queue = await open();
-    const seen = await listen(queue);
+    const seen = listen(queue);
     await queue.send(wakeUp());
     await arrive(seen, 1);
     await take();
