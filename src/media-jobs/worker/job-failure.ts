@@ -34,6 +34,10 @@ export const TOO_LARGE: JobError = {
   message: 'The result of the provider is larger than this gateway takes.',
 };
 export const FORGOTTEN: JobError = { code: 'provider_error', message: 'The provider has lost the job.' };
+export const UNKEEPABLE: JobError = {
+  code: 'provider_error',
+  message: 'The provider accepted the job under a name that cannot be kept, so it was given up. Nothing was charged.',
+};
 export const UNKNOWN_SUBMISSION: JobError = {
   code: 'provider_error',
   message: 'It is not known whether the provider accepted the job, so it was given up. Nothing was charged.',

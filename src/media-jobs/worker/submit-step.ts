@@ -14,7 +14,7 @@ import type { MediaJob } from '../media-job.types';
 import { type Finalized, FinalizeStep } from './finalize-step';
 import { inLimits } from './in-limits';
 import { JobEndings } from './job-endings';
-import { NO_RESULT, NOBODY_ACCEPTS, toJobError, toProviderError, UNKNOWN_SUBMISSION } from './job-failure';
+import { NO_RESULT, NOBODY_ACCEPTS, toJobError, toProviderError, UNKEEPABLE, UNKNOWN_SUBMISSION } from './job-failure';
 import { readJobSpec } from './job-spec';
 import { deadlinesOf, type JobChance, type JobTarget, JobTargets, toCall } from './job-targets';
 import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
@@ -131,13 +131,20 @@ export class SubmitStep {
     return nextTurn(wakeUp, inMs, laneOf(job));
   }
 
-  /** A provider that has the job must not be forgotten over a database that is away for a moment. */
+  /**
+   * A provider that has the job must not be forgotten over a database that is away for a moment. `null`: the job has ended,
+   * at the latest here, over a handle that the database refuses; sending it again would bring the same one.
+   */
   private async keep({ job, given }: Turn, handle: JobHandle, inMs: number) {
     for (;;) {
       try {
         return await this.work.storeHandle(job, handle, inMs);
       } catch (error) {
-        if (given.aborted || isPermanent(error)) throw error;
+        if (isPermanent(error)) {
+          await this.endings.fail(job, UNKEEPABLE, error);
+          return null;
+        }
+        if (given.aborted) throw error;
         await delay(this.options.unwokenSweepMs, undefined, { signal: given }).catch(() => undefined);
       }
     }

@@ -3,7 +3,7 @@ import { makeVideo } from '../../../src/providers/vendors/mock/video/make-video'
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
 import { type JobEngine, startJobEngine, submit } from './job-engine';
-import { failure, ScriptedProvider, WorkerStage } from './worker-stage';
+import { CAPABLE, failure, ScriptedProvider, WorkerStage } from './worker-stage';
 
 describe('a job that was not accepted at first', () => {
   let database: TestDatabase;
@@ -83,6 +83,23 @@ describe('a job that was not accepted at first', () => {
       });
       expect([first.submissions, second.submissions]).toEqual([[`${job.id}-1`], []]);
       expect(errors).toHaveBeenCalledWith(expect.objectContaining({ event: 'provider_submit_unknown' }));
+    },
+  );
+
+  it.each([true, false])(
+    'is called off and fails when its provider names it so that nobody can keep it, telling repetitions: %s',
+    async (idempotentSubmit) => {
+      first.capabilities = { ...CAPABLE, idempotentSubmit };
+      stage.adapters.set('first', first.adapter);
+      const id = 'x'.repeat(5_000);
+      first.onSubmit = (token) => Promise.resolve({ ...first.handle(token), id });
+      const job = await newJob();
+      expect(await stage.turn(job)).toMatchObject({
+        status: 'failed',
+        error: { code: 'provider_error', message: expect.stringContaining('cannot be kept') },
+        costMicro: 0n,
+      });
+      expect([first.submissions.length, first.canceled, second.submissions]).toEqual([1, [id], []]);
     },
   );
 
