@@ -29,7 +29,9 @@ const FIND_DUE = `
 
 /** Over `media_job_expiry_index`. Whoever is at work on one finds it ended. */
 const FIND_EXPIRED = `
-  SELECT * FROM media_job WHERE completed_at IS NULL AND expires_at <= now() ORDER BY expires_at LIMIT $1`;
+  SELECT * FROM media_job
+   WHERE completed_at IS NULL AND expires_at <= now() AND organization_id <> ALL ($2::uuid[])
+   ORDER BY expires_at LIMIT $1`;
 
 /** Over `media_job_cancel_index`; the next try is due by then even if this worker dies: 5 s, 10 s, 20 s, 40 s later. */
 const CLAIM_CANCELLATIONS = `
@@ -103,9 +105,12 @@ export class MediaJobRepository {
     return this.dataSource.query<DueJob[]>(FIND_DUE, [graceSeconds, limit, fullLanes]);
   }
 
-  /** Jobs whose time is over; each is then to be ended as `expired`. */
-  async findExpired(limit: number): Promise<MediaJob[]> {
-    return (await this.dataSource.query<MediaJobRow[]>(FIND_EXPIRED, [limit])).map(toMediaJob);
+  /**
+   * Jobs whose time is over; each is then to be ended as `expired`.
+   * @param heldUp organizations whose jobs are passed over
+   */
+  async findExpired(limit: number, heldUp: readonly string[] = []): Promise<MediaJob[]> {
+    return (await this.dataSource.query<MediaJobRow[]>(FIND_EXPIRED, [limit, heldUp])).map(toMediaJob);
   }
 
   /** Takes up to `limit` jobs whose providers have to be told, each at most five times until {@link endCancellation}. */

@@ -99,19 +99,20 @@ export class JobSweeps {
   }
 
   private async expire(): Promise<void> {
+    const heldUp = new Set<string>();
     for (let more = true; more && !this.stopped;) {
-      const expired = await this.jobs.findExpired(BATCH);
-      const isHeldUp = await this.expireAll(expired);
-      more = expired.length === BATCH && !isHeldUp;
+      const expired = await this.jobs.findExpired(BATCH, [...heldUp]);
+      await this.expireAll(expired, heldUp);
+      more = expired.length === BATCH;
     }
   }
 
   /**
    * Those of an organization whose account cannot be changed now are left to the next look, and keep no others waiting.
-   * @returns whether there are such ones. @throws what the last of several failed with: then it is the database
+   * @param heldUp such organizations, to which those that are found are added
+   * @throws what the last of several failed with: then it is the database
    */
-  private async expireAll(expired: readonly MediaJob[]): Promise<boolean> {
-    const heldUp = new Set<string>();
+  private async expireAll(expired: readonly MediaJob[], heldUp: Set<string>): Promise<void> {
     for (const job of expired) {
       const { id: jobId, organizationId, status, provider } = job;
       if (this.stopped || heldUp.has(organizationId)) continue;
@@ -123,7 +124,6 @@ export class JobSweeps {
         this.logger.warn({ message: 'an expired job could not be ended', jobId, err: error });
       }
     }
-    return heldUp.size > 0;
   }
 
   private async tellProviders(): Promise<void> {
