@@ -5,6 +5,9 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Pool } from 'pg';
 
+/** More than any busy machine takes for a connection or a statement. */
+export const PATIENCE_MS = 60_000;
+
 export interface TestDatabase {
   readonly url: string;
   /** Closes whatever is still connected and removes the database. */
@@ -27,6 +30,20 @@ export async function createEmptyTestDatabase(): Promise<TestDatabase> {
  */
 export function createTestPool(url: string, size: number): Pool {
   return new Pool({ connectionString: url, max: size }).on('error', () => undefined);
+}
+
+/**
+ * The URL of a database that is waited for, as `patient` of redis.ts has it for Redis: a server that gets no share of a busy
+ * machine for a moment refuses nobody for that. What is refused by the time limits of a statement has to be asked again,
+ * which only those do whom a test plays.
+ */
+export function patientDatabase(strictUrl: string): string {
+  const url = new URL(strictUrl);
+  // Parameters of the URL come before the options of the code.
+  for (const limit of ['lock_timeout', 'statement_timeout', 'query_timeout']) {
+    url.searchParams.set(limit, String(PATIENCE_MS));
+  }
+  return url.href;
 }
 
 /** Runs one statement that needs no particular database, such as `CREATE DATABASE`. */

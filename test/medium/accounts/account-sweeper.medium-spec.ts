@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { AccountSweeperService } from '../../../src/accounts/account-sweeper.service';
 import { systemClock } from '../../../src/common/clock';
-import { createDataSource } from '../../../src/database/data-source';
+import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 
 describe('the sweeper of accounts', () => {
@@ -11,8 +11,7 @@ describe('the sweeper of accounts', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    dataSource = createDataSource({ url: database.url, poolSize: 2 });
-    await dataSource.initialize();
+    dataSource = await openDataSource(database.url, 2);
   });
   afterAll(async () => {
     await dataSource.destroy();

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { PasswordHasher } from '../../../src/accounts/password-hasher';
-import { createDataSource } from '../../../src/database/data-source';
+import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { createTestRedis } from '../../harness/redis';
 import { createCli, type Cli } from '../cli/run-cli';
@@ -23,8 +23,7 @@ describe('commands for users', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    dataSource = createDataSource({ url: database.url, poolSize: 2 });
-    await dataSource.initialize();
+    dataSource = await openDataSource(database.url, 2);
     const pepper = 'pepper-of-this-test-0123456789abcdef';
     cli = createCli({ DATABASE_URL: database.url, REDIS_URL: createTestRedis().url, API_KEY_PEPPER: pepper });
   });

@@ -6,6 +6,7 @@ import { ApiKeyVerifier } from '../../../src/auth/api-key-verifier';
 import { systemClock } from '../../../src/common/clock';
 import { createDataSource } from '../../../src/database/data-source';
 import { allowedMs } from '../../faults/figures';
+import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { INJECTION_STRINGS } from './injection-strings';
 
@@ -18,8 +19,7 @@ describe('API keys in PostgreSQL', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    dataSource = createDataSource({ url: database.url, poolSize: 4 });
-    await dataSource.initialize();
+    dataSource = await openDataSource(database.url, 4);
     repository = new ApiKeyRepository(dataSource);
   });
 

@@ -21,9 +21,7 @@ describe('admission', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    // With the patience that a busy machine takes: nobody is to be refused for another reason.
-    const patience = { reservePatienceMs: 60_000, finishPatienceMs: 60_000 };
-    engines = [startMoneyEngine(database.url, patience), startMoneyEngine(database.url, patience)];
+    engines = [startMoneyEngine(database.url), startMoneyEngine(database.url)];
     alone = createTestPool(database.url, 2);
   });
   afterAll(async () => {

@@ -3,8 +3,8 @@ import type { Pool } from 'pg';
 import type { DataSource } from 'typeorm';
 import { BalanceAdjustmentService } from '../../../src/billing/balance-adjustment.service';
 import { COMMAND_LINE } from '../../../src/common/actor';
-import { createDataSource } from '../../../src/database/data-source';
 import { OperatorOrganizationService } from '../../../src/organizations/operator-organization.service';
+import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
 import { createAccount } from './money-engine';
 
@@ -25,7 +25,7 @@ const WATCH = `
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  dataSource = await createDataSource({ url: database.url, poolSize: 2 }).initialize();
+  dataSource = await openDataSource(database.url, 2);
   pool = createTestPool(database.url, 2);
   ({ organizationId } = await createAccount(pool));
   await pool.query(WATCH);

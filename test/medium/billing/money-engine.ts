@@ -7,13 +7,18 @@ import { LedgerService } from '../../../src/billing/ledger.service';
 import type { FinishCommand, ReserveCommand } from '../../../src/billing/money.types';
 import { ReservationService } from '../../../src/billing/reservation.service';
 import type { UsageRecord } from '../../../src/billing/usage-record';
-import { systemClock } from '../../../src/common/clock';
+import { type Clock, systemClock } from '../../../src/common/clock';
 import { uuidV7 } from '../../../src/common/ids';
 import { createMoneyPool } from '../../../src/database/money-pool';
 import { NO_USAGE } from '../../../src/providers/contract/usage';
+import { PATIENCE_MS, patientDatabase } from '../../harness/database';
 
 // Several tests break the database on purpose.
 Logger.overrideLogger(false);
+
+const POOL = { poolSize: 4, onPoolError: (): void => undefined };
+/** Nobody has waited, however long it took. */
+export const PATIENT_CLOCK: Clock = { ...systemClock, monotonic: () => 0 };
 
 /** What one gateway process has for money: its pool, its queues, its lease. */
 export interface MoneyEngine {
@@ -24,11 +29,22 @@ export interface MoneyEngine {
   close(): Promise<void>;
 }
 
+/** One that refuses nobody for having waited: how long things take is up to the machine. */
 export function startMoneyEngine(url: string, overrides: Partial<BillingOptions> = {}): MoneyEngine {
-  const options = { ...DEFAULT_BILLING_OPTIONS, ...overrides };
-  const pool = createMoneyPool({ url, poolSize: 4, onPoolError: () => undefined });
+  const patience = { reservePatienceMs: PATIENCE_MS, finishPatienceMs: PATIENCE_MS };
+  const options = { ...DEFAULT_BILLING_OPTIONS, ...patience, ...overrides };
+  const pool = createMoneyPool({ ...POOL, url: patientDatabase(url), connectTimeoutMs: PATIENCE_MS });
+  return open(pool, options, PATIENT_CLOCK);
+}
+
+/** One that keeps to the time limits of the design. */
+export function startPunctualMoneyEngine(url: string, overrides: Partial<BillingOptions> = {}): MoneyEngine {
+  return open(createMoneyPool({ ...POOL, url }), { ...DEFAULT_BILLING_OPTIONS, ...overrides }, systemClock);
+}
+
+function open(pool: Pool, options: BillingOptions, clock: Clock): MoneyEngine {
   const lease = new InstanceLeaseService(pool, options);
-  const reservations = new ReservationService(pool, lease, systemClock, options);
+  const reservations = new ReservationService(pool, lease, clock, options);
   return {
     pool,
     lease,

@@ -10,6 +10,7 @@ import {
   reserveCommand,
   settleCommand,
   startMoneyEngine,
+  startPunctualMoneyEngine,
   type Account,
   type MoneyEngine,
 } from './money-engine';
@@ -28,8 +29,11 @@ describe('money when the database or the wire to it fails', () => {
   });
   beforeEach(async () => {
     proxy = await FaultProxy.start(database.url);
-    engine = startMoneyEngine(proxy.url);
-    account = await createAccount(engine.pool);
+    engine = startPunctualMoneyEngine(proxy.url);
+    account = await createAccount(direct);
+    // What fails is a wire that is in use.
+    const isConnected = () => engine.pool.query('SELECT').then(() => true);
+    await eventually(() => isConnected().catch(() => false));
   });
   afterEach(async () => {
     proxy.heal();
@@ -55,12 +59,8 @@ describe('money when the database or the wire to it fails', () => {
     return Number(rows[0]?.count);
   }
 
-  /** With the patience that a busy machine takes. */
-  const startPatientEngine = (): MoneyEngine =>
-    startMoneyEngine(proxy.url, { reservePatienceMs: 60_000, finishPatienceMs: 60_000 });
-
   it('loses and invents no charge while connections are terminated under load', async () => {
-    const patient = startPatientEngine();
+    const patient = startMoneyEngine(proxy.url);
     const terminations = (async () => {
       for (let round = 0; round < 12; round += 1) {
         await delay(150);
@@ -89,7 +89,7 @@ describe('money when the database or the wire to it fails', () => {
   });
 
   it('learns the outcome of a reservation whose answer was lost by asking again', async () => {
-    const patient = startPatientEngine();
+    const patient = startMoneyEngine(proxy.url);
     await patient.reservations.reserve(reserveCommand(account, 1n));
     proxy.fail('toClient', { hang: true });
     const command = reserveCommand(account, 10n);
@@ -157,7 +157,7 @@ describe('money when the database or the wire to it fails', () => {
   });
 
   it('settles what was under way once the database is back, whether or not the caller still waits', async () => {
-    const impatient = startMoneyEngine(proxy.url, { finishPatienceMs: 300 });
+    const impatient = startPunctualMoneyEngine(proxy.url, { finishPatienceMs: 300 });
     const [patientCommand, impatientCommand] = [reserveCommand(account, 10n), reserveCommand(account, 10n)];
     await engine.reservations.reserve(patientCommand);
     await impatient.reservations.reserve(impatientCommand);
@@ -173,7 +173,7 @@ describe('money when the database or the wire to it fails', () => {
   });
 
   it('charges nothing for an answer that was not sent because its caller was turned away', async () => {
-    const impatient = startMoneyEngine(proxy.url, { finishPatienceMs: 300 });
+    const impatient = startPunctualMoneyEngine(proxy.url, { finishPatienceMs: 300 });
     const command = reserveCommand(account, 10n);
     await impatient.reservations.reserve(command);
     proxy.cutOff();

@@ -5,7 +5,7 @@ import type { DataSource } from 'typeorm';
 import { digestApiKey, hasValidShape } from '../../../src/auth/api-key';
 import { ApiKeyRepository } from '../../../src/auth/api-key.repository';
 import { KEY_INVALIDATION_CHANNEL } from '../../../src/auth/key-invalidation';
-import { createDataSource } from '../../../src/database/data-source';
+import { openDataSource } from '../../harness/data-source';
 import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '../../harness/database';
 import { createTestRedis } from '../../harness/redis';
 import { createCli, type Cli } from './run-cli';
@@ -31,8 +31,7 @@ describe('the command line', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    dataSource = createDataSource({ url: database.url, poolSize: 2 });
-    await dataSource.initialize();
+    dataSource = await openDataSource(database.url, 2);
     cli = createCli({ DATABASE_URL: database.url, REDIS_URL: createTestRedis().url, API_KEY_PEPPER: PEPPER });
   });
 

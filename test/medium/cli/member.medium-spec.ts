@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { COMMAND_LINE } from '../../../src/common/actor';
 import { systemClock } from '../../../src/common/clock';
-import { createDataSource } from '../../../src/database/data-source';
 import { ApiKeyService } from '../../../src/organizations/api-key.service';
 import { OrganizationService } from '../../../src/organizations/organization.service';
+import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { createTestRedis } from '../../harness/redis';
 import { createCli, type Cli } from './run-cli';
@@ -20,8 +20,7 @@ describe('the command line', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    dataSource = createDataSource({ url: database.url, poolSize: 2 });
-    await dataSource.initialize();
+    dataSource = await openDataSource(database.url, 2);
     cli = createCli({ DATABASE_URL: database.url, REDIS_URL: createTestRedis().url, API_KEY_PEPPER: PEPPER });
     const organizations = new OrganizationService(dataSource, NOBODY, systemClock);
     organizationId = (await organizations.create({ name: 'Acme' }, COMMAND_LINE)).id;

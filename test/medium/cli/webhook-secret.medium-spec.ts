@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createDataSource } from '../../../src/database/data-source';
+import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { createTestRedis } from '../../harness/redis';
 import { type Cli, createCli } from './run-cli';
@@ -21,7 +21,7 @@ interface Shown {
 }
 
 async function secretRows(): Promise<object[]> {
-  const dataSource = await createDataSource({ url: database.url, poolSize: 1 }).initialize();
+  const dataSource = await openDataSource(database.url, 1);
   try {
     return await dataSource.query<object[]>('SELECT * FROM organization_webhook_secret');
   } finally {

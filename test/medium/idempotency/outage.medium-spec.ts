@@ -1,11 +1,12 @@
 import type { Pool } from 'pg';
+import { LedgerService } from '../../../src/billing/ledger.service';
 import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
 import { FaultProxy } from '../../harness/fault-proxy';
 import {
   createAccount,
   requireSoundBooks,
   settleCommand,
-  startMoneyEngine,
+  startPunctualMoneyEngine,
   type Account,
   type MoneyEngine,
 } from '../billing/money-engine';
@@ -21,12 +22,12 @@ beforeEach(async () => {
   database = await createTestDatabase();
   wire = await FaultProxy.start(database.url);
   observer = createTestPool(database.url, 1);
-  engine = startMoneyEngine(wire.url, { finishPatienceMs: 200, reservePatienceMs: 3_000 });
+  engine = startPunctualMoneyEngine(wire.url, { finishPatienceMs: 200, reservePatienceMs: 3_000 });
   account = await createAccount(observer);
 });
 afterEach(async () => {
   wire.heal();
-  await requireSoundBooks(engine);
+  await requireSoundBooks({ ledger: new LedgerService(observer) });
   await engine.close();
   await observer.end();
   await wire.close();

@@ -7,6 +7,7 @@ import { type AnswerBytes, AnswerStore } from '../../../src/idempotency/answer-s
 import { DEFAULT_IDEMPOTENCY_OPTIONS, type IdempotencyOptions } from '../../../src/idempotency/idempotency-options';
 import { IdempotencyService } from '../../../src/idempotency/idempotency.service';
 import { IdempotencySweeperService } from '../../../src/idempotency/idempotency-sweeper.service';
+import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { FaultProxy } from '../../harness/fault-proxy';
 import {
@@ -28,7 +29,7 @@ let account: Account;
 beforeAll(async () => {
   database = await createTestDatabase();
   engine = startMoneyEngine(database.url);
-  dataSource = await createDataSource({ url: database.url, poolSize: 8 }).initialize();
+  dataSource = await openDataSource(database.url, 8);
 });
 beforeEach(async () => {
   account = await createAccount(engine.pool);

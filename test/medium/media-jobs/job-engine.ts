@@ -1,14 +1,21 @@
 import { createHash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { type Clock, systemClock } from '../../../src/common/clock';
-import { createDataSource } from '../../../src/database/data-source';
 import { JobMoneyRepository } from '../../../src/media-jobs/job-money.repository';
 import { receiptOf } from '../../../src/media-jobs/job-receipt';
 import { JobWorkRepository, type SubmissionTarget } from '../../../src/media-jobs/job-work.repository';
 import { MediaJobRepository } from '../../../src/media-jobs/media-job.repository';
 import type { JobEnding, JobSubmission, MediaJob, NewArtifact } from '../../../src/media-jobs/media-job.types';
 import { NO_USAGE } from '../../../src/providers/contract/usage';
-import { type Account, type MoneyEngine, newId, startMoneyEngine } from '../billing/money-engine';
+import { openDataSource } from '../../harness/data-source';
+import {
+  type Account,
+  type MoneyEngine,
+  newId,
+  PATIENT_CLOCK,
+  startMoneyEngine,
+  startPunctualMoneyEngine,
+} from '../billing/money-engine';
 
 /** What one process has for jobs. */
 export interface JobEngine {
@@ -20,18 +27,23 @@ export interface JobEngine {
   close(): Promise<void>;
 }
 
-/** Nobody is refused for having waited long: how long things take is up to the machine. */
-const PATIENT_CLOCK: Clock = { ...systemClock, monotonic: () => 0 };
-
+/** One that refuses nobody for having waited: how long things take is up to the machine. */
 export async function startJobEngine(url: string): Promise<JobEngine> {
-  const money = startMoneyEngine(url);
-  const dataSource = await createDataSource({ url, poolSize: 4 }).initialize();
+  return open(startMoneyEngine(url), await openDataSource(url, 4), PATIENT_CLOCK);
+}
+
+/** One that keeps to the time limits of the design. */
+export async function startPunctualJobEngine(url: string): Promise<JobEngine> {
+  return open(startPunctualMoneyEngine(url), await openDataSource(url, 4), systemClock);
+}
+
+function open(money: MoneyEngine, dataSource: DataSource, clock: Clock): JobEngine {
   return {
     money,
     dataSource,
     jobs: new MediaJobRepository(dataSource),
     work: new JobWorkRepository(dataSource),
-    endings: new JobMoneyRepository(money.pool, PATIENT_CLOCK),
+    endings: new JobMoneyRepository(money.pool, clock),
     close: async () => {
       await dataSource.destroy();
       await money.close();

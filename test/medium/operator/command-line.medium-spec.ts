@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DataSource } from 'typeorm';
-import { createDataSource } from '../../../src/database/data-source';
 import { importCatalog } from '../../../src/models/catalog-import';
 import { CatalogRepository } from '../../../src/models/catalog.repository';
 import { catalogEntrySchema } from '../../../src/models/catalog.schema';
+import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { createTestRedis } from '../../harness/redis';
 import { type Cli, createCli } from '../cli/run-cli';
@@ -32,7 +32,7 @@ describe('the commands of operators', () => {
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), 'gateway-operator-'));
     database = await createTestDatabase();
-    dataSource = await createDataSource({ url: database.url, poolSize: 2 }).initialize();
+    dataSource = await openDataSource(database.url, 2);
     cli = cliWith(FIRST_KEY);
     const entry = catalogEntrySchema.parse({
       id: MODEL,

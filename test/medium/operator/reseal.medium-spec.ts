@@ -3,10 +3,10 @@ import type { DataSource } from 'typeorm';
 import { COMMAND_LINE } from '../../../src/common/actor';
 import { resealTable } from '../../../src/common/reseal';
 import { keyIdOf, SecretBox } from '../../../src/common/secret-box';
-import { createDataSource } from '../../../src/database/data-source';
 import { webhookSecretTable } from '../../../src/webhooks/webhook-secret-table.repository';
 import { WebhookSecretRepository } from '../../../src/webhooks/webhook-secret.repository';
 import { WebhookSecretService } from '../../../src/webhooks/webhook-secret.service';
+import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 
 const key = (): string => randomBytes(32).toString('hex');
@@ -17,7 +17,7 @@ describe('encrypting webhook secrets anew', () => {
 
   beforeEach(async () => {
     database = await createTestDatabase();
-    dataSource = await createDataSource({ url: database.url, poolSize: 4 }).initialize();
+    dataSource = await openDataSource(database.url, 4);
   });
   afterEach(async () => {
     await dataSource.destroy();

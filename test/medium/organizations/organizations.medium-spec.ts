@@ -7,10 +7,10 @@ import { decodeKeyInvalidation, type KeyInvalidationTransport } from '../../../s
 import { COMMAND_LINE } from '../../../src/common/actor';
 import { systemClock } from '../../../src/common/clock';
 import { GatewayError } from '../../../src/common/errors/gateway-error';
-import { createDataSource } from '../../../src/database/data-source';
 import { toApiKeyRecord } from '../../../src/organizations/api-key-record';
 import { ApiKeyService, MAX_KEYS_PER_ORGANIZATION } from '../../../src/organizations/api-key.service';
 import { OrganizationService } from '../../../src/organizations/organization.service';
+import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 
 const PEPPER = 'pepper of this test';
@@ -41,8 +41,7 @@ describe('organizations and their keys', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    dataSource = createDataSource({ url: database.url, poolSize: 8 });
-    await dataSource.initialize();
+    dataSource = await openDataSource(database.url, 8);
     const repository = new ApiKeyRepository(dataSource);
     verifier = new ApiKeyVerifier((key) => repository.findByDigest(digestApiKey(key, PEPPER)), systemClock);
     transport = {

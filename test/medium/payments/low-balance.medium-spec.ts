@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { DataSource } from 'typeorm';
-import { createDataSource } from '../../../src/database/data-source';
 import { type Mail, Mailer } from '../../../src/mail/mailer';
 import { LowBalanceRepository } from '../../../src/payments/low-balance.repository';
 import { LowBalanceService } from '../../../src/payments/low-balance.service';
+import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
 
 class KeptMails extends Mailer {
@@ -30,7 +30,7 @@ let organizationId: string;
 beforeAll(async () => {
   database = await createTestDatabase();
   pool = createTestPool(database.url, 2);
-  dataSource = await createDataSource({ url: database.url, poolSize: 4 }).initialize();
+  dataSource = await openDataSource(database.url, 4);
 });
 beforeEach(async () => {
   mailer = new KeptMails();

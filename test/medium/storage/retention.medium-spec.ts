@@ -13,6 +13,7 @@ import type { ObjectOwner } from '../../../src/storage/object-key';
 import { RetentionSweeperService } from '../../../src/storage/retention-sweeper.service';
 import { StoredObjectRepository } from '../../../src/storage/stored-object.repository';
 import { StoredObjects } from '../../../src/storage/stored-objects';
+import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 
 /** Deletes only while it is told to, and counts. */
@@ -38,7 +39,7 @@ let warn: jest.SpyInstance;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  dataSource = await createDataSource({ url: database.url, poolSize: 4 }).initialize();
+  dataSource = await openDataSource(database.url, 4);
 });
 afterAll(async () => {
   await dataSource.destroy();

@@ -1,13 +1,13 @@
 import type { Pool } from 'pg';
 import { DataSource } from 'typeorm';
 import { systemClock } from '../../../src/common/clock';
-import { createDataSource } from '../../../src/database/data-source';
 import { RequestLogRepository } from '../../../src/usage/request-log.repository';
 import { RequestLogService } from '../../../src/usage/request-log.service';
 import type { RequestFilter } from '../../../src/usage/usage.types';
 import { UsageRollerService } from '../../../src/usage/usage-roller.service';
 import { GROUPINGS, UsageSeriesService } from '../../../src/usage/usage-series.service';
 import { UsageTotalsRepository } from '../../../src/usage/usage-totals.repository';
+import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
 import { allowedMs, FULL, report } from '../../faults/figures';
 import { createAccount } from '../billing/money-engine';
@@ -62,7 +62,7 @@ describe('the log of an organization with many requests', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    dataSource = await createDataSource({ url: database.url, poolSize: 2 }).initialize();
+    dataSource = await openDataSource(database.url, 2);
     pool = createTestPool(database.url, 1);
     ({ organizationId } = await createAccount(pool));
     const other = await createAccount(pool);

@@ -1,6 +1,5 @@
 import type { Pool } from 'pg';
 import { DataSource } from 'typeorm';
-import { createDataSource } from '../../../src/database/data-source';
 import { runMigrations, revertMigrations } from '../../../src/database/run-migrations';
 import { MIGRATIONS } from '../../../src/database/migrations';
 import { RequestLogRepository } from '../../../src/usage/request-log.repository';
@@ -9,6 +8,7 @@ import { UsageRollerService } from '../../../src/usage/usage-roller.service';
 import { UsageTotalsRepository } from '../../../src/usage/usage-totals.repository';
 import { loadConfig } from '../../../src/config/load-config';
 import { NO_USAGE } from '../../../src/providers/contract/usage';
+import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
 import {
   type Account,
@@ -35,7 +35,7 @@ describe('the totals of usage', () => {
 
   beforeEach(async () => {
     database = await createTestDatabase();
-    dataSource = await createDataSource({ url: database.url, poolSize: 3 }).initialize();
+    dataSource = await openDataSource(database.url, 3);
     pool = createTestPool(database.url, 2);
     engine = startMoneyEngine(database.url);
     await engine.lease.start();

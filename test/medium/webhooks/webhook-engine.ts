@@ -3,7 +3,6 @@ import { Webhook } from 'standardwebhooks';
 import { DataSource } from 'typeorm';
 import { type Clock, systemClock } from '../../../src/common/clock';
 import { SecretBox } from '../../../src/common/secret-box';
-import { createDataSource } from '../../../src/database/data-source';
 import { GuardedClient, type OutboundOptions } from '../../../src/outbound/guarded-client';
 import { WebhookAttemptService } from '../../../src/webhooks/webhook-attempt.service';
 import type { WebhookBody, WebhookBodySource } from '../../../src/webhooks/webhook-body-source';
@@ -12,6 +11,7 @@ import { WebhookDeliveryService } from '../../../src/webhooks/webhook-delivery.s
 import { WebhookSecretRepository } from '../../../src/webhooks/webhook-secret.repository';
 import { WebhookSecretService } from '../../../src/webhooks/webhook-secret.service';
 import type { JobDelivery } from '../../../src/webhooks/webhook.types';
+import { openDataSource } from '../../harness/data-source';
 import type { SeenRequest } from '../../harness/public-host';
 
 export const SECRETS_KEY = '5e'.repeat(32);
@@ -51,7 +51,7 @@ export interface WebhookEngine {
 
 export async function startWebhookEngine(url: string, settings: EngineSettings = {}): Promise<WebhookEngine> {
   const { clock = systemClock } = settings;
-  const dataSource = await createDataSource({ url, poolSize: 4 }).initialize();
+  const dataSource = await openDataSource(url, 4);
   const outbound = new GuardedClient({
     allowCidrs: ['127.0.0.1'],
     denyCidrs: [],
