@@ -5,7 +5,7 @@ import { isRunning } from '../../src/embedded/process-control';
 import type { ServicesState } from '../../src/embedded/services-file';
 import { endChildren } from '../harness/child-process';
 import { createDataDirectory, GatewayProcess, runCommand } from '../harness/gateway-process';
-import { chat, chatBody, ChatLoad, type Exchange, summarize } from './chat-load';
+import { chatBody, ChatLoad, chatUntilServed, type Exchange, summarize } from './chat-load';
 import { allowedMs, report, until } from './figures';
 
 const FIRST_START_WITHIN_MS = allowedMs(15_000);
@@ -18,7 +18,7 @@ describe('a gateway with embedded servers', () => {
   let firstReadyMs: number;
 
   beforeAll(async () => {
-    const gateway = await GatewayProcess.launch({ dataDir });
+    const gateway = GatewayProcess.launch({ dataDir });
     firstReadyMs = await gateway.ready();
     await gateway.stop();
   });
@@ -26,7 +26,7 @@ describe('a gateway with embedded servers', () => {
   afterAll(() => directory.remove());
 
   async function start(): Promise<GatewayProcess> {
-    const gateway = await GatewayProcess.launch({ dataDir });
+    const gateway = GatewayProcess.launch({ dataDir });
     const readyMs = await gateway.ready();
     report('embedded, start', { readyMs: Math.round(readyMs) });
     expect(readyMs).toBeLessThan(START_WITHIN_MS);
@@ -38,7 +38,7 @@ describe('a gateway with embedded servers', () => {
   }
 
   function ask(gateway: GatewayProcess, key = demoKey(gateway)): Promise<Exchange> {
-    return chat({ url: gateway.url, key, body: chatBody('delay=0') });
+    return chatUntilServed({ url: gateway.url, key, body: chatBody('delay=0') });
   }
 
   async function expectSoundBooks(): Promise<void> {
@@ -68,7 +68,7 @@ describe('a gateway with embedded servers', () => {
   });
 
   it('leaves no process behind when it is stopped while it starts', async () => {
-    const gateway = await GatewayProcess.launch({ dataDir });
+    const gateway = GatewayProcess.launch({ dataDir });
     await until('the start of PostgreSQL', 10_000, () => readState(dataDir)?.postgresPid != null);
     const servers = serversOf(dataDir);
     expect(await gateway.stop()).toEqual({ code: 0, signal: null });

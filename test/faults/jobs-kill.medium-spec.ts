@@ -8,12 +8,15 @@ import { allWell, JobTown } from './job-town';
 const LEASE_SECONDS = FULL ? 60 : 2;
 const RECOVERY_MS = (LEASE_SECONDS + 15) * 1_000;
 const JOBS_PER_STEP = FULL ? 20 : 3;
-/** All jobs of a step at once: half the places are one lane's. */
+/**
+ * All jobs of a step at once: half the places are one lane's. In the short form the connections are those of a server that
+ * other tests need, too.
+ */
 const WORKER = {
   WORKER_LEASE_SECONDS: String(LEASE_SECONDS),
   WORKER_CONCURRENCY: '60',
-  DATABASE_POOL_SIZE: '40',
-  MONEY_POOL_SIZE: '30',
+  DATABASE_POOL_SIZE: FULL ? '40' : '24',
+  MONEY_POOL_SIZE: FULL ? '30' : '8',
 };
 /** Its first poll finds it running. */
 const QUICK = 'queued=0 run=2s';

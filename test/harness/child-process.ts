@@ -20,6 +20,12 @@ export interface Program {
   readonly stopSignal: NodeJS.Signals;
 }
 
+/**
+ * What is said by one that ended while starting, since a busy machine kept its database from answering in time. Whoever runs
+ * it starts it again.
+ */
+export const DATABASE_WAS_LATE = /due to connection timeout|timeout exceeded when trying to connect|timeout expired/;
+
 const STOP_WITHIN_MS = 60_000;
 const running = new Set<ManagedChild>();
 let guard: ChildProcess | undefined;

@@ -2,7 +2,7 @@
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ExitStatus, ManagedChild } from './child-process';
+import { DATABASE_WAS_LATE, type ExitStatus, ManagedChild } from './child-process';
 import { TEST_PEPPER } from './gateway-process';
 
 export interface WorkerProcessSettings {
@@ -32,7 +32,8 @@ export class WorkerProcess {
   }
 
   /** Starts the process and waits until it works. */
-  static async start({ databaseUrl, redisUrl, dataDir, environment }: WorkerProcessSettings): Promise<WorkerProcess> {
+  static async start(settings: WorkerProcessSettings): Promise<WorkerProcess> {
+    const { databaseUrl, redisUrl, dataDir, environment } = settings;
     const child = new ManagedChild({
       command: process.execPath,
       args: ['--enable-source-maps', PROGRAM],
@@ -57,6 +58,7 @@ export class WorkerProcess {
     const worker = new WorkerProcess(child);
     const startedAtMs = performance.now();
     while (worker.url === null) {
+      if (child.hasExited && DATABASE_WAS_LATE.test(child.output)) return WorkerProcess.start(settings);
       if (child.hasExited) throw new Error(`The worker ended while starting:\n${child.output}`);
       if (performance.now() - startedAtMs > READY_WITHIN_MS) throw new Error(`No worker yet:\n${child.output}`);
       await delay(POLL_MS);
