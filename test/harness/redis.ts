@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import type { Redis } from 'ioredis';
 
 export interface TestRedis {
   /**
@@ -26,4 +28,9 @@ export function patient(strictUrl: string): string {
   // Parameters of the URL come before the options of the code; one that is no number is no limit.
   url.searchParams.set('commandTimeout', 'none');
   return url.href;
+}
+
+/** Resolves when it is connected. An attempt that a busy machine made too late is not the last one. */
+export async function untilReady(redis: Redis): Promise<void> {
+  while (redis.status !== 'ready') await once(redis, 'ready').catch(() => undefined);
 }

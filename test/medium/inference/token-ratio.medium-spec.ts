@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import type { Redis } from 'ioredis';
 import { TokenRatios } from '../../../src/inference/token-ratio.service';
 import { NO_USAGE } from '../../../src/providers/contract/usage';
 import { createRedis } from '../../../src/redis/redis.module';
-import { createTestRedis } from '../../harness/redis';
+import { createTestRedis, untilReady } from '../../harness/redis';
 
 const DAY_SECONDS = 86_400;
 const model = { id: 'vendor/model', tokensPerByte: 0.25 };
@@ -12,7 +11,7 @@ let redis: Redis;
 
 beforeAll(async () => {
   redis = createRedis(createTestRedis().url);
-  if (redis.status !== 'ready') await once(redis, 'ready');
+  await untilReady(redis);
 });
 afterAll(() => redis.disconnect());
 

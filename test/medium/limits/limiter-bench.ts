@@ -1,7 +1,6 @@
 /** A limiter on the test server with keys of its own. */
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { Redis } from 'ioredis';
+import { Redis, type RedisOptions } from 'ioredis';
 import { type Clock, systemClock } from '../../../src/common/clock';
 import type { GatewayError } from '../../../src/common/errors/gateway-error';
 import type { Principal } from '../../../src/common/principal';
@@ -11,7 +10,7 @@ import { LimitConnection } from '../../../src/limits/limit-connection';
 import { type LimitedModel, LimitPlanner } from '../../../src/limits/limit-planner';
 import { type LimitLease, LimiterService, type LimiterTimes } from '../../../src/limits/limiter.service';
 import { createRedis } from '../../../src/redis/redis.module';
-import { createTestRedis } from '../../harness/redis';
+import { createTestRedis, untilReady } from '../../harness/redis';
 
 /** Long enough that nothing ends during a test that does not wait for it. */
 const LONG: WindowLengths = { secondMs: 20_000, minuteMs: 60_000 };
@@ -21,6 +20,8 @@ export const SHORT: WindowLengths = { secondMs: 500, minuteMs: 1_500 };
 export interface BenchOptions {
   readonly url?: string;
   readonly keyPrefix?: string;
+  /** Of the limiter's connection. */
+  readonly redis?: RedisOptions;
   readonly global?: Partial<RateLimits>;
   readonly lengths?: WindowLengths;
   readonly times?: LimiterTimes;
@@ -48,8 +49,8 @@ export class LimiterBench {
       keyDefaults: NO_LIMITS,
       organizationDefaults: NO_LIMITS,
     };
-    const connection = createRedis(url);
-    if (connection.status !== 'ready') await once(connection, 'ready');
+    const connection = createRedis(url, options.redis);
+    await untilReady(connection);
     const limiter = new LimiterService(
       new LimitPlanner(settings, keyPrefix, options.lengths ?? LONG),
       new LimitConnection(connection),
@@ -58,7 +59,7 @@ export class LimiterBench {
     );
     limiter.onModuleInit();
     const redis = new Redis(url).on('error', () => undefined);
-    await once(redis, 'ready');
+    await untilReady(redis);
     return new LimiterBench(limiter, redis, keyPrefix);
   }
 

@@ -76,7 +76,7 @@ describe('a Redis that answers', () => {
       await bench.attempt(caller());
       redis.answerWith(admits());
       await until('the return', 2_000, async () => (await bench.attempt(caller())).error === null);
-      expect(redis.connections).toBe(before + 1);
+      expect(redis.connections).toBeGreaterThan(before);
     } finally {
       await bench.stop();
       redis.close();
@@ -87,8 +87,10 @@ describe('a Redis that answers', () => {
 it('a slot that was taken by a call whose answer never came is free once Redis can be reached', async () => {
   const { strictUrl: url, keyPrefix } = createTestRedis();
   const proxy = await FaultProxy.start(url);
+  // Long enough for the slot to be seen before it is given back.
+  const redis = { commandTimeout: 3_000 };
   const [bench, other] = [
-    await LimiterBench.start({ url: proxy.url, keyPrefix }),
+    await LimiterBench.start({ url: proxy.url, keyPrefix, redis }),
     await LimiterBench.start({ keyPrefix }),
   ];
   try {
@@ -119,7 +121,7 @@ it('a Redis that has lost its data is told of the requests in flight as soon as 
   try {
     const principal = caller({ concurrency: 1 });
     const key = `${keyPrefix}key:${principal.keyId}:concurrency`;
-    expect((await bench.attempt(principal)).error).toBeNull();
+    await until('a slot', 2_000, async () => (await bench.attempt(principal)).error === null);
     proxy.cutOff();
     await other.redis.del(key);
     proxy.heal();

@@ -3,8 +3,8 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { Logger } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { createRedis } from '../../../src/redis/redis.module';
-import { allowedMs } from '../../faults/figures';
-import { createTestRedis } from '../../harness/redis';
+import { allowedMs, until } from '../../faults/figures';
+import { createTestRedis, untilReady } from '../../harness/redis';
 
 describe('the connection to Redis', () => {
   const upstream = new URL(createTestRedis().strictUrl);
@@ -20,7 +20,9 @@ describe('the connection to Redis', () => {
     const url = new URL(upstream);
     url.port = String(proxy.port);
     redis = createRedis(url.href);
-    await once(redis, 'ready');
+    await untilReady(redis);
+    errors.mockClear();
+    warnings.mockClear();
   });
 
   afterEach(() => {
@@ -46,9 +48,14 @@ describe('the connection to Redis', () => {
     await twice(redis, 'reconnecting');
 
     proxy = await startProxy(upstream, proxy.port);
-    await once(redis, 'ready');
+    await untilReady(redis);
 
-    expect(await redis.ping()).toBe('PONG');
+    await until('an answer', 1_000, () =>
+      redis.ping().then(
+        (answer) => answer === 'PONG',
+        () => false,
+      ),
+    );
     expect(errors).toHaveBeenCalledTimes(1);
     expect(warnings).toHaveBeenCalledTimes(1);
   });

@@ -11,7 +11,7 @@ import type { Flight } from '../../../src/routing/flight';
 import { HealthService } from '../../../src/routing/health.service';
 import { HealthSharing } from '../../../src/routing/health-sharing';
 import { allowedMs } from '../../faults/figures';
-import { createTestRedis } from '../../harness/redis';
+import { createTestRedis, untilReady } from '../../harness/redis';
 
 Logger.overrideLogger(false);
 
@@ -35,7 +35,7 @@ class Process {
   /** One that hears the others from now on. */
   static async start(): Promise<Process> {
     const redis = createRedis(createTestRedis().url);
-    if (redis.status !== 'ready') await once(redis, 'ready');
+    await untilReady(redis);
     const process = new Process(redis);
     const id = randomUUID();
     const health = process.service.healthOf(id);
@@ -190,7 +190,7 @@ describe('without Redis', () => {
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
     const broken = createRedis(`redis://127.0.0.1:${port}`, { enableReadyCheck: false });
-    if (isReachable) await once(broken, 'ready');
+    if (isReachable) await untilReady(broken);
     alone = new Process(broken);
   };
   afterEach(async () => {

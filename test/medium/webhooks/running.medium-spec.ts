@@ -108,14 +108,18 @@ describe('workers', () => {
 
   it('begin at once when they are told', async () => {
     const { service } = await startWorker();
-    const startedAt = performance.now();
-    for (let n = 1; n <= 20; n++) {
-      const jobId = await endOne();
-      service.wake();
-      await until(() => isDelivered(jobId));
-    }
-    // Twenty looks at their usual pace would take twenty seconds.
-    expect(performance.now() - startedAt).toBeLessThan(15_000);
+    const tell = async (): Promise<number> => {
+      const startedAt = performance.now();
+      for (let n = 1; n <= 10; n++) {
+        const jobId = await endOne();
+        service.wake();
+        await until(() => isDelivered(jobId));
+      }
+      return performance.now() - startedAt;
+    };
+    // Ten looks at their usual pace would take ten seconds every time, a machine that stands still takes longer sometimes.
+    let rounds = 1;
+    while ((await tell()) > 7_500) expect(++rounds).toBeLessThanOrEqual(5);
   });
 
   it('go on when the database comes back', async () => {
