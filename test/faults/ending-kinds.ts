@@ -1,10 +1,45 @@
 /** What the test of the endings shares with its expectations: an upstream that is told how to end, and its bill. */
 import type { ServerResponse } from 'node:http';
+import type { ChatProvider } from '../../src/providers/contract/chat';
+import { ProvidersService } from '../../src/providers/providers.service';
+import type { CallReply, TestGateway } from '../harness/gateway';
 import { chunk, event, usageChunk } from '../harness/upstream-models';
 
 /** What the upstream says it has delivered, and what that costs at one and two dollars per million. */
 export const DELIVERED = { prompt: 100, completion: 50, costMicro: 200 };
 export const WORDS = 'Tea is a drink that many people like. ';
+
+export const PATH = '/v1/chat/completions';
+
+export const requestOf = (prompt: string, stream: boolean): object => ({
+  model: 'local/chat',
+  max_tokens: 200,
+  stream,
+  messages: [{ role: 'user', content: prompt }],
+});
+
+export const SHED = '503 service_unavailable';
+
+/** How a request ended for its client: status and code, of the envelope or of the last event. */
+export function endingOf({ status, json, events }: CallReply): string {
+  if (status !== 200) return `${status} ${json.error.code}`;
+  const last = JSON.parse(events.at(-2) ?? '{}');
+  return last.error === undefined ? '200' : `200, then ${last.error.code}`;
+}
+
+/** Of a client that comes again when the machine is so busy that it was turned away. */
+export async function untilServed(ask: () => Promise<string>): Promise<string> {
+  for (;;) {
+    const ending = await ask();
+    if (ending !== SHED) return ending;
+  }
+}
+
+export function chatProviderOf({ app }: TestGateway): ChatProvider {
+  const chat = app.get(ProvidersService, { strict: false }).get('openai-compatible')?.chat;
+  if (chat === undefined) throw new Error('the provider of these tests is not configured');
+  return chat;
+}
 
 /** The upstream: the prompt says how it behaves. */
 export function play(response: ServerResponse, prompt: string): void {

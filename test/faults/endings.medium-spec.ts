@@ -1,15 +1,28 @@
 /** Every way in which a request can end, many times each: what its client sees, its receipt, its charge and the books. */
 import { DrainService } from '../../src/http/drain.service';
-import type { ChatProvider, StreamSink } from '../../src/providers/contract/chat';
-import { ProvidersService } from '../../src/providers/providers.service';
+import type { StreamSink } from '../../src/providers/contract/chat';
 import { FakeUpstream } from '../conformance/fake-upstream';
 import { TestGateway, type TestCustomer } from '../harness/gateway';
 import { settle } from '../harness/turns';
 import { createCatalog } from '../harness/upstream-models';
-import { type Books, DELIVERED, delivered, kindsOf, nothing, play, type Receipt, WORDS } from './ending-kinds';
+import {
+  type Books,
+  chatProviderOf,
+  DELIVERED,
+  delivered,
+  endingOf,
+  kindsOf,
+  nothing,
+  PATH,
+  play,
+  type Receipt,
+  requestOf,
+  SHED,
+  untilServed,
+  WORDS,
+} from './ending-kinds';
 import { FULL, report, until } from './figures';
 
-const PATH = '/v1/chat/completions';
 const TIMES = FULL ? 100 : 10;
 const CREDIT_MICRO = 10_000_000;
 const NEVER_MS = 60_000;
@@ -43,20 +56,9 @@ beforeEach(async () => {
 });
 afterEach(() => jest.restoreAllMocks());
 
-const body = (prompt: string, stream: boolean): object => ({
-  model: 'local/chat',
-  max_tokens: 200,
-  stream,
-  messages: [{ role: 'user', content: prompt }],
-});
-
 /** One request to its end: status and code, of the envelope or of the last event. */
 async function ask(prompt: string, stream: boolean): Promise<string> {
-  const reply = await gateway.call(PATH, { key: customer.key, body: body(prompt, stream) });
-  if (reply.status !== 200) return `${reply.status} ${reply.json.error.code}`;
-  if (!stream) return '200';
-  const last = JSON.parse(reply.events.at(-2) ?? '{}');
-  return last.error === undefined ? '200' : `200, then ${last.error.code}`;
+  return endingOf(await gateway.call(PATH, { key: customer.key, body: requestOf(prompt, stream) }));
 }
 
 const all = async (end: (turn: number) => Promise<string>): Promise<string[]> => [
@@ -64,23 +66,31 @@ const all = async (end: (turn: number) => Promise<string>): Promise<string[]> =>
 ];
 
 /** A client that leaves: as soon as the upstream has its request, or with the first words of the answer. */
-async function leave(prompt: string, stream: boolean, when: 'asked' | 'answered'): Promise<string> {
+async function leave(
+  prompt: string,
+  stream: boolean,
+  when: 'asked' | 'answered',
+  before = upstream.received.length,
+): Promise<string> {
   const leaving = new AbortController();
-  const before = upstream.received.length;
   const exchange = fetch(`${gateway.url}${PATH}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${customer.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body(prompt, stream)),
+    body: JSON.stringify(requestOf(prompt, stream)),
     signal: leaving.signal,
   });
   if (when === 'answered') {
     const response = await exchange;
     await response.body?.getReader().read();
+    if (response.status === 503) return leave(prompt, stream, when, before);
     leaving.abort();
     return 'left';
   }
-  await until('the request reached the upstream', 10_000, () => upstream.received.length >= before + TIMES);
+  let isShed = false;
+  void exchange.then(({ status }) => (isShed = status === 503)).catch(() => undefined);
+  await until('all requests reached the upstream', 10_000, () => isShed || upstream.received.length >= before + TIMES);
   leaving.abort();
+  if (isShed) return leave(prompt, stream, when, before);
   return exchange.then(
     () => 'answered',
     () => 'left',
@@ -116,7 +126,7 @@ describe.each([
   ['streamed', true],
 ])('an answer that is %s', (_name, stream) => {
   it('and complete is charged with what the upstream has delivered', async () => {
-    expect(await all(() => ask(stream ? 'stream' : 'answer', stream))).toEqual(['200']);
+    expect(await all(() => untilServed(() => ask(stream ? 'stream' : 'answer', stream)))).toEqual(['200']);
     const seen = await books();
     expect(kindsOf(seen)).toEqual([delivered]);
     expect(seen).toMatchObject({ held: 0, entries: TIMES, charged: TIMES * DELIVERED.costMicro });
@@ -132,7 +142,7 @@ describe.each([
     ['reset', 503, 'provider_unavailable'],
     ['garbage', 502, 'provider_error'],
   ])('and fails before it begins (%s) costs nothing', async (prompt, status, code) => {
-    expect(await all(() => ask(prompt, stream))).toEqual([`${status} ${code}`]);
+    expect(await all(() => untilServed(() => ask(prompt, stream)))).toEqual([`${status} ${code}`]);
     const seen = await books();
     expect(kindsOf(seen)).toEqual([{ ...nothing, status, error_code: code }]);
     expect(seen.receipts).toHaveLength(TIMES);
@@ -153,10 +163,10 @@ describe.each([
       if (when === 'at once') throw mistake;
       return Promise.reject(mistake);
     };
-    const chat = chatProvider();
+    const chat = chatProviderOf(gateway);
     jest.spyOn(chat, 'complete').mockImplementation(fail);
     jest.spyOn(chat, 'openStream').mockImplementation(fail);
-    expect(await all(() => ask('answer', stream))).toEqual(['500 internal_error']);
+    expect(await all(() => untilServed(() => ask('answer', stream)))).toEqual(['500 internal_error']);
     const seen = await books();
     expect(kindsOf(seen)).toEqual([{ ...nothing, status: 500, error_code: 'internal_error' }]);
     expect(seen.receipts).toHaveLength(TIMES);
@@ -170,7 +180,7 @@ describe.each([
       customer.organizationId,
     ]);
     const asked = upstream.received.length;
-    expect(await all(() => ask(stream ? 'stream' : 'answer', stream))).toEqual(['503 service_unavailable']);
+    expect(await all(() => ask(stream ? 'stream' : 'answer', stream))).toEqual([SHED]);
     await blocker.query('ROLLBACK');
     blocker.release();
     expect(upstream.received).toHaveLength(asked);
@@ -239,17 +249,17 @@ describe('a stream that has begun', () => {
   });
 
   it('and is broken by the upstream is charged with what was delivered, and says so', async () => {
-    expect(await all(() => ask('begin-and-reset', true))).toEqual(['200, then stream_interrupted']);
+    expect(await all(() => untilServed(() => ask('begin-and-reset', true)))).toEqual(['200, then stream_interrupted']);
     await expectPartialCharges(502, 'stream_interrupted');
   });
 
   it('and ends without an end is charged with what was delivered, and says so', async () => {
-    expect(await all(() => ask('begin-and-stop', true))).toEqual(['200, then provider_disconnect']);
+    expect(await all(() => untilServed(() => ask('begin-and-stop', true)))).toEqual(['200, then provider_disconnect']);
     await expectPartialCharges(502, 'provider_disconnect');
   });
 
   it('and meets a mistake of our own is charged with what was delivered, and says so', async () => {
-    const chat = chatProvider();
+    const chat = chatProviderOf(gateway);
     const openStream = chat.openStream.bind(chat);
     jest.spyOn(chat, 'openStream').mockImplementation(async (request, call) => {
       const opened = await openStream(request, call);
@@ -265,7 +275,7 @@ describe('a stream that has begun', () => {
       );
       return opened;
     });
-    expect(await all(() => ask('begin-and-hang', true))).toEqual(['200, then internal_error']);
+    expect(await all(() => untilServed(() => ask('begin-and-hang', true)))).toEqual(['200, then internal_error']);
     await expectPartialCharges(500, 'internal_error');
   });
 });
@@ -274,20 +284,14 @@ describe('a stream that has begun', () => {
 it('a stop lets what has been accepted end as always, and refuses the rest without a trace', async () => {
   const before = upstream.received.length;
   const accepted = Array.from({ length: TIMES }, (_, turn) =>
-    ask(turn % 2 === 0 ? 'answer 500' : 'stream 500', turn % 2 !== 0),
+    untilServed(() => ask(turn % 2 === 0 ? 'answer 500' : 'stream 500', turn % 2 !== 0)),
   );
   await until('all of them are under way', 10_000, () => upstream.received.length >= before + TIMES);
   const drained = gateway.app.get(DrainService, { strict: false }).drain(NEVER_MS);
-  expect(await all(() => ask('answer', false))).toEqual(['503 service_unavailable']);
+  expect(await all(() => ask('answer', false))).toEqual([SHED]);
   expect([...new Set(await Promise.all(accepted))]).toEqual(['200']);
   expect(await drained).toBe(true);
   const seen = await books();
   expect(kindsOf(seen)).toEqual([delivered]);
   expect(seen).toMatchObject({ held: 0, entries: TIMES, charged: TIMES * DELIVERED.costMicro });
 });
-
-function chatProvider(): ChatProvider {
-  const chat = gateway.app.get(ProvidersService, { strict: false }).get('openai-compatible')?.chat;
-  if (chat === undefined) throw new Error('the provider of these tests is not configured');
-  return chat;
-}

@@ -18,6 +18,8 @@ const CALLS = 30;
 const STAGGER_MS = 15;
 const DRAWING_MS = 250;
 const CHARGED_BEFORE_KILL = 5;
+/** Every so many calls one is still being drawn when the kill comes, however long anything takes. */
+const UNFINISHED_EVERY = 5;
 const PRICE_MICRO = 4_000;
 
 const CATALOGUE = JSON.stringify([
@@ -42,6 +44,8 @@ describe('an image that has a key', () => {
   const directory = createDataDirectory();
   /** How often the provider was asked, by prompt. */
   const asked = new Map<string, number>();
+  /** Prompts of which no image comes before the kill. */
+  const unfinished = new Set<string>();
   let database: TestDatabase;
   let operator: Operator;
   let customer: Customer;
@@ -58,6 +62,7 @@ describe('an image that has a key', () => {
     upstream.answer = (response, request) => {
       const { prompt } = JSON.parse(request.body) as { prompt: string };
       asked.set(prompt, (asked.get(prompt) ?? 0) + 1);
+      if (unfinished.has(prompt)) return;
       const answer = json({ data: [{ b64_json: tinyPng(drawn++ % 256).toString('base64') }] });
       setTimeout(() => answer(response, request), DRAWING_MS);
     };
@@ -157,8 +162,11 @@ describe('an image that has a key', () => {
   /** What the clients got from a gateway that was killed in their midst. */
   async function killInTheMidst(promptOf: (call: number) => string): Promise<KeyedReply[]> {
     const victim = await start();
+    const prompts = Array.from({ length: CALLS }, (_, call) => promptOf(call));
+    for (let call = 0; call < CALLS; call += UNFINISHED_EVERY) unfinished.add(promptOf(call));
     const killed = until('enough charges', 20_000, async () => {
-      return (await chargesOf()).length >= CHARGED_BEFORE_KILL;
+      const isDrawing = prompts.some((prompt) => unfinished.has(prompt) && asked.has(prompt));
+      return isDrawing && (await chargesOf()).length >= CHARGED_BEFORE_KILL;
     }).then(() => victim.kill());
     const calls: Promise<KeyedReply>[] = [];
     for (let call = 0; call < CALLS; call++) {
@@ -166,6 +174,7 @@ describe('an image that has a key', () => {
       await delay(STAGGER_MS);
     }
     await killed;
+    unfinished.clear();
     return Promise.all(calls);
   }
 });

@@ -54,7 +54,10 @@ describe(`a key that ${PER_SECOND} requests a second use at two gateways`, () =>
       await until(`${answer} from both`, WITHIN_MS, () => isSettled(load.exchanges, answer, answeredAtMs));
       if (FULL) await delay(1_500);
       const after = load.exchanges.filter(({ startedAtMs }) => startedAtMs > answeredAtMs);
-      const other = after.filter((exchange) => outcomeOf(exchange) !== answer);
+      // Whom a machine that is busy with other tests turns away has seen neither the old nor the new.
+      const other = after
+        .filter((exchange) => outcomeOf(exchange) !== answer)
+        .filter(({ code }) => FULL || code !== 'service_unavailable');
       const lastOtherMs = Math.max(0, ...other.map(({ startedAtMs }) => startedAtMs - answeredAtMs));
       report(`key change to ${answer}`, { requests: after.length, other: other.length, lastOtherMs });
       expect(lastOtherMs).toBeLessThan(WITHIN_MS);
@@ -91,13 +94,15 @@ describe(`a key that ${PER_SECOND} requests a second use at two gateways`, () =>
     body: object | null,
   ): Promise<number> {
     const url = `${gateways[0]?.url}/dashboard/api/organizations/${organizationId}/keys/${keyId}${path}`;
-    const reply = await fetch(url, {
-      method: body === null ? 'POST' : 'PATCH',
-      headers: { cookie, 'x-requested-with': 'test', ...(body !== null && { 'content-type': 'application/json' }) },
-      body: body === null ? undefined : JSON.stringify(body),
-    });
-    await reply.text();
-    return reply.status;
+    for (;;) {
+      const reply = await fetch(url, {
+        method: body === null ? 'POST' : 'PATCH',
+        headers: { cookie, 'x-requested-with': 'test', ...(body !== null && { 'content-type': 'application/json' }) },
+        body: body === null ? undefined : JSON.stringify(body),
+      });
+      await reply.text();
+      if (reply.status !== 503) return reply.status;
+    }
   }
 
   /** Requests that go out when they are due, whether or not earlier ones were answered. */

@@ -102,6 +102,16 @@ describe('fifty of the largest bodies at once', () => {
     return response.status === 200 ? '200' : `${response.status} ${JSON.parse(text).error.code}`;
   }
 
+  /** A busy machine may turn one away, and goes on; a budget that was lost turns it away for ever. */
+  async function sendUntilServed(key: string, body: Buffer): Promise<string> {
+    let outcome = '';
+    await until('an answer', 10_000, async () => {
+      outcome = await send(key, body);
+      return outcome !== '503 service_unavailable';
+    });
+    return outcome;
+  }
+
   it('are answered or shed, in 512 MiB, and never hold the event loop for long', async () => {
     const { key } = await operator.customer(10n ** 15n);
     const kinds = Object.entries(BODIES);
@@ -137,7 +147,7 @@ describe('fifty of the largest bodies at once', () => {
     expect(outcomes['one byte too many']).toEqual({ '413 request_too_large': expect.any(Number) });
     // Nothing of the budget is lost: together these would be more than there is.
     for (let turn = 0; turn < 2; turn++) {
-      for (const [kind, body] of kinds) expect([kind, await send(key, body)]).toEqual([kind, ALONE[kind]]);
+      for (const [kind, body] of kinds) expect([kind, await sendUntilServed(key, body)]).toEqual([kind, ALONE[kind]]);
     }
     expect(await operator.violations()).toEqual([]);
   }, 300_000);

@@ -68,6 +68,14 @@ describe('payments, taken by two processes', () => {
     return signEvent('checkout.session.completed', session);
   }
 
+  /** As Stripe does, which comes again when it was told that nobody is there. */
+  async function deliverUntilTaken(gateway: GatewayProcess, event: SignedEvent): Promise<number> {
+    for (;;) {
+      const status = await deliver(gateway, event);
+      if (status !== 503) return status;
+    }
+  }
+
   async function deliver({ url }: GatewayProcess, { body, headers }: SignedEvent): Promise<number> {
     const reply = await fetch(`${url}/dashboard/api/payments/stripe/events`, {
       method: 'POST',
@@ -106,10 +114,27 @@ describe('payments, taken by two processes', () => {
     return `sid=${token}`;
   }
 
+  /** One purchase. Whoever a busy machine turns away asks for the same one again. */
+  async function buy({ url }: GatewayProcess, cookie: string): Promise<number> {
+    const headers = {
+      cookie,
+      'content-type': 'application/json',
+      'x-requested-with': 'test',
+      'idempotency-key': randomUUID(),
+    };
+    const body = JSON.stringify({ amount_micro: TEN_DOLLARS });
+    for (;;) {
+      const path = `/dashboard/api/organizations/${customer.organizationId}/billing/purchases`;
+      const reply = await fetch(`${url}${path}`, { method: 'POST', headers, body });
+      await reply.text();
+      if (reply.status !== 503) return reply.status;
+    }
+  }
+
   it(`are credited once when their event comes ${REPLAYS} times at once`, async () => {
     const event = await paidEvent();
     const statuses = await Promise.all(
-      Array.from({ length: REPLAYS }, (_, turn) => deliver(gateways[turn % 2] as GatewayProcess, event)),
+      Array.from({ length: REPLAYS }, (_, turn) => deliverUntilTaken(gateways[turn % 2] as GatewayProcess, event)),
     );
     expect(new Set(statuses)).toEqual(new Set([200]));
     expect(await balance()).toBe(TEN_DOLLARS);
@@ -124,17 +149,7 @@ describe('payments, taken by two processes', () => {
     const cookie = await signIn();
     const startedAtMs = performance.now();
     const statuses = await Promise.all(
-      Array.from({ length: BUYERS }, async (_, turn) => {
-        const { url } = gateways[turn % 2] as GatewayProcess;
-        const path = `/dashboard/api/organizations/${customer.organizationId}/billing/purchases`;
-        const reply = await fetch(`${url}${path}`, {
-          method: 'POST',
-          headers: { cookie, 'content-type': 'application/json', 'x-requested-with': 'test' },
-          body: JSON.stringify({ amount_micro: TEN_DOLLARS }),
-        });
-        await reply.text();
-        return reply.status;
-      }),
+      Array.from({ length: BUYERS }, (_, turn) => buy(gateways[turn % 2] as GatewayProcess, cookie)),
     );
     report('purchases', { buyers: BUYERS, ms: Math.round(performance.now() - startedAtMs) });
     const count = (wanted: number): number => statuses.filter((status) => status === wanted).length;
@@ -161,7 +176,7 @@ describe('payments, taken by two processes', () => {
     await until('the credit', 10_000, async () => (await balance()) === TEN_DOLLARS);
     await dying.kill();
     expect(await answer).toBe(0);
-    expect(await deliver(living, event)).toBe(200);
+    expect(await deliverUntilTaken(living, event)).toBe(200);
     expect(await balance()).toBe(TEN_DOLLARS);
     expect(await operator.violations()).toEqual([]);
     await gate.end();

@@ -8,7 +8,7 @@ import { createTestDatabase, type TestDatabase } from '../harness/database';
 import { GatewayProcess } from '../harness/gateway-process';
 import { createTestRedis } from '../harness/redis';
 import { chunk, createCatalog, event, usageChunk } from '../harness/upstream-models';
-import { chat, chatBody, type Exchange, summarize } from './chat-load';
+import { chat, chatBody, chatUntilServed, type Exchange, summarize } from './chat-load';
 import { allowedMs, report, until } from './figures';
 import { type Customer, Operator } from './operator';
 import { RawStream } from './raw-stream';
@@ -66,7 +66,7 @@ describe('a gateway that is asked to stop', () => {
     };
     const ask = (stream: boolean) => {
       const messages = [{ role: 'user', content: 'hi' }];
-      return chat({ url: gateway.url, key: customer.key, body: { model: 'local/chat', stream, messages } });
+      return chatUntilServed({ url: gateway.url, key: customer.key, body: { model: 'local/chat', stream, messages } });
     };
     const ended = Promise.all([
       ...Array.from({ length: STREAMS }, () => ask(true)),

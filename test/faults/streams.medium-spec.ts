@@ -222,7 +222,7 @@ describe('a gateway process whose providers and clients behave badly', () => {
       };
       let client = {};
       const growthMiB = await memoryGrowthMiB(gateway.child.pid, async () => {
-        client = summarize([await chat(callOf('long', false))]);
+        client = summarize([await chatUntilServed(callOf('long', false))]);
       });
       const writtenMiB = Math.max(...outflows.map(({ bytes }) => bytes)) / MEBIBYTE;
       report(`F-55, ${name}`, { growthMiB, writtenMiB, client });
@@ -245,7 +245,7 @@ describe('a gateway process whose providers and clients behave badly', () => {
     });
     let clients = {};
     const growthMiB = await memoryGrowthMiB(gateway.child.pid, async () => {
-      clients = summarize(await Promise.all(Array.from({ length: STREAMS }, () => chat(callOf('crumbs')))));
+      clients = summarize(await Promise.all(Array.from({ length: STREAMS }, () => chatUntilServed(callOf('crumbs')))));
     });
     report('F-53, single bytes', { growthMiB, clients });
     expect(clients).toEqual({ '200 stream_interrupted': STREAMS });

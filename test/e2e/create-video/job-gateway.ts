@@ -66,9 +66,11 @@ export class JobGateway {
     return this.gateway.call(`${VIDEO}/${id}`, { key: customer.key, method: 'DELETE' });
   }
 
-  /** The id of a job that was just submitted. */
+  /** The id of a job that was just submitted; again, where a busy machine turned it away. */
   async submitted(body: object = {}, customer = this.customer): Promise<string> {
-    const reply = await this.createVideo(body, { customer });
+    const key = randomUUID();
+    let reply = await this.createVideo(body, { customer, key });
+    while (reply.status === 503) reply = await this.createVideo(body, { customer, key });
     if (reply.status !== 202) throw new Error(`the job was not accepted: ${reply.text}`);
     return reply.json.id as string;
   }
