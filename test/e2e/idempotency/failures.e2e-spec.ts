@@ -9,7 +9,7 @@ let keyed: KeyedGateway;
 let customer: TestCustomer;
 
 beforeAll(async () => {
-  keyed = await KeyedGateway.start({ UPSTREAM_REPLY_TIMEOUT_MS: '2000', UPSTREAM_FIRST_TOKEN_TIMEOUT_MS: '2000' });
+  keyed = await KeyedGateway.start({ UPSTREAM_REPLY_TIMEOUT_MS: '4000', UPSTREAM_FIRST_TOKEN_TIMEOUT_MS: '4000' });
 });
 beforeEach(async () => {
   keyed.answerWell();

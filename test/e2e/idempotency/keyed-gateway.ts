@@ -84,6 +84,14 @@ export class KeyedGateway {
     return this.gateway.call(PATH, { key: customer.key, headers: { 'idempotency-key': idempotencyKey }, body });
   }
 
+  /** The same by a client that comes again when the machine is so busy that it was turned away. */
+  async callUntilServed(customer: TestCustomer, idempotencyKey: string): Promise<CallReply> {
+    for (;;) {
+      const reply = await this.call(customer, idempotencyKey);
+      if (reply.status !== 503) return reply;
+    }
+  }
+
   /** What was spent and recorded so far. */
   async spent({ organizationId }: TestCustomer): Promise<SpendState> {
     const [row] = await this.gateway.rows<{ balance: string; reserved: string; receipts: string }>(

@@ -158,7 +158,7 @@ describe.each([
 
 it('answers 100 twins with one execution: the rest is repeated, or told when to come back', async () => {
   const askedBefore = keyed.asked;
-  const replies = await Promise.all(Array.from({ length: 100 }, () => keyed.call(customer, 'burst')));
+  const replies = await Promise.all(Array.from({ length: 100 }, () => keyed.callUntilServed(customer, 'burst')));
   const made = replies.filter(({ status, headers }) => status === 200 && !headers.has('idempotent-replayed'));
   expect(made).toHaveLength(1);
   for (const reply of replies) {

@@ -57,6 +57,12 @@ afterAll(async () => {
 const ask = (key: string, fields: object = {}, directive?: string): Promise<CallReply> =>
   gateway.call(PATH, { key, body: body(fields, directive) });
 
+/** Two at once; who was let in comes first. */
+async function askTwice(key: string, stream: boolean): Promise<[CallReply, CallReply]> {
+  const [one, two] = await Promise.all([ask(key, { stream }), ask(key, { stream })]);
+  return one.status === 200 ? [one, two] : [two, one];
+}
+
 async function limitOrganization(organizationId: string, limits: Partial<RateLimits>): Promise<void> {
   await gateway.app.get(OrganizationService, { strict: false }).setRateLimits(organizationId, limits, COMMAND_LINE);
 }
@@ -74,9 +80,11 @@ describe.each([false, true])('a request (stream: %s)', (stream) => {
     ['per minute', { requestsPerMinute: 1 }, { scope: 'key', limit: 1, window: 'minute' }],
   ])('over the limit of its key %s gets 429 rate_limited with what is left', async (_window, limits, details) => {
     const { key } = await gateway.customer(limits);
-    const first = ask(key, { stream });
-    const [one, two] = await Promise.all([first, ask(key, { stream })]);
-    const [accepted, refused] = one.status === 200 ? [one, two] : [two, one];
+    let [accepted, refused] = await askTwice(key, stream);
+    // A machine that stands still between the two for a second lets in both.
+    while (limits.requestsPerSecond !== undefined && refused.status === 200) {
+      [accepted, refused] = await askTwice(key, stream);
+    }
     expect(accepted.status).toBe(200);
     for (const { headers } of [accepted, refused]) {
       expect(headers.get('x-ratelimit-limit-requests')).toBe('1');

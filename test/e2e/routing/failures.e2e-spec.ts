@@ -7,6 +7,8 @@ import { chunk } from '../../harness/upstream-models';
 import { answers, COST, cuts, hangs, refuses, TwoUpstreams } from './two-upstreams';
 
 const REPLY_LIMIT_MS = 3_000;
+/** As long as a failure may take to be worth a second attempt at the same place. */
+const QUICK_FAILURE_MS = 1_000;
 
 let world: TwoUpstreams;
 beforeAll(async () => {
@@ -63,9 +65,14 @@ describe.each([false, true])('a provider that fails before the first token (stre
     expect(world.calls).toEqual([soloCalls, 0]);
     expect(await world.spent()).toEqual({ paid: 0, held: 0 });
 
+    const startedAtMs = performance.now();
     const paired = await world.call('local/pair', { stream });
+    const isQuick = performance.now() - startedAtMs < QUICK_FAILURE_MS;
     expect(paired.status).toBe(fallsBack ? 200 : status);
-    expect(world.calls).toEqual([2 * soloCalls, fallsBack ? 1 : 0]);
+    // While another one is left, nobody is asked again who took long to fail, as on a machine that stood still.
+    const pairCalls = soloCalls === 2 && !isQuick ? [1, 2] : [soloCalls];
+    expect(pairCalls).toContain(world.calls[0] - soloCalls);
+    expect(world.calls[1]).toBe(fallsBack ? 1 : 0);
     // The one that served is paid, at its own price.
     expect(await world.spent()).toEqual({ paid: fallsBack ? COST.second : 0, held: 0 });
   });
@@ -73,10 +80,15 @@ describe.each([false, true])('a provider that fails before the first token (stre
 
 describe('a provider that recovers', () => {
   it('is asked a second time, and then paid as if nothing had happened', async () => {
-    world.first.answer = (response, request) =>
-      (world.first.received.length === 1 ? refuses(503) : answers)(response, request);
-    const reply = await world.call('local/pair');
-    expect(reply.status).toBe(200);
+    let startedAtMs: number;
+    // Again on a machine that stood still: who took long to fail is not asked a second time.
+    do {
+      await world.reset();
+      world.first.answer = (response, request) =>
+        (world.first.received.length === 1 ? refuses(503) : answers)(response, request);
+      startedAtMs = performance.now();
+      expect((await world.call('local/pair')).status).toBe(200);
+    } while (performance.now() - startedAtMs > QUICK_FAILURE_MS);
     expect(world.calls).toEqual([2, 0]);
     expect(await world.spent()).toEqual({ paid: COST.first, held: 0 });
   });

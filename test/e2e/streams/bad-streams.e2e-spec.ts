@@ -7,8 +7,9 @@ import { type CallReply, TestGateway, type TestCustomer } from '../../harness/ga
 import { settle } from '../../harness/turns';
 import { chunk, createCatalog, event, usageChunk } from '../../harness/upstream-models';
 
-const IDLE_TIMEOUT_MS = 1_000;
-const TOTAL_TIMEOUT_MS = 2_500;
+/** Longer than a machine stands still: whoever is ended by the one must not have been by the other. */
+const IDLE_TIMEOUT_MS = 2_500;
+const TOTAL_TIMEOUT_MS = 5_000;
 const CREDIT_MICRO = 10_000_000;
 const TEXT = 'Grüße 日本 😀';
 const FIRST = chunk({ role: 'assistant', content: TEXT });
