@@ -108,18 +108,23 @@ describe('workers', () => {
 
   it('begin at once when they are told', async () => {
     const { service } = await startWorker();
+    /** How long ten deliveries took from the end of their jobs. */
     const tell = async (): Promise<number> => {
-      const startedAt = performance.now();
+      let tookMs = 0;
       for (let n = 1; n <= 10; n++) {
+        // After a delivery it looks again at once: until it only looks at its usual pace.
+        await delay(200);
+        const startedAt = performance.now();
         const jobId = await endOne();
         service.wake();
         await until(() => isDelivered(jobId));
+        tookMs += performance.now() - startedAt;
       }
-      return performance.now() - startedAt;
+      return tookMs;
     };
-    // Ten looks at their usual pace would take ten seconds every time, a machine that stands still takes longer sometimes.
+    // At its usual pace they would take some eight seconds each time, a machine that stands still takes longer sometimes.
     let rounds = 1;
-    while ((await tell()) > 7_500) expect(++rounds).toBeLessThanOrEqual(5);
+    while ((await tell()) > 5_000) expect(++rounds).toBeLessThanOrEqual(5);
   });
 
   it('go on when the database comes back', async () => {
