@@ -21,6 +21,14 @@ export function soleRecordOf(gateway: TestGateway, customer: TestCustomer): Prom
   return untilSome(() => recordsOf(gateway, customer));
 }
 
+/** Whether a customer has a record by now, or soon. */
+export async function isRecorded(gateway: TestGateway, customer: TestCustomer): Promise<boolean> {
+  for (const untilMs = performance.now() + 5_000; performance.now() < untilMs;) {
+    if ((await recordsOf(gateway, customer)).length > 0) return true;
+  }
+  return false;
+}
+
 /** Asks the database until it has a row, and returns the first. */
 export async function untilSome<Row>(query: () => Promise<Row[]>): Promise<Row> {
   for (;;) {

@@ -87,7 +87,11 @@ async function runAll(): Promise<Outcome[]> {
   const client = async (): Promise<void> => {
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       const body = { model: 'local/chat', stream: true, messages: [{ role: 'user', content: JSON.stringify(next) }] };
-      done.push({ ...next, reply: await gateway.call('/v1/chat/completions', { key: customer.key, body }) });
+      let reply: CallReply;
+      // Whom a busy machine turns away comes again.
+      do reply = await gateway.call('/v1/chat/completions', { key: customer.key, body });
+      while (reply.status === 503);
+      done.push({ ...next, reply });
     }
   };
   await Promise.all(Array.from({ length: CLIENTS }, client));
