@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import { systemClock } from '../../../src/common/clock';
 import { createDataSource } from '../../../src/database/data-source';
 import { type AnswerBytes, AnswerStore } from '../../../src/idempotency/answer-store';
 import { DEFAULT_IDEMPOTENCY_OPTIONS, type IdempotencyOptions } from '../../../src/idempotency/idempotency-options';
@@ -13,6 +12,7 @@ import { FaultProxy } from '../../harness/fault-proxy';
 import {
   createAccount,
   settleCommand,
+  PATIENT_CLOCK,
   startMoneyEngine,
   type Account,
   type MoneyEngine,
@@ -41,7 +41,7 @@ afterAll(async () => {
 });
 
 const storeWith = (options: Partial<IdempotencyOptions> = {}, source = dataSource) =>
-  new AnswerStore(source, { ...DEFAULT_IDEMPOTENCY_OPTIONS, ...options }, systemClock);
+  new AnswerStore(source, { ...DEFAULT_IDEMPOTENCY_OPTIONS, ...options }, PATIENT_CLOCK);
 const service = () => new IdempotencyService(dataSource);
 const sweep = () => new IdempotencySweeperService(dataSource, DEFAULT_IDEMPOTENCY_OPTIONS).sweep();
 
