@@ -73,7 +73,7 @@ describe('of all that can end a job at the same time', () => {
       // From well before it is heard of to well after it has happened.
       await new Promise((resolve) => setTimeout(resolve, turn % AT_ONCE));
       const [hasSucceeded, answer] = await Promise.all([tryToEnd(job, success), reply]);
-      const told = answer.status === 409 ? await served.getJob(id, customer) : answer;
+      const told = answer.status === 409 ? await untilServed(() => served.getJob(id, customer)) : answer;
       return `${answer.status} ${(told.json?.status as string | undefined) ?? 'gone'} ${hasSucceeded ? 'charged' : 'free'}`;
     });
     report('DELETE against success', Object.fromEntries(outcomes));
