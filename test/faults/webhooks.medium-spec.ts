@@ -16,6 +16,7 @@ import {
 import { endChildren, ManagedChild } from '../harness/child-process';
 import { createTestDatabase, type TestDatabase } from '../harness/database';
 import { PublicHost } from '../harness/public-host';
+import { createTestRedis } from '../harness/redis';
 import { FULL, report, until } from './figures';
 import { memoryGrowthMiB } from './process-memory';
 
@@ -58,6 +59,7 @@ async function startWorker(): Promise<ManagedChild> {
         PATH: process.env.PATH,
         NODE_ENV: 'test',
         DATABASE_URL: database.url,
+        REDIS_URL: createTestRedis().url,
         SECRETS_KEY,
         OUTBOUND_ALLOW_CIDRS: '127.0.0.1',
         NODE_EXTRA_CA_CERTS: join(directory, 'ca.pem'),
