@@ -8,10 +8,11 @@ import { answerBrokenSocket } from './broken-socket';
 import { toTrustProxy } from './client-address';
 import { sendError } from './error-reply';
 
-const HEADERS_TIMEOUT_MS = 30_000;
-const REQUEST_TIMEOUT_MS = 60_000;
+/** With the time until the next look below, at most 30 s for the head of a request and 60 s for all of it (faults F-60). */
+const HEADERS_TIMEOUT_MS = 28_000;
+const REQUEST_TIMEOUT_MS = 58_000;
 /** How often Node looks for connections past their limit; its default of 30 s would double the limits. */
-const CONNECTION_CHECK_MS = 5_000;
+const CONNECTION_CHECK_MS = 1_000;
 /** Longer than the idle time of common load balancers, so that they close first and never write into a closed socket. */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 

@@ -110,6 +110,11 @@ export class ChatLoad {
   }
 }
 
+/** Milliseconds from the request to the end of its answer. */
+export function durationOf({ startedAtMs, endedAtMs }: Exchange): number {
+  return endedAtMs - startedAtMs;
+}
+
 /** How often each ending occurred, for example `{ complete: 10, '503 service_unavailable': 2 }`. */
 export function summarize(exchanges: readonly Exchange[]): Record<string, number> {
   const counts: Record<string, number> = {};

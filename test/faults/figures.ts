@@ -30,3 +30,9 @@ export async function until(what: string, withinMs: number, isSo: () => Promise<
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
+
+/** The value below which `share` of them lie, such as 0.99. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+}

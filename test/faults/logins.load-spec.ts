@@ -6,8 +6,8 @@ import { endChildren } from '../harness/child-process';
 import { createTestDatabase, type TestDatabase } from '../harness/database';
 import { GatewayProcess } from '../harness/gateway-process';
 import { createTestRedis } from '../harness/redis';
-import { chatBody, ChatLoad, type Exchange } from './chat-load';
-import { report } from './figures';
+import { chatBody, ChatLoad, durationOf } from './chat-load';
+import { quantile, report } from './figures';
 import { Operator } from './operator';
 
 const PASSWORD = 'a password of these tests';
@@ -89,22 +89,12 @@ describe('signing in', () => {
       quantile(exchanges.filter((one) => one.startedAtMs >= fromMs && one.endedAtMs <= toMs).map(durationOf), 0.99);
     const base = p99Between(baseFromMs, burstsFromMs);
     const meanwhile = p99Between(burstsFromMs, untilMs);
-    const served = logins.filter(({ status }) => status === 200);
+    const servedMs = logins.filter(({ status }) => status === 200).map(({ ms }) => ms);
     const figures = {
-      served: served.length,
+      served: servedMs.length,
       refused: logins.filter(({ status }) => status === 429).length,
-      p50: Math.round(
-        quantile(
-          served.map(({ ms }) => ms),
-          0.5,
-        ),
-      ),
-      p99: Math.round(
-        quantile(
-          served.map(({ ms }) => ms),
-          0.99,
-        ),
-      ),
+      p50: Math.round(quantile(servedMs, 0.5)),
+      p99: Math.round(quantile(servedMs, 0.99)),
       inferenceBaseP99: Math.round(base),
       inferenceP99: Math.round(meanwhile),
     };
@@ -132,12 +122,3 @@ describe('signing in', () => {
     expect(Math.abs(medians.wrong / medians.unknown - 1)).toBeLessThanOrEqual(0.1);
   }, 120_000);
 });
-
-function durationOf({ startedAtMs, endedAtMs }: Exchange): number {
-  return endedAtMs - startedAtMs;
-}
-
-function quantile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((one, other) => one - other);
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
-}
