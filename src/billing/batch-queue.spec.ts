@@ -147,6 +147,19 @@ describe('BatchQueue', () => {
     expect(abandoned).toEqual([]);
   });
 
+  it('executes nothing any more for a caller that was turned away between two attempts', async () => {
+    const { time, executor, queue } = setUp();
+    const answer = queue.push('a');
+    // The fourth pause is long enough for the next look at who waits.
+    for (let number = 1; number <= 4; number += 1)
+      (await executor.batch(number)).fail(new NotSentError('no connection'));
+    await new Promise(setImmediate);
+    time.nowMs = 2_001;
+    await expect(answer).rejects.toMatchObject({ code: 'service_unavailable' });
+    expect(await queue.drain(5_000)).toBe(true);
+    expect(executor.batches).toHaveLength(4);
+  });
+
   it('goes on executing for a caller that was turned away when it is persistent', async () => {
     const { time, executor, queue } = setUp({ persistent: true });
     const answer = queue.push('a');

@@ -1,7 +1,7 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { Clock } from '../common/clock';
 import { GatewayError } from '../common/errors/gateway-error';
-import { isPermanentDatabaseError } from '../database/driver-error';
+import { isLockTimeout, isPermanentDatabaseError } from '../database/driver-error';
 import { NotSentError } from './money-connection';
 
 export interface BatchQueueOptions<Operation, Answer> {
@@ -19,7 +19,16 @@ export interface BatchQueueOptions<Operation, Answer> {
   /** What to execute in place of an operation that the database refuses for good; `null` rejects it. */
   readonly salvage?: (operation: Operation, error: unknown) => Operation | null;
   readonly onFailure?: (error: unknown, attempt: number) => void;
+  /**
+   * Which other queue takes an operation over, when somebody has locked what it needs; `null`: none, it was another one's
+   * fault. Those that stay are tried again at once.
+   */
+  readonly findLane?: (operations: readonly Operation[]) => Promise<FindLane<Operation, Answer>>;
+  /** Told whenever nothing is left. */
+  readonly onIdle?: () => void;
 }
+
+export type FindLane<Operation, Answer> = (operation: Operation) => BatchQueue<Operation, Answer> | null;
 
 interface Entry<Operation, Answer> {
   operation: Operation;
@@ -73,13 +82,16 @@ export class BatchQueue<Operation, Answer> {
         return;
       }
       const enqueuedAtMs = this.options.clock.monotonic();
-      this.waiting.push({ operation, enqueuedAtMs, resolve, reject, turnedAway: false, mayHaveRun: false });
-      if (!this.running) {
-        this.running = true;
-        void this.run();
-        this.armPatrol();
-      }
+      this.take({ operation, enqueuedAtMs, resolve, reject, turnedAway: false, mayHaveRun: false });
     });
+  }
+
+  private take(entry: Entry<Operation, Answer>): void {
+    this.waiting.push(entry);
+    if (this.running) return;
+    this.running = true;
+    void this.run();
+    this.armPatrol();
   }
 
   /** Resolves with `true` once nothing is left, or with `false` after `timeoutMs`; the queue is then closed. */
@@ -104,18 +116,21 @@ export class BatchQueue<Operation, Answer> {
       await endOfTurn();
       this.inFlight = this.waiting.length <= MAX_BATCH ? this.waiting : this.waiting.slice(0, MAX_BATCH);
       this.waiting = this.waiting.length <= MAX_BATCH ? [] : this.waiting.slice(MAX_BATCH);
-      await this.runBatch(this.inFlight);
+      // What another queue has tried before may have been committed there, which the executor must go on knowing.
+      await this.runBatch(this.inFlight, this.inFlight.some(({ mayHaveRun }) => mayHaveRun) ? 2 : 1);
       this.inFlight = [];
     }
     this.running = false;
     const listeners = this.idleListeners;
     this.idleListeners = [];
     listeners.forEach((listener) => listener());
+    this.options.onIdle?.();
   }
 
-  private async runBatch(batch: readonly Entry<Operation, Answer>[], firstAttempt = 1): Promise<void> {
-    let remaining = batch;
-    for (let attempt = firstAttempt; remaining.length > 0; attempt += 1) {
+  private async runBatch(batch: readonly Entry<Operation, Answer>[], firstAttempt: number): Promise<void> {
+    // Between two attempts callers may have been turned away.
+    let remaining = this.wanted(batch);
+    for (let attempt = firstAttempt; remaining.length > 0; attempt += 1, remaining = this.wanted(remaining)) {
       try {
         this.executing = true;
         const answers = await this.options.execute(
@@ -131,12 +146,34 @@ export class BatchQueue<Operation, Answer> {
           return this.isolate(remaining, error, attempt);
         }
         this.options.onFailure?.(error, attempt);
-        remaining = this.stillWanted(remaining, !(error instanceof NotSentError));
-        if (remaining.length > 0) {
+        const wasNotRun = error instanceof NotSentError || isLockTimeout(error);
+        remaining = this.stillWanted(remaining, !wasNotRun);
+        const left = isLockTimeout(error) ? await this.setAside(remaining) : remaining;
+        if (left.length > 0 && left.length === remaining.length) {
           await pause(Math.min(25 * 2 ** attempt, MAX_PAUSE_MS));
         }
+        remaining = left;
       }
     }
+  }
+
+  /** Hands over what waits for somebody else, so that it keeps no others waiting. Returns what stays. */
+  private async setAside(batch: readonly Entry<Operation, Answer>[]): Promise<readonly Entry<Operation, Answer>[]> {
+    const { findLane } = this.options;
+    if (findLane === undefined || batch.length === 0) return batch;
+    const laneOf = await findLane(batch.map(({ operation }) => operation));
+    const moved = new Set<Entry<Operation, Answer>>();
+    // What waits behind the batch would only meet the same lock.
+    for (const entry of this.wanted([...batch, ...this.waiting])) {
+      const lane = laneOf(entry.operation);
+      if (lane === null) continue;
+      moved.add(entry);
+      lane.take(entry);
+    }
+    const stays = (entry: Entry<Operation, Answer>): boolean => !moved.has(entry);
+    this.inFlight = this.inFlight.filter(stays);
+    this.waiting = this.waiting.filter(stays);
+    return batch.filter(stays);
   }
 
   /** One bad operation must not take the rest of its batch with it: each is tried alone. */
@@ -164,10 +201,14 @@ export class BatchQueue<Operation, Answer> {
     }
     if (!this.stopped) {
       this.turnAwayOverdue(batch);
-      return this.options.persistent ? batch : batch.filter((entry) => !entry.turnedAway);
+      return this.wanted(batch);
     }
     batch.forEach((entry) => this.turnAway(entry));
     return [];
+  }
+
+  private wanted(batch: readonly Entry<Operation, Answer>[]): readonly Entry<Operation, Answer>[] {
+    return this.options.persistent ? batch : batch.filter((entry) => !entry.turnedAway);
   }
 
   /** One timer for all callers: it looks for overdue ones as long as there is work. */

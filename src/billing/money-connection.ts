@@ -18,7 +18,11 @@ export class NotSentError extends Error {}
 export class MoneyConnection {
   private client: PoolClient | null = null;
 
-  constructor(private readonly pool: Pool) {}
+  /** @param lockTimeoutMs how long a statement waits for a row that somebody has locked */
+  constructor(
+    private readonly pool: Pool,
+    private readonly lockTimeoutMs: number,
+  ) {}
 
   /** @throws NotSentError without a connection; DatabaseError when refused; any other error: the outcome is unknown. */
   async query(statement: MoneyStatement): Promise<string> {
@@ -52,8 +56,10 @@ export class MoneyConnection {
       // Without a listener, a connection that breaks between two queries would end the process.
       client.on('error', () => this.drop(client));
       this.client = client;
+      await client.query(`SET lock_timeout = ${this.lockTimeoutMs}`);
       return client;
     } catch (error) {
+      this.close();
       throw new NotSentError('No connection to the database', { cause: error });
     }
   }
@@ -72,4 +78,31 @@ export class MoneyConnection {
  */
 function isAboutTheStatement(error: unknown): boolean {
   return error instanceof DatabaseError && error.severity === 'ERROR' && error.code?.startsWith('25') !== true;
+}
+
+/**
+ * The same on a connection that is given back at once, in a transaction with a shorter wait for locks than the pool's.
+ * @throws NotSentError without a connection; DatabaseError when refused; any other error: the outcome is unknown.
+ */
+export async function queryOnce(pool: Pool, statement: MoneyStatement, lockTimeoutMs: number): Promise<string> {
+  const client = await pool.connect().catch((cause: unknown) => {
+    throw new NotSentError('No connection to the database', { cause });
+  });
+  let isBroken = true;
+  try {
+    await client.query(`BEGIN; SET LOCAL lock_timeout = ${lockTimeoutMs}`);
+    const { rows } = await client.query<string[]>({ text: statement.text, values: statement.values, rowMode: 'array' });
+    await client.query('COMMIT');
+    isBroken = false;
+    return rows[0]?.[0] ?? '';
+  } catch (error) {
+    if (isAboutTheStatement(error))
+      isBroken = await client.query('ROLLBACK').then(
+        () => false,
+        () => true,
+      );
+    throw error;
+  } finally {
+    client.release(isBroken);
+  }
 }

@@ -16,6 +16,10 @@ const FINISH = `
   SELECT money_finish($1::uuid[], $2::uuid[], $3::text[], $4::bigint[], $5::jsonb, p_completions => $6::jsonb)`;
 const VOID = `SELECT '' FROM money_void($1::uuid[], $2::uuid[], $3::uuid[], $4)`;
 
+/** The accounts of these organizations that nobody has locked at the moment. */
+export const FIND_FREE_ACCOUNTS = `
+  SELECT organization_id FROM organization_account WHERE organization_id = ANY ($1::uuid[]) FOR UPDATE SKIP LOCKED`;
+
 /** A hold whose outcome is unknown, to be released if it exists and prevented if it does not. */
 export type VoidCommand = Pick<ReserveCommand, 'reservationId' | 'organizationId' | 'keyId'>;
 

@@ -3,11 +3,14 @@ import type { Pool } from 'pg';
 import { CLOCK, type Clock } from '../common/clock';
 import { MONEY_POOL } from '../database/money-pool';
 import { NO_USAGE } from '../providers/contract/usage';
+import { Semaphore } from '../common/semaphore';
+import { AccountLanes } from './account-lanes';
 import { BatchQueue, unavailable } from './batch-queue';
 import { BILLING_OPTIONS, type BillingOptions } from './billing-options';
 import { InstanceLeaseService } from './instance-lease.service';
-import { MoneyConnection } from './money-connection';
+import { MoneyConnection, type MoneyStatement, queryOnce } from './money-connection';
 import {
+  FIND_FREE_ACCOUNTS,
   finishStatement,
   readFinishAnswers,
   readReserveAnswers,
@@ -16,6 +19,11 @@ import {
   type VoidCommand,
 } from './money-statements';
 import type { FinishCommand, FinishResult, ReserveCommand } from './money.types';
+
+/** Of any account: a batch that waits for one of them keeps the others waiting. */
+const LOCK_TIMEOUT_MS = 250;
+/** Of the usual patience: whoever needs an account that is locked is to know within 1.5 s (faults F-13). */
+const ASIDE_PATIENCE_SHARE = 2 / 3;
 
 /**
  * Holds money for requests and ends the holds. Every call is idempotent by reservation id, so a batch whose answer was
@@ -27,36 +35,47 @@ export class ReservationService {
   private readonly logger = new Logger(ReservationService.name);
   private readonly reserving: MoneyConnection;
   private readonly ending: MoneyConnection;
-  private readonly reservations: BatchQueue<ReserveCommand, undefined>;
-  private readonly endings: BatchQueue<FinishCommand, FinishResult>;
+  private readonly reservations: AccountLanes<ReserveCommand, undefined>;
+  private readonly endings: AccountLanes<FinishCommand, FinishResult>;
   private readonly voids: BatchQueue<VoidCommand, undefined>;
+  /** One at a time, of both queues, since most connections are for those that nobody holds up. */
+  private readonly aside = new Semaphore(1);
   private closing = false;
 
   constructor(
-    @Inject(MONEY_POOL) pool: Pool,
+    @Inject(MONEY_POOL) private readonly pool: Pool,
     lease: InstanceLeaseService,
     @Inject(CLOCK) clock: Clock,
     @Inject(BILLING_OPTIONS) private readonly options: BillingOptions,
   ) {
     const owner = lease.instanceId;
-    this.reserving = new MoneyConnection(pool);
-    this.ending = new MoneyConnection(pool);
+    this.reserving = new MoneyConnection(pool, LOCK_TIMEOUT_MS);
+    this.ending = new MoneyConnection(pool, LOCK_TIMEOUT_MS);
+    const findHeldUp = (organizationIds: readonly string[]) => this.findHeldUp(organizationIds);
     const onFailure = (error: unknown, attempt: number): void => this.logFailure(error, attempt);
-    this.reservations = new BatchQueue<ReserveCommand, undefined>({
+    this.reservations = new AccountLanes<ReserveCommand, undefined>({
       clock,
       patienceMs: options.reservePatienceMs,
+      asidePatienceMs: options.reservePatienceMs * ASIDE_PATIENCE_SHARE,
       persistent: false,
       execute: async (commands) =>
         readReserveAnswers(await this.reserving.query(reserveStatement(commands, owner)), commands.length),
+      executeAside: async (commands) =>
+        readReserveAnswers(await this.queryAside(reserveStatement(commands, owner)), commands.length),
+      findHeldUp,
       onAbandoned: (command) => this.voidInBackground(command),
       onFailure,
     });
-    this.endings = new BatchQueue<FinishCommand, FinishResult>({
+    this.endings = new AccountLanes<FinishCommand, FinishResult>({
       clock,
       patienceMs: options.finishPatienceMs,
+      asidePatienceMs: options.finishPatienceMs,
       persistent: true,
       execute: async (commands, attempt) =>
         readFinishAnswers(await this.ending.query(finishStatement(commands)), commands, attempt > 1),
+      executeAside: async (commands, attempt) =>
+        readFinishAnswers(await this.queryAside(finishStatement(commands)), commands, attempt > 1),
+      findHeldUp,
       whenTurnedAway: releaseUndelivered,
       salvage: (command, error) => this.withoutRecord(command, error),
       onFailure,
@@ -80,7 +99,8 @@ export class ReservationService {
    * `service_unavailable` when the engine is overloaded, stopping, or had no answer in time: nothing stays held then.
    */
   reserve(command: ReserveCommand): Promise<void> {
-    if (this.closing || this.reservations.congested || this.endings.congested) {
+    const { organizationId } = command;
+    if (this.closing || this.reservations.isCongested(organizationId) || this.endings.isCongested(organizationId)) {
       return Promise.reject(unavailable());
     }
     return this.reservations.push(command);
@@ -104,6 +124,16 @@ export class ReservationService {
     this.reserving.close();
     this.ending.close();
     return reserved && ended && voided;
+  }
+
+  private queryAside(statement: MoneyStatement): Promise<string> {
+    return this.aside.run(() => queryOnce(this.pool, statement, LOCK_TIMEOUT_MS));
+  }
+
+  private async findHeldUp(organizationIds: readonly string[]): Promise<ReadonlySet<string>> {
+    const { rows } = await this.pool.query<{ organization_id: string }>(FIND_FREE_ACCOUNTS, [organizationIds]);
+    const free = new Set(rows.map((row) => row.organization_id));
+    return new Set(organizationIds.filter((id) => !free.has(id)));
   }
 
   private voidInBackground(command: VoidCommand): void {

@@ -1,11 +1,10 @@
 import { types } from 'node:util';
 import { DatabaseError } from 'pg';
 import { QueryFailedError } from 'typeorm';
-import { driverErrorOf } from './driver-error';
+import { driverErrorOf, isLockTimeout } from './driver-error';
 
 /** SQLSTATE classes: connection, resources, operator intervention (a statement that was given up is one), transaction rollback. */
 const PASSING_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '40']);
-const LOCK_NOT_AVAILABLE = '55P03';
 /** What `pg` says where there is no code. */
 const NO_CONNECTION =
   /^(?:Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has)/;
@@ -17,8 +16,7 @@ const NO_CONNECTION =
 export function isDatabaseAway(error: unknown): boolean {
   const cause = driverErrorOf(error);
   if (cause instanceof DatabaseError) {
-    const { code = '' } = cause;
-    return code === LOCK_NOT_AVAILABLE || PASSING_CLASSES.has(code.slice(0, 2));
+    return isLockTimeout(cause) || PASSING_CLASSES.has(cause.code?.slice(0, 2) ?? '');
   }
   if (!types.isNativeError(cause)) return false;
   if (NO_CONNECTION.test(cause.message)) return true;

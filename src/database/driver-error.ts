@@ -13,3 +13,10 @@ export function isPermanentDatabaseError(error: unknown): boolean {
 
 /** SQLSTATE classes: feature, data, integrity, syntax or missing object, raised by a function. */
 const PERMANENT_CLASSES = new Set(['0A', '22', '23', '42', 'P0']);
+
+/** Somebody else has locked a row for longer than `lock_timeout`: the statement has changed nothing. */
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === LOCK_NOT_AVAILABLE;
+}
+
+const LOCK_NOT_AVAILABLE = '55P03';
