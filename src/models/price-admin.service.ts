@@ -1,4 +1,4 @@
-import type { DataSource } from 'typeorm';
+import type { DataSource, EntityManager } from 'typeorm';
 import { recordAudit } from '../audit/audit-log';
 import type { Actor } from '../common/actor';
 import type { Clock } from '../common/clock';
@@ -94,15 +94,7 @@ export class PriceAdminService {
         reference: input.reference,
         checkedAt: new Date(nowMs).toISOString().slice(0, 10),
       };
-      await manager.insert(PriceVersionEntity, row);
-      await recordAudit(manager, {
-        organizationId: null,
-        actor,
-        action: 'price.created',
-        target: { type: 'model', id: modelId },
-        after: summaryOf(row),
-      });
-      return manager.findOneByOrFail(PriceVersionEntity, { id: row.id });
+      return append(manager, row, { actor, action: 'price.created' });
     });
     await announce();
     return version;
@@ -139,16 +131,7 @@ export class PriceAdminService {
         reference: ofFiles.reference,
         checkedAt: ofFiles.checkedAt,
       };
-      await manager.insert(PriceVersionEntity, row);
-      await recordAudit(manager, {
-        organizationId: null,
-        actor,
-        action: 'price.withdrawn',
-        target: { type: 'model', id: modelId },
-        before: summaryOf(withdrawn),
-        after: summaryOf(row),
-      });
-      return manager.findOneByOrFail(PriceVersionEntity, { id: row.id });
+      return append(manager, row, { actor, action: 'price.withdrawn', before: summaryOf(withdrawn) });
     });
     await announce();
     return standing;
@@ -170,15 +153,22 @@ function assertWithdrawable(
   }
 }
 
+type NewVersion = Omit<PriceVersionEntity, 'createdAt'>;
+
+/** Writes a version and what the audit log tells of it. Returns it as it is stored. */
+async function append(
+  manager: EntityManager,
+  row: NewVersion,
+  change: { readonly actor: Actor; readonly action: string; readonly before?: object },
+): Promise<PriceVersionEntity> {
+  await manager.insert(PriceVersionEntity, row);
+  const target = { type: 'model', id: row.modelId };
+  await recordAudit(manager, { organizationId: null, ...change, target, after: summaryOf(row) });
+  return manager.findOneByOrFail(PriceVersionEntity, { id: row.id });
+}
+
 /** What the audit log tells of a version. */
-function summaryOf({
-  id,
-  deploymentId,
-  effectiveFrom,
-  effectiveTo,
-  revision,
-  content,
-}: Pick<PriceVersionEntity, 'id' | 'deploymentId' | 'effectiveFrom' | 'effectiveTo' | 'revision' | 'content'>): object {
+function summaryOf({ id, deploymentId, effectiveFrom, effectiveTo, revision, content }: NewVersion): object {
   return {
     price_version_id: id,
     deployment_id: deploymentId,
