@@ -3,9 +3,8 @@ import { JobMoneyRepository } from '../../src/media-jobs/job-money.repository';
 import { receiptOf } from '../../src/media-jobs/job-receipt';
 import type { JobEnding, MediaJob } from '../../src/media-jobs/media-job.types';
 import { NO_USAGE } from '../../src/providers/contract/usage';
-import type { CallReply } from '../harness/gateway';
 import { PIXEL } from '../harness/public-host';
-import { JobGateway } from '../e2e/create-video/job-gateway';
+import { JobGateway, untilServed } from '../e2e/create-video/job-gateway';
 import { allowedMs, FULL, report } from './figures';
 
 const RACES = FULL ? 500 : 50;
@@ -14,14 +13,6 @@ const TWINS = FULL ? 1_000 : 200;
 const TWINS_WITHIN_MS = allowedMs(5_000);
 const COST_MICRO = 1_000n;
 const BALANCE_MICRO = 100_000_000;
-
-/** Whoever was turned away, because a busy machine did not come to it in time, comes again. */
-async function untilServed(call: () => Promise<CallReply>): Promise<CallReply> {
-  for (;;) {
-    const reply = await call();
-    if (reply.status !== 503) return reply;
-  }
-}
 
 /** F-40 and F-41, with the client's part played over HTTP. */
 describe('of all that can end a job at the same time', () => {

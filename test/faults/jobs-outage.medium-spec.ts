@@ -1,4 +1,4 @@
-import { JobGateway } from '../e2e/create-video/job-gateway';
+import { JobGateway, untilServed } from '../e2e/create-video/job-gateway';
 import { createTestDatabase, type TestDatabase } from '../harness/database';
 import { FaultProxy } from '../harness/fault-proxy';
 import type { CallReply } from '../harness/gateway';
@@ -12,14 +12,6 @@ async function timed(call: Promise<CallReply>): Promise<{ readonly reply: CallRe
   const startedAtMs = performance.now();
   const reply = await call;
   return { reply, tookMs: Math.round(performance.now() - startedAtMs) };
-}
-
-/** Asks again for as long as the service is not there: on a busy machine a Redis that is well can be late too. */
-async function patiently(ask: () => Promise<CallReply>): Promise<CallReply> {
-  for (;;) {
-    const reply = await ask();
-    if (reply.status !== 503) return reply;
-  }
 }
 
 describe('jobs without Redis', () => {
@@ -39,11 +31,11 @@ describe('jobs without Redis', () => {
     ['hangs', () => redis.suspend(), () => redis.resume()],
     ['is killed', () => redis.stop(), () => redis.restart()],
   ])('are told of and deleted when it %s, but not accepted, unless they were before', async (what, take, giveBack) => {
-    const submitted = async (): Promise<string> => (await patiently(() => served.createVideo())).json.id as string;
+    const submitted = async (): Promise<string> => (await untilServed(() => served.createVideo())).json.id as string;
     const [running, ended] = [await submitted(), await submitted()];
     await served.succeed(ended);
     const key = `before-it-${what.replace(' ', '-')}`;
-    const before = await patiently(() => served.createVideo({}, { key }));
+    const before = await untilServed(() => served.createVideo({}, { key }));
     const held = await served.balance();
     await take();
     try {
@@ -62,7 +54,7 @@ describe('jobs without Redis', () => {
     } finally {
       await giveBack();
     }
-    expect((await patiently(() => served.createVideo())).status).toBe(202);
+    expect((await untilServed(() => served.createVideo())).status).toBe(202);
   });
 });
 
@@ -86,7 +78,7 @@ describe('jobs without PostgreSQL', () => {
     ['hangs', () => wire.fail('both', { hang: true })],
     ['refuses connections', () => wire.cutOff()],
   ])('are 503 in time, for every route, when it %s', async (what, take) => {
-    const id = (await patiently(() => served.createVideo())).json.id as string;
+    const id = (await untilServed(() => served.createVideo())).json.id as string;
     take();
     try {
       const calls = await Promise.all([
@@ -103,6 +95,6 @@ describe('jobs without PostgreSQL', () => {
     } finally {
       wire.heal();
     }
-    expect((await patiently(() => served.getJob(id))).json.status).toBe('queued');
+    expect((await untilServed(() => served.getJob(id))).json.status).toBe('queued');
   });
 });

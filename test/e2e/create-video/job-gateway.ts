@@ -19,6 +19,14 @@ export const RESULT = Buffer.from('what a provider has made');
 /** How far a worker has come. `claimed`: it has done nothing yet that others can see. */
 export type Stage = 'claimed' | 'submitting' | 'submitted' | 'running' | 'finalizing';
 
+/** Whoever was turned away, because a busy machine did not come to it in time, comes again. */
+export async function untilServed(call: () => Promise<CallReply>): Promise<CallReply> {
+  for (;;) {
+    const reply = await call();
+    if (reply.status !== 503) return reply;
+  }
+}
+
 /** A gateway with providers of media and without a worker: the tests do its work, as far as they want it done. */
 export class JobGateway {
   private constructor(
@@ -69,8 +77,7 @@ export class JobGateway {
   /** The id of a job that was just submitted; again, where a busy machine turned it away. */
   async submitted(body: object = {}, customer = this.customer): Promise<string> {
     const key = randomUUID();
-    let reply = await this.createVideo(body, { customer, key });
-    while (reply.status === 503) reply = await this.createVideo(body, { customer, key });
+    const reply = await untilServed(() => this.createVideo(body, { customer, key }));
     if (reply.status !== 202) throw new Error(`the job was not accepted: ${reply.text}`);
     return reply.json.id as string;
   }
