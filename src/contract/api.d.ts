@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * List models
-         * @description The models that this key may use, with their prices.
+         * @description Returns the models that the API key may use, with their prices.
          */
         get: operations["listModels"];
         put?: never;
@@ -32,8 +32,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get one model
-         * @description A model that this key may use.
+         * Get a model
+         * @description Returns a model that the API key may use.
          */
         get: operations["getModel"];
         put?: never;
@@ -55,11 +55,11 @@ export interface paths {
         put?: never;
         /**
          * Create a chat completion
-         * @description Answers a conversation, whole or as a stream.
+         * @description Completes a conversation, as one response or as a stream.
          *
-         *     With `stream: true` the reply is server-sent events: `data:` lines with one chunk each, comment lines in long
-         *     silences, then a chunk that has no choices but `usage`, then `data: [DONE]`. An error after the first byte is one
-         *     more event with the error envelope, and `data: [DONE]`.
+         *     With `stream: true` the response consists of server-sent events: `data:` lines with one chunk each, comment lines to
+         *     keep an idle connection alive, a chunk with `usage` and no choices, then `data: [DONE]`. An error after the first byte
+         *     is sent as an event with the error envelope, followed by `data: [DONE]`.
          */
         post: operations["createChatCompletion"];
         delete?: never;
@@ -79,11 +79,11 @@ export interface paths {
         put?: never;
         /**
          * Create a legacy completion
-         * @description Continues a prompt, whole or as a stream that is framed like a chat stream.
+         * @description Continues a prompt, as one response or as a stream with the framing of a chat stream.
          *
-         *     A model whose record says `features.completions: true` continues the text by itself. Any other text model is asked in a
-         *     chat, with the prompt as the user's message, and its answer is shaped back; `suffix`, `max_tokens: 0`, and `echo` together
-         *     with `logprobs` are then refused with 400.
+         *     A model with `features.completions: true` continues the text natively. Any other text model gets the prompt as the
+         *     user message of a chat, and its reply is converted back; `suffix`, `max_tokens: 0`, and `echo` together with
+         *     `logprobs` are then refused with 400.
          */
         post: operations["createCompletion"];
         delete?: never;
@@ -103,9 +103,9 @@ export interface paths {
         put?: never;
         /**
          * Create embeddings
-         * @description Turns texts into vectors: up to 2,048 inputs at once, each as text or as token ids of the model's tokenizer. The vectors
-         *     come in the order of the input, as numbers or as base64 of little-endian 32-bit floats, whichever `encoding_format` asks
-         *     for and whatever the vendor delivers.
+         * @description Embeds up to 2,048 inputs at once, each as text or as token IDs of the model's tokenizer. Vectors keep the order of
+         *     the inputs. `encoding_format` selects numbers or base64 of little-endian 32-bit floats; the gateway converts if the
+         *     provider returns the other form.
          */
         post: operations["createEmbedding"];
         delete?: never;
@@ -125,13 +125,14 @@ export interface paths {
         put?: never;
         /**
          * Create a response
-         * @description The Responses-style way into chat completions: the request is mapped to a chat completion, the answer is mapped back.
-         *     It takes functions of the client, structured output and the same parameters as chat. Nothing is stored, so that
-         *     conversations cannot be continued by id: every request brings its whole conversation. Tools that a vendor runs by
-         *     itself are ignored, as are fields that are not listed.
+         * @description The Responses-style interface to chat completions: the gateway maps the request to a chat completion and maps the
+         *     reply back. It supports client functions, structured output and the same parameters as chat. Responses are not stored,
+         *     so a conversation cannot be continued by ID: each request must contain the whole conversation. Provider-hosted tools
+         *     and fields that are not listed are ignored.
          *
-         *     With `stream: true` the reply is server-sent events whose `data:` has a `type` and a `sequence_number`, ending with
-         *     `response.completed` or `response.incomplete`, and `data: [DONE]`. Pings and errors come as in chat streams.
+         *     With `stream: true` the response consists of server-sent events whose `data:` has a `type` and a `sequence_number`,
+         *     ending with `response.completed` or `response.incomplete`, then `data: [DONE]`. Keep-alive comments and errors are
+         *     sent as in chat streams.
          */
         post: operations["createResponse"];
         delete?: never;
@@ -149,14 +150,14 @@ export interface paths {
         };
         /**
          * Get a response
-         * @description Not offered: responses are not stored. The reply is always 400 `validation_failed`.
+         * @description Not supported: responses are not stored. Always returns 400 `validation_failed`.
          */
         get: operations["getResponse"];
         put?: never;
         post?: never;
         /**
          * Delete a response
-         * @description Not offered: responses are not stored. The reply is always 400 `validation_failed`.
+         * @description Not supported: responses are not stored. Always returns 400 `validation_failed`.
          */
         delete: operations["deleteResponse"];
         options?: never;
@@ -175,8 +176,8 @@ export interface paths {
         put?: never;
         /**
          * Generate images
-         * @description The gateway never asks a vendor twice for a request that a vendor has accepted. When images were made and cannot be
-         *     stored, or when nobody knows what became of them, nothing is charged.
+         * @description The gateway never resends a request that a provider has accepted. If the images cannot be stored, or the outcome at
+         *     the provider is unknown, nothing is charged.
          */
         post: operations["createImage"];
         delete?: never;
@@ -196,8 +197,8 @@ export interface paths {
         put?: never;
         /**
          * Edit images
-         * @description Takes a multipart form with files, or JSON with the source images in `input_images`. As for generations, a vendor that
-         *     has accepted a request is never asked twice.
+         * @description Accepts a multipart form with files, or JSON with the source images in `input_images`. As with generations, a request
+         *     that a provider has accepted is never sent again.
          */
         post: operations["createImageEdit"];
         delete?: never;
@@ -216,12 +217,14 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Speak a text
-         * @description The reply is the audio itself, sent as it is made. Where characters are paid for, `X-LLM-Cost-Micro` is what is charged;
-         *     where tokens are, it is what is held. Audio that the vendor does not finish is charged nothing: its connection is broken
-         *     off, so that no client takes a part for the whole. A client that leaves after the first bytes pays all of it.
+         * Create speech
+         * @description The response is the audio, sent as it is generated. For models priced by characters, `X-LLM-Cost-Micro` is the amount
+         *     charged; for models priced by tokens, the amount held. If the provider does not complete the audio, nothing is charged
+         *     and the gateway resets the connection, so that the client cannot mistake a part for the whole. A client that
+         *     disconnects after the first bytes is charged the full price.
          *
-         *     With `stream_format: sse` the reply is server-sent events, and an error after the first byte is one of them.
+         *     With `stream_format: sse` the response consists of server-sent events, and an error after the first byte is sent as an
+         *     event.
          */
         post: operations["createSpeech"];
         delete?: never;
@@ -241,12 +244,14 @@ export interface paths {
         put?: never;
         /**
          * Transcribe speech
-         * @description Takes a multipart form with the audio file. Its length is measured here, and is what is charged where seconds are paid
-         *     for; replies that are not JSON tell the cost in `X-LLM-Cost-Micro` only.
+         * @description Accepts a multipart form with the audio file. The gateway measures its length and sends the provider only the measured
+         *     packets of the first audio track, in a new file. Models priced by seconds are charged for the length that the provider
+         *     reports if plausible, otherwise for the measured length. Responses that are not JSON report the cost only in
+         *     `X-LLM-Cost-Micro`.
          *
-         *     With `stream: true`, and a model that can, the reply is server-sent events: `transcript.text.delta`, and last, before
-         *     `data: [DONE]`, `transcript.text.done` with the whole text. An error after the first byte is one more event. A transcript
-         *     that the vendor does not finish is charged nothing.
+         *     With `stream: true` and a model that supports it, the response consists of server-sent events: `transcript.text.delta`
+         *     events, then `transcript.text.done` with the whole text, then `data: [DONE]`. An error after the first byte is sent as
+         *     an event. If the provider does not complete the transcript, nothing is charged.
          */
         post: operations["createTranscription"];
         delete?: never;
@@ -266,10 +271,11 @@ export interface paths {
         put?: never;
         /**
          * Submit a video job
-         * @description Reserves what the job may cost and answers at once; the work happens later. Poll the job, starting at 2 seconds and
-         *     growing to 30, or give a `webhook_url`. The same key and body again answer with the same bytes, also when the job has
-         *     ended or was deleted. What the model does not offer is refused and never rounded; `details` tell what it does offer.
-         *     501 `not_implemented` where no provider of video is enabled, 501 `not_configured` without object storage.
+         * @description Holds the maximum cost of the job and responds at once; the job runs asynchronously. Poll the job, starting at 2
+         *     seconds and backing off to 30, or set `webhook_url`. A retry with the same key and body gets the same bytes, even
+         *     after the job has ended or was deleted. Values that the model does not support are refused, never rounded; `details`
+         *     lists the supported values. 501 `not_implemented` if no video provider is enabled, 501 `not_configured` without object
+         *     storage.
          */
         post: operations["createVideo"];
         delete?: never;
@@ -287,17 +293,18 @@ export interface paths {
         };
         /**
          * Get a video job
-         * @description The state of a job of this organization, with fresh addresses of its results. A key that may not use the job's model
-         *     or modality gets 403.
+         * @description Returns the state of a job of this organization, with freshly signed URLs of its results. An API key that may not use
+         *     the job's model or modality gets 403.
          */
         get: operations["getVideo"];
         put?: never;
         post?: never;
         /**
          * Cancel or delete a video job
-         * @description A job that is not finished is cancelled and its reservation released. A finished job is deleted with its results; what
-         *     its `Idempotency-Key` answers stays. 409 `job_not_cancellable` while a result is being taken over from the provider (for
-         *     a minute at most), when the job succeeds at this very moment, and for providers that do not stop what they have accepted.
+         * @description Cancels a job that has not finished and releases its hold. Deletes a finished job and its results; a retry with its
+         *     `Idempotency-Key` still gets the stored response. 409 `job_not_cancellable` while the gateway fetches the result from
+         *     the provider (at most a minute), if the job succeeds at the same moment, or if the provider cannot stop an accepted
+         *     job.
          */
         delete: operations["deleteVideo"];
         options?: never;
@@ -316,10 +323,11 @@ export interface paths {
         put?: never;
         /**
          * Submit a music job
-         * @description Reserves what the job may cost and answers at once; the work happens later. Poll the job, starting at 2 seconds and
-         *     growing to 30, or give a `webhook_url`. The same key and body again answer with the same bytes, also when the job has
-         *     ended or was deleted. What the model does not offer is refused and never rounded; `details` tell what it does offer.
-         *     501 `not_implemented` where no provider of music is enabled, 501 `not_configured` without object storage.
+         * @description Holds the maximum cost of the job and responds at once; the job runs asynchronously. Poll the job, starting at 2
+         *     seconds and backing off to 30, or set `webhook_url`. A retry with the same key and body gets the same bytes, even
+         *     after the job has ended or was deleted. Values that the model does not support are refused, never rounded; `details`
+         *     lists the supported values. 501 `not_implemented` if no music provider is enabled, 501 `not_configured` without object
+         *     storage.
          */
         post: operations["createMusic"];
         delete?: never;
@@ -337,17 +345,18 @@ export interface paths {
         };
         /**
          * Get a music job
-         * @description The state of a job of this organization, with fresh addresses of its results. A key that may not use the job's model
-         *     or modality gets 403.
+         * @description Returns the state of a job of this organization, with freshly signed URLs of its results. An API key that may not use
+         *     the job's model or modality gets 403.
          */
         get: operations["getMusic"];
         put?: never;
         post?: never;
         /**
          * Cancel or delete a music job
-         * @description A job that is not finished is cancelled and its reservation released. A finished job is deleted with its results; what
-         *     its `Idempotency-Key` answers stays. 409 `job_not_cancellable` while a result is being taken over from the provider (for
-         *     a minute at most), when the job succeeds at this very moment, and for providers that do not stop what they have accepted.
+         * @description Cancels a job that has not finished and releases its hold. Deletes a finished job and its results; a retry with its
+         *     `Idempotency-Key` still gets the stored response. 409 `job_not_cancellable` while the gateway fetches the result from
+         *     the provider (at most a minute), if the job succeeds at the same moment, or if the provider cannot stop an accepted
+         *     job.
          */
         delete: operations["deleteMusic"];
         options?: never;
@@ -364,7 +373,7 @@ export interface paths {
         };
         /**
          * Get a job of any kind
-         * @description The same object as under the kind of the job.
+         * @description Returns the same object as the video or music operation for this job.
          */
         get: operations["getJob"];
         put?: never;
@@ -384,12 +393,12 @@ export interface paths {
         };
         /**
          * Fetch an output
-         * @description What the signed addresses in replies lead to where the gateway itself keeps outputs; with a bucket they lead there, and
-         *     this answers 404. The address is the permission, no key is needed: it works until it expires and for this object only.
-         *     Any change to it, an address past its time and an object that has been deleted are all 404 `not_found`.
+         * @description Serves the signed URLs in responses if the gateway stores outputs itself. With a storage bucket those URLs point to
+         *     the bucket, and this operation returns 404. The signature authorizes the request; no API key is needed. A URL is valid
+         *     for one object until it expires. A modified or expired URL and a deleted object get 404 `not_found`.
          *
-         *     One byte range is served as 206. Several ranges, other units and a malformed `Range` are ignored; a range of which
-         *     nothing exists is 400 `validation_failed` with `Content-Range: bytes *\/<size>`. HEAD is answered too.
+         *     A single byte range is served as 206. Several ranges, other units and a malformed `Range` are ignored; a range beyond
+         *     the object gets 416 `validation_failed` with `Content-Range: bytes *\/<size>`. HEAD is supported.
          */
         get: operations["getStoredObject"];
         put?: never;
@@ -408,8 +417,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Liveness
-         * @description The process runs. Nothing else is looked at.
+         * Check liveness
+         * @description Reports that the process is running. Checks nothing else.
          */
         get: operations["getHealth"];
         put?: never;
@@ -428,8 +437,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Readiness
-         * @description Everything that requests need can be reached.
+         * Check readiness
+         * @description Reports whether every dependency that requests need is reachable.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -448,8 +457,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * This document
-         * @description The description of the API, with the base address of this deployment as the server.
+         * Get this document
+         * @description Returns the OpenAPI document of this API, with the base URL of this deployment as the server.
          */
         get: operations["getOpenapiDocument"];
         put?: never;
@@ -473,11 +482,11 @@ export interface webhooks {
         put?: never;
         /**
          * A job succeeded or failed
-         * @description Sent to `webhook_url`, with fresh addresses of the artifacts each time. Any 2xx within 15 seconds ends it; 410 does too.
-         *     Anything else, redirects included, is tried again after 5 seconds, 5 and 30 minutes, 2, 5, 10 and 10 hours (each a tenth
-         *     more or less; `Retry-After` of a 429 or 503 is waited for, at most an hour), eight attempts in all. A delivery may arrive
-         *     more than once, with the same `webhook-id`. Check a signature before trusting the body, over the bytes as they came, and
-         *     compare in constant time. Polling stays the fallback.
+         * @description Sent to `webhook_url`, each time with freshly signed URLs of the artifacts. A 2xx within 15 seconds ends the delivery;
+         *     so does 410. Any other outcome, including a redirect, is retried after 5 seconds, 5 and 30 minutes, 2, 5, 10 and 10
+         *     hours (each ±10%; `Retry-After` of a 429 or 503 is honored, up to an hour), eight attempts in all. A delivery can
+         *     arrive more than once with the same `webhook-id`. Before trusting the body, verify a signature over its raw bytes, and
+         *     compare in constant time. Polling remains available as a fallback.
          */
         post: operations["jobFinished"];
         delete?: never;
@@ -490,20 +499,27 @@ export interface webhooks {
 export interface components {
     schemas: {
         /**
-         * @description What a model does. A key can be restricted to some of them.
+         * @description A modality or a group of modalities, to restrict an API key or filter a list. `text` covers chat, completions,
+         *     responses and embeddings; `audio` covers speech and transcription. `embedding`, `speech` and `transcription` are
+         *     narrower.
          * @enum {string}
          */
-        Modality: "text" | "embedding" | "image" | "speech" | "transcription" | "video" | "music";
-        /** @description Hours, minutes and seconds, largest first; zero parts may be left out. */
+        ModalityGroup: "text" | "audio" | "image" | "video" | "music" | "embedding" | "speech" | "transcription";
+        /** @description Hours, minutes and seconds, largest first; zero parts may be omitted. */
         ResetDuration: string;
         /**
-         * @description `<vendor>/<model_name>`, as `GET /v1/models` lists it.
+         * @description `<vendor>/<model_name>`, as listed by `GET /v1/models`.
          * @example mock/chat-1
          */
         ModelId: string;
         /** @description Seconds since 1970-01-01T00:00:00Z. */
         UnixSeconds: number;
-        /** @description What the model can do. Later versions may add names. */
+        /**
+         * @description Kind of output or task.
+         * @enum {string}
+         */
+        Modality: "text" | "embedding" | "image" | "speech" | "transcription" | "video" | "music";
+        /** @description Capabilities of the model. Later versions may add names. */
         ModelFeatures: {
             tools?: boolean;
             parallel_tools?: boolean;
@@ -511,21 +527,21 @@ export interface components {
             json_schema?: boolean;
             vision?: boolean;
             logprobs?: boolean;
-            /** @description Values of `reasoning_effort` that the model takes. */
+            /** @description Supported values of `reasoning_effort`. */
             reasoning?: string[];
-            /** @description `false` when the model takes neither temperature nor its kin. */
+            /** @description `false` if the model accepts neither temperature nor other sampling parameters. */
             sampling?: boolean;
             streaming?: boolean;
-            /** @description `true` when the model continues text by itself; without it, completions are asked for in a chat. */
+            /** @description `true` if the model completes text natively; otherwise completions are sent to it as a chat. */
             completions?: boolean;
-            /** @description `true` when the length of its embeddings can be chosen. */
+            /** @description `true` if the length of its embeddings can be chosen. */
             dimensions?: boolean;
         } & {
             [key: string]: unknown;
         };
         /** @description Whole micro-units; 1,000,000 are one US dollar. */
         Micro: number;
-        /** @description Micro-units per million tokens. A class that is not named costs what plain input or output costs. */
+        /** @description Micro-units per million tokens. A token class without a rate costs the same as plain input or output. */
         TokenRates: {
             input: components["schemas"]["Micro"];
             output: components["schemas"]["Micro"];
@@ -543,7 +559,7 @@ export interface components {
         TokenCount: number;
         TokenPricing: {
             per_1m_micro: components["schemas"]["TokenRates"];
-            /** @description Rates of the whole request once its input, cache included, is longer than the threshold. */
+            /** @description Rates for the whole request if its input, including cached input, exceeds the threshold. */
             tiers?: {
                 above_input_tokens: components["schemas"]["TokenCount"];
                 per_1m_micro: components["schemas"]["TokenRates"];
@@ -555,7 +571,7 @@ export interface components {
                 quality?: string;
                 per_image_micro: components["schemas"]["Micro"];
             }[];
-            /** @description The charge is by tokens; these rows only size the reservation. */
+            /** @description The charge is by tokens; these rows only determine the hold. */
             estimate_only?: boolean;
         };
         VideoPricing: {
@@ -573,8 +589,8 @@ export interface components {
             per_job_micro?: components["schemas"]["Micro"];
         };
         /**
-         * @description List prices that are in force now. A request may cost by several kinds at once. In rows, `*` matches anything and the
-         *     first matching row counts.
+         * @description List prices in force now. Several kinds can apply to one request. In rows, `*` matches anything and the first
+         *     matching row applies.
          */
         Pricing: {
             tokens?: components["schemas"]["TokenPricing"];
@@ -586,7 +602,7 @@ export interface components {
             };
             transcription?: {
                 per_minute_micro: components["schemas"]["Micro"];
-                /** @description Audio is billed in steps of so many seconds. */
+                /** @description Billing increment in seconds; the length is rounded up to a multiple of it. */
                 round_up_to_s?: number;
             };
             request?: {
@@ -598,14 +614,14 @@ export interface components {
             /** @constant */
             object: "model";
             created: components["schemas"]["UnixSeconds"];
-            /** @description The vendor part of the id. */
+            /** @description The vendor part of the ID. */
             owned_by: string;
             modality: components["schemas"]["Modality"];
-            /** @description For people to read. */
+            /** @description Display name. */
             name: string;
-            /** @description Tokens that prompt and output may have together. Absent when it is unknown or has no meaning. */
+            /** @description Maximum tokens of prompt and output together. Absent if unknown or not applicable. */
             context_length?: number;
-            /** @description The longest output. Absent when it is unknown or has no meaning. */
+            /** @description Maximum output tokens. Absent if unknown or not applicable. */
             max_output_tokens?: number;
             input_modalities: string[];
             output_modalities: string[];
@@ -620,40 +636,40 @@ export interface components {
         /** @enum {string} */
         ErrorType: "invalid_request_error" | "authentication_error" | "permission_error" | "rate_limit_error" | "quota_error" | "not_found_error" | "conflict_error" | "provider_error" | "timeout_error" | "internal_error";
         /**
-         * @description Stable, machine-readable. `x-error-table` gives the status, the type and the retry rule of each code
-         *     (`when-told`: only with `retry_after`). Rows whose surface is `dashboard` belong to the separate dashboard API, which
-         *     uses the same envelope; `/v1` never sends them.
+         * @description Stable, machine-readable code. `x-error-table` gives the status, type and retry rule of each code (`when-told`:
+         *     retry only if `retry_after` is set). Codes whose surface is `dashboard` are sent only by the dashboard API, which
+         *     uses the same envelope.
          * @enum {string}
          */
         ErrorCode: "idempotency_key_required" | "invalid_json" | "ssrf_blocked" | "validation_failed" | "invalid_api_key" | "key_disabled" | "key_expired" | "key_revoked" | "budget_exceeded" | "insufficient_credits" | "spending_limit_exceeded" | "ip_not_allowed" | "model_not_allowed" | "modality_not_allowed" | "model_not_found" | "not_found" | "idempotency_conflict" | "job_not_cancellable" | "request_too_large" | "unsupported_media_type" | "concurrency_exceeded" | "provider_rate_limited" | "rate_limited" | "tokens_per_minute_exceeded" | "internal_error" | "not_configured" | "not_implemented" | "provider_disconnect" | "provider_error" | "stream_interrupted" | "no_provider_available" | "provider_unavailable" | "service_unavailable" | "provider_timeout";
         ErrorDetail: {
             type: components["schemas"]["ErrorType"];
             code: components["schemas"]["ErrorCode"];
-            /** @description For people to read; not stable. */
+            /** @description Human-readable; not stable. */
             message: string;
             /** @description Equals the `X-Request-Id` header. */
             request_id: string;
             /**
-             * @description JSON path of the offending field, for example `messages[2].content[0].image_url.url`; for a header its name,
-             *     `Idempotency-Key`.
+             * @description JSON path of the invalid field, for example `messages[2].content[0].image_url.url`, or the name of the header,
+             *     such as `Idempotency-Key`.
              */
             param?: string;
             /** @description Seconds; equals the `Retry-After` header. */
             retry_after?: number;
             /**
-             * @description Structured context, for example every validation issue. Of a limit that is reached: `scope` (`key`,
-             *     `organization`, `model`, `global`), `limit`, `window` (`second`, `minute`, `in_flight`), and for a request
-             *     that is too large for any wait to help, `estimated_tokens`.
+             * @description Structured context, for example every validation issue. If a limit is reached: `scope` (`key`, `organization`,
+             *     `model`, `global`), `limit`, `window` (`second`, `minute`, `in_flight`), and `estimated_tokens` if the request
+             *     is too large to succeed after any wait.
              */
             details?: unknown;
         };
-        /** @description The body of every failed request. */
+        /** @description Body of every error response. */
         ErrorEnvelope: {
             error: components["schemas"]["ErrorDetail"];
         };
         /**
-         * @description Id of the model to use, `<vendor>/<model_name>`. One that is not in the catalogue, whatever its form, is answered with
-         *     404 `model_not_found`.
+         * @description Model ID, `<vendor>/<model_name>`. An ID that is not in the catalogue, even a malformed one, gets 404
+         *     `model_not_found`.
          * @example mock/chat-1
          */
         RequestedModel: string;
@@ -662,11 +678,11 @@ export interface components {
             type: "text";
             text: string;
         };
-        /** @description Text, whole or in parts. */
+        /** @description Text, as one string or in parts. */
         TextContent: string | components["schemas"]["TextPart"][];
-        /** @description Tells apart participants of the same role. */
+        /** @description Distinguishes participants with the same role. */
         ParticipantName: string | null;
-        /** @description Instructions of the application; becomes a system message where a vendor knows no such role. */
+        /** @description Instructions of the application; sent as a system message to providers without this role. */
         DeveloperMessage: {
             /** @constant */
             role: "developer";
@@ -684,9 +700,13 @@ export interface components {
             /** @constant */
             type: "image_url";
             image_url: {
-                /** @description The https address of a public host, or a `data:` address that holds the image. Hosts that are not public are refused with `ssrf_blocked`. Models that are not given addresses take at most 20 of them, 20 MiB together. */
+                /**
+                 * @description The https URL of a public host, or a `data:` URL with the image. URLs of hosts that are not public are
+                 *     refused with `ssrf_blocked`. If the model cannot fetch URLs, the gateway fetches at most 20 of them, 20 MiB
+                 *     in total.
+                 */
                 url: string;
-                /** @description How closely the model looks; vendors may add values. */
+                /** @description Level of detail at which the model processes the image; providers may add values. */
                 detail?: string | null;
             };
         };
@@ -694,7 +714,7 @@ export interface components {
             /** @constant */
             type: "input_audio";
             input_audio: {
-                /** @description Base64. */
+                /** @description Base64 or a `data:` URL. Other URLs are refused. */
                 data: string;
                 /** @enum {string} */
                 format: "wav" | "mp3";
@@ -704,17 +724,17 @@ export interface components {
             /** @constant */
             type: "file";
             /**
-             * @description A document inside the request. Uploaded files do not exist here, so `file_id` is refused: at the vendor it could
-             *     only mean somebody else's upload.
+             * @description A document contained in the request. `file_id` is refused: there are no uploaded files, and the provider could
+             *     only resolve the ID to another customer's upload.
              */
             file: {
                 filename?: string | null;
-                /** @description A `data:` address or base64. */
+                /** @description A `data:` URL or base64. Other URLs are refused. */
                 file_data: string;
             };
         };
         UserContentPart: components["schemas"]["TextPart"] | components["schemas"]["ImagePart"] | components["schemas"]["InputAudioPart"] | components["schemas"]["FilePart"];
-        /** @description What the end user says, shows or plays. */
+        /** @description Text, images, audio and files from the end user. */
         UserMessage: {
             /** @constant */
             role: "user";
@@ -727,20 +747,30 @@ export interface components {
             refusal: string;
         };
         AssistantContentPart: components["schemas"]["TextPart"] | components["schemas"]["RefusalPart"];
-        /** @description A call that the model made in an earlier answer. */
-        ToolCall: {
+        FunctionToolCall: {
             id: string;
             /** @constant */
             type: "function";
             function: {
                 name: string;
-                /** @description JSON as the model wrote it; it may be invalid. */
+                /** @description JSON as the model wrote it; it can be invalid. */
                 arguments: string;
             };
         };
+        CustomToolCall: {
+            id: string;
+            /** @constant */
+            type: "custom";
+            custom: {
+                name: string;
+                input: string;
+            };
+        };
+        /** @description A tool call in an earlier reply of the model. */
+        ToolCall: components["schemas"]["FunctionToolCall"] | components["schemas"]["CustomToolCall"];
         /**
-         * @description An earlier answer of the model. `content` may be left out or null when the answer was a tool call. A reply's message
-         *     can be sent back as it was received.
+         * @description An earlier reply of the model. `content` can be omitted or null if the reply was a tool call. The message of a
+         *     response can be sent back unchanged.
          */
         AssistantMessage: {
             /** @constant */
@@ -748,16 +778,16 @@ export interface components {
             content?: string | components["schemas"]["AssistantContentPart"][] | null;
             refusal?: string | null;
             name?: components["schemas"]["ParticipantName"];
-            /** @description Reasoning text of a model that wants it back; dropped for all others. */
+            /** @description Reasoning text, for models that need it back; dropped for all others. */
             reasoning_content?: string | null;
-            /** @description Refers to an earlier spoken answer. */
+            /** @description Reference to an earlier audio reply. */
             audio?: {
                 id: string;
             } | null;
             tool_calls?: components["schemas"]["ToolCall"][] | null;
             /**
              * @deprecated
-             * @description The older form of `tool_calls`.
+             * @description The predecessor of `tool_calls`.
              */
             function_call?: {
                 name: string;
@@ -769,12 +799,12 @@ export interface components {
             /** @constant */
             role: "tool";
             content: components["schemas"]["TextContent"];
-            /** @description The `id` of the call that this answers. */
+            /** @description The `id` of the tool call that produced this result. */
             tool_call_id: string;
         };
         /**
          * @deprecated
-         * @description The result of a call made through the older `function_call`.
+         * @description The result of a call made through the deprecated `function_call`.
          */
         FunctionMessage: {
             /** @constant */
@@ -782,32 +812,47 @@ export interface components {
             content: string | null;
             name: string;
         };
-        /** @description One turn of the conversation; `role` decides which fields it has. */
+        /** @description A message of the conversation; `role` determines its fields. */
         ChatMessage: components["schemas"]["DeveloperMessage"] | components["schemas"]["SystemMessage"] | components["schemas"]["UserMessage"] | components["schemas"]["AssistantMessage"] | components["schemas"]["ToolMessage"] | components["schemas"]["FunctionMessage"];
-        /** @description The final usage chunk is sent whether asked for or not. */
+        /** @description The final usage chunk is always sent, whether requested or not. */
         StreamOptions: {
             include_usage?: boolean | null;
             include_obfuscation?: boolean | null;
         } | null;
-        /** @description Up to four sequences at which the model stops; they are not part of the answer. */
+        /** @description Up to four sequences at which the model stops; they are not part of the output. */
         Stop: null | string | string[];
         FunctionName: string;
         FunctionDefinition: {
             name: components["schemas"]["FunctionName"];
             description?: string | null;
-            /** @description A JSON Schema of the arguments. */
+            /** @description JSON Schema of the arguments. */
             parameters?: {
                 [key: string]: unknown;
             } | null;
-            /** @description Hold the arguments to the schema exactly. */
+            /** @description The arguments must match the schema exactly. */
             strict?: boolean | null;
         };
-        /** @description A function of the client. Tools that a vendor would run itself are refused. */
+        /** @description A client function. */
         FunctionTool: {
             /** @constant */
             type: "function";
             function: components["schemas"]["FunctionDefinition"];
         };
+        /** @description A tool that takes plain text instead of JSON. Forwarded unchanged; refused by providers that support functions only. */
+        CustomTool: {
+            /** @constant */
+            type: "custom";
+            custom: {
+                name: components["schemas"]["FunctionName"];
+                description?: string | null;
+                /** @description Required format of the text; omitted means free text. */
+                format?: {
+                    [key: string]: unknown;
+                } | null;
+            };
+        };
+        /** @description A client tool. Provider-hosted tools are refused. */
+        Tool: components["schemas"]["FunctionTool"] | components["schemas"]["CustomTool"];
         FunctionReference: {
             name: components["schemas"]["FunctionName"];
         };
@@ -816,23 +861,28 @@ export interface components {
             type: "function";
             function: components["schemas"]["FunctionReference"];
         };
+        NamedCustomToolChoice: {
+            /** @constant */
+            type: "custom";
+            custom: components["schemas"]["FunctionReference"];
+        };
         AllowedToolsChoice: {
             /** @constant */
             type: "allowed_tools";
             allowed_tools: {
                 /** @enum {string} */
                 mode: "auto" | "required";
-                tools: components["schemas"]["NamedToolChoice"][];
+                tools: (components["schemas"]["NamedToolChoice"] | components["schemas"]["NamedCustomToolChoice"])[];
             };
         };
         /**
-         * @description `none`: answer in words. `auto`: the model decides. `required`: call at least one tool. An object names the tool, or
-         *     the tools, to choose from.
+         * @description `none`: reply with text. `auto`: the model decides. `required`: call at least one tool. An object names the tool or
+         *     tools to choose from.
          */
-        ToolChoice: null | ("none" | "auto" | "required") | components["schemas"]["NamedToolChoice"] | components["schemas"]["AllowedToolsChoice"];
+        ToolChoice: null | ("none" | "auto" | "required") | components["schemas"]["NamedToolChoice"] | components["schemas"]["NamedCustomToolChoice"] | components["schemas"]["AllowedToolsChoice"];
         /**
          * @deprecated
-         * @description The older form of `tool_choice`.
+         * @description The predecessor of `tool_choice`.
          */
         FunctionCallChoice: null | ("none" | "auto") | components["schemas"]["FunctionReference"];
         TextFormat: {
@@ -844,7 +894,7 @@ export interface components {
             /** @constant */
             type: "json_object";
         };
-        /** @description JSON that follows a schema. */
+        /** @description JSON that conforms to a schema. */
         JsonSchemaFormat: {
             /** @constant */
             type: "json_schema";
@@ -857,9 +907,9 @@ export interface components {
                 strict?: boolean | null;
             };
         };
-        /** @description The form the answer must have. */
+        /** @description Required format of the reply. */
         ResponseFormat: null | components["schemas"]["TextFormat"] | components["schemas"]["JsonObjectFormat"] | components["schemas"]["JsonSchemaFormat"];
-        /** @description Needed when `modalities` asks for audio. */
+        /** @description Required if `modalities` includes audio. */
         AudioOutput: {
             voice: string | {
                 id: string;
@@ -867,19 +917,19 @@ export interface components {
             /** @enum {string} */
             format: "wav" | "aac" | "mp3" | "flac" | "opus" | "pcm16";
         } | null;
-        /** @description Text that the answer will mostly repeat; lets some models answer faster. */
+        /** @description Text that most of the reply will repeat; speeds up some models. */
         Prediction: {
             /** @constant */
             type: "content";
             content: components["schemas"]["TextContent"];
         } | null;
-        /** @description The client's own labels, echoed back. */
+        /** @description Labels set by the client and returned unchanged. */
         Metadata: {
             [key: string]: string;
         } | null;
-        /** @description A provider as the operator's configuration names it. */
+        /** @description Provider ID, as configured by the operator. */
         ProviderId: string;
-        /** @description Leave out candidates that cost more. */
+        /** @description Skip candidates that cost more. */
         MaxPrice: {
             /** @description Micro-units per million prompt tokens. */
             prompt?: number | null;
@@ -889,51 +939,51 @@ export interface components {
             request?: number | null;
         } | null;
         /**
-         * @description Overrides how this one request is routed. It never leaves the gateway, and no field of it can name a host or a key.
-         *     Unknown keys are refused.
+         * @description Overrides the routing of this request. The gateway never forwards it, and no field can name a host or an API key.
+         *     Unknown fields are refused.
          */
         Routing: {
             /** @description Providers to try first, in this order. */
             order?: components["schemas"]["ProviderId"][] | null;
-            /** @description The only providers that may be used. */
+            /** @description Use only these providers. */
             only?: components["schemas"]["ProviderId"][] | null;
-            /** @description Providers that may not be used. */
+            /** @description Never use these providers. */
             ignore?: components["schemas"]["ProviderId"][] | null;
             /**
-             * @description `false` stops after the first provider.
+             * @description `false`: no failover after the first provider.
              * @default true
              */
             allow_fallbacks?: boolean | null;
             /**
-             * @description How candidates are ordered. `smart` answers 501 `not_implemented`.
+             * @description How candidates are ordered. `smart` gets 501 `not_implemented`.
              * @enum {string|null}
              */
             strategy?: "priority" | "price" | "latency" | "throughput" | "weighted" | "smart" | null;
             max_price?: components["schemas"]["MaxPrice"];
-            /** @description Leave out providers that would drop a field of the request. */
+            /** @description Skip providers that would drop a field of the request. */
             require_parameters?: boolean | null;
-            /** @description Longest time for the whole request, all attempts together. */
+            /** @description Timeout of the whole request, over all attempts. */
             timeout_ms?: number | null;
-            /** @description Most calls to providers. */
+            /** @description Maximum number of attempts. */
             max_attempts?: number | null;
-            /** @description Models to fall back to, in this order. */
+            /** @description Fallback models, in this order. */
             models?: components["schemas"]["ModelId"][] | null;
         } | null;
         ChatCompletionRequest: {
             model: components["schemas"]["RequestedModel"];
             messages: components["schemas"]["ChatMessage"][];
             /**
-             * @description Send the answer as server-sent events while it is made.
+             * @description Stream the reply as server-sent events.
              * @default false
              */
             stream?: boolean | null;
             stream_options?: components["schemas"]["StreamOptions"];
-            /** @description Most tokens of output. When `max_completion_tokens` is given too, the smaller one counts. */
+            /** @description Maximum output tokens. If `max_completion_tokens` is also set, the smaller value applies. */
             max_tokens?: number | null;
-            /** @description Most tokens of output, reasoning included. */
+            /** @description Maximum output tokens, including reasoning. */
             max_completion_tokens?: number | null;
             /**
-             * @description Number of choices. Only one is offered.
+             * @description Number of choices. Only 1 is supported.
              * @enum {integer|null}
              */
             n?: 1 | null;
@@ -941,48 +991,48 @@ export interface components {
             top_p?: number | null;
             frequency_penalty?: number | null;
             presence_penalty?: number | null;
-            /** @description Token ids of the model's tokenizer, each with a bias between -100 and 100. */
+            /** @description Maps token IDs of the model's tokenizer to a bias between -100 and 100. */
             logit_bias?: {
                 [key: string]: number;
             } | null;
             logprobs?: boolean | null;
-            /** @description How many likely alternatives to report per token. */
+            /** @description Number of most likely alternatives to return per token. */
             top_logprobs?: number | null;
             stop?: components["schemas"]["Stop"];
-            /** @description Asks for repeatable sampling; vendors do not promise it. */
+            /** @description Requests repeatable sampling; providers do not guarantee it. */
             seed?: number | null;
-            tools?: components["schemas"]["FunctionTool"][] | null;
+            tools?: components["schemas"]["Tool"][] | null;
             tool_choice?: components["schemas"]["ToolChoice"];
-            /** @description Whether one answer may call several tools. */
+            /** @description Whether one reply may contain several tool calls. */
             parallel_tool_calls?: boolean | null;
             /**
              * @deprecated
-             * @description The older form of `tools`.
+             * @description The predecessor of `tools`.
              */
             functions?: components["schemas"]["FunctionDefinition"][] | null;
             function_call?: components["schemas"]["FunctionCallChoice"];
             response_format?: components["schemas"]["ResponseFormat"];
             /**
-             * @description How much the model may think. Each model takes some of these values.
+             * @description How much the model may reason. Each model supports some of these values.
              * @enum {string|null}
              */
             reasoning_effort?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | null;
             /** @enum {string|null} */
             verbosity?: "low" | "medium" | "high" | null;
-            /** @description What the answer may consist of. */
+            /** @description Output types of the reply. */
             modalities?: ("text" | "audio")[] | null;
             audio?: components["schemas"]["AudioOutput"];
             prediction?: components["schemas"]["Prediction"];
-            /** @description An identifier of the end user. */
+            /** @description ID of the end user. */
             user?: string | null;
-            /** @description An identifier of the end user, for the vendor's abuse detection. */
+            /** @description ID of the end user, for the provider's abuse detection. */
             safety_identifier?: string | null;
-            /** @description Requests that share it are likelier to meet the vendor's prompt cache. */
+            /** @description Requests with the same key are more likely to hit the provider's prompt cache. */
             prompt_cache_key?: string | null;
             metadata?: components["schemas"]["Metadata"];
-            /** @description Handed to the vendor; the gateway itself stores no answers. */
+            /** @description Forwarded to the provider; the gateway stores no replies. */
             store?: boolean | null;
-            /** @description The vendor's processing tier; values are the vendor's. */
+            /** @description The provider's processing tier; the provider defines the values. */
             service_tier?: string | null;
             routing?: components["schemas"]["Routing"];
         } & {
@@ -997,7 +1047,7 @@ export interface components {
             role: "assistant";
             content: string | null;
             refusal: string | null;
-            /** @description What the model thought, where the vendor shows it. */
+            /** @description The model's reasoning, if the provider returns it. */
             reasoning_content?: string | null;
             tool_calls?: components["schemas"]["ToolCall"][];
             /** @deprecated */
@@ -1028,8 +1078,8 @@ export interface components {
             refusal?: components["schemas"]["TokenLogProb"][] | null;
         } | null;
         /**
-         * @description `stop`: a natural end or a stop sequence. `length`: the output limit. `tool_calls` (formerly `function_call`): the
-         *     model waits for results. `content_filter`: the vendor withheld the rest.
+         * @description `stop`: natural end or stop sequence. `length`: output limit. `tool_calls` (formerly `function_call`): the model
+         *     waits for tool results. `content_filter`: the provider withheld the rest.
          * @enum {string}
          */
         FinishReason: "stop" | "length" | "tool_calls" | "content_filter" | "function_call";
@@ -1039,21 +1089,21 @@ export interface components {
             logprobs: components["schemas"]["LogProbs"];
             finish_reason: components["schemas"]["FinishReason"];
         };
-        /** @description Parts of the count above, for example `cached_tokens`, `audio_tokens` or `reasoning_tokens`. */
+        /** @description Breakdown of the count above, for example `cached_tokens`, `audio_tokens` or `reasoning_tokens`. */
         TokenDetails: {
             [key: string]: components["schemas"]["TokenCount"];
         };
         TextUsage: {
             prompt_tokens: components["schemas"]["TokenCount"];
             completion_tokens: components["schemas"]["TokenCount"];
-            /** @description Prompt and completion together. */
+            /** @description Sum of prompt and completion tokens. */
             total_tokens: components["schemas"]["TokenCount"];
             prompt_tokens_details?: components["schemas"]["TokenDetails"];
             completion_tokens_details?: components["schemas"]["TokenDetails"];
-            /** @description What this request was charged. */
+            /** @description Amount charged for this request. */
             x_llm_cost_micro: components["schemas"]["Micro"];
             /**
-             * @description Present, and true, when the vendor reported no usage and the gateway estimated it.
+             * @description Present and `true` if the provider reported no usage and the gateway estimated it.
              * @constant
              */
             x_llm_usage_estimated?: true;
@@ -1069,15 +1119,19 @@ export interface components {
             service_tier?: string | null;
             usage: components["schemas"]["TextUsage"];
         };
-        /** @description A fragment of a call. `id`, `type` and the name come in the first fragment of an `index`. */
+        /** @description A fragment of a tool call. The first fragment of an `index` has `id`, `type` and the name. */
         ToolCallDelta: {
             index: number;
             id?: string;
-            /** @constant */
-            type?: "function";
+            /** @enum {string} */
+            type?: "function" | "custom";
             function?: {
                 name?: string;
                 arguments?: string;
+            };
+            custom?: {
+                name?: string;
+                input?: string;
             };
         };
         ChatChunkChoice: {
@@ -1094,8 +1148,8 @@ export interface components {
             finish_reason: components["schemas"]["FinishReason"] | null;
         };
         /**
-         * @description The JSON of one event. All chunks of a stream have the same `id` and `created`; the first delta has the role, one
-         *     chunk has a `finish_reason`, and the last one before `[DONE]` has no choices but `usage`.
+         * @description The JSON of one event. All chunks of a stream have the same `id` and `created`. The first delta has the role, one
+         *     chunk has a `finish_reason`, and the last chunk before `[DONE]` has `usage` and no choices.
          */
         ChatCompletionChunk: {
             id: string;
@@ -1104,15 +1158,15 @@ export interface components {
             created: components["schemas"]["UnixSeconds"];
             model: components["schemas"]["ModelId"];
             choices: components["schemas"]["ChatChunkChoice"][];
-            /** @description Left out rather than null. */
+            /** @description Omitted rather than null. */
             system_fingerprint?: string;
             service_tier?: string | null;
-            /** @description Only in the last chunk; left out everywhere else, never null. */
+            /** @description Only in the last chunk; omitted in all others, never null. */
             usage?: components["schemas"]["TextUsage"];
         };
-        /** @description One event of a chat stream. An error after the first byte comes as an event too; `[DONE]` follows it. */
+        /** @description An event of a chat stream. An error after the first byte is also sent as an event, followed by `[DONE]`. */
         ChatStreamEvent: components["schemas"]["ChatCompletionChunk"] | components["schemas"]["ErrorEnvelope"];
-        /** @description One text, alone or as the only item of a list. Token ids are not accepted. */
+        /** @description One text, as a string or as a list with one item. Token IDs are not supported. */
         Prompt: string | string[];
         CompletionRequest: {
             model: components["schemas"]["RequestedModel"];
@@ -1121,17 +1175,17 @@ export interface components {
             stream?: boolean | null;
             stream_options?: components["schemas"]["StreamOptions"];
             /**
-             * @description Most tokens of output. 0, to have the prompt echoed only, needs a model that completes text by itself.
+             * @description Maximum output tokens. 0 returns only the echoed prompt and needs a model with native text completion.
              * @default 16
              */
             max_tokens?: number | null;
             /**
-             * @description Number of choices. Only one is offered.
+             * @description Number of choices. Only 1 is supported.
              * @enum {integer|null}
              */
             n?: 1 | null;
             /**
-             * @description Candidates to choose from. Only one is offered.
+             * @description Number of candidates to choose from. Only 1 is supported.
              * @enum {integer|null}
              */
             best_of?: 1 | null;
@@ -1139,19 +1193,22 @@ export interface components {
             top_p?: number | null;
             frequency_penalty?: number | null;
             presence_penalty?: number | null;
-            /** @description Token ids of the model's tokenizer, each with a bias between -100 and 100. */
+            /** @description Maps token IDs of the model's tokenizer to a bias between -100 and 100. */
             logit_bias?: {
                 [key: string]: number;
             } | null;
-            /** @description How many likely alternatives to report per token. Together with `echo` it needs a model that completes text by itself. */
+            /**
+             * @description Number of most likely alternatives to return per token. Together with `echo` it needs a model with native text
+             *     completion.
+             */
             logprobs?: number | null;
-            /** @description Begin the answer with the prompt. */
+            /** @description Start the output with the prompt. */
             echo?: boolean | null;
-            /** @description Text that comes after the answer. It needs a model that completes text by itself. */
+            /** @description Text that follows the output. Needs a model with native text completion. */
             suffix?: string | null;
             stop?: components["schemas"]["Stop"];
             seed?: number | null;
-            /** @description An identifier of the end user. */
+            /** @description ID of the end user. */
             user?: string | null;
             routing?: components["schemas"]["Routing"];
         } & {
@@ -1174,11 +1231,11 @@ export interface components {
                 logprobs: components["schemas"]["CompletionLogProbs"];
                 finish_reason: components["schemas"]["CompletionFinishReason"];
             }[];
-            /** @description Left out rather than null. */
+            /** @description Omitted rather than null. */
             system_fingerprint?: string;
             usage: components["schemas"]["TextUsage"];
         };
-        /** @description Part of an answer. The last part has no choices but `usage`. */
+        /** @description A chunk of the completion. The last chunk has `usage` and no choices. */
         CompletionChunk: {
             id: string;
             /** @constant */
@@ -1191,27 +1248,27 @@ export interface components {
                 logprobs?: components["schemas"]["CompletionLogProbs"];
                 finish_reason: components["schemas"]["CompletionFinishReason"] | null;
             }[];
-            /** @description Left out rather than null. */
+            /** @description Omitted rather than null. */
             system_fingerprint?: string;
-            /** @description Only in the last part; left out everywhere else, never null. */
+            /** @description Only in the last chunk; omitted in all others, never null. */
             usage?: components["schemas"]["TextUsage"];
         };
-        /** @description One event of a completion stream. An error after the first byte comes as an event too; `[DONE]` follows it. */
+        /** @description An event of a completion stream. An error after the first byte is also sent as an event, followed by `[DONE]`. */
         CompletionStreamEvent: components["schemas"]["CompletionChunk"] | components["schemas"]["ErrorEnvelope"];
-        /** @description One text, a list of texts, the token ids of one text, or those of several. */
+        /** @description One text, a list of texts, the token IDs of one text, or a list of them. */
         EmbeddingInput: string | string[] | number[] | number[][];
         EmbeddingRequest: {
             model: components["schemas"]["RequestedModel"];
             input: components["schemas"]["EmbeddingInput"];
             /**
-             * @description The gateway converts, whatever the vendor delivers.
+             * @description The gateway converts the vectors if the provider returns the other form.
              * @default float
              * @enum {string|null}
              */
             encoding_format?: "float" | "base64" | null;
-            /** @description Length of the vectors, where the model lets it be chosen. */
+            /** @description Length of the vectors, if the model supports a choice. */
             dimensions?: number | null;
-            /** @description An identifier of the end user. */
+            /** @description ID of the end user. */
             user?: string | null;
             routing?: components["schemas"]["Routing"];
         } & {
@@ -1220,10 +1277,10 @@ export interface components {
         EmbeddingUsage: {
             prompt_tokens: components["schemas"]["TokenCount"];
             total_tokens: components["schemas"]["TokenCount"];
-            /** @description What this request was charged. */
+            /** @description Amount charged for this request. */
             x_llm_cost_micro: components["schemas"]["Micro"];
             /**
-             * @description Present, and true, when the vendor reported no usage and the gateway estimated it.
+             * @description Present and `true` if the provider reported no usage and the gateway estimated it.
              * @constant
              */
             x_llm_usage_estimated?: true;
@@ -1231,7 +1288,7 @@ export interface components {
         EmbeddingList: {
             /** @constant */
             object: "list";
-            /** @description In the order of the input. */
+            /** @description In the order of the inputs. */
             data: {
                 /** @constant */
                 object: "embedding";
@@ -1243,27 +1300,41 @@ export interface components {
             usage: components["schemas"]["EmbeddingUsage"];
         };
         /**
-         * @description A message, which has a `role` and `content` as in chat or in parts named `input_text`, `input_image`, `input_file`,
-         *     `output_text` and `refusal`; a `function_call` of an earlier answer with `call_id`, `name` and `arguments`; or its
-         *     `function_call_output` with `call_id` and `output`. Items of any other type are ignored.
+         * @description One of: a message with a `role` and `content`, either as in chat or with parts of type `input_text`, `input_image`,
+         *     `input_file`, `output_text` and `refusal`; an earlier `function_call` with `call_id`, `name` and `arguments`, or
+         *     `custom_tool_call` with `input` instead of `arguments`; or its `function_call_output` or `custom_tool_call_output`
+         *     with `call_id` and `output`. Items of any other type are ignored.
          */
         ResponseInputItem: {
-            /** @description `message` where it is absent. */
+            /** @description Default: `message`. */
             type?: string | null;
             role?: string | null;
             /** @description The text of a message, or its parts. */
             content?: null | string | components["schemas"]["JsonObject"][];
-            /** @description Joins a `function_call` and its `function_call_output`. */
+            /** @description Links a call and its output. */
             call_id?: string | null;
             name?: string | null;
             /** @description The arguments of a `function_call`, as JSON text. */
             arguments?: unknown;
-            /** @description The result of a `function_call_output`, as text or as a list of text parts. */
+            /**
+             * @description The result of a call, as text or as a list of text and image parts. The model gets the images in a separate
+             *     message after all results of the turn.
+             */
             output?: unknown;
         } & {
             [key: string]: unknown;
         };
-        /** @description A function, which needs a `name`. Tools of any other type are ignored. */
+        /** @description `effort` is forwarded as `reasoning_effort`; other fields are ignored. */
+        ResponseReasoning: ({
+            /** @enum {string|null} */
+            effort?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | null;
+        } & {
+            [key: string]: unknown;
+        }) | null;
+        /**
+         * @description A function, or a custom tool, which takes plain text and can set a `format`; both need a `name`. Tools of any other
+         *     type are ignored.
+         */
         ResponseTool: {
             type: string;
             name?: string | null;
@@ -1276,7 +1347,7 @@ export interface components {
             [key: string]: unknown;
         };
         ResponseTextOptions: ({
-            /** @description `text`, `json_object` or `json_schema`; the last one has `name`, `schema` and `strict` beside `type`. */
+            /** @description `text`, `json_object` or `json_schema`; `json_schema` has `name`, `schema` and `strict` beside `type`. */
             format?: ({
                 /** @enum {string} */
                 type: "text" | "json_object" | "json_schema";
@@ -1287,39 +1358,46 @@ export interface components {
             [key: string]: unknown;
         }) | null;
         /**
-         * @description Fields that are not listed are ignored, among them `store`, `background`, `reasoning`, `truncation` and `include`.
-         *     `previous_response_id` and `conversation` are refused, because an answer without the earlier turns would be wrong.
+         * @description Fields that are not listed are ignored, among them `store`, `background`, `truncation` and `include`.
+         *     `previous_response_id` and `conversation` are refused, because earlier turns are not stored and the reply would be
+         *     wrong without them.
          */
         ResponseRequest: {
             model: components["schemas"]["RequestedModel"];
             /**
-             * @description Text becomes one user message. A list holds messages, function calls of earlier answers and their results, in
-             *     the order of the conversation.
+             * @description Text becomes one user message. A list contains messages, earlier function calls and their results, in
+             *     conversation order.
              */
             input: string | components["schemas"]["ResponseInputItem"][];
-            /** @description Put before the input as a system message. */
+            /** @description Inserted before the input as a system message. */
             instructions?: string | null;
-            /** @description Not offered, since nothing is stored. Send the earlier items in `input`. */
+            /** @description Not supported, because nothing is stored. Send the earlier items in `input`. */
             previous_response_id?: null;
-            /** @description Not offered, since nothing is stored. Send the earlier items in `input`. */
+            /** @description Not supported, because nothing is stored. Send the earlier items in `input`. */
             conversation?: null;
-            /** @description Most tokens of output. An answer that is cut short by it has the status `incomplete`. */
+            /** @description Maximum output tokens. A reply that reaches it has the status `incomplete`. */
             max_output_tokens?: number | null;
             temperature?: number | null;
             top_p?: number | null;
+            presence_penalty?: number | null;
+            frequency_penalty?: number | null;
+            /** @description Returned unchanged. Log probabilities are not returned. */
+            top_logprobs?: number | null;
+            reasoning?: components["schemas"]["ResponseReasoning"];
+            service_tier?: string | null;
             /** @default false */
             stream?: boolean | null;
-            /** @description Functions of the client. Tools of any other type are ignored. */
+            /** @description Client functions and custom tools. Tools of any other type are ignored. */
             tools?: components["schemas"]["ResponseTool"][] | null;
             /**
-             * @description `none`, `auto`, `required`, an object that names a function, or an `allowed_tools` object. A choice of a tool that
-             *     is ignored is ignored too.
+             * @description `none`, `auto`, `required`, an object that names a function, or an `allowed_tools` object. Ignored if it names a
+             *     tool that is ignored.
              */
             tool_choice?: null | string | components["schemas"]["JsonObject"];
             parallel_tool_calls?: boolean | null;
             text?: components["schemas"]["ResponseTextOptions"];
             metadata?: components["schemas"]["Metadata"];
-            /** @description An identifier of the end user. */
+            /** @description ID of the end user. */
             user?: string | null;
             routing?: components["schemas"]["Routing"];
         } & {
@@ -1335,7 +1413,7 @@ export interface components {
             annotations: components["schemas"]["JsonObject"][];
             logprobs: components["schemas"]["JsonObject"][];
         };
-        /** @description What the model said instead of an answer that it refused to give. */
+        /** @description The model's refusal, in place of a reply. */
         ResponseRefusal: {
             /** @constant */
             type: "refusal";
@@ -1360,7 +1438,17 @@ export interface components {
             arguments: string;
             status: components["schemas"]["ResponseItemStatus"];
         };
-        ResponseOutputItem: components["schemas"]["ResponseMessage"] | components["schemas"]["ResponseFunctionCall"];
+        /** @description A call of a custom tool, which takes plain text. */
+        ResponseCustomToolCall: {
+            id: string;
+            /** @constant */
+            type: "custom_tool_call";
+            call_id: string;
+            name: string;
+            input: string;
+            status: components["schemas"]["ResponseItemStatus"];
+        };
+        ResponseOutputItem: components["schemas"]["ResponseMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseCustomToolCall"];
         ResponseUsage: {
             input_tokens: components["schemas"]["TokenCount"];
             output_tokens: components["schemas"]["TokenCount"];
@@ -1376,7 +1464,10 @@ export interface components {
             /** @constant */
             x_llm_usage_estimated?: true;
         };
-        /** @description The keys that strict clients look for are always there, null where they have no meaning here. */
+        /**
+         * @description Contains every key that strict clients require; keys that do not apply are null. Sampling settings and
+         *     `service_tier` are never null: they are the requested value or the default of the format.
+         */
         Response: {
             id: components["schemas"]["ResponseId"];
             /** @constant */
@@ -1384,7 +1475,7 @@ export interface components {
             created_at: components["schemas"]["UnixSeconds"];
             completed_at: number | null;
             /**
-             * @description `in_progress` and `failed` occur in streams only.
+             * @description `in_progress` and `failed` occur only in streams.
              * @enum {string}
              */
             status: "in_progress" | "completed" | "incomplete" | "failed";
@@ -1396,7 +1487,7 @@ export interface components {
             previous_response_id: null;
             instructions: string | null;
             output: components["schemas"]["ResponseOutputItem"][];
-            /** @description Of a stream that failed. The error envelope that follows has the stable code. */
+            /** @description Set for a failed stream. The error envelope that follows has the stable code. */
             error: {
                 /** @constant */
                 code: "server_error";
@@ -1404,26 +1495,33 @@ export interface components {
             } | null;
             tools: components["schemas"]["JsonObject"][];
             tool_choice: string | components["schemas"]["JsonObject"];
-            truncation: string | null;
+            /** @constant */
+            truncation: "disabled";
             parallel_tool_calls: boolean;
             text: components["schemas"]["JsonObject"];
-            top_p: number | null;
-            presence_penalty: number | null;
-            frequency_penalty: number | null;
-            top_logprobs: number | null;
-            temperature: number | null;
-            reasoning: Record<string, never> | null;
+            top_p: number;
+            presence_penalty: number;
+            frequency_penalty: number;
+            /** @description The requested value. Log probabilities are not returned. */
+            top_logprobs: number;
+            temperature: number;
+            /** @description Null if the request sets no effort. */
+            reasoning: {
+                effort: string;
+                summary: null;
+            } | null;
             usage: components["schemas"]["ResponseUsage"] | null;
             max_output_tokens: number | null;
             max_tool_calls: number | null;
             store: boolean;
             background: boolean;
-            service_tier: string | null;
+            service_tier: string;
             metadata: Record<string, never> | null;
+            user: string | null;
             safety_identifier: string | null;
             prompt_cache_key: string | null;
         };
-        /** @description Counts the events of a stream. */
+        /** @description Number of the event in the stream. */
         SequenceNumber: number;
         ResponseCreatedEvent: {
             /** @constant */
@@ -1520,6 +1618,22 @@ export interface components {
             name: string;
             arguments: string;
         };
+        ResponseCustomToolCallInputDeltaEvent: {
+            /** @constant */
+            type: "response.custom_tool_call_input.delta";
+            sequence_number: components["schemas"]["SequenceNumber"];
+            item_id: string;
+            output_index: components["schemas"]["EventIndex"];
+            delta: string;
+        };
+        ResponseCustomToolCallInputDoneEvent: {
+            /** @constant */
+            type: "response.custom_tool_call_input.done";
+            sequence_number: components["schemas"]["SequenceNumber"];
+            item_id: string;
+            output_index: components["schemas"]["EventIndex"];
+            input: string;
+        };
         ResponseOutputItemDoneEvent: {
             /** @constant */
             type: "response.output_item.done";
@@ -1545,7 +1659,7 @@ export interface components {
             sequence_number: components["schemas"]["SequenceNumber"];
             response: components["schemas"]["Response"];
         };
-        /** @description The error envelope, as an event of this format. `code`, `message` and `param` are those of `error`. */
+        /** @description The error envelope as an event of this format. `code`, `message` and `param` equal those of `error`. */
         ResponseErrorEvent: {
             /** @constant */
             type: "error";
@@ -1556,42 +1670,42 @@ export interface components {
             error: components["schemas"]["ErrorDetail"];
         };
         /**
-         * @description One event. The last one before `[DONE]` is `response.completed` or `response.incomplete`. An error after the first
-         *     byte comes as `response.failed`, if the response had begun, and `error`.
+         * @description An event of a Responses-style stream. The last one before `[DONE]` is `response.completed` or `response.incomplete`.
+         *     An error after the first byte is sent as `response.failed`, if the response had started, and `error`.
          */
-        ResponseStreamEvent: components["schemas"]["ResponseCreatedEvent"] | components["schemas"]["ResponseInProgressEvent"] | components["schemas"]["ResponseOutputItemAddedEvent"] | components["schemas"]["ResponseContentPartAddedEvent"] | components["schemas"]["ResponseOutputTextDeltaEvent"] | components["schemas"]["ResponseOutputTextDoneEvent"] | components["schemas"]["ResponseRefusalDeltaEvent"] | components["schemas"]["ResponseRefusalDoneEvent"] | components["schemas"]["ResponseContentPartDoneEvent"] | components["schemas"]["ResponseFunctionCallArgumentsDeltaEvent"] | components["schemas"]["ResponseFunctionCallArgumentsDoneEvent"] | components["schemas"]["ResponseOutputItemDoneEvent"] | components["schemas"]["ResponseCompletedEvent"] | components["schemas"]["ResponseIncompleteEvent"] | components["schemas"]["ResponseFailedEvent"] | components["schemas"]["ResponseErrorEvent"];
-        /** @description Counted in Unicode code points. */
+        ResponseStreamEvent: components["schemas"]["ResponseCreatedEvent"] | components["schemas"]["ResponseInProgressEvent"] | components["schemas"]["ResponseOutputItemAddedEvent"] | components["schemas"]["ResponseContentPartAddedEvent"] | components["schemas"]["ResponseOutputTextDeltaEvent"] | components["schemas"]["ResponseOutputTextDoneEvent"] | components["schemas"]["ResponseRefusalDeltaEvent"] | components["schemas"]["ResponseRefusalDoneEvent"] | components["schemas"]["ResponseContentPartDoneEvent"] | components["schemas"]["ResponseFunctionCallArgumentsDeltaEvent"] | components["schemas"]["ResponseFunctionCallArgumentsDoneEvent"] | components["schemas"]["ResponseCustomToolCallInputDeltaEvent"] | components["schemas"]["ResponseCustomToolCallInputDoneEvent"] | components["schemas"]["ResponseOutputItemDoneEvent"] | components["schemas"]["ResponseCompletedEvent"] | components["schemas"]["ResponseIncompleteEvent"] | components["schemas"]["ResponseFailedEvent"] | components["schemas"]["ResponseErrorEvent"];
+        /** @description Length is counted in Unicode code points. */
         ImagePrompt: string;
         /**
-         * @description Images to make; each is priced on its own.
+         * @description Number of images; each is priced separately.
          * @default 1
          */
         ImageCount: number | null;
         /**
-         * @description `WIDTHxHEIGHT` in pixels. Which sizes exist depends on the model. Left out, the choice is the model's, unless its price
-         *     depends on it: then it is the first size that the catalogue lists.
+         * @description `WIDTHxHEIGHT` in pixels; the available sizes depend on the model. If omitted or `auto`, the model chooses, unless
+         *     its price depends on the size: then the first size in the catalogue applies.
          */
         ImageSize: string | null;
         /**
-         * @description Which values exist depends on the model. Left out, as for `size`.
+         * @description The available values depend on the model. If omitted or `auto`, the same rule as for `size` applies.
          * @enum {string|null}
          */
         ImageQuality: "standard" | "hd" | "low" | "medium" | "high" | "auto" | null;
-        /** @description Which values exist depends on the model. */
+        /** @description The available values depend on the model. */
         ImageStyle: string | null;
         /**
-         * @description `url`: an address of the image, signed and valid for about an hour where the operator has object storage, otherwise
-         *     the vendor's own, and 501 `not_configured` where there is neither. `b64_json`: the image itself, base64.
+         * @description `url`: a signed URL, valid for about an hour, if the operator has object storage; otherwise the provider's URL, or
+         *     501 `not_configured` if the provider returns none. `b64_json`: the image as base64.
          * @default url
          * @enum {string|null}
          */
         ImageResponseFormat: "url" | "b64_json" | null;
-        /** @description A reference image, as the https address of a public host, a `data:image/…` address, or bare base64. */
+        /** @description A reference image: the https URL of a public host, a `data:image/…` URL, or base64. */
         ImageSource: string;
         ImageSources: components["schemas"]["ImageSource"][] | null;
         /**
-         * @description What a model does not offer, by what the catalogue says of it, is refused with 400 `validation_failed` before anything is
-         *     held; `details` tell what it does offer. Unknown fields are ignored and never forwarded.
+         * @description Options that the catalogue does not list for the model are refused with 400 `validation_failed` before anything is
+         *     held; `details` lists the supported values. Unknown fields are ignored and never forwarded.
          */
         ImageRequest: {
             model: components["schemas"]["RequestedModel"];
@@ -1601,33 +1715,30 @@ export interface components {
             quality?: components["schemas"]["ImageQuality"];
             style?: components["schemas"]["ImageStyle"];
             response_format?: components["schemas"]["ImageResponseFormat"];
-            /** @description Images to follow, for models that edit images or take references. */
+            /** @description Source or reference images, for models that support them. */
             input_images?: components["schemas"]["ImageSources"];
-            /** @description An identifier of the end user. */
+            /** @description ID of the end user. */
             user?: string | null;
             routing?: components["schemas"]["Routing"];
         } & {
             [key: string]: unknown;
         };
         ImageByUrl: {
-            /**
-             * @description Repeated for an `Idempotency-Key` the address is the same until it has expired; from then on it is a fresh one of the
-             *     same image.
-             */
+            /** @description A replay returns the same URL until it expires, then a freshly signed URL of the same image. */
             url: string;
-            /** @description Present only when the vendor rewrote the prompt. */
+            /** @description Present only if the provider rewrote the prompt. */
             revised_prompt?: string;
         };
         ImageInline: {
             b64_json: string;
-            /** @description Present only when the vendor rewrote the prompt. */
+            /** @description Present only if the provider rewrote the prompt. */
             revised_prompt?: string;
         };
         ImageReply: {
             created: components["schemas"]["UnixSeconds"];
             /**
-             * @description One item per image. Fewer than were asked for when a vendor makes them in several calls and some of these failed:
-             *     `usage.images` says how many there are, and only they are charged.
+             * @description One item per image. There are fewer than requested if the provider makes them in several calls and some calls
+             *     fail: `usage.images` is the actual number, and only those are charged.
              */
             data: (components["schemas"]["ImageByUrl"] | components["schemas"]["ImageInline"])[];
             usage: {
@@ -1635,14 +1746,14 @@ export interface components {
                 x_llm_cost_micro: components["schemas"]["Micro"];
             };
         };
-        /** @description The multipart form. Numbers are sent as decimal text; every text field is sent once. */
+        /** @description Multipart form. Numbers are sent as decimal text; each text field is sent once. */
         ImageEditForm: {
             /**
-             * @description What to edit: a PNG, JPEG, WebP or GIF image, as large as the form may be. Several, at most 10, are sent as repeated
+             * @description Image to edit: PNG, JPEG, WebP or GIF, limited only by the size of the form. Send up to 10 images as repeated
              *     `image` or `image[]` parts.
              */
             image: string;
-            /** @description An image whose transparent area is to be changed. */
+            /** @description An image whose transparent area marks the part to edit. */
             mask?: string;
             prompt: components["schemas"]["ImagePrompt"];
             model: components["schemas"]["RequestedModel"];
@@ -1651,15 +1762,15 @@ export interface components {
             quality?: components["schemas"]["ImageQuality"];
             style?: components["schemas"]["ImageStyle"];
             response_format?: components["schemas"]["ImageResponseFormat"];
-            /** @description An identifier of the end user. */
+            /** @description ID of the end user. */
             user?: string;
             /**
-             * @description The routing object as JSON text, or each of its fields as a part, as official clients send it: `routing[only][]`,
+             * @description The routing object as JSON text, or one form field per property, as official clients send it: `routing[only][]`,
              *     `routing[max_price][prompt]`.
              */
             routing?: string;
         };
-        /** @description As for generations, with at least one source image. */
+        /** @description The same as for generations, with at least one source image. */
         ImageEditRequest: {
             model: components["schemas"]["RequestedModel"];
             prompt: components["schemas"]["ImagePrompt"];
@@ -1668,9 +1779,9 @@ export interface components {
             quality?: components["schemas"]["ImageQuality"];
             style?: components["schemas"]["ImageStyle"];
             response_format?: components["schemas"]["ImageResponseFormat"];
-            /** @description What to edit. */
+            /** @description Images to edit. */
             input_images: components["schemas"]["ImageSource"][];
-            /** @description An identifier of the end user. */
+            /** @description ID of the end user. */
             user?: string | null;
             routing?: components["schemas"]["Routing"];
         } & {
@@ -1678,22 +1789,22 @@ export interface components {
         };
         SpeechRequest: {
             model: components["schemas"]["RequestedModel"];
-            /** @description The text to speak; its length, and its price where characters are paid for, in Unicode code points. */
+            /** @description Text to speak. Its length, and its price for models priced by characters, is counted in Unicode code points. */
             input: string;
-            /** @description Which voices exist depends on the model. */
+            /** @description The available voices depend on the model. */
             voice: string;
             /**
-             * @description Depends on the model. `pcm` is 24 kHz, mono, signed 16 bits, low byte first, without a header.
+             * @description The available formats depend on the model. `pcm` is 24 kHz, mono, signed 16-bit little-endian, without a header.
              * @default mp3
              * @enum {string|null}
              */
             response_format?: "mp3" | "opus" | "aac" | "flac" | "wav" | "pcm" | null;
             /** @default 1 */
             speed?: number | null;
-            /** @description How to speak, for models that can be told. */
+            /** @description How to speak, for models that accept instructions. */
             instructions?: string | null;
             /**
-             * @description Bytes of the file, or `speech.audio.delta` events that hold them.
+             * @description `audio` sends the bytes of the file; `sse` sends `speech.audio.delta` events that contain them.
              * @default audio
              * @enum {string|null}
              */
@@ -1705,20 +1816,20 @@ export interface components {
         SpeechAudioDeltaEvent: {
             /** @constant */
             type: "speech.audio.delta";
-            /** @description The next bytes of the file, in base64 of their own. */
+            /** @description The next bytes of the file, base64-encoded separately in each event. */
             audio: string;
         };
-        /** @description Of a model whose characters are paid for, the tokens are 0. */
+        /** @description Token counts are 0 for models priced by characters. */
         SpeechUsage: {
             input_tokens: components["schemas"]["TokenCount"];
             output_tokens: components["schemas"]["TokenCount"];
             total_tokens: components["schemas"]["TokenCount"];
             /** @description Unicode code points of the text. */
             characters: components["schemas"]["TokenCount"];
-            /** @description What this request was charged. */
+            /** @description Amount charged for this request. */
             x_llm_cost_micro: components["schemas"]["Micro"];
             /**
-             * @description Present, and true, when the vendor reported no usage and the gateway estimated it.
+             * @description Present and `true` if the provider reported no usage and the gateway estimated it.
              * @constant
              */
             x_llm_usage_estimated?: true;
@@ -1728,32 +1839,31 @@ export interface components {
             type: "speech.audio.done";
             usage: components["schemas"]["SpeechUsage"];
         };
-        /** @description One event of a spoken text. The last one before `[DONE]` is `speech.audio.done`, or an error. */
+        /** @description An event of a speech stream. The last one before `[DONE]` is `speech.audio.done` or an error. */
         SpeechStreamEvent: components["schemas"]["SpeechAudioDeltaEvent"] | components["schemas"]["SpeechAudioDoneEvent"] | components["schemas"]["ErrorEnvelope"];
-        /** @description What the form says besides its file. Numbers and booleans are sent as text. */
+        /** @description The form fields besides the file. Numbers and booleans are sent as text. */
         TranscriptionFields: {
             model: components["schemas"]["RequestedModel"];
             /** @description ISO 639-1 code of the spoken language. */
             language?: string | null;
-            /** @description Text that leads in, for style and spelling. */
+            /** @description Preceding text, to guide style and spelling. */
             prompt?: string | null;
             /**
-             * @description All but `json` and `text` need a model that tells times.
+             * @description All formats except `json` and `text` need a model that supports timestamps.
              * @default json
              * @enum {string|null}
              */
             response_format?: "json" | "text" | "srt" | "verbose_json" | "vtt" | null;
             temperature?: number | null;
-            /** @description Sent once per item; the name may end in `[]`. Only with `verbose_json`, whose default is `segment`. */
+            /** @description Sent once per item; the field name may end in `[]`. Only with `verbose_json`, whose default is `segment`. */
             timestamp_granularities?: ("word" | "segment")[] | null;
             /**
-             * @description Asks for events while the transcript is written, with `json` or `text`. A model that cannot answers as if it had not
-             *     been asked.
+             * @description Stream the transcript as events, with `json` or `text`. Ignored for models that do not support it.
              * @default false
              */
             stream?: boolean | null;
             /**
-             * @description The routing object as JSON text, or each of its fields as a part, as official clients send it: `routing[only][]`,
+             * @description The routing object as JSON text, or one form field per property, as official clients send it: `routing[only][]`,
              *     `routing[max_price][prompt]`.
              */
             routing?: components["schemas"]["Routing"];
@@ -1762,15 +1872,16 @@ export interface components {
         };
         TranscriptionForm: components["schemas"]["TranscriptionFields"] & {
             /**
-             * @description Audio: mp3, mp4, m4a, wav, flac, ogg, webm or aac, told by its content. Its length is measured, and paid for
-             *     where seconds are.
+             * @description One recording of up to 24 hours, identified by its content: flac, mp3, mp4, mpeg, mpga, m4a, mov, ogg, wav,
+             *     webm, mkv or aac, with audio in AAC-LC (also HE-AAC), ALAC, FLAC, MPEG audio, Opus, PCM, A-law, mu-law or
+             *     Vorbis. The gateway measures its length and charges for it if the model is priced by seconds.
              */
             file: string;
         };
         TranscriptionSegment: {
             id: number;
             seek: number;
-            /** @description Seconds from the beginning. */
+            /** @description Seconds from the start of the audio. */
             start: number;
             end: number;
             text: string;
@@ -1782,17 +1893,20 @@ export interface components {
         };
         TranscriptionWord: {
             word: string;
-            /** @description Seconds from the beginning. */
+            /** @description Seconds from the start of the audio. */
             start: number;
             end: number;
         };
-        /** @description Of a model whose seconds are paid for. */
+        /** @description For models priced by seconds. */
         TranscriptionSeconds: {
             /** @constant */
             type: "duration";
-            /** @description Length of the audio, as measured from the file. Prices may round it up. */
+            /**
+             * @description Length of the audio: as reported by the provider if plausible, otherwise as measured from the file. Pricing may
+             *     round it up.
+             */
             seconds: number;
-            /** @description What this request was charged. */
+            /** @description Amount charged for this request. */
             x_llm_cost_micro: components["schemas"]["Micro"];
         };
         TranscriptionTokens: {
@@ -1805,23 +1919,23 @@ export interface components {
             };
             output_tokens: components["schemas"]["TokenCount"];
             total_tokens: components["schemas"]["TokenCount"];
-            /** @description What this request was charged. */
+            /** @description Amount charged for this request. */
             x_llm_cost_micro: components["schemas"]["Micro"];
             /**
-             * @description Present, and true, when the vendor reported no usage and the gateway estimated it.
+             * @description Present and `true` if the provider reported no usage and the gateway estimated it.
              * @constant
              */
             x_llm_usage_estimated?: true;
         };
         TranscriptionUsage: components["schemas"]["TranscriptionSeconds"] | components["schemas"]["TranscriptionTokens"];
-        /** @description The reply to `json`; to `verbose_json`, with the fields between `text` and `usage`. */
+        /** @description Response for `json`, and for `verbose_json` with the fields between `text` and `usage`. */
         Transcription: {
             text: string;
             /** @constant */
             task?: "transcribe";
-            /** @description As the model names it; else as the request does; absent when neither does. */
+            /** @description As reported by the model, otherwise as requested; absent if neither is known. */
             language?: string;
-            /** @description Seconds, as measured from the file. */
+            /** @description Length in seconds, measured from the file. */
             duration?: number;
             segments?: components["schemas"]["TranscriptionSegment"][];
             words?: components["schemas"]["TranscriptionWord"][];
@@ -1839,24 +1953,27 @@ export interface components {
             text: string;
             usage: components["schemas"]["TranscriptionUsage"];
         };
-        /** @description One event of a transcript. The last one before `[DONE]` is `transcript.text.done`, or an error. */
+        /** @description An event of a transcription stream. The last one before `[DONE]` is `transcript.text.done` or an error. */
         TranscriptionStreamEvent: components["schemas"]["TranscriptTextDeltaEvent"] | components["schemas"]["TranscriptTextDoneEvent"] | components["schemas"]["ErrorEnvelope"];
-        /** @description Counted in Unicode code points. */
+        /** @description Length is counted in Unicode code points. */
         MediaPrompt: string;
         /**
-         * @description An https address of a public host. Private, loopback, link-local and cloud-metadata addresses are refused with
-         *     `ssrf_blocked`.
+         * @description The https URL of a public host. URLs that resolve to private, loopback, link-local or cloud-metadata addresses are
+         *     refused with `ssrf_blocked`.
          */
         HttpsUrl: string;
-        /** @description Called once when the job succeeds or fails. */
+        /** @description URL that gets a webhook when the job succeeds or fails. */
         WebhookUrl: components["schemas"]["HttpsUrl"] | null;
-        /** @description The client's own labels, echoed in the job. At most 16,384 bytes of names and values in all. */
+        /**
+         * @description Labels set by the client and returned with the job: at most 64 entries, names of at most 64 characters, values of at
+         *     most 512 characters, and 16,384 bytes of names and values in total (UTF-8). More gets 400 `validation_failed`.
+         */
         JobMetadata: {
             [key: string]: string;
         } | null;
         /**
-         * @description Caps the reservation, which otherwise is 1.5 times the estimate for video and the estimate for music. A cap below
-         *     the plain estimate is refused.
+         * @description Maximum amount to hold. By default the hold is 1.5 times the estimate for video and the estimate for music. A value
+         *     below the estimate is refused.
          */
         MaxCost: number | null;
         /** @description Unknown fields are ignored and never forwarded. */
@@ -1864,21 +1981,24 @@ export interface components {
             /** @description A model whose modality is `video`. */
             model: components["schemas"]["RequestedModel"];
             prompt: components["schemas"]["MediaPrompt"];
-            /** @description Decides the estimate, since video is priced by the second. Left out it is 5, or what the model offers nearest below. */
+            /**
+             * @description Determines the estimate, because video is priced by the second. Default: 5, or the nearest supported value
+             *     below.
+             */
             duration_seconds?: number | null;
-            /** @description First frame, where the model takes one. */
+            /** @description First frame, if the model supports one. */
             image_url?: components["schemas"]["HttpsUrl"] | null;
-            /** @description Last frame, where the model takes one. */
+            /** @description Last frame, if the model supports one. */
             end_image_url?: components["schemas"]["HttpsUrl"] | null;
             /**
-             * @description Reference images, where the model takes them. Addresses are fetched when the work begins; one that is no image then
-             *     fails the job.
+             * @description Reference images, if the model supports them. URLs are fetched when the job starts; a URL that does not return
+             *     an image fails the job.
              */
             input_images?: components["schemas"]["ImageSources"];
-            /** @description A label of the model, for example `720p`. Left out it is the first one that the catalogue lists. */
+            /** @description A label of the model, for example `720p`. Default: the first resolution in the catalogue. */
             resolution?: string | null;
             aspect_ratio?: string | null;
-            /** @description Make a sound track too, where the model can. */
+            /** @description Generate a sound track, if the model supports it. */
             audio?: boolean | null;
             webhook_url?: components["schemas"]["WebhookUrl"];
             metadata?: components["schemas"]["JobMetadata"];
@@ -1891,7 +2011,7 @@ export interface components {
         JobObject: "video.generation" | "music.generation";
         /**
          * Format: date-time
-         * @description An instant in UTC, ISO 8601.
+         * @description Time in UTC, ISO 8601.
          */
         Timestamp: string;
         SubmittedJob: {
@@ -1905,9 +2025,8 @@ export interface components {
             estimated_cost_micro: components["schemas"]["Micro"];
         };
         /**
-         * @description `queued`: accepted and reserved. `submitted`: sent to the vendor. `running`: being made. The others are final:
-         *     `succeeded` (charged), `failed`, `canceled` by DELETE, `expired` at `expires_at`; the last three release the
-         *     reservation.
+         * @description `queued`: accepted, cost held. `submitted`: sent to the provider. `running`: being generated. The others are final:
+         *     `succeeded` (charged), `failed`, `canceled` by DELETE, `expired` at `expires_at`; the last three release the hold.
          * @enum {string}
          */
         JobStatus: "queued" | "submitted" | "running" | "succeeded" | "failed" | "canceled" | "expired";
@@ -1915,7 +2034,7 @@ export interface components {
             code: string;
             message: string;
         };
-        /** @description One result. Kept for 7 days unless the operator chose otherwise. */
+        /** @description A result of the job. By default, kept for 7 days. */
         Artifact: {
             id: string;
             /** @enum {string} */
@@ -1926,38 +2045,38 @@ export interface components {
             width: number | null;
             height: number | null;
             duration_seconds: number;
-            /** @description Signed and short-lived; fetching the job again makes a fresh one. */
+            /** @description Signed, short-lived URL; get the job again for a fresh one. */
             url: string;
-            /** @description When the address stops working. */
+            /** @description Expiry of the URL. */
             expires_at: components["schemas"]["Timestamp"];
         };
         Job: {
             /** Format: uuid */
             id: string;
             object: components["schemas"]["JobObject"];
-            /** @description The request that submitted it. */
+            /** @description ID of the request that submitted the job. */
             request_id: string;
             org_id: string;
             /** @enum {string} */
             kind: "video" | "music";
             model: components["schemas"]["ModelId"];
             status: components["schemas"]["JobStatus"];
-            /** @description Percent; null when the vendor does not say. */
+            /** @description Percent; null if the provider does not report it. */
             progress: number | null;
-            /** @description What was reserved. */
+            /** @description Amount held. */
             estimated_cost_micro: components["schemas"]["Micro"];
-            /** @description The cap that was asked for, otherwise the amount reserved. */
+            /** @description The requested maximum, otherwise the amount held. */
             max_cost_micro: components["schemas"]["Micro"];
-            /** @description What was charged; 0 until the job has succeeded. */
+            /** @description Amount charged; 0 until the job succeeds. */
             cost_micro: components["schemas"]["Micro"];
             /** @description Set when `status` is `failed`. */
             error: components["schemas"]["JobError"] | null;
             /**
-             * @description What was submitted, for example prompt, duration_seconds and aspect_ratio, with the defaults that were filled in. Of
-             *     an image that came with the request it tells type and size, as in `data:image/png;bytes=1024`.
+             * @description The submitted parameters with defaults applied, for example prompt, duration_seconds and aspect_ratio. An inline
+             *     image is shown as its type and size, such as `data:image/png;bytes=1024`.
              */
             params: components["schemas"]["JsonObject"];
-            /** @description Empty until the job has succeeded, and again when its results have been deleted. */
+            /** @description Empty until the job succeeds, and again after its results are deleted. */
             artifacts: components["schemas"]["Artifact"][];
             webhook_url: string | null;
             metadata: {
@@ -1966,7 +2085,7 @@ export interface components {
             created_at: components["schemas"]["Timestamp"];
             started_at: components["schemas"]["Timestamp"] | null;
             completed_at: components["schemas"]["Timestamp"] | null;
-            /** @description 24 hours after creation unless the operator chose otherwise. */
+            /** @description By default, 24 hours after creation. */
             expires_at: components["schemas"]["Timestamp"];
         };
         /** @description Unknown fields are ignored and never forwarded. */
@@ -1974,16 +2093,19 @@ export interface components {
             /** @description A model whose modality is `music`. */
             model: components["schemas"]["RequestedModel"];
             prompt: components["schemas"]["MediaPrompt"];
-            /** @description Decides the estimate, since music is priced by the second. Left out it is 30, or what the model offers nearest below. */
+            /**
+             * @description Determines the estimate, because music is priced by the second. Default: 30, or the nearest supported value
+             *     below.
+             */
             duration_seconds?: number | null;
             /**
-             * @description Container of the result. Left out it is the first one that the catalogue lists.
+             * @description Container format. Default: the first format in the catalogue.
              * @enum {string|null}
              */
             format?: "mp3" | "wav" | "flac" | null;
-            /** @description Hertz, where the model lets it be chosen; for example 44100. */
+            /** @description Hertz, for example 44100, if the model supports a choice. */
             sample_rate?: number | null;
-            /** @description No vocals. */
+            /** @description Generate no vocals. */
             instrumental?: boolean | null;
             webhook_url?: components["schemas"]["WebhookUrl"];
             metadata?: components["schemas"]["JobMetadata"];
@@ -1998,11 +2120,18 @@ export interface components {
             version: string;
             uptime_seconds: number;
         };
+        /** @enum {string} */
+        CheckResult: "ok" | "failed" | "unknown";
         /**
-         * @description `unknown` until the first check has ended. A failed `ledger` is reported without taking the service away.
+         * @description Result of the latest ledger audit. It does not affect readiness.
+         *
+         *     * `ok`: completed, and every invariant holds.
+         *     * `failed`: found a broken invariant. The state remains until a later audit completes.
+         *     * `stale`: the latest audit did not complete, or none has run for too long.
+         *     * `unknown`: no audit has completed yet.
          * @enum {string}
          */
-        CheckResult: "ok" | "failed" | "unknown";
+        LedgerState: "ok" | "failed" | "stale" | "unknown";
         Readiness: {
             /** @enum {string} */
             status: "ready" | "not_ready";
@@ -2010,7 +2139,7 @@ export interface components {
                 postgres: components["schemas"]["CheckResult"];
                 redis: components["schemas"]["CheckResult"];
                 migrations: components["schemas"]["CheckResult"];
-                ledger: components["schemas"]["CheckResult"];
+                ledger: components["schemas"]["LedgerState"];
             };
         };
         JobEvent: {
@@ -2020,7 +2149,10 @@ export interface components {
         };
     };
     responses: {
-        /** @description The request is malformed or breaks this document: `idempotency_key_required`, `invalid_json`, `ssrf_blocked`, `validation_failed`. */
+        /**
+         * @description The request is malformed or does not match this document: `idempotency_key_required`, `invalid_json`,
+         *     `ssrf_blocked`, `validation_failed`.
+         */
         BadRequest: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2032,13 +2164,27 @@ export interface components {
                 "x-ratelimit-limit-tokens": components["headers"]["x-ratelimit-limit-tokens"];
                 "x-ratelimit-remaining-tokens": components["headers"]["x-ratelimit-remaining-tokens"];
                 "x-ratelimit-reset-tokens": components["headers"]["x-ratelimit-reset-tokens"];
+                "X-LLM-Model": components["headers"]["X-LLM-Model-On-Error"];
+                "X-LLM-Cost-Micro": components["headers"]["X-LLM-Cost-Micro-On-Error"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "type": "invalid_request_error",
+                 *         "code": "validation_failed",
+                 *         "message": "prompt must be a string.",
+                 *         "request_id": "req_01a20373e97a7836877bcfc82289ceb7",
+                 *         "param": "prompt"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
-        /** @description The key does not open the door: `invalid_api_key`, `key_disabled`, `key_expired`, `key_revoked`. */
+        /** @description The API key is not accepted: `invalid_api_key`, `key_disabled`, `key_expired`, `key_revoked`. */
         Unauthorized: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
@@ -2051,13 +2197,25 @@ export interface components {
                 "x-ratelimit-limit-tokens": components["headers"]["x-ratelimit-limit-tokens"];
                 "x-ratelimit-remaining-tokens": components["headers"]["x-ratelimit-remaining-tokens"];
                 "x-ratelimit-reset-tokens": components["headers"]["x-ratelimit-reset-tokens"];
+                "X-LLM-Model": components["headers"]["X-LLM-Model-On-Error"];
+                "X-LLM-Cost-Micro": components["headers"]["X-LLM-Cost-Micro-On-Error"];
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "type": "authentication_error",
+                 *         "code": "invalid_api_key",
+                 *         "message": "The API key is not valid.",
+                 *         "request_id": "req_01a20373e97a7836877bcfc82289ceb7"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
-        /** @description The key does not allow this: `ip_not_allowed`, `model_not_allowed`, `modality_not_allowed`. */
+        /** @description The API key does not permit this request: `ip_not_allowed`, `model_not_allowed`, `modality_not_allowed`. */
         Forbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2069,9 +2227,54 @@ export interface components {
                 "x-ratelimit-limit-tokens": components["headers"]["x-ratelimit-limit-tokens"];
                 "x-ratelimit-remaining-tokens": components["headers"]["x-ratelimit-remaining-tokens"];
                 "x-ratelimit-reset-tokens": components["headers"]["x-ratelimit-reset-tokens"];
+                "X-LLM-Model": components["headers"]["X-LLM-Model-On-Error"];
+                "X-LLM-Cost-Micro": components["headers"]["X-LLM-Cost-Micro-On-Error"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "type": "permission_error",
+                 *         "code": "model_not_allowed",
+                 *         "message": "This API key may not use the model \"mock/chat-1\".",
+                 *         "request_id": "req_01a20373e97a7836877bcfc82289ceb7",
+                 *         "param": "model"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorEnvelope"];
+            };
+        };
+        /** @description The body or the header section is too large: `request_too_large`. */
+        PayloadTooLarge: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "x-should-retry": components["headers"]["x-should-retry"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "x-ratelimit-limit-requests": components["headers"]["x-ratelimit-limit-requests"];
+                "x-ratelimit-remaining-requests": components["headers"]["x-ratelimit-remaining-requests"];
+                "x-ratelimit-reset-requests": components["headers"]["x-ratelimit-reset-requests"];
+                "x-ratelimit-limit-tokens": components["headers"]["x-ratelimit-limit-tokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["x-ratelimit-remaining-tokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["x-ratelimit-reset-tokens"];
+                "X-LLM-Model": components["headers"]["X-LLM-Model-On-Error"];
+                "X-LLM-Cost-Micro": components["headers"]["X-LLM-Cost-Micro-On-Error"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "type": "invalid_request_error",
+                 *         "code": "request_too_large",
+                 *         "message": "The request body is larger than this service accepts.",
+                 *         "request_id": "req_01a20373e97a7836877bcfc82289ceb7"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
@@ -2087,13 +2290,31 @@ export interface components {
                 "x-ratelimit-limit-tokens": components["headers"]["x-ratelimit-limit-tokens"];
                 "x-ratelimit-remaining-tokens": components["headers"]["x-ratelimit-remaining-tokens"];
                 "x-ratelimit-reset-tokens": components["headers"]["x-ratelimit-reset-tokens"];
+                "X-LLM-Model": components["headers"]["X-LLM-Model-On-Error"];
+                "X-LLM-Cost-Micro": components["headers"]["X-LLM-Cost-Micro-On-Error"];
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "type": "rate_limit_error",
+                 *         "code": "rate_limited",
+                 *         "message": "The request limit of this API key is reached.",
+                 *         "request_id": "req_01a20373e97a7836877bcfc82289ceb7",
+                 *         "retry_after": 3,
+                 *         "details": {
+                 *           "scope": "key",
+                 *           "limit": 60,
+                 *           "window": "minute"
+                 *         }
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
-        /** @description Something unexpected failed: `internal_error`. */
+        /** @description Unexpected failure: `internal_error`. */
         InternalError: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2105,13 +2326,26 @@ export interface components {
                 "x-ratelimit-limit-tokens": components["headers"]["x-ratelimit-limit-tokens"];
                 "x-ratelimit-remaining-tokens": components["headers"]["x-ratelimit-remaining-tokens"];
                 "x-ratelimit-reset-tokens": components["headers"]["x-ratelimit-reset-tokens"];
+                "X-LLM-Model": components["headers"]["X-LLM-Model-On-Error"];
+                "X-LLM-Cost-Micro": components["headers"]["X-LLM-Cost-Micro-On-Error"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "type": "internal_error",
+                 *         "code": "internal_error",
+                 *         "message": "Something went wrong. The request ID identifies the failure.",
+                 *         "request_id": "req_01a20373e97a7836877bcfc82289ceb7"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
-        /** @description Nobody can answer now: `no_provider_available`, `provider_unavailable`, `service_unavailable`. */
+        /** @description No provider or dependency is available: `no_provider_available`, `provider_unavailable`, `service_unavailable`. */
         ServiceUnavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2123,13 +2357,27 @@ export interface components {
                 "x-ratelimit-limit-tokens": components["headers"]["x-ratelimit-limit-tokens"];
                 "x-ratelimit-remaining-tokens": components["headers"]["x-ratelimit-remaining-tokens"];
                 "x-ratelimit-reset-tokens": components["headers"]["x-ratelimit-reset-tokens"];
+                "X-LLM-Model": components["headers"]["X-LLM-Model-On-Error"];
+                "X-LLM-Cost-Micro": components["headers"]["X-LLM-Cost-Micro-On-Error"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "type": "provider_error",
+                 *         "code": "no_provider_available",
+                 *         "message": "All providers for this model are unavailable, rate limited or at capacity.",
+                 *         "request_id": "req_01a20373e97a7836877bcfc82289ceb7",
+                 *         "retry_after": 5
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
-        /** @description No such model, route or resource: `model_not_found`, `not_found`. */
+        /** @description The model, route or resource does not exist: `model_not_found`, `not_found`. */
         NotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2141,13 +2389,30 @@ export interface components {
                 "x-ratelimit-limit-tokens": components["headers"]["x-ratelimit-limit-tokens"];
                 "x-ratelimit-remaining-tokens": components["headers"]["x-ratelimit-remaining-tokens"];
                 "x-ratelimit-reset-tokens": components["headers"]["x-ratelimit-reset-tokens"];
+                "X-LLM-Model": components["headers"]["X-LLM-Model-On-Error"];
+                "X-LLM-Cost-Micro": components["headers"]["X-LLM-Cost-Micro-On-Error"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "type": "not_found_error",
+                 *         "code": "model_not_found",
+                 *         "message": "There is no model \"mock/chat-9\".",
+                 *         "request_id": "req_01a20373e97a7836877bcfc82289ceb7",
+                 *         "param": "model"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
-        /** @description Money or budget does not suffice: `budget_exceeded`, `insufficient_credits`, `spending_limit_exceeded`. */
+        /**
+         * @description Insufficient balance, budget or spending limit: `budget_exceeded`, `insufficient_credits`,
+         *     `spending_limit_exceeded`.
+         */
         PaymentRequired: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2159,13 +2424,26 @@ export interface components {
                 "x-ratelimit-limit-tokens": components["headers"]["x-ratelimit-limit-tokens"];
                 "x-ratelimit-remaining-tokens": components["headers"]["x-ratelimit-remaining-tokens"];
                 "x-ratelimit-reset-tokens": components["headers"]["x-ratelimit-reset-tokens"];
+                "X-LLM-Model": components["headers"]["X-LLM-Model-On-Error"];
+                "X-LLM-Cost-Micro": components["headers"]["X-LLM-Cost-Micro-On-Error"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "type": "quota_error",
+                 *         "code": "insufficient_credits",
+                 *         "message": "The balance of the organization does not cover this request.",
+                 *         "request_id": "req_01a20373e97a7836877bcfc82289ceb7"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
-        /** @description In conflict with an earlier request or with the state of a job: `idempotency_conflict`, `job_not_cancellable`. */
+        /** @description Conflict with an earlier request or with the state of a job: `idempotency_conflict`, `job_not_cancellable`. */
         Conflict: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2177,31 +2455,28 @@ export interface components {
                 "x-ratelimit-limit-tokens": components["headers"]["x-ratelimit-limit-tokens"];
                 "x-ratelimit-remaining-tokens": components["headers"]["x-ratelimit-remaining-tokens"];
                 "x-ratelimit-reset-tokens": components["headers"]["x-ratelimit-reset-tokens"];
+                "X-LLM-Model": components["headers"]["X-LLM-Model-On-Error"];
+                "X-LLM-Cost-Micro": components["headers"]["X-LLM-Cost-Micro-On-Error"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "type": "conflict_error",
+                 *         "code": "idempotency_conflict",
+                 *         "message": "A request with this Idempotency-Key is still running.",
+                 *         "request_id": "req_01a20373e97a7836877bcfc82289ceb7",
+                 *         "param": "Idempotency-Key",
+                 *         "retry_after": 2
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
-        /** @description The body is too long: `request_too_large`. */
-        PayloadTooLarge: {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                "x-should-retry": components["headers"]["x-should-retry"];
-                "Retry-After": components["headers"]["Retry-After"];
-                "x-ratelimit-limit-requests": components["headers"]["x-ratelimit-limit-requests"];
-                "x-ratelimit-remaining-requests": components["headers"]["x-ratelimit-remaining-requests"];
-                "x-ratelimit-reset-requests": components["headers"]["x-ratelimit-reset-requests"];
-                "x-ratelimit-limit-tokens": components["headers"]["x-ratelimit-limit-tokens"];
-                "x-ratelimit-remaining-tokens": components["headers"]["x-ratelimit-remaining-tokens"];
-                "x-ratelimit-reset-tokens": components["headers"]["x-ratelimit-reset-tokens"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["ErrorEnvelope"];
-            };
-        };
-        /** @description The Content-Type is not taken here: `unsupported_media_type`. */
+        /** @description The Content-Type is not supported: `unsupported_media_type`. */
         UnsupportedMediaType: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2213,13 +2488,26 @@ export interface components {
                 "x-ratelimit-limit-tokens": components["headers"]["x-ratelimit-limit-tokens"];
                 "x-ratelimit-remaining-tokens": components["headers"]["x-ratelimit-remaining-tokens"];
                 "x-ratelimit-reset-tokens": components["headers"]["x-ratelimit-reset-tokens"];
+                "X-LLM-Model": components["headers"]["X-LLM-Model-On-Error"];
+                "X-LLM-Cost-Micro": components["headers"]["X-LLM-Cost-Micro-On-Error"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "type": "invalid_request_error",
+                 *         "code": "unsupported_media_type",
+                 *         "message": "This endpoint does not accept the Content-Type of the request.",
+                 *         "request_id": "req_01a20373e97a7836877bcfc82289ceb7"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
-        /** @description Not in this build, or not set up by the operator: `not_configured`, `not_implemented`. */
+        /** @description Not implemented in this build, or not configured by the operator: `not_configured`, `not_implemented`. */
         NotImplemented: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2231,13 +2519,26 @@ export interface components {
                 "x-ratelimit-limit-tokens": components["headers"]["x-ratelimit-limit-tokens"];
                 "x-ratelimit-remaining-tokens": components["headers"]["x-ratelimit-remaining-tokens"];
                 "x-ratelimit-reset-tokens": components["headers"]["x-ratelimit-reset-tokens"];
+                "X-LLM-Model": components["headers"]["X-LLM-Model-On-Error"];
+                "X-LLM-Cost-Micro": components["headers"]["X-LLM-Cost-Micro-On-Error"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "type": "internal_error",
+                 *         "code": "not_configured",
+                 *         "message": "This deployment has no object storage.",
+                 *         "request_id": "req_01a20373e97a7836877bcfc82289ceb7"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
-        /** @description The vendor failed: `provider_disconnect`, `provider_error`, `stream_interrupted`. */
+        /** @description The provider failed: `provider_disconnect`, `provider_error`, `stream_interrupted`. */
         BadGateway: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2249,13 +2550,26 @@ export interface components {
                 "x-ratelimit-limit-tokens": components["headers"]["x-ratelimit-limit-tokens"];
                 "x-ratelimit-remaining-tokens": components["headers"]["x-ratelimit-remaining-tokens"];
                 "x-ratelimit-reset-tokens": components["headers"]["x-ratelimit-reset-tokens"];
+                "X-LLM-Model": components["headers"]["X-LLM-Model-On-Error"];
+                "X-LLM-Cost-Micro": components["headers"]["X-LLM-Cost-Micro-On-Error"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "type": "provider_error",
+                 *         "code": "provider_error",
+                 *         "message": "The provider failed to answer the request.",
+                 *         "request_id": "req_01a20373e97a7836877bcfc82289ceb7"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
-        /** @description The vendor took too long: `provider_timeout`. */
+        /** @description The provider took too long: `provider_timeout`. */
         GatewayTimeout: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2267,13 +2581,26 @@ export interface components {
                 "x-ratelimit-limit-tokens": components["headers"]["x-ratelimit-limit-tokens"];
                 "x-ratelimit-remaining-tokens": components["headers"]["x-ratelimit-remaining-tokens"];
                 "x-ratelimit-reset-tokens": components["headers"]["x-ratelimit-reset-tokens"];
+                "X-LLM-Model": components["headers"]["X-LLM-Model-On-Error"];
+                "X-LLM-Cost-Micro": components["headers"]["X-LLM-Cost-Micro-On-Error"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "type": "timeout_error",
+                 *         "code": "provider_timeout",
+                 *         "message": "The provider took too long to answer.",
+                 *         "request_id": "req_01a20373e97a7836877bcfc82289ceb7"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
-        /** @description The request was refused before it reached the operation, for example because it is not valid HTTP. */
+        /** @description The request was rejected before it reached the operation, for example because it is not valid HTTP. */
         Refused: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2285,83 +2612,114 @@ export interface components {
                 "x-ratelimit-limit-tokens": components["headers"]["x-ratelimit-limit-tokens"];
                 "x-ratelimit-remaining-tokens": components["headers"]["x-ratelimit-remaining-tokens"];
                 "x-ratelimit-reset-tokens": components["headers"]["x-ratelimit-reset-tokens"];
+                "X-LLM-Model": components["headers"]["X-LLM-Model-On-Error"];
+                "X-LLM-Cost-Micro": components["headers"]["X-LLM-Cost-Micro-On-Error"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "type": "invalid_request_error",
+                 *         "code": "validation_failed",
+                 *         "message": "The request is not valid HTTP.",
+                 *         "request_id": "req_01a20373e97a7836877bcfc82289ceb7"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
     };
     parameters: {
-        /** @description A model id. Its slash may be sent as it is or as `%2F`. */
+        /**
+         * @description Model ID. The slash can be sent as is or as `%2F`.
+         * @example mock/image-1
+         */
         ModelPathId: components["schemas"]["ModelId"];
         /**
-         * @description Makes the request safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
-         *     without spaces, in one header line. An empty one counts as none.
+         * @description Makes the request safe to retry: it runs once, and a retry with the same key gets the stored response. Visible ASCII
+         *     without spaces, in one header line. An empty value counts as absent.
+         * @example order-1234-attempt-1
          */
         IdempotencyKey: string;
         /**
-         * @description Makes the submission safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
-         *     without spaces, in one header line. An empty one counts as none.
+         * @description Makes the submission safe to retry: it runs once, and a retry with the same key gets the stored response. Visible
+         *     ASCII without spaces, in one header line. An empty value counts as absent.
+         * @example order-1234-attempt-1
          */
         RequiredIdempotencyKey: string;
-        /** @description Id of a job. Anything that is not the id of a job of this organization is 404 `not_found`. */
+        /**
+         * @description Job ID. An ID that is not a job of this organization gets 404 `not_found`.
+         * @example 01a20373-e9ea-7f82-b6d4-2951989b0e2b
+         */
         JobId: string;
     };
     requestBodies: never;
     headers: {
-        /** @description Made by the gateway for each request; equals `error.request_id`. A client's own value is only logged. */
+        /**
+         * @description ID that the gateway generates for each request; equals `error.request_id`. An `X-Request-Id` sent by the client is
+         *     only logged.
+         */
         "X-Request-Id": string;
-        /** @description Requests allowed in any window of the tightest request limit of the key and its organization; the windows slide. */
+        /** @description Requests allowed per window by the tightest request limit of the API key and its organization. Windows slide. */
         "x-ratelimit-limit-requests": number;
-        /** @description Requests left in that window. */
+        /** @description Requests remaining in that window. */
         "x-ratelimit-remaining-requests": number;
-        /** @description Time until that window is fresh again, for example `1s` or `6m0s`. */
+        /** @description Time until that window is fully reset, for example `1s` or `6m0s`. */
         "x-ratelimit-reset-requests": components["schemas"]["ResetDuration"];
-        /** @description Tokens that the key, or its organization where that has less left, may use per minute. */
+        /** @description Tokens per minute allowed to the API key, or to its organization if that has fewer remaining. */
         "x-ratelimit-limit-tokens": number;
-        /** @description Tokens left of the last minute's. */
+        /** @description Tokens remaining in the last minute's window. */
         "x-ratelimit-remaining-tokens": number;
-        /** @description Time until the token window is fresh again, for example `1s` or `6m0s`. */
+        /** @description Time until the token window is fully reset, for example `1s` or `6m0s`. */
         "x-ratelimit-reset-tokens": components["schemas"]["ResetDuration"];
-        /** @description Whether the same request can succeed when sent again; official clients obey it. */
+        /** @description Whether the same request can succeed if retried. Official clients honor it. */
         "x-should-retry": "true" | "false";
-        /** @description Whole seconds to wait before trying again; equals `error.retry_after`. */
+        /** @description Seconds to wait before retrying; equals `error.retry_after`. */
         "Retry-After": number;
-        /** @description How to authenticate; the API key goes into `Authorization` as a bearer token. */
+        /** @description On inference routes, the requested model, once it is known. */
+        "X-LLM-Model-On-Error": components["schemas"]["ModelId"];
+        /** @description On inference routes, the micro-units charged; 0 if nothing was charged. */
+        "X-LLM-Cost-Micro-On-Error": components["schemas"]["Micro"];
+        /** @description `true` if this response is a replay of an earlier request with the same `Idempotency-Key`; absent otherwise. */
+        "Idempotent-Replayed": "true";
+        /** @description Authentication scheme: send the API key in `Authorization` as a bearer token. */
         "WWW-Authenticate": "Bearer";
-        /** @description Whole seconds to wait before trying again; equals `error.retry_after`. Sent with every 429. */
+        /** @description Seconds to wait before retrying; equals `error.retry_after`. Sent with every 429. */
         "Retry-After-Required": number;
-        /** @description The model id that the request named, or the fallback model that answered instead. */
+        /** @description The requested model, or the fallback model that served the request. */
         "X-LLM-Model": components["schemas"]["ModelId"];
         /**
-         * @description Micro-units charged. On a stream it is the amount reserved, an upper estimate: the exact cost is in the final usage
-         *     chunk. On a submitted job it is `estimated_cost_micro`. On a replayed reply it is what the original reply said.
+         * @description Micro-units charged. For a stream, the amount held, which is an upper bound; the final usage chunk has the exact
+         *     cost. For a submitted job, `estimated_cost_micro`. For a replay, the value of the original response.
          */
         "X-LLM-Cost-Micro": components["schemas"]["Micro"];
-        /** @description Present, and `true`, when this reply was stored by an earlier request with the same `Idempotency-Key`. */
-        "Idempotent-Replayed": "true";
-        /** @description Parts can be asked for. */
+        /** @description Byte ranges are supported. */
         "Accept-Ranges": "bytes";
-        /** @description May be kept by the client, as long as its address works. */
+        /** @description The client may cache the object for as long as its URL is valid. */
         "Cache-Control-Private": string;
-        /** @description The name to save it under. */
+        /** @description The suggested file name. */
         "Content-Disposition": string;
-        /** @description A browser runs nothing of it. */
+        /** @description Keeps browsers from running anything in the content. */
         "Content-Security-Policy": "default-src 'none'; sandbox";
-        /** @description Changes with the content. */
+        /** @description Changes when the content changes. */
         ETag: string;
-        /** @description A browser does not guess another type. */
+        /** @description Keeps browsers from guessing another content type. */
         "X-Content-Type-Options": "nosniff";
-        /** @description Which part it is, and of how many bytes. */
+        /** @description The byte range in the body, and the total size. */
         "Content-Range": string;
+        /** @description The total size in bytes. */
+        "Content-Range-Unsatisfied": string;
     };
     pathItems: never;
 }
-export type Modality = components['schemas']['Modality'];
+export type ModalityGroup = components['schemas']['ModalityGroup'];
 export type ResetDuration = components['schemas']['ResetDuration'];
 export type ModelId = components['schemas']['ModelId'];
 export type UnixSeconds = components['schemas']['UnixSeconds'];
+export type Modality = components['schemas']['Modality'];
 export type ModelFeatures = components['schemas']['ModelFeatures'];
 export type Micro = components['schemas']['Micro'];
 export type TokenRates = components['schemas']['TokenRates'];
@@ -2390,6 +2748,8 @@ export type UserContentPart = components['schemas']['UserContentPart'];
 export type UserMessage = components['schemas']['UserMessage'];
 export type RefusalPart = components['schemas']['RefusalPart'];
 export type AssistantContentPart = components['schemas']['AssistantContentPart'];
+export type FunctionToolCall = components['schemas']['FunctionToolCall'];
+export type CustomToolCall = components['schemas']['CustomToolCall'];
 export type ToolCall = components['schemas']['ToolCall'];
 export type AssistantMessage = components['schemas']['AssistantMessage'];
 export type ToolMessage = components['schemas']['ToolMessage'];
@@ -2400,8 +2760,11 @@ export type Stop = components['schemas']['Stop'];
 export type FunctionName = components['schemas']['FunctionName'];
 export type FunctionDefinition = components['schemas']['FunctionDefinition'];
 export type FunctionTool = components['schemas']['FunctionTool'];
+export type CustomTool = components['schemas']['CustomTool'];
+export type Tool = components['schemas']['Tool'];
 export type FunctionReference = components['schemas']['FunctionReference'];
 export type NamedToolChoice = components['schemas']['NamedToolChoice'];
+export type NamedCustomToolChoice = components['schemas']['NamedCustomToolChoice'];
 export type AllowedToolsChoice = components['schemas']['AllowedToolsChoice'];
 export type ToolChoice = components['schemas']['ToolChoice'];
 export type FunctionCallChoice = components['schemas']['FunctionCallChoice'];
@@ -2441,6 +2804,7 @@ export type EmbeddingRequest = components['schemas']['EmbeddingRequest'];
 export type EmbeddingUsage = components['schemas']['EmbeddingUsage'];
 export type EmbeddingList = components['schemas']['EmbeddingList'];
 export type ResponseInputItem = components['schemas']['ResponseInputItem'];
+export type ResponseReasoning = components['schemas']['ResponseReasoning'];
 export type ResponseTool = components['schemas']['ResponseTool'];
 export type ResponseTextOptions = components['schemas']['ResponseTextOptions'];
 export type ResponseRequest = components['schemas']['ResponseRequest'];
@@ -2451,6 +2815,7 @@ export type ResponseRefusal = components['schemas']['ResponseRefusal'];
 export type ResponseContentPart = components['schemas']['ResponseContentPart'];
 export type ResponseMessage = components['schemas']['ResponseMessage'];
 export type ResponseFunctionCall = components['schemas']['ResponseFunctionCall'];
+export type ResponseCustomToolCall = components['schemas']['ResponseCustomToolCall'];
 export type ResponseOutputItem = components['schemas']['ResponseOutputItem'];
 export type ResponseUsage = components['schemas']['ResponseUsage'];
 export type Response = components['schemas']['Response'];
@@ -2467,6 +2832,8 @@ export type ResponseRefusalDoneEvent = components['schemas']['ResponseRefusalDon
 export type ResponseContentPartDoneEvent = components['schemas']['ResponseContentPartDoneEvent'];
 export type ResponseFunctionCallArgumentsDeltaEvent = components['schemas']['ResponseFunctionCallArgumentsDeltaEvent'];
 export type ResponseFunctionCallArgumentsDoneEvent = components['schemas']['ResponseFunctionCallArgumentsDoneEvent'];
+export type ResponseCustomToolCallInputDeltaEvent = components['schemas']['ResponseCustomToolCallInputDeltaEvent'];
+export type ResponseCustomToolCallInputDoneEvent = components['schemas']['ResponseCustomToolCallInputDoneEvent'];
 export type ResponseOutputItemDoneEvent = components['schemas']['ResponseOutputItemDoneEvent'];
 export type ResponseCompletedEvent = components['schemas']['ResponseCompletedEvent'];
 export type ResponseIncompleteEvent = components['schemas']['ResponseIncompleteEvent'];
@@ -2519,18 +2886,19 @@ export type Job = components['schemas']['Job'];
 export type MusicRequest = components['schemas']['MusicRequest'];
 export type Health = components['schemas']['Health'];
 export type CheckResult = components['schemas']['CheckResult'];
+export type LedgerState = components['schemas']['LedgerState'];
 export type Readiness = components['schemas']['Readiness'];
 export type JobEvent = components['schemas']['JobEvent'];
 export type ResponseBadRequest = components['responses']['BadRequest'];
 export type ResponseUnauthorized = components['responses']['Unauthorized'];
 export type ResponseForbidden = components['responses']['Forbidden'];
+export type ResponsePayloadTooLarge = components['responses']['PayloadTooLarge'];
 export type ResponseTooManyRequests = components['responses']['TooManyRequests'];
 export type ResponseInternalError = components['responses']['InternalError'];
 export type ResponseServiceUnavailable = components['responses']['ServiceUnavailable'];
 export type ResponseNotFound = components['responses']['NotFound'];
 export type ResponsePaymentRequired = components['responses']['PaymentRequired'];
 export type ResponseConflict = components['responses']['Conflict'];
-export type ResponsePayloadTooLarge = components['responses']['PayloadTooLarge'];
 export type ResponseUnsupportedMediaType = components['responses']['UnsupportedMediaType'];
 export type ResponseNotImplemented = components['responses']['NotImplemented'];
 export type ResponseBadGateway = components['responses']['BadGateway'];
@@ -2549,11 +2917,13 @@ export type HeaderXRatelimitRemainingTokens = components['headers']['x-ratelimit
 export type HeaderXRatelimitResetTokens = components['headers']['x-ratelimit-reset-tokens'];
 export type HeaderXShouldRetry = components['headers']['x-should-retry'];
 export type HeaderRetryAfter = components['headers']['Retry-After'];
+export type HeaderXLlmModelOnError = components['headers']['X-LLM-Model-On-Error'];
+export type HeaderXLlmCostMicroOnError = components['headers']['X-LLM-Cost-Micro-On-Error'];
+export type HeaderIdempotentReplayed = components['headers']['Idempotent-Replayed'];
 export type HeaderWwwAuthenticate = components['headers']['WWW-Authenticate'];
 export type HeaderRetryAfterRequired = components['headers']['Retry-After-Required'];
 export type HeaderXLlmModel = components['headers']['X-LLM-Model'];
 export type HeaderXLlmCostMicro = components['headers']['X-LLM-Cost-Micro'];
-export type HeaderIdempotentReplayed = components['headers']['Idempotent-Replayed'];
 export type HeaderAcceptRanges = components['headers']['Accept-Ranges'];
 export type HeaderCacheControlPrivate = components['headers']['Cache-Control-Private'];
 export type HeaderContentDisposition = components['headers']['Content-Disposition'];
@@ -2561,13 +2931,14 @@ export type HeaderContentSecurityPolicy = components['headers']['Content-Securit
 export type HeaderETag = components['headers']['ETag'];
 export type HeaderXContentTypeOptions = components['headers']['X-Content-Type-Options'];
 export type HeaderContentRange = components['headers']['Content-Range'];
+export type HeaderContentRangeUnsatisfied = components['headers']['Content-Range-Unsatisfied'];
 export type $defs = Record<string, never>;
 export interface operations {
     listModels: {
         parameters: {
             query?: {
-                /** @description Only models of this modality. */
-                modality?: components["schemas"]["Modality"];
+                /** @description Only models of these modalities. */
+                modality?: components["schemas"]["ModalityGroup"];
             };
             header?: never;
             path?: never;
@@ -2588,12 +2959,60 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "data": [
+                     *         {
+                     *           "id": "mock/chat-1",
+                     *           "object": "model",
+                     *           "created": 1767225600,
+                     *           "owned_by": "mock",
+                     *           "modality": "text",
+                     *           "name": "Mock Chat 1",
+                     *           "context_length": 128000,
+                     *           "max_output_tokens": 16384,
+                     *           "input_modalities": [
+                     *             "text",
+                     *             "image"
+                     *           ],
+                     *           "output_modalities": [
+                     *             "text"
+                     *           ],
+                     *           "features": {
+                     *             "tools": true,
+                     *             "vision": true,
+                     *             "streaming": true,
+                     *             "json_object": true,
+                     *             "json_schema": true,
+                     *             "reasoning": [
+                     *               "none",
+                     *               "low",
+                     *               "medium",
+                     *               "high"
+                     *             ]
+                     *           },
+                     *           "pricing": {
+                     *             "tokens": {
+                     *               "per_1m_micro": {
+                     *                 "input": 100000,
+                     *                 "output": 400000,
+                     *                 "cache_read": 10000,
+                     *                 "cache_write_5m": 125000
+                     *               }
+                     *             }
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["ModelList"];
                 };
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
@@ -2604,7 +3023,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A model id. Its slash may be sent as it is or as `%2F`. */
+                /**
+                 * @description Model ID. The slash can be sent as is or as `%2F`.
+                 * @example mock/image-1
+                 */
                 id: components["parameters"]["ModelPathId"];
             };
             cookie?: never;
@@ -2624,12 +3046,50 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "mock/image-1",
+                     *       "object": "model",
+                     *       "created": 1767225600,
+                     *       "owned_by": "mock",
+                     *       "modality": "image",
+                     *       "name": "Mock Image 1",
+                     *       "input_modalities": [
+                     *         "text",
+                     *         "image"
+                     *       ],
+                     *       "output_modalities": [
+                     *         "image"
+                     *       ],
+                     *       "features": {
+                     *         "edit": true,
+                     *         "mask": true
+                     *       },
+                     *       "pricing": {
+                     *         "image": {
+                     *           "rows": [
+                     *             {
+                     *               "size": "*",
+                     *               "quality": "high",
+                     *               "per_image_micro": 8000
+                     *             },
+                     *             {
+                     *               "size": "*",
+                     *               "quality": "*",
+                     *               "per_image_micro": 4000
+                     *             }
+                     *           ]
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Model"];
                 };
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
@@ -2640,8 +3100,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes the request safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
-                 *     without spaces, in one header line. An empty one counts as none.
+                 * @description Makes the request safe to retry: it runs once, and a retry with the same key gets the stored response. Visible ASCII
+                 *     without spaces, in one header line. An empty value counts as absent.
+                 * @example order-1234-attempt-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2650,11 +3111,31 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "model": "mock/chat-1",
+                 *       "messages": [
+                 *         {
+                 *           "role": "system",
+                 *           "content": "Answer in one sentence."
+                 *         },
+                 *         {
+                 *           "role": "user",
+                 *           "content": "Why is the sky blue?"
+                 *         }
+                 *       ],
+                 *       "max_tokens": 100,
+                 *       "routing": {
+                 *         "strategy": "price",
+                 *         "allow_fallbacks": true
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["ChatCompletionRequest"];
             };
         };
         responses: {
-            /** @description The completion. A stream has the schema of one event. */
+            /** @description The completion. For a stream, the schema describes one event. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2670,7 +3151,58 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "chatcmpl-ef0d27f5-5539-46c2-b908-5c2bd2100cf1",
+                     *       "object": "chat.completion",
+                     *       "created": 1795354257,
+                     *       "model": "mock/chat-1",
+                     *       "choices": [
+                     *         {
+                     *           "index": 0,
+                     *           "message": {
+                     *             "role": "assistant",
+                     *             "content": "Air scatters short blue waves of sunlight more than long red ones.",
+                     *             "refusal": null
+                     *           },
+                     *           "logprobs": null,
+                     *           "finish_reason": "stop"
+                     *         }
+                     *       ],
+                     *       "system_fingerprint": null,
+                     *       "usage": {
+                     *         "prompt_tokens": 17,
+                     *         "completion_tokens": 14,
+                     *         "total_tokens": 31,
+                     *         "prompt_tokens_details": {
+                     *           "cached_tokens": 0
+                     *         },
+                     *         "completion_tokens_details": {
+                     *           "reasoning_tokens": 0
+                     *         },
+                     *         "x_llm_cost_micro": 8
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ChatCompletion"];
+                    /**
+                     * @example {
+                     *       "id": "chatcmpl-562b8e39-8d22-4617-a645-f46650f569fc",
+                     *       "object": "chat.completion.chunk",
+                     *       "created": 1795354257,
+                     *       "model": "mock/chat-1",
+                     *       "choices": [
+                     *         {
+                     *           "index": 0,
+                     *           "delta": {
+                     *             "content": "Air"
+                     *           },
+                     *           "logprobs": null,
+                     *           "finish_reason": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "text/event-stream": components["schemas"]["ChatStreamEvent"];
                 };
             };
@@ -2695,8 +3227,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes the request safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
-                 *     without spaces, in one header line. An empty one counts as none.
+                 * @description Makes the request safe to retry: it runs once, and a retry with the same key gets the stored response. Visible ASCII
+                 *     without spaces, in one header line. An empty value counts as absent.
+                 * @example order-1234-attempt-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2705,11 +3238,18 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "model": "mock/chat-1",
+                 *       "prompt": "Once upon a time",
+                 *       "max_tokens": 16
+                 *     }
+                 */
                 "application/json": components["schemas"]["CompletionRequest"];
             };
         };
         responses: {
-            /** @description The completion. A stream has the schema of one event. */
+            /** @description The completion. For a stream, the schema describes one event. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2725,7 +3265,51 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "cmpl-25605e02-f254-46f6-9bc5-8d65713867c4",
+                     *       "object": "text_completion",
+                     *       "created": 1795354257,
+                     *       "model": "mock/chat-1",
+                     *       "choices": [
+                     *         {
+                     *           "index": 0,
+                     *           "text": " there was a small boat that had never seen the sea.",
+                     *           "logprobs": null,
+                     *           "finish_reason": "stop"
+                     *         }
+                     *       ],
+                     *       "usage": {
+                     *         "prompt_tokens": 4,
+                     *         "completion_tokens": 12,
+                     *         "total_tokens": 16,
+                     *         "prompt_tokens_details": {
+                     *           "cached_tokens": 0
+                     *         },
+                     *         "completion_tokens_details": {
+                     *           "reasoning_tokens": 0
+                     *         },
+                     *         "x_llm_cost_micro": 6
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["CompletionReply"];
+                    /**
+                     * @example {
+                     *       "id": "cmpl-393a2cc2-fe4c-442b-9404-73ac476e5d03",
+                     *       "object": "text_completion",
+                     *       "created": 1795354257,
+                     *       "model": "mock/chat-1",
+                     *       "choices": [
+                     *         {
+                     *           "index": 0,
+                     *           "text": " there",
+                     *           "logprobs": null,
+                     *           "finish_reason": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "text/event-stream": components["schemas"]["CompletionStreamEvent"];
                 };
             };
@@ -2750,8 +3334,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes the request safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
-                 *     without spaces, in one header line. An empty one counts as none.
+                 * @description Makes the request safe to retry: it runs once, and a retry with the same key gets the stored response. Visible ASCII
+                 *     without spaces, in one header line. An empty value counts as absent.
+                 * @example order-1234-attempt-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2760,6 +3345,15 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "model": "mock/embed-1",
+                 *       "input": [
+                 *         "The quick brown fox"
+                 *       ],
+                 *       "dimensions": 4
+                 *     }
+                 */
                 "application/json": components["schemas"]["EmbeddingRequest"];
             };
         };
@@ -2780,6 +3374,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "data": [
+                     *         {
+                     *           "object": "embedding",
+                     *           "index": 0,
+                     *           "embedding": [
+                     *             -0.15408261,
+                     *             -0.6160205,
+                     *             -0.77251244,
+                     *             -0.00135396
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "model": "mock/embed-1",
+                     *       "usage": {
+                     *         "prompt_tokens": 5,
+                     *         "total_tokens": 5,
+                     *         "x_llm_cost_micro": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["EmbeddingList"];
                 };
             };
@@ -2804,8 +3421,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes the request safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
-                 *     without spaces, in one header line. An empty one counts as none.
+                 * @description Makes the request safe to retry: it runs once, and a retry with the same key gets the stored response. Visible ASCII
+                 *     without spaces, in one header line. An empty value counts as absent.
+                 * @example order-1234-attempt-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2814,11 +3432,18 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "model": "mock/chat-1",
+                 *       "instructions": "Answer in one sentence.",
+                 *       "input": "Say hello"
+                 *     }
+                 */
                 "application/json": components["schemas"]["ResponseRequest"];
             };
         };
         responses: {
-            /** @description The response. A stream has the schema of one event. */
+            /** @description The response. For a stream, the schema describes one event. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2834,7 +3459,85 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "resp_01a20373e9857376a2b6d50148d2f825",
+                     *       "object": "response",
+                     *       "created_at": 1795354257,
+                     *       "completed_at": 1795354258,
+                     *       "status": "completed",
+                     *       "error": null,
+                     *       "incomplete_details": null,
+                     *       "model": "mock/chat-1",
+                     *       "output": [
+                     *         {
+                     *           "id": "msg_01a20373e9857376a2b6d50148d2f825_0",
+                     *           "type": "message",
+                     *           "role": "assistant",
+                     *           "status": "completed",
+                     *           "content": [
+                     *             {
+                     *               "type": "output_text",
+                     *               "annotations": [],
+                     *               "logprobs": [],
+                     *               "text": "Hello! How can I help?"
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "previous_response_id": null,
+                     *       "instructions": "Answer in one sentence.",
+                     *       "tools": [],
+                     *       "tool_choice": "auto",
+                     *       "parallel_tool_calls": true,
+                     *       "text": {
+                     *         "format": {
+                     *           "type": "text"
+                     *         }
+                     *       },
+                     *       "max_output_tokens": null,
+                     *       "temperature": 1,
+                     *       "top_p": 1,
+                     *       "presence_penalty": 0,
+                     *       "frequency_penalty": 0,
+                     *       "top_logprobs": 0,
+                     *       "reasoning": null,
+                     *       "truncation": "disabled",
+                     *       "max_tool_calls": null,
+                     *       "store": false,
+                     *       "background": false,
+                     *       "service_tier": "default",
+                     *       "metadata": {},
+                     *       "user": null,
+                     *       "safety_identifier": null,
+                     *       "prompt_cache_key": null,
+                     *       "usage": {
+                     *         "input_tokens": 9,
+                     *         "input_tokens_details": {
+                     *           "cached_tokens": 0,
+                     *           "cache_write_tokens": 0
+                     *         },
+                     *         "output_tokens": 7,
+                     *         "output_tokens_details": {
+                     *           "reasoning_tokens": 0
+                     *         },
+                     *         "total_tokens": 16,
+                     *         "x_llm_cost_micro": 4
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Response"];
+                    /**
+                     * @example {
+                     *       "type": "response.output_text.delta",
+                     *       "sequence_number": 4,
+                     *       "item_id": "msg_01a20373e9857376a2b6d50148d2f825_0",
+                     *       "output_index": 0,
+                     *       "content_index": 0,
+                     *       "logprobs": [],
+                     *       "delta": "Hello"
+                     *     }
+                     */
                     "text/event-stream": components["schemas"]["ResponseStreamEvent"];
                 };
             };
@@ -2859,7 +3562,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a response. */
+                /**
+                 * @description Response ID.
+                 * @example resp_01a20373e9857376a2b6d50148d2f825
+                 */
                 id: string;
             };
             cookie?: never;
@@ -2869,6 +3575,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
@@ -2879,7 +3586,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a response. */
+                /**
+                 * @description Response ID.
+                 * @example resp_01a20373e9857376a2b6d50148d2f825
+                 */
                 id: string;
             };
             cookie?: never;
@@ -2889,6 +3599,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
@@ -2899,8 +3610,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes the request safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
-                 *     without spaces, in one header line. An empty one counts as none.
+                 * @description Makes the request safe to retry: it runs once, and a retry with the same key gets the stored response. Visible ASCII
+                 *     without spaces, in one header line. An empty value counts as absent.
+                 * @example order-1234-attempt-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2909,6 +3621,15 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "model": "mock/image-1",
+                 *       "prompt": "A cat in a hat",
+                 *       "size": "1024x1024",
+                 *       "n": 1,
+                 *       "response_format": "url"
+                 *     }
+                 */
                 "application/json": components["schemas"]["ImageRequest"];
             };
         };
@@ -2929,6 +3650,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created": 1795354257,
+                     *       "data": [
+                     *         {
+                     *           "url": "https://gateway.example.com/v1/objects/image/01a20372-eb04-7e48-a4a2-270257ee6ee3/01a20373-e999-7559-ae0f-33fa9f54da02/0.png?expires=1795357857&signature=P9MiDgvLP-RrXNxSNZrktdlGy-tZRZ8iSSozDX32IdI"
+                     *         }
+                     *       ],
+                     *       "usage": {
+                     *         "images": 1,
+                     *         "x_llm_cost_micro": 4000
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ImageReply"];
                 };
             };
@@ -2953,8 +3688,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes the request safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
-                 *     without spaces, in one header line. An empty one counts as none.
+                 * @description Makes the request safe to retry: it runs once, and a retry with the same key gets the stored response. Visible ASCII
+                 *     without spaces, in one header line. An empty value counts as absent.
+                 * @example order-1234-attempt-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -2963,7 +3699,23 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "model": "mock/image-1",
+                 *       "prompt": "Make the hat red",
+                 *       "image": "(bytes of cat.png)"
+                 *     }
+                 */
                 "multipart/form-data": components["schemas"]["ImageEditForm"];
+                /**
+                 * @example {
+                 *       "model": "mock/image-1",
+                 *       "prompt": "Make the hat red",
+                 *       "input_images": [
+                 *         "https://example.com/cat.png"
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["ImageEditRequest"];
             };
         };
@@ -2984,6 +3736,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "created": 1795354257,
+                     *       "data": [
+                     *         {
+                     *           "url": "https://gateway.example.com/v1/objects/image/01a20372-eb04-7e48-a4a2-270257ee6ee3/01a20373-e999-7559-ae0f-33fa9f54da02/0.png?expires=1795357857&signature=P9MiDgvLP-RrXNxSNZrktdlGy-tZRZ8iSSozDX32IdI"
+                     *         }
+                     *       ],
+                     *       "usage": {
+                     *         "images": 1,
+                     *         "x_llm_cost_micro": 4000
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ImageReply"];
                 };
             };
@@ -3008,8 +3774,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes the request safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
-                 *     without spaces, in one header line. An empty one counts as none.
+                 * @description Makes the request safe to retry: it runs once, and a retry with the same key gets the stored response. Visible ASCII
+                 *     without spaces, in one header line. An empty value counts as absent.
+                 * @example order-1234-attempt-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -3018,11 +3785,19 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "model": "mock/speech-1",
+                 *       "input": "Hello",
+                 *       "voice": "alloy",
+                 *       "response_format": "mp3"
+                 *     }
+                 */
                 "application/json": components["schemas"]["SpeechRequest"];
             };
         };
         responses: {
-            /** @description Audio in the format that was asked for. A stream of events has the schema of one event. */
+            /** @description Audio in the requested format. For server-sent events, the schema describes one event. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3044,6 +3819,18 @@ export interface operations {
                     "audio/flac": string;
                     "audio/wav": string;
                     "audio/pcm": string;
+                    /**
+                     * @example {
+                     *       "type": "speech.audio.done",
+                     *       "usage": {
+                     *         "input_tokens": 0,
+                     *         "output_tokens": 0,
+                     *         "total_tokens": 0,
+                     *         "characters": 5,
+                     *         "x_llm_cost_micro": 8
+                     *       }
+                     *     }
+                     */
                     "text/event-stream": components["schemas"]["SpeechStreamEvent"];
                 };
             };
@@ -3068,8 +3855,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes the request safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
-                 *     without spaces, in one header line. An empty one counts as none.
+                 * @description Makes the request safe to retry: it runs once, and a retry with the same key gets the stored response. Visible ASCII
+                 *     without spaces, in one header line. An empty value counts as absent.
+                 * @example order-1234-attempt-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -3078,11 +3866,18 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "model": "mock/transcribe-1",
+                 *       "file": "(bytes of hello.mp3)",
+                 *       "response_format": "json"
+                 *     }
+                 */
                 "multipart/form-data": components["schemas"]["TranscriptionForm"];
             };
         };
         responses: {
-            /** @description The transcript; plain text for `text`, `srt` and `vtt`. A stream has the schema of one event. */
+            /** @description The transcript; plain text for `text`, `srt` and `vtt`. For a stream, the schema describes one event. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3098,8 +3893,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "text": "Hello",
+                     *       "usage": {
+                     *         "type": "duration",
+                     *         "seconds": 0.357,
+                     *         "x_llm_cost_micro": 10
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Transcription"];
+                    /** @example Hello */
                     "text/plain": string;
+                    /**
+                     * @example {
+                     *       "type": "transcript.text.delta",
+                     *       "delta": "Hello"
+                     *     }
+                     */
                     "text/event-stream": components["schemas"]["TranscriptionStreamEvent"];
                 };
             };
@@ -3124,8 +3936,9 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description Makes the submission safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
-                 *     without spaces, in one header line. An empty one counts as none.
+                 * @description Makes the submission safe to retry: it runs once, and a retry with the same key gets the stored response. Visible
+                 *     ASCII without spaces, in one header line. An empty value counts as absent.
+                 * @example order-1234-attempt-1
                  */
                 "Idempotency-Key": components["parameters"]["RequiredIdempotencyKey"];
             };
@@ -3134,11 +3947,22 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "model": "mock/video-1",
+                 *       "prompt": "A cat on a boat",
+                 *       "duration_seconds": 5,
+                 *       "webhook_url": "https://example.com/hooks/media",
+                 *       "metadata": {
+                 *         "order": "1234"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["VideoRequest"];
             };
         };
         responses: {
-            /** @description The job was accepted, or was accepted before. */
+            /** @description The job was accepted, by this request or by the original of a retry. */
             202: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3154,6 +3978,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "01a20373-e9ea-7f82-b6d4-2951989b0e2b",
+                     *       "object": "video.generation",
+                     *       "status": "queued",
+                     *       "model": "mock/video-1",
+                     *       "created_at": "2026-11-22T13:30:57.913Z",
+                     *       "estimated_cost_micro": 15000
+                     *     }
+                     */
                     "application/json": components["schemas"]["SubmittedJob"];
                 };
             };
@@ -3176,7 +4010,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a job. Anything that is not the id of a job of this organization is 404 `not_found`. */
+                /**
+                 * @description Job ID. An ID that is not a job of this organization gets 404 `not_found`.
+                 * @example 01a20373-e9ea-7f82-b6d4-2951989b0e2b
+                 */
                 id: components["parameters"]["JobId"];
             };
             cookie?: never;
@@ -3196,12 +4033,57 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "01a20373-e9ea-7f82-b6d4-2951989b0e2b",
+                     *       "object": "video.generation",
+                     *       "request_id": "req_01a20373e9ea7f82b6d42951989b0e2b",
+                     *       "org_id": "01a20372-eb04-7e48-a4a2-270257ee6ee3",
+                     *       "kind": "video",
+                     *       "model": "mock/video-1",
+                     *       "status": "succeeded",
+                     *       "progress": 100,
+                     *       "estimated_cost_micro": 15000,
+                     *       "max_cost_micro": 15000,
+                     *       "cost_micro": 10000,
+                     *       "error": null,
+                     *       "params": {
+                     *         "prompt": "A cat on a boat",
+                     *         "duration_seconds": 5,
+                     *         "resolution": "480p",
+                     *         "audio": false
+                     *       },
+                     *       "artifacts": [
+                     *         {
+                     *           "id": "d6f62d73-1c29-4aa4-92a6-02540d1faf68",
+                     *           "type": "video",
+                     *           "content_type": "video/mp4",
+                     *           "size_bytes": 66346,
+                     *           "width": 854,
+                     *           "height": 480,
+                     *           "duration_seconds": 5,
+                     *           "url": "https://gateway.example.com/v1/objects/video/01a20372-eb04-7e48-a4a2-270257ee6ee3/01a20373-e9ea-7f82-b6d4-2951989b0e2b/0.mp4?expires=1795357865&signature=hD_aQVIyRpzYQXezpt4YkQZ7qjbdk5dtW837ZWtYrU8",
+                     *           "expires_at": "2026-11-22T14:31:05.000Z"
+                     *         }
+                     *       ],
+                     *       "webhook_url": "https://example.com/hooks/media",
+                     *       "metadata": {
+                     *         "order": "1234"
+                     *       },
+                     *       "created_at": "2026-11-22T13:30:57.913Z",
+                     *       "started_at": "2026-11-22T13:30:57.977Z",
+                     *       "completed_at": "2026-11-22T13:31:01.429Z",
+                     *       "expires_at": "2026-11-23T13:30:57.913Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Job"];
                 };
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -3211,14 +4093,17 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a job. Anything that is not the id of a job of this organization is 404 `not_found`. */
+                /**
+                 * @description Job ID. An ID that is not a job of this organization gets 404 `not_found`.
+                 * @example 01a20373-e9ea-7f82-b6d4-2951989b0e2b
+                 */
                 id: components["parameters"]["JobId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The job was cancelled. */
+            /** @description The job was canceled. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3231,6 +4116,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "01a20373-e9ea-7f82-b6d4-2951989b0e2b",
+                     *       "object": "video.generation",
+                     *       "request_id": "req_01a20373e9ea7f82b6d42951989b0e2b",
+                     *       "org_id": "01a20372-eb04-7e48-a4a2-270257ee6ee3",
+                     *       "kind": "video",
+                     *       "model": "mock/video-1",
+                     *       "status": "canceled",
+                     *       "progress": null,
+                     *       "estimated_cost_micro": 15000,
+                     *       "max_cost_micro": 15000,
+                     *       "cost_micro": 0,
+                     *       "error": null,
+                     *       "params": {
+                     *         "prompt": "A cat on a boat",
+                     *         "duration_seconds": 5,
+                     *         "resolution": "480p",
+                     *         "audio": false
+                     *       },
+                     *       "artifacts": [],
+                     *       "webhook_url": "https://example.com/hooks/media",
+                     *       "metadata": {
+                     *         "order": "1234"
+                     *       },
+                     *       "created_at": "2026-11-22T13:30:57.913Z",
+                     *       "started_at": "2026-11-22T13:30:57.977Z",
+                     *       "completed_at": "2026-11-22T13:30:59.120Z",
+                     *       "expires_at": "2026-11-23T13:30:57.913Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Job"];
                 };
             };
@@ -3255,6 +4171,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -3264,8 +4181,9 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description Makes the submission safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
-                 *     without spaces, in one header line. An empty one counts as none.
+                 * @description Makes the submission safe to retry: it runs once, and a retry with the same key gets the stored response. Visible
+                 *     ASCII without spaces, in one header line. An empty value counts as absent.
+                 * @example order-1234-attempt-1
                  */
                 "Idempotency-Key": components["parameters"]["RequiredIdempotencyKey"];
             };
@@ -3274,11 +4192,19 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "model": "mock/music-1",
+                 *       "prompt": "A calm piano piece",
+                 *       "duration_seconds": 30,
+                 *       "instrumental": true
+                 *     }
+                 */
                 "application/json": components["schemas"]["MusicRequest"];
             };
         };
         responses: {
-            /** @description The job was accepted, or was accepted before. */
+            /** @description The job was accepted, by this request or by the original of a retry. */
             202: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3294,6 +4220,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "01a20373-ea15-7746-8fe9-2d2851d7445c",
+                     *       "object": "music.generation",
+                     *       "status": "queued",
+                     *       "model": "mock/music-1",
+                     *       "created_at": "2026-11-22T13:30:57.913Z",
+                     *       "estimated_cost_micro": 15000
+                     *     }
+                     */
                     "application/json": components["schemas"]["SubmittedJob"];
                 };
             };
@@ -3316,7 +4252,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a job. Anything that is not the id of a job of this organization is 404 `not_found`. */
+                /**
+                 * @description Job ID. An ID that is not a job of this organization gets 404 `not_found`.
+                 * @example 01a20373-e9ea-7f82-b6d4-2951989b0e2b
+                 */
                 id: components["parameters"]["JobId"];
             };
             cookie?: never;
@@ -3336,12 +4275,57 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "01a20373-ea15-7746-8fe9-2d2851d7445c",
+                     *       "object": "music.generation",
+                     *       "request_id": "req_01a20373ea1577468fe92d2851d7445c",
+                     *       "org_id": "01a20372-eb04-7e48-a4a2-270257ee6ee3",
+                     *       "kind": "music",
+                     *       "model": "mock/music-1",
+                     *       "status": "succeeded",
+                     *       "progress": 100,
+                     *       "estimated_cost_micro": 15000,
+                     *       "max_cost_micro": 15000,
+                     *       "cost_micro": 15000,
+                     *       "error": null,
+                     *       "params": {
+                     *         "prompt": "A calm piano piece",
+                     *         "duration_seconds": 30,
+                     *         "format": "mp3",
+                     *         "instrumental": true
+                     *       },
+                     *       "artifacts": [
+                     *         {
+                     *           "id": "344a24e8-73c2-4e10-81d6-d083c81d8319",
+                     *           "type": "audio",
+                     *           "content_type": "audio/mpeg",
+                     *           "size_bytes": 240326,
+                     *           "width": null,
+                     *           "height": null,
+                     *           "duration_seconds": 30.041,
+                     *           "url": "https://gateway.example.com/v1/objects/music/01a20372-eb04-7e48-a4a2-270257ee6ee3/01a20373-ea15-7746-8fe9-2d2851d7445c/0.mp3?expires=1795357865&signature=-OkiGDPHbhx47_8Hexex4wM_TWWjwEltlIysTSJpZeE",
+                     *           "expires_at": "2026-11-22T14:31:05.000Z"
+                     *         }
+                     *       ],
+                     *       "webhook_url": "https://example.com/hooks/media",
+                     *       "metadata": {
+                     *         "order": "1234"
+                     *       },
+                     *       "created_at": "2026-11-22T13:30:57.913Z",
+                     *       "started_at": "2026-11-22T13:30:57.977Z",
+                     *       "completed_at": "2026-11-22T13:31:01.429Z",
+                     *       "expires_at": "2026-11-23T13:30:57.913Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Job"];
                 };
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -3351,14 +4335,17 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a job. Anything that is not the id of a job of this organization is 404 `not_found`. */
+                /**
+                 * @description Job ID. An ID that is not a job of this organization gets 404 `not_found`.
+                 * @example 01a20373-e9ea-7f82-b6d4-2951989b0e2b
+                 */
                 id: components["parameters"]["JobId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The job was cancelled. */
+            /** @description The job was canceled. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3371,6 +4358,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "01a20373-ea15-7746-8fe9-2d2851d7445c",
+                     *       "object": "music.generation",
+                     *       "request_id": "req_01a20373ea1577468fe92d2851d7445c",
+                     *       "org_id": "01a20372-eb04-7e48-a4a2-270257ee6ee3",
+                     *       "kind": "music",
+                     *       "model": "mock/music-1",
+                     *       "status": "canceled",
+                     *       "progress": null,
+                     *       "estimated_cost_micro": 15000,
+                     *       "max_cost_micro": 15000,
+                     *       "cost_micro": 0,
+                     *       "error": null,
+                     *       "params": {
+                     *         "prompt": "A calm piano piece",
+                     *         "duration_seconds": 30,
+                     *         "format": "mp3",
+                     *         "instrumental": true
+                     *       },
+                     *       "artifacts": [],
+                     *       "webhook_url": "https://example.com/hooks/media",
+                     *       "metadata": {
+                     *         "order": "1234"
+                     *       },
+                     *       "created_at": "2026-11-22T13:30:57.913Z",
+                     *       "started_at": "2026-11-22T13:30:57.977Z",
+                     *       "completed_at": "2026-11-22T13:30:59.120Z",
+                     *       "expires_at": "2026-11-23T13:30:57.913Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Job"];
                 };
             };
@@ -3395,6 +4413,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -3404,7 +4423,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of a job. Anything that is not the id of a job of this organization is 404 `not_found`. */
+                /**
+                 * @description Job ID. An ID that is not a job of this organization gets 404 `not_found`.
+                 * @example 01a20373-e9ea-7f82-b6d4-2951989b0e2b
+                 */
                 id: components["parameters"]["JobId"];
             };
             cookie?: never;
@@ -3424,12 +4446,57 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "01a20373-e9ea-7f82-b6d4-2951989b0e2b",
+                     *       "object": "video.generation",
+                     *       "request_id": "req_01a20373e9ea7f82b6d42951989b0e2b",
+                     *       "org_id": "01a20372-eb04-7e48-a4a2-270257ee6ee3",
+                     *       "kind": "video",
+                     *       "model": "mock/video-1",
+                     *       "status": "succeeded",
+                     *       "progress": 100,
+                     *       "estimated_cost_micro": 15000,
+                     *       "max_cost_micro": 15000,
+                     *       "cost_micro": 10000,
+                     *       "error": null,
+                     *       "params": {
+                     *         "prompt": "A cat on a boat",
+                     *         "duration_seconds": 5,
+                     *         "resolution": "480p",
+                     *         "audio": false
+                     *       },
+                     *       "artifacts": [
+                     *         {
+                     *           "id": "d6f62d73-1c29-4aa4-92a6-02540d1faf68",
+                     *           "type": "video",
+                     *           "content_type": "video/mp4",
+                     *           "size_bytes": 66346,
+                     *           "width": 854,
+                     *           "height": 480,
+                     *           "duration_seconds": 5,
+                     *           "url": "https://gateway.example.com/v1/objects/video/01a20372-eb04-7e48-a4a2-270257ee6ee3/01a20373-e9ea-7f82-b6d4-2951989b0e2b/0.mp4?expires=1795357865&signature=hD_aQVIyRpzYQXezpt4YkQZ7qjbdk5dtW837ZWtYrU8",
+                     *           "expires_at": "2026-11-22T14:31:05.000Z"
+                     *         }
+                     *       ],
+                     *       "webhook_url": "https://example.com/hooks/media",
+                     *       "metadata": {
+                     *         "order": "1234"
+                     *       },
+                     *       "created_at": "2026-11-22T13:30:57.913Z",
+                     *       "started_at": "2026-11-22T13:30:57.977Z",
+                     *       "completed_at": "2026-11-22T13:31:01.429Z",
+                     *       "expires_at": "2026-11-23T13:30:57.913Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Job"];
                 };
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -3437,19 +4504,28 @@ export interface operations {
     getStoredObject: {
         parameters: {
             query: {
-                /** @description When the address expires, in Unix seconds. */
+                /**
+                 * @description Expiry of the URL, in Unix seconds.
+                 * @example 1795357857
+                 */
                 expires: string;
-                /** @description Of the gateway, over the key and the time. */
+                /**
+                 * @description Signature of the gateway over the key and the expiry.
+                 * @example P9MiDgvLP-RrXNxSNZrktdlGy-tZRZ8iSSozDX32IdI
+                 */
                 signature: string;
             };
             header?: {
-                /** @description One range of bytes. */
+                /** @description A single byte range. */
                 Range?: string;
-                /** @description The `ETag` of the version that the range is of; of any other version everything is sent. */
+                /** @description `ETag` of the version to which the range applies; if the object is another version, the whole object is sent. */
                 "If-Range"?: string;
             };
             path: {
-                /** @description Which object; holds slashes. */
+                /**
+                 * @description Object key; contains slashes.
+                 * @example image/01a20372-eb04-7e48-a4a2-270257ee6ee3/01a20373-e999-7559-ae0f-33fa9f54da02/0.png
+                 */
                 key: string;
             };
             cookie?: never;
@@ -3475,7 +4551,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description The part that was asked for. */
+            /** @description The requested range. */
             206: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3497,6 +4573,40 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            /**
+             * @description The range lies beyond the object: `validation_failed`. The only error whose status differs from the status of its
+             *     code.
+             */
+            416: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "x-should-retry": components["headers"]["x-should-retry"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "x-ratelimit-limit-requests": components["headers"]["x-ratelimit-limit-requests"];
+                    "x-ratelimit-remaining-requests": components["headers"]["x-ratelimit-remaining-requests"];
+                    "x-ratelimit-reset-requests": components["headers"]["x-ratelimit-reset-requests"];
+                    "x-ratelimit-limit-tokens": components["headers"]["x-ratelimit-limit-tokens"];
+                    "x-ratelimit-remaining-tokens": components["headers"]["x-ratelimit-remaining-tokens"];
+                    "x-ratelimit-reset-tokens": components["headers"]["x-ratelimit-reset-tokens"];
+                    "Content-Range": components["headers"]["Content-Range-Unsatisfied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "type": "invalid_request_error",
+                     *         "code": "validation_failed",
+                     *         "message": "The object has no byte in the requested range.",
+                     *         "request_id": "req_01a20373e97a7836877bcfc82289ceb7",
+                     *         "param": "Range"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorEnvelope"];
+                };
+            };
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -3510,13 +4620,20 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Alive. */
+            /** @description The process is running. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "status": "ok",
+                     *       "version": "0.1.0",
+                     *       "uptime_seconds": 73
+                     *     }
+                     */
                     "application/json": components["schemas"]["Health"];
                 };
             };
@@ -3539,16 +4656,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "status": "ready",
+                     *       "checks": {
+                     *         "postgres": "ok",
+                     *         "redis": "ok",
+                     *         "migrations": "ok",
+                     *         "ledger": "ok"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Readiness"];
                 };
             };
-            /** @description Not ready; `checks` says what is missing. */
+            /** @description Not ready; `checks` shows which dependency is unavailable. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "status": "not_ready",
+                     *       "checks": {
+                     *         "postgres": "ok",
+                     *         "redis": "failed",
+                     *         "migrations": "ok",
+                     *         "ledger": "ok"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Readiness"];
                 };
             };
@@ -3571,6 +4710,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example openapi: 3.1.0
+                     *     info:
+                     *       title: Inference and Media Gateway
+                     */
                     "application/yaml": string;
                 };
             };
@@ -3582,19 +4726,30 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description `sha256=` and the hexadecimal HMAC-SHA256 of the raw body. The key is the webhook secret of the organization as text,
-                 *     all of `whsec_…`.
+                 * @description `sha256=` and the hexadecimal HMAC-SHA256 of the raw body. The key is the organization's webhook secret as text,
+                 *     including the `whsec_` prefix.
+                 * @example sha256=3f0a3f8a8f2a1d0e7f3f0a3f8a8f2a1d0e7f3f0a3f8a8f2a1d0e7f3f0a3f8a8f
                  */
                 "X-LLM-Signature": string;
-                /** @description The request that submitted the job. */
+                /**
+                 * @description The request that submitted the job.
+                 * @example req_01a20373e9ea7f82b6d42951989b0e2b
+                 */
                 "X-Request-Id": string;
-                /** @description The same for every delivery of one event; lets a receiver drop duplicates. */
+                /**
+                 * @description The same for every delivery of an event; use it to drop duplicates.
+                 * @example 01a20374-1c3f-7d54-9a0e-6e1f0e5f6a77
+                 */
                 "webhook-id": string;
-                /** @description When this delivery was sent, in Unix seconds; lets a receiver drop old ones. */
+                /**
+                 * @description Time of this delivery in Unix seconds; use it to reject old deliveries.
+                 * @example 1795354262
+                 */
                 "webhook-timestamp": number;
                 /**
-                 * @description A second signature, over id, time and body, as in the Standard Webhooks specification. Its key is the bytes that the
-                 *     secret spells in base64 after `whsec_`; the libraries of that specification take the secret as it is.
+                 * @description A second signature over ID, timestamp and body, as defined by the Standard Webhooks specification. Its key is the
+                 *     base64-decoded part of the secret after `whsec_`; libraries for that specification accept the secret unchanged.
+                 * @example v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=
                  */
                 "webhook-signature": string;
             };
@@ -3603,6 +4758,52 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "event": "job.completed",
+                 *       "job": {
+                 *         "id": "01a20373-e9ea-7f82-b6d4-2951989b0e2b",
+                 *         "object": "video.generation",
+                 *         "request_id": "req_01a20373e9ea7f82b6d42951989b0e2b",
+                 *         "org_id": "01a20372-eb04-7e48-a4a2-270257ee6ee3",
+                 *         "kind": "video",
+                 *         "model": "mock/video-1",
+                 *         "status": "succeeded",
+                 *         "progress": 100,
+                 *         "estimated_cost_micro": 15000,
+                 *         "max_cost_micro": 15000,
+                 *         "cost_micro": 10000,
+                 *         "error": null,
+                 *         "params": {
+                 *           "prompt": "A cat on a boat",
+                 *           "duration_seconds": 5,
+                 *           "resolution": "480p",
+                 *           "audio": false
+                 *         },
+                 *         "artifacts": [
+                 *           {
+                 *             "id": "d6f62d73-1c29-4aa4-92a6-02540d1faf68",
+                 *             "type": "video",
+                 *             "content_type": "video/mp4",
+                 *             "size_bytes": 66346,
+                 *             "width": 854,
+                 *             "height": 480,
+                 *             "duration_seconds": 5,
+                 *             "url": "https://gateway.example.com/v1/objects/video/01a20372-eb04-7e48-a4a2-270257ee6ee3/01a20373-e9ea-7f82-b6d4-2951989b0e2b/0.mp4?expires=1795357865&signature=hD_aQVIyRpzYQXezpt4YkQZ7qjbdk5dtW837ZWtYrU8",
+                 *             "expires_at": "2026-11-22T14:31:05.000Z"
+                 *           }
+                 *         ],
+                 *         "webhook_url": "https://example.com/hooks/media",
+                 *         "metadata": {
+                 *           "order": "1234"
+                 *         },
+                 *         "created_at": "2026-11-22T13:30:57.913Z",
+                 *         "started_at": "2026-11-22T13:30:57.977Z",
+                 *         "completed_at": "2026-11-22T13:31:01.429Z",
+                 *         "expires_at": "2026-11-23T13:30:57.913Z"
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["JobEvent"];
             };
         };
@@ -3614,21 +4815,21 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Not received. 410 ends the deliveries, anything else is tried again; 429 may say when with `Retry-After`. */
+            /** @description Not received. 410 ends the delivery, any other status is retried; `Retry-After` of a 429 delays the retry. */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Not received; not followed, tried again. */
+            /** @description Not received; the redirect is not followed and the delivery is retried. */
             "3XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Not received, tried again; 503 may say when with `Retry-After`. */
+            /** @description Not received; the delivery is retried. `Retry-After` of a 503 delays the retry. */
             "5XX": {
                 headers: {
                     [name: string]: unknown;

@@ -14,10 +14,15 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Register
-         * @description The answer is the same for every e-mail, and a mail goes to its owner in any case. A known account is not changed, unless its
-         *     e-mail is not verified: then the name becomes that of the newest registration, tokens of former ones end, and no password
-         *     counts; instead of verifying the e-mail its owner sets one with `confirmPasswordReset` and the token of the mail. Nothing can be done with an account until its e-mail is verified.
+         * Register a user
+         * @description The response is the same for every e-mail, and an e-mail is always sent to the address. A known account stays
+         *     unchanged unless its e-mail is not verified: then it takes the name of the latest registration, earlier tokens and all
+         *     passwords become invalid, and the owner sets a password with `confirmPasswordReset` and the token from the e-mail
+         *     instead of verifying the address. An account cannot be used until its e-mail is verified.
+         *
+         *     The account is created and the e-mail sent after the response. At most 10 e-mails per hour go to an address, 5 of them
+         *     requested from one network; beyond that nothing is sent or changed, and the latest e-mail stays valid. Too many
+         *     requests for e-mails from one network: 429.
          */
         post: operations["registerUser"];
         delete?: never;
@@ -36,9 +41,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask for another verification mail
-         * @description A mail is sent when an account with this e-mail waits for its verification. The token in it is good for 24 hours; former
-         *     ones end.
+         * Request another verification e-mail
+         * @description Sends an e-mail, after the response, if an account with this address is not verified yet. Its token is valid for 24
+         *     hours and replaces earlier ones. At most 10 e-mails per hour go to an address, 5 of them requested from one network;
+         *     beyond that nothing is sent, and the latest e-mail stays valid. Too many requests for e-mails from one network: 429.
          */
         post: operations["requestEmailVerification"];
         delete?: never;
@@ -57,9 +63,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Verify an e-mail
-         * @description From now on the user can sign in. The organization that was asked for at the registration is made. A token that is unknown,
-         *     old, replaced or used is 404 `not_found`.
+         * Verify an e-mail address
+         * @description Enables the user to sign in, and creates the organization requested at registration. A token that is unknown, expired,
+         *     replaced or used gets 404 `not_found`.
          */
         post: operations["confirmEmailVerification"];
         delete?: never;
@@ -78,8 +84,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask for a mail to reset a password
-         * @description A mail is sent when there is an account with this e-mail. The token in it is good for an hour; former ones end.
+         * Request a password reset e-mail
+         * @description Sends an e-mail, after the response, if there is an account with this address. Its token is valid for an hour and
+         *     replaces earlier ones. At most 10 e-mails per hour go to an address, 5 of them requested from one network; beyond that
+         *     nothing is sent, and the latest e-mail stays valid. Too many requests for e-mails from one network: 429.
          */
         post: operations["requestPasswordReset"];
         delete?: never;
@@ -99,7 +107,8 @@ export interface paths {
         put?: never;
         /**
          * Reset a password
-         * @description Ends all sessions of the user, and verifies the e-mail. A token that is unknown, old, replaced or used is 404 `not_found`.
+         * @description Ends all sessions of the user and verifies the e-mail address. A token that is unknown, expired, replaced or used gets
+         *     404 `not_found`.
          */
         post: operations["confirmPasswordReset"];
         delete?: never;
@@ -119,9 +128,11 @@ export interface paths {
         put?: never;
         /**
          * Sign in
-         * @description Sets the cookie of a new session; one that the request brings is not looked at. Whoever does not know the password gets the
-         *     same 401 `invalid_credentials` for every e-mail. With the right password, 403 `email_not_verified` or `account_disabled`
-         *     say what keeps the user out. After 10 failures for an e-mail within 15 minutes, or too many from an address: 429.
+         * @description Sets the cookie of a new session and ignores any existing session. A wrong password gets the same 401
+         *     `invalid_credentials` for every e-mail, known or not. With the right password, 403 `email_not_verified` or
+         *     `account_disabled` explains why the user cannot sign in. Returns 429 after too many failures within 15 minutes: 10 for
+         *     an e-mail from one network, 100 for an e-mail from networks that it has never signed in from, or too many from one
+         *     network. A password reset clears earlier failures.
          */
         post: operations["createSession"];
         delete?: never;
@@ -141,7 +152,7 @@ export interface paths {
         put?: never;
         /**
          * Sign out
-         * @description Ends the session of the request, and clears its cookie.
+         * @description Ends the current session and clears its cookie.
          */
         post: operations["endSession"];
         delete?: never;
@@ -159,7 +170,7 @@ export interface paths {
         };
         /**
          * List the user's sessions
-         * @description Where the user is signed in.
+         * @description Returns the user's active sessions.
          */
         get: operations["listSessions"];
         put?: never;
@@ -181,8 +192,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * End one of the user's sessions
-         * @description Also that of the request.
+         * End a session
+         * @description Ends any session of the user, including the current one.
          */
         delete: operations["deleteSession"];
         options?: never;
@@ -198,8 +209,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the user who is signed in
-         * @description With the organizations to choose from.
+         * Get the signed-in user
+         * @description Includes the user's organizations.
          */
         get: operations["getCurrentUser"];
         put?: never;
@@ -208,8 +219,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change the name
-         * @description The name that other members see.
+         * Update the signed-in user
+         * @description Changes the name that other members see.
          */
         patch: operations["updateCurrentUser"];
         trace?: never;
@@ -225,8 +236,8 @@ export interface paths {
         put?: never;
         /**
          * Change the password
-         * @description Sets the cookie of a new session and ends all others, and what was mailed to reset the password. A wrong current password is
-         *     401 `invalid_credentials`, and counts as a failed login.
+         * @description Sets the cookie of a new session, ends all other sessions and invalidates pending password reset tokens. A wrong
+         *     current password gets 401 `invalid_credentials` and counts as a failed sign-in.
          */
         post: operations["changePassword"];
         delete?: never;
@@ -244,13 +255,14 @@ export interface paths {
         };
         /**
          * List your organizations
-         * @description Those that the caller is a member of, with the role in each, the youngest organization first.
+         * @description Organizations that the caller is a member of, with the caller's role, newest organization first.
          */
         get: operations["listOrganizations"];
         put?: never;
         /**
          * Create an organization
-         * @description With an empty account; the caller is its owner. Somebody who owns ten organizations cannot create another: 409 `conflict`.
+         * @description Creates an organization with a zero balance and the caller as its owner. A user who owns ten organizations gets 409
+         *     `conflict`.
          */
         post: operations["createOrganization"];
         delete?: never;
@@ -268,7 +280,7 @@ export interface paths {
         };
         /**
          * Get an organization
-         * @description As its members see it, with the role of the caller.
+         * @description Returns the organization as its members see it, with the caller's role.
          */
         get: operations["getOrganization"];
         put?: never;
@@ -278,7 +290,7 @@ export interface paths {
         head?: never;
         /**
          * Rename an organization
-         * @description The name is for people only: nothing refers to it.
+         * @description The name is for display only.
          */
         patch: operations["updateOrganization"];
         trace?: never;
@@ -294,7 +306,7 @@ export interface paths {
         put?: never;
         /**
          * Leave an organization
-         * @description Every member may, but for the last owner: 409 `conflict`.
+         * @description Open to every member except the last owner, who gets 409 `conflict`.
          */
         post: operations["leaveOrganization"];
         delete?: never;
@@ -311,8 +323,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read the audit log
-         * @description Every change, newest first: who made it, what it was before and after. Changes by staff of the platform do not say by whom.
+         * List audit log entries
+         * @description Every change, newest first: the actor, and the state before and after. Changes by platform staff do not name the
+         *     person.
          */
         get: operations["listAuditEntries"];
         put?: never;
@@ -334,8 +347,8 @@ export interface paths {
         put?: never;
         /**
          * Accept an invitation
-         * @description By the user with the address that was invited; to anybody else there is no such invitation: 404 `not_found`. A member already:
-         *     409 `conflict`.
+         * @description Only the user whose e-mail was invited can accept; all others get 404 `not_found`. An existing member gets 409
+         *     `conflict`.
          */
         post: operations["acceptInvitation"];
         delete?: never;
@@ -353,7 +366,7 @@ export interface paths {
         };
         /**
          * List members
-         * @description The last to join first.
+         * @description Sorted by join date, latest first.
          */
         get: operations["listMembers"];
         put?: never;
@@ -376,16 +389,17 @@ export interface paths {
         post?: never;
         /**
          * Remove a member
-         * @description Only owners remove owners: 403 `forbidden`. The last owner cannot be removed: 409 `conflict`. Keys that the member made go on
-         *     working; invitations that the member made are withdrawn.
+         * @description Only owners can remove owners: 403 `forbidden`. The last owner cannot be removed: 409 `conflict`. API keys created by
+         *     the member keep working; invitations sent by the member are withdrawn.
          */
         delete: operations["removeMember"];
         options?: never;
         head?: never;
         /**
          * Change the role of a member
-         * @description Only owners make owners, or change their role: 403 `forbidden`. The last owner remains one: 409 `conflict`. The new role counts
-         *     from the next request of the member on; invitations of the member to roles that it cannot give are withdrawn.
+         * @description Only owners can appoint owners or change their role: 403 `forbidden`. The last owner cannot be demoted: 409
+         *     `conflict`. The new role applies from the member's next request; invitations by the member to roles
+         *     that the new role cannot grant are withdrawn.
          */
         patch: operations["updateMember"];
         trace?: never;
@@ -399,16 +413,16 @@ export interface paths {
         };
         /**
          * List invitations
-         * @description Those that were neither accepted nor withdrawn, newest first.
+         * @description Invitations that were neither accepted nor withdrawn, newest first.
          */
         get: operations["listInvitations"];
         put?: never;
         /**
-         * Invite somebody
-         * @description Sends a mail with a token that makes whoever has a verified account with this address a member, once, within seven days.
-         *     Inviting an address again replaces its role and token. Only owners invite owners: 403 `forbidden`. The address of a member,
-         *     or more than a hundred invitations: 409 `conflict`. More than five mails to one address, or fifty by one user, in an hour:
-         *     429 `rate_limited`.
+         * Invite a member
+         * @description Sends an e-mail with a token that lets the verified account with this address join once, within seven days. Inviting
+         *     an address again replaces the role and the token. Only owners can invite owners: 403 `forbidden`. The address of a
+         *     member, or more than 100 pending invitations: 409 `conflict`. More than 5 invitations of one address by one user, 10
+         *     of one address in total, or 50 by one user in an hour: 429 `rate_limited`.
          */
         post: operations["createInvitation"];
         delete?: never;
@@ -429,7 +443,7 @@ export interface paths {
         post?: never;
         /**
          * Withdraw an invitation
-         * @description Only owners withdraw the invitation of an owner: 403 `forbidden`.
+         * @description Only owners can withdraw the invitation of an owner: 403 `forbidden`.
          */
         delete: operations["deleteInvitation"];
         options?: never;
@@ -446,14 +460,14 @@ export interface paths {
         };
         /**
          * List API keys
-         * @description Newest first; those that were revoked are never removed.
+         * @description Sorted newest first; revoked keys stay in the list.
          */
         get: operations["listApiKeys"];
         put?: never;
         /**
          * Create an API key
-         * @description The key is in this reply and nowhere else. An organization has at most 100 keys that are not revoked: 409
-         *     `max_api_keys_reached`. A suspended one gets none: 409 `conflict`.
+         * @description Only this response contains the full key. An organization can have 100 API keys that are not revoked; more get 409
+         *     `max_api_keys_reached`. A suspended organization gets 409 `conflict`.
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -471,7 +485,7 @@ export interface paths {
         };
         /**
          * Get an API key
-         * @description Its settings and what it has used; never the key itself.
+         * @description Returns the settings and usage of the API key, never the key itself.
          */
         get: operations["getApiKey"];
         put?: never;
@@ -480,9 +494,9 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change the settings of an API key
-         * @description In force everywhere within a second, for requests that begin then. What the key has used counts on. A revoked key: 409
-         *     `conflict`.
+         * Update an API key
+         * @description Applies to new requests within a second on all instances. Usage counts continue. A revoked key, or a key of a
+         *     suspended organization, gets 409 `conflict`.
          */
         patch: operations["updateApiKey"];
         trace?: never;
@@ -498,7 +512,8 @@ export interface paths {
         put?: never;
         /**
          * Disable an API key
-         * @description Its requests are refused, everywhere within a second, until it is enabled. A revoked key: 409 `conflict`.
+         * @description Requests with the API key are refused within a second on all instances, until it is enabled. A revoked key gets 409
+         *     `conflict`.
          */
         post: operations["disableApiKey"];
         delete?: never;
@@ -518,7 +533,7 @@ export interface paths {
         put?: never;
         /**
          * Enable an API key
-         * @description A revoked key, or one of a suspended organization: 409 `conflict`.
+         * @description A revoked key, or a key of a suspended organization, gets 409 `conflict`.
          */
         post: operations["enableApiKey"];
         delete?: never;
@@ -537,10 +552,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Replace an API key
-         * @description A new key with the same settings, in this reply and nowhere else. What the old one has used does not count for it. The old one
-         *     is revoked, at once or after a grace period; one that is revoked, replaced or expired: 409 `conflict`. At most 100 keys of an
-         *     organization are in a grace period: 409 `max_api_keys_reached`.
+         * Rotate an API key
+         * @description Creates a new API key with the same settings and zero usage; only this response contains the full key. The old key is
+         *     revoked, at once or after a grace period. A key that is revoked, replaced or expired, or of a suspended organization,
+         *     gets 409 `conflict`. An organization can have 100 keys in a grace period; more get 409 `max_api_keys_reached`.
          */
         post: operations["rotateApiKey"];
         delete?: never;
@@ -560,7 +575,8 @@ export interface paths {
         put?: never;
         /**
          * Revoke an API key
-         * @description Its requests are refused for good, everywhere within a second, also in a grace period. Repeating it changes nothing.
+         * @description Requests with the API key are refused permanently, within a second on all instances, even during a grace period.
+         *     Repeating it changes nothing.
          */
         post: operations["revokeApiKey"];
         delete?: never;
@@ -578,8 +594,8 @@ export interface paths {
         };
         /**
          * List requests
-         * @description What the keys of the organization were used for, the request that ended last first. A request is listed as soon as its
-         *     charge is committed; receipts are kept as long as the operator says.
+         * @description Requests of the organization's API keys, latest completed first. A request is listed as soon as its charge is
+         *     committed. The operator sets how long receipts are kept.
          */
         get: operations["listRequests"];
         put?: never;
@@ -598,8 +614,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read the receipt of a request
-         * @description What the request used, at which prices, how that came to its charge, who was asked for it and how long it took.
+         * Get the receipt of a request
+         * @description Returns the request's usage, its prices, the lines of its charge, its attempts and its timing.
          */
         get: operations["getRequest"];
         put?: never;
@@ -618,10 +634,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Export requests
-         * @description The requests of the list, all of them, as CSV (RFC 4180) with a line of names. Amounts are micro-units. Text that a
-         *     spreadsheet would run has a quote before it. The reply is sent while it is read: when that fails the connection is reset,
-         *     and what has arrived is not all.
+         * Export requests as CSV
+         * @description Exports all requests of `listRequests` as CSV (RFC 4180) with a header line. Amounts are micro-units. Text that a
+         *     spreadsheet would run as a formula is prefixed with a quote. The response is streamed: if reading fails, the
+         *     connection is reset and the file is incomplete.
          */
         get: operations["exportRequests"];
         put?: never;
@@ -640,9 +656,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read usage over time
-         * @description Requests, tokens and cost by hour or day (UTC), also those of the last second. Totals outlast the receipts that they were
-         *     made of. There are at most 750 buckets; of models and keys the 20 dearest are told apart, the others together are `other`.
+         * Get usage over time
+         * @description Requests, tokens and cost by hour or day (UTC), up to the current second. Totals are kept longer than receipts. There
+         *     are at most 750 buckets; the 20 most expensive models or keys are listed separately, all others as `other`.
          */
         get: operations["getUsageSeries"];
         put?: never;
@@ -662,7 +678,7 @@ export interface paths {
         };
         /**
          * Get the balance
-         * @description What there is, what of it is held, what was spent this month (UTC), and how much credit can still be bought.
+         * @description Returns the balance, the amount held, the amount spent this month (UTC) and the credit that can still be bought.
          */
         get: operations["getBalance"];
         put?: never;
@@ -681,8 +697,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what is held
-         * @description Amounts that are kept for requests under way and for jobs that have not ended, newest first.
+         * List holds
+         * @description Holds of requests in flight and of jobs that have not ended, newest first.
          */
         get: operations["listHolds"];
         put?: never;
@@ -701,8 +717,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the ledger
-         * @description Every movement of the balance, newest first. Charges name the request that they are for.
+         * List ledger entries
+         * @description Every change of the balance, newest first. Charges name their request.
          */
         get: operations["listLedgerEntries"];
         put?: never;
@@ -722,8 +738,7 @@ export interface paths {
         };
         /**
          * Export the ledger as CSV
-         * @description The entries that `listLedgerEntries` gives, all of them, with a line of names before. A connection that breaks off means that
-         *     the file is not complete.
+         * @description Exports all entries of `listLedgerEntries`, with a header line. If the connection breaks, the file is incomplete.
          */
         get: operations["exportLedger"];
         put?: never;
@@ -748,8 +763,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change limits of spending
-         * @description What an organization sets for itself. Fields that are absent stay as they are; null removes a limit.
+         * Update billing settings
+         * @description Limits that an organization sets for itself. Absent fields stay unchanged; null removes a limit.
          */
         patch: operations["updateBillingSettings"];
         trace?: never;
@@ -769,10 +784,10 @@ export interface paths {
         put?: never;
         /**
          * Buy credit
-         * @description The credit is there once the payment provider has said that it was paid: see `status`. What can still be paid, and what was
-         *     paid, counts towards the limits of the day and the month of its creation: 402 `purchase_limit_exceeded`. With an
-         *     `Idempotency-Key` a repetition is the same purchase; it is kept for good, and one that the payment provider has refused
-         *     frees it. After 503 the same key tries again.
+         * @description The credit is added once the payment provider confirms the payment: see `status`. Paid and payable purchases count
+         *     towards the purchase limits of the day and month of their creation: 402 `purchase_limit_exceeded`. A retry with the
+         *     same `Idempotency-Key` returns the same purchase; the key never expires, but is freed if the payment provider refuses
+         *     the purchase. After 503, retry with the same key.
          */
         post: operations["createPurchase"];
         delete?: never;
@@ -790,11 +805,33 @@ export interface paths {
         };
         /**
          * Get a purchase
-         * @description One purchase, as it is now.
+         * @description Returns a purchase and its current status.
          */
         get: operations["getPurchase"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dashboard/api/organizations/{organization_id}/billing/purchases/{purchase_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a purchase
+         * @description Cancels a `pending` purchase: it can no longer be paid and no longer counts towards the purchase limits. Canceling it
+         *     again changes nothing. A purchase that is paid, is being paid or has ended otherwise gets 409 `conflict`. A payment
+         *     that arrives nevertheless is credited once.
+         */
+        post: operations["cancelPurchase"];
         delete?: never;
         options?: never;
         head?: never;
@@ -811,10 +848,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take an event of Stripe
-         * @description Stripe calls this. The body is verified by `Stripe-Signature` over its bytes; what is not signed, or longer than five minutes
-         *     ago, is 400 `validation_failed`. An event counts once, however often it comes; one that concerns no purchase is taken and
-         *     left alone.
+         * Receive a Stripe event
+         * @description Called by Stripe. `Stripe-Signature` is verified over the raw body; an unsigned event, or one signed more than five
+         *     minutes ago, gets 400 `validation_failed`. Each event takes effect once, even if sent repeatedly. Events that concern
+         *     no purchase are acknowledged and ignored.
          */
         post: operations["receiveStripeEvent"];
         delete?: never;
@@ -831,15 +868,15 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Page of the test provider
-         * @description Where a purchase is paid when `PAYMENT_PROVIDER` is `test`; else 501 `not_configured`.
+         * Get the test payment page
+         * @description The page where a purchase is paid if `PAYMENT_PROVIDER` is `test`; otherwise 501 `not_configured`.
          */
         get: operations["getTestPayment"];
         put?: never;
         /**
-         * Pay at the test provider
-         * @description What the page of the test provider does. No money is taken; the credit is real. 409 `conflict` when it is paid already, or
-         *     cannot be paid any more.
+         * Pay a test purchase
+         * @description Called by the test payment page. No money is charged; the credit is real. A purchase that is paid or can no longer be
+         *     paid gets 409 `conflict`.
          */
         post: operations["payTestPurchase"];
         delete?: never;
@@ -857,8 +894,8 @@ export interface paths {
         };
         /**
          * List video and music jobs
-         * @description Jobs of all keys of the organization, the newest first. Deleted ones are left out. Results and parameters are told by the
-         *     job itself.
+         * @description Jobs of all API keys of the organization, newest first. Deleted jobs are omitted. Get a single job for its parameters
+         *     and results.
          */
         get: operations["listJobs"];
         put?: never;
@@ -878,7 +915,8 @@ export interface paths {
         };
         /**
          * Get a job
-         * @description The job as `GET /v1/jobs/{id}` tells it, with addresses of its results that have just been signed, and how its webhook fares.
+         * @description Returns the job as `GET /v1/jobs/{id}` does, with freshly signed URLs of its results, and the state of its webhook
+         *     deliveries.
          */
         get: operations["getOrganizationJob"];
         put?: never;
@@ -897,8 +935,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Look at the webhook secret
-         * @description What may be told of the secret at any time. The secret itself is told once, by `revealWebhookSecret`.
+         * Get the state of the webhook secret
+         * @description Returns the state of the secret. The secret itself is returned once, by `revealWebhookSecret`.
          */
         get: operations["getWebhookSecret"];
         put?: never;
@@ -919,8 +957,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Read the webhook secret once
-         * @description Makes the secret when there is none yet. A second call is 409 `conflict`: whoever has lost the secret rotates it.
+         * Reveal the webhook secret once
+         * @description Creates the secret if there is none yet. A second call gets 409 `conflict`; rotate a lost secret.
          */
         post: operations["revealWebhookSecret"];
         delete?: never;
@@ -939,8 +977,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Replace the webhook secret
-         * @description Makes another secret and tells it. From then on the former one signs nothing more, also not webhooks that are sent again.
+         * Rotate the webhook secret
+         * @description Creates and returns a new secret. From then on all webhooks, including resent ones, are signed with it only.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -958,7 +996,7 @@ export interface paths {
         };
         /**
          * List webhook deliveries
-         * @description What was told or has to be told to receivers, the newest first. Kept for 30 days.
+         * @description Sent and pending deliveries, newest first. Kept for 30 days, even if the job is deleted earlier.
          */
         get: operations["listWebhookDeliveries"];
         put?: never;
@@ -977,8 +1015,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get a webhook delivery with its attempts
-         * @description Neither what was sent nor what was answered is kept.
+         * Get a webhook delivery and its attempts
+         * @description Request and response bodies are not stored.
          */
         get: operations["getWebhookDelivery"];
         put?: never;
@@ -999,10 +1037,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a webhook again
-         * @description A delivery that has ended is pending again: it is sent at once, and retried on the same schedule as the first time. It keeps
-         *     its `webhook-id` and its log, in which the numbers of attempts go on. One that is pending is due at once. 409 `conflict` when
-         *     the job was deleted, or the webhook has been sent a thousand times. At most 60 in a minute, then 429 `rate_limited`.
+         * Resend a webhook
+         * @description Sets a completed delivery back to pending: it is sent at once and retried on the original schedule. It keeps its
+         *     `webhook-id` and its attempts, whose numbering continues. A pending delivery becomes due at once. 409 `conflict` if
+         *     the job was deleted or the webhook was sent a thousand times. At most 60 per minute, then 429 `rate_limited`.
          */
         post: operations["redeliverWebhook"];
         delete?: never;
@@ -1022,8 +1060,8 @@ export interface paths {
         put?: never;
         /**
          * Send a test event
-         * @description Sends `{ event: "webhook.test", test: true, org_id, message }` to a receiver of your choice, signed and retried like any other
-         *     webhook. At most 10 in a minute, then 429 `rate_limited`.
+         * @description Sends `{ event: "webhook.test", test: true, org_id, message }` to the given URL, signed and retried like any other
+         *     webhook. At most 10 per minute, then 429 `rate_limited`.
          */
         post: operations["sendTestWebhook"];
         delete?: never;
@@ -1042,15 +1080,15 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Explain what would become of a request
-         * @description Takes the body of a `/v1` request and the key that it would be sent with, and tells what would become of it now, by the rules
-         *     that would decide about it: who would be asked, in which order, and why others would not; what would be held; and which
-         *     limit or budget would refuse. Nobody is called, and nothing is charged, held or counted.
+         * Explain a request
+         * @description Evaluates the body of a `/v1` request for an API key by the current rules, without sending it: which deployments would
+         *     be called, in which order, and why others would not; the amount that would be held; and which limit or budget would
+         *     refuse it. Calls no provider, and charges, holds and counts nothing.
          *
-         *     The caller has to be a developer, admin or owner of the key's organization; other keys are 404 `not_found`. An error of the
-         *     request is in the reply, not the reply. The key's `allowed_ips` are considered when the address is given that the request
-         *     would come from. Not considered are its `Idempotency-Key`, and whether the hosts that it names are public by DNS.
-         *     Deployments of equal rank take turns by chance, so that their order may differ from call to call.
+         *     The caller must be a developer, admin or owner of the key's organization; other keys get 404 `not_found`. Errors of
+         *     the explained request are part of the response. The key's `allowed_ips` are checked only if `client_ip` is given. The
+         *     `Idempotency-Key` and the DNS resolution of hosts in the request are not checked. The order of deployments with equal
+         *     rank is random and can differ between calls.
          */
         post: operations["explainRequest"];
         delete?: never;
@@ -1068,7 +1106,7 @@ export interface paths {
         };
         /**
          * List all organizations
-         * @description The youngest first.
+         * @description Sorted newest first.
          */
         get: operations["listOperatorOrganizations"];
         put?: never;
@@ -1088,7 +1126,7 @@ export interface paths {
         };
         /**
          * Get any organization
-         * @description With its balance, limits and counts.
+         * @description Includes its balance, limits and counts.
          */
         get: operations["getOperatorOrganization"];
         put?: never;
@@ -1098,7 +1136,7 @@ export interface paths {
         head?: never;
         /**
          * Set the limits of an organization
-         * @description All of the given ones or none. Requests go by them within a second.
+         * @description Applies all given limits or none. Requests use them within a second.
          */
         patch: operations["updateOperatorOrganization"];
         trace?: never;
@@ -1114,7 +1152,7 @@ export interface paths {
         put?: never;
         /**
          * Suspend an organization
-         * @description Its API keys are refused, everywhere within a second, until it is activated.
+         * @description The organization's API keys are refused within a second on all instances, until it is activated.
          */
         post: operations["suspendOrganization"];
         delete?: never;
@@ -1134,7 +1172,7 @@ export interface paths {
         put?: never;
         /**
          * Activate an organization
-         * @description Its API keys are accepted again.
+         * @description The organization's API keys are accepted again.
          */
         post: operations["activateOrganization"];
         delete?: never;
@@ -1153,9 +1191,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Correct a balance
-         * @description Books a signed amount. The same `reference` again changes nothing, and with another amount is 409 `conflict`. More than is
-         *     free cannot be taken: 402 `insufficient_credits`.
+         * Adjust a balance
+         * @description Posts a ledger entry with a signed amount. Repeating a `reference` with the same amount changes nothing; with another
+         *     amount it gets 409 `conflict`. A deduction of more than the available balance gets 402 `insufficient_credits`.
          */
         post: operations["adjustBalance"];
         delete?: never;
@@ -1173,7 +1211,7 @@ export interface paths {
         };
         /**
          * List all users
-         * @description The youngest first.
+         * @description Sorted newest first.
          */
         get: operations["listUsers"];
         put?: never;
@@ -1195,7 +1233,7 @@ export interface paths {
         put?: never;
         /**
          * Disable a user
-         * @description Ends the sessions of the user, who cannot sign in until enabled. Nobody can disable himself: 409 `conflict`.
+         * @description Ends the user's sessions and prevents sign-in until the user is enabled. Disabling oneself gets 409 `conflict`.
          */
         post: operations["disableUser"];
         delete?: never;
@@ -1215,7 +1253,7 @@ export interface paths {
         put?: never;
         /**
          * Enable a user
-         * @description The user may sign in again.
+         * @description The user can sign in again.
          */
         post: operations["enableUser"];
         delete?: never;
@@ -1232,8 +1270,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the whole catalogue
-         * @description Every model, by id, those too that are not served, and why they are not. The list comes whole.
+         * List all models
+         * @description Every model in the catalogue, by ID, including models that are not served and why. The list is not paged.
          */
         get: operations["listOperatorModels"];
         put?: never;
@@ -1258,9 +1296,9 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Decide about a model
-         * @description What is decided here holds whatever the catalogue files say, now and later. A model without a price in force cannot be
-         *     enabled: 409 `conflict`. Requests go by it within a second.
+         * Update a model
+         * @description Overrides the catalogue files, now and later. A model without a price in force cannot be enabled: 409 `conflict`.
+         *     Applies to requests within a second.
          */
         patch: operations["updateModel"];
         trace?: never;
@@ -1274,14 +1312,14 @@ export interface paths {
         };
         /**
          * List the prices of a model
-         * @description The whole history, of the model and of its deployments, what was written last first. Nothing in it ever changes.
+         * @description The full history of the model and its deployments, latest entry first. Entries never change.
          */
         get: operations["listPriceVersions"];
         put?: never;
         /**
          * Set a price
-         * @description Adds a version, which holds from `effective_from` on before whatever the catalogue files say, until another version of an
-         *     operator begins or it ends itself. A beginning that has passed is refused: what was charged stays as it was.
+         * @description Adds a price version. From `effective_from` it overrides the catalogue files, until it ends or the operator's next
+         *     version begins. An `effective_from` in the past is refused: past charges never change.
          */
         post: operations["createPriceVersion"];
         delete?: never;
@@ -1301,9 +1339,9 @@ export interface paths {
         put?: never;
         /**
          * Withdraw a price
-         * @description Takes back a version of an operator that was set by mistake, until a minute before it begins; after that it is `conflict`,
-         *     like a version that comes from the catalogue files or above which there is a later revision. At its beginning holds again
-         *     what the files say of it, perhaps nothing. The version stays in the history, below the revision that is answered.
+         * @description Withdraws an operator's price version up to a minute before it begins; later it gets 409 `conflict`, as does a version
+         *     from the catalogue files or one with a later revision. The catalogue price for that time, if any, applies again. The
+         *     version stays in the history, below the returned revision.
          */
         post: operations["withdrawPriceVersion"];
         delete?: never;
@@ -1321,7 +1359,7 @@ export interface paths {
         };
         /**
          * List deployments
-         * @description Where models run, in the order in which they are tried. The list comes whole.
+         * @description Deployments in the order in which they are tried. The list is not paged.
          */
         get: operations["listDeployments"];
         put?: never;
@@ -1346,9 +1384,9 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Decide about a deployment
-         * @description What is decided here holds whatever the catalogue files say, now and later. A deployment that the gateway has no adapter
-         *     for cannot be enabled: 409 `conflict`. Requests go by it within a second.
+         * Update a deployment
+         * @description Overrides the catalogue files, now and later. A deployment without an adapter in this build cannot be enabled: 409
+         *     `conflict`. Applies to requests within a second.
          */
         patch: operations["updateDeployment"];
         trace?: never;
@@ -1363,8 +1401,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Reset the breaker of a deployment
-         * @description Forgets its failures and rests, in all processes, so that it is called again at once.
+         * Reset the circuit breaker of a deployment
+         * @description Clears its failures and cool-downs on all instances, so that it can be called at once.
          */
         post: operations["resetBreaker"];
         delete?: never;
@@ -1381,9 +1419,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the health of providers
-         * @description Every provider of this build, configured or not, with its deployments. What is said of them is what the answering process
-         *     knows, but for `shared_state`, which all processes share through Redis. The list comes whole.
+         * List provider health
+         * @description Every provider of this build, configured or not, with its deployments, as seen by the instance that responds; only
+         *     `shared_state` is shared by all instances through Redis. The list is not paged.
          */
         get: operations["listProviderHealth"];
         put?: never;
@@ -1402,8 +1440,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List credentials of providers
-         * @description Every name that can be stored. Values are never told. The list comes whole.
+         * List provider credentials
+         * @description Every credential that can be stored, without its value. The list is not paged.
          */
         get: operations["listCredentials"];
         put?: never;
@@ -1424,16 +1462,37 @@ export interface paths {
         get?: never;
         /**
          * Store a credential
-         * @description Encrypted, and in place of what the environment says. Every process takes it over within seconds: calls in flight end with
-         *     the former one. The value is never told again.
+         * @description Stores the value encrypted; it overrides the environment. All instances use it within seconds; calls in flight finish
+         *     with the previous value. The value is never returned.
          */
         put: operations["setCredential"];
         post?: never;
         /**
          * Delete a stored credential
-         * @description What the environment says, if anything, holds again.
+         * @description The value from the environment, if any, applies again.
          */
         delete: operations["deleteCredential"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dashboard/api/operator/ledger-audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the ledger audit state
+         * @description Returns the outcome of the latest ledger audit by any instance. Audits run at least once a minute while they are
+         *     short. `gateway ledger verify` checks more and lists every broken invariant.
+         */
+        get: operations["getLedgerAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1447,10 +1506,51 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the processes of the gateway
-         * @description By their leases in the database, the latest started first. The list comes whole.
+         * List instances
+         * @description Gateway processes by their database leases, the latest started first. The list is not paged.
          */
         get: operations["listInstances"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dashboard/{page}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a page linked from e-mails or payment providers
+         * @description E-mails link to `verify-email`, `reset-password` and `accept-invitation`, with the token in the URL fragment, which
+         *     browsers do not send. Payment providers link to `billing` with the query `outcome`, `paid` or `canceled`.
+         */
+        get: operations["getPage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dashboard/assets/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a script or style sheet
+         * @description Returns a file used by the pages.
+         */
+        get: operations["getPageFile"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1468,7 +1568,7 @@ export interface paths {
         };
         /**
          * Get this document
-         * @description The dashboard's API in OpenAPI 3.1, with this deployment as its default server.
+         * @description Returns the OpenAPI 3.1 document of the dashboard API, with this deployment as its default server.
          */
         get: operations["getDashboardDocument"];
         put?: never;
@@ -1483,28 +1583,31 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description ASCII, without a quoted local part. Upper and lower case are the same. */
+        /** @description ASCII, without a quoted local part. Case-insensitive. */
         EmailAddress: string;
-        /** @description 8 to 128 characters of any kind; different spellings of the same letters are one (NFKC). The commonest ones are refused. */
+        /**
+         * @description 8 to 128 characters of any kind, compared in NFKC form. The most common passwords, and one character repeated, are
+         *     refused.
+         */
         NewPassword: string;
-        /** @description For other people to read. Spaces at the ends are dropped; control characters are refused. */
+        /** @description Display name. Leading and trailing spaces are removed; control characters and URLs are refused. */
         PersonName: string;
         RegistrationRequest: {
             email: components["schemas"]["EmailAddress"];
             password: components["schemas"]["NewPassword"];
             name: components["schemas"]["PersonName"];
             /**
-             * @description The organization to be made when the e-mail is verified, with the user as its owner. By default it is named after the
-             *     user; whoever is invited to one gets none by default.
+             * @description Organization to create with the user as owner when the e-mail is verified. Default: named after the user, or
+             *     none if the user was invited.
              */
             organization_name?: string | null;
             /**
-             * @description From the mail that has invited this e-mail, which is verified by it. One that does not invite this e-mail, or no
-             *     longer, counts as absent.
+             * @description Token from an invitation to this e-mail, which verifies the e-mail too. A token that is not for this e-mail or
+             *     no longer valid counts as absent.
              */
             invitation_token?: string | null;
         };
-        /** @description The same for every e-mail, so that it tells nobody which ones are known. */
+        /** @description The same for every e-mail, so that it does not reveal which accounts exist. */
         Accepted: {
             /** @enum {string} */
             object: "registration" | "email_verification" | "password_reset";
@@ -1514,33 +1617,33 @@ export interface components {
         /** @enum {string} */
         ErrorType: "invalid_request_error" | "authentication_error" | "permission_error" | "rate_limit_error" | "quota_error" | "not_found_error" | "conflict_error" | "provider_error" | "timeout_error" | "internal_error";
         /**
-         * @description Stable, machine-readable: what this API can answer with. Status, type and retry rule of each code are those of the
-         *     table in the document of `/v1`.
+         * @description Stable, machine-readable code. The error table in the `/v1` document gives the status, type and retry rule of each
+         *     code.
          * @enum {string}
          */
         ErrorCode: "invalid_json" | "ssrf_blocked" | "validation_failed" | "invalid_credentials" | "unauthenticated" | "insufficient_credits" | "purchase_limit_exceeded" | "account_disabled" | "csrf_failed" | "email_not_verified" | "forbidden" | "model_not_found" | "not_found" | "idempotency_conflict" | "conflict" | "max_api_keys_reached" | "request_too_large" | "unsupported_media_type" | "rate_limited" | "internal_error" | "not_configured" | "service_unavailable";
         ErrorDetail: {
             type: components["schemas"]["ErrorType"];
             code: components["schemas"]["ErrorCode"];
-            /** @description For people to read; not stable. */
+            /** @description Human-readable; not stable. */
             message: string;
             /** @description Equals the `X-Request-Id` header. */
             request_id: string;
-            /** @description JSON path of the offending field, or the name of a query parameter or header. */
+            /** @description JSON path of the invalid field, or the name of a query parameter or header. */
             param?: string;
             /** @description Seconds; equals the `Retry-After` header. */
             retry_after?: number;
             /** @description Structured context, for example every validation issue. */
             details?: unknown;
         };
-        /** @description The body of every failed request. */
+        /** @description Body of every error response. */
         ErrorEnvelope: {
             error: components["schemas"]["ErrorDetail"];
         };
         EmailRequest: {
             email: components["schemas"]["EmailAddress"];
         };
-        /** @description From the mail. It can be used once. */
+        /** @description Token from the e-mail. It can be used once. */
         MailedToken: string;
         EmailConfirmation: {
             token: components["schemas"]["MailedToken"];
@@ -1552,14 +1655,14 @@ export interface components {
          * @description ISO 8601, UTC.
          */
         Time: string;
-        /** @description A person with an account. */
+        /** @description A user account. */
         User: {
             /** @constant */
             object: "user";
             id: components["schemas"]["Uuid"];
             email: string;
             name: string;
-            /** @description Staff of the platform. */
+            /** @description Whether the user is platform staff. */
             is_operator: boolean;
             created_at: components["schemas"]["Time"];
         };
@@ -1572,12 +1675,12 @@ export interface components {
             email: components["schemas"]["EmailAddress"];
             password: components["schemas"]["Password"];
         };
-        /** @description A new session, whose token is in the cookie. */
+        /** @description A new session. The cookie contains its token. */
         Login: {
             /** @constant */
             object: "login";
             session_id: components["schemas"]["Uuid"];
-            /** @description The session ends then at the latest, and sooner when it is not used. */
+            /** @description The session ends at this time at the latest, earlier if unused. */
             expires_at: components["schemas"]["Time"];
             user: components["schemas"]["User"];
         };
@@ -1585,44 +1688,44 @@ export interface components {
             /** @constant */
             object: "session";
             id: components["schemas"]["Uuid"];
-            /** @description This request was made with it. */
+            /** @description Whether this request uses the session. */
             is_current: boolean;
-            /** @description From which it was begun. */
+            /** @description IP address that signed in. */
             address: string | null;
-            /** @description With which it was begun, the first 300 characters. */
+            /** @description User agent that signed in, the first 300 characters. */
             user_agent: string | null;
             created_at: components["schemas"]["Time"];
-            /** @description To the minute. */
+            /** @description Accurate to the minute. */
             last_seen_at: components["schemas"]["Time"];
             expires_at: components["schemas"]["Time"];
         };
         UserSessionList: {
             /** @constant */
             object: "list";
-            /** @description Newest first. A user has 50 at most. */
+            /** @description Newest first. A user has at most 50 sessions. */
             data: components["schemas"]["UserSession"][];
             /** @description Always null; there is one page. */
             next_cursor: null;
         };
         /**
-         * @description What a member may do; each role may also do what those before it may.
+         * @description Role of a member; each role includes the permissions of those before it.
          * @enum {string}
          */
         Role: "viewer" | "developer" | "admin" | "owner";
         UserMembership: {
             organization_id: components["schemas"]["Uuid"];
-            /** @description Of the organization. */
+            /** @description Name of the organization. */
             name: string;
             role: components["schemas"]["Role"];
         };
-        /** @description Whoever is signed in. */
+        /** @description The signed-in user. */
         CurrentUser: {
             /** @constant */
             object: "user";
             id: components["schemas"]["Uuid"];
             email: string;
             name: string;
-            /** @description Staff of the platform. */
+            /** @description Whether the user is platform staff. */
             is_operator: boolean;
             created_at: components["schemas"]["Time"];
             /** @description The first 100 of the user's organizations. */
@@ -1635,15 +1738,15 @@ export interface components {
             current_password: components["schemas"]["Password"];
             new_password: components["schemas"]["NewPassword"];
         };
-        /** @description For people to read; printable characters. */
+        /** @description Display name; printable characters. URLs are refused, because e-mails contain the name. */
         OrganizationName: string;
         /**
-         * @description While it is `suspended` its API keys are refused. Its members go on reading, and may take rights away; what it could
-         *     spend with, keys and credit, it gets none of: 409 `conflict`.
+         * @description If `suspended`, API keys are refused. Members can read, and disable and revoke keys; creating or changing keys and
+         *     buying credit get 409 `conflict`.
          * @enum {string}
          */
         OrganizationStatus: "active" | "suspended";
-        /** @description null is no limit. */
+        /** @description Null means no limit. */
         RateLimit: number | null;
         Organization: {
             /** @constant */
@@ -1651,17 +1754,17 @@ export interface components {
             id: components["schemas"]["Uuid"];
             name: components["schemas"]["OrganizationName"];
             status: components["schemas"]["OrganizationStatus"];
-            /** @description Of the caller. */
+            /** @description The caller's role. */
             role: components["schemas"]["Role"];
-            /** @description For all keys together, as are the next three; set by the operator. */
+            /** @description Limit of all API keys together, as are the next three; set by the operator. */
             requests_per_second: components["schemas"]["RateLimit"];
             requests_per_minute: components["schemas"]["RateLimit"];
             tokens_per_minute: components["schemas"]["RateLimit"];
-            /** @description Requests in flight. */
+            /** @description Maximum requests in flight. */
             concurrency: components["schemas"]["RateLimit"];
             created_at: components["schemas"]["Time"];
         };
-        /** @description Leads to the next page; null on the last one. */
+        /** @description Cursor of the next page; null on the last one. */
         NextCursor: string | null;
         OrganizationList: {
             /** @constant */
@@ -1669,32 +1772,32 @@ export interface components {
             data: components["schemas"]["Organization"][];
             next_cursor: components["schemas"]["NextCursor"];
         };
-        /** @description What the members of an organization say about it. */
+        /** @description Profile that members of the organization can edit. */
         OrganizationProfile: {
             name: components["schemas"]["OrganizationName"];
         };
         AuditActor: {
             /**
-             * @description `user`: a member. `operator`: staff of the platform. `command`: the platform's command line. `system`: the gateway by
+             * @description `user`: a member. `operator`: platform staff. `command`: the platform's command line. `system`: the gateway
              *     itself.
              * @enum {string}
              */
             kind: "user" | "operator" | "command" | "system";
             /**
              * Format: uuid
-             * @description Of a `user`.
+             * @description Set for a `user`.
              */
             user_id: string | null;
-            /** @description Of a `user`, as it is now. */
+            /** @description The user's current e-mail; set for a `user`. */
             email: string | null;
         };
-        /** @description What was changed. */
+        /** @description The changed resource. */
         AuditTarget: {
             /** @example api_key */
             type: string;
             id: string;
         };
-        /** @description The fields that have changed; null where there was nothing, or nothing is left. */
+        /** @description The changed fields; null if the resource did not exist before or does not exist afterwards. */
         AuditState: {
             [key: string]: unknown;
         } | null;
@@ -1702,12 +1805,12 @@ export interface components {
         AuditEntry: {
             /** @constant */
             object: "audit_entry";
-            /** @description Grows with time. */
+            /** @description Increases over time. */
             id: string;
             /** @description The `x-audit` of the operation, for example `key.created`. */
             action: string;
             actor: components["schemas"]["AuditActor"];
-            /** @description Where a user's request came from. */
+            /** @description IP address of the user's request. */
             address: string | null;
             /** @description The `X-Request-Id` of a user's request. */
             request_id: string | null;
@@ -1750,14 +1853,13 @@ export interface components {
             email: string;
             role: components["schemas"]["Role"];
             /**
-             * @description An `expired` one, which is too old or from somebody whose account is disabled, can be renewed by inviting the address
-             *     again.
+             * @description An `expired` invitation is too old, or its sender's account is disabled; inviting the address again renews it.
              * @enum {string}
              */
             status: "open" | "expired";
             /**
              * Format: uuid
-             * @description The user who did; null when it was nobody of the organization.
+             * @description ID of the inviting user; null if the inviter is not a member of the organization.
              */
             invited_by: string | null;
             created_at: components["schemas"]["Time"];
@@ -1774,37 +1876,39 @@ export interface components {
             role: components["schemas"]["Role"];
         };
         /**
-         * @description The first reason for which its requests would be refused, if there is one: `revoked`, `disabled`, `expired`. A replaced
-         *     key is `active` until its grace period ends.
+         * @description The first reason to refuse requests with the API key, if any: `revoked`, `disabled`, `expired`. A replaced key is
+         *     `active` until its grace period ends.
          * @enum {string}
          */
         ApiKeyStatus: "active" | "disabled" | "expired" | "revoked";
         /**
-         * @description What a model does. A key can be restricted to some of them.
+         * @description A modality or a group of modalities, to restrict an API key or filter a list. `text` covers chat, completions,
+         *     responses and embeddings; `audio` covers speech and transcription. `embedding`, `speech` and `transcription` are
+         *     narrower.
          * @enum {string}
          */
-        Modality: "text" | "embedding" | "image" | "speech" | "transcription" | "video" | "music";
+        ModalityGroup: "text" | "audio" | "image" | "video" | "music" | "embedding" | "speech" | "transcription";
         /**
-         * @description What the key has used of its budgets, in the current day and calendar month (UTC). A request is refused when what is
-         *     spent, what is held and what it may cost at most are more than a budget.
+         * @description Budget use of the API key in the current day and calendar month (UTC). A request is refused if the amounts spent and
+         *     held plus its maximum cost exceed a budget.
          */
         ApiKeyUse: {
             day_spent_micro: number;
-            /** @description For requests under way. */
+            /** @description Held for requests in flight. */
             day_held_micro: number;
             month_spent_micro: number;
             month_held_micro: number;
         };
-        /** @description An API key as it may be shown. The key itself is stored nowhere. */
+        /** @description An API key, without its secret. The full key is not stored. */
         ApiKey: {
             /** @constant */
             object: "api_key";
             id: components["schemas"]["Uuid"];
             organization_id: components["schemas"]["Uuid"];
             name: string;
-            /** @description The first characters of the key, by which it can be recognized. */
+            /** @description First characters of the key, to identify it. */
             prefix: string;
-            /** @description Its last four characters. */
+            /** @description Last four characters of the key. */
             last4: string;
             status: components["schemas"]["ApiKeyStatus"];
             created_at: components["schemas"]["Time"];
@@ -1812,22 +1916,22 @@ export interface components {
             expires_at: string | null;
             /**
              * Format: date-time
-             * @description From then on its requests are refused; in the future while the grace period of a replaced key runs.
+             * @description Requests are refused from this time; in the future while the grace period of a replaced key lasts.
              */
             revoked_at: string | null;
             /**
              * Format: uuid
-             * @description The key that took its place.
+             * @description ID of the key that replaced it.
              */
             replaced_by: string | null;
             /**
              * Format: date
-             * @description The day (UTC) on which its last request was let in; null when none ever was.
+             * @description Day (UTC) of the last accepted request; null if there was none.
              */
             last_used_on: string | null;
             allowed_ips: string[] | null;
             allowed_models: string[] | null;
-            allowed_modalities: components["schemas"]["Modality"][] | null;
+            allowed_modalities: components["schemas"]["ModalityGroup"][] | null;
             requests_per_second: number | null;
             requests_per_minute: number | null;
             tokens_per_minute: number | null;
@@ -1843,64 +1947,69 @@ export interface components {
             next_cursor: components["schemas"]["NextCursor"];
         };
         /**
-         * @description What the organization decides about a key. Null is no such rule. A new key has no rule that is not named; a change
-         *     leaves alone what it does not name.
+         * @description Settings of an API key. Null means no restriction. A new key has only the given restrictions; an update leaves
+         *     absent fields unchanged.
          */
         ApiKeySettings: {
-            /** @description For people to read; printable characters. Null is `default`, which is also the name of a new key. */
+            /** @description Display name; printable characters. Null means `default`, which is also the name of a new key. */
             name?: string | null;
             /**
-             * @description From then on its requests are refused. ISO 8601 with a zone, and in the future.
+             * @description Requests are refused from this time. ISO 8601 with a time zone, in the future.
              * @example 2030-01-31T12:00:00Z
              */
             expires_at?: string | null;
-            /** @description IPv4 and IPv6 addresses and CIDR ranges from which it may be used. */
+            /** @description IPv4 and IPv6 addresses and CIDR ranges that may use the API key. */
             allowed_ips?: string[] | null;
-            /** @description Model ids, or `vendor/*` for all models of a vendor. */
+            /** @description Model IDs, or `vendor/*` for all models of a vendor. */
             allowed_models?: string[] | null;
-            allowed_modalities?: components["schemas"]["Modality"][] | null;
+            allowed_modalities?: components["schemas"]["ModalityGroup"][] | null;
             requests_per_second?: number | null;
             requests_per_minute?: number | null;
-            /** @description Prompt and output together. */
+            /** @description Input and output tokens together. */
             tokens_per_minute?: number | null;
-            /** @description Requests in flight. */
+            /** @description Maximum requests in flight. */
             concurrency?: number | null;
-            /** @description The most that it may spend in a day (UTC). */
+            /** @description Maximum spending per day (UTC). */
             daily_budget_micro?: number | null;
-            /** @description The most that it may spend in a calendar month (UTC). */
+            /** @description Maximum spending per calendar month (UTC). */
             monthly_budget_micro?: number | null;
         };
         IssuedApiKey: {
             /** @constant */
             object: "issued_api_key";
-            /** @description The key itself, this once. */
+            /** @description The full key, returned only once. */
             key: string;
             api_key: components["schemas"]["ApiKey"];
         };
         ApiKeyRotation: {
-            /** @description How long the old key goes on working; not at all when absent. */
+            /** @description How long the old key keeps working. Default: it is revoked at once. */
             grace_seconds?: number | null;
         };
         RotatedApiKey: {
             /** @constant */
             object: "rotated_api_key";
-            /** @description The new key itself, this once. */
+            /** @description The full new key, returned only once. */
             key: string;
-            /** @description The new key. */
+            /** @description The new API key. */
             api_key: components["schemas"]["ApiKey"];
-            /** @description The old key. */
+            /** @description The old API key. */
             replaced: components["schemas"]["ApiKey"];
         };
         /**
-         * @description `error`: its HTTP status was 400 or more, or its client left.
+         * @description `error`: the HTTP status was 400 or more, or the client disconnected.
          * @enum {string}
          */
         UsageStatus: "success" | "error";
         /**
-         * @description The operation of `/v1` that was asked.
+         * @description The `/v1` operation.
          * @enum {string}
          */
         UsageOperation: "createChatCompletion" | "createCompletion" | "createResponse" | "createEmbedding" | "createImage" | "createImageEdit" | "createSpeech" | "createTranscription" | "createVideo" | "createMusic";
+        /**
+         * @description Kind of output or task.
+         * @enum {string}
+         */
+        Modality: "text" | "embedding" | "image" | "speech" | "transcription" | "video" | "music";
         Count: number;
         /** @description Micro-units. */
         Amount: number;
@@ -1908,40 +2017,40 @@ export interface components {
             /** @constant */
             object: "usage.request";
             id: components["schemas"]["Uuid"];
-            /** @description The `X-Request-Id` that its client got. */
+            /** @description The `X-Request-Id` of the response. */
             request_id: string;
-            /** @description When it ended and was charged. */
+            /** @description When the request ended and was charged. */
             created_at: components["schemas"]["Time"];
             key_id: components["schemas"]["Uuid"];
-            /** @description The model that answered, or that was asked last. */
+            /** @description The model that served the request or was tried last. */
             model: string;
-            /** @description Who answered, or was asked last; null when nobody was. */
+            /** @description The provider that served the request or was tried last; null if none was called. */
             provider: string | null;
             operation: components["schemas"]["UsageOperation"];
             modality: components["schemas"]["Modality"];
             status: components["schemas"]["UsageStatus"];
-            /** @description What the client got, or would have got had it stayed; 499 when it left. */
+            /** @description HTTP status of the response, sent or not; 499 if the client disconnected before it was complete. */
             http_status: number;
-            /** @description Of the error table; null of a success, and of a client that left. */
+            /** @description Error code; null for a success or a client disconnect. */
             error_code: string | null;
             streamed: boolean;
-            /** @description Everything that the model read, from a cache or not. */
+            /** @description All input tokens, cached or not. */
             input_tokens: components["schemas"]["Count"];
             output_tokens: components["schemas"]["Count"];
             images: components["schemas"]["Count"];
-            /** @description Of video, music or transcribed sound. */
+            /** @description Seconds of video, music or transcribed audio. */
             seconds: number;
-            /** @description Of spoken text. */
+            /** @description Characters of spoken text. */
             characters: components["schemas"]["Count"];
-            /** @description Whether the gateway estimated it, since the provider did not report it. */
+            /** @description Whether the gateway estimated the usage because the provider did not report it. */
             usage_estimated: boolean;
-            /** @description Calls to providers. */
+            /** @description Number of calls to providers. */
             attempt_count: components["schemas"]["Count"];
-            /** @description From its arrival to the first byte of the answer; null when there was none. */
+            /** @description Time from arrival to the first byte of the reply; null if there was none. */
             first_token_ms: number | null;
-            /** @description From its arrival to its end; of a job to the end of the job. */
+            /** @description Time from arrival to the end of the request or job. */
             total_ms: number;
-            /** @description What it was charged. */
+            /** @description Amount charged. */
             cost_micro: components["schemas"]["Amount"];
         };
         UsageRequestList: {
@@ -1950,7 +2059,7 @@ export interface components {
             data: components["schemas"]["UsageRequest"][];
             next_cursor: components["schemas"]["NextCursor"];
         };
-        /** @description Disjoint classes. A cached token is in its own class and not in the text. */
+        /** @description Disjoint classes: a cached token is counted in its class and not as text. */
         UsageTokens: {
             input_text: components["schemas"]["Count"];
             input_cache_read: components["schemas"]["Count"];
@@ -1963,34 +2072,34 @@ export interface components {
             output_image: components["schemas"]["Count"];
             output_audio: components["schemas"]["Count"];
         };
-        /** @description The version of the price that was in force. */
+        /** @description The price version that applied. */
         UsagePrice: {
             id: components["schemas"]["Uuid"];
             model: string;
-            /** @description null when it is the price of the model, wherever it runs. */
+            /** @description Null if the price applies to all deployments of the model. */
             deployment_id: string | null;
             effective_from: components["schemas"]["Time"];
             /**
              * Format: date-time
-             * @description null when no end was planned.
+             * @description Null if no end was planned.
              */
             effective_to: string | null;
-            /** @description Prices in micro-units, as they were set. */
+            /** @description Prices in micro-units, as set. */
             content: {
                 [key: string]: unknown;
             };
         };
         /**
-         * @description A part of the charge. A cost is rounded up to a micro-unit once, so that lines of less than one may share it. `uncollected`
-         *     is what the balance did not cover. `correction` is what was not charged although it was used: a job costs at most what was
-         *     held for it, and a report that cannot be true no more than that.
+         * @description A part of the charge. The cost is rounded up to a micro-unit once, so lines of less than one can share it.
+         *     `uncollected` is what the balance did not cover. `correction` is usage that was not charged: a job costs at most its
+         *     hold, and so does an implausible usage report.
          */
         UsageLine: {
             /** @enum {string} */
             unit: "input_text" | "input_cache_read" | "input_cache_write_5m" | "input_cache_write_1h" | "input_image" | "input_audio" | "output_text" | "output_reasoning" | "output_image" | "output_audio" | "image" | "video_second" | "video_job" | "music_second" | "music_job" | "transcription_minute" | "character" | "request" | "uncollected" | "correction";
-            /** @description null, as the next two, of `uncollected` and `correction`. */
+            /** @description Null for `uncollected` and `correction`, as are the next two. */
             quantity: number | null;
-            /** @description Price of as many as `per` says. */
+            /** @description Price per `per` units. */
             rate_micro: number | null;
             per: number | null;
             cost_micro: components["schemas"]["Amount"];
@@ -2000,64 +2109,64 @@ export interface components {
             number: number;
             provider: string;
             deployment_id: string;
-            /** @description `success`, `canceled` when nobody waited any more, else a code of the error table. */
+            /** @description `success`, `canceled` if the client no longer waited, otherwise an error code. */
             outcome: string;
-            /** @description Of the only attempt, and of a job, the time of the whole request. */
+            /** @description For a single attempt, and for a job, the duration of the whole request. */
             duration_ms: number;
         };
         UsageReceipt: {
             /** @constant */
             object: "usage.receipt";
             id: components["schemas"]["Uuid"];
-            /** @description The `X-Request-Id` that its client got. */
+            /** @description The `X-Request-Id` of the response. */
             request_id: string;
-            /** @description When it ended and was charged. */
+            /** @description When the request ended and was charged. */
             created_at: components["schemas"]["Time"];
             key_id: components["schemas"]["Uuid"];
-            /** @description The model that answered, or that was asked last. */
+            /** @description The model that served the request or was tried last. */
             model: string;
-            /** @description Who answered, or was asked last; null when nobody was. */
+            /** @description The provider that served the request or was tried last; null if none was called. */
             provider: string | null;
             operation: components["schemas"]["UsageOperation"];
             modality: components["schemas"]["Modality"];
             status: components["schemas"]["UsageStatus"];
-            /** @description What the client got, or would have got had it stayed; 499 when it left. */
+            /** @description HTTP status of the response, sent or not; 499 if the client disconnected before it was complete. */
             http_status: number;
-            /** @description Of the error table; null of a success, and of a client that left. */
+            /** @description Error code; null for a success or a client disconnect. */
             error_code: string | null;
             streamed: boolean;
-            /** @description Everything that the model read, from a cache or not. */
+            /** @description All input tokens, cached or not. */
             input_tokens: components["schemas"]["Count"];
             output_tokens: components["schemas"]["Count"];
             images: components["schemas"]["Count"];
-            /** @description Of video, music or transcribed sound. */
+            /** @description Seconds of video, music or transcribed audio. */
             seconds: number;
-            /** @description Of spoken text. */
+            /** @description Characters of spoken text. */
             characters: components["schemas"]["Count"];
-            /** @description Whether the gateway estimated it, since the provider did not report it. */
+            /** @description Whether the gateway estimated the usage because the provider did not report it. */
             usage_estimated: boolean;
-            /** @description Calls to providers. */
+            /** @description Number of calls to providers. */
             attempt_count: components["schemas"]["Count"];
-            /** @description From its arrival to the first byte of the answer; null when there was none. */
+            /** @description Time from arrival to the first byte of the reply; null if there was none. */
             first_token_ms: number | null;
-            /** @description From its arrival to its end; of a job to the end of the job. */
+            /** @description Time from arrival to the end of the request or job. */
             total_ms: number;
-            /** @description What it was charged. */
+            /** @description Amount charged. */
             cost_micro: components["schemas"]["Amount"];
             tokens: components["schemas"]["UsageTokens"];
-            /** @description What was held for it before it began. */
+            /** @description Amount held before the request started. */
             hold_micro: components["schemas"]["Amount"];
-            /** @description What it cost and neither the hold nor the balance covered. */
+            /** @description Cost that neither the hold nor the balance covered. */
             uncollected_micro: components["schemas"]["Amount"];
-            /** @description null when it came to nothing before a price was chosen. */
+            /** @description Null if the request ended before a price was chosen. */
             price: components["schemas"]["UsagePrice"] | null;
-            /** @description How the charge came about; their sum is `cost_micro`. */
+            /** @description Lines of the charge; their sum is `cost_micro`. */
             lines: components["schemas"]["UsageLine"][];
-            /** @description The first one first. Of a job that was submitted more than once only the last one is known. */
+            /** @description In order. For a job that was submitted more than once, only the last attempt is known. */
             attempts: components["schemas"]["UsageAttempt"][];
             /**
              * Format: uuid
-             * @description The video or music job that it submitted; null without one, and when it was deleted.
+             * @description The video or music job of the request; null if there is none or it was deleted.
              */
             job_id: string | null;
         };
@@ -2073,7 +2182,7 @@ export interface components {
         UsageGrouping: "none" | "model" | "key" | "modality" | "status";
         UsageSums: {
             requests: components["schemas"]["Count"];
-            /** @description Those of them that did not succeed. */
+            /** @description Requests that did not succeed. */
             errors: components["schemas"]["Count"];
             input_tokens: components["schemas"]["Count"];
             output_tokens: components["schemas"]["Count"];
@@ -2082,7 +2191,7 @@ export interface components {
         UsageBucket: {
             starts_at: components["schemas"]["Time"];
             requests: components["schemas"]["Count"];
-            /** @description Those of them that did not succeed. */
+            /** @description Requests that did not succeed. */
             errors: components["schemas"]["Count"];
             input_tokens: components["schemas"]["Count"];
             output_tokens: components["schemas"]["Count"];
@@ -2092,12 +2201,12 @@ export interface components {
             /** @constant */
             object: "usage.group";
             /**
-             * @description A model, the id of a key, a modality, `success` or `error`; `all` when nothing is told apart, and `other` for the models or
-             *     keys that are not among the dearest.
+             * @description A model, the ID of an API key, a modality, `success` or `error`; `all` without grouping, and `other` for models
+             *     or keys beyond the most expensive ones.
              */
             group: string;
             total: components["schemas"]["UsageSums"];
-            /** @description Every hour or day from the beginning to the end, also those without requests. */
+            /** @description Every hour or day of the range, including those without requests. */
             buckets: components["schemas"]["UsageBucket"][];
         };
         UsageSeries: {
@@ -2108,16 +2217,24 @@ export interface components {
             from: components["schemas"]["Time"];
             to: components["schemas"]["Time"];
             total: components["schemas"]["UsageSums"];
-            /** @description The dearest first; groups without a request are not there. */
+            /** @description Most expensive first; groups without requests are omitted. */
             data: components["schemas"]["UsageGroup"][];
         };
-        /** @description Most that requests may cost in a calendar month (UTC); null is no limit. */
+        /**
+         * @description The organization's own spending limit per calendar month (UTC); null means none. The lower of this and
+         *     `operator_monthly_limit_micro` applies.
+         */
         MonthlyLimit: number | null;
-        /** @description Owners and admins are told by mail when less than this is available, once until credit was added; null tells nobody. */
+        /** @description The operator's spending limit per calendar month (UTC), which the organization cannot raise; null means none. */
+        OperatorMonthlyLimit: number | null;
+        /**
+         * @description Owners and admins get an e-mail once the available balance falls below this, at most once until credit is added;
+         *     null disables it.
+         */
         LowBalanceThreshold: number | null;
-        /** @description How much credit can be bought, and how much of that is left. Day and month are those of UTC. */
+        /** @description Purchase limits and what remains of them, per day and month (UTC). */
         PurchaseAllowance: {
-            /** @description Whether the operator sells credit at all. */
+            /** @description Whether the operator sells credit. */
             enabled: boolean;
             day_limit_micro: number;
             day_left_micro: number;
@@ -2129,14 +2246,16 @@ export interface components {
             object: "balance";
             /** @constant */
             currency: "usd";
+            /** @description At most 9007199254740991, the largest integer that every client reads exactly. */
             balance_micro: number;
-            /** @description Of it, what is held for requests under way. */
+            /** @description Part of the balance that is held for requests in flight. */
             reserved_micro: number;
-            /** @description The rest. */
+            /** @description Balance minus holds. */
             available_micro: number;
-            /** @description Charged in this calendar month (UTC). */
+            /** @description Amount charged in this calendar month (UTC). */
             month_spent_micro: number;
             monthly_limit_micro: components["schemas"]["MonthlyLimit"];
+            operator_monthly_limit_micro: components["schemas"]["OperatorMonthlyLimit"];
             low_balance_threshold_micro: components["schemas"]["LowBalanceThreshold"];
             purchases: components["schemas"]["PurchaseAllowance"];
         };
@@ -2147,11 +2266,11 @@ export interface components {
             request_id: string;
             /**
              * Format: uuid
-             * @description Of a video or music job; null for what is answered at once.
+             * @description Set for a video or music job; null for a synchronous request.
              */
             job_id: string | null;
             key_id: components["schemas"]["Uuid"];
-            /** @description The most that it can cost. */
+            /** @description Maximum cost of the request or job. */
             amount_micro: number;
             since: components["schemas"]["Time"];
         };
@@ -2162,32 +2281,32 @@ export interface components {
             next_cursor: components["schemas"]["NextCursor"];
         };
         /**
-         * @description `topup`: credit was paid for. `charge`: a request or a job has cost it. `refund`: a payment was paid back, or is disputed.
-         *     `adjust`: a correction by staff of the platform, or a dispute that was won.
+         * @description `topup`: purchased credit. `charge`: cost of a request or job. `refund`: a payment that was refunded or disputed.
+         *     `adjust`: a correction by platform staff, or a dispute that was won.
          * @enum {string}
          */
         LedgerEntryKind: "topup" | "charge" | "refund" | "adjust";
         LedgerEntry: {
             /** @constant */
             object: "ledger_entry";
-            /** @description Grows with time. */
+            /** @description Increases over time. */
             id: string;
             kind: components["schemas"]["LedgerEntryKind"];
-            /** @description What it did to the balance; below zero it took something. */
+            /** @description Change of the balance; negative for a deduction. */
             amount_micro: number;
-            /** @description Of a charge, the `X-Request-Id` of the request. */
+            /** @description `X-Request-Id` of the charged request. */
             request_id: string | null;
             /**
              * Format: uuid
-             * @description Of a charge for a video or music job.
+             * @description ID of the charged video or music job.
              */
             job_id: string | null;
             /**
              * Format: uuid
-             * @description Of a charge, the API key that asked.
+             * @description ID of the API key of a charge.
              */
             key_id: string | null;
-            /** @description Of everything but charges, what the entry is known by elsewhere, such as a payment. */
+            /** @description External reference, such as a payment ID; not set for charges. */
             reference: string | null;
             created_at: components["schemas"]["Time"];
         };
@@ -2198,52 +2317,57 @@ export interface components {
             next_cursor: components["schemas"]["NextCursor"];
         };
         BillingSettingsUpdate: {
-            /** @description Applies from the next request on; what is spent or held already stays. */
+            /**
+             * @description The organization's own limit. Applies from the next request; amounts already spent or held, and the operator's
+             *     limit, stay in force.
+             */
             monthly_limit_micro?: number | null;
-            /** @description Another threshold is told of even when the one before was. */
+            /** @description Changing the threshold allows another e-mail before credit is added. */
             low_balance_threshold_micro?: number | null;
         };
         BillingSettings: {
             /** @constant */
             object: "billing_settings";
             monthly_limit_micro: components["schemas"]["MonthlyLimit"];
+            operator_monthly_limit_micro: components["schemas"]["OperatorMonthlyLimit"];
             low_balance_threshold_micro: components["schemas"]["LowBalanceThreshold"];
         };
         /**
-         * @description `pending`: it can be paid, or was and nobody knows yet. `processing`: it was paid in a way that takes days. `paid`: the
-         *     credit is there. `failed`: it could not be paid. `expired`: nobody has paid it in time. `mismatch`: something else was paid than was ordered; nothing is credited until
-         *     somebody has looked at it. What was paid late still becomes `paid`.
+         * @description `pending`: can be paid, or the payment is not confirmed yet. `processing`: paid by a method that takes days. `paid`:
+         *     the credit was added. `failed`: the payment failed. `expired`: not paid in time. `canceled`: canceled before
+         *     payment. `mismatch`: the payment differs from the order; nothing is credited until an operator has reviewed it. A
+         *     late payment still changes the status to `paid`.
          * @enum {string}
          */
-        PurchaseStatus: "pending" | "processing" | "paid" | "failed" | "expired" | "mismatch";
+        PurchaseStatus: "pending" | "processing" | "paid" | "failed" | "expired" | "canceled" | "mismatch";
         Purchase: {
             /** @constant */
             object: "purchase";
             id: components["schemas"]["Uuid"];
             /**
-             * @description Who takes the payment.
+             * @description Payment provider.
              * @enum {string}
              */
             provider: "stripe" | "test";
             status: components["schemas"]["PurchaseStatus"];
             amount_micro: number;
-            /** @description Of it, what was paid back. */
+            /** @description Refunded part of the amount. */
             refunded_micro: number;
-            /** @description Of it, what the bank has taken back for as long as a dispute lasts. */
+            /** @description Part of the amount that the bank withholds during a dispute. */
             disputed_micro: number;
-            /** @description Of both, what the balance did not cover when it was booked. */
+            /** @description Part of the refunded and disputed amounts that the balance did not cover. */
             owed_micro: number;
-            /** @description Where it is paid; null when it cannot be, or the payment provider has not answered yet. */
+            /** @description URL of the payment page; null if the purchase cannot be paid or the payment provider has not responded yet. */
             checkout_url: string | null;
-            /** @description Why it was not paid or not credited, for people. */
+            /** @description Why the payment failed or was not credited; human-readable. */
             failure: string | null;
             /**
              * Format: uuid
-             * @description The user who has ordered it.
+             * @description ID of the user who created the purchase.
              */
             created_by: string | null;
             created_at: components["schemas"]["Time"];
-            /** @description Until when it can be paid. */
+            /** @description Payment deadline. */
             expires_at: components["schemas"]["Time"];
             /** Format: date-time */
             ended_at: string | null;
@@ -2255,10 +2379,10 @@ export interface components {
             next_cursor: components["schemas"]["NextCursor"];
         };
         PurchaseCreation: {
-            /** @description From 1 to 10,000 dollars, in whole cents. */
+            /** @description 1 to 10,000 dollars, in whole cents. */
             amount_micro: number;
         };
-        /** @description As Stripe describes it. */
+        /** @description Event as defined by Stripe. */
         StripeEvent: {
             [key: string]: unknown;
         };
@@ -2269,16 +2393,15 @@ export interface components {
             received: true;
         };
         /**
-         * @description `queued`: accepted and reserved. `submitted`: sent to the vendor. `running`: being made. The others are final:
-         *     `succeeded` (charged), `failed`, `canceled` by DELETE, `expired` at `expires_at`; the last three release the
-         *     reservation.
+         * @description `queued`: accepted, cost held. `submitted`: sent to the provider. `running`: being generated. The others are final:
+         *     `succeeded` (charged), `failed`, `canceled` by DELETE, `expired` at `expires_at`; the last three release the hold.
          * @enum {string}
          */
         JobStatus: "queued" | "submitted" | "running" | "succeeded" | "failed" | "canceled" | "expired";
         /** @enum {string} */
         JobObject: "video.generation" | "music.generation";
         /**
-         * @description `<vendor>/<model_name>`, as `GET /v1/models` lists it.
+         * @description `<vendor>/<model_name>`, as listed by `GET /v1/models`.
          * @example mock/chat-1
          */
         ModelId: string;
@@ -2288,23 +2411,23 @@ export interface components {
             code: string;
             message: string;
         };
-        /** @description A job without its parameters and results. */
+        /** @description A job without parameters and results. */
         JobSummary: {
             id: components["schemas"]["Uuid"];
             object: components["schemas"]["JobObject"];
-            /** @description The request that submitted it. */
+            /** @description ID of the request that submitted the job. */
             request_id: string;
-            /** @description The key that submitted it. */
+            /** @description ID of the API key that submitted the job. */
             key_id: components["schemas"]["Uuid"];
             /** @enum {string} */
             kind: "video" | "music";
             model: components["schemas"]["ModelId"];
             status: components["schemas"]["JobStatus"];
-            /** @description Percent; null when the vendor does not say. */
+            /** @description Percent; null if the provider does not report it. */
             progress: number | null;
-            /** @description What was reserved. */
+            /** @description Amount held. */
             estimated_cost_micro: components["schemas"]["Micro"];
-            /** @description What was charged; 0 until the job has succeeded. */
+            /** @description Amount charged; 0 until the job succeeds. */
             cost_micro: components["schemas"]["Micro"];
             /** @description Set when `status` is `failed`. */
             error: components["schemas"]["JobError"] | null;
@@ -2325,10 +2448,10 @@ export interface components {
         };
         /**
          * Format: date-time
-         * @description An instant in UTC, ISO 8601.
+         * @description Time in UTC, ISO 8601.
          */
         Timestamp: string;
-        /** @description One result. Kept for 7 days unless the operator chose otherwise. */
+        /** @description A result of the job. By default, kept for 7 days. */
         Artifact: {
             id: string;
             /** @enum {string} */
@@ -2339,38 +2462,38 @@ export interface components {
             width: number | null;
             height: number | null;
             duration_seconds: number;
-            /** @description Signed and short-lived; fetching the job again makes a fresh one. */
+            /** @description Signed, short-lived URL; get the job again for a fresh one. */
             url: string;
-            /** @description When the address stops working. */
+            /** @description Expiry of the URL. */
             expires_at: components["schemas"]["Timestamp"];
         };
         Job: {
             /** Format: uuid */
             id: string;
             object: components["schemas"]["JobObject"];
-            /** @description The request that submitted it. */
+            /** @description ID of the request that submitted the job. */
             request_id: string;
             org_id: string;
             /** @enum {string} */
             kind: "video" | "music";
             model: components["schemas"]["ModelId"];
             status: components["schemas"]["JobStatus"];
-            /** @description Percent; null when the vendor does not say. */
+            /** @description Percent; null if the provider does not report it. */
             progress: number | null;
-            /** @description What was reserved. */
+            /** @description Amount held. */
             estimated_cost_micro: components["schemas"]["Micro"];
-            /** @description The cap that was asked for, otherwise the amount reserved. */
+            /** @description The requested maximum, otherwise the amount held. */
             max_cost_micro: components["schemas"]["Micro"];
-            /** @description What was charged; 0 until the job has succeeded. */
+            /** @description Amount charged; 0 until the job succeeds. */
             cost_micro: components["schemas"]["Micro"];
             /** @description Set when `status` is `failed`. */
             error: components["schemas"]["JobError"] | null;
             /**
-             * @description What was submitted, for example prompt, duration_seconds and aspect_ratio, with the defaults that were filled in. Of
-             *     an image that came with the request it tells type and size, as in `data:image/png;bytes=1024`.
+             * @description The submitted parameters with defaults applied, for example prompt, duration_seconds and aspect_ratio. An inline
+             *     image is shown as its type and size, such as `data:image/png;bytes=1024`.
              */
             params: components["schemas"]["JsonObject"];
-            /** @description Empty until the job has succeeded, and again when its results have been deleted. */
+            /** @description Empty until the job succeeds, and again after its results are deleted. */
             artifacts: components["schemas"]["Artifact"][];
             webhook_url: string | null;
             metadata: {
@@ -2379,25 +2502,25 @@ export interface components {
             created_at: components["schemas"]["Timestamp"];
             started_at: components["schemas"]["Timestamp"] | null;
             completed_at: components["schemas"]["Timestamp"] | null;
-            /** @description 24 hours after creation unless the operator chose otherwise. */
+            /** @description By default, 24 hours after creation. */
             expires_at: components["schemas"]["Timestamp"];
         };
         /** @enum {string} */
         WebhookEvent: "job.completed" | "job.failed" | "webhook.test";
         /**
-         * @description `pending`: to be sent. The others have ended: `delivered`, `exhausted` after eight failures, `gone` when the receiver
-         *     answered 410, `withdrawn` when the job was deleted.
+         * @description `pending`: due to be sent. The others are final: `delivered`, `exhausted` after eight failures, `gone` if the
+         *     receiver responded with 410, `withdrawn` if the job was deleted.
          * @enum {string}
          */
         DeliveryState: "pending" | "delivered" | "exhausted" | "gone" | "withdrawn";
         /**
-         * @description `rejected`: the answer was not 2xx. `gone`: it was 410. `unreachable`: there was none. `address_blocked`: the host is not
-         *     public at the moment.
+         * @description `rejected`: the response was not 2xx. `gone`: it was 410. `unreachable`: there was no response. `address_blocked`:
+         *     the host currently resolves to an address that is not public.
          * @enum {string}
          */
         AttemptError: "rejected" | "gone" | "unreachable" | "address_blocked";
         WebhookDelivery: {
-            /** @description The `webhook-id` of each attempt. */
+            /** @description The `webhook-id` of every attempt. */
             id: components["schemas"]["Uuid"];
             /** @constant */
             object: "webhook_delivery";
@@ -2409,11 +2532,11 @@ export interface components {
             event: components["schemas"]["WebhookEvent"];
             url: string;
             state: components["schemas"]["DeliveryState"];
-            /** @description How many have begun. */
+            /** @description Number of attempts started. */
             attempts: number;
-            /** @description Null when it has ended. */
+            /** @description Null once the delivery has ended. */
             next_attempt_at: components["schemas"]["Time"] | null;
-            /** @description Of the last answer; null without one. */
+            /** @description HTTP status of the last response; null if there was none. */
             last_status: number | null;
             last_error: components["schemas"]["AttemptError"] | null;
             created_at: components["schemas"]["Time"];
@@ -2422,25 +2545,25 @@ export interface components {
         OrganizationJob: {
             /** @constant */
             object: "organization_job";
-            /** @description The key that submitted it. */
+            /** @description ID of the API key that submitted the job. */
             key_id: components["schemas"]["Uuid"];
             job: components["schemas"]["Job"];
-            /** @description Empty while there is nothing to tell, and after 30 days. */
+            /** @description Empty before the first delivery, and after 30 days. */
             webhook_deliveries: components["schemas"]["WebhookDelivery"][];
         };
         WebhookSecret: {
             /** @constant */
             object: "webhook_secret";
-            /** @description `false` until it is first needed or read. */
+            /** @description `false` until it is first needed or revealed. */
             exists: boolean;
             created_at: components["schemas"]["Time"] | null;
-            /** @description When it was told; null while it can still be read. */
+            /** @description When it was revealed; null while it can still be revealed. */
             revealed_at: components["schemas"]["Time"] | null;
         };
         RevealedWebhookSecret: {
             /** @constant */
             object: "webhook_secret";
-            /** @description Is not told again. */
+            /** @description Returned only once. */
             secret: string;
             created_at: components["schemas"]["Time"];
             revealed_at: components["schemas"]["Time"];
@@ -2452,12 +2575,12 @@ export interface components {
             next_cursor: components["schemas"]["NextCursor"];
         };
         WebhookAttempt: {
-            /** @description From 1. An attempt whose process died is missing. */
+            /** @description Counted from 1. Attempts of a process that crashed are missing. */
             number: number;
             started_at: components["schemas"]["Time"];
-            /** @description Of the answer; null without one. */
+            /** @description HTTP status of the response; null if there was none. */
             status: number | null;
-            /** @description Null when it was delivered. */
+            /** @description Null if delivered. */
             error: components["schemas"]["AttemptError"] | null;
             duration_ms: number;
         };
@@ -2465,38 +2588,38 @@ export interface components {
             /** @constant */
             object: "webhook_delivery_detail";
             delivery: components["schemas"]["WebhookDelivery"];
-            /** @description In their order. */
+            /** @description In order. */
             attempts: components["schemas"]["WebhookAttempt"][];
         };
         /**
-         * @description An https address of a public host. Private, loopback, link-local and cloud-metadata addresses are refused with
-         *     `ssrf_blocked`.
+         * @description The https URL of a public host. URLs that resolve to private, loopback, link-local or cloud-metadata addresses are
+         *     refused with `ssrf_blocked`.
          */
         HttpsUrl: string;
         TestWebhookRequest: {
             url: components["schemas"]["HttpsUrl"];
         };
         /**
-         * @description An operation of `/v1` that spends.
+         * @description A `/v1` operation that costs money.
          * @enum {string}
          */
         ExplainedOperation: "createChatCompletion" | "createCompletion" | "createResponse" | "createEmbedding" | "createImage" | "createImageEdit" | "createSpeech" | "createTranscription" | "createVideo" | "createMusic";
         ExplainRequest: {
-            /** @description The key that the request would be sent with. */
+            /** @description API key to evaluate the request with. */
             key_id: string;
             operation: components["schemas"]["ExplainedOperation"];
             /**
-             * @description The IPv4 or IPv6 address that the request would come from, to be judged by the key's `allowed_ips`. Without one they
-             *     are not looked at: the address of whoever asks for the explanation says nothing about it.
+             * @description IPv4 or IPv6 address to check against the key's `allowed_ips`. If omitted, `allowed_ips` is not checked; the
+             *     address of this call is never used.
              */
             client_ip?: string | null;
             /**
-             * @description The body of the request. In place of the file, `createTranscription` takes `duration_seconds`, the length of the
-             *     audio, beside the fields of its form; an edit of an image is explained as it would be sent in JSON.
+             * @description Body of the request. `createTranscription` takes the form fields, with `duration_seconds`, the length of the
+             *     audio, in place of the file; an image edit takes its JSON form.
              */
             request: components["schemas"]["JsonObject"];
         };
-        /** @description The error of the reply that the client would get, without its request. */
+        /** @description The error that the client would get, without the request ID. */
         ExplainedError: {
             status: number;
             type: string;
@@ -2508,20 +2631,20 @@ export interface components {
         };
         ExplainedCheck: {
             /**
-             * @description `key`: its state, that of its organization, and `client_ip` where it is given. `request`: the body, the model, and what key and model allow. `route`:
-             *     who can be asked. `price`: what it costs there. Then `limits`, and `budgets`. `support`: whether
-             *     anybody of the route takes all that the request asks for.
+             * @description `key`: its status, that of its organization, and `client_ip` if given. `request`: the body, the model, and
+             *     whether key and model allow it. `route`: which deployments can be called. `price`: their cost. Then `limits` and
+             *     `budgets`. `support`: whether any deployment of the route supports the whole request.
              * @enum {string}
              */
             check: "key" | "request" | "route" | "price" | "limits" | "budgets" | "support";
             /**
-             * @description `not_reached`: it cannot be told, because of what an earlier one refuses.
+             * @description `not_reached`: cannot be determined because an earlier check refuses the request.
              * @enum {string}
              */
             outcome: "passes" | "refuses" | "not_reached";
             error: components["schemas"]["ExplainedError"] | null;
         };
-        /** @description Micro-units per million tokens. A class that is not named costs what plain input or output costs. */
+        /** @description Micro-units per million tokens. A token class without a rate costs the same as plain input or output. */
         TokenRates: {
             input: components["schemas"]["Micro"];
             output: components["schemas"]["Micro"];
@@ -2539,7 +2662,7 @@ export interface components {
         TokenCount: number;
         TokenPricing: {
             per_1m_micro: components["schemas"]["TokenRates"];
-            /** @description Rates of the whole request once its input, cache included, is longer than the threshold. */
+            /** @description Rates for the whole request if its input, including cached input, exceeds the threshold. */
             tiers?: {
                 above_input_tokens: components["schemas"]["TokenCount"];
                 per_1m_micro: components["schemas"]["TokenRates"];
@@ -2551,7 +2674,7 @@ export interface components {
                 quality?: string;
                 per_image_micro: components["schemas"]["Micro"];
             }[];
-            /** @description The charge is by tokens; these rows only size the reservation. */
+            /** @description The charge is by tokens; these rows only determine the hold. */
             estimate_only?: boolean;
         };
         VideoPricing: {
@@ -2569,8 +2692,8 @@ export interface components {
             per_job_micro?: components["schemas"]["Micro"];
         };
         /**
-         * @description List prices that are in force now. A request may cost by several kinds at once. In rows, `*` matches anything and the
-         *     first matching row counts.
+         * @description List prices in force now. Several kinds can apply to one request. In rows, `*` matches anything and the first
+         *     matching row applies.
          */
         Pricing: {
             tokens?: components["schemas"]["TokenPricing"];
@@ -2582,7 +2705,7 @@ export interface components {
             };
             transcription?: {
                 per_minute_micro: components["schemas"]["Micro"];
-                /** @description Audio is billed in steps of so many seconds. */
+                /** @description Billing increment in seconds; the length is rounded up to a multiple of it. */
                 round_up_to_s?: number;
             };
             request?: {
@@ -2595,7 +2718,7 @@ export interface components {
             provider: string;
             price_version_id: string;
             pricing: components["schemas"]["Pricing"];
-            /** @description Null when its price says nothing about what is asked. */
+            /** @description Null if its price does not cover this request. */
             estimated_cost_micro: number | null;
         };
         LeftOutDeployment: {
@@ -2604,13 +2727,13 @@ export interface components {
             provider: string;
             /**
              * @description `disabled`, `provider_not_configured` and `unpriced`: by the operator. `only`, `ignore` and `max_price`: by the
-             *     request's `routing`. `unsupported`: it cannot do what the request needs. `full`: its provider has as many calls in
-             *     flight as it may. `rate_limited`: its provider has asked for a pause. `breaker_open`: it has failed too often.
-             *     `not_needed`: as many as may be tried come before it.
+             *     request's `routing`. `unsupported`: it does not support the request. `full`: its provider is at its concurrency
+             *     limit. `rate_limited`: its provider asked to back off. `breaker_open`: its circuit breaker is open.
+             *     `not_needed`: the maximum number of attempts is reached before it.
              * @enum {string}
              */
             reason: "disabled" | "provider_not_configured" | "unpriced" | "only" | "ignore" | "max_price" | "unsupported" | "full" | "rate_limited" | "breaker_open" | "not_needed";
-            /** @description For `unsupported`, the field of the request that the deployment does not take, where it is known. */
+            /** @description For `unsupported`, the field that the deployment does not support, if known. */
             param: string | null;
         };
         ExplainedLimit: {
@@ -2619,18 +2742,18 @@ export interface components {
             /** @enum {string} */
             kind: "requests_per_second" | "requests_per_minute" | "tokens_per_minute" | "concurrency";
             limit: number;
-            /** @description Before this request. Null for limits of a model and of everybody, which others share. */
+            /** @description Remaining before this request. Null for limits of a model or the whole platform, which are shared with others. */
             remaining: number | null;
             refuses: boolean;
         };
-        /** @description A whole number that every JSON implementation can represent exactly. */
+        /** @description An integer that every JSON implementation represents exactly. */
         SignedSafeInteger: number;
         ExplainedBudget: {
             /** @enum {string} */
             budget: "key_daily" | "key_monthly" | "organization_monthly" | "balance";
-            /** @description Of `balance`, the balance. */
+            /** @description For `balance`, the balance. */
             limit_micro: components["schemas"]["SignedSafeInteger"];
-            /** @description Spent in the window and held for requests under way; of `balance`, only the latter. */
+            /** @description Amount spent in the window and held for requests in flight; for `balance`, only the amount held. */
             used_micro: components["schemas"]["Micro"];
             refuses: boolean;
         };
@@ -2640,34 +2763,34 @@ export interface components {
             organization_id: components["schemas"]["Uuid"];
             key_id: components["schemas"]["Uuid"];
             operation: components["schemas"]["ExplainedOperation"];
-            /** @description The address that was judged by the key's `allowed_ips`; null when they were not looked at. */
+            /** @description IP address that was checked against the key's `allowed_ips`; null if it was not checked. */
             client_ip: string | null;
-            /** @description Whether the first candidate would be asked, or the job be queued. */
+            /** @description Whether the first candidate would be called, or the job queued. */
             accepted: boolean;
-            /** @description What the client would get first; null when the request is accepted. */
+            /** @description The first error that the client would get; null if the request would be accepted. */
             error: components["schemas"]["ExplainedError"] | null;
-            /** @description What the request passes, in order. Each is made as far as it can be, whatever the earlier ones say. */
+            /** @description Checks in order. Each is made as far as possible, regardless of the outcome of earlier ones. */
             checks: components["schemas"]["ExplainedCheck"][];
-            /** @description The model that the request means; null when that is not clear. */
+            /** @description The requested model; null if it cannot be determined. */
             model: components["schemas"]["ModelId"] | null;
-            /** @description Those that its `routing` names beside it. */
+            /** @description Fallback models from the request's `routing`. */
             fallback_models: components["schemas"]["ModelId"][];
             /**
-             * @description Who would be asked, in this order, until one answers. Those of the route that refuse the request before anything is
-             *     sent are in `left_out`; until then their prices count for the hold.
+             * @description Deployments that would be called, in this order, until one succeeds. Deployments that refuse the request before
+             *     anything is sent are in `left_out`, but their prices count for the hold.
              */
             candidates: components["schemas"]["ExplainedCandidate"][];
-            /** @description The other deployments of the models, and why they would not be asked. */
+            /** @description The other deployments of the models, and why they would not be called. */
             left_out: components["schemas"]["LeftOutDeployment"][];
-            /** @description What counts towards the limits of tokens; null when the request is not understood. */
+            /** @description Tokens that count towards the token limits; null if the request is not valid. */
             estimated_tokens: number | null;
-            /** @description At the dearest of the route. */
+            /** @description Estimate at the most expensive deployment of the route. */
             estimated_cost_micro: number | null;
-            /** @description What would be held until it is known what the request has cost. */
+            /** @description Amount that would be held until the cost is known. */
             hold_micro: number | null;
-            /** @description Those that are set for the key, its organization, the models and everybody. */
+            /** @description Limits of the API key, its organization, the models and the whole platform. */
             limits: components["schemas"]["ExplainedLimit"][];
-            /** @description Those that are set, in the order in which they are asked. */
+            /** @description Budgets in the order in which they are checked. */
             budgets: components["schemas"]["ExplainedBudget"][];
         };
         /** @description Whole micro-units; 1,000,000 are one US dollar. */
@@ -2679,19 +2802,21 @@ export interface components {
             name: components["schemas"]["OrganizationName"];
             status: components["schemas"]["OrganizationStatus"];
             balance_micro: components["schemas"]["SignedMicro"];
-            /** @description Part of the balance that is held for requests under way. */
+            /** @description Part of the balance that is held for requests in flight. */
             reserved_micro: components["schemas"]["Micro"];
-            /** @description Of all its keys together, as are the next three; null is no limit. */
+            /** @description Limit of all API keys of the organization together, as are the next three; null means none. */
             requests_per_second: number | null;
             requests_per_minute: number | null;
             tokens_per_minute: number | null;
-            /** @description Requests in flight. */
+            /** @description Maximum requests in flight. */
             concurrency: number | null;
-            /** @description Most that may be spent in a calendar month (UTC); null is no limit. */
+            /** @description The operator's spending limit per calendar month (UTC); null means none. */
             monthly_limit_micro: number | null;
-            /** @description Most credit that may be bought in a day (UTC); null is the limit of the platform. */
+            /** @description The organization's own limit; the lower of the two applies. */
+            own_monthly_limit_micro: number | null;
+            /** @description Maximum credit purchased per day (UTC); null means the platform's limit. */
             purchase_limit_day_micro: number | null;
-            /** @description Most credit that may be bought in a calendar month (UTC); null is the limit of the platform. */
+            /** @description Maximum credit purchased per calendar month (UTC); null means the platform's limit. */
             purchase_limit_month_micro: number | null;
             created_at: components["schemas"]["Time"];
         };
@@ -2708,40 +2833,42 @@ export interface components {
             name: components["schemas"]["OrganizationName"];
             status: components["schemas"]["OrganizationStatus"];
             balance_micro: components["schemas"]["SignedMicro"];
-            /** @description Part of the balance that is held for requests under way. */
+            /** @description Part of the balance that is held for requests in flight. */
             reserved_micro: components["schemas"]["Micro"];
-            /** @description Of all its keys together, as are the next three; null is no limit. */
+            /** @description Limit of all API keys of the organization together, as are the next three; null means none. */
             requests_per_second: number | null;
             requests_per_minute: number | null;
             tokens_per_minute: number | null;
-            /** @description Requests in flight. */
+            /** @description Maximum requests in flight. */
             concurrency: number | null;
-            /** @description Most that may be spent in a calendar month (UTC); null is no limit. */
+            /** @description The operator's spending limit per calendar month (UTC); null means none. */
             monthly_limit_micro: number | null;
-            /** @description Most credit that may be bought in a day (UTC); null is the limit of the platform. */
+            /** @description The organization's own limit; the lower of the two applies. */
+            own_monthly_limit_micro: number | null;
+            /** @description Maximum credit purchased per day (UTC); null means the platform's limit. */
             purchase_limit_day_micro: number | null;
-            /** @description Most credit that may be bought in a calendar month (UTC); null is the limit of the platform. */
+            /** @description Maximum credit purchased per calendar month (UTC); null means the platform's limit. */
             purchase_limit_month_micro: number | null;
             created_at: components["schemas"]["Time"];
             counts: {
                 members: number;
-                /** @description Those not revoked. */
+                /** @description API keys that are not revoked. */
                 keys: number;
             };
         };
-        /** @description Limits of all keys of an organization together, of its spending and of its purchases. */
+        /** @description Limits of all API keys of an organization together, of its spending and of its purchases. */
         OrganizationLimitsUpdate: {
-            /** @description null removes the limit. */
+            /** @description Null removes the limit. */
             requests_per_second?: number | null;
             requests_per_minute?: number | null;
             tokens_per_minute?: number | null;
-            /** @description Requests in flight. */
+            /** @description Maximum requests in flight. */
             concurrency?: number | null;
-            /** @description Most that may be spent in a calendar month (UTC); null removes the limit. */
+            /** @description The operator's spending limit per calendar month (UTC); null removes it. The organization's own limit stays. */
             monthly_limit_micro?: number | null;
-            /** @description Most credit that may be bought in a day (UTC); null gives back the limit of the platform. */
+            /** @description Maximum credit purchased per day (UTC); null restores the platform's limit. */
             purchase_limit_day_micro?: number | null;
-            /** @description Most credit that may be bought in a calendar month (UTC); null gives back the limit of the platform. */
+            /** @description Maximum credit purchased per calendar month (UTC); null restores the platform's limit. */
             purchase_limit_month_micro?: number | null;
         };
         OrganizationStatusChange: {
@@ -2749,11 +2876,14 @@ export interface components {
             reason: string;
         };
         BalanceAdjustmentRequest: {
-            /** @description Added to the balance, or taken from it when negative; zero is 400 `validation_failed`. */
+            /**
+             * @description Added to the balance; negative for a deduction. Zero, or an amount that raises the balance above
+             *     9007199254740991, gets 400 `validation_failed`.
+             */
             amount_micro: number;
             /** @description For the audit log, which the organization can read. */
             reason: string;
-            /** @description Unique for the organization. */
+            /** @description Unique within the organization; printable characters. */
             reference: string;
         };
         BalanceAdjustment: {
@@ -2762,7 +2892,7 @@ export interface components {
             organization_id: components["schemas"]["Uuid"];
             amount_micro: components["schemas"]["SignedMicro"];
             reference: string;
-            /** @description `false`: it had been booked before. */
+            /** @description `false`: it was posted before. */
             applied: boolean;
             balance_micro: components["schemas"]["SignedMicro"];
         };
@@ -2774,13 +2904,13 @@ export interface components {
             name: string;
             /** @enum {string} */
             status: "active" | "disabled";
-            /** @description Whether the user is staff of the platform. */
+            /** @description Whether the user is platform staff. */
             is_operator: boolean;
             /** Format: date-time */
             email_verified_at: string | null;
             /** Format: date-time */
             last_login_at: string | null;
-            /** @description How many the user is a member of. */
+            /** @description Number of organizations that the user is a member of. */
             organizations: number;
             created_at: components["schemas"]["Time"];
         };
@@ -2791,7 +2921,7 @@ export interface components {
             next_cursor: components["schemas"]["NextCursor"];
         };
         /**
-         * @description Where it comes from; `builtin` is shipped with the gateway, `file` is a file of the operator.
+         * @description Origin of the entry: `builtin` is shipped with the gateway, `file` is a catalogue file of the operator.
          * @enum {string}
          */
         CatalogSource: "builtin" | "file" | "operator";
@@ -2803,30 +2933,30 @@ export interface components {
             modality: components["schemas"]["Modality"];
             source: components["schemas"]["CatalogSource"];
             /**
-             * @description As the files say.
+             * @description Status in the catalogue files.
              * @enum {string}
              */
             status: "active" | "deprecated" | "disabled";
             /**
              * Format: date
-             * @description The first day on which it is no longer offered.
+             * @description First day on which the model is no longer available.
              */
             retires_on: string | null;
-            /** @description What holds. */
+            /** @description Effective value. */
             enabled: boolean;
-            /** @description What an operator has decided; null is nothing, so that the files hold. */
+            /** @description The operator's override; null means the catalogue files apply. */
             decided_enabled: boolean | null;
-            /** @description Whether clients can use it. */
+            /** @description Whether clients can use the model. */
             served: boolean;
-            /** @description Everything that has to change first. */
+            /** @description Everything that prevents it. */
             not_served_because: ("disabled" | "retired" | "unpriced" | "provider_not_configured" | "deployments_disabled")[];
-            /** @description How many there are. */
+            /** @description Number of deployments. */
             deployments: number;
-            /** @description Of everybody together, as are the next three; null is no limit. */
+            /** @description Limit of the whole platform, as are the next three; null means none. */
             requests_per_second: number | null;
             requests_per_minute: number | null;
             tokens_per_minute: number | null;
-            /** @description Requests in flight. */
+            /** @description Maximum requests in flight. */
             concurrency: number | null;
         };
         OperatorModelList: {
@@ -2835,15 +2965,15 @@ export interface components {
             data: components["schemas"]["OperatorModel"][];
             next_cursor: components["schemas"]["NextCursor"];
         };
-        /** @description Limits are those of everybody together. */
+        /** @description Limits apply to the whole platform. */
         ModelUpdate: {
-            /** @description null gives it back to the files. */
+            /** @description Null restores the value of the catalogue files. */
             enabled?: boolean | null;
-            /** @description null removes the limit. */
+            /** @description Null removes the limit. */
             requests_per_second?: number | null;
             requests_per_minute?: number | null;
             tokens_per_minute?: number | null;
-            /** @description Requests in flight. */
+            /** @description Maximum requests in flight. */
             concurrency?: number | null;
         };
         PriceVersion: {
@@ -2853,21 +2983,21 @@ export interface components {
             model: components["schemas"]["ModelId"];
             /**
              * Format: uuid
-             * @description null is all deployments of the model that have no price of their own.
+             * @description Null means all deployments of the model without a separate price.
              */
             deployment_id: string | null;
             effective_from: components["schemas"]["Time"];
             /**
              * Format: date-time
-             * @description null is until another one holds.
+             * @description Null means until the next version begins.
              */
             effective_to: string | null;
-            /** @description Of versions that begin at the same time the highest counts. */
+            /** @description Of versions that begin at the same time, the highest revision applies. */
             revision: number;
             source: components["schemas"]["CatalogSource"];
-            /** @description Where the figures come from. */
+            /** @description Source of the figures. */
             reference: string | null;
-            /** @description null withdraws the price that began at this time. */
+            /** @description Null withdraws the price that began at this time. */
             price: components["schemas"]["Pricing"] | null;
             created_at: components["schemas"]["Time"];
         };
@@ -2878,17 +3008,17 @@ export interface components {
             next_cursor: components["schemas"]["NextCursor"];
         };
         PriceVersionCreation: {
-            /** @description Absent, the price is that of all deployments of the model that have none of their own. */
+            /** @description If absent, the price applies to all deployments of the model without a separate price. */
             deployment_id?: string | null;
-            /** @description A day (UTC) or a time with its offset as ISO 8601, not past. Absent, now. */
+            /** @description A day (UTC) or an ISO 8601 time with offset, not in the past. Default: now. */
             effective_from?: string | null;
-            /** @description The same; a day counts to its end. Absent, until another version begins. */
+            /** @description The same format; a day is included to its end. Default: until the next version begins. */
             effective_to?: string | null;
-            /** @description Where the figures come from. */
+            /** @description Source of the figures. */
             reference: string;
             /**
-             * @description Shaped as `pricing` of a model, in integer micro-units; it has to say what models of that modality cost. Anything
-             *     else is 400 `validation_failed`.
+             * @description The same shape as `pricing` of a model, in integer micro-units. It must contain the prices that the model's
+             *     modality needs; anything else gets 400 `validation_failed`.
              */
             price: {
                 [key: string]: unknown;
@@ -2900,24 +3030,24 @@ export interface components {
             id: components["schemas"]["Uuid"];
             model: components["schemas"]["ModelId"];
             provider: string;
-            /** @description What the provider calls the model. */
+            /** @description The provider's name of the model. */
             upstream_model: string;
             source: components["schemas"]["CatalogSource"];
-            /** @description What holds, as do the next two. */
+            /** @description Effective value, as are the next two. */
             enabled: boolean;
-            /** @description The lowest is tried first. */
+            /** @description The lowest value is tried first. */
             priority: number;
-            /** @description How often it is chosen among equals. */
+            /** @description Relative frequency among deployments of equal priority. */
             weight: number;
-            /** @description What an operator has decided; null is nothing, so that the files hold. */
+            /** @description The operator's override; null means the catalogue files apply. */
             decided: {
                 enabled: boolean | null;
                 priority: number | null;
                 weight: number | null;
             };
-            /** @description Whether requests for its model may go there. */
+            /** @description Whether requests can be routed to the deployment. */
             callable: boolean;
-            /** @description Everything that has to change first. */
+            /** @description Everything that prevents it. */
             not_callable_because: ("disabled" | "provider_not_configured" | "unpriced")[];
         };
         DeploymentList: {
@@ -2926,16 +3056,16 @@ export interface components {
             data: components["schemas"]["Deployment"][];
             next_cursor: components["schemas"]["NextCursor"];
         };
-        /** @description null gives a setting back to the files. */
+        /** @description Null restores the value of the catalogue files. */
         DeploymentUpdate: {
             enabled?: boolean | null;
-            /** @description The lowest is tried first. */
+            /** @description The lowest value is tried first. */
             priority?: number | null;
-            /** @description How often it is chosen among equals. */
+            /** @description Relative frequency among deployments of equal priority. */
             weight?: number | null;
         };
         /**
-         * @description `open` is a deployment that has failed and is left alone, `resting` one over its rate limit.
+         * @description `open`: not called because of failures. `resting`: cooling down after a rate limit.
          * @enum {string}
          */
         BreakerState: "closed" | "open" | "resting";
@@ -2945,30 +3075,32 @@ export interface components {
             deployment_id: components["schemas"]["Uuid"];
             state: components["schemas"]["BreakerState"];
             /**
-             * @description As the processes have told each other; null when Redis did not answer.
+             * @description State shared by all instances; null if Redis did not respond.
              * @enum {string|null}
              */
             shared_state: "closed" | "open" | "resting" | null;
-            /** @description Until it may be called again; 0 is now. */
+            /** @description Milliseconds until it can be called again; 0 means now. */
             wait_ms: number;
-            /** @description In a row. */
+            /** @description Consecutive failures. */
             failures: number;
             in_flight: number;
-            /** @description That counted against it; null is none since the process began. */
+            /** @description The last failure that counted against the deployment; null if there was none since the process started. */
             last_failure: {
-                /** @description A code of `/v1`. */
+                /** @description A `/v1` error code. */
                 code: string;
                 at: components["schemas"]["Time"];
             } | null;
-            /** @description Moving average, as are the next two; null is not known lately. */
+            /** @description Stream events that could not be parsed and were skipped, since this instance started. */
+            skipped_events: number;
+            /** @description Moving average, as are the next two; null if there is no recent measurement. */
             first_token_ms: number | null;
-            /** @description Of answers that are not streamed. */
+            /** @description For responses that are not streamed. */
             reply_ms: number | null;
-            /** @description Of output, while it writes. */
+            /** @description Output rate while streaming. */
             bytes_per_second: number | null;
         };
         /**
-         * @description Where the value in force comes from; null is none.
+         * @description Source of the effective value; null means none.
          * @enum {string|null}
          */
         CredentialSource: "environment" | "stored" | null;
@@ -2978,26 +3110,28 @@ export interface components {
             deployment_id: components["schemas"]["Uuid"];
             state: components["schemas"]["BreakerState"];
             /**
-             * @description As the processes have told each other; null when Redis did not answer.
+             * @description State shared by all instances; null if Redis did not respond.
              * @enum {string|null}
              */
             shared_state: "closed" | "open" | "resting" | null;
-            /** @description Until it may be called again; 0 is now. */
+            /** @description Milliseconds until it can be called again; 0 means now. */
             wait_ms: number;
-            /** @description In a row. */
+            /** @description Consecutive failures. */
             failures: number;
             in_flight: number;
-            /** @description That counted against it; null is none since the process began. */
+            /** @description The last failure that counted against the deployment; null if there was none since the process started. */
             last_failure: {
-                /** @description A code of `/v1`. */
+                /** @description A `/v1` error code. */
                 code: string;
                 at: components["schemas"]["Time"];
             } | null;
-            /** @description Moving average, as are the next two; null is not known lately. */
+            /** @description Stream events that could not be parsed and were skipped, since this instance started. */
+            skipped_events: number;
+            /** @description Moving average, as are the next two; null if there is no recent measurement. */
             first_token_ms: number | null;
-            /** @description Of answers that are not streamed. */
+            /** @description For responses that are not streamed. */
             reply_ms: number | null;
-            /** @description Of output, while it writes. */
+            /** @description Output rate while streaming. */
             bytes_per_second: number | null;
             model: components["schemas"]["ModelId"];
             enabled: boolean;
@@ -3006,9 +3140,9 @@ export interface components {
             /** @constant */
             object: "provider_health";
             id: string;
-            /** @description Whether it has what it needs to be called. */
+            /** @description Whether the provider has all required settings. */
             configured: boolean;
-            /** @description Whether it is a mock. */
+            /** @description Whether the provider is a mock. */
             simulated: boolean;
             credentials: {
                 name: string;
@@ -3027,13 +3161,13 @@ export interface components {
             object: "credential";
             name: string;
             source: components["schemas"]["CredentialSource"];
-            /** @description null is nothing stored. */
+            /** @description Null if no value is stored. */
             stored: {
-                /** @description Public id of the key that it is encrypted with. */
+                /** @description Public ID of the encryption key. */
                 key_id: string;
-                /** @description Whether the answering process can decrypt it. */
+                /** @description Whether this instance can decrypt it. */
                 readable: boolean;
-                /** @description The end of a long key; null of what is short or is an address. */
+                /** @description Last characters of a long key; null for short values and URLs. */
                 last4: string | null;
                 updated_at: components["schemas"]["Time"];
             } | null;
@@ -3045,19 +3179,52 @@ export interface components {
             next_cursor: components["schemas"]["NextCursor"];
         };
         CredentialUpdate: {
-            /** @description Visible ASCII without spaces; of a name that ends in `_BASE_URL` an http or https address. */
+            /** @description Visible ASCII without spaces; an http or https URL for names that end in `_BASE_URL`. */
             value: string;
+        };
+        /**
+         * @description Result of the latest ledger audit. It does not affect readiness.
+         *
+         *     * `ok`: completed, and every invariant holds.
+         *     * `failed`: found a broken invariant. The state remains until a later audit completes.
+         *     * `stale`: the latest audit did not complete, or none has run for too long.
+         *     * `unknown`: no audit has completed yet.
+         * @enum {string}
+         */
+        LedgerState: "ok" | "failed" | "stale" | "unknown";
+        LedgerViolation: {
+            /** @description Number and text of the invariant. */
+            invariant: string;
+            /** @description The row that violates it. */
+            subject: string;
+        };
+        LedgerAudit: {
+            /** @constant */
+            object: "ledger_audit";
+            state: components["schemas"]["LedgerState"];
+            /** @description End of the last completed audit, to which the next three fields belong; null before the first one. */
+            completed_at: components["schemas"]["Time"] | null;
+            duration_ms: number | null;
+            /** @description Number of broken invariants, counted up to 1,000. */
+            violation_count: number | null;
+            /** @description The first violations. */
+            violations: components["schemas"]["LedgerViolation"][];
+            /** @description End of the latest audit if it did not complete; null once an audit completes. */
+            failed_at: components["schemas"]["Time"] | null;
+            /** @description Why the audit did not complete. */
+            failure: string | null;
+            next_due_at: components["schemas"]["Time"];
         };
         Instance: {
             /** @constant */
             object: "instance";
             id: string;
-            /** @description Of the service. */
+            /** @description Version of the service. */
             version: string | null;
             started_at: components["schemas"]["Time"];
             heartbeat_at: components["schemas"]["Time"];
             heartbeat_age_ms: number;
-            /** @description Whether its lease still counts. */
+            /** @description Whether its lease is valid. */
             alive: boolean;
         };
         InstanceList: {
@@ -3068,7 +3235,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description The request is malformed or breaks this document: `invalid_json`, `ssrf_blocked`, `validation_failed`. */
+        /** @description The request is malformed or does not match this document: `invalid_json`, `ssrf_blocked`, `validation_failed`. */
         BadRequest: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3080,7 +3247,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
-        /** @description The caller may not do this: `account_disabled`, `csrf_failed`, `email_not_verified`, `forbidden`. */
+        /** @description The caller is not permitted to do this: `account_disabled`, `csrf_failed`, `email_not_verified`, `forbidden`. */
         Forbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3092,7 +3259,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
-        /** @description The body is too long: `request_too_large`. */
+        /** @description The body or the header section is too large: `request_too_large`. */
         PayloadTooLarge: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3104,7 +3271,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
-        /** @description The Content-Type is not taken here: `unsupported_media_type`. */
+        /** @description The Content-Type is not supported: `unsupported_media_type`. */
         UnsupportedMediaType: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3116,7 +3283,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
-        /** @description Too many attempts: `rate_limited`. */
+        /** @description Too many requests: `rate_limited`. */
         TooManyRequests: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3128,7 +3295,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
-        /** @description Something unexpected failed: `internal_error`. */
+        /** @description Unexpected failure: `internal_error`. */
         InternalError: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3140,7 +3307,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
-        /** @description The operator has not set up what this needs: `not_configured`. */
+        /** @description The operator has not configured a required feature: `not_configured`. */
         NotConfigured: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3152,7 +3319,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
-        /** @description Something that the gateway depends on is away: `service_unavailable`. */
+        /** @description A dependency of the gateway is unavailable: `service_unavailable`. */
         ServiceUnavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3164,7 +3331,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
-        /** @description No such resource, or one of another organization: `model_not_found`, `not_found`. */
+        /** @description The resource does not exist or belongs to another organization: `model_not_found`, `not_found`. */
         NotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3176,7 +3343,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
-        /** @description Nobody is signed in: `invalid_credentials`, `unauthenticated`. */
+        /** @description Not signed in, or the credentials are wrong: `invalid_credentials`, `unauthenticated`. */
         Unauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3188,7 +3355,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
-        /** @description In conflict with the current state: `conflict`, `idempotency_conflict`, `max_api_keys_reached`. */
+        /** @description Conflict with the current state: `conflict`, `idempotency_conflict`, `max_api_keys_reached`. */
         Conflict: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3200,7 +3367,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
-        /** @description Money or an allowance does not suffice: `insufficient_credits`, `purchase_limit_exceeded`. */
+        /** @description Insufficient balance or purchase limit: `insufficient_credits`, `purchase_limit_exceeded`. */
         PaymentRequired: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3212,7 +3379,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
-        /** @description The request was refused before it reached the operation, for example because it is not valid HTTP. */
+        /** @description The request was rejected before it reached the operation, for example because it is not valid HTTP. */
         Refused: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3226,57 +3393,61 @@ export interface components {
         };
     };
     parameters: {
-        /** @description Most entries of the reply. */
+        /** @description Maximum number of entries in the response. */
         Limit: number;
-        /** @description `next_cursor` of the page before. */
+        /** @description `next_cursor` of the previous page. */
         Cursor: string;
-        /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+        /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
         OrganizationId: string;
-        /** @description Only what is not older; ISO 8601, a date alone being its beginning in UTC. */
+        /** @description Only entries at or after this time; ISO 8601. A date means its start in UTC. */
         From: string;
-        /** @description Only what is older; ISO 8601, a date alone being its beginning in UTC. */
+        /** @description Only entries before this time; ISO 8601. A date means its start in UTC. */
         To: string;
-        /** @description A member of the organization; anything else is 404 `not_found`. */
+        /** @description A member of the organization; any other ID gets 404 `not_found`. */
         UserId: string;
-        /** @description An invitation of the organization; anything else is 404 `not_found`. */
+        /** @description An invitation of the organization; any other ID gets 404 `not_found`. */
         InvitationId: string;
-        /** @description An API key of the organization; anything else is 404 `not_found`. */
+        /** @description An API key of the organization; any other ID gets 404 `not_found`. */
         KeyId: string;
         /**
-         * @description Makes the request safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
-         *     without spaces, in one header line. An empty one counts as none.
+         * @description Makes the request safe to retry: it runs once, and a retry with the same key gets the stored response. Visible ASCII
+         *     without spaces, in one header line. An empty value counts as absent.
+         * @example order-1234-attempt-1
          */
         IdempotencyKey: string;
-        /** @description A purchase of the organization; anything else is 404 `not_found`. */
+        /** @description A purchase of the organization; any other ID gets 404 `not_found`. */
         PurchaseId: string;
-        /** @description A job of the organization; anything else is 404 `not_found`. */
+        /** @description A job of the organization; any other ID gets 404 `not_found`. */
         OrganizationJobId: string;
-        /** @description A webhook delivery of the organization; anything else is 404 `not_found`. */
+        /** @description A webhook delivery of the organization; any other ID gets 404 `not_found`. */
         DeliveryId: string;
-        /** @description Any organization; anything else is 404 `not_found`. */
+        /** @description An organization; an unknown ID gets 404 `not_found`. */
         AnyOrganizationId: string;
-        /** @description Any user; anything else is 404 `not_found`. */
+        /** @description A user; an unknown ID gets 404 `not_found`. */
         AnyUserId: string;
-        /** @description What stands before the slash of a model's id. An unknown id is 404 `not_found`. */
+        /** @description The part of the model ID before the slash. An unknown model gets 404 `not_found`. */
         ModelVendor: string;
-        /** @description What stands after the slash. */
+        /** @description The part of the model ID after the slash. */
         ModelName: string;
-        /** @description A version of a price of this model; anything else is 404 `not_found`. */
+        /** @description A price version of this model; any other ID gets 404 `not_found`. */
         PriceVersionId: string;
-        /** @description A deployment; anything else is 404 `not_found`. */
+        /** @description A deployment; an unknown ID gets 404 `not_found`. */
         DeploymentId: string;
-        /** @description As the environment names it, for example `OPENAI_API_KEY`; a name that no provider reads is 404 `not_found`. */
+        /** @description Name of the environment variable, for example `OPENAI_API_KEY`; a name that no provider reads gets 404 `not_found`. */
         CredentialName: string;
     };
     requestBodies: never;
     headers: {
-        /** @description Made by the gateway for each request; equals `error.request_id`. A client's own value is only logged. */
+        /**
+         * @description ID that the gateway generates for each request; equals `error.request_id`. An `X-Request-Id` sent by the client is
+         *     only logged.
+         */
         "X-Request-Id": string;
-        /** @description Whether the same request can succeed when sent again; official clients obey it. */
+        /** @description Whether the same request can succeed if retried. Official clients honor it. */
         "x-should-retry": "true" | "false";
-        /** @description Whole seconds to wait before trying again; equals `error.retry_after`. */
+        /** @description Seconds to wait before retrying; equals `error.retry_after`. */
         "Retry-After": number;
-        /** @description Whole seconds to wait before trying again; equals `error.retry_after`. Sent with every 429. */
+        /** @description Seconds to wait before retrying; equals `error.retry_after`. Sent with every 429. */
         "Retry-After-Required": number;
     };
     pathItems: never;
@@ -3327,7 +3498,7 @@ export type Invitation = components['schemas']['Invitation'];
 export type InvitationList = components['schemas']['InvitationList'];
 export type InvitationCreation = components['schemas']['InvitationCreation'];
 export type ApiKeyStatus = components['schemas']['ApiKeyStatus'];
-export type Modality = components['schemas']['Modality'];
+export type ModalityGroup = components['schemas']['ModalityGroup'];
 export type ApiKeyUse = components['schemas']['ApiKeyUse'];
 export type ApiKey = components['schemas']['ApiKey'];
 export type ApiKeyList = components['schemas']['ApiKeyList'];
@@ -3337,6 +3508,7 @@ export type ApiKeyRotation = components['schemas']['ApiKeyRotation'];
 export type RotatedApiKey = components['schemas']['RotatedApiKey'];
 export type UsageStatus = components['schemas']['UsageStatus'];
 export type UsageOperation = components['schemas']['UsageOperation'];
+export type Modality = components['schemas']['Modality'];
 export type Count = components['schemas']['Count'];
 export type Amount = components['schemas']['Amount'];
 export type UsageRequest = components['schemas']['UsageRequest'];
@@ -3353,6 +3525,7 @@ export type UsageBucket = components['schemas']['UsageBucket'];
 export type UsageGroup = components['schemas']['UsageGroup'];
 export type UsageSeries = components['schemas']['UsageSeries'];
 export type MonthlyLimit = components['schemas']['MonthlyLimit'];
+export type OperatorMonthlyLimit = components['schemas']['OperatorMonthlyLimit'];
 export type LowBalanceThreshold = components['schemas']['LowBalanceThreshold'];
 export type PurchaseAllowance = components['schemas']['PurchaseAllowance'];
 export type Balance = components['schemas']['Balance'];
@@ -3438,6 +3611,9 @@ export type ProviderHealthList = components['schemas']['ProviderHealthList'];
 export type Credential = components['schemas']['Credential'];
 export type CredentialList = components['schemas']['CredentialList'];
 export type CredentialUpdate = components['schemas']['CredentialUpdate'];
+export type LedgerState = components['schemas']['LedgerState'];
+export type LedgerViolation = components['schemas']['LedgerViolation'];
+export type LedgerAudit = components['schemas']['LedgerAudit'];
 export type Instance = components['schemas']['Instance'];
 export type InstanceList = components['schemas']['InstanceList'];
 export type ResponseBadRequest = components['responses']['BadRequest'];
@@ -3491,7 +3667,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It was taken up. */
+            /** @description The request was accepted. */
             202: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3524,7 +3700,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It was taken up. */
+            /** @description The request was accepted. */
             202: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3589,7 +3765,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It was taken up. */
+            /** @description The request was accepted. */
             202: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3622,7 +3798,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The password is set. */
+            /** @description The password was set. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3695,6 +3871,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -3719,6 +3896,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -3728,14 +3906,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A session of the user; anything else is 404 `not_found`. */
+                /** @description A session of the user; any other ID gets 404 `not_found`. */
                 session_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The session is over. */
+            /** @description The session has ended. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3749,6 +3927,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -3773,6 +3952,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -3805,6 +3985,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -3822,7 +4003,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The password is changed. */
+            /** @description The password was changed. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3843,9 +4024,9 @@ export interface operations {
     listOrganizations: {
         parameters: {
             query?: {
-                /** @description Most entries of the reply. */
+                /** @description Maximum number of entries in the response. */
                 limit?: components["parameters"]["Limit"];
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
@@ -3866,6 +4047,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -3899,6 +4081,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -3908,7 +4091,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
             };
             cookie?: never;
@@ -3927,6 +4110,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -3936,7 +4120,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
             };
             cookie?: never;
@@ -3947,7 +4131,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The organization as it is now. */
+            /** @description The updated organization. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3963,6 +4147,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -3972,14 +4157,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The caller is no member any more. */
+            /** @description The caller has left the organization. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3991,6 +4176,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -3998,22 +4185,22 @@ export interface operations {
     listAuditEntries: {
         parameters: {
             query?: {
-                /** @description Only changes of this kind, the `x-audit` of an operation, such as `key.created`. */
+                /** @description Only changes with this action, the `x-audit` of an operation, such as `key.created`. */
                 action?: string;
                 /** @description Only changes by this user. */
                 actor?: string;
-                /** @description Only what is not older; ISO 8601, a date alone being its beginning in UTC. */
+                /** @description Only entries at or after this time; ISO 8601. A date means its start in UTC. */
                 from?: components["parameters"]["From"];
-                /** @description Only what is older; ISO 8601, a date alone being its beginning in UTC. */
+                /** @description Only entries before this time; ISO 8601. A date means its start in UTC. */
                 to?: components["parameters"]["To"];
-                /** @description Most entries of the reply. */
+                /** @description Maximum number of entries in the response. */
                 limit?: components["parameters"]["Limit"];
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
             };
             cookie?: never;
@@ -4034,6 +4221,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -4051,7 +4239,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The organization that the caller is a member of now. */
+            /** @description The organization that the caller has joined. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4068,6 +4256,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -4075,14 +4264,14 @@ export interface operations {
     listMembers: {
         parameters: {
             query?: {
-                /** @description Most entries of the reply. */
+                /** @description Maximum number of entries in the response. */
                 limit?: components["parameters"]["Limit"];
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
             };
             cookie?: never;
@@ -4102,6 +4291,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -4111,16 +4301,16 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
-                /** @description A member of the organization; anything else is 404 `not_found`. */
+                /** @description A member of the organization; any other ID gets 404 `not_found`. */
                 user_id: components["parameters"]["UserId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The user is no member any more. */
+            /** @description The user is no longer a member. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4132,6 +4322,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -4141,9 +4333,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
-                /** @description A member of the organization; anything else is 404 `not_found`. */
+                /** @description A member of the organization; any other ID gets 404 `not_found`. */
                 user_id: components["parameters"]["UserId"];
             };
             cookie?: never;
@@ -4154,7 +4346,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The member as it is now. */
+            /** @description The updated member. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4171,6 +4363,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -4178,14 +4371,14 @@ export interface operations {
     listInvitations: {
         parameters: {
             query?: {
-                /** @description Most entries of the reply. */
+                /** @description Maximum number of entries in the response. */
                 limit?: components["parameters"]["Limit"];
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
             };
             cookie?: never;
@@ -4206,6 +4399,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -4215,7 +4409,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
             };
             cookie?: never;
@@ -4226,7 +4420,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The invitation. Its token is in the mail only. */
+            /** @description The invitation. Only the e-mail contains its token. */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4254,16 +4448,16 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
-                /** @description An invitation of the organization; anything else is 404 `not_found`. */
+                /** @description An invitation of the organization; any other ID gets 404 `not_found`. */
                 invitation_id: components["parameters"]["InvitationId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Its token is worth nothing any more. */
+            /** @description The invitation was withdrawn and its token is invalid. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4274,6 +4468,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -4281,23 +4477,23 @@ export interface operations {
     listApiKeys: {
         parameters: {
             query?: {
-                /** @description Only keys in this state. */
+                /** @description Only keys with this status. */
                 status?: components["schemas"]["ApiKeyStatus"];
-                /** @description Most entries of the reply. */
+                /** @description Maximum number of entries in the response. */
                 limit?: components["parameters"]["Limit"];
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description A page of keys. */
+            /** @description A page of API keys. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4310,6 +4506,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -4319,7 +4516,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
             };
             cookie?: never;
@@ -4330,7 +4527,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The key. */
+            /** @description The API key. */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4347,6 +4544,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -4356,16 +4554,16 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
-                /** @description An API key of the organization; anything else is 404 `not_found`. */
+                /** @description An API key of the organization; any other ID gets 404 `not_found`. */
                 key_id: components["parameters"]["KeyId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The key. */
+            /** @description The API key. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4377,6 +4575,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -4386,9 +4585,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
-                /** @description An API key of the organization; anything else is 404 `not_found`. */
+                /** @description An API key of the organization; any other ID gets 404 `not_found`. */
                 key_id: components["parameters"]["KeyId"];
             };
             cookie?: never;
@@ -4399,7 +4598,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The key as it is now. */
+            /** @description The updated API key. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4416,6 +4615,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -4425,16 +4625,16 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
-                /** @description An API key of the organization; anything else is 404 `not_found`. */
+                /** @description An API key of the organization; any other ID gets 404 `not_found`. */
                 key_id: components["parameters"]["KeyId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The key as it is now. */
+            /** @description The updated API key. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4448,6 +4648,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -4457,16 +4659,16 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
-                /** @description An API key of the organization; anything else is 404 `not_found`. */
+                /** @description An API key of the organization; any other ID gets 404 `not_found`. */
                 key_id: components["parameters"]["KeyId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The key as it is now. */
+            /** @description The updated API key. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4480,6 +4682,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -4489,9 +4693,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
-                /** @description An API key of the organization; anything else is 404 `not_found`. */
+                /** @description An API key of the organization; any other ID gets 404 `not_found`. */
                 key_id: components["parameters"]["KeyId"];
             };
             cookie?: never;
@@ -4502,7 +4706,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The new key, and the old one as it is now. */
+            /** @description The new API key, and the updated old key. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4519,6 +4723,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -4528,16 +4733,16 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
-                /** @description An API key of the organization; anything else is 404 `not_found`. */
+                /** @description An API key of the organization; any other ID gets 404 `not_found`. */
                 key_id: components["parameters"]["KeyId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The key as it is now. */
+            /** @description The updated API key. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4551,6 +4756,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -4558,30 +4765,30 @@ export interface operations {
     listRequests: {
         parameters: {
             query?: {
-                /** @description Only what is not older; ISO 8601, a date alone being its beginning in UTC. */
+                /** @description Only entries at or after this time; ISO 8601. A date means its start in UTC. */
                 from?: components["parameters"]["From"];
-                /** @description Only what is older; ISO 8601, a date alone being its beginning in UTC. */
+                /** @description Only entries before this time; ISO 8601. A date means its start in UTC. */
                 to?: components["parameters"]["To"];
-                /** @description Only requests of this key. */
+                /** @description Only requests with this API key. */
                 key_id?: components["schemas"]["Uuid"];
-                /** @description Only requests that this model answered, or would have. */
+                /** @description Only requests served by this model, or last sent to it. */
                 model?: string;
-                /** @description Only requests that went so. */
+                /** @description Only requests with this status. */
                 status?: components["schemas"]["UsageStatus"];
-                /** @description Only requests of this kind. */
-                modality?: components["schemas"]["Modality"];
+                /** @description Only requests of this modality. */
+                modality?: components["schemas"]["ModalityGroup"];
                 /** @description Only requests of this operation. */
                 operation?: components["schemas"]["UsageOperation"];
-                /** @description Only requests that ended with this code of the error table. */
+                /** @description Only requests that ended with this error code. */
                 error_code?: string;
-                /** @description Most entries of the reply. */
+                /** @description Maximum number of entries in the response. */
                 limit?: components["parameters"]["Limit"];
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
             };
             cookie?: never;
@@ -4601,6 +4808,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -4610,9 +4818,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
-                /** @description The `X-Request-Id` of its reply (`req_…`), or its id. Anything else is 404 `not_found`. */
+                /** @description The request's `X-Request-Id` (`req_…`) or its ID; anything else gets 404 `not_found`. */
                 request_id: string;
             };
             cookie?: never;
@@ -4631,6 +4839,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -4638,26 +4847,26 @@ export interface operations {
     exportRequests: {
         parameters: {
             query?: {
-                /** @description Only what is not older; ISO 8601, a date alone being its beginning in UTC. */
+                /** @description Only entries at or after this time; ISO 8601. A date means its start in UTC. */
                 from?: components["parameters"]["From"];
-                /** @description Only what is older; ISO 8601, a date alone being its beginning in UTC. */
+                /** @description Only entries before this time; ISO 8601. A date means its start in UTC. */
                 to?: components["parameters"]["To"];
-                /** @description Only requests of this key. */
+                /** @description Only requests with this API key. */
                 key_id?: components["schemas"]["Uuid"];
-                /** @description Only requests that this model answered, or would have. */
+                /** @description Only requests served by this model, or last sent to it. */
                 model?: string;
-                /** @description Only requests that went so. */
+                /** @description Only requests with this status. */
                 status?: components["schemas"]["UsageStatus"];
-                /** @description Only requests of this kind. */
-                modality?: components["schemas"]["Modality"];
+                /** @description Only requests of this modality. */
+                modality?: components["schemas"]["ModalityGroup"];
                 /** @description Only requests of this operation. */
                 operation?: components["schemas"]["UsageOperation"];
-                /** @description Only requests that ended with this code of the error table. */
+                /** @description Only requests that ended with this error code. */
                 error_code?: string;
             };
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
             };
             cookie?: never;
@@ -4677,6 +4886,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -4685,20 +4895,20 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Widened to the beginning of its hour or day. ISO 8601, a date alone being its beginning in UTC. 24 hours or 30 days
-                 *     before the end when not given.
+                 * @description Inclusive; rounded down to the start of its hour or day. ISO 8601, a date means its start in UTC. Default: 24
+                 *     hours or 30 days before the end.
                  */
                 from?: string;
-                /** @description Exclusive; widened to the end of its hour or day. Now when not given. */
+                /** @description Exclusive; rounded up to the end of its hour or day. Default: now. */
                 to?: string;
                 /** @description Length of a bucket. */
                 interval?: components["schemas"]["UsageInterval"];
-                /** @description What the requests are told apart by. */
+                /** @description Dimension to group by. */
                 group_by?: components["schemas"]["UsageGrouping"];
             };
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
             };
             cookie?: never;
@@ -4718,6 +4928,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -4727,7 +4938,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
             };
             cookie?: never;
@@ -4747,6 +4958,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -4754,14 +4966,14 @@ export interface operations {
     listHolds: {
         parameters: {
             query?: {
-                /** @description Most entries of the reply. */
+                /** @description Maximum number of entries in the response. */
                 limit?: components["parameters"]["Limit"];
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
             };
             cookie?: never;
@@ -4782,6 +4994,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -4791,18 +5004,18 @@ export interface operations {
             query?: {
                 /** @description Only entries of this kind. */
                 kind?: components["schemas"]["LedgerEntryKind"];
-                /** @description Only what is not older; ISO 8601, a date alone being its beginning in UTC. */
+                /** @description Only entries at or after this time; ISO 8601. A date means its start in UTC. */
                 from?: components["parameters"]["From"];
-                /** @description Only what is older; ISO 8601, a date alone being its beginning in UTC. */
+                /** @description Only entries before this time; ISO 8601. A date means its start in UTC. */
                 to?: components["parameters"]["To"];
-                /** @description Most entries of the reply. */
+                /** @description Maximum number of entries in the response. */
                 limit?: components["parameters"]["Limit"];
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
             };
             cookie?: never;
@@ -4823,6 +5036,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -4832,21 +5046,21 @@ export interface operations {
             query?: {
                 /** @description Only entries of this kind. */
                 kind?: components["schemas"]["LedgerEntryKind"];
-                /** @description Only what is not older; ISO 8601, a date alone being its beginning in UTC. */
+                /** @description Only entries at or after this time; ISO 8601. A date means its start in UTC. */
                 from?: components["parameters"]["From"];
-                /** @description Only what is older; ISO 8601, a date alone being its beginning in UTC. */
+                /** @description Only entries before this time; ISO 8601. A date means its start in UTC. */
                 to?: components["parameters"]["To"];
             };
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description A file of RFC 4180. */
+            /** @description A CSV file (RFC 4180). */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4860,6 +5074,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -4869,7 +5084,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
             };
             cookie?: never;
@@ -4880,7 +5095,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The settings as they are now. */
+            /** @description The updated settings. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4896,6 +5111,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -4903,14 +5119,14 @@ export interface operations {
     listPurchases: {
         parameters: {
             query?: {
-                /** @description Most entries of the reply. */
+                /** @description Maximum number of entries in the response. */
                 limit?: components["parameters"]["Limit"];
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
             };
             cookie?: never;
@@ -4931,6 +5147,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -4940,13 +5157,14 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes the request safe to repeat: it runs once, and whoever sends it again gets the stored reply. Visible ASCII,
-                 *     without spaces, in one header line. An empty one counts as none.
+                 * @description Makes the request safe to retry: it runs once, and a retry with the same key gets the stored response. Visible ASCII
+                 *     without spaces, in one header line. An empty value counts as absent.
+                 * @example order-1234-attempt-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
             };
             cookie?: never;
@@ -4957,7 +5175,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The purchase, with the page where it is paid. */
+            /** @description The purchase, with the URL of the payment page. */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4975,6 +5193,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             501: components["responses"]["NotConfigured"];
             503: components["responses"]["ServiceUnavailable"];
@@ -4985,9 +5204,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
-                /** @description A purchase of the organization; anything else is 404 `not_found`. */
+                /** @description A purchase of the organization; any other ID gets 404 `not_found`. */
                 purchase_id: components["parameters"]["PurchaseId"];
             };
             cookie?: never;
@@ -5007,7 +5226,41 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    cancelPurchase: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
+                organization_id: components["parameters"]["OrganizationId"];
+                /** @description A purchase of the organization; any other ID gets 404 `not_found`. */
+                purchase_id: components["parameters"]["PurchaseId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The updated purchase. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Purchase"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            500: components["responses"]["InternalError"];
+            501: components["responses"]["NotConfigured"];
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -5015,7 +5268,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Time and signature, as Stripe makes them. */
+                /** @description Timestamp and signature, as generated by Stripe. */
                 "Stripe-Signature"?: string;
             };
             path?: never;
@@ -5027,7 +5280,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The event was taken; Stripe need not send it again. */
+            /** @description The event was received; Stripe need not resend it. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5050,14 +5303,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A purchase of the organization; anything else is 404 `not_found`. */
+                /** @description A purchase of the organization; any other ID gets 404 `not_found`. */
                 purchase_id: components["parameters"]["PurchaseId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description A page for browsers. */
+            /** @description An HTML page. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5068,6 +5321,7 @@ export interface operations {
                 };
             };
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             501: components["responses"]["NotConfigured"];
             503: components["responses"]["ServiceUnavailable"];
@@ -5078,7 +5332,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A purchase of the organization; anything else is 404 `not_found`. */
+                /** @description A purchase of the organization; any other ID gets 404 `not_found`. */
                 purchase_id: components["parameters"]["PurchaseId"];
             };
             cookie?: never;
@@ -5098,6 +5352,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             501: components["responses"]["NotConfigured"];
             503: components["responses"]["ServiceUnavailable"];
@@ -5106,26 +5361,26 @@ export interface operations {
     listJobs: {
         parameters: {
             query?: {
-                /** @description Most entries of the reply. */
+                /** @description Maximum number of entries in the response. */
                 limit?: components["parameters"]["Limit"];
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
-                /** @description Only jobs of this kind. */
+                /** @description Only jobs of this modality. */
                 kind?: "video" | "music";
-                /** @description Only jobs in this state. */
+                /** @description Only jobs with this status. */
                 status?: components["schemas"]["JobStatus"];
                 /** @description Only jobs for this model. */
                 model?: string;
-                /** @description Only jobs that this key submitted. */
+                /** @description Only jobs submitted with this API key. */
                 key_id?: string;
-                /** @description Only what is not older; ISO 8601, a date alone being its beginning in UTC. */
+                /** @description Only entries at or after this time; ISO 8601. A date means its start in UTC. */
                 from?: components["parameters"]["From"];
-                /** @description Only what is older; ISO 8601, a date alone being its beginning in UTC. */
+                /** @description Only entries before this time; ISO 8601. A date means its start in UTC. */
                 to?: components["parameters"]["To"];
             };
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
             };
             cookie?: never;
@@ -5146,6 +5401,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -5155,9 +5411,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
-                /** @description A job of the organization; anything else is 404 `not_found`. */
+                /** @description A job of the organization; any other ID gets 404 `not_found`. */
                 job_id: components["parameters"]["OrganizationJobId"];
             };
             cookie?: never;
@@ -5178,6 +5434,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -5187,14 +5444,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description What is known of the secret. */
+            /** @description The state of the secret. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5208,6 +5465,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -5217,7 +5475,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
             };
             cookie?: never;
@@ -5241,6 +5499,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -5250,7 +5509,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
             };
             cookie?: never;
@@ -5274,6 +5533,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -5281,24 +5541,24 @@ export interface operations {
     listWebhookDeliveries: {
         parameters: {
             query?: {
-                /** @description Most entries of the reply. */
+                /** @description Maximum number of entries in the response. */
                 limit?: components["parameters"]["Limit"];
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
-                /** @description Only deliveries in this state. */
+                /** @description Only deliveries with this status. */
                 state?: components["schemas"]["DeliveryState"];
-                /** @description Only deliveries that tell of this job. */
+                /** @description Only deliveries for this job. */
                 job_id?: string;
                 /** @description Only deliveries of this event. */
                 event?: components["schemas"]["WebhookEvent"];
-                /** @description Only what is not older; ISO 8601, a date alone being its beginning in UTC. */
+                /** @description Only entries at or after this time; ISO 8601. A date means its start in UTC. */
                 from?: components["parameters"]["From"];
-                /** @description Only what is older; ISO 8601, a date alone being its beginning in UTC. */
+                /** @description Only entries before this time; ISO 8601. A date means its start in UTC. */
                 to?: components["parameters"]["To"];
             };
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
             };
             cookie?: never;
@@ -5319,6 +5579,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -5328,9 +5589,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
-                /** @description A webhook delivery of the organization; anything else is 404 `not_found`. */
+                /** @description A webhook delivery of the organization; any other ID gets 404 `not_found`. */
                 delivery_id: components["parameters"]["DeliveryId"];
             };
             cookie?: never;
@@ -5351,6 +5612,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -5360,16 +5622,16 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
-                /** @description A webhook delivery of the organization; anything else is 404 `not_found`. */
+                /** @description A webhook delivery of the organization; any other ID gets 404 `not_found`. */
                 delivery_id: components["parameters"]["DeliveryId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The delivery, which is now due. */
+            /** @description The delivery, now due. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5396,7 +5658,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description An organization that the caller is a member of; anything else is 404 `not_found`. */
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["OrganizationId"];
             };
             cookie?: never;
@@ -5407,7 +5669,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The delivery, which is now due. */
+            /** @description The delivery, now due. */
             202: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5441,7 +5703,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What would become of the request. */
+            /** @description The explanation. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5457,6 +5719,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -5464,13 +5727,13 @@ export interface operations {
     listOperatorOrganizations: {
         parameters: {
             query?: {
-                /** @description Most entries of the reply. */
+                /** @description Maximum number of entries in the response. */
                 limit?: components["parameters"]["Limit"];
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
-                /** @description Only those. */
+                /** @description Only organizations with this status. */
                 status?: components["schemas"]["OrganizationStatus"];
-                /** @description Part of the name, whatever its case. */
+                /** @description Part of the name, case-insensitive. */
                 search?: string;
             };
             header?: never;
@@ -5492,6 +5755,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -5501,7 +5765,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Any organization; anything else is 404 `not_found`. */
+                /** @description An organization; an unknown ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["AnyOrganizationId"];
             };
             cookie?: never;
@@ -5521,6 +5785,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -5530,7 +5795,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Any organization; anything else is 404 `not_found`. */
+                /** @description An organization; an unknown ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["AnyOrganizationId"];
             };
             cookie?: never;
@@ -5541,7 +5806,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The organization as it is now. */
+            /** @description The updated organization. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5557,6 +5822,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -5566,7 +5832,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Any organization; anything else is 404 `not_found`. */
+                /** @description An organization; an unknown ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["AnyOrganizationId"];
             };
             cookie?: never;
@@ -5577,7 +5843,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The organization as it is now. */
+            /** @description The updated organization. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5593,6 +5859,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -5602,7 +5869,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Any organization; anything else is 404 `not_found`. */
+                /** @description An organization; an unknown ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["AnyOrganizationId"];
             };
             cookie?: never;
@@ -5613,7 +5880,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The organization as it is now. */
+            /** @description The updated organization. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5629,6 +5896,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -5638,7 +5906,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Any organization; anything else is 404 `not_found`. */
+                /** @description An organization; an unknown ID gets 404 `not_found`. */
                 organization_id: components["parameters"]["AnyOrganizationId"];
             };
             cookie?: never;
@@ -5649,7 +5917,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was booked. */
+            /** @description The adjustment. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5667,6 +5935,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -5674,11 +5943,11 @@ export interface operations {
     listUsers: {
         parameters: {
             query?: {
-                /** @description Most entries of the reply. */
+                /** @description Maximum number of entries in the response. */
                 limit?: components["parameters"]["Limit"];
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
-                /** @description Part of the e-mail, whatever its case. */
+                /** @description Part of the e-mail, case-insensitive. */
                 search?: string;
             };
             header?: never;
@@ -5700,6 +5969,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -5709,14 +5979,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Any user; anything else is 404 `not_found`. */
+                /** @description A user; an unknown ID gets 404 `not_found`. */
                 user_id: components["parameters"]["AnyUserId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The user as it is now. */
+            /** @description The updated user. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5730,6 +6000,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -5739,14 +6011,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Any user; anything else is 404 `not_found`. */
+                /** @description A user; an unknown ID gets 404 `not_found`. */
                 user_id: components["parameters"]["AnyUserId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The user as it is now. */
+            /** @description The updated user. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5759,6 +6031,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -5784,6 +6058,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -5793,9 +6068,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description What stands before the slash of a model's id. An unknown id is 404 `not_found`. */
+                /** @description The part of the model ID before the slash. An unknown model gets 404 `not_found`. */
                 vendor: components["parameters"]["ModelVendor"];
-                /** @description What stands after the slash. */
+                /** @description The part of the model ID after the slash. */
                 name: components["parameters"]["ModelName"];
             };
             cookie?: never;
@@ -5806,7 +6081,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The model as it is now. */
+            /** @description The updated model. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5823,6 +6098,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -5830,23 +6106,23 @@ export interface operations {
     listPriceVersions: {
         parameters: {
             query?: {
-                /** @description Most entries of the reply. */
+                /** @description Maximum number of entries in the response. */
                 limit?: components["parameters"]["Limit"];
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
             path: {
-                /** @description What stands before the slash of a model's id. An unknown id is 404 `not_found`. */
+                /** @description The part of the model ID before the slash. An unknown model gets 404 `not_found`. */
                 vendor: components["parameters"]["ModelVendor"];
-                /** @description What stands after the slash. */
+                /** @description The part of the model ID after the slash. */
                 name: components["parameters"]["ModelName"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description A page of versions. */
+            /** @description A page of price versions. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5860,6 +6136,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -5869,9 +6146,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description What stands before the slash of a model's id. An unknown id is 404 `not_found`. */
+                /** @description The part of the model ID before the slash. An unknown model gets 404 `not_found`. */
                 vendor: components["parameters"]["ModelVendor"];
-                /** @description What stands after the slash. */
+                /** @description The part of the model ID after the slash. */
                 name: components["parameters"]["ModelName"];
             };
             cookie?: never;
@@ -5882,7 +6159,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The version. */
+            /** @description The price version. */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5898,6 +6175,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -5907,18 +6185,18 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description What stands before the slash of a model's id. An unknown id is 404 `not_found`. */
+                /** @description The part of the model ID before the slash. An unknown model gets 404 `not_found`. */
                 vendor: components["parameters"]["ModelVendor"];
-                /** @description What stands after the slash. */
+                /** @description The part of the model ID after the slash. */
                 name: components["parameters"]["ModelName"];
-                /** @description A version of a price of this model; anything else is 404 `not_found`. */
+                /** @description A price version of this model; any other ID gets 404 `not_found`. */
                 price_version_id: components["parameters"]["PriceVersionId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The revision that counts now. */
+            /** @description The revision now in force. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5932,6 +6210,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -5939,7 +6219,7 @@ export interface operations {
     listDeployments: {
         parameters: {
             query?: {
-                /** @description Only those of the model with this id. */
+                /** @description Only deployments of this model. */
                 model?: string;
             };
             header?: never;
@@ -5961,6 +6241,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -5970,7 +6251,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A deployment; anything else is 404 `not_found`. */
+                /** @description A deployment; an unknown ID gets 404 `not_found`. */
                 deployment_id: components["parameters"]["DeploymentId"];
             };
             cookie?: never;
@@ -5981,7 +6262,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The deployment as it is now. */
+            /** @description The updated deployment. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5998,6 +6279,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -6007,14 +6289,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A deployment; anything else is 404 `not_found`. */
+                /** @description A deployment; an unknown ID gets 404 `not_found`. */
                 deployment_id: components["parameters"]["DeploymentId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The health of the deployment as it is now. */
+            /** @description The updated health of the deployment. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6027,6 +6309,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -6052,6 +6336,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -6077,6 +6362,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -6086,7 +6372,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description As the environment names it, for example `OPENAI_API_KEY`; a name that no provider reads is 404 `not_found`. */
+                /** @description Name of the environment variable, for example `OPENAI_API_KEY`; a name that no provider reads gets 404 `not_found`. */
                 name: components["parameters"]["CredentialName"];
             };
             cookie?: never;
@@ -6097,7 +6383,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What may be told of it. */
+            /** @description The credential, without its value. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6113,6 +6399,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -6122,14 +6409,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description As the environment names it, for example `OPENAI_API_KEY`; a name that no provider reads is 404 `not_found`. */
+                /** @description Name of the environment variable, for example `OPENAI_API_KEY`; a name that no provider reads gets 404 `not_found`. */
                 name: components["parameters"]["CredentialName"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description It is deleted. */
+            /** @description The credential was deleted. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6140,6 +6427,33 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getLedgerAudit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The audit state. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LedgerAudit"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -6153,7 +6467,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The processes. */
+            /** @description The instances. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6165,8 +6479,65 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getPage: {
+        parameters: {
+            query?: {
+                /** @description ID of the purchase to pay. */
+                purchase?: string;
+                /** @description Outcome of the payment, as reported to the browser. */
+                outcome?: "paid" | "canceled";
+            };
+            header?: never;
+            path: {
+                /** @description Page name; an unknown name gets 404 `not_found`. */
+                page: "verify-email" | "reset-password" | "accept-invitation" | "billing";
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            "4XX": components["responses"]["Refused"];
+        };
+    };
+    getPageFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description File name; an unknown name gets 404 `not_found`. */
+                file: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/javascript": string;
+                    "text/css": string;
+                };
+            };
+            "4XX": components["responses"]["Refused"];
         };
     };
     getDashboardDocument: {
