@@ -19,7 +19,7 @@ export class CreateMoneyCorrections1795200000015 implements MigrationInterface {
  * Idempotent by (organization, kind, reference): `applied` once, `repeated` afterwards, `conflict` when the reference
  * was used for another amount. A debit never reaches into what is held: `insufficient`.
  */
-const POST = `
+export const POST = `
   CREATE FUNCTION money_post(p_organization uuid, p_kind text, p_delta bigint, p_reference text)
   RETURNS text LANGUAGE plpgsql AS $$
   DECLARE

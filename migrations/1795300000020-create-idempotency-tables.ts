@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * What an `Idempotency-Key` leaves behind: who is at work on it, or what was answered (src/idempotency/README.md).
+ * What an `Idempotency-Key` leaves behind: who is at work on it, or what was answered (src/auth/idempotency/README.md).
  *
  * A record names the reservation of the request that owns it, and a keyed reservation says that it has one. So whatever
  * ends the hold (its owner, the sweep, a void) finds the record and ends it too, in the same transaction; and a late

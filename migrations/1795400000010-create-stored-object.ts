@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What the object storage holds and for how long (src/storage/README.md). */
+/** What the object storage holds and for how long (src/core/storage/README.md). */
 export class CreateStoredObject1795400000010 implements MigrationInterface {
   readonly name = 'CreateStoredObject1795400000010';
 

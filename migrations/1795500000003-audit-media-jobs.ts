@@ -23,7 +23,7 @@ export class AuditMediaJobs1795500000003 implements MigrationInterface {
 }
 
 /** The hold of a job outlasts it by an hour: when even that is over, nobody has looked after expired jobs. */
-const ORPHANS = `
+export const ORPHANS = `
   SELECT 'I9 no orphaned hold is older than 30 seconds', r.id::text, r.amount_micro
     FROM reservation r LEFT JOIN gateway_instance g ON g.id = r.owner
    WHERE r.state = 'held'
@@ -33,7 +33,7 @@ const ORPHANS = `
      AND EXISTS (SELECT FROM gateway_instance s WHERE s.heartbeat_at > clock_timestamp() - interval '10 seconds'
                                                   AND s.steady_since < clock_timestamp() - interval '30 seconds')`;
 
-const COMPLETED = `
+export const COMPLETED = `
   SELECT 'I12 a completed key tells the charge of its reservation', d.reservation_id::text,
          (d.charged_micro - COALESCE(r.charged_micro, 0))::numeric
     FROM idempotency_record d
@@ -62,7 +62,7 @@ const JOBS = `
          END`;
 
 /** Of jobs that ended long ago the deliveries may have been forgotten, and of deleted ones with them. */
-const DELIVERIES = `
+export const DELIVERIES = `
   SELECT 'I10 what has to be told of a job is told once', j.id::text, count(w.id)::numeric
     FROM media_job j LEFT JOIN webhook_delivery w ON w.job_id = j.id
    WHERE j.deleted_at IS NULL

@@ -32,7 +32,7 @@ export class CreateUsageAggregates1795600000402 implements MigrationInterface {
 /**
  * `hour` and `starts_at` are the beginning of an hour or a day in UTC. `outcome` is `success`, an error code, or
  * `canceled` of who left without one. Bit n of `minutes` is set when there is a request in minute n of the hour: that is
- * how a list finds the few requests that a filter leaves (README of src/usage). Totals of days have none.
+ * how a list finds the few requests that a filter leaves (README of src/billing/usage). Totals of days have none.
  *
  * Totals by model and by key are apart, since an organization has far more of their combinations than of either.
  *
@@ -119,7 +119,7 @@ const ADDED = `
  * at a time: others have nothing to do, since they could only wait for the same rows. Rows are found by their place:
  * nobody else removes any, and a place is not used again before its row is vacuumed.
  */
-const ROLL = `
+export const ROLL = `
   CREATE FUNCTION usage_roll(p_limit integer) RETURNS integer LANGUAGE plpgsql AS $$
   DECLARE
     v_count integer;

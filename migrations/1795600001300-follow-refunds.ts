@@ -33,7 +33,7 @@ export class FollowRefunds1795600001300 implements MigrationInterface {
 }
 
 /** With I14: a refund that has failed is neither booked nor owed. */
-const REFUNDS = `
+export const REFUNDS = `
   SELECT 'I15 what was paid back of a purchase is what its refunds say', p.id::text, (p.refunded_micro - r.refunded_micro)::numeric
     FROM purchase p
     CROSS JOIN LATERAL (

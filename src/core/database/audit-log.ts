@@ -1,0 +1,33 @@
+import type { EntityManager } from 'typeorm';
+import type { Actor } from '../types/actor';
+import { AuditEntryEntity } from './entities/audit-entry.entity';
+
+/** One change as recorded in the audit log. */
+export interface AuditRecord {
+  /** `null`: the change is not specific to one organization. */
+  readonly organizationId: string | null;
+  readonly actor: Actor;
+  /** `<what>.<done>`, for example `key.created`; the `x-audit` of the operation in the document. */
+  readonly action: string;
+  readonly target: { readonly type: string; readonly id: string };
+  /** Only the changed fields, named as in responses. Never a secret. */
+  readonly before?: object;
+  readonly after?: object;
+}
+
+/** Writes the entry in the transaction of the change, so both commit together. */
+export async function recordAudit(manager: EntityManager, record: AuditRecord): Promise<void> {
+  const { organizationId, actor, action, target, before, after } = record;
+  await manager.insert(AuditEntryEntity, {
+    organizationId,
+    actorKind: actor.kind,
+    actorUserId: actor.userId,
+    address: actor.address,
+    requestId: actor.requestId,
+    action,
+    targetType: target.type,
+    targetId: target.id,
+    before: before ?? null,
+    after: after ?? null,
+  });
+}

@@ -1,0 +1,23 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDatabaseAway } from './database-away';
+
+/** How long to wait for servers that start together with the gateway or are briefly unavailable. */
+const PATIENCE_MS = 5_000;
+const RETRY_MS = 100;
+
+/**
+ * Connects at startup, with retries.
+ * @throws Error of the last attempt, when the database stays unavailable, and immediately when it refuses the
+ *   connection
+ */
+export async function onceReachable<Connection>(connect: () => Promise<Connection>): Promise<Connection> {
+  const patience = AbortSignal.timeout(PATIENCE_MS);
+  for (;;) {
+    try {
+      return await connect();
+    } catch (error) {
+      if (patience.aborted || !isDatabaseAway(error)) throw error;
+      await delay(RETRY_MS);
+    }
+  }
+}
