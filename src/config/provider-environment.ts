@@ -1,6 +1,0 @@
-/**
- * Provider settings by environment name, for example `{ OPENAI_API_KEY: 'sk-…' }`. Only names that end in
- * `_API_KEY` or `_BASE_URL`, and those of the mock providers, are let through, so that a vendor folder can name its own
- * variables without anybody else reading `process.env`.
- */
-export type ProviderEnvironment = Readonly<Record<string, string | undefined>>;

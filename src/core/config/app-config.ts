@@ -1,0 +1,160 @@
+import type { Mailbox } from '../types/mailbox';
+import type { RateLimits } from '../types/rate-limits';
+import type { ProviderEnvironment } from './provider-environment';
+
+/** Injection token of the settings. */
+export const APP_CONFIG = Symbol('AppConfig');
+
+export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+
+/** Every setting of the process, read once at start (README, *Configuration*). Nothing else reads the environment. */
+export interface AppConfig {
+  readonly production: boolean;
+  readonly logLevel: LogLevel;
+  /** Absolute path; holds the embedded services and generated secrets. */
+  readonly dataDir: string;
+  readonly http: {
+    readonly host: string;
+    readonly port: number;
+    /** Without a trailing slash; the default server of the served document. `null`: derived from host and port. */
+    readonly publicBaseUrl: string | null;
+    readonly maxRequestBytes: number;
+    readonly maxMultipartBytes: number;
+    /** For the bodies of all requests in flight. */
+    readonly maxBufferedBytes: number;
+    /** Requests in flight at which an overloaded process refuses new ones; 0: no limit. */
+    readonly overloadConcurrency: number;
+    /** Proxies whose `X-Forwarded-For` is trusted: `false`, a hop count, or a list of addresses and CIDR ranges. */
+    readonly trustProxy: false | number | readonly string[];
+    readonly ssePingMs: number;
+    /** How long a stop waits for requests in flight. */
+    readonly drainTimeoutMs: number;
+  };
+  /** `null`: start the embedded server. */
+  readonly databaseUrl: string | null;
+  /** `null`: start the embedded server. */
+  readonly redisUrl: string | null;
+  /** For the reply to one command. */
+  readonly redisTimeoutMs: number;
+  readonly database: { readonly poolSize: number; readonly moneyPoolSize: number };
+  /** How long an audit of the ledger may take. */
+  readonly ledgerAuditTimeoutMs: number;
+  readonly storage: {
+    readonly backend: StorageBackend;
+    readonly signedUrlTtlSeconds: number;
+    readonly retentionHours: Readonly<Record<'image' | 'video' | 'music', number>>;
+  };
+  /** Video and music jobs. */
+  readonly jobs: {
+    /** From the submission to `expires_at`. */
+    readonly ttlSeconds: number;
+  };
+  /** Workers of video and music jobs (src/media-jobs/worker). */
+  readonly worker: {
+    /** Whether the API process runs jobs. */
+    readonly inline: boolean;
+    /** For the probes of a worker. */
+    readonly port: number;
+    readonly concurrency: number;
+    readonly leaseSeconds: number;
+    readonly maxArtifactBytes: number;
+  };
+  /** `retentionDays`: of the receipts of single requests; 0: unlimited. */
+  readonly usage: { readonly retentionDays: number };
+  readonly catalogDir: string | null;
+  /** Secret that keys the API key digests. `null`: generated into `dataDir` (embedded only). */
+  readonly apiKeyPepper: string | null;
+  /** In hexadecimal; the first one encrypts, all of them decrypt. `null`: generated into `dataDir` (not in production). */
+  readonly secretsKeys: readonly string[] | null;
+  /** Look up keys without a valid checksum too. */
+  readonly acceptUnchecksummedKeys: boolean;
+  readonly inference: {
+    readonly connectTimeoutMs: number;
+    readonly firstTokenTimeoutMs: number;
+    readonly replyTimeoutMs: number;
+    readonly idleTimeoutMs: number;
+    readonly totalTimeoutMs: number;
+    readonly defaultMaxOutputTokens: number;
+  };
+  readonly routing: {
+    readonly strategy: 'priority' | 'price' | 'latency' | 'throughput' | 'weighted';
+    /** Calls to providers for one request, unless it says otherwise. */
+    readonly maxAttempts: number;
+    /** Calls in flight at one provider, of this process. */
+    readonly providerMaxConcurrency: number;
+    /**
+     * Consecutive failures that open a circuit breaker; 0: breakers never open, and upstream rate limits are not
+     * remembered.
+     */
+    readonly breakerFailures: number;
+    readonly breakerOpenMs: number;
+  };
+  readonly limits: {
+    /** For all requests together. */
+    readonly global: RateLimits;
+    /** Defaults for keys and organizations without their own limits. */
+    readonly keyDefaults: RateLimits;
+    readonly organizationDefaults: RateLimits;
+    /** For GET and DELETE with one key. */
+    readonly keyReadsPerSecond: number;
+  };
+  /** Allowed hosts for URLs from users and providers (src/core/outbound/README.md). */
+  readonly outbound: {
+    readonly allowCidrs: readonly string[];
+    readonly denyCidrs: readonly string[];
+    /** In lower case. */
+    readonly denyHosts: readonly string[];
+    readonly nat64: boolean;
+  };
+  /** The control plane for people. */
+  readonly dashboard: {
+    /** Base of the links in mails, without a trailing slash. `null`: made from `http` (src/core/mail). */
+    readonly url: string | null;
+    /** Whether cookies are bound to https. */
+    readonly cookieSecure: boolean;
+    readonly sessions: { readonly idleMs: number; readonly absoluteMs: number };
+    /** Failed logins per 15 minutes, and mail requests per hour. */
+    readonly attemptsPerAddress: number;
+    /** Per user, across all sessions. */
+    readonly changesPerMinute: number;
+  };
+  /** How organizations buy credit (src/billing/payments). */
+  readonly payments: {
+    readonly provider: 'none' | 'test' | 'stripe';
+    /** Whose events are accepted, even after sales have ended. */
+    readonly stripe: {
+      readonly secretKey: string;
+      readonly webhookSecret: string;
+      /** `null`: that of Stripe. */
+      readonly apiBaseUrl: string | null;
+    } | null;
+    /** Of each organization, unless operators say otherwise. */
+    readonly purchaseLimitDayMicro: number;
+    readonly purchaseLimitMonthMicro: number;
+  };
+  readonly mail: {
+    /** `null`: mails are written to the log and to `dataDir`; in production there are none. */
+    readonly smtpUrl: string | null;
+    /** Set whenever `smtpUrl` is. */
+    readonly from: Mailbox | null;
+  };
+  readonly providers: ProviderEnvironment;
+}
+
+/** Object storage for outputs. */
+export type StorageBackend =
+  | { readonly type: 'none' }
+  /** `signingSecret: null`: derived from the secret of the API keys. */
+  | { readonly type: 'local'; readonly signingSecret: string | null }
+  | {
+      readonly type: 's3';
+      readonly bucket: string;
+      readonly region: string;
+      /** `null`: AWS. */
+      readonly endpoint: string | null;
+      /** `null`: clients use the same endpoint as the gateway. */
+      readonly publicEndpoint: string | null;
+      readonly forcePathStyle: boolean;
+      /** `null`: the credentials that the AWS SDK finds. */
+      readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | null;
+    };

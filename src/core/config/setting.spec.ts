@@ -1,0 +1,21 @@
+import { encryptionKeys } from './setting';
+
+describe('encryption keys', () => {
+  const { parse } = encryptionKeys('SECRETS_KEY', 'Encrypts');
+  const hexadecimal = 'AB'.repeat(32);
+  const base64 = Buffer.from('fb'.repeat(32), 'hex').toString('base64');
+
+  it('are 32 bytes in base64 or hexadecimal, the current key first', () => {
+    expect(parse(`${base64}, ${hexadecimal}`)).toEqual(['fb'.repeat(32), 'ab'.repeat(32)]);
+    expect(parse(base64.replaceAll('+', '-').replaceAll('/', '_').replace('=', ''))).toEqual(['fb'.repeat(32)]);
+  });
+
+  it.each([
+    ['one byte too few', 'ab'.repeat(31)],
+    ['one byte too many', 'ab'.repeat(33)],
+    ['a passphrase', 'correct horse battery staple and some more!'],
+    ['nothing after a comma', `${hexadecimal},`],
+  ])('are not %s', (_what, text) => {
+    expect(parse(text)).toBeUndefined();
+  });
+});

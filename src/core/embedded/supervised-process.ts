@@ -1,0 +1,100 @@
+import type { ChildProcess } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { endProcess, sendSignal } from './process-control';
+
+const FIRST_RETRY_MS = 100;
+const LONGEST_RETRY_MS = 5_000;
+
+/** A child server process on 127.0.0.1. */
+export interface EmbeddedServer {
+  /** Holds the password. */
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+export interface ProcessDefinition {
+  readonly name: string;
+  /** Starts the process and resolves when it answers. */
+  launch(): Promise<ChildProcess>;
+  /** Called for every process, the first one and each restart. */
+  onLaunch(pid: number): void;
+  /** How to stop it: signals in order, each with a timeout in milliseconds. */
+  readonly endSteps: readonly (readonly [NodeJS.Signals, number])[];
+}
+
+/** A server process that is restarted when it exits unexpectedly, like a service under an init system. */
+export class SupervisedProcess {
+  private child: ChildProcess | null = null;
+  private relaunching: Promise<void> = Promise.resolve();
+  private readonly stopping = new AbortController();
+  /** A gateway that exits without a clean stop (a crash, `process.exit`) must not leave the server running. */
+  private readonly endWithOwner = () => this.signal('SIGINT');
+
+  constructor(
+    private readonly definition: ProcessDefinition,
+    private readonly logger: Logger,
+  ) {}
+
+  async start(): Promise<void> {
+    process.once('exit', this.endWithOwner);
+    try {
+      this.watch(await this.definition.launch());
+    } catch (error) {
+      process.removeListener('exit', this.endWithOwner);
+      throw error;
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.relaunching;
+    if (this.child?.pid !== undefined) {
+      await endProcess(this.child.pid, this.definition.endSteps);
+    }
+    process.removeListener('exit', this.endWithOwner);
+  }
+
+  private watch(child: ChildProcess): void {
+    this.child = child;
+    if (child.pid !== undefined) {
+      this.definition.onLaunch(child.pid);
+    }
+    const onExit = (exitCode: number | null, signal: string | null) => {
+      if (!this.stopping.signal.aborted) {
+        this.logger.error(
+          { event: 'embedded_server_exited', exitCode, signal },
+          `${this.definition.name} exited unexpectedly and is restarted`,
+        );
+        this.child = null;
+        this.relaunching = this.relaunch();
+      }
+    };
+    if (child.exitCode === null && child.signalCode === null) {
+      child.once('exit', onExit);
+    } else {
+      onExit(child.exitCode, child.signalCode);
+    }
+  }
+
+  private async relaunch(): Promise<void> {
+    for (let waitMs = FIRST_RETRY_MS; !this.stopping.signal.aborted; waitMs = Math.min(waitMs * 2, LONGEST_RETRY_MS)) {
+      try {
+        this.watch(await this.definition.launch());
+        return;
+      } catch (error) {
+        this.logger.error(
+          { event: 'embedded_server_start_failed', err: error },
+          `${this.definition.name} cannot be started`,
+        );
+      }
+      await delay(waitMs, undefined, { signal: this.stopping.signal }).catch(() => undefined);
+    }
+  }
+
+  private signal(signal: NodeJS.Signals): void {
+    if (this.child?.pid !== undefined) {
+      sendSignal(this.child.pid, signal);
+    }
+  }
+}

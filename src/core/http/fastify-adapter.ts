@@ -1,0 +1,72 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { LogController, type FastifyReply, type FastifyRequest } from 'fastify';
+import { uuidV7 } from '../types/ids';
+import type { AppConfig } from '../config/app-config';
+import { GatewayError } from '../errors/gateway-error';
+import { answerBrokenSocket } from './broken-socket';
+import { toTrustProxy } from './client-address';
+import { sendError } from './error-reply';
+
+/**
+ * Together with the check interval below: at most 30 s for the headers and 60 s for the whole request (faults F-60).
+ */
+const HEADERS_TIMEOUT_MS = 28_000;
+const REQUEST_TIMEOUT_MS = 58_000;
+/** How often Node checks for expired connections; its default of 30 s would double the limits. */
+const CONNECTION_CHECK_MS = 1_000;
+/**
+ * Longer than the idle timeout of common load balancers, so that they close first and never write to a closed socket.
+ */
+const KEEP_ALIVE_TIMEOUT_MS = 75_000;
+
+/**
+ * Nest's Fastify adapter with the server options of this service. Middleware is disabled: `request-pipeline.ts` lists
+ * all stages of a request.
+ */
+export function createFastifyAdapter(config: AppConfig, now: () => number): FastifyAdapter {
+  const adapter = new FastifyAdapter({
+    skipMiddie: true,
+    logger: false,
+    logController: new LogController({ disableRequestLogging: true }),
+    trustProxy: toTrustProxy(config.http.trustProxy),
+    bodyLimit: config.http.maxRequestBytes,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    // Connections still open here are idle or past the deadline: `DrainService` has waited for the others.
+    forceCloseConnections: true,
+    return503OnClosing: false,
+    genReqId: () => uuidV7(now()),
+    requestIdHeader: false,
+    // The pipeline checks missing and repeated Host headers: Node would return an empty 400.
+    http: {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: CONNECTION_CHECK_MS,
+      requireHostHeader: false,
+    },
+    routerOptions: { maxParamLength: 512 },
+    clientErrorHandler: answerBrokenSocket,
+    frameworkErrors: (_error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+      // An undecodable path matches no route.
+      sendError(request, reply, new GatewayError('not_found', 'The path of the request cannot be decoded.'));
+    },
+  });
+  answerUnusualRequests(adapter.getInstance().server);
+  return adapter;
+}
+
+/** By default Node answers these with empty bodies or closes the connection. */
+function answerUnusualRequests(server: Server): void {
+  // The body is requested after the key is verified (request-pipeline.ts).
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    server.emit('request', request, response);
+  });
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    server.emit('request', request, response);
+  });
+  server.on('connect', (_request, socket) => {
+    // Node has removed its listener; a connection reset must not end the process.
+    socket.on('error', () => undefined);
+    answerBrokenSocket(new GatewayError('not_found', 'This service is not a proxy.'), socket);
+  });
+}

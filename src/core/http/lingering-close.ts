@@ -1,0 +1,83 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** Limits for reading and discarding the body of a refused request. */
+export interface DiscardLimits {
+  readonly bytes: number;
+  readonly timeMs: number;
+}
+
+const MIB = 1024 * 1024;
+/** For callers with a valid key or session. */
+export const AUTHENTICATED_DISCARD: DiscardLimits = { bytes: 32 * MIB, timeMs: 5_000 };
+/** For all other callers. */
+export const ANONYMOUS_DISCARD: DiscardLimits = { bytes: MIB, timeMs: 2_000 };
+
+/** Connections of each kind that may linger at once; others close right after the response. */
+const MAX_LINGERING = 1_024;
+const lingering = new Map<DiscardLimits, number>();
+
+/**
+ * Delivers a refusal to a client that is still sending the body (decision *early-refusal*). Call it before the response
+ * is sent. A keep-alive connection can be reused once the body is complete; a closing one lingers. At the limits the
+ * connection is closed in both cases.
+ */
+export function discardRestOfBody(request: IncomingMessage, response: ServerResponse, limits: DiscardLimits): void {
+  const { socket } = request;
+  let discardedBytes = 0;
+  request.on('data', (chunk: Buffer) => {
+    discardedBytes += chunk.length;
+    if (discardedBytes > limits.bytes) request.pause();
+  });
+  lingerOnClose(socket, limits);
+  response.once('finish', () => {
+    // Node has half-closed the connection if this was its last response.
+    if (!socket.writable) return;
+    delete (socket as Partial<Socket>).destroySoon;
+    if (request.complete) return;
+    const deadline = setTimeout(() => {
+      if (!request.complete) socket.destroy();
+    }, limits.timeMs).unref();
+    request.once('end', () => clearTimeout(deadline));
+  });
+}
+
+/** Replaces `destroySoon`, with which Node closes the connection after its last response, by a lingering close. */
+export function lingerOnClose(socket: Socket, limits: DiscardLimits): void {
+  socket.destroySoon = () => closeLingering(socket, limits);
+}
+
+/**
+ * Half-closes the connection, then reads and discards the rest of the body. An immediate close would reset the
+ * connection, and the client would lose the response. Past the byte limit reading stops: the client stalls and can read
+ * the response until the timeout.
+ */
+export function closeLingering(socket: Socket, limits: DiscardLimits): void {
+  delete (socket as Partial<Socket>).destroySoon;
+  const count = lingering.get(limits) ?? 0;
+  if (count >= MAX_LINGERING) {
+    socket.destroySoon();
+    return;
+  }
+  lingering.set(limits, count + 1);
+  socket.end();
+  discardInput(socket, limits.bytes);
+  const deadline = setTimeout(() => socket.destroy(), limits.timeMs).unref();
+  socket.once('close', () => {
+    clearTimeout(deadline);
+    lingering.set(limits, (lingering.get(limits) ?? 1) - 1);
+  });
+}
+
+/** Detaches the connection from the HTTP parser: at most `limitBytes` more are read, unparsed. */
+export function discardInput(socket: Socket, limitBytes: number): void {
+  let discardedBytes = 0;
+  socket.removeAllListeners('data');
+  socket.on('data', (chunk: Buffer) => {
+    discardedBytes += chunk.length;
+    if (discardedBytes > limitBytes) socket.pause();
+  });
+  socket.resume();
+  // The parser reads past the stream. When it has stopped, `resume` alone would assume a read in progress.
+  socket._read(0);
+}

@@ -1,0 +1,60 @@
+import { LoadGuard } from './load-guard';
+
+const LIMIT = 10;
+
+function createGuard(limit = LIMIT) {
+  const state = { inFlight: 0, nowMs: 0 };
+  const guard = new LoadGuard(
+    limit,
+    () => state.inFlight,
+    () => state.nowMs,
+  );
+  /** Samples every 100 ms. Returns whether any sample refused a new request. */
+  const pass = (durationMs: number, utilization: number, inFlight: number): boolean => {
+    let refused = false;
+    state.inFlight = inFlight;
+    for (const endMs = state.nowMs + durationMs; state.nowMs < endMs;) {
+      state.nowMs += 100;
+      guard.observe(state.nowMs, utilization);
+      refused ||= guard.overloaded;
+    }
+    return refused;
+  };
+  return { guard, state, pass };
+}
+
+describe('LoadGuard', () => {
+  it('detects an overload after a second without idle time and with more requests than the limit', () => {
+    const { pass } = createGuard();
+    expect(pass(1_000, 1, LIMIT + 1)).toBe(false);
+    expect(pass(200, 1, LIMIT + 1)).toBe(true);
+  });
+
+  it.each([
+    ['many requests that wait for providers', 0.97, 5_000],
+    ['few requests that keep it busy', 1, LIMIT - 1],
+  ])('does not treat %s as an overload', (_what, utilization, inFlight) => {
+    const { pass } = createGuard();
+    expect(pass(60_000, utilization, inFlight)).toBe(false);
+  });
+
+  it('does not treat bursts of less than a second as an overload', () => {
+    const { pass } = createGuard();
+    for (let burst = 0; burst < 20; burst++) {
+      expect(pass(1_000, 1, 1_000)).toBe(false);
+      expect(pass(100, 0.5, 0)).toBe(false);
+    }
+  });
+
+  it('admits one request per completed request, until five seconds without overload have passed', () => {
+    const { guard, state, pass } = createGuard();
+    pass(2_000, 1, 100);
+    state.inFlight = LIMIT;
+    expect(guard.overloaded).toBe(false);
+    state.inFlight = LIMIT + 1;
+    expect(guard.overloaded).toBe(true);
+    expect(pass(4_800, 0.5, LIMIT + 1)).toBe(true);
+    pass(200, 0.5, LIMIT + 1);
+    expect(guard.overloaded).toBe(false);
+  });
+});

@@ -1,0 +1,59 @@
+const SAMPLE_EVERY_MS = 100;
+/** Event loop utilization from which more requests only add latency. */
+const BUSY = 0.98;
+/** Bursts up to this long do not count as overload. */
+const PATIENCE_MS = 1_000;
+/** How long an overload is expected to recur. */
+const ALERT_MS = 5_000;
+
+/**
+ * Detects overload: the event loop is never idle for a second while more requests are in flight than needed to keep it
+ * busy. From then on a new request is admitted only when another has ended, because an immediate 503 is better than a
+ * long wait for all. The number in flight alone means little: a thousand may be waiting for providers.
+ */
+export class LoadGuard {
+  private busySinceMs: number | null = null;
+  private alertUntilMs = Number.NEGATIVE_INFINITY;
+  private isAlert = false;
+  private timer: NodeJS.Timeout | null = null;
+
+  /**
+   * @param limit of requests in flight during an overload; 0 disables the guard.
+   * @param inFlight number of requests in flight.
+   */
+  constructor(
+    private readonly limit: number,
+    private readonly inFlight: () => number,
+    private readonly monotonic: () => number,
+  ) {}
+
+  /** Whether a new request should be refused. */
+  get overloaded(): boolean {
+    return this.isAlert && this.inFlight() > this.limit;
+  }
+
+  start(): void {
+    if (this.limit === 0) return;
+    let last = performance.eventLoopUtilization();
+    this.timer = setInterval(() => {
+      const current = performance.eventLoopUtilization();
+      this.observe(this.monotonic(), performance.eventLoopUtilization(current, last).utilization);
+      last = current;
+    }, SAMPLE_EVERY_MS).unref();
+  }
+
+  stop(): void {
+    if (this.timer !== null) clearInterval(this.timer);
+  }
+
+  /** @param utilization share of the time since the last call in which the event loop was busy. */
+  observe(nowMs: number, utilization: number): void {
+    if (utilization >= BUSY && this.inFlight() >= this.limit) {
+      this.busySinceMs ??= nowMs;
+      if (this.isAlert || nowMs - this.busySinceMs >= PATIENCE_MS) this.alertUntilMs = nowMs + ALERT_MS;
+    } else {
+      this.busySinceMs = null;
+    }
+    this.isAlert = nowMs < this.alertUntilMs;
+  }
+}

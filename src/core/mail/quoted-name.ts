@@ -1,0 +1,10 @@
+/** Between two characters they make a word look like a URL. */
+const LINKING_PUNCTUATION = /(?<=\S)[.:/@](?=\S)/gu;
+
+/**
+ * A user-chosen name for use in a mail: in quotation marks that it cannot close, and with invisible spaces that prevent
+ * automatic links.
+ */
+export function quotedName(name: string): string {
+  return `"${name.replaceAll('"', "'").replace(LINKING_PUNCTUATION, '$&\u200B')}"`;
+}

@@ -1,0 +1,85 @@
+/*
+ * The thread that reads the results of jobs for `probe-threads.ts`, one open file per message. A hostile file may make
+ * it hang or run out of memory; the owner then terminates it. Apart from types it imports nothing of the project, so
+ * that it needs no loader.
+ */
+import { read as readFile } from 'node:fs';
+import { promisify } from 'node:util';
+import { parentPort } from 'node:worker_threads';
+import type { InputFormat, InputVideoTrack } from 'mediabunny';
+import type { ArtifactProbeTask, ProbedArtifact } from './artifact-probe.types';
+
+type Mediabunny = typeof import('mediabunny');
+
+const MAX_SECONDS = 86_400;
+const MAX_PIXELS_ACROSS = 32_768;
+
+const read = promisify(readFile);
+
+parentPort?.on('message', (task: ArtifactProbeTask) => {
+  // Errors of the reader mean that the file has another format or is damaged.
+  void probe(task)
+    .catch(() => null)
+    .then((outcome) => parentPort?.postMessage(outcome, []));
+});
+
+async function probe({ descriptor, sizeBytes }: ArtifactProbeTask): Promise<ProbedArtifact | null> {
+  const library = await import('mediabunny');
+  const { ADTS, CustomSource, FLAC, Input, MP3, MP4, OGG, QTFF, WAVE, WEBM } = library;
+  const source = new CustomSource({
+    getSize: () => sizeBytes,
+    read: async (start, end) => {
+      const bytes = new Uint8Array(end - start);
+      const { bytesRead } = await read(descriptor, bytes, 0, bytes.length, start);
+      return bytes.subarray(0, bytesRead);
+    },
+  });
+  const input = new Input({ source, formats: [MP4, QTFF, WEBM, MP3, WAVE, FLAC, OGG, ADTS] });
+  try {
+    const format = await input.getFormat();
+    const picture = await input.getPrimaryVideoTrack();
+    const contentType = contentTypeOf(library, format, picture !== null);
+    // Audio after the last picture is padding.
+    const seconds = await (picture ?? input).computeDuration();
+    const durationSeconds = Math.round(seconds * 1_000) / 1_000;
+    if (contentType === null || !(durationSeconds > 0 && durationSeconds <= MAX_SECONDS)) return null;
+    const kind = picture === null ? ({ type: 'audio', width: null, height: null } as const) : await sizeOf(picture);
+    return kind === null ? null : { ...kind, contentType, durationSeconds };
+  } finally {
+    input.dispose();
+  }
+}
+
+async function sizeOf(track: InputVideoTrack): Promise<Pick<ProbedArtifact, 'type' | 'width' | 'height'> | null> {
+  const [width, height] = [await track.getDisplayWidth(), await track.getDisplayHeight()];
+  const isSane = [width, height].every((side) => Number.isInteger(side) && side > 0 && side <= MAX_PIXELS_ACROSS);
+  return isSane ? { type: 'video', width, height } : null;
+}
+
+/** `null`: not a supported type. */
+function contentTypeOf(
+  { ADTS, FLAC, MP3, MP4, OGG, QTFF, WAVE, WEBM }: Mediabunny,
+  format: InputFormat,
+  hasPicture: boolean,
+): string | null {
+  switch (format) {
+    case MP4:
+      return hasPicture ? 'video/mp4' : 'audio/mp4';
+    case QTFF:
+      return hasPicture ? 'video/quicktime' : null;
+    case WEBM:
+      return hasPicture ? 'video/webm' : null;
+    case MP3:
+      return hasPicture ? null : 'audio/mpeg';
+    case WAVE:
+      return 'audio/wav';
+    case FLAC:
+      return 'audio/flac';
+    case OGG:
+      return hasPicture ? null : 'audio/ogg';
+    case ADTS:
+      return 'audio/aac';
+    default:
+      return null;
+  }
+}

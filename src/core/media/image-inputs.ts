@@ -1,0 +1,130 @@
+import { Injectable } from '@nestjs/common';
+import { GatewayError } from '../errors/gateway-error';
+import { type ImageContentType, sniffImageType } from '../types/image-format';
+import type { MemoryClaim } from '../types/request-context';
+import type { FormFile } from '../types/multipart-form';
+import { ByteBudget } from '../outbound/byte-budget';
+import { OutboundClient } from '../outbound/outbound-client';
+import { base64Length, decodeBase64 } from './base64';
+import { readDimensions } from './image-header';
+
+const MIB = 1_048_576;
+const MAX_IMAGE_BYTES = 20 * MIB;
+/** Of all images of one request. */
+const MAX_TOTAL_BYTES = 50 * MIB;
+/** Limits of vendors' decoders and their memory use. */
+const MAX_SIDE_PIXELS = 16_384;
+const MAX_PIXELS = 64 * MIB;
+
+const DATA_URL = /^data:[\w.+/-]{0,100}(?:;[\w.+-]{1,40}=[\w.+"-]{0,80}){0,4};base64,/i;
+/** Longer than the longest allowed prefix. */
+const DATA_URL_HEAD_LENGTH = 1_024;
+
+/** A validated image: its type is detected from its first bytes, regardless of the declared type. */
+export interface ImageInput {
+  readonly bytes: Buffer;
+  readonly contentType: ImageContentType;
+}
+
+/** An image after all checks that need no I/O. */
+export type ParsedImage =
+  { readonly param: string; readonly image: ImageInput } | { readonly param: string; readonly url: string };
+
+/**
+ * Validates images from clients (files, base64 or URLs) before they are decoded: png, jpeg, webp or gif by their first
+ * bytes, at most 16,384 pixels a side and 64 megapixels by their header. The rest is passed on unchanged: polyglot
+ * files and trailing bytes are harmless, because only image readers receive them.
+ */
+@Injectable()
+export class ImageInputs {
+  constructor(private readonly outbound: OutboundClient) {}
+
+  /**
+   * Parses `input_images` and similar fields without I/O: each item is an https URL, a data URL or bare base64.
+   * @param param name of the field; an error names the item, as in `input_images[2]`.
+   * @throws GatewayError `validation_failed`, `ssrf_blocked`.
+   */
+  parse(sources: readonly string[], param: string): readonly ParsedImage[] {
+    const parsed = sources.map((source, index) => this.parseOne(source, `${param}[${index}]`));
+    if (inlineBytes(parsed) > MAX_TOTAL_BYTES) {
+      throw refused(`${param} may have at most ${MAX_TOTAL_BYTES} bytes in all.`, param);
+    }
+    return parsed;
+  }
+
+  /** @throws GatewayError `validation_failed` with `param`. */
+  fromFile({ bytes }: FormFile, param: string): ImageInput {
+    return verifyImage(bytes, param);
+  }
+
+  /**
+   * Loads the images in order; URLs are fetched in parallel.
+   * @param memory the claim for the fetched bytes.
+   * @throws GatewayError `validation_failed`, `ssrf_blocked`, with the item as `param`; `service_unavailable` without memory.
+   */
+  async load(
+    parsed: readonly ParsedImage[],
+    signal: AbortSignal,
+    memory: MemoryClaim | null = null,
+  ): Promise<ImageInput[]> {
+    const giveUp = new AbortController();
+    const either = AbortSignal.any([signal, giveUp.signal]);
+    const budget = new ByteBudget(MAX_TOTAL_BYTES - inlineBytes(parsed), memory);
+    const load = async (source: ParsedImage): Promise<ImageInput> => {
+      if ('image' in source) return source.image;
+      const { bytes } = await this.outbound.fetchImage(source.url, source.param, either, budget);
+      return verifyImage(bytes, source.param);
+    };
+    try {
+      return await Promise.all(parsed.map(load));
+    } finally {
+      // The first failure is reported without waiting for the others.
+      giveUp.abort();
+    }
+  }
+
+  private parseOne(source: string, param: string): ParsedImage {
+    const head = source.slice(0, DATA_URL_HEAD_LENGTH);
+    const [prefix] = DATA_URL.exec(head) ?? [];
+    if (prefix !== undefined) return { param, image: verifyImage(decode(source.slice(prefix.length), param), param) };
+    if (!head.includes(':')) return { param, image: verifyImage(decode(source, param), param) };
+    this.outbound.assertPublicUrl(source, param);
+    return { param, url: source };
+  }
+}
+
+/**
+ * An image whose header has been read.
+ * @throws GatewayError `validation_failed` with `param` when it is none of the four types, or too large.
+ */
+export function verifyImage(bytes: Buffer, param: string): ImageInput {
+  const contentType = sniffImageType(bytes);
+  const dimensions = contentType === null ? null : readDimensions(bytes, contentType);
+  if (contentType === null || dimensions === null) {
+    throw refused(`${param} must be a PNG, JPEG, WebP or GIF image.`, param);
+  }
+  const { width, height } = dimensions;
+  if (width === 0 || height === 0) throw refused(`${param} is an image without pixels.`, param);
+  if (Math.max(width, height) > MAX_SIDE_PIXELS || width * height > MAX_PIXELS) {
+    throw refused(`${param} may have at most ${MAX_SIDE_PIXELS} pixels a side and ${MAX_PIXELS} in all.`, param);
+  }
+  return { bytes, contentType };
+}
+
+function decode(text: string, param: string): Buffer {
+  if (text.length > base64Length(MAX_IMAGE_BYTES)) {
+    throw refused(`${param} may have at most ${MAX_IMAGE_BYTES} bytes.`, param);
+  }
+  const bytes = decodeBase64(text);
+  if (bytes === null) throw refused(`${param} must be an https URL, a data URL or base64.`, param);
+  return bytes;
+}
+
+/** Total size of the inline images. */
+function inlineBytes(parsed: readonly ParsedImage[]): number {
+  return parsed.reduce((sum, source) => sum + ('image' in source ? source.image.bytes.length : 0), 0);
+}
+
+function refused(message: string, param: string): GatewayError {
+  return new GatewayError('validation_failed', message, { param });
+}

@@ -1,0 +1,46 @@
+import type { Readable } from 'node:stream';
+
+/** Injection token of the configured {@link ObjectStorage}; `null` when none is configured. */
+export const OBJECT_STORAGE = Symbol('ObjectStorage');
+
+export interface SignedUrl {
+  readonly url: string;
+  readonly expiresAt: Date;
+}
+
+/**
+ * Stores outputs under keys of `object-key.ts`, which determine content type and download name. Other modules use
+ * `StoredObjects`; this interface has no rows or retention.
+ */
+export interface ObjectStorage {
+  /**
+   * Overwrites. Resolves when the object is durable; until then it is invisible.
+   * @throws GatewayError `service_unavailable`, or the error of the body.
+   */
+  put(key: string, body: Buffer | Readable): Promise<{ readonly sizeBytes: number }>;
+
+  /**
+   * The whole object, for objects that fit into memory; `null` when it does not exist.
+   * @throws GatewayError `service_unavailable`.
+   */
+  read(key: string): Promise<Buffer | null>;
+
+  /**
+   * A URL that allows GET without a key until it expires (`SIGNED_URL_TTL_SECONDS`). Does not check that the object
+   * exists.
+   * @throws GatewayError `service_unavailable`.
+   */
+  sign(key: string): Promise<SignedUrl>;
+
+  /** The key of a URL made by `sign`, expired or not; `null` for any other. */
+  keyOf(url: string): string | null;
+
+  /**
+   * Deleting a missing object succeeds.
+   * @throws GatewayError `service_unavailable`.
+   */
+  delete(key: string): Promise<void>;
+
+  /** Closes idle connections. */
+  close(): void;
+}

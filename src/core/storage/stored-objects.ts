@@ -1,0 +1,122 @@
+import type { Readable } from 'node:stream';
+import { Inject, Injectable } from '@nestjs/common';
+import { GatewayError } from '../errors/gateway-error';
+import { APP_CONFIG, type AppConfig } from '../config/app-config';
+import { type ObjectOwner, toObjectKey } from './object-key';
+import { OBJECT_STORAGE, type ObjectStorage, type SignedUrl } from './object-storage';
+import { storageUnavailable } from './storage-failure';
+import { StoredObjectRepository } from './stored-object.repository';
+
+/** Parallel deletions. */
+const DELETIONS_AT_ONCE = 10;
+
+export interface ObjectToStore extends ObjectOwner {
+  /** Counted from 0. The same owner and index overwrite, so that a repeated step stores no duplicate. */
+  readonly index: number;
+  readonly contentType: string;
+  readonly body: Buffer | Readable;
+}
+
+export interface StoredObject {
+  readonly key: string;
+  readonly sizeBytes: number;
+}
+
+export interface Deletions {
+  readonly deleted: number;
+  readonly failures: readonly unknown[];
+}
+
+/** Outputs with limited retention: stored under keys, served by signed URLs, deleted after expiry. */
+@Injectable()
+export class StoredObjects {
+  constructor(
+    @Inject(OBJECT_STORAGE) private readonly storage: ObjectStorage | null,
+    private readonly repository: StoredObjectRepository,
+    @Inject(APP_CONFIG) private readonly config: Pick<AppConfig, 'storage'>,
+  ) {}
+
+  /** Whether a storage is configured. Without one `store` and `sign` refuse. */
+  get isConfigured(): boolean {
+    return this.storage !== null;
+  }
+
+  /**
+   * Resolves when the object is durable.
+   * @throws GatewayError `not_configured`, `service_unavailable`; or the error of a stream.
+   */
+  async store({ body, index, contentType, ...owner }: ObjectToStore): Promise<StoredObject> {
+    const storage = this.requireStorage();
+    const key = toObjectKey(owner, index, contentType);
+    const known = Buffer.isBuffer(body) ? body.length : null;
+    const retentionHours = this.config.storage.retentionHours[owner.kind];
+    const announced = await inDatabase(this.repository.announce({ ...owner, key, sizeBytes: known, retentionHours }));
+    if (!announced) throw new Error(`${key} has expired and cannot be stored again`);
+    const { sizeBytes } = await storage.put(key, body);
+    if (known === null && !(await inDatabase(this.repository.recordSize(key, sizeBytes)))) {
+      // A concurrent deletion during the stream missed this object and is not repeated, so delete it here.
+      await storage.delete(key);
+      throw new Error(`${key} was deleted while it was stored`);
+    }
+    return { key, sizeBytes };
+  }
+
+  /** `null`: it no longer exists. @throws GatewayError `not_configured`, `service_unavailable`. */
+  read(key: string): Promise<Buffer | null> {
+    return this.requireStorage().read(key);
+  }
+
+  /** A fresh URL, without an existence check. @throws GatewayError `not_configured`, `service_unavailable`. */
+  sign(key: string): Promise<SignedUrl> {
+    return this.requireStorage().sign(key);
+  }
+
+  /** The key of a URL signed here, expired or not; `null` for any other. */
+  keyOf(url: string): string | null {
+    return this.storage?.keyOf(url) ?? null;
+  }
+
+  /**
+   * Deletes all outputs of a request or job immediately if possible, the rest in a later sweep.
+   * @throws GatewayError `service_unavailable` when the database cannot be reached; then nothing is deleted.
+   */
+  async deleteAll(owner: ObjectOwner): Promise<void> {
+    const keys = await inDatabase(this.repository.claimOf(owner));
+    if (this.storage !== null) await this.deleteClaimed(keys);
+  }
+
+  /**
+   * Deletes claimed objects, each before its row. Failed deletions wait for the next claim; when ten at once fail, the
+   * rest is skipped because the storage is unavailable.
+   */
+  async deleteClaimed(keys: readonly string[]): Promise<Deletions> {
+    const storage = this.requireStorage();
+    const failures: unknown[] = [];
+    let deleted = 0;
+    for (let start = 0; start < keys.length; start += DELETIONS_AT_ONCE) {
+      const some = keys.slice(start, start + DELETIONS_AT_ONCE);
+      const outcomes = await Promise.allSettled(some.map((key) => storage.delete(key)));
+      const gone = some.filter((_, index) => outcomes[index]?.status === 'fulfilled');
+      for (const outcome of outcomes) if (outcome.status === 'rejected') failures.push(outcome.reason);
+      if (gone.length === 0) break;
+      await inDatabase(this.repository.forget(gone));
+      deleted += gone.length;
+    }
+    return { deleted, failures };
+  }
+
+  private requireStorage(): ObjectStorage {
+    if (this.storage === null) {
+      throw new GatewayError('not_configured', 'This deployment has no object storage.');
+    }
+    return this.storage;
+  }
+}
+
+async function inDatabase<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    throw storageUnavailable(error);
+  }
+}

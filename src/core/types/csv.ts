@@ -1,0 +1,17 @@
+export type CsvField = string | number | bigint | null;
+
+/** Spreadsheets run text with these prefixes as a formula; a leading quote prevents that. */
+const FORMULA = /^[=+\-@\t\r\n]/;
+const QUOTED = /[",\r\n]/;
+
+/** One record of RFC 4180, with its line end. `null` is an empty field. */
+export function csvLine(fields: readonly CsvField[]): string {
+  return `${fields.map(toField).join(',')}\r\n`;
+}
+
+function toField(field: CsvField): string {
+  if (field === null) return '';
+  if (typeof field !== 'string') return field.toString();
+  const text = FORMULA.test(field) ? `'${field}` : field;
+  return QUOTED.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

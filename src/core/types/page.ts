@@ -1,0 +1,35 @@
+import { encodeCursor } from './cursor';
+
+/** The requested part of a list. */
+export interface PageRequest {
+  readonly limit: number;
+  /** `next_cursor` of the page before; `null` for the first one. */
+  readonly cursor: string | null;
+}
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly nextCursor: string | null;
+}
+
+/** The sort key of lists by age, newest first. */
+export interface Aged {
+  readonly id: string;
+  /** Made by {@link textOfTime}. */
+  readonly createdAtText: string;
+}
+
+/** SQL of a `timestamptz` column as a cursor part: a `Date` would lose the microseconds, and pages would skip rows. */
+export const textOfTime = (column: string): string =>
+  `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+
+/** @param rows one more than `limit`, if there are so many. */
+export function toPage<Row>(
+  rows: readonly Row[],
+  limit: number,
+  sortKeyOf: (last: Row) => readonly (string | number)[],
+): Page<Row> {
+  const items = rows.slice(0, limit);
+  const last = items.at(-1);
+  return { items, nextCursor: rows.length > limit && last !== undefined ? encodeCursor(sortKeyOf(last)) : null };
+}

@@ -1,0 +1,16 @@
+import type { Modality } from './modality';
+import type { RateLimits } from './rate-limits';
+
+/** The authenticated caller: the key and its organization. Immutable and shared between requests. */
+export interface Principal {
+  readonly organizationId: string;
+  readonly keyId: string;
+  /** `null` allows every model. */
+  readonly allowedModels: ReadonlySet<string> | null;
+  /** With groups such as `audio` expanded; `null` allows every modality. */
+  readonly allowedModalities: ReadonlySet<Modality> | null;
+  /** Limits of the key. */
+  readonly limits: RateLimits;
+  /** For all keys of the organization together. */
+  readonly organizationLimits: RateLimits;
+}

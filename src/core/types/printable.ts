@@ -1,0 +1,10 @@
+/**
+ * Control characters, lone surrogates, line and paragraph separators, and marks that reverse the direction of text: what
+ * can break a line of a log or a mail, or show a reader something other than what is stored.
+ */
+const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/u;
+
+/** Whether names and references may contain the text. */
+export function isPrintable(text: string): boolean {
+  return !UNPRINTABLE.test(text);
+}

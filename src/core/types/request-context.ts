@@ -1,0 +1,45 @@
+import { GatewayError } from '../errors/gateway-error';
+import type { Principal } from './principal';
+
+/** The context of one HTTP request, without its body. Created by the first hook, filled by authentication. */
+export interface RequestContext {
+  /** UUID version 7; the primary key of the reservation and of the usage record. */
+  readonly id: string;
+  /** `req_` and the id without dashes: what the client sees (decision *request-id*). */
+  readonly requestId: string;
+  /** Monotonic milliseconds, for latencies. */
+  readonly startedAtMs: number;
+  readonly clientAddress: string;
+  /** The client's own `X-Request-Id`, truncated, for the log only. */
+  readonly clientRequestId: string | undefined;
+  /** Set once the key is verified; all routes except the probes and the document require it. */
+  principal: Principal | null;
+  /**
+   * `x-ratelimit-*` of this request (decision *rate-headers*): set by the limit check, sent with every later response.
+   */
+  rateLimitHeaders: Readonly<Record<string, string>> | null;
+  /** The `Idempotency-Key` of this request; `null`: not supported by the route, or not sent. */
+  idempotencyKey: string | null;
+  /** The requested model, once known: error responses name it too (decision *error-headers*). */
+  modelId?: string;
+  /** The memory claim of the request; `null`: it has no body, or is not admitted yet. */
+  memory: MemoryClaim | null;
+}
+
+/** The share of one request in the memory budget of all requests. It ends with the response. */
+export interface MemoryClaim {
+  /** @throws GatewayError `service_unavailable` when the budget is exhausted. */
+  growBy(bytes: number): void;
+}
+
+/** The caller of a non-public route, set by authentication. */
+export function requirePrincipal(context: RequestContext): Principal {
+  if (context.principal === null) throw new GatewayError('internal_error', 'The request was not authenticated.');
+  return context.principal;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    context: RequestContext;
+  }
+}

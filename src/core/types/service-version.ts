@@ -1,0 +1,3 @@
+import packageFile from '../../../package.json';
+
+export const SERVICE_VERSION: string = packageFile.version;
