@@ -1,14 +1,14 @@
 import { Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { CLOCK, type Clock } from '../common/clock';
-import { APP_CONFIG, type AppConfig } from '../config/app-config';
-import { digestApiKey } from './api-key';
-import { resolveApiKeyPepper } from './api-key-pepper';
-import { ApiKeyRepository } from './api-key.repository';
-import { ApiKeyVerifier } from './api-key-verifier';
-import { KeyInvalidationListener } from './key-invalidation.listener';
+import { CLOCK, type Clock } from '../core/time/clock';
+import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
+import { digestApiKey } from './api-keys/api-key';
+import { resolveApiKeyPepper } from './api-keys/api-key-pepper';
+import { ApiKeyRepository } from './api-keys/api-key.repository';
+import { ApiKeyVerifier } from './api-keys/api-key-verifier';
+import { KeyInvalidationListener } from './api-keys/key-invalidation.listener';
 
-/** Authentication: offers the verifier, and keeps it informed of changes made elsewhere. */
+/** Authentication: exports the verifier and forwards invalidations from other processes to it. */
 @Module({
   providers: [
     {

@@ -1,0 +1,290 @@
+import { generateApiKey } from './api-key';
+import { ApiKeyVerifier, type ApiKeyVerifierOptions } from './api-key-verifier';
+import { AllowedIps } from '../../core/types/allowed-ips';
+import type { StoredApiKey } from './stored-api-key';
+
+const NOW_MS = Date.UTC(2030, 0, 1);
+const ADDRESS = '203.0.113.7';
+
+const stored = (overrides: Partial<StoredApiKey> = {}): StoredApiKey => ({
+  principal: {
+    organizationId: 'organization-1',
+    keyId: 'key-1',
+    allowedModels: null,
+    allowedModalities: null,
+    limits: { requestsPerSecond: null, requestsPerMinute: null, tokensPerMinute: null, concurrency: null },
+    organizationLimits: { requestsPerSecond: null, requestsPerMinute: null, tokensPerMinute: null, concurrency: null },
+  },
+  enabled: true,
+  revokedAtMs: null,
+  expiresAtMs: null,
+  organizationActive: true,
+  allowedIps: null,
+  ...overrides,
+});
+
+/** A verifier over one key, with a clock that only `pass` moves. */
+function setup(record: StoredApiKey | null = stored(), options: ApiKeyVerifierOptions = {}) {
+  let elapsedMs = 0;
+  const key = generateApiKey();
+  const state = { record };
+  const read = jest.fn((asked: string) => Promise.resolve(asked === key ? state.record : null));
+  const clock = { now: () => NOW_MS + elapsedMs, monotonic: () => elapsedMs };
+  const verifier = new ApiKeyVerifier(read, clock, options);
+  return {
+    key,
+    state,
+    read,
+    verifier,
+    pass: (durationMs: number) => void (elapsedMs += durationMs),
+    verify: (address = ADDRESS, header: string | undefined = `Bearer ${key}`) =>
+      Promise.resolve().then(() => verifier.verify(header, address)),
+    /** The synchronous result on a cache hit. */
+    verifyNow: (address = ADDRESS) => verifier.verify(`Bearer ${key}`, address),
+  };
+}
+
+const rejectsWith = (code: string) => expect.objectContaining({ code });
+
+describe('ApiKeyVerifier', () => {
+  describe('the header', () => {
+    it.each([
+      undefined,
+      '',
+      'Bearer',
+      'Bearer ',
+      'Basic dXNlcjpwYXNz',
+      `Token ${generateApiKey()}`,
+      generateApiKey(),
+      `Bearer ${generateApiKey()} ${generateApiKey()}`,
+      `Bearer ${generateApiKey().slice(0, -1)}`,
+      `Bearer ${generateApiKey()}x`,
+      `Bearer ${'x'.repeat(16_000)}`,
+    ])('refuses %j with 401 and no look-up', (header) => {
+      const { verifier, read } = setup();
+      expect(() => verifier.verify(header, ADDRESS)).toThrow(rejectsWith('invalid_api_key'));
+      expect(read).not.toHaveBeenCalled();
+    });
+
+    it.each(['Bearer', 'bearer', 'BEARER', 'bEaReR'])('accepts the scheme %s', async (scheme) => {
+      const { verify, key } = setup();
+      await expect(verify(ADDRESS, `${scheme}  ${key}`)).resolves.toMatchObject({ keyId: 'key-1' });
+    });
+
+    it('looks up keys of another format only with acceptAnyFormat', async () => {
+      const { verifier, read } = setup(null, { acceptUnchecksummedKeys: true });
+      await expect(verifier.verify('Bearer sk-llm-test', ADDRESS)).rejects.toThrow(rejectsWith('invalid_api_key'));
+      expect(read).toHaveBeenCalledWith('sk-llm-test');
+      expect(() => verifier.verify(`Bearer ${'x'.repeat(257)}`, ADDRESS)).toThrow(rejectsWith('invalid_api_key'));
+    });
+
+    it('never puts the key into a message', async () => {
+      const { verify, key } = setup(null);
+      const error: unknown = await verify().catch((reason: unknown) => reason);
+      expect(JSON.stringify([error, String(error)])).not.toContain(key.slice(7));
+    });
+  });
+
+  describe('the verdict', () => {
+    const past = NOW_MS - 1;
+    it.each<[string, Partial<StoredApiKey>]>([
+      ['key_revoked', { revokedAtMs: past, enabled: false, expiresAtMs: past, organizationActive: false }],
+      ['key_disabled', { enabled: false, expiresAtMs: past, organizationActive: false }],
+      ['key_expired', { expiresAtMs: past, organizationActive: false }],
+      ['ip_not_allowed', { organizationActive: false }],
+      ['ip_not_allowed', { allowedIps: AllowedIps.parse(['10.0.0.0/8']) }],
+    ])('is %s for %j', async (code, overrides) => {
+      await expect(setup(stored(overrides)).verify()).rejects.toThrow(rejectsWith(code));
+    });
+
+    it('uses different messages for an inactive organization and a disallowed address', async () => {
+      await expect(setup(stored({ organizationActive: false })).verify()).rejects.toThrow(/organization .* not active/);
+      await expect(setup(stored({ allowedIps: AllowedIps.parse(['::1']) })).verify()).rejects.toThrow(ADDRESS);
+    });
+
+    it('checks the IP address of each request, not of the request that filled the cache', async () => {
+      const { verify, verifyNow } = setup(stored({ allowedIps: AllowedIps.parse(['10.0.0.0/8']) }));
+      await verify('10.0.0.1');
+      expect(verifyNow('::ffff:10.0.0.2')).toMatchObject({ keyId: 'key-1' });
+      expect(() => verifyNow('11.0.0.1')).toThrow(rejectsWith('ip_not_allowed'));
+    });
+
+    it('expires a cached key at the exact millisecond', async () => {
+      const { verify, verifyNow, pass } = setup(stored({ expiresAtMs: NOW_MS + 1_000 }));
+      await verify();
+      pass(999);
+      expect(verifyNow()).toMatchObject({ keyId: 'key-1' });
+      pass(1);
+      expect(verifyNow).toThrow(rejectsWith('key_expired'));
+    });
+
+    it('ends the grace period of a rotated key at the exact millisecond', async () => {
+      const { verify, verifyNow, pass } = setup(stored({ revokedAtMs: NOW_MS + 1_000 }));
+      await verify();
+      pass(999);
+      expect(verifyNow()).toMatchObject({ keyId: 'key-1' });
+      pass(1);
+      expect(verifyNow).toThrow(rejectsWith('key_revoked'));
+    });
+  });
+
+  describe('the cache', () => {
+    it('answers without a promise and with the same principal after the first request', async () => {
+      const { verify, verifyNow, read } = setup();
+      const first = await verify();
+      expect(verifyNow()).toBe(first);
+      expect(read).toHaveBeenCalledTimes(1);
+    });
+
+    it('reads once for any number of requests that arrive together', async () => {
+      const { verify, read } = setup();
+      await Promise.all(Array.from({ length: 50 }, () => verify()));
+      expect(read).toHaveBeenCalledTimes(1);
+    });
+
+    it('refreshes an entry in the background before it expires, without blocking requests', async () => {
+      const { verify, verifyNow, read, state, pass } = setup();
+      await verify();
+      pass(4_000);
+      state.record = stored({ enabled: false });
+      expect(verifyNow()).toMatchObject({ keyId: 'key-1' });
+      expect(verifyNow()).toMatchObject({ keyId: 'key-1' });
+      await new Promise(setImmediate);
+      expect(read).toHaveBeenCalledTimes(2);
+      expect(verifyNow).toThrow(rejectsWith('key_disabled'));
+    });
+
+    it('expires entries within five seconds, counted from before the read', async () => {
+      const { verify, state, pass, verifier, key } = setup();
+      const loading = verify();
+      await Promise.resolve();
+      pass(3_000);
+      await loading;
+      state.record = stored({ enabled: false });
+      pass(2_000);
+      await expect(verifier.verify(`Bearer ${key}`, ADDRESS)).rejects.toThrow(rejectsWith('key_disabled'));
+    });
+
+    it.each([
+      { scope: 'key', keyId: 'key-1' } as const,
+      { scope: 'organization', organizationId: 'organization-1' } as const,
+      { scope: 'all' } as const,
+    ])('evicts the key on %j', async (invalidation) => {
+      const { verify, state, verifier } = setup();
+      await verify();
+      state.record = stored({ revokedAtMs: NOW_MS });
+      verifier.invalidate(invalidation);
+      await expect(verify()).rejects.toThrow(rejectsWith('key_revoked'));
+    });
+
+    it('keeps other keys on an invalidation', async () => {
+      const { verify, verifyNow, verifier, read } = setup();
+      await verify();
+      verifier.invalidate({ scope: 'key', keyId: 'key-2' });
+      verifier.invalidate({ scope: 'organization', organizationId: 'organization-2' });
+      verifyNow();
+      expect(read).toHaveBeenCalledTimes(1);
+    });
+
+    it('does not cache a read that started before the invalidation', async () => {
+      const { verify, state, verifier, read } = setup();
+      const early = verify();
+      await Promise.resolve();
+      state.record = stored({ enabled: false });
+      verifier.invalidate({ scope: 'key', keyId: 'key-1' });
+      await early;
+      await expect(verify()).rejects.toThrow(rejectsWith('key_disabled'));
+      expect(read).toHaveBeenCalledTimes(2);
+    });
+
+    it('caches unknown keys for one second', async () => {
+      const { verify, verifyNow, state, read, pass } = setup(null);
+      await expect(verify()).rejects.toThrow(rejectsWith('invalid_api_key'));
+      expect(verifyNow).toThrow(rejectsWith('invalid_api_key'));
+      expect(read).toHaveBeenCalledTimes(1);
+      state.record = stored();
+      pass(1_000);
+      await expect(verify()).resolves.toMatchObject({ keyId: 'key-1' });
+    });
+
+    it('keeps known keys cached during a flood of unknown keys', async () => {
+      const { verify, verifyNow, verifier, read } = setup();
+      await verify();
+      for (let round = 0; round < 12_000; round++) {
+        await Promise.resolve(verifier.verify(`Bearer ${generateApiKey()}`, ADDRESS)).catch(() => undefined);
+      }
+      read.mockClear();
+      verifyNow();
+      expect(read).not.toHaveBeenCalled();
+    });
+  });
+
+  describe('without the database', () => {
+    it('returns a retryable 503 and queries again on the next request', async () => {
+      const { verify, read } = setup();
+      read.mockRejectedValueOnce(new Error('ECONNREFUSED'));
+      await expect(verify()).rejects.toThrow(rejectsWith('service_unavailable'));
+      await expect(verify()).resolves.toMatchObject({ keyId: 'key-1' });
+    });
+
+    it('serves cached keys until they expire after five seconds', async () => {
+      const { verify, verifyNow, read, pass } = setup();
+      await verify();
+      read.mockRejectedValue(new Error('ECONNREFUSED'));
+      pass(4_999);
+      expect(verifyNow()).toMatchObject({ keyId: 'key-1' });
+      await new Promise(setImmediate);
+      pass(1);
+      await expect(verify()).rejects.toThrow(rejectsWith('service_unavailable'));
+    });
+
+    it('returns 503 within 2.5 s when the database hangs', async () => {
+      jest.useFakeTimers();
+      try {
+        const { verifier, key, read } = setup();
+        read.mockReturnValue(new Promise(() => undefined));
+        const answer = Promise.resolve(verifier.verify(`Bearer ${key}`, ADDRESS)).catch((error: unknown) => error);
+        await jest.advanceTimersByTimeAsync(2_499);
+        await expect(answer).resolves.toMatchObject({ code: 'service_unavailable', status: 503 });
+        expect(jest.getTimerCount()).toBe(0);
+      } finally {
+        jest.useRealTimers();
+      }
+    });
+
+    it('bounds the number of pending reads', () => {
+      jest.useFakeTimers();
+      try {
+        const { verifier, read } = setup();
+        read.mockReturnValue(new Promise(() => undefined));
+        const attempt = () => verifier.verify(`Bearer ${generateApiKey()}`, ADDRESS);
+        for (let waiting = 0; waiting < 256; waiting++) expect(attempt()).toBeInstanceOf(Promise);
+        expect(attempt).toThrow(rejectsWith('service_unavailable'));
+        expect(read).toHaveBeenCalledTimes(256);
+      } finally {
+        jest.useRealTimers();
+      }
+    });
+  });
+});
+
+describe('invented keys', () => {
+  it('do not block the refresh of a known key', async () => {
+    const known = generateApiKey();
+    let nowMs = 1_000_000;
+    const record = stored();
+    const never = new Promise<null>(() => undefined);
+    const verifier = new ApiKeyVerifier((key) => (key === known ? Promise.resolve(record) : never), {
+      now: () => nowMs,
+      monotonic: () => nowMs,
+    });
+    await verifier.verify(`Bearer ${known}`, '127.0.0.1');
+    for (let count = 0; count < 256; count++) {
+      Promise.resolve(verifier.verify(`Bearer ${generateApiKey()}`, '192.0.2.1')).catch(() => undefined);
+    }
+    nowMs += 5_001;
+    await expect(Promise.resolve().then(() => verifier.verify(`Bearer ${known}`, '127.0.0.1'))).resolves.toBe(
+      record.principal,
+    );
+  });
+});

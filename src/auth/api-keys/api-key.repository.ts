@@ -1,0 +1,95 @@
+import type { DataSource } from 'typeorm';
+import { isModalityGroup, modalitiesOf } from '../../core/types/modality';
+import type { Role } from '../../core/types/role';
+import { AllowedIps } from '../../core/types/allowed-ips';
+import type { StoredApiKey } from './stored-api-key';
+
+interface ApiKeyRow {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly organization_active: boolean;
+  readonly enabled: boolean;
+  readonly revoked_at_ms: number | null;
+  readonly expires_at_ms: number | null;
+  readonly allowed_ips: string[] | null;
+  readonly allowed_models: string[] | null;
+  readonly allowed_modalities: string[] | null;
+  readonly requests_per_second: number | null;
+  readonly requests_per_minute: number | null;
+  readonly tokens_per_minute: number | null;
+  readonly concurrency: number | null;
+  readonly organization_requests_per_second: number | null;
+  readonly organization_requests_per_minute: number | null;
+  readonly organization_tokens_per_minute: number | null;
+  readonly organization_concurrency: number | null;
+}
+
+// One probe of the unique digest index and one primary-key read. Hand-written SQL: TypeORM's find with a relation
+// generates two statements with a DISTINCT wrapper. The database clock, which wrote the revocation time, decides
+// whether it has passed: a process with a slow clock must not accept the key longer.
+const SELECT = `
+  SELECT k.id, k.organization_id, o.status = 'active' AS organization_active, k.enabled,
+         CASE WHEN k.revoked_at <= now() THEN 0 ELSE (extract(epoch FROM k.revoked_at) * 1000)::float8 END AS revoked_at_ms,
+         (extract(epoch FROM k.expires_at) * 1000)::float8 AS expires_at_ms,
+         k.allowed_ips, k.allowed_models, k.allowed_modalities,
+         k.requests_per_second, k.requests_per_minute, k.tokens_per_minute, k.concurrency,
+         o.requests_per_second AS organization_requests_per_second,
+         o.requests_per_minute AS organization_requests_per_minute,
+         o.tokens_per_minute AS organization_tokens_per_minute,
+         o.concurrency AS organization_concurrency
+    FROM api_key k
+    JOIN organization o ON o.id = k.organization_id`;
+const FIND_BY_DIGEST = `${SELECT} WHERE k.digest = $1`;
+/** Of the organization's members: a user without access to keys sees none. */
+const FIND_FOR_MEMBER = `${SELECT}
+    JOIN organization_member m ON m.organization_id = k.organization_id AND m.user_id = $2 AND m.role = ANY ($3)
+   WHERE k.id = $1`;
+
+/** Reads keys for authentication. */
+export class ApiKeyRepository {
+  constructor(private readonly dataSource: DataSource) {}
+
+  /** The key with this digest in any state; `null` when there is none. */
+  async findByDigest(digest: Buffer): Promise<StoredApiKey | null> {
+    const rows = await this.dataSource.query<ApiKeyRow[]>(FIND_BY_DIGEST, [digest]);
+    const row = rows[0];
+    return row === undefined ? null : toStoredApiKey(row);
+  }
+
+  /** A key of an organization in which the user has one of `roles`, in any state; else `null`. */
+  async findForMember(keyId: string, userId: string, roles: readonly Role[]): Promise<StoredApiKey | null> {
+    const [row] = await this.dataSource.query<ApiKeyRow[]>(FIND_FOR_MEMBER, [keyId, userId, roles]);
+    return row === undefined ? null : toStoredApiKey(row);
+  }
+}
+
+function toStoredApiKey(row: ApiKeyRow): StoredApiKey {
+  return {
+    principal: {
+      organizationId: row.organization_id,
+      keyId: row.id,
+      allowedModels: row.allowed_models === null ? null : new Set(row.allowed_models),
+      allowedModalities:
+        row.allowed_modalities === null
+          ? null
+          : new Set(row.allowed_modalities.filter(isModalityGroup).flatMap(modalitiesOf)),
+      limits: {
+        requestsPerSecond: row.requests_per_second,
+        requestsPerMinute: row.requests_per_minute,
+        tokensPerMinute: row.tokens_per_minute,
+        concurrency: row.concurrency,
+      },
+      organizationLimits: {
+        requestsPerSecond: row.organization_requests_per_second,
+        requestsPerMinute: row.organization_requests_per_minute,
+        tokensPerMinute: row.organization_tokens_per_minute,
+        concurrency: row.organization_concurrency,
+      },
+    },
+    enabled: row.enabled,
+    revokedAtMs: row.revoked_at_ms,
+    expiresAtMs: row.expires_at_ms,
+    organizationActive: row.organization_active,
+    allowedIps: row.allowed_ips === null ? null : AllowedIps.parse(row.allowed_ips),
+  };
+}

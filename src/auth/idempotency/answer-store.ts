@@ -1,0 +1,103 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { DatabaseError } from 'pg';
+import { DataSource } from 'typeorm';
+import { driverErrorOf, isPermanentDatabaseError } from '../../core/database/driver-error';
+import { AnswerRecording, type RecordingBudget } from './answer-recording';
+import { IDEMPOTENCY_OPTIONS, type IdempotencyOptions } from './idempotency-options';
+
+const FIRST_RETRY_MS = 50;
+const LONGEST_RETRY_MS = 500;
+
+const UNIQUE_VIOLATION = '23505';
+
+/** One statement: it reserves space in the organization's counter, or stores nothing. */
+const STORE = `
+  WITH room AS (
+    INSERT INTO idempotency_storage AS s (organization_id, stored_bytes)
+      SELECT $2::uuid, $5::bigint WHERE $5::bigint <= $6::bigint
+    ON CONFLICT (organization_id) DO UPDATE SET stored_bytes = s.stored_bytes + excluded.stored_bytes
+      WHERE s.stored_bytes + excluded.stored_bytes <= $6::bigint
+    RETURNING s.organization_id
+  )
+  INSERT INTO idempotency_body (reservation_id, organization_id, head, tail, bytes)
+    SELECT $1::uuid, organization_id, $3::bytea, $4::bytea, $5::bigint FROM room
+  RETURNING reservation_id`;
+
+/** Text or bytes of a response, or its chunks. */
+export type AnswerBytes = string | Buffer | readonly Buffer[];
+
+/**
+ * Stores response bodies for replays. A body is written before the charge and becomes valid when the charge commits.
+ */
+@Injectable()
+export class AnswerStore {
+  private readonly logger = new Logger(AnswerStore.name);
+  private readonly budget: RecordingBudget;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    @Inject(IDEMPOTENCY_OPTIONS) private readonly options: IdempotencyOptions,
+  ) {
+    this.budget = { bytes: 0, maxBytes: options.maxRecordingBytes };
+  }
+
+  /** A recording of a streamed response, which stops at the storage limit. */
+  beginRecording(): AnswerRecording {
+    return new AnswerRecording(this.options.maxAnswerBytes, this.budget);
+  }
+
+  /**
+   * Stores the response of a request around the gap for its charge; without a `tail` there is no gap. Waits while the
+   * database is unavailable, because the charge needs the same database. `false`: the response is too long, the
+   * organization has no space left, or the database refuses it permanently.
+   * @throws the reason of `signal` when it aborts
+   */
+  async keep(
+    reservationId: string,
+    organizationId: string,
+    head: AnswerBytes,
+    tail: string | null,
+    signal?: AbortSignal,
+  ): Promise<boolean> {
+    const bytes = byteLength(head) + (tail === null ? 0 : Buffer.byteLength(tail));
+    const { maxAnswerBytes, maxOrganizationBytes } = this.options;
+    if (bytes > maxAnswerBytes) return false;
+    const values = [
+      reservationId,
+      organizationId,
+      toBuffer(head),
+      tail === null ? null : toBuffer(tail),
+      bytes,
+      maxOrganizationBytes,
+    ];
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return (await this.dataSource.query<object[]>(STORE, values)).length > 0;
+      } catch (error) {
+        const cause = driverErrorOf(error);
+        // The statement was committed and only its response was lost.
+        if (cause instanceof DatabaseError && cause.code === UNIQUE_VIOLATION) return true;
+        if (isPermanentDatabaseError(cause)) {
+          // The error object holds the response among its parameters.
+          this.logger.error({ event: 'answer_not_stored', message: String(error), reservationId });
+          return false;
+        }
+        if (attempt === 1) {
+          this.logger.warn({ event: 'answer_storing_delayed', message: String(error), reservationId });
+        }
+        await delay(Math.min(FIRST_RETRY_MS * 2 ** (attempt - 1), LONGEST_RETRY_MS), undefined, { signal });
+      }
+    }
+  }
+}
+
+function byteLength(answer: AnswerBytes): number {
+  if (typeof answer === 'string' || Buffer.isBuffer(answer)) return Buffer.byteLength(answer);
+  return answer.reduce((sum, { length }) => sum + length, 0);
+}
+
+function toBuffer(answer: AnswerBytes): Buffer {
+  if (typeof answer === 'string') return Buffer.from(answer);
+  return Buffer.isBuffer(answer) ? answer : Buffer.concat(answer);
+}

@@ -1,0 +1,21 @@
+/** Storage limits for replays. */
+export interface IdempotencyOptions {
+  /** Largest response that is stored. */
+  readonly maxAnswerBytes: number;
+  /** Total stored per organization. */
+  readonly maxOrganizationBytes: number;
+  /** Total recorded from streams in flight in this process. */
+  readonly maxRecordingBytes: number;
+  readonly sweepIntervalMs: number;
+}
+
+export const IDEMPOTENCY_OPTIONS = Symbol('IdempotencyOptions');
+
+const MEBIBYTE = 1_048_576;
+
+export const DEFAULT_IDEMPOTENCY_OPTIONS: IdempotencyOptions = {
+  maxAnswerBytes: 32 * MEBIBYTE,
+  maxOrganizationBytes: 1_024 * MEBIBYTE,
+  maxRecordingBytes: 256 * MEBIBYTE,
+  sweepIntervalMs: 600_000,
+};

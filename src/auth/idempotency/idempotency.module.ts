@@ -1,0 +1,20 @@
+import { Module } from '@nestjs/common';
+import { AnswerStore } from './answer-store';
+import { DEFAULT_IDEMPOTENCY_OPTIONS, IDEMPOTENCY_OPTIONS } from './idempotency-options';
+import { IdempotencyService } from './idempotency.service';
+import { IdempotencySweeperService } from './idempotency-sweeper.service';
+
+/**
+ * Idempotent requests: keys, stored responses and their retention. The money functions write the records in the
+ * transactions that hold and charge (`README.md`).
+ */
+@Module({
+  providers: [
+    AnswerStore,
+    IdempotencyService,
+    IdempotencySweeperService,
+    { provide: IDEMPOTENCY_OPTIONS, useFactory: () => ({ ...DEFAULT_IDEMPOTENCY_OPTIONS }) },
+  ],
+  exports: [AnswerStore, IdempotencyService],
+})
+export class IdempotencyModule {}

@@ -1,0 +1,158 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { GatewayError } from '../../core/errors/gateway-error';
+import type { IdempotencyClaim } from '../../core/types/idempotency';
+import { OperationLatency } from './operation-latency';
+import { within } from '../../core/database/in-time';
+
+/** A stored response, ready to send. */
+export interface StoredAnswer {
+  readonly status: number;
+  /** Content type and the other headers that a replay repeats, with lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+interface RecordRow {
+  readonly is_same: boolean;
+  readonly state: 'in_progress' | 'completed';
+  readonly abandoned: boolean;
+  readonly status: number;
+  readonly content_type: string;
+  readonly headers: Record<string, string>;
+  readonly charged_micro: string;
+  readonly reservation_id: string;
+  readonly body_stored: boolean;
+}
+
+interface BodyRow {
+  readonly piece: Buffer;
+  readonly head_bytes: number;
+  readonly tail: Buffer | null;
+}
+
+/** Callers get their 503 within 2.5 s while the database is unavailable (decisions, *Dependencies away*). */
+const LOOK_UP_TIMEOUT_MS = 1_800;
+/** The database is known to be available by then, and reading tens of megabytes takes longer. */
+const READ_TIMEOUT_MS = 10_000;
+
+/** Most keys are new, so a cheap existence check runs first: planning the full query takes longer than running it. */
+const IS_KNOWN = `
+  SELECT FROM idempotency_record d WHERE d.organization_id = $1 AND d.operation = $2 AND d.key = $3`;
+
+/**
+ * One probe of the primary key; for a record in progress also whether its owner is dead by the rule of `money_sweep`.
+ * Time is the database's, which wrote it.
+ */
+const LOOK_UP = `
+  SELECT d.fingerprint = decode($4, 'hex') AS is_same, d.state, d.status, d.content_type, d.headers, d.charged_micro,
+         d.reservation_id, d.body_stored,
+         d.state = 'in_progress'
+           AND (r.expires_at <= clock_timestamp()
+                OR COALESCE(g.heartbeat_at, r.created_at) < clock_timestamp() - interval '20 seconds') AS abandoned
+    FROM idempotency_record d
+    LEFT JOIN reservation r ON d.state = 'in_progress' AND r.id = d.reservation_id
+    LEFT JOIN gateway_instance g ON g.id = r.owner
+   WHERE d.organization_id = $1 AND d.operation = $2 AND d.key = $3
+     AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp())`;
+
+/** The driver decodes a result synchronously, at about 400 MiB/s, and blocks the event loop meanwhile. */
+const PIECE_BYTES = 4 * 1_048_576;
+const READ_BODY = `
+  SELECT substring(head FROM $2::integer + 1 FOR ${PIECE_BYTES}) AS piece, octet_length(head) AS head_bytes, tail
+    FROM idempotency_body WHERE reservation_id = $1`;
+
+/** Looks up idempotency keys: a retry gets the stored response, or an error that says why there is none. */
+@Injectable()
+export class IdempotencyService {
+  private readonly logger = new Logger(IdempotencyService.name);
+  private readonly latency = new OperationLatency();
+
+  constructor(private readonly dataSource: DataSource) {}
+
+  /**
+   * The stored response of this key; `null` when the key is free, or its owner has died and the key can be taken over.
+   * @param claimLost the key was just found in use: then a dead owner's key is not free either, until the sweep
+   * @throws GatewayError `idempotency_conflict`: with `retry_after` while the first request runs, without when the key
+   *   was used for another body or the response was not stored (`details.reason`: `response_not_stored`);
+   * `service_unavailable` when the database does not answer
+   */
+  async lookUp(organizationId: string, claim: IdempotencyClaim, claimLost = false): Promise<StoredAnswer | null> {
+    const record = await this.find(organizationId, claim);
+    if (record === undefined) return null;
+    if (record.abandoned && !claimLost) return null;
+    if (!record.is_same) {
+      throw new GatewayError('idempotency_conflict', 'This Idempotency-Key was used for a request with another body.');
+    }
+    if (record.state === 'in_progress') throw this.inProgress(claim.operation);
+    if (record.status >= 500) return { status: record.status, headers: record.headers, body: Buffer.alloc(0) };
+    const body = record.body_stored ? await this.readBody(record) : null;
+    if (body === null) throw notStored();
+    return { status: record.status, headers: { ...record.headers, 'content-type': record.content_type }, body };
+  }
+
+  /** The error for a duplicate request while the original is in flight. */
+  inProgress(operation: string): GatewayError {
+    return new GatewayError('idempotency_conflict', 'The first request with this Idempotency-Key is still running.', {
+      retryAfterSeconds: this.latency.medianSeconds(operation),
+    });
+  }
+
+  /** Records the duration of a request, for the `retry_after` of later duplicates. */
+  noteAnswer(operation: string, durationMs: number): void {
+    this.latency.record(operation, durationMs);
+  }
+
+  private find(organizationId: string, claim: IdempotencyClaim): Promise<RecordRow | undefined> {
+    return this.answerWithin(LOOK_UP_TIMEOUT_MS, this.read(organizationId, claim));
+  }
+
+  private async read(
+    organizationId: string,
+    { operation, key, fingerprint }: IdempotencyClaim,
+  ): Promise<RecordRow | undefined> {
+    const known = await this.dataSource.query<object[]>(IS_KNOWN, [organizationId, operation, key]);
+    if (known.length === 0) return undefined;
+    const [record] = await this.dataSource.query<RecordRow[]>(LOOK_UP, [organizationId, operation, key, fingerprint]);
+    return record;
+  }
+
+  /** The complete response; `null`: it has just expired. */
+  private async readBody({ reservation_id: id, charged_micro: charged }: RecordRow): Promise<Buffer | null> {
+    const pieces: Buffer[] = [];
+    for (let read = 0; ;) {
+      const [row] = await this.answerWithin(READ_TIMEOUT_MS, this.dataSource.query<BodyRow[]>(READ_BODY, [id, read]));
+      if (row === undefined) return null;
+      pieces.push(row.piece);
+      read += row.piece.length;
+      if (read < row.head_bytes) continue;
+      if (row.tail !== null) pieces.push(Buffer.from(charged), row.tail);
+      const [only] = pieces;
+      return pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces);
+    }
+  }
+
+  private async answerWithin<Answer>(timeoutMs: number, asked: Promise<Answer>): Promise<Answer> {
+    try {
+      return await within(timeoutMs, asked);
+    } catch (error) {
+      this.logger.warn({
+        event: 'idempotency_lookup_failed',
+        message: `The idempotency lookup failed: ${String(error)}`,
+      });
+      // Fail closed: otherwise the request could run twice.
+      throw new GatewayError('service_unavailable', 'Idempotency keys cannot be looked up at the moment.', {
+        retryAfterSeconds: 1,
+        cause: error,
+      });
+    }
+  }
+}
+
+function notStored(): GatewayError {
+  return new GatewayError(
+    'idempotency_conflict',
+    'The request with this Idempotency-Key has completed, but its response was not stored. Use a new key to run it again.',
+    { details: { reason: 'response_not_stored' } },
+  );
+}

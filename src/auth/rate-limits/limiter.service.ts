@@ -1,0 +1,252 @@
+import { randomBytes } from 'node:crypto';
+import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import type { Clock } from '../../core/time/clock';
+import { GatewayError } from '../../core/errors/gateway-error';
+import { PeriodicTask } from '../../core/time/periodic-task';
+import type { Principal } from '../../core/types/principal';
+import type { RequestContext } from '../../core/types/request-context';
+import type { LimitCheck, LimitPlan } from './limit-check';
+import { LimitConnection } from './limit-connection';
+import type { LimitedModel, LimitPlanner } from './limit-planner';
+import { LimitQueue, type Verdict } from './limit-queue';
+import { type LimitOutlook, limitStandings } from './limit-outlook';
+import { limitReached, limitsUnavailable, refusalOf } from './limit-refusal';
+import { rateLimitHeaders } from './rate-limit-headers';
+import { heldSlots } from './held-slots';
+
+/** The request as seen by the limit checks. */
+export interface LimitedRequest {
+  /** Its `rateLimitHeaders` are set, whether the request is admitted or refused. */
+  readonly context: Pick<RequestContext, 'rateLimitHeaders'>;
+  readonly principal: Principal;
+  readonly model: LimitedModel;
+  /** Models that may answer in its place. */
+  readonly fallbacks: readonly LimitedModel[];
+  /** Estimated tokens: prompt plus maximum output. */
+  readonly tokens: number;
+}
+
+/** An admitted request. */
+export interface LimitLease {
+  /** Frees the concurrency slots and corrects the token window. Never throws; further calls do nothing. */
+  release(actualTokens: number): void;
+}
+
+export interface LimiterTimes {
+  /** How long a slot outlives a crashed process. */
+  readonly leaseMs: number;
+  readonly renewEveryMs: number;
+}
+
+/** An outage is over once Redis has answered for this long: on a busy machine single calls fail in between. */
+const OUTAGE_ENDS_AFTER_MS = 1_000;
+
+/** Time in which calls to Redis fail; monotonic milliseconds. */
+interface Outage {
+  readonly sinceMs: number;
+  lastFailureMs: number;
+  refusedRequests: number;
+}
+
+export const LIMITER_TIMES: LimiterTimes = { leaseMs: 30_000, renewEveryMs: 10_000 };
+
+/** A caller whose requests are all refused until a time of the monotonic clock. */
+interface Refusal {
+  readonly sinceMs: number;
+  readonly waitMs: number;
+  readonly check: LimitCheck;
+  readonly plan: LimitPlan;
+  readonly row: readonly number[];
+}
+
+/**
+ * Enforces the limits of keys, organizations, models and all callers, checked together in Redis (README of this
+ * folder). While Redis is unavailable, requests are refused.
+ */
+export class LimiterService implements OnModuleInit, OnApplicationShutdown {
+  private readonly logger = new Logger(LimiterService.name);
+  private readonly queue: LimitQueue;
+  private readonly renewal: PeriodicTask;
+  private readonly refusals = new WeakMap<Principal, Refusal>();
+  /** Leases with slots that have not been released. */
+  private readonly held = new Set<SlotLease>();
+  private readonly instance = randomBytes(6).toString('base64url');
+  private admitted = 0;
+  private outage: Outage | null = null;
+
+  constructor(
+    private readonly planner: LimitPlanner,
+    private readonly connection: LimitConnection,
+    private readonly clock: Clock,
+    times: LimiterTimes = LIMITER_TIMES,
+  ) {
+    this.queue = new LimitQueue(connection, times.leaseMs);
+    this.renewal = new PeriodicTask({
+      run: () => this.renew(),
+      onError: () => undefined,
+      pauseMs: () => times.renewEveryMs,
+    });
+  }
+
+  onModuleInit(): void {
+    void this.renewal.start();
+    // A replaced Redis has lost the slots of requests in flight.
+    this.connection.onReady(() => void this.renew().catch(() => undefined));
+  }
+
+  /** Runs after the last requests have ended, so that their releases are still sent. */
+  async onApplicationShutdown(): Promise<void> {
+    await this.renewal.stop();
+    await this.queue.close();
+    this.connection.close();
+  }
+
+  /**
+   * Checks all limits of a request at once; when any refuses it, none counts it.
+   * @throws GatewayError `rate_limited`, `tokens_per_minute_exceeded`, `concurrency_exceeded`, `service_unavailable`.
+   */
+  async admit({ context, principal, model, fallbacks, tokens }: LimitedRequest): Promise<LimitLease> {
+    const plan = this.planner.planFor(principal, model, fallbacks);
+    const member = `${this.instance}${(this.admitted++).toString(36)}`;
+    let verdict: Verdict;
+    try {
+      verdict = await this.queue.judge({ member, plan, tokens });
+    } catch (cause) {
+      this.noteRefusal(cause);
+      throw limitsUnavailable(cause);
+    }
+    if (this.outage !== null) this.noteAnswer(this.outage);
+    if (verdict.refusedBy < 0) {
+      this.logger.error({
+        event: 'limit_key_unreadable',
+        message: 'A rate limit key in Redis has the wrong type; its requests are refused',
+      });
+      throw limitsUnavailable(new Error('a key in Redis cannot be read'));
+    }
+    context.rateLimitHeaders = rateLimitHeaders(plan, verdict.row);
+    if (verdict.refusedBy > 0) throw this.refuse(principal, plan, verdict, tokens);
+    return this.lease(member, plan, tokens, verdict.nowMs);
+  }
+
+  /**
+   * Checks a request that only reads or deletes. It counts against no other limit, and is admitted while Redis is
+   * unavailable.
+   * @throws GatewayError `rate_limited`
+   */
+  async admitRead(principal: Principal): Promise<void> {
+    const plan = this.planner.readPlanFor(principal);
+    let verdict: Verdict;
+    try {
+      verdict = await this.queue.judge({ member: `${this.instance}read`, plan, tokens: 0 });
+    } catch {
+      return;
+    }
+    if (verdict.refusedBy > 0) throw refusalOf(plan, verdict, 0);
+  }
+
+  /**
+   * Dry run: predicts the outcome without counting, so later requests are not affected.
+   * @throws GatewayError `service_unavailable`
+   */
+  async look({ principal, model, fallbacks, tokens }: Omit<LimitedRequest, 'context'>): Promise<LimitOutlook> {
+    const plan = this.planner.planFor(principal, model, fallbacks);
+    let verdict: Verdict;
+    try {
+      verdict = await this.queue.look({ member: `${this.instance}look`, plan, tokens });
+    } catch (cause) {
+      throw limitsUnavailable(cause);
+    }
+    if (verdict.refusedBy < 0) throw limitsUnavailable(new Error('a key in Redis cannot be read'));
+    return {
+      limits: limitStandings(plan, verdict, tokens),
+      refusal: verdict.refusedBy === 0 ? null : refusalOf(plan, verdict, tokens),
+    };
+  }
+
+  /**
+   * Refuses a caller known to be over a request limit, without a Redis call, before the request is read.
+   * @throws GatewayError `rate_limited`, as {@link admit} would.
+   */
+  refuseEarly(context: Pick<RequestContext, 'rateLimitHeaders'>, principal: Principal): void {
+    const refusal = this.refusals.get(principal);
+    if (refusal === undefined) return;
+    const { check, plan, row, sinceMs, waitMs } = refusal;
+    const ageMs = this.clock.monotonic() - sinceMs;
+    if (ageMs >= waitMs) {
+      this.refusals.delete(principal);
+      return;
+    }
+    context.rateLimitHeaders = rateLimitHeaders(plan, row, ageMs);
+    throw limitReached(check, waitMs - ageMs);
+  }
+
+  private refuse(principal: Principal, plan: LimitPlan, verdict: Verdict, tokens: number): GatewayError {
+    const { refusedBy, waitMs, row } = verdict;
+    const check = plan.checks[refusedBy - 1];
+    // Requests for another model or fewer tokens may fit: only these two kinds refuse all requests of the caller.
+    if (
+      check !== undefined &&
+      check.scope !== 'model' &&
+      (check.kind === 'requests_per_second' || check.kind === 'requests_per_minute')
+    ) {
+      this.refusals.set(principal, { sinceMs: this.clock.monotonic(), waitMs, check, plan, row });
+    }
+    return refusalOf(plan, verdict, tokens);
+  }
+
+  private lease(member: string, plan: LimitPlan, estimatedTokens: number, admittedAtMs: number): LimitLease {
+    const { slotChecks, tokenChecks } = plan;
+    const lease: SlotLease = {
+      member,
+      slotChecks,
+      release: (actualTokens) => {
+        if (lease.ended) return;
+        lease.ended = true;
+        this.held.delete(lease);
+        const unusedTokens = estimatedTokens - actualTokens;
+        if (slotChecks.length === 0 && (tokenChecks.length === 0 || unusedTokens === 0)) return;
+        this.queue.release({ member, plan, admittedAtMs, unusedTokens });
+      },
+      ended: false,
+    };
+    if (slotChecks.length > 0) this.held.add(lease);
+    return lease;
+  }
+
+  /** Logs the first refusal of an outage. The connection may be alive: Redis may only be slow. */
+  private noteRefusal(cause: unknown): void {
+    const nowMs = this.clock.monotonic();
+    if (this.outage === null) {
+      this.outage = { sinceMs: nowMs, lastFailureMs: nowMs, refusedRequests: 0 };
+      this.logger.error({
+        event: 'limits_unavailable',
+        message: 'Redis does not answer rate limit checks in time; spending requests get 503',
+        reason: cause instanceof Error ? cause.message : String(cause),
+      });
+    }
+    this.outage.lastFailureMs = nowMs;
+    this.outage.refusedRequests++;
+  }
+
+  private noteAnswer({ sinceMs, lastFailureMs, refusedRequests }: Outage): void {
+    const nowMs = this.clock.monotonic();
+    if (nowMs - lastFailureMs < OUTAGE_ENDS_AFTER_MS) return;
+    this.outage = null;
+    this.logger.warn({
+      event: 'limits_available',
+      message: 'Redis answers rate limit checks again',
+      outage_ms: Math.round(lastFailureMs - sinceMs),
+      refused_requests: refusedRequests,
+    });
+  }
+
+  private async renew(): Promise<void> {
+    for (const slots of heldSlots(this.held)) await this.queue.renew(slots);
+  }
+}
+
+interface SlotLease extends LimitLease {
+  readonly member: string;
+  readonly slotChecks: readonly LimitCheck[];
+  ended: boolean;
+}

@@ -1,0 +1,28 @@
+import { Module } from '@nestjs/common';
+import { CLOCK, type Clock } from '../../core/time/clock';
+import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
+import { createRedis } from '../../core/redis/redis.module';
+import { LimitConnection } from './limit-connection';
+import { LimitPlanner } from './limit-planner';
+import { LimiterService } from './limiter.service';
+
+/** A prefix separates this gateway's keys from those of other users of the same Redis server. */
+const KEY_PREFIX = 'gateway:limit:';
+
+/** Rate limits (README of this folder). */
+@Module({
+  providers: [
+    {
+      provide: LimiterService,
+      inject: [APP_CONFIG, CLOCK],
+      useFactory: ({ redisUrl, redisTimeoutMs, limits }: AppConfig, clock: Clock): LimiterService => {
+        if (redisUrl === null) throw new Error('The embedded Redis must be started before the application');
+        const options = { connectionName: 'gateway limits', commandTimeout: redisTimeoutMs };
+        const connection = new LimitConnection(createRedis(redisUrl, options));
+        return new LimiterService(new LimitPlanner(limits, KEY_PREFIX), connection, clock);
+      },
+    },
+  ],
+  exports: [LimiterService],
+})
+export class LimitsModule {}
