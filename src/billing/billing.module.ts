@@ -1,10 +1,12 @@
 import { Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { BILLING_OPTIONS, DEFAULT_BILLING_OPTIONS } from './billing-options';
-import { HoldSweeperService } from './hold-sweeper.service';
-import { InstanceLeaseService } from './instance-lease.service';
-import { LedgerAuditService } from './ledger-audit.service';
-import { LedgerModule } from './ledger.module';
-import { ReservationService } from './reservation.service';
+import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
+import { BILLING_OPTIONS, type BillingOptions, DEFAULT_BILLING_OPTIONS } from './ledger/billing-options';
+import { HoldSweeperService } from './ledger/hold-sweeper.service';
+import { InstanceLeaseService } from './ledger/instance-lease.service';
+import { LedgerAuditRepository } from './ledger/ledger-audit.repository';
+import { LedgerAuditService } from './ledger/ledger-audit.service';
+import { LedgerModule } from './ledger/ledger.module';
+import { ReservationService } from './ledger/reservation.service';
 
 /**
  * Money: prices, holds, charges, receipts, ledger. Inference reserves before it calls a provider and finishes before it
@@ -17,8 +19,16 @@ import { ReservationService } from './reservation.service';
     ReservationService,
     InstanceLeaseService,
     HoldSweeperService,
+    LedgerAuditRepository,
     LedgerAuditService,
-    { provide: BILLING_OPTIONS, useValue: DEFAULT_BILLING_OPTIONS },
+    {
+      provide: BILLING_OPTIONS,
+      inject: [APP_CONFIG],
+      useFactory: (config: AppConfig): BillingOptions => ({
+        ...DEFAULT_BILLING_OPTIONS,
+        auditTimeoutMs: config.ledgerAuditTimeoutMs,
+      }),
+    },
   ],
   exports: [ReservationService, LedgerAuditService, LedgerModule],
 })

@@ -1,0 +1,285 @@
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import type { Clock } from '../../core/time/clock';
+import { GatewayError } from '../../core/errors/gateway-error';
+import { isLockTimeout, isPermanentDatabaseError } from '../../core/database/driver-error';
+import { NotSentError } from './money-connection';
+
+export interface BatchQueueOptions<Operation, Answer> {
+  /** Runs a batch and answers by position; an `Error` among the answers rejects that operation alone. Must be idempotent. */
+  readonly execute: (operations: readonly Operation[], attempt: number) => Promise<readonly (Answer | Error)[]>;
+  readonly clock: Clock;
+  /** After this time a waiting caller is rejected with `service_unavailable`. */
+  readonly maxWaitMs: number;
+  /** `true`: an operation is retried until it succeeds, even after its caller timed out. */
+  readonly persistent: boolean;
+  /** Called when a caller timed out although its operation may have been, or may still be, executed. */
+  readonly onAbandoned?: (operation: Operation) => void;
+  /** Replaces the operation of a caller that timed out. */
+  readonly replaceTimedOut?: (operation: Operation) => Operation;
+  /** Replaces an operation that the database refuses permanently; `null` rejects it. */
+  readonly fallbackFor?: (operation: Operation, error: unknown) => Operation | null;
+  readonly onFailure?: (error: unknown, attempt: number) => void;
+  /**
+   * After a lock timeout: the queue that takes over an operation whose account is locked; `null`: the operation stays and
+   * is retried at once.
+   */
+  readonly findLane?: (operations: readonly Operation[]) => Promise<FindLane<Operation, Answer>>;
+  /** Called whenever the queue becomes empty. */
+  readonly onIdle?: () => void;
+}
+
+export type FindLane<Operation, Answer> = (operation: Operation) => BatchQueue<Operation, Answer> | null;
+
+interface Entry<Operation, Answer> {
+  operation: Operation;
+  readonly enqueuedAtMs: number;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: Error) => void;
+  timedOut: boolean;
+  mayHaveRun: boolean;
+}
+
+/** Measured: larger batches only add latency, and `money_reserve` compares the ids of a batch pairwise. */
+const MAX_BATCH = 128;
+const MAX_WAITING = 2_000;
+const MAX_AGE_MS = 1_000;
+const TIMEOUT_SCAN_MS = 250;
+const MAX_PAUSE_MS = 500;
+
+/**
+ * Operations that arrive while a batch is in flight form the next batch. There is no batching timer, so an idle system adds
+ * no latency and batches grow with the load. A failed batch is retried with the same operations.
+ */
+export class BatchQueue<Operation, Answer> {
+  private waiting: Entry<Operation, Answer>[] = [];
+  private inFlight: readonly Entry<Operation, Answer>[] = [];
+  private running = false;
+  private executing = false;
+  private stopped = false;
+  private timeoutScanScheduled = false;
+  private idleListeners: (() => void)[] = [];
+
+  constructor(private readonly options: BatchQueueOptions<Operation, Answer>) {}
+
+  /** `true`: too many operations are waiting, or one waits for too long; admit no new ones. */
+  get congested(): boolean {
+    if (this.waiting.length > MAX_WAITING) {
+      return true;
+    }
+    const oldest = this.inFlight[0] ?? this.waiting[0];
+    return oldest !== undefined && this.options.clock.monotonic() - oldest.enqueuedAtMs > MAX_AGE_MS;
+  }
+
+  get size(): number {
+    return this.waiting.length + this.inFlight.length;
+  }
+
+  /** @throws GatewayError `service_unavailable` after `maxWaitMs`; else the error that the executor returned. */
+  push(operation: Operation): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      if (this.stopped) {
+        reject(unavailable());
+        return;
+      }
+      const enqueuedAtMs = this.options.clock.monotonic();
+      this.take({ operation, enqueuedAtMs, resolve, reject, timedOut: false, mayHaveRun: false });
+    });
+  }
+
+  private take(entry: Entry<Operation, Answer>): void {
+    this.waiting.push(entry);
+    if (this.running) return;
+    this.running = true;
+    void this.run();
+    this.scheduleTimeoutScan();
+  }
+
+  /** Resolves with `true` once the queue is empty, or with `false` after `timeoutMs`; the queue is closed afterwards. */
+  async drain(timeoutMs: number): Promise<boolean> {
+    if (this.running) {
+      let timer: NodeJS.Timeout | undefined;
+      await Promise.race([
+        new Promise<void>((resolve) => this.idleListeners.push(resolve)),
+        new Promise<void>((resolve) => {
+          timer = setTimeout(resolve, timeoutMs);
+        }),
+      ]);
+      clearTimeout(timer);
+    }
+    this.stopped = true;
+    return !this.running;
+  }
+
+  private async run(): Promise<void> {
+    while (this.waiting.length > 0) {
+      // Lets requests from other sockets in this event loop iteration join the batch.
+      await yieldToEventLoop();
+      this.inFlight = this.waiting.length <= MAX_BATCH ? this.waiting : this.waiting.slice(0, MAX_BATCH);
+      this.waiting = this.waiting.length <= MAX_BATCH ? [] : this.waiting.slice(MAX_BATCH);
+      // Another queue may already have committed an operation, so the executor must treat this as a repetition.
+      await this.runBatch(this.inFlight, this.inFlight.some(({ mayHaveRun }) => mayHaveRun) ? 2 : 1);
+      this.inFlight = [];
+    }
+    this.running = false;
+    const listeners = this.idleListeners;
+    this.idleListeners = [];
+    listeners.forEach((listener) => listener());
+    this.options.onIdle?.();
+  }
+
+  private async runBatch(batch: readonly Entry<Operation, Answer>[], firstAttempt: number): Promise<void> {
+    // Callers may have timed out between two attempts.
+    let remaining = this.wanted(batch);
+    for (let attempt = firstAttempt; remaining.length > 0; attempt += 1, remaining = this.wanted(remaining)) {
+      try {
+        this.executing = true;
+        const answers = await this.options.execute(
+          remaining.map((entry) => entry.operation),
+          attempt,
+        );
+        this.executing = false;
+        deliver(remaining, answers);
+        return;
+      } catch (error) {
+        this.executing = false;
+        if (isPermanentDatabaseError(error)) {
+          return this.isolate(remaining, error, attempt);
+        }
+        this.options.onFailure?.(error, attempt);
+        const wasNotRun = error instanceof NotSentError || isLockTimeout(error);
+        remaining = this.stillWanted(remaining, !wasNotRun);
+        const left = isLockTimeout(error) ? await this.moveToLanes(remaining) : remaining;
+        if (left.length > 0 && left.length === remaining.length) {
+          await pause(Math.min(25 * 2 ** attempt, MAX_PAUSE_MS));
+        }
+        remaining = left;
+      }
+    }
+  }
+
+  /** Moves operations of locked accounts to other queues so that they do not block the rest. Returns those that stay. */
+  private async moveToLanes(batch: readonly Entry<Operation, Answer>[]): Promise<readonly Entry<Operation, Answer>[]> {
+    const { findLane } = this.options;
+    if (findLane === undefined || batch.length === 0) return batch;
+    const laneOf = await findLane(batch.map(({ operation }) => operation));
+    const moved = new Set<Entry<Operation, Answer>>();
+    // Operations queued behind the batch would run into the same lock.
+    for (const entry of this.wanted([...batch, ...this.waiting])) {
+      const lane = laneOf(entry.operation);
+      if (lane === null) continue;
+      moved.add(entry);
+      lane.take(entry);
+    }
+    const stays = (entry: Entry<Operation, Answer>): boolean => !moved.has(entry);
+    this.inFlight = this.inFlight.filter(stays);
+    this.waiting = this.waiting.filter(stays);
+    return batch.filter(stays);
+  }
+
+  /** One bad operation must not fail the rest of its batch: each is executed alone. */
+  private async isolate(batch: readonly Entry<Operation, Answer>[], error: unknown, attempt: number): Promise<void> {
+    const [first] = batch;
+    if (batch.length > 1 || first === undefined) {
+      for (const entry of batch) {
+        // An earlier attempt may have been committed, so the attempt count is kept.
+        await this.runBatch([entry], attempt);
+      }
+      return;
+    }
+    const substitute = this.options.fallbackFor?.(first.operation, error) ?? null;
+    if (substitute === null) {
+      first.reject(
+        new GatewayError('internal_error', 'The request could not be recorded in the ledger.', { cause: error }),
+      );
+      return;
+    }
+    first.operation = substitute;
+    await this.runBatch(batch, attempt);
+  }
+
+  private stillWanted(batch: readonly Entry<Operation, Answer>[], mayHaveRun: boolean) {
+    for (const entry of batch) {
+      entry.mayHaveRun ||= mayHaveRun;
+    }
+    if (!this.stopped) {
+      this.rejectAllTimedOut(batch);
+      return this.wanted(batch);
+    }
+    batch.forEach((entry) => this.rejectTimedOut(entry));
+    return [];
+  }
+
+  private wanted(batch: readonly Entry<Operation, Answer>[]): readonly Entry<Operation, Answer>[] {
+    return this.options.persistent ? batch : batch.filter((entry) => !entry.timedOut);
+  }
+
+  /** One timer for all callers: it rejects those that timed out, as long as there is work. */
+  private scheduleTimeoutScan(): void {
+    if (this.timeoutScanScheduled) {
+      return;
+    }
+    this.timeoutScanScheduled = true;
+    setTimeout(() => {
+      this.timeoutScanScheduled = false;
+      this.rejectAllTimedOut(this.inFlight);
+      this.rejectAllTimedOut(this.waiting);
+      if (!this.options.persistent) {
+        this.waiting = this.waiting.filter((entry) => !entry.timedOut);
+      }
+      if (this.running) {
+        this.scheduleTimeoutScan();
+      }
+    }, TIMEOUT_SCAN_MS).unref();
+  }
+
+  /** Entries are in order of arrival, so the first one that has not timed out ends the scan. */
+  private rejectAllTimedOut(entries: readonly Entry<Operation, Answer>[]): void {
+    const overdueBeforeMs = this.options.clock.monotonic() - this.options.maxWaitMs;
+    for (const entry of entries) {
+      if (entry.enqueuedAtMs > overdueBeforeMs) {
+        return;
+      }
+      this.rejectTimedOut(entry, entries === this.inFlight && this.executing);
+    }
+  }
+
+  private rejectTimedOut(entry: Entry<Operation, Answer>, isExecuting = false): void {
+    if (entry.timedOut) {
+      return;
+    }
+    entry.timedOut = true;
+    entry.reject(unavailable());
+    entry.operation = this.options.replaceTimedOut?.(entry.operation) ?? entry.operation;
+    if (isExecuting || entry.mayHaveRun) {
+      this.options.onAbandoned?.(entry.operation);
+    }
+  }
+}
+
+function deliver<Operation, Answer>(
+  entries: readonly Entry<Operation, Answer>[],
+  answers: readonly (Answer | Error)[],
+) {
+  for (const [position, entry] of entries.entries()) {
+    const answer = answers[position];
+    if (answer instanceof Error) {
+      entry.reject(answer);
+    } else {
+      // The executor returns a value for every position; `undefined` for operations without a result.
+      entry.resolve(answer as Answer);
+    }
+  }
+}
+
+/** A request that cannot be recorded must not be served: the service fails closed. */
+export function unavailable(): GatewayError {
+  return new GatewayError('service_unavailable', 'Billing is temporarily unavailable. Retry shortly.', {
+    retryAfterSeconds: 1,
+  });
+}
+
+function pause(durationMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, durationMs);
+  });
+}

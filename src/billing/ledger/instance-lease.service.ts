@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { Pool } from 'pg';
+import { MONEY_POOL } from '../../core/database/money-pool';
+import { BILLING_OPTIONS, type BillingOptions } from './billing-options';
+import { PeriodicTask } from '../../core/time/periodic-task';
+import { SERVICE_VERSION } from '../../core/types/service-version';
+
+/**
+ * `steady_since` is reset after a gap: the sweeper must not act on leases that could not be renewed during an outage. A new
+ * instance inherits it from the others, whose heartbeats prove that there was no gap. Otherwise the holds of a gateway that
+ * crashes repeatedly would never end.
+ */
+const HEARTBEAT = `
+  INSERT INTO gateway_instance AS g (id, version, steady_since)
+  SELECT $1, $2, COALESCE(min(other.steady_since), clock_timestamp())
+    FROM gateway_instance other WHERE other.heartbeat_at > clock_timestamp() - interval '10 seconds'
+  ON CONFLICT (id) DO UPDATE SET
+    heartbeat_at = clock_timestamp(),
+    steady_since = CASE WHEN g.heartbeat_at < clock_timestamp() - interval '10 seconds' THEN clock_timestamp()
+                        ELSE g.steady_since END`;
+
+/** A lease that still owns a hold is kept until it expires: its age shows since when the hold is orphaned. */
+const REMOVE = `
+  DELETE FROM gateway_instance g
+   WHERE g.id = $1 AND NOT EXISTS (SELECT FROM reservation r WHERE r.state = 'held' AND r.owner = g.id)`;
+
+/** Pause after a failed heartbeat; shorter than the regular one because a lost lease orphans holds. */
+const RETRY_MS = 1_000;
+
+/** The lease of this process in the database. Holds of an owner without a lease are swept. */
+@Injectable()
+export class InstanceLeaseService {
+  /** Owner of every hold made by this process. */
+  readonly instanceId = randomUUID();
+  private readonly logger = new Logger(InstanceLeaseService.name);
+  private readonly heartbeat: PeriodicTask;
+
+  constructor(
+    @Inject(MONEY_POOL) private readonly pool: Pool,
+    @Inject(BILLING_OPTIONS) options: BillingOptions,
+  ) {
+    this.heartbeat = new PeriodicTask({
+      pauseMs: (hasFailed) => (hasFailed ? RETRY_MS : options.heartbeatIntervalMs),
+      run: () => this.renew(),
+      onError: (error) =>
+        this.logger.warn({
+          event: 'lease_renewal_failed',
+          message: 'the instance lease was not renewed',
+          failure: String(error),
+        }),
+    });
+  }
+
+  /** Resolves after the first attempt to take the lease, successful or not. */
+  start(): Promise<void> {
+    return this.heartbeat.start();
+  }
+
+  async renew(): Promise<void> {
+    await this.pool.query(HEARTBEAT, [this.instanceId, SERVICE_VERSION]);
+  }
+
+  /** Removes the lease. Call it after all holds of this process have ended. */
+  async stop(): Promise<void> {
+    await this.heartbeat.stop();
+    await this.pool.query(REMOVE, [this.instanceId]).catch((error: unknown) => {
+      this.logger.warn({
+        event: 'lease_removal_failed',
+        message: 'the instance lease was not removed',
+        failure: String(error),
+      });
+    });
+  }
+}

@@ -1,0 +1,165 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Pool } from 'pg';
+import { GatewayError } from '../../core/errors/gateway-error';
+import { MAX_MICRO, type Micro } from '../../core/types/micro';
+import { MONEY_POOL } from '../../core/database/money-pool';
+import { isPrintable } from '../../core/types/printable';
+import { readViolations, type LedgerViolation } from './ledger-checks';
+
+export interface AccountBalance {
+  readonly balanceMicro: Micro;
+  /** Part of the balance that is held for open requests. */
+  readonly reservedMicro: Micro;
+  /** The limits set by the operator and by the organization; the lower one applies; `null`: none. */
+  readonly operatorMonthlyLimitMicro: Micro | null;
+  readonly ownMonthlyLimitMicro: Micro | null;
+}
+
+interface BalanceRow {
+  readonly balance: string;
+  readonly reserved: string;
+  readonly operator_limit: string | null;
+  readonly own_limit: string | null;
+}
+
+type PostingKind = 'topup' | 'refund';
+
+/** Ledger entries that are not charges of requests, and the verification of all entries. */
+@Injectable()
+export class LedgerService {
+  constructor(@Inject(MONEY_POOL) private readonly pool: Pool) {}
+
+  /**
+   * Credits a payment. Idempotent by `reference`: `false` when it had been credited before.
+   * @throws GatewayError `not_found` without such an account, `conflict` when the reference was used for another amount,
+   * `validation_failed` for an amount that is not positive or makes the balance too large, and for a reference that
+   * {@link assertOwnReference} refuses.
+   */
+  async topUp(organizationId: string, amountMicro: Micro, reference: string): Promise<boolean> {
+    return this.post(organizationId, 'topup', requireAmount(amountMicro), reference);
+  }
+
+  /**
+   * Pays part of the balance back to the customer. Idempotent by `reference`.
+   * @throws GatewayError as `topUp`, and `insufficient_credits` when more would be taken than is free.
+   */
+  async refund(organizationId: string, amountMicro: Micro, reference: string): Promise<boolean> {
+    return this.post(organizationId, 'refund', -requireAmount(amountMicro), reference);
+  }
+
+  /** @throws GatewayError `not_found` */
+  async balance(organizationId: string): Promise<AccountBalance> {
+    const { rows } = await this.pool.query<BalanceRow>(
+      `SELECT balance_micro::text AS balance, reserved_micro::text AS reserved,
+              operator_monthly_limit_micro::text AS operator_limit, own_monthly_limit_micro::text AS own_limit
+         FROM organization_account WHERE organization_id = $1`,
+      [organizationId],
+    );
+    const [account] = rows;
+    if (account === undefined) {
+      throw accountNotFound();
+    }
+    return {
+      balanceMicro: BigInt(account.balance),
+      reservedMicro: BigInt(account.reserved),
+      operatorMonthlyLimitMicro: account.operator_limit === null ? null : BigInt(account.operator_limit),
+      ownMonthlyLimitMicro: account.own_limit === null ? null : BigInt(account.own_limit),
+    };
+  }
+
+  /**
+   * Every broken invariant of money, receipts, their totals and stored answers; empty when there is none. Safe under load.
+   * @param timeoutMs for each of the two statements; default: no limit
+   * @throws CheckTimeoutError
+   */
+  async verify(timeoutMs: number | null = null): Promise<LedgerViolation[]> {
+    const client = await this.pool.connect();
+    try {
+      // Where its platform supports it, the server then cancels the query of an interrupted command.
+      await client.query(`SET client_connection_check_interval = '2s'`).catch(() => undefined);
+      await client.query('BEGIN READ ONLY');
+      const violations = [
+        ...(await readViolations(client, 'money_violations', timeoutMs)),
+        ...(await readViolations(client, 'record_violations', timeoutMs)),
+      ];
+      await client.query('COMMIT');
+      client.release();
+      return violations;
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+  }
+
+  private async post(
+    organizationId: string,
+    kind: PostingKind,
+    deltaMicro: Micro,
+    reference: string,
+  ): Promise<boolean> {
+    assertOwnReference(reference);
+    const { rows } = await this.pool.query<{ outcome: string }>('SELECT money_post($1, $2, $3, $4) AS outcome', [
+      organizationId,
+      kind,
+      deltaMicro.toString(),
+      reference,
+    ]);
+    return assertPosted(rows[0]?.outcome);
+  }
+}
+
+/** Prefixes reserved for payment references (src/billing/payments). */
+const OF_PAYMENT = /^(?:stripe|test):/;
+
+/**
+ * Payment references are reserved for payments: each must match its purchase (invariants I13 to I15).
+ * @throws GatewayError `validation_failed` for a payment reference and for unprintable characters.
+ */
+export function assertOwnReference(reference: string): void {
+  if (!isPrintable(reference)) {
+    throw new GatewayError('validation_failed', 'reference must consist of printable characters.', {
+      param: 'reference',
+    });
+  }
+  if (!OF_PAYMENT.test(reference)) return;
+  throw new GatewayError('validation_failed', 'reference must not begin with stripe: or test:, which are reserved.', {
+    param: 'reference',
+  });
+}
+
+/**
+ * Interprets the result of `money_post`: `true` when the entry was written, `false` when it already existed.
+ * @throws GatewayError `not_found`, `conflict`, `insufficient_credits`, `validation_failed` when the balance would be more
+ * than {@link MAX_MICRO}.
+ */
+export function assertPosted(outcome: string | undefined): boolean {
+  switch (outcome) {
+    case 'applied':
+      return true;
+    case 'repeated':
+      return false;
+    case 'conflict':
+      throw new GatewayError('conflict', 'This reference was already used for another amount.');
+    case 'insufficient':
+      throw new GatewayError('insufficient_credits', 'The free balance is smaller than this amount.');
+    case 'too_large':
+      throw invalidAmount(`The balance would be more than ${MAX_MICRO}.`);
+    default:
+      throw accountNotFound();
+  }
+}
+
+function requireAmount(amountMicro: Micro): Micro {
+  if (amountMicro <= 0n || amountMicro > MAX_MICRO) {
+    throw invalidAmount(`amount_micro must be an integer of 1 to ${MAX_MICRO}.`);
+  }
+  return amountMicro;
+}
+
+function invalidAmount(message: string): GatewayError {
+  return new GatewayError('validation_failed', message, { param: 'amount_micro' });
+}
+
+function accountNotFound(): GatewayError {
+  return new GatewayError('not_found', 'The organization has no account.');
+}

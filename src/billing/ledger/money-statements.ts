@@ -1,0 +1,200 @@
+import { GatewayError } from '../../core/errors/gateway-error';
+import { type FinishCommand, type FinishResult, KeyClaimedError, type ReserveCommand } from './money.types';
+import { unavailable } from './batch-queue';
+import type { MoneyStatement } from './money-connection';
+import type { UsageRecord } from './usage-record';
+
+/*
+ * Encodes batches for the money functions and decodes their results (migrations, `money_reserve` and `money_finish`).
+ * Arrays are joined here: ids and amounts need no quoting, and the driver's conversion costs several times as much as the
+ * rest of the call.
+ */
+
+const RESERVE = `
+  SELECT money_reserve($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::integer[], $6, p_claims => $7::jsonb)`;
+const FINISH = `
+  SELECT money_finish($1::uuid[], $2::uuid[], $3::text[], $4::bigint[], $5::jsonb, p_completions => $6::jsonb)`;
+const VOID = `SELECT '' FROM money_void($1::uuid[], $2::uuid[], $3::uuid[], $4)`;
+
+/** The accounts of these organizations that are not locked. */
+export const FIND_FREE_ACCOUNTS = `
+  SELECT organization_id FROM organization_account WHERE organization_id = ANY ($1::uuid[]) FOR UPDATE SKIP LOCKED`;
+
+/** A hold whose outcome is unknown, to be released if it exists and prevented if it does not. */
+export type VoidCommand = Pick<ReserveCommand, 'reservationId' | 'organizationId' | 'keyId'>;
+
+export function reserveStatement(commands: readonly ReserveCommand[], owner: string): MoneyStatement {
+  let ids = '';
+  let organizations = '';
+  let keys = '';
+  let amounts = '';
+  let ttls = '';
+  let separator = '{';
+  for (const command of commands) {
+    ids += separator + command.reservationId;
+    organizations += separator + command.organizationId;
+    keys += separator + command.keyId;
+    amounts += separator + command.amountMicro;
+    ttls += separator + command.ttlSeconds;
+    separator = ',';
+  }
+  return {
+    name: 'money_reserve',
+    text: RESERVE,
+    values: [`${ids}}`, `${organizations}}`, `${keys}}`, `${amounts}}`, `${ttls}}`, owner, claimsOf(commands)],
+  };
+}
+
+/** By position; `null` for a batch without any, as most are. */
+function claimsOf(commands: readonly ReserveCommand[]): string | null {
+  if (commands.every(({ claim }) => claim == null)) return null;
+  return JSON.stringify(
+    commands.map(({ claim }) => claim && [claim.operation, claim.key, claim.fingerprint, claim.atMostOnce]),
+  );
+}
+
+/** One answer per command: `undefined` when the amount is held, else the refusal. */
+export function readReserveAnswers(text: string, count: number): (Error | undefined)[] {
+  const answers: (Error | undefined)[] = [];
+  for (let position = 0; position < count; position += 1) {
+    const letter = text[position];
+    answers.push(letter === 'A' ? undefined : readRefusal(letter));
+  }
+  return answers;
+}
+
+/**
+ * The error for a refusal of `money_reserve`: contract section 7, rows of 402. The database decides the order of the checks
+ * (decision *order-of-402*).
+ */
+export function readRefusal(letter: string | undefined): Error {
+  switch (letter) {
+    case 'I':
+      return new KeyClaimedError();
+    case 'D':
+      return new GatewayError('budget_exceeded', 'This request would exceed the daily budget of the API key.', {
+        details: { budget: 'key_daily' },
+      });
+    case 'M':
+      return new GatewayError('budget_exceeded', 'This request would exceed the monthly budget of the API key.', {
+        details: { budget: 'key_monthly' },
+      });
+    case 'O':
+      return new GatewayError(
+        'spending_limit_exceeded',
+        'This request would exceed the monthly spending limit of the organization.',
+      );
+    case 'C':
+      return new GatewayError(
+        'insufficient_credits',
+        'The balance of the organization does not cover the estimated cost of this request.',
+      );
+    case 'E':
+      return unavailable();
+    default:
+      return new GatewayError('internal_error', 'The account of this API key was not found.');
+  }
+}
+
+export function finishStatement(commands: readonly FinishCommand[]): MoneyStatement {
+  let ids = '';
+  let organizations = '';
+  let outcomes = '';
+  let actuals = '';
+  let records = '';
+  let separator = '{';
+  for (const command of commands) {
+    ids += separator + command.reservationId;
+    organizations += separator + command.organizationId;
+    outcomes += separator + command.outcome;
+    actuals += separator + command.actualMicro;
+    records += (separator === ',' ? ',' : '[') + (command.record === null ? 'null' : recordValues(command.record));
+    separator = ',';
+  }
+  return {
+    name: 'money_finish',
+    text: FINISH,
+    values: [`${ids}}`, `${organizations}}`, `${outcomes}}`, `${actuals}}`, `${records}]`, completionsOf(commands)],
+  };
+}
+
+/** By position; `null` for a batch without any, as most are. */
+function completionsOf(commands: readonly FinishCommand[]): string | null {
+  if (commands.every(({ completion }) => completion == null)) return null;
+  return JSON.stringify(
+    commands.map(({ completion: each }) => each && [each.status, each.contentType, each.headers, each.bodyStored]),
+  );
+}
+
+/** A receipt as JSON, in the order of the INSERT in `money_finish`. Rare fields come last and are omitted when null. */
+export function recordValues(record: UsageRecord): string {
+  const { usage, attemptLog, pricedBy } = record;
+  const values = [
+    record.keyId,
+    record.operation,
+    record.model,
+    record.provider,
+    record.deploymentId,
+    record.priceVersionId,
+    record.status,
+    record.errorCode,
+    record.streamed,
+    record.usageEstimated,
+    record.attempts,
+    record.firstTokenMs === null ? null : Math.round(record.firstTokenMs),
+    Math.round(record.totalMs),
+    usage.inputText,
+    usage.inputCacheRead,
+    usage.inputCacheWrite5m,
+    usage.inputCacheWrite1h,
+    usage.inputImage,
+    usage.inputAudio,
+    usage.outputText,
+    usage.outputReasoning,
+    usage.outputImage,
+    usage.outputAudio,
+    usage.images,
+    usage.seconds,
+    usage.characters,
+  ];
+  if (attemptLog === null && pricedBy === null) return JSON.stringify(values);
+  return JSON.stringify([...values, attemptLog, pricedBy]);
+}
+
+/**
+ * One result per command. When the call is a retry, a reservation already in the requested state counts as ended by it: the
+ * first attempt was committed although its answer was lost.
+ */
+export function readFinishAnswers(
+  text: string,
+  commands: readonly FinishCommand[],
+  isRepeated: boolean,
+): FinishResult[] {
+  const fields = text.split(',');
+  return commands.map((command, position) => {
+    const state = fields[position * 3];
+    const applied = state === 'A' || (isRepeated && state === (command.outcome === 'settled' ? 'S' : 'R'));
+    return {
+      applied,
+      chargedMicro: BigInt(fields[position * 3 + 1] ?? 0),
+      uncollectedMicro: BigInt(fields[position * 3 + 2] ?? 0),
+    };
+  });
+}
+
+export function voidStatement(commands: readonly VoidCommand[], owner: string): MoneyStatement {
+  return {
+    name: 'money_void',
+    text: VOID,
+    values: [
+      arrayLiteral(commands.map((command) => command.reservationId)),
+      arrayLiteral(commands.map((command) => command.organizationId)),
+      arrayLiteral(commands.map((command) => command.keyId)),
+      owner,
+    ],
+  };
+}
+
+function arrayLiteral(values: readonly string[]): string {
+  return `{${values.join(',')}}`;
+}

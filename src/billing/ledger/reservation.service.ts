@@ -1,0 +1,249 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { Pool } from 'pg';
+import { CLOCK, type Clock } from '../../core/time/clock';
+import type { IdempotencyCompletion } from '../../core/types/idempotency';
+import { InFlight } from '../../core/concurrency/in-flight';
+import { within } from '../../core/database/in-time';
+import { MONEY_POOL } from '../../core/database/money-pool';
+import { NO_USAGE } from '../../providers/contract/usage';
+import { Semaphore } from '../../core/concurrency/semaphore';
+import { toStorableRecord } from './usage-record';
+import { AccountLanes } from './account-lanes';
+import { BatchQueue, unavailable } from './batch-queue';
+import { BILLING_OPTIONS, type BillingOptions } from './billing-options';
+import { InstanceLeaseService } from './instance-lease.service';
+import { MoneyConnection, type MoneyStatement, queryOnce } from './money-connection';
+import {
+  FIND_FREE_ACCOUNTS,
+  finishStatement,
+  readFinishAnswers,
+  readReserveAnswers,
+  recordValues,
+  reserveStatement,
+  voidStatement,
+  type VoidCommand,
+} from './money-statements';
+import type { FinishCommand, FinishResult, ReserveCommand, StoreAnswer } from './money.types';
+
+/** Short, because a batch that waits for one account blocks all others in it. */
+const LOCK_TIMEOUT_MS = 250;
+/** Share of the usual wait: requests for a locked account fail within 1.5 s (fault test F-13). */
+const ISOLATED_WAIT_SHARE = 2 / 3;
+
+/**
+ * Creates and ends holds. Every call is idempotent by reservation id, so a batch whose answer was lost is sent again; a hold
+ * that may or may not exist is voided. Every hold ends: by its request, by the persistent queue, or by the sweeper after
+ * this process crashed.
+ */
+@Injectable()
+export class ReservationService {
+  private readonly logger = new Logger(ReservationService.name);
+  private readonly reserving: MoneyConnection;
+  private readonly ending: MoneyConnection;
+  private readonly reservations: AccountLanes<ReserveCommand, undefined>;
+  private readonly endings: AccountLanes<FinishCommand, FinishResult>;
+  private readonly voids: BatchQueue<VoidCommand, undefined>;
+  /** Limits both queues together to one isolated batch, so that most connections serve accounts that are not locked. */
+  private readonly isolated = new Semaphore(1);
+  /** Responses whose copy is not stored yet; their charges wait for it. */
+  private readonly storing = new InFlight();
+  private readonly storingStopped = new AbortController();
+  private closing = false;
+
+  constructor(
+    @Inject(MONEY_POOL) private readonly pool: Pool,
+    lease: InstanceLeaseService,
+    @Inject(CLOCK) clock: Clock,
+    @Inject(BILLING_OPTIONS) private readonly options: BillingOptions,
+  ) {
+    const owner = lease.instanceId;
+    this.reserving = new MoneyConnection(pool, LOCK_TIMEOUT_MS);
+    this.ending = new MoneyConnection(pool, LOCK_TIMEOUT_MS);
+    const findLockedAccounts = (organizationIds: readonly string[]) => this.findLockedAccounts(organizationIds);
+    const onFailure = (error: unknown, attempt: number): void => this.logFailure(error, attempt);
+    this.reservations = new AccountLanes<ReserveCommand, undefined>({
+      clock,
+      maxWaitMs: options.reservePatienceMs,
+      isolatedMaxWaitMs: options.reservePatienceMs * ISOLATED_WAIT_SHARE,
+      persistent: false,
+      execute: async (commands) =>
+        readReserveAnswers(await this.reserving.query(reserveStatement(commands, owner)), commands.length),
+      executeIsolated: async (commands) =>
+        readReserveAnswers(await this.queryIsolated(reserveStatement(commands, owner)), commands.length),
+      findLockedAccounts,
+      onAbandoned: (command) => this.voidInBackground(command),
+      onFailure,
+    });
+    this.endings = new AccountLanes<FinishCommand, FinishResult>({
+      clock,
+      maxWaitMs: options.finishPatienceMs,
+      isolatedMaxWaitMs: options.finishPatienceMs,
+      persistent: true,
+      execute: async (commands, attempt) =>
+        readFinishAnswers(await this.ending.query(finishStatement(commands)), commands, attempt > 1),
+      executeIsolated: async (commands, attempt) =>
+        readFinishAnswers(await this.queryIsolated(finishStatement(commands)), commands, attempt > 1),
+      findLockedAccounts,
+      replaceTimedOut: releaseUndelivered,
+      fallbackFor: (command, error) => this.fallbackFor(command, error),
+      onFailure,
+    });
+    this.voids = new BatchQueue<VoidCommand, undefined>({
+      clock,
+      maxWaitMs: Number.POSITIVE_INFINITY,
+      persistent: true,
+      execute: async (commands) => {
+        await pool.query(voidStatement(commands, owner));
+        return [];
+      },
+      onFailure,
+    });
+  }
+
+  /**
+   * Resolves once the amount is held, durably.
+   * @throws KeyClaimedError when `claim` came too late;
+   * GatewayError `budget_exceeded` (details: which), `spending_limit_exceeded`, `insufficient_credits`;
+   * `service_unavailable` when the service is overloaded, shutting down, or the database does not answer in time; no hold
+   * remains then.
+   */
+  reserve(command: ReserveCommand): Promise<void> {
+    const { organizationId } = command;
+    if (this.closing || this.reservations.isCongested(organizationId) || this.endings.isCongested(organizationId)) {
+      return Promise.reject(unavailable());
+    }
+    return this.reservations.push(command);
+  }
+
+  /**
+   * Ends a hold and writes the request's receipt in one transaction. Resolves when it is committed.
+   * @throws GatewayError `service_unavailable` when that takes too long; the hold is still ended in the background: settled,
+   * or with `releaseIfTurnedAway` released. An attempt whose outcome is unknown may have charged.
+   */
+  finish(command: FinishCommand): Promise<FinishResult> {
+    return this.endings.push(command);
+  }
+
+  /**
+   * Ends the hold of a request with an idempotency key: the copy of the response is stored first, then the charge commits
+   * with the key. Both wait for the database, so that every charged response can be replayed.
+   * @throws GatewayError as {@link finish}. With `releaseIfTurnedAway` the copy is discarded as well.
+   */
+  async finishStored(command: FinishCommand, storeAnswer: StoreAnswer): Promise<FinishResult> {
+    const givenUp = new AbortController();
+    const storing = storeAnswer(AbortSignal.any([givenUp.signal, this.storingStopped.signal]));
+    // Counted until the charge is in its queue, which shutdown drains next.
+    this.storing.begin();
+    const finish = (ended: FinishCommand): Promise<FinishResult> => {
+      const finishing = this.finish(ended);
+      this.storing.end();
+      return finishing;
+    };
+    let completion: IdempotencyCompletion;
+    try {
+      completion = await within(this.options.finishPatienceMs, storing);
+    } catch {
+      const finishing =
+        command.releaseIfTurnedAway === true
+          ? finish(releaseUndelivered(command))
+          : storing.then((stored) => finish({ ...command, completion: stored }));
+      if (command.releaseIfTurnedAway === true) givenUp.abort();
+      finishing.catch((error: unknown) => this.logLateEnding(command, error));
+      throw unavailable();
+    }
+    return finish({ ...command, completion });
+  }
+
+  /** Admits no new holds and waits for open operations. `false`: some holds are left to the sweeper. */
+  async drain(): Promise<boolean> {
+    this.closing = true;
+    const { drainTimeoutMs } = this.options;
+    const [reserved, stored] = await Promise.all([
+      this.reservations.drain(drainTimeoutMs),
+      this.storing.whenIdle(drainTimeoutMs),
+    ]);
+    this.storingStopped.abort();
+    const [ended, voided] = await Promise.all([this.endings.drain(drainTimeoutMs), this.voids.drain(drainTimeoutMs)]);
+    this.reserving.close();
+    this.ending.close();
+    return reserved && stored && ended && voided;
+  }
+
+  private queryIsolated(statement: MoneyStatement): Promise<string> {
+    return this.isolated.run(() => queryOnce(this.pool, statement, LOCK_TIMEOUT_MS));
+  }
+
+  private async findLockedAccounts(organizationIds: readonly string[]): Promise<ReadonlySet<string>> {
+    const { rows } = await this.pool.query<{ organization_id: string }>(FIND_FREE_ACCOUNTS, [organizationIds]);
+    const free = new Set(rows.map((row) => row.organization_id));
+    return new Set(organizationIds.filter((id) => !free.has(id)));
+  }
+
+  private voidInBackground(command: VoidCommand): void {
+    this.voids.push(command).catch((error: unknown) => {
+      this.logger.error({
+        event: 'hold_void_failed',
+        message: 'a hold could not be voided',
+        reservation_id: command.reservationId,
+        failure: String(error),
+      });
+    });
+  }
+
+  /**
+   * A receipt that the database cannot store (for example a NUL in a model name) must not prevent the charge: it is written
+   * without the invalid parts, or else not at all.
+   */
+  private fallbackFor(command: FinishCommand, error: unknown): FinishCommand | null {
+    const { reservationId, record } = command;
+    const failure = String(error);
+    this.logger.error({
+      event: 'charge_failed',
+      reservation_id: reservationId,
+      failure,
+      message: 'A hold could not be ended.',
+    });
+    if (record === null) return null;
+    const storable = toStorableRecord(record);
+    const isReduced = recordValues(storable) !== recordValues(record);
+    return { ...command, record: isReduced ? storable : null };
+  }
+
+  private logLateEnding({ reservationId }: FinishCommand, error: unknown): void {
+    this.logger.warn({
+      event: 'late_ending_unconfirmed',
+      message: 'the end of a hold is still not committed; the queue or the sweeper ends it',
+      reservationId,
+      err: error,
+    });
+  }
+
+  private logFailure(error: unknown, attempt: number): void {
+    if (attempt === 1) {
+      this.logger.warn({
+        event: 'ledger_batch_failed',
+        message: 'a ledger batch failed and is retried',
+        failure: String(error),
+      });
+    }
+  }
+}
+
+/** The client received `service_unavailable`, so the hold is released and the receipt says the same. */
+function releaseUndelivered(command: FinishCommand): FinishCommand {
+  if (command.releaseIfTurnedAway !== true) return command;
+  const { record } = command;
+  return {
+    ...command,
+    outcome: 'released',
+    actualMicro: 0n,
+    completion: null,
+    record: record && {
+      ...record,
+      status: 503,
+      errorCode: 'service_unavailable',
+      usage: NO_USAGE,
+      usageEstimated: false,
+    },
+  };
+}

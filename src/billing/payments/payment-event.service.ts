@@ -1,0 +1,166 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { recordAudit } from '../../core/database/audit-log';
+import type { Actor } from '../../core/types/actor';
+import { CLOCK, type Clock } from '../../core/time/clock';
+import { GatewayError } from '../../core/errors/gateway-error';
+import { requireUuid } from '../../core/types/require-uuid';
+import { Semaphore } from '../../core/concurrency/semaphore';
+import { limitIdleTime } from '../../core/database/limit-idle-time';
+import type { PaymentProviderName } from '../../core/database/entities/purchase.entity';
+import { applyPaymentFact, type AppliedFact, NO_REFUNDS, type PaymentOutcome } from './apply-payment-fact';
+import { bookPayment, bookTakenBack } from './booking.repository';
+import type { EventHeaders, PaymentEvent, PaymentFact } from './payment-provider';
+import { PaymentProviders } from './payment-providers';
+import { findRefunds, persistRefund } from './refund.repository';
+import type { Purchase } from './purchase';
+import {
+  findEarlyDispute,
+  findPurchaseById,
+  insertEvent,
+  isEventKnown,
+  isPaymentOfAnother,
+  persistEarlyDispute,
+  lockPayment,
+  lockPurchase,
+  savePurchase,
+} from './purchase.repository';
+import { purchaseNotFound, summaryOf } from './purchase.service';
+
+/** Events of one purchase wait for each other; without a limit they could occupy every connection. */
+const CONNECTIONS = 2;
+
+const logger = new Logger('Payments');
+
+/**
+ * The only way to credit payments. An event is applied in the transaction that records it, so that it may arrive any number
+ * of times, in any process and order; after a lost response the provider sends it again.
+ */
+@Injectable()
+export class PaymentEventService {
+  private readonly connections = new Semaphore(CONNECTIONS);
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly providers: PaymentProviders,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Processes a raw event. Events of unknown purchases are acknowledged, so that the provider stops sending them.
+   * @throws GatewayError `not_configured`; `validation_failed` for an invalid signature.
+   */
+  async receive(name: PaymentProviderName, rawBody: Buffer, headers: EventHeaders, actor: Actor): Promise<void> {
+    const event = await this.providers.require(name).readEvent(rawBody, headers);
+    const { fact } = event;
+    if (fact === null) return;
+    await this.connections.run(() =>
+      this.dataSource.transaction((manager) => this.apply(manager, name, event, fact, actor)),
+    );
+  }
+
+  /** The purchase of a test provider page. @throws GatewayError `not_configured`, `not_found`. */
+  async getTestPurchase(id: string): Promise<Purchase> {
+    this.providers.require('test');
+    const purchase = await findPurchaseById(this.dataSource.manager, requireUuid(id, purchaseNotFound().message));
+    if (purchase === null || purchase.provider !== 'test') throw purchaseNotFound();
+    return purchase;
+  }
+
+  /**
+   * Pays at the test provider and processes the resulting event.
+   * @throws GatewayError `not_configured`, `not_found`, `conflict` when the purchase is not pending.
+   */
+  async payTestPurchase(id: string, actor: Actor): Promise<Purchase> {
+    const purchase = await this.getTestPurchase(id);
+    if (purchase.state !== 'pending') {
+      throw new GatewayError('conflict', `This purchase is ${purchase.state} and cannot be paid.`);
+    }
+    const event = this.providers.test?.pay({
+      purchaseId: purchase.id,
+      organizationId: purchase.organizationId,
+      amountMicro: purchase.amountMicro,
+    });
+    if (event !== undefined) await this.receive('test', event.rawBody, event.headers, actor);
+    return this.getTestPurchase(id);
+  }
+
+  private async apply(
+    manager: EntityManager,
+    name: PaymentProviderName,
+    event: PaymentEvent,
+    fact: PaymentFact,
+    actor: Actor,
+  ): Promise<void> {
+    await limitIdleTime(manager);
+    if ('paymentReference' in fact) await lockPayment(manager, name, fact.paymentReference);
+    if (fact.kind === 'refund') await persistRefund(manager, name, fact);
+    const before = await lockPurchase(manager, name, fact);
+    if (before === null) {
+      if (fact.kind === 'disputed') await persistEarlyDispute(manager, name, fact);
+      logger.warn({
+        event: 'payment_event_unmatched',
+        message: 'a payment event matches no purchase',
+        provider: name,
+        event_id: event.id,
+        event_type: event.type,
+      });
+      return;
+    }
+    if (await isEventKnown(manager, name, event.id)) return;
+    const now = new Date(this.clock.now());
+    const { purchase: next, outcome } = await this.judge(manager, before, fact, now);
+    if (next.state === 'paid' && before.state !== 'paid') await bookPayment(manager, next);
+    const after = { ...next, owedMicro: await bookTakenBack(manager, before, next, event.id) };
+    await savePurchase(manager, after);
+    await insertEvent(manager, after, event, outcome, now);
+    if (outcome !== 'nothing') await this.record(manager, before, after, outcome, actor);
+  }
+
+  private async judge(manager: EntityManager, before: Purchase, fact: PaymentFact, now: Date): Promise<AppliedFact> {
+    if (fact.kind === 'paid' && (await isPaymentOfAnother(manager, before, fact.paymentReference))) {
+      const failure = 'The payment has already paid for another purchase.';
+      if (before.state === 'paid') return { purchase: { ...before, failure }, outcome: 'mismatch' };
+      return { purchase: { ...before, state: 'mismatch', failure, endedAt: now }, outcome: 'mismatch' };
+    }
+    const refunds =
+      'paymentReference' in fact ? await findRefunds(manager, before.provider, fact.paymentReference) : NO_REFUNDS;
+    const applied = applyPaymentFact(before, fact, refunds, now);
+    if (applied.outcome !== 'paid' || fact.kind !== 'paid') return applied;
+    // Disputes name only the payment, so one may have arrived before the payment was known.
+    const dispute = await findEarlyDispute(manager, before.provider, fact.paymentReference);
+    return dispute === null
+      ? applied
+      : { ...applied, purchase: applyPaymentFact(applied.purchase, dispute, refunds, now).purchase };
+  }
+
+  private async record(
+    manager: EntityManager,
+    before: Purchase,
+    after: Purchase,
+    outcome: PaymentOutcome,
+    actor: Actor,
+  ): Promise<void> {
+    const { id, organizationId } = after;
+    const facts = { purchase_id: id, organization_id: organizationId };
+    if (outcome === 'mismatch') {
+      const { failure } = after;
+      logger.error({ event: 'payment_mismatch', message: 'a purchase needs a manual review', ...facts, failure });
+    }
+    if (outcome === 'refund_failed') {
+      logger.warn({ event: 'refund_failed', message: 'a refund failed and its amount was credited again', ...facts });
+    }
+    if (after.owedMicro > before.owedMicro) {
+      const owed = after.owedMicro.toString();
+      logger.warn({ event: 'refund_uncovered', message: 'an organization owes money', ...facts, owed_micro: owed });
+    }
+    await recordAudit(manager, {
+      organizationId,
+      actor,
+      action: 'payment.received',
+      target: { type: 'purchase', id },
+      before: summaryOf(before),
+      after: summaryOf(after),
+    });
+  }
+}

@@ -1,0 +1,255 @@
+import type { EntityManager } from 'typeorm';
+import { decodeCursor } from '../../core/types/cursor';
+import type { Micro } from '../../core/types/micro';
+import { type Page, type PageRequest, textOfTime, toPage } from '../../core/types/page';
+import { EarlyDisputeEntity } from '../../core/database/entities/early-dispute.entity';
+import { PaymentEventEntity } from '../../core/database/entities/payment-event.entity';
+import { type PaymentProviderName, PurchaseEntity } from '../../core/database/entities/purchase.entity';
+import type { DisputedFact, PaymentEvent, PaymentFact } from './payment-provider';
+import { type Purchase, toPurchase } from './purchase';
+
+export interface NewPurchase {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly userId: string | null;
+  readonly provider: PaymentProviderName;
+  readonly amountMicro: Micro;
+  readonly idempotencyKey: string | null;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+}
+
+/** Purchases that are pending, processing or paid count towards the limits; parameters are the start of day and month. */
+const BOUGHT_SINCE = `
+  SELECT COALESCE(sum(amount_micro) FILTER (WHERE created_at >= $2), 0)::text AS day,
+         COALESCE(sum(amount_micro), 0)::text AS month
+    FROM purchase
+   WHERE organization_id = $1 AND created_at >= $3 AND state IN ('pending', 'processing', 'paid')`;
+
+export async function insertPurchase(manager: EntityManager, purchase: NewPurchase): Promise<void> {
+  await manager.insert(PurchaseEntity, { ...purchase, amountMicro: purchase.amountMicro.toString() });
+}
+
+export async function findPurchase(
+  manager: EntityManager,
+  organizationId: string,
+  id: string,
+): Promise<Purchase | null> {
+  const entity = await manager.findOneBy(PurchaseEntity, { id, organizationId });
+  return entity && toPurchase(entity);
+}
+
+export async function findPurchaseByKey(
+  manager: EntityManager,
+  organizationId: string,
+  idempotencyKey: string,
+): Promise<Purchase | null> {
+  const entity = await manager.findOneBy(PurchaseEntity, { organizationId, idempotencyKey });
+  return entity && toPurchase(entity);
+}
+
+export async function findPurchaseById(manager: EntityManager, id: string): Promise<Purchase | null> {
+  const entity = await manager.findOneBy(PurchaseEntity, { id });
+  return entity && toPurchase(entity);
+}
+
+/** Locks the purchase until the transaction ends: its events wait. */
+export async function lockPurchaseOf(
+  manager: EntityManager,
+  organizationId: string,
+  id: string,
+): Promise<Purchase | null> {
+  const entity = await manager.findOne(PurchaseEntity, {
+    where: { id, organizationId },
+    lock: { mode: 'pessimistic_write' },
+  });
+  return entity && toPurchase(entity);
+}
+
+/** Newest first. @throws GatewayError `validation_failed` for an invalid cursor. */
+export async function findPurchases(
+  manager: EntityManager,
+  organizationId: string,
+  { limit, cursor }: PageRequest,
+): Promise<Page<Purchase>> {
+  const query = manager
+    .createQueryBuilder(PurchaseEntity, 'purchase')
+    .addSelect(textOfTime('purchase.created_at'), 'position')
+    .where('purchase.organization_id = :organizationId', { organizationId })
+    .orderBy('purchase.created_at', 'DESC')
+    .addOrderBy('purchase.id', 'DESC')
+    .limit(limit + 1);
+  if (cursor !== null) {
+    const [time, id] = decodeCursor(cursor, ['time', 'uuid']);
+    query.andWhere('(purchase.created_at, purchase.id) < (:time::timestamptz, :id::uuid)', { time, id });
+  }
+  const { entities, raw } = await query.getRawAndEntities<{ position: string }>();
+  const rows = entities.map((entity, index) => ({
+    purchase: toPurchase(entity),
+    position: raw[index]?.position ?? '',
+  }));
+  const page = toPage(rows, limit, (last) => [last.position, last.purchase.id]);
+  return { items: page.items.map(({ purchase }) => purchase), nextCursor: page.nextCursor };
+}
+
+/** Sums of purchases since the start of the day and of the month. */
+export async function sumPurchases(
+  manager: EntityManager,
+  organizationId: string,
+  since: { readonly day: Date; readonly month: Date },
+): Promise<{ readonly dayMicro: Micro; readonly monthMicro: Micro }> {
+  const [sums]: { day: string; month: string }[] = await manager.query(BOUGHT_SINCE, [
+    organizationId,
+    since.day,
+    since.month,
+  ]);
+  return { dayMicro: BigInt(sums?.day ?? 0), monthMicro: BigInt(sums?.month ?? 0) };
+}
+
+/**
+ * Serializes events of this payment until the transaction ends. Must be taken before any row lock.
+ */
+export async function lockPayment(
+  manager: EntityManager,
+  provider: PaymentProviderName,
+  paymentReference: string,
+): Promise<void> {
+  await manager.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`${provider}:${paymentReference}`]);
+}
+
+const KEEP_DISPUTE = `
+  INSERT INTO early_dispute AS kept (provider, payment_reference, disputed_micro, said_at) VALUES ($1, $2, $3, $4)
+  ON CONFLICT (provider, payment_reference) DO UPDATE
+    SET disputed_micro = excluded.disputed_micro, said_at = excluded.said_at WHERE excluded.said_at >= kept.said_at`;
+
+/** Stores a dispute of a payment that is not known yet. The payment must be locked. */
+export async function persistEarlyDispute(
+  manager: EntityManager,
+  provider: PaymentProviderName,
+  { paymentReference, disputedMicro, saidAtMs }: DisputedFact,
+): Promise<void> {
+  await manager.query(KEEP_DISPUTE, [provider, paymentReference, disputedMicro.toString(), new Date(saidAtMs)]);
+}
+
+/** The dispute stored before its payment was known; `null`: none. The payment must be locked. */
+export async function findEarlyDispute(
+  manager: EntityManager,
+  provider: PaymentProviderName,
+  paymentReference: string,
+): Promise<DisputedFact | null> {
+  const kept = await manager.findOneBy(EarlyDisputeEntity, { provider, paymentReference });
+  if (kept === null) return null;
+  return {
+    kind: 'disputed',
+    paymentReference,
+    disputedMicro: BigInt(kept.disputedMicro),
+    saidAtMs: kept.saidAt.getTime(),
+  };
+}
+
+/** The purchase of an event, locked until the transaction ends, so that its events are processed one at a time. */
+export async function lockPurchase(
+  manager: EntityManager,
+  provider: PaymentProviderName,
+  fact: PaymentFact,
+): Promise<Purchase | null> {
+  const named = 'purchaseId' in fact ? fact.purchaseId : null;
+  const where =
+    named !== null ? { id: named } : 'paymentReference' in fact ? { paymentReference: fact.paymentReference } : null;
+  if (where === null) return null;
+  const entity = await manager.findOne(PurchaseEntity, {
+    where: { ...where, provider },
+    lock: { mode: 'pessimistic_write' },
+  });
+  return entity && toPurchase(entity);
+}
+
+/** Whether a payment has already paid for another purchase. */
+export function isPaymentOfAnother(
+  manager: EntityManager,
+  { id, provider }: Purchase,
+  paymentReference: string,
+): Promise<boolean> {
+  return manager
+    .createQueryBuilder(PurchaseEntity, 'purchase')
+    .where('provider = :provider AND payment_reference = :paymentReference AND id <> :id', {
+      provider,
+      paymentReference,
+      id,
+    })
+    .getExists();
+}
+
+export function isEventKnown(manager: EntityManager, provider: PaymentProviderName, id: string): Promise<boolean> {
+  return manager.existsBy(PaymentEventEntity, { provider, id });
+}
+
+export async function insertEvent(
+  manager: EntityManager,
+  { id: purchaseId, provider }: Purchase,
+  { id, type }: PaymentEvent,
+  outcome: string,
+  receivedAt: Date,
+): Promise<void> {
+  await manager.insert(PaymentEventEntity, { provider, id, type, purchaseId, outcome, receivedAt });
+}
+
+/** Writes the columns that events can change. */
+export async function savePurchase(manager: EntityManager, purchase: Purchase): Promise<void> {
+  const { id, state, checkoutReference, paymentReference, failure, disputeSeenAt, endedAt } = purchase;
+  await manager.update(
+    PurchaseEntity,
+    { id },
+    {
+      state,
+      checkoutReference,
+      paymentReference,
+      failure,
+      disputeSeenAt,
+      endedAt,
+      refundedMicro: purchase.refundedMicro.toString(),
+      highestRefundedMicro: purchase.highestRefundedMicro.toString(),
+      disputedMicro: purchase.disputedMicro.toString(),
+      owedMicro: purchase.owedMicro.toString(),
+    },
+  );
+}
+
+/** Applies in any state of the purchase, since its payment event may already have arrived. */
+export async function saveCheckout(
+  manager: EntityManager,
+  id: string,
+  { reference, url }: { readonly reference: string; readonly url: string },
+): Promise<void> {
+  await manager.update(PurchaseEntity, { id }, { checkoutReference: reference, checkoutUrl: url });
+}
+
+/** Fails a purchase that cannot be paid, and releases its idempotency key. `false`: its state has changed meanwhile. */
+export async function failPurchase(manager: EntityManager, id: string, failure: string, now: Date): Promise<boolean> {
+  const { affected } = await manager
+    .createQueryBuilder()
+    .update(PurchaseEntity)
+    .set({ state: 'failed', failure, endedAt: now, idempotencyKey: null })
+    .where(`id = :id AND state = 'pending' AND checkout_reference IS NULL`, { id })
+    .execute();
+  return affected === 1;
+}
+
+/** Expires unpaid purchases that were payable until `before`, and returns them. */
+export async function expirePurchases(
+  manager: EntityManager,
+  before: Date,
+  now: Date,
+): Promise<readonly { readonly id: string; readonly organizationId: string }[]> {
+  const { raw } = await manager
+    .createQueryBuilder()
+    .update(PurchaseEntity)
+    .set({ state: 'expired', endedAt: now })
+    .where(`state = 'pending' AND expires_at < :before`, { before })
+    .returning(['id', 'organizationId'])
+    .execute();
+  return (raw as { id: string; organization_id: string }[]).map((row) => ({
+    id: row.id,
+    organizationId: row.organization_id,
+  }));
+}

@@ -1,0 +1,184 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CLOCK, type Clock } from '../../core/time/clock';
+import { GatewayError } from '../../core/errors/gateway-error';
+import { OPERATION_MODALITIES, type Operation } from './operations';
+import type { UsageSums } from './usage.types';
+import { type Span, type TotalsQuery, type TotalsRow, UsageTotalsRepository } from './usage-totals.repository';
+
+export const GROUPINGS = ['none', 'model', 'key', 'modality', 'status'] as const;
+export type Grouping = (typeof GROUPINGS)[number];
+
+export interface SeriesQuery {
+  /** Rounded down to the hour or day; `to` is rounded up. Default: 30 days, or 24 hours, before `to`. */
+  readonly from?: Date;
+  /** Exclusive. Default: now. */
+  readonly to?: Date;
+  readonly interval: Span;
+  readonly groupBy: Grouping;
+}
+
+export interface SeriesBucket extends UsageSums {
+  readonly startsAt: Date;
+}
+
+/** One line of a chart. */
+export interface SeriesGroup {
+  /** A model, a key's id, a modality, `success` or `error`; `all` without groups; `other` for the rest. */
+  readonly name: string;
+  readonly total: UsageSums;
+  /** One for each hour or day from the beginning to the end, in order. */
+  readonly buckets: readonly SeriesBucket[];
+}
+
+export interface UsageSeries {
+  readonly from: Date;
+  readonly to: Date;
+  readonly interval: Span;
+  readonly groupBy: Grouping;
+  readonly total: UsageSums;
+  /** Most expensive first, `other` last. */
+  readonly groups: readonly SeriesGroup[];
+}
+
+/** A month of hours, two years of days. */
+export const MAX_BUCKETS = 750;
+export const MAX_GROUPS = 20;
+
+const SPAN_MS: Readonly<Record<Span, number>> = { hour: 3_600_000, day: 86_400_000 };
+const DEFAULT_BUCKETS: Readonly<Record<Span, number>> = { hour: 24, day: 30 };
+const NOTHING: UsageSums = { requests: 0, errors: 0, inputTokens: 0, outputTokens: 0, chargedMicro: 0n };
+
+const DIMENSIONS = { none: null, modality: 'operation', status: 'outcome' } as const;
+const OTHERS = 'other';
+
+/** By name, each with a sum for every bucket. */
+type GroupSums<Name = string> = Map<Name, UsageSums[]>;
+
+/** The usage of an organization over time. Read from totals, so that its cost does not depend on the traffic. */
+@Injectable()
+export class UsageSeriesService {
+  constructor(
+    private readonly totals: UsageTotalsRepository,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /** @throws GatewayError `validation_failed` for an empty period and for more than `MAX_BUCKETS` buckets. */
+  async series(organizationId: string, { interval, groupBy, ...period }: SeriesQuery): Promise<UsageSeries> {
+    const { from, to } = this.bucketsOf(interval, period);
+    const query = { organizationId, span: interval, from, to };
+    const sums = await this.sumsOf(query, groupBy);
+    const groups = sums.map(([name, buckets]) => toGroup(name, buckets, from, SPAN_MS[interval])).toSorted(byCost);
+    const total = groups.reduce((sum, group) => add(sum, group.total), NOTHING);
+    return { from, to, interval, groupBy, total, groups };
+  }
+
+  private async sumsOf(
+    query: TotalsQuery,
+    groupBy: Grouping,
+  ): Promise<(readonly [name: string, buckets: UsageSums[]])[]> {
+    if (groupBy === 'model' || groupBy === 'key') {
+      const found = await this.totals.findMostExpensive(query, groupBy, MAX_GROUPS + 1);
+      const withAll = found.length > MAX_GROUPS;
+      const rows = await this.totals.sumNamed(query, groupBy, found.slice(0, MAX_GROUPS), { withAll });
+      return withOthers(gather(rows, query, (value) => value));
+    }
+    const rows = await this.totals.sum(query, DIMENSIONS[groupBy]);
+    return [...gather(rows, query, (value) => groupOf(groupBy, value))];
+  }
+
+  private bucketsOf(interval: Span, period: Pick<SeriesQuery, 'from' | 'to'>): { from: Date; to: Date } {
+    const spanMs = SPAN_MS[interval];
+    const toMs = Math.ceil((period.to?.getTime() ?? this.clock.now()) / spanMs) * spanMs;
+    const fromMs =
+      period.from === undefined
+        ? toMs - DEFAULT_BUCKETS[interval] * spanMs
+        : Math.floor(period.from.getTime() / spanMs) * spanMs;
+    if (fromMs >= toMs) throw new GatewayError('validation_failed', 'from must be before to.', { param: 'from' });
+    if ((toMs - fromMs) / spanMs > MAX_BUCKETS) {
+      throw new GatewayError('validation_failed', `from and to must be at most ${MAX_BUCKETS} ${interval}s apart.`, {
+        param: 'from',
+      });
+    }
+    return { from: new Date(fromMs), to: new Date(toMs) };
+  }
+}
+
+function groupOf(groupBy: 'none' | 'modality' | 'status', value: string | null): string {
+  if (groupBy === 'modality') return OPERATION_MODALITIES[value as Operation];
+  if (groupBy === 'status') return value === 'success' ? 'success' : 'error';
+  return 'all';
+}
+
+/** Groups without requests are omitted; buckets without requests contain zeros. */
+function gather<Name>(
+  rows: readonly TotalsRow[],
+  { span, from, to }: TotalsQuery,
+  nameOf: (value: string | null) => Name,
+): GroupSums<Name> {
+  const sums: GroupSums<Name> = new Map();
+  const count = (to.getTime() - from.getTime()) / SPAN_MS[span];
+  for (const row of rows) {
+    const name = nameOf(row.value);
+    const buckets = sums.get(name) ?? Array.from({ length: count }, () => NOTHING);
+    const before = buckets[row.bucket] as UsageSums;
+    buckets[row.bucket] = before === NOTHING ? toSums(row) : add(before, toSums(row));
+    sums.set(name, buckets);
+  }
+  return sums;
+}
+
+/** The unnamed group is the sum of all; subtracting the named groups leaves `other`. */
+function withOthers(sums: GroupSums<string | null>): (readonly [string, UsageSums[]])[] {
+  const named = [...sums].flatMap(([name, buckets]) => (name === null ? [] : [[name, buckets] as const]));
+  const others = named.reduce(
+    (left, [, buckets]) => left.map((sum, index) => subtract(sum, buckets[index] as UsageSums)),
+    sums.get(null) ?? [],
+  );
+  return others.every(({ requests }) => requests === 0) ? named : [...named, [OTHERS, others]];
+}
+
+function toGroup(name: string, sums: readonly UsageSums[], from: Date, spanMs: number): SeriesGroup {
+  return {
+    name,
+    total: sums.reduce(add, NOTHING),
+    buckets: sums.map((each, index) => ({ startsAt: new Date(from.getTime() + index * spanMs), ...each })),
+  };
+}
+
+function byCost(left: SeriesGroup, right: SeriesGroup): number {
+  if ((left.name === OTHERS) !== (right.name === OTHERS)) return left.name === OTHERS ? 1 : -1;
+  if (left.total.chargedMicro !== right.total.chargedMicro) {
+    return left.total.chargedMicro > right.total.chargedMicro ? -1 : 1;
+  }
+  return right.total.requests - left.total.requests || (left.name < right.name ? -1 : 1);
+}
+
+function add(one: UsageSums, other: UsageSums): UsageSums {
+  return {
+    requests: one.requests + other.requests,
+    errors: one.errors + other.errors,
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    chargedMicro: one.chargedMicro + other.chargedMicro,
+  };
+}
+
+function subtract(one: UsageSums, other: UsageSums): UsageSums {
+  return {
+    requests: one.requests - other.requests,
+    errors: one.errors - other.errors,
+    inputTokens: one.inputTokens - other.inputTokens,
+    outputTokens: one.outputTokens - other.outputTokens,
+    chargedMicro: one.chargedMicro - other.chargedMicro,
+  };
+}
+
+function toSums(row: TotalsRow): UsageSums {
+  return {
+    requests: Number(row.requests),
+    errors: Number(row.errors),
+    inputTokens: Number(row.input_tokens),
+    outputTokens: Number(row.output_tokens),
+    chargedMicro: BigInt(row.charged_micro),
+  };
+}

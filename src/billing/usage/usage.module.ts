@@ -1,0 +1,24 @@
+import { Module } from '@nestjs/common';
+import { RequestLogRepository } from './request-log.repository';
+import { RequestLogService } from './request-log.service';
+import { UsageRetentionService } from './usage-retention.service';
+import { UsageRollerService } from './usage-roller.service';
+import { UsageSeriesService } from './usage-series.service';
+import { UsageTotalsRepository } from './usage-totals.repository';
+
+/**
+ * The usage of organizations: request log, breakdown of charges, sums over time. The money functions write the receipts and
+ * a trigger counts them (`README.md`); this module reads, sums and, after their retention, deletes them.
+ */
+@Module({
+  providers: [
+    RequestLogRepository,
+    UsageTotalsRepository,
+    RequestLogService,
+    UsageSeriesService,
+    UsageRollerService,
+    UsageRetentionService,
+  ],
+  exports: [RequestLogService, UsageSeriesService],
+})
+export class UsageModule {}
