@@ -37,7 +37,7 @@ function store(...entries: Record<string, unknown>[]): StoredCatalog {
 const idsOf = (stored: StoredCatalog): string[] => buildSnapshot(stored, configured, NOW_MS).models.map(({ id }) => id);
 
 describe('buildSnapshot', () => {
-  it('shows a model with its deployments and prices', () => {
+  it('includes a model with its deployments and prices', () => {
     const { models } = buildSnapshot(store({ released: '2026-02-01', context: 100 }), configured, NOW_MS);
     expect(models).toEqual([
       expect.objectContaining({
@@ -60,7 +60,7 @@ describe('buildSnapshot', () => {
     ]);
   });
 
-  it('finds a model by its alias too', () => {
+  it('finds a model by its alias', () => {
     const { byName, models } = buildSnapshot(store({ aliases: ['a/latest'] }), configured, NOW_MS);
     expect(byName.get('a/latest')).toBe(models[0]);
   });
@@ -69,18 +69,18 @@ describe('buildSnapshot', () => {
     ['has no price', { prices: [] }],
     ['has a price that has not begun', { prices: [{ ...price, effective_from: '2026-06-02' }] }],
     ['has a price that has ended', { prices: [{ ...price, effective_to: '2026-05-31' }] }],
-    ['has retired today', { retires: '2026-06-01' }],
+    ['retires today', { retires: '2026-06-01' }],
     ['is disabled', { status: 'disabled' }],
-    ['runs at providers without credentials only', { deployments: [{ provider: 'fal', upstream_model: 'b' }] }],
+    ['has only deployments without credentials', { deployments: [{ provider: 'fal', upstream_model: 'b' }] }],
   ])('hides a model that %s', (_name, overrides) => {
     expect(idsOf(store(overrides))).toEqual([]);
   });
 
-  it('shows a deprecated model until it retires', () => {
+  it('includes a deprecated model until it retires', () => {
     expect(idsOf(store({ status: 'deprecated', retires: '2026-06-02' }))).toEqual(['a/b']);
   });
 
-  it('leaves out the deployments that cannot be called', () => {
+  it('omits deployments that cannot be called', () => {
     const deployments = [
       { provider: 'fal', upstream_model: 'b' },
       { provider: 'openai', upstream_model: 'b' },

@@ -1,5 +1,5 @@
-import type { CatalogModel, Deployment } from './catalog-model';
-import type { DeploymentRow, StoredCatalog } from './catalog-rows';
+import type { CatalogModel, Deployment, DeploymentTimeouts } from './catalog-model';
+import type { DeploymentRow, DeploymentSettings, StoredCatalog } from './catalog-rows';
 import { type DeploymentServing, reviewServing } from './serving';
 
 /** The models that can be called at `nowMs`, by id and by alias. */
@@ -10,8 +10,8 @@ export interface CatalogSnapshot {
 }
 
 /**
- * Keeps what can be called: enabled, not retired, with a price in force, and a deployment whose provider is configured
- * (decision *unpriced*). What is left out does not exist for clients.
+ * Selects the models that can be called: enabled, not retired, with a price in force, and a deployment whose provider is
+ * configured (decision *unpriced*). Other models do not exist for clients.
  */
 export function buildSnapshot(
   stored: StoredCatalog,
@@ -45,6 +45,10 @@ export function buildSnapshot(
 }
 
 function toDeployment({ row, prices }: DeploymentServing<DeploymentRow>): Deployment {
-  const { id, provider, upstreamModel, priority, weight, quirks } = row;
-  return { id, provider, upstreamModel, priority, weight, quirks, prices };
+  const { id, provider, upstreamModel, priority, weight, quirks, settings } = row;
+  return { id, provider, upstreamModel, priority, weight, quirks, timeouts: toTimeouts(settings), prices };
+}
+
+function toTimeouts({ timeouts }: DeploymentSettings): DeploymentTimeouts | undefined {
+  return timeouts && { firstTokenMs: timeouts.first_token_ms, idleMs: timeouts.idle_ms };
 }

@@ -1,10 +1,10 @@
 import { type EntityManager, IsNull } from 'typeorm';
-import { DeploymentEntity } from '../database/entities/deployment.entity';
-import { ModelEntity } from '../database/entities/model.entity';
-import { PriceVersionEntity } from '../database/entities/price-version.entity';
+import { DeploymentEntity } from '../core/database/entities/deployment.entity';
+import { ModelEntity } from '../core/database/entities/model.entity';
+import { PriceVersionEntity } from '../core/database/entities/price-version.entity';
 import type { DeploymentDecision, ModelDecision } from './catalog-rows';
 
-/** Primary key of a model, and where its history of prices goes on; `null`: everywhere. */
+/** A model (primary key) and a deployment with a price history; `null`: the history of the model. */
 export interface PricePlace {
   readonly modelId: string;
   readonly deploymentId: string | null;
@@ -27,7 +27,7 @@ export async function updateDeploymentDecision(
   if (Object.keys(decision).length > 0) await manager.update(DeploymentEntity, { id: deploymentId }, decision);
 }
 
-/** The next revision of a beginning. Only under the lock of the catalogue it is still the next when it is written. */
+/** The next revision for a start time. Requires the catalogue lock until it is written. */
 export async function findNextRevision(manager: EntityManager, place: PricePlace): Promise<number> {
   const [row] = await manager.query<{ revision: number | null }[]>(
     `SELECT max(revision) AS revision FROM price_version
@@ -37,7 +37,7 @@ export async function findNextRevision(manager: EntityManager, place: PricePlace
   return (row?.revision ?? 0) + 1;
 }
 
-/** The revisions of a beginning, the last one first. Only under the lock of the catalogue it is still the last. */
+/** The revisions for a start time, latest first. Stable only under the catalogue lock. */
 export function findRevisions(
   manager: EntityManager,
   { modelId, deploymentId, effectiveFrom }: PricePlace,
@@ -48,7 +48,7 @@ export function findRevisions(
   });
 }
 
-/** The versions of a model and of its deployments, the newest written first: their ids ascend with time. */
+/** The price versions of a model and its deployments, newest first: ids ascend with time. */
 export function findPriceVersions(
   manager: EntityManager,
   modelId: string,

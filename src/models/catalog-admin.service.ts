@@ -1,13 +1,13 @@
 /**
- * The catalogue as operators see and change it: all models, served or not and why, and decisions that win over the files.
- * Every change is committed before it is announced, and what requests see is built by the same rules (`serving.ts`).
+ * The operator's view of the catalogue: all models, whether and why not they are served, and overrides of the files. Every
+ * change is committed before it is announced; requests use the same rules (`serving.ts`).
  */
 import { type DataSource, type EntityManager } from 'typeorm';
-import { recordAudit } from '../audit/audit-log';
-import type { Actor } from '../common/actor';
-import type { Clock } from '../common/clock';
-import { GatewayError } from '../common/errors/gateway-error';
-import { RATE_LIMIT_FIELDS, type RateLimits } from '../common/rate-limits';
+import { recordAudit } from '../core/database/audit-log';
+import type { Actor } from '../core/types/actor';
+import type { Clock } from '../core/time/clock';
+import { GatewayError } from '../core/errors/gateway-error';
+import { RATE_LIMIT_FIELDS, type RateLimits } from '../core/types/rate-limits';
 import { updateDeploymentDecision, updateModelDecision } from './catalog-admin.repository';
 import type { DecidedCatalog, DecidedDeploymentRow } from './catalog-rows';
 import { lockCatalog, readCatalog } from './catalog.repository';
@@ -18,18 +18,18 @@ import { type DeploymentServing, type ModelServing, reviewServing } from './serv
 export type DecidedModel = ModelServing<DecidedCatalog>;
 export type DecidedDeployment = DeploymentServing<DecidedDeploymentRow>;
 
-/** `undefined`: as it was. */
+/** `undefined`: unchanged. */
 export interface ModelChanges {
-  /** `null`: as the files say. */
+  /** `null`: use the value of the files. */
   readonly enabled?: boolean | null;
-  /** For everybody together; `null`: no such limit. */
+  /** Across all callers; `null`: no limit. */
   readonly limits?: Partial<RateLimits>;
 }
 
-/** `undefined`: as it was; `null`: as the files say. */
+/** `undefined`: unchanged; `null`: use the value of the files. */
 export interface DeploymentChanges {
   readonly enabled?: boolean | null;
-  /** The lowest is tried first. */
+  /** Lowest first. */
   readonly priority?: number | null;
   readonly weight?: number | null;
 }
@@ -38,14 +38,14 @@ export interface CatalogAdminOptions {
   readonly dataSource: DataSource;
   readonly configuredProviders: ReadonlySet<string>;
   readonly clock: Clock;
-  /** Tells every process to read the catalogue anew; never rejects. */
+  /** Makes every process reload the catalogue; never rejects. */
   readonly announce: () => Promise<void>;
 }
 
 export class CatalogAdminService {
   constructor(private readonly options: CatalogAdminOptions) {}
 
-  /** Every model there is, sorted by id. */
+  /** All models, sorted by id. */
   listModels(): Promise<readonly DecidedModel[]> {
     return this.options.dataSource.transaction('REPEATABLE READ', (manager) => this.review(manager));
   }
@@ -60,15 +60,12 @@ export class CatalogAdminService {
     return findDeployment(await this.listModels(), deploymentId).deployment;
   }
 
-  /** @throws GatewayError `not_found`, `conflict` when a model without a price would be enabled. */
+  /** @throws GatewayError `not_found`, `conflict` when enabling a model without a price. */
   async updateModel(modelId: string, changes: ModelChanges, actor: Actor): Promise<DecidedModel> {
     return this.change(async (manager) => {
       const before = findModel(await this.review(manager), modelId);
       if (changes.enabled === true && before.deployments.every(({ obstacles }) => obstacles.includes('unpriced'))) {
-        throw new GatewayError(
-          'conflict',
-          'The model has no price in force, and nothing runs unpriced. Add one first.',
-        );
+        throw new GatewayError('conflict', 'The model has no price in force and cannot be enabled. Add a price first.');
       }
       await updateModelDecision(manager, modelId, {
         ...(changes.enabled !== undefined && { decidedEnabled: changes.enabled }),
@@ -90,7 +87,7 @@ export class CatalogAdminService {
     });
   }
 
-  /** @throws GatewayError `not_found`, `conflict` when a deployment would be enabled that has no adapter. */
+  /** @throws GatewayError `not_found`, `conflict` when enabling a deployment without an adapter. */
   async updateDeployment(deploymentId: string, changes: DeploymentChanges, actor: Actor): Promise<DecidedDeployment> {
     return this.change(async (manager) => {
       const { deployment: before } = findDeployment(await this.review(manager), deploymentId);
@@ -113,7 +110,7 @@ export class CatalogAdminService {
     });
   }
 
-  /** What is decided is applied: the same catalogue as requests see, with nothing left out. */
+  /** The catalogue with overrides applied, as for requests, but including models that are not served. */
   private async review(manager: EntityManager): Promise<readonly DecidedModel[]> {
     const { configuredProviders, clock } = this.options;
     return reviewServing(applyDecisions(await readCatalog(manager)), configuredProviders, clock.now());
@@ -165,7 +162,7 @@ function describeModel({ row }: DecidedModel, changes: ModelChanges): object {
   };
 }
 
-/** Those that were to change, named as in replies. */
+/** The changed limits under their API names. */
 function pickLimits(limits: RateLimits | null, changes: Partial<RateLimits>): object {
   const names = Object.keys(changes) as (keyof RateLimits)[];
   return Object.fromEntries(names.map((name) => [RATE_LIMIT_FIELDS[name], limits?.[name] ?? null]));

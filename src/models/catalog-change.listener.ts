@@ -1,14 +1,14 @@
 import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { RedisSubscription } from '../redis/redis-subscription';
-import { REDIS } from '../redis/redis.module';
+import { RedisSubscription } from '../core/redis/redis-subscription';
+import { REDIS } from '../core/redis/redis.module';
 import { ModelCatalogService } from './model-catalog.service';
 
 const CATALOG_CHANGE_CHANNEL = 'gateway:catalog';
 
 /**
- * Tells every process to read the catalogue anew. Call it after the change is committed. Never rejects: without Redis
- * the change is noticed by the next periodic refresh, within 30 seconds.
+ * Makes every process reload the catalogue. Call it after the change is committed. Never rejects: without Redis the next
+ * periodic refresh applies the change within 30 seconds.
  */
 export async function publishCatalogChange(transport: {
   publish(channel: string, message: string): Promise<unknown>;
@@ -16,7 +16,7 @@ export async function publishCatalogChange(transport: {
   await transport.publish(CATALOG_CHANGE_CHANNEL, 'changed').catch(() => undefined);
 }
 
-/** Refreshes this process's snapshot when told. Without Redis, the periodic refresh does. */
+/** Refreshes the snapshot of this process on change messages. Without Redis, the periodic refresh applies changes. */
 @Injectable()
 export class CatalogChangeListener implements OnModuleInit, OnModuleDestroy {
   private readonly subscription: RedisSubscription;

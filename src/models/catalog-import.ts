@@ -4,8 +4,8 @@ import { toCatalogRows } from './catalog-rows';
 import { type CatalogImportSummary, planImport } from './plan-import';
 
 /**
- * Brings the database to what the catalogue files say. Idempotent: run again, it changes nothing. Models gone from
- * the files are disabled, not deleted; models, deployments and prices written by an administrator stay as they are.
+ * Updates the database from the catalogue files. Idempotent. Models removed from the files are disabled, not deleted; models,
+ * deployments and prices written by an administrator stay unchanged.
  */
 export async function importCatalog(
   repository: CatalogRepository,

@@ -1,8 +1,8 @@
-import type { Modality } from '../common/modality';
-import type { RateLimits } from '../common/rate-limits';
+import type { Modality } from '../core/types/modality';
+import type { RateLimits } from '../core/types/rate-limits';
 import type { ModelFeatures, Quirks } from '../providers/contract/provider-call';
 
-/** Prices in integer micro-units per one million tokens. A missing class costs what its parent costs (see `billing/price.ts`). */
+/** Prices in integer micro-units per one million tokens. A missing class costs as much as its parent (see `billing/pricing/price.ts`). */
 export interface TokenRates {
   readonly input: number;
   readonly output: number;
@@ -24,7 +24,7 @@ export interface TokenTier {
   readonly per_1m_micro: TokenRates;
 }
 
-/** What one unit of each kind costs. `'*'` matches anything; the first matching row wins. */
+/** Prices per unit of each kind. `'*'` matches anything; the first matching row applies. */
 export interface Price {
   readonly tokens?: { readonly per_1m_micro: TokenRates; readonly tiers?: readonly TokenTier[] };
   readonly image?: {
@@ -46,19 +46,26 @@ export interface Price {
   readonly request?: { readonly per_request_micro: number };
 }
 
-/** A price with its place in history. Versions are append-only: a stored request can always be priced again. */
+/** A version of a price. Versions are append-only, so that a stored request can always be priced again. */
 export interface PriceVersion {
   /** Primary key of `price_version`. */
   readonly id: string;
   /** Milliseconds since the epoch, UTC. */
   readonly effectiveFromMs: number;
   readonly effectiveToMs: number | null;
-  /** Set by an operator: goes before those of the files. */
+  /** Set by an operator: takes precedence over the files. */
   readonly byOperator: boolean;
   readonly price: Price;
 }
 
-/** One place where a model can be run. */
+/** Timeouts of a deployment's streams in milliseconds; they replace the configured ones (decision *first-token-limit*). */
+export interface DeploymentTimeouts {
+  readonly firstTokenMs?: number;
+  /** Limit on silence within a response. */
+  readonly idleMs?: number;
+}
+
+/** A model at a provider. */
 export interface Deployment {
   readonly id: string;
   readonly provider: string;
@@ -66,11 +73,12 @@ export interface Deployment {
   readonly priority: number;
   readonly weight: number;
   readonly quirks: Quirks;
-  /** Its own price history; empty: the model's. */
+  readonly timeouts?: DeploymentTimeouts;
+  /** The deployment's price history; empty: the model's applies. */
   readonly prices: readonly PriceVersion[];
 }
 
-/** What media models accept; checked before anything is reserved. */
+/** Options that media models accept; checked before a hold is created. */
 export interface MediaSupport {
   readonly sizes?: readonly string[];
   readonly qualities?: readonly string[];
@@ -84,7 +92,7 @@ export interface MediaSupport {
   /** Hertz. */
   readonly sample_rates?: readonly number[];
   readonly voices?: readonly string[];
-  /** The most that one request may ask for; the contract's 10 when not said. */
+  /** Maximum per request; default: the contract's 10. */
   readonly max_images?: number;
   readonly first_frame?: boolean;
   readonly last_frame?: boolean;
@@ -107,7 +115,7 @@ export interface CatalogModel {
   /** Seed of the token estimate. */
   readonly tokensPerByte: number;
   readonly media: MediaSupport | null;
-  /** For everybody together. */
+  /** Across all callers. */
   readonly limits: RateLimits | null;
   /** Enabled deployments of configured providers, best priority first. Never empty. */
   readonly deployments: readonly Deployment[];

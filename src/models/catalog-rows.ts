@@ -1,11 +1,11 @@
 /**
- * The catalogue as rows: what the files say, brought into the shape of the three tables. Pure.
+ * Converts the catalogue files to rows of the three tables. Pure.
  */
 import { createHash } from 'node:crypto';
-import type { DeploymentEntity } from '../database/entities/deployment.entity';
-import type { ModelEntity } from '../database/entities/model.entity';
-import type { PriceVersionEntity } from '../database/entities/price-version.entity';
-import type { RateLimits } from '../common/rate-limits';
+import type { DeploymentEntity } from '../core/database/entities/deployment.entity';
+import type { ModelEntity } from '../core/database/entities/model.entity';
+import type { PriceVersionEntity } from '../core/database/entities/price-version.entity';
+import type { RateLimits } from '../core/types/rate-limits';
 import type { ModelFeatures, Quirks } from '../providers/contract/provider-call';
 import type { MediaSupport, Price } from './catalog-model';
 import {
@@ -19,7 +19,7 @@ import {
 import type { CatalogFileSource, LoadedModel } from './load-catalog';
 import { isModelOfferable, whyNotCallable } from './review-catalog';
 
-/** What the files say of a model. What an operator has decided of it is a {@link ModelDecision}. */
+/** A model according to the files. Overrides by operators are a {@link ModelDecision}. */
 export interface ModelRow extends Omit<
   ModelEntity,
   'createdAt' | 'features' | 'media' | 'limits' | keyof ModelDecision
@@ -29,14 +29,21 @@ export interface ModelRow extends Omit<
   limits: RateLimits | null;
 }
 
-export interface DeploymentRow extends Omit<DeploymentEntity, 'createdAt' | 'quirks' | keyof DeploymentDecision> {
+export interface DeploymentRow extends Omit<
+  DeploymentEntity,
+  'createdAt' | 'quirks' | 'settings' | keyof DeploymentDecision
+> {
   quirks: Quirks;
+  settings: DeploymentSettings;
 }
 
-/** Wins over the files, whatever they bring later; `null`: nothing is decided. */
+/** Keys of a catalogue file without a column; only `timeouts` of these has an effect. */
+export type DeploymentSettings = Pick<CatalogEntryDeployment, 'timeouts'> & Readonly<Record<string, unknown>>;
+
+/** Overrides the files, also after later imports; `null`: no override. */
 export interface ModelDecision {
   decidedEnabled: boolean | null;
-  /** Of the limits only those that were set, or taken away with `null`. */
+  /** Only the overridden limits; `null` removes a limit. */
   decidedLimits: Partial<RateLimits> | null;
 }
 
@@ -46,7 +53,7 @@ export interface DeploymentDecision {
   decidedWeight: number | null;
 }
 
-/** A price as a file states it: not a version yet. */
+/** A price from a file, not yet a version. */
 export interface PriceRow extends Omit<PriceVersionEntity, 'id' | 'revision' | 'createdAt' | 'content'> {
   content: Price | null;
 }
@@ -56,14 +63,14 @@ export interface PriceVersionRow extends PriceRow {
   revision: number;
 }
 
-/** What the files ask for. */
+/** The rows desired by the files. */
 export interface CatalogRows {
   readonly models: readonly ModelRow[];
   readonly deployments: readonly DeploymentRow[];
   readonly prices: readonly PriceRow[];
 }
 
-/** A catalogue of the database; of each price only the newest revision. */
+/** The catalogue in the database, with only the newest revision of each price. */
 export interface StoredCatalog {
   readonly models: readonly (ModelRow & Pick<ModelEntity, 'createdAt'>)[];
   readonly deployments: readonly DeploymentRow[];
@@ -73,13 +80,13 @@ export interface StoredCatalog {
 export type DecidedModelRow = StoredCatalog['models'][number] & ModelDecision;
 export type DecidedDeploymentRow = DeploymentRow & DeploymentDecision;
 
-/** The same with the decisions beside what the files say. */
+/** The same with overrides beside the values of the files. */
 export interface DecidedCatalog extends StoredCatalog {
   readonly models: readonly DecidedModelRow[];
   readonly deployments: readonly DecidedDeploymentRow[];
 }
 
-/** The rows that the loaded files amount to. */
+/** Converts the loaded files to rows. */
 export function toCatalogRows(models: readonly LoadedModel[]): CatalogRows {
   const deployments: DeploymentRow[] = [];
   const prices: PriceRow[] = [];
@@ -166,7 +173,7 @@ function toPriceRow(
   };
 }
 
-/** A UUID of version 8 (RFC 9562): our own construction, a hash of what the deployment is. */
+/** A UUID of version 8 (RFC 9562) made of a hash of the deployment's identity. */
 function deploymentId(modelId: string, deployment: CatalogEntryDeployment): string {
   const bytes = createHash('sha256')
     .update(`${modelId}\n${deploymentKey(deployment)}`)

@@ -1,35 +1,35 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { uuidV7 } from '../common/ids';
-import { DeploymentEntity } from '../database/entities/deployment.entity';
-import { ModelEntity } from '../database/entities/model.entity';
-import { PriceVersionEntity } from '../database/entities/price-version.entity';
+import { uuidV7 } from '../core/types/ids';
+import { DeploymentEntity } from '../core/database/entities/deployment.entity';
+import { ModelEntity } from '../core/database/entities/model.entity';
+import { PriceVersionEntity } from '../core/database/entities/price-version.entity';
 import type { Price } from './catalog-model';
 import type { DecidedCatalog, StoredCatalog } from './catalog-rows';
 import { applyDecisions, withoutDecisions } from './decisions';
 import type { ImportPlan } from './plan-import';
 
-/** The SQL on `model`, `deployment` and `price_version`; that of single rows is in `catalog-admin.repository.ts`. */
+/** The SQL on `model`, `deployment` and `price_version`; for single rows see `catalog-admin.repository.ts`. */
 @Injectable()
 export class CatalogRepository {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** The three tables as they were at one moment, with the decisions of operators applied. */
+  /** A consistent snapshot of the three tables with operator overrides applied. */
   async read(): Promise<DecidedCatalog> {
     return this.dataSource.transaction('REPEATABLE READ', async (manager) =>
       applyDecisions(await readCatalog(manager)),
     );
   }
 
-  /** What a price said, of whatever age; `null`: there never was one with this id. */
+  /** The content of any price version, current or past; `null`: no version has this id. */
   async findPrice(id: string): Promise<Price | null> {
     const row = await this.dataSource.manager.findOneBy(PriceVersionEntity, { id });
     return (row?.content ?? null) as Price | null;
   }
 
   /**
-   * Runs `plan` on what is stored of the files and writes its answer, in one transaction; what operators have decided
-   * stays as it is. Replicas that start together do so one after the other, and all but the first find nothing to write.
+   * Runs `plan` on the stored values of the files and writes the result in one transaction; operator overrides stay
+   * unchanged. Replicas that start together run one after the other, and all but the first find nothing to write.
    */
   change(plan: (stored: StoredCatalog) => ImportPlan, nowMs: number): Promise<ImportPlan> {
     return this.dataSource.transaction(async (manager) => {
@@ -41,16 +41,16 @@ export class CatalogRepository {
   }
 }
 
-/** Until the transaction ends nobody else changes the catalogue. */
+/** Blocks other changes of the catalogue until the transaction ends. */
 export async function lockCatalog(manager: EntityManager): Promise<void> {
   await manager.query(`SELECT pg_advisory_xact_lock(hashtextextended('catalogue import', 0))`);
 }
 
-/** Beside what the files say the decisions, not yet applied. */
+/** The values of the files with overrides beside them, not yet applied. */
 export async function readCatalog(manager: EntityManager): Promise<DecidedCatalog> {
   const models = await manager.find(ModelEntity, { order: { id: 'ASC' } });
   const deployments = await manager.find(DeploymentEntity, { order: { modelId: 'ASC', priority: 'ASC', id: 'ASC' } });
-  // The newest revision of each beginning; older ones are history.
+  // The newest revision per start time; older ones are history.
   const prices = await manager
     .createQueryBuilder(PriceVersionEntity, 'price')
     .distinctOn(['price.modelId', 'price.deploymentId', 'price.effectiveFrom'])
@@ -61,7 +61,7 @@ export async function readCatalog(manager: EntityManager): Promise<DecidedCatalo
       'price.revision': 'DESC',
     })
     .getMany();
-  // The JSON columns hold what the schema of the files has let through.
+  // The JSON columns were validated by the schema of the files.
   return {
     models: models.map((row) => ({ ...row })),
     deployments: deployments.map(withoutCreation),

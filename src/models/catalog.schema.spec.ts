@@ -48,7 +48,7 @@ describe('catalogEntrySchema', () => {
       { ...entry, deployments: [{ ...entry.deployments[0], quirks: { fast: true } }] },
       'deployments.0.quirks:',
     ],
-    ['a date that is none', { ...entry, released: '2026-02-30' }, 'released:'],
+    ['an invalid date', { ...entry, released: '2026-02-30' }, 'released:'],
     ['prices that begin together', { ...entry, prices: [price, price] }, 'prices.1.effective_from:'],
     [
       'a price that ends before it begins',
@@ -69,7 +69,7 @@ describe('catalogEntrySchema', () => {
     ]);
   });
 
-  it('refuses tiers that do not rise', () => {
+  it('refuses tiers that do not ascend', () => {
     const tier = { above_input_tokens: 10, per_1m_micro: { input: 1, output: 1 } };
     const tokens = { per_1m_micro: { input: 1, output: 1 }, tiers: [tier, tier] };
     expect(issuesOf({ ...entry, prices: [{ ...price, tokens }] })).toEqual([
@@ -79,12 +79,12 @@ describe('catalogEntrySchema', () => {
 });
 
 describe('catalogue dates', () => {
-  it('let a day begin at midnight UTC and last until its end', () => {
+  it('last from midnight UTC to the end of the day', () => {
     expect(new Date(startMs('2026-12-31')).toISOString()).toBe('2026-12-31T00:00:00.000Z');
     expect(new Date(endMs('2026-12-31')).toISOString()).toBe('2027-01-01T00:00:00.000Z');
   });
 
-  it('take an instant as it is', () => {
+  it('keep an instant unchanged', () => {
     expect(endMs('2026-12-31T12:00:00+02:00')).toBe(startMs('2026-12-31T10:00:00Z'));
   });
 });

@@ -1,9 +1,9 @@
 /**
- * The shape of catalogue files. Strict: a key that nothing reads is an error, because a mistyped limit or price that
- * is silently ignored costs money. All amounts are integers: 1 micro-unit is 0.000001 USD.
+ * The schema of catalogue files. Strict: an unknown key is an error, because a mistyped limit or price that is silently
+ * ignored costs money. All amounts are integers: 1 micro-unit is 0.000001 USD.
  */
 import { z } from 'zod';
-import { MODALITIES } from '../common/modality';
+import { MODALITIES } from '../core/types/modality';
 import type { Quirks } from '../providers/contract/provider-call';
 import type { MediaSupport, Price, TokenRates } from './catalog-model';
 
@@ -13,6 +13,7 @@ const limit = z
   .int()
   .min(1)
   .max(2 ** 31 - 1);
+const timeoutMs = z.int().min(1).max(3_600_000);
 const label = z.string().min(1).max(200);
 const day = z.iso.date({ error: 'expected a date, YYYY-MM-DD' });
 export const instantSchema = z.union([z.iso.date(), z.iso.datetime({ offset: true })], {
@@ -45,7 +46,7 @@ const tokenTiers = z
     'tiers must rise: each above_input_tokens is larger than the one before',
   );
 
-/** What `price_version.content` holds. */
+/** The schema of `price_version.content`. */
 export const priceContentSchema = z.strictObject({
   tokens: z.strictObject({ per_1m_micro: tokenRates, tiers: tokenTiers.optional() }).optional(),
   image: z
@@ -86,7 +87,7 @@ const priceSchema = z
     effective_from: instantSchema,
     effective_to: instantSchema.optional(),
     currency: z.literal('USD').default('USD'),
-    /** Where the figures come from: an address, or the name and version of a list. */
+    /** Source of the amounts: a URL, or the name and version of a price list. */
     source: z.string().min(1).max(500),
     checked_at: day,
   })
@@ -143,6 +144,7 @@ const deployment = z.strictObject({
   priority: z.int().min(0).max(1000).optional(),
   weight: z.int().min(1).max(1000).optional(),
   quirks: quirks.default({}),
+  timeouts: z.strictObject({ first_token_ms: timeoutMs.optional(), idle_ms: timeoutMs.optional() }).optional(),
   when: z.record(z.string(), z.union([z.boolean(), z.string()])).optional(),
   map: z.record(z.string(), z.unknown()).optional(),
   output: z.record(z.string(), z.string()).optional(),
@@ -161,9 +163,9 @@ const features = z.strictObject({
   vision: flag,
   logprobs: flag,
   streaming: flag,
-  /** The model continues text by itself; without this, completions are asked for as a chat. */
+  /** The model supports text completions; otherwise completions are requested as a chat. */
   completions: flag,
-  /** The length of its embeddings can be chosen. */
+  /** The length of embeddings can be chosen. */
   dimensions: flag,
   /** Reasoning efforts that the model accepts. */
   reasoning: z.array(label).optional(),
@@ -175,7 +177,7 @@ const features = z.strictObject({
   instructions: flag,
   speed: flag,
   timestamps: z.array(z.enum(['segment', 'word'])).optional(),
-  /** Chat completions refuse tools unless the effort is `none`; the vendor takes them on its Responses API only. */
+  /** Chat completions refuse tools unless the effort is `none`; the vendor accepts them only on its Responses API. */
   tools_need_responses: flag,
 });
 
@@ -224,7 +226,7 @@ export const catalogEntrySchema = z.strictObject({
       'two deployments have the same provider, upstream_model and dialect',
     ),
   media: media.optional(),
-  /** How fast everybody together may ask for the model; each key and organization has limits of its own besides. */
+  /** Rate limits across all callers; limits of keys and organizations apply in addition. */
   limits: z
     .strictObject({
       rps: limit.optional(),
@@ -240,7 +242,7 @@ export type CatalogEntry = z.output<typeof catalogEntrySchema>;
 export type CatalogEntryDeployment = z.output<typeof deployment>;
 export type CatalogEntryPrice = z.output<typeof priceSchema>;
 
-/** What tells the deployments of one model apart, over all versions of the files. */
+/** Identifies a deployment of a model across all versions of the files. */
 export function deploymentKey(each: Pick<CatalogEntryDeployment, 'provider' | 'upstream_model' | 'dialect'>): string {
   return JSON.stringify([each.provider, each.upstream_model, each.dialect ?? null]);
 }
@@ -250,7 +252,7 @@ export function startMs(date: string): number {
   return Date.parse(date);
 }
 
-/** The instant at which a catalogue date is over: a day counts to its end, an instant ends where it says. */
+/** The instant at which a catalogue date ends: a day at its end, an instant at itself. */
 export function endMs(date: string): number {
   return Date.parse(date) + (date.length === 'YYYY-MM-DD'.length ? 86_400_000 : 0);
 }

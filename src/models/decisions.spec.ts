@@ -1,4 +1,4 @@
-import { NO_LIMITS } from '../common/rate-limits';
+import { NO_LIMITS } from '../core/types/rate-limits';
 import type { DecidedCatalog, DecidedDeploymentRow, DecidedModelRow } from './catalog-rows';
 import { applyDecisions, withoutDecisions } from './decisions';
 
@@ -26,8 +26,8 @@ const deployment = (id: string, decision: Partial<DecidedDeploymentRow>): Decide
 const apply = (catalog: Partial<DecidedCatalog>): DecidedCatalog =>
   applyDecisions({ models: [], deployments: [], prices: [], ...catalog });
 
-describe('what operators have decided', () => {
-  it('is nothing where the files hold', () => {
+describe('operator overrides', () => {
+  it('are empty by default', () => {
     const catalog = { models: [model({})], deployments: [deployment('one', {})], prices: [] };
     expect(applyDecisions(catalog)).toEqual(catalog);
   });
@@ -35,7 +35,7 @@ describe('what operators have decided', () => {
   it.each([
     [true, false],
     [false, true],
-  ])('wins over files that say enabled: %s', (enabled, decidedEnabled) => {
+  ])('take precedence over files with enabled: %s', (enabled, decidedEnabled) => {
     const decided = apply({
       models: [model({ enabled, decidedEnabled })],
       deployments: [deployment('one', { enabled, decidedEnabled })],
@@ -45,7 +45,7 @@ describe('what operators have decided', () => {
     );
   });
 
-  it('adds limits, takes others away, and leaves the rest to the files', () => {
+  it('add limits, remove others, and keep the rest from the files', () => {
     const limits = { ...NO_LIMITS, requestsPerSecond: 5, concurrency: 2 };
     const decidedLimits = { concurrency: null, tokensPerMinute: 7 };
     const [row] = apply({ models: [model({ limits, decidedLimits })] }).models;
@@ -54,12 +54,12 @@ describe('what operators have decided', () => {
     expect(free?.limits).toBeNull();
   });
 
-  it('sorts deployments anew by the priority that holds', () => {
+  it('sort deployments by effective priority', () => {
     const rows = [deployment('one', { priority: 0, decidedPriority: 9 }), deployment('two', { priority: 1 })];
     expect(apply({ deployments: rows }).deployments.map(({ id }) => id)).toEqual(['two', 'one']);
   });
 
-  it('is not what the import compares files with', () => {
+  it('do not affect the values that the import compares', () => {
     const decided = {
       models: [model({ decidedEnabled: false, decidedLimits: { concurrency: 1 } })],
       deployments: [deployment('one', { decidedWeight: 9 })],

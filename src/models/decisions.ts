@@ -1,8 +1,8 @@
-/** What operators have decided, laid over what the files say, or taken off it. Pure. */
-import { NO_LIMITS, type RateLimits } from '../common/rate-limits';
+/** Applies operator overrides to the values of the files, or removes them. Pure. */
+import { NO_LIMITS, type RateLimits } from '../core/types/rate-limits';
 import type { DecidedCatalog, DecidedDeploymentRow, DecidedModelRow, StoredCatalog } from './catalog-rows';
 
-/** The catalogue as it holds. Deployments of a model are sorted by the priority that holds, then by id. */
+/** The effective catalogue. Deployments of a model are sorted by effective priority, then by id. */
 export function applyDecisions({ models, deployments, prices }: DecidedCatalog): DecidedCatalog {
   return {
     models: models.map((row) => ({
@@ -22,12 +22,12 @@ export function applyDecisions({ models, deployments, prices }: DecidedCatalog):
   };
 }
 
-/** What the files say, as the import compares it with new files. */
+/** The values of the files, which the import compares with new files. */
 export function withoutDecisions({ models, deployments, prices }: DecidedCatalog): StoredCatalog {
   return { models: models.map(undecidedModel), deployments: deployments.map(undecidedDeployment), prices };
 }
 
-/** `null` where nothing is limited, as a model without limits has it. */
+/** `null` when nothing is limited, as for a model without limits. */
 function decideLimits(limits: RateLimits | null, decided: Partial<RateLimits>): RateLimits | null {
   const held = { ...NO_LIMITS, ...limits, ...decided };
   return Object.values(held).every((limit) => limit === null) ? null : held;

@@ -1,6 +1,6 @@
 /**
- * Reads the catalogue: the built-in files beside this one, and the operator's in CATALOG_DIR, which win by model id.
- * Knows files and their faults, nothing of the database. All faults are reported at once, each with its place.
+ * Reads the catalogue: the built-in files in this folder, and the operator's in CATALOG_DIR, which take precedence by model
+ * id. Independent of the database. All faults are reported at once, each with its location.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ export interface LoadedModel {
   readonly file: string;
 }
 
-/** A fault or a warning and its place; `model` and `path` are empty where the whole file is meant. */
+/** A fault or a warning and its location; `model` and `path` are empty if it concerns the whole file. */
 export interface CatalogProblem {
   readonly file: string;
   readonly model: string;
@@ -26,7 +26,7 @@ export interface CatalogProblem {
   readonly message: string;
 }
 
-/** The files cannot be used. Nothing is imported, not even their good parts. */
+/** The files are invalid. Nothing is imported, not even valid models. */
 export class CatalogError extends Error {
   readonly problems: readonly CatalogProblem[];
 
@@ -42,7 +42,7 @@ export function formatProblem(problem: CatalogProblem): string {
   return [problem.file, problem.model, problem.path, problem.message].filter((part) => part !== '').join(': ');
 }
 
-/** Copied beside the compiled code by the build. */
+/** The build copies it beside the compiled code. */
 const BUILTIN_DIR = join(__dirname, 'catalog');
 const FILE_NAME = /\.(ya?ml|json)$/;
 
@@ -90,7 +90,7 @@ function unreadable(source: CatalogFileSource, error: unknown): string {
   return `cannot be read (${describe(error)})${advice}`;
 }
 
-/** A file is a list of models, or `{ models: [...] }`. JSON is read as the YAML that it also is. */
+/** A file is a list of models, or `{ models: [...] }`. JSON is parsed as YAML, of which it is a subset. */
 function parseFile(file: string, text: string, problems: CatalogProblem[]): CatalogEntry[] {
   const document = parseDocument(text, { uniqueKeys: true });
   if (document.errors.length > 0) {
@@ -129,7 +129,7 @@ function nameOf(value: unknown, at: number): string {
   return typeof id === 'string' ? id : `model ${at + 1}`;
 }
 
-/** Where a value breaks its schema, and how; an object may have several keys that nobody knows. */
+/** Converts a schema issue to problems; an object may have several unknown keys. */
 export function describeIssues(issue: z.core.$ZodIssue): Pick<CatalogProblem, 'path' | 'message'>[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({ path: toJsonPath([...issue.path, key]), message: 'unknown key' }));
@@ -144,7 +144,7 @@ function toJsonPath(path: readonly PropertyKey[]): string {
   }, '');
 }
 
-/** An alias that is also a model's id, or another model's alias, would make the meaning of a request depend on order. */
+/** Refuses an alias that is also a model id or an alias of another model, which would be ambiguous. */
 function checkAliases(models: readonly LoadedModel[], problems: CatalogProblem[]): void {
   const taken = new Set(models.map(({ entry }) => entry.id));
   for (const { entry, file } of models) {

@@ -1,5 +1,5 @@
-import type { Modality } from '../common/modality';
-import type { Principal } from '../common/principal';
+import type { Modality } from '../core/types/modality';
+import type { Principal } from '../core/types/principal';
 import { assertModelAllowed, isModelAllowed } from './model-access';
 
 function makePrincipal(models: string[] | null, modalities: Modality[] | null): Principal {
@@ -21,7 +21,7 @@ describe('assertModelAllowed', () => {
     ['a key that names the model', ['mock/chat-1'], null],
     ['a key that names the vendor', ['mock/*'], null],
     ['a key that names the modality', null, ['text'] as Modality[]],
-  ])('lets %s pass', (_name, models, modalities) => {
+  ])('allows %s', (_name, models, modalities) => {
     const principal = makePrincipal(models, modalities);
     expect(isModelAllowed(principal, model)).toBe(true);
     expect(() => assertModelAllowed(principal, model)).not.toThrow();
@@ -29,7 +29,7 @@ describe('assertModelAllowed', () => {
 
   it.each([
     ['another model', ['mock/chat-2'], null, 'model_not_allowed'],
-    ['a vendor whose name only begins alike', ['mo/*', 'mock-2/*'], null, 'model_not_allowed'],
+    ['a vendor with a common prefix', ['mo/*', 'mock-2/*'], null, 'model_not_allowed'],
     ['a lone asterisk', ['*'], null, 'model_not_allowed'],
     ['an empty list', [], null, 'model_not_allowed'],
     ['another modality', null, ['image'] as Modality[], 'modality_not_allowed'],

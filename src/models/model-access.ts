@@ -1,11 +1,11 @@
-import { GatewayError } from '../common/errors/gateway-error';
-import type { Principal } from '../common/principal';
+import { GatewayError } from '../core/errors/gateway-error';
+import type { Principal } from '../core/types/principal';
 import type { CatalogModel } from './catalog-model';
 
 type ModelIdentity = Pick<CatalogModel, 'id' | 'modality'>;
 
 /**
- * Refuses a model that exists but is closed to this key: contract section 5.
+ * Refuses a model that exists but is not allowed for this key: contract section 5.
  * @throws GatewayError `model_not_allowed` or `modality_not_allowed`, naming `param`.
  */
 export function assertModelAllowed(principal: Principal, model: ModelIdentity, param = 'model'): void {

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import type { Clock } from '../common/clock';
+import type { Clock } from '../core/time/clock';
 import type { StoredCatalog } from './catalog-rows';
 import { toCatalogRows } from './catalog-rows';
 import { catalogEntrySchema } from './catalog.schema';
@@ -40,7 +40,7 @@ function setUp(first: StoredCatalog, now = '2026-06-30T23:59:59.999Z') {
 }
 
 describe('ModelCatalogService', () => {
-  it('gives a model by id and refuses an unknown one', async () => {
+  it('returns a model by id and refuses an unknown id', async () => {
     const { catalog } = setUp(store('a/b'));
     await catalog.start();
     catalog.onApplicationShutdown();
@@ -56,7 +56,7 @@ describe('ModelCatalogService', () => {
     await expect(catalog.start()).rejects.toThrow('away');
   });
 
-  it('keeps serving the last snapshot while the database is away', async () => {
+  it('keeps serving the last snapshot during a database outage', async () => {
     const { catalog, read } = setUp(store('a/b'));
     const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation();
     await catalog.refresh();

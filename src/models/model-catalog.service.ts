@@ -1,19 +1,19 @@
 /**
- * The catalogue as requests see it: an immutable snapshot in memory, so that no request waits for the database. It is
- * rebuilt every 30 seconds and when told of a change; while the database is away the last one is served.
+ * The catalogue for requests: an immutable snapshot in memory, so that no request waits for the database. It is rebuilt every
+ * 30 seconds and on change messages; during a database outage the last one is used.
  * Neighbours: `catalog-import.ts` fills the tables; routing, billing and inference read the models.
  */
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { isDeepStrictEqual } from 'node:util';
-import { CLOCK, type Clock } from '../common/clock';
-import { GatewayError } from '../common/errors/gateway-error';
+import { CLOCK, type Clock } from '../core/time/clock';
+import { GatewayError } from '../core/errors/gateway-error';
 import { buildSnapshot, type CatalogSnapshot } from './build-snapshot';
 import type { CatalogModel, Deployment, PriceVersion } from './catalog-model';
 import type { StoredCatalog } from './catalog-rows';
 import { CatalogRepository } from './catalog.repository';
 import { type ActivePrice, findActivePrice } from './price-history';
 
-/** Injection token: ids of the providers that have what they need to be called, at any time (`ReadonlySet<string>`). */
+/** Injection token: the live set of ids of the configured providers (`ReadonlySet<string>`). */
 export const CONFIGURED_PROVIDERS = Symbol('ConfiguredProviders');
 
 const REFRESH_INTERVAL_MS = 30_000;
@@ -45,8 +45,8 @@ export class ModelCatalogService implements OnApplicationShutdown {
   }
 
   /**
-   * Reads the catalogue anew. Never rejects: when it cannot be read, the last snapshot stays. A call during another
-   * one waits for it and reads once more, since the change it was told of may have come too late for the first.
+   * Reloads the catalogue. Never rejects: when it cannot be read, the last snapshot stays. A call during another one waits
+   * for it and reads again, since the first may have missed the latest change.
    */
   async refresh(): Promise<void> {
     if (this.refreshing !== null) await this.refreshing;
@@ -54,13 +54,17 @@ export class ModelCatalogService implements OnApplicationShutdown {
     try {
       await this.load();
     } catch (error) {
-      this.logger.warn(`The model catalogue could not be read: ${String(error)}`);
+      this.logger.warn({
+        event: 'catalog_read_failed',
+        message: 'the model catalogue could not be read',
+        failure: String(error),
+      });
     }
   }
 
   /**
    * The model with this id or alias.
-   * @throws GatewayError `model_not_found`, naming `param`, when there is none that can be called.
+   * @throws GatewayError `model_not_found`, naming `param`, when no such model can be called.
    */
   require(name: string, param = 'model'): CatalogModel {
     const model = this.snapshot.byName.get(name);
@@ -77,7 +81,7 @@ export class ModelCatalogService implements OnApplicationShutdown {
 
   /**
    * The price of the model at this deployment: the deployment's own, else the model's. `null` when none is in force.
-   * Searches only after a price began or ended; otherwise one look-up per history.
+   * Searches only after a price began or ended; otherwise one lookup per history.
    */
   currentPrice(model: CatalogModel, deployment: Deployment, nowMs: number): PriceVersion | null {
     const own = deployment.prices.length > 0 ? this.activeIn(deployment.prices, nowMs) : null;
@@ -93,7 +97,7 @@ export class ModelCatalogService implements OnApplicationShutdown {
     return active.version;
   }
 
-  /** One at a time, so that an older answer cannot come last. */
+  /** Runs one at a time, so that an older result cannot overwrite a newer one. */
   private load(): Promise<void> {
     const loading = this.reload();
     this.refreshing = loading
@@ -104,7 +108,7 @@ export class ModelCatalogService implements OnApplicationShutdown {
     return loading;
   }
 
-  /** Keeps the old objects when nothing changed: others key their own caches by them. */
+  /** Keeps the old objects when nothing changed, because other services use them as cache keys. */
   private async reload(): Promise<void> {
     const next = buildSnapshot(await this.source.read(), this.configuredProviders, this.clock.now());
     if (!isDeepStrictEqual(next, this.snapshot)) this.snapshot = next;

@@ -1,14 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CLOCK, type Clock } from '../common/clock';
-import { GatewayError } from '../common/errors/gateway-error';
-import { MODALITIES } from '../common/modality';
-import type { Principal } from '../common/principal';
+import { CLOCK, type Clock } from '../core/time/clock';
+import { GatewayError } from '../core/errors/gateway-error';
+import { isModalityGroup, MODALITIES, modalitiesOf, MODALITY_GROUPS } from '../core/types/modality';
+import type { Principal } from '../core/types/principal';
 import type { CatalogModel, PriceVersion } from './catalog-model';
 import { assertModelAllowed, isModelAllowed } from './model-access';
 import { ModelCatalogService } from './model-catalog.service';
 import { type ModelListRecord, type ModelRecord, toModelRecord } from './model-record';
 
-/** What a key may know of the catalogue. Records are made once per model and price, not per request. */
+/** The catalogue as visible to a key. Records are built once per model and price, not per request. */
 @Injectable()
 export class ModelListingService {
   private readonly records = new WeakMap<CatalogModel, { price: PriceVersion; record: ModelRecord }>();
@@ -20,20 +20,20 @@ export class ModelListingService {
 
   /**
    * The models that this key may use, sorted by id.
-   * @param modality the query's filter as it came, `undefined` for all.
+   * @param modality the raw filter of the query; `undefined`: all.
    * @throws GatewayError `validation_failed` for a modality that does not exist.
    */
   list(principal: Principal, modality: unknown): ModelListRecord {
-    const known: readonly unknown[] = MODALITIES;
-    if (modality !== undefined && !known.includes(modality)) {
-      throw new GatewayError('validation_failed', `modality must be one of ${MODALITIES.join(', ')}.`, {
+    if (modality !== undefined && !isModalityGroup(modality)) {
+      throw new GatewayError('validation_failed', `modality must be one of ${MODALITY_GROUPS.join(', ')}.`, {
         param: 'modality',
       });
     }
+    const wanted = modality === undefined ? MODALITIES : modalitiesOf(modality);
     const nowMs = this.clock.now();
     const data = this.catalog
       .list()
-      .filter((model) => (modality === undefined || model.modality === modality) && isModelAllowed(principal, model))
+      .filter((model) => wanted.includes(model.modality) && isModelAllowed(principal, model))
       .flatMap((model) => this.recordOf(model, nowMs) ?? []);
     return { object: 'list', data };
   }

@@ -1,4 +1,4 @@
-import type { Modality } from '../common/modality';
+import type { Modality } from '../core/types/modality';
 import type { ModelFeatures } from '../providers/contract/provider-call';
 import type { CatalogModel, Price } from './catalog-model';
 

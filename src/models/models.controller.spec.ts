@@ -1,9 +1,9 @@
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
-import { CLOCK } from '../common/clock';
-import { GatewayError } from '../common/errors/gateway-error';
-import type { Modality } from '../common/modality';
-import type { Principal } from '../common/principal';
+import { CLOCK } from '../core/time/clock';
+import { GatewayError } from '../core/errors/gateway-error';
+import type { Modality } from '../core/types/modality';
+import type { Principal } from '../core/types/principal';
 import { CatalogRepository } from './catalog.repository';
 import { toCatalogRows } from './catalog-rows';
 import { catalogEntrySchema } from './catalog.schema';
@@ -135,7 +135,7 @@ describe('ModelsController', () => {
     });
   });
 
-  it('leaves out the limits that a model does not have', async () => {
+  it('omits limits that a model does not have', async () => {
     const { body } = await get('/v1/models/b/picture');
     expect(body).not.toHaveProperty('context_length');
     expect(body).not.toHaveProperty('max_output_tokens');
@@ -149,7 +149,7 @@ describe('ModelsController', () => {
     },
   );
 
-  it('lists what exists, by modality if asked', async () => {
+  it('lists models, optionally filtered by modality', async () => {
     expect(await get('/v1/models')).toMatchObject({ status: 200, body: { object: 'list' } });
     expect(await listIds('/v1/models')).toEqual(['a/chat', 'b/picture']);
     expect(await listIds('/v1/models?modality=image')).toEqual(['b/picture']);
@@ -163,7 +163,7 @@ describe('ModelsController', () => {
     });
   });
 
-  it('shows a restricted key its own models only', async () => {
+  it('lists only the allowed models of a restricted key', async () => {
     allowedModels = new Set(['a/*']);
     expect(await listIds('/v1/models')).toEqual(['a/chat']);
     expect(await get('/v1/models/b/picture')).toEqual({

@@ -1,6 +1,6 @@
 import { Controller, Get, Param, Query, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { requirePrincipal } from '../common/request-context';
+import { requirePrincipal } from '../core/types/request-context';
 import { ModelListingService } from './model-listing.service';
 import type { ModelListRecord, ModelRecord } from './model-record';
 
@@ -13,7 +13,7 @@ export class ModelsController {
     return this.listing.list(requirePrincipal(request.context), modality);
   }
 
-  /** Ids hold a slash: the wildcard takes `a/b` and, decoded by the router, `a%2Fb`. */
+  /** Ids contain a slash: the wildcard matches `a/b` and, decoded by the router, `a%2Fb`. */
   @Get('*')
   getModel(@Param('*') id: string, @Req() request: FastifyRequest): ModelRecord {
     return this.listing.require(requirePrincipal(request.context), id);

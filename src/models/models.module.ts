@@ -1,16 +1,16 @@
 /**
  * The catalogue of models: files in, rows in PostgreSQL, an in-memory snapshot for requests, `GET /v1/models` out.
- * Neighbours: `providers` says who can be called; `routing`, `billing` and `inference` read the snapshot.
- * Invariant: what has no price, no configured provider, or is retired cannot be seen and cannot be called.
+ * Neighbours: `providers` provides the configured providers; `routing`, `billing` and `inference` read the snapshot.
+ * Invariant: a model that is retired, or has no price or no configured provider, is neither listed nor callable.
  */
 import { Inject, Logger, Module, type OnModuleInit } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { DataSource } from 'typeorm';
-import { CLOCK, type Clock } from '../common/clock';
-import { APP_CONFIG, type AppConfig } from '../config/app-config';
+import { CLOCK, type Clock } from '../core/time/clock';
+import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import { ProvidersModule } from '../providers/providers.module';
 import { ProvidersService } from '../providers/providers.service';
-import { REDIS } from '../redis/redis.module';
+import { REDIS } from '../core/redis/redis.module';
 import { CatalogAdminService } from './catalog-admin.service';
 import { CatalogChangeListener, publishCatalogChange } from './catalog-change.listener';
 import { importCatalog } from './catalog-import';
@@ -22,7 +22,7 @@ import { ModelsController } from './models.controller';
 import { PriceAdminService } from './price-admin.service';
 import { findWarnings } from './review-catalog';
 
-/** Tells the others of a change, and takes it over here even without Redis. */
+/** Announces a change, and applies it in this process even without Redis. */
 const announceFor = (redis: Redis, catalog: ModelCatalogService) => async (): Promise<void> => {
   await Promise.all([publishCatalogChange(redis), catalog.refresh()]);
 };
@@ -71,14 +71,16 @@ export class ModelsModule implements OnModuleInit {
     @Inject(REDIS) private readonly redis: Redis,
     providers: ProvidersService,
   ) {
-    // A provider that an operator has just configured brings its models at once.
+    // Serves the models of a newly configured provider at once.
     providers.onChange(() => this.catalog.refresh());
   }
 
-  /** A catalogue file with an error stops the start: serving a half-read price list is worse. */
+  /** Startup fails on an invalid catalogue file, because serving with a partial price list is worse. */
   async onModuleInit(): Promise<void> {
     const models = await loadCatalog(this.config.catalogDir);
-    for (const warning of findWarnings(models)) this.logger.warn(formatProblem(warning));
+    for (const warning of findWarnings(models)) {
+      this.logger.warn({ event: 'catalog_warning', message: formatProblem(warning) });
+    }
     const { added, changed, disabled, prices } = await importCatalog(this.repository, models, this.clock.now());
     await this.catalog.start();
     if (added.length + changed.length + disabled.length + prices > 0) await publishCatalogChange(this.redis);

@@ -83,19 +83,19 @@ describe('planImport', () => {
     expect(plan.summary).toEqual({ added: ['a/b'], changed: [], disabled: [], prices: 1 });
   });
 
-  it('writes nothing when the database agrees', () => {
+  it('writes nothing when the database matches', () => {
     const plan = planImport(makeStored(), files);
     expect(plan).toMatchObject({ models: [], deployments: [], prices: [] });
     expect(plan.summary).toEqual({ added: [], changed: [], disabled: [], prices: 0 });
   });
 
-  it('overwrites what differs', () => {
+  it('overwrites rows that differ', () => {
     const deployments = [makeDeployment({ priority: 3 })];
     const plan = planImport(makeStored(), { ...files, deployments });
     expect(plan).toMatchObject({ models: [], deployments, summary: { changed: ['a/b'] } });
   });
 
-  it('disables models and deployments that left the files', () => {
+  it('disables models and deployments removed from the files', () => {
     const plan = planImport(makeStored(), { models: [], deployments: [], prices: [] });
     expect(plan.models).toEqual([makeModel({ enabled: false })]);
     expect(plan.deployments).toEqual([makeDeployment({ enabled: false })]);
@@ -112,7 +112,7 @@ describe('planImport', () => {
     expect(planImport(stored, { models: [], deployments: [], prices: [] }).summary.disabled).toEqual([]);
   });
 
-  it('leaves a model of an administrator alone, its deployments and prices too', () => {
+  it('does not change a model of an administrator, its deployments or its prices', () => {
     const createdAt = new Date();
     const stored = makeStored({ models: [{ ...makeModel({ source: 'admin', enabled: false }), createdAt }] });
     const plan = planImport(stored, { ...files, prices: [makePrice(9)] });
@@ -120,7 +120,7 @@ describe('planImport', () => {
     expect(planImport(stored, { models: [], deployments: [], prices: [] }).deployments).toEqual([]);
   });
 
-  it('leaves a deployment of an administrator alone', () => {
+  it('does not change a deployment of an administrator', () => {
     const stored = makeStored({ deployments: [makeDeployment({ source: 'admin', weight: 7 })] });
     expect(planImport(stored, files).deployments).toEqual([]);
     expect(planImport(stored, { ...files, deployments: [] }).deployments).toEqual([]);
@@ -136,7 +136,7 @@ describe('planImport', () => {
     expect(planImport(makeStored(), { ...files, prices }).prices).toEqual([{ ...prices[0], revision: 2 }]);
   });
 
-  it('does not take a new checked_at for a new price', () => {
+  it('does not treat a new checked_at as a new price', () => {
     expect(planImport(makeStored(), { ...files, prices: [makePrice(5, { checkedAt: '2026-03-01' })] }).prices).toEqual(
       [],
     );
@@ -148,13 +148,13 @@ describe('planImport', () => {
     expect(planImport(stored, { ...files, prices: [] }).prices).toEqual([]);
   });
 
-  it('brings a price where an administrator has withdrawn one', () => {
+  it('adds a price from the files after an administrator withdrew one', () => {
     const stored = makeStored({ prices: [makeVersion(7, { source: 'admin', content: null, revision: 2 })] });
     expect(planImport(stored, files).prices).toEqual([{ ...makePrice(5), revision: 3 }]);
     expect(planImport(stored, { ...files, prices: [] }).prices).toEqual([]);
   });
 
-  it('withdraws a price that left the files, and brings it back', () => {
+  it('withdraws a price removed from the files, and restores it', () => {
     const later = makePrice(8, { effectiveFrom: new Date('2026-06-01') });
     const withdrawn = planImport(makeStored(), { ...files, prices: [later] });
     expect(amounts(withdrawn)).toEqual([8, null]);

@@ -1,34 +1,34 @@
 /**
- * Compares the files with the database and decides what the import writes. Pure, so that its rules can be read and
- * tested without a database: nothing is deleted, rows of `admin` are left alone, prices are only ever added.
+ * Compares the files with the database and decides what the import writes. Pure, so that its rules can be tested without a
+ * database: nothing is deleted, rows of `admin` stay unchanged, prices are only added.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { CatalogRows, DeploymentRow, ModelRow, PriceRow, PriceVersionRow, StoredCatalog } from './catalog-rows';
 
-/** A price version to append; its id is given when it is written. */
+/** A price version to append; its id is assigned when it is written. */
 export type NewPriceVersion = Omit<PriceVersionRow, 'id'>;
 
 export interface ImportPlan {
-  /** Rows to insert, or to overwrite whole. */
+  /** Rows to insert or to overwrite completely. */
   readonly models: readonly ModelRow[];
   readonly deployments: readonly DeploymentRow[];
   readonly prices: readonly NewPriceVersion[];
   readonly summary: CatalogImportSummary;
 }
 
-/** What an import did. All empty and zero: the database already agreed with the files. */
+/** The result of an import. All empty and zero: the database already matched the files. */
 export interface CatalogImportSummary {
   /** Ids of models. */
   readonly added: readonly string[];
-  /** Ids of models of which the model itself or a deployment differs. */
+  /** Ids of models that differ themselves or in a deployment. */
   readonly changed: readonly string[];
-  /** Ids of models that were offered before and are not any more. */
+  /** Ids of models that are no longer offered. */
   readonly disabled: readonly string[];
   /** Price versions appended. */
   readonly prices: number;
 }
 
-/** What must be written so that `stored` says what the files (`desired`) say. */
+/** The changes that make `stored` match the files (`desired`). */
 export function planImport(stored: StoredCatalog, desired: CatalogRows): ImportPlan {
   const storedModels = byId(stored.models);
   const managed = new Set(stored.models.filter(({ source }) => source === 'admin').map(({ id }) => id));
@@ -80,12 +80,12 @@ function newPriceVersions(
   const appended = wanted.flatMap((price): NewPriceVersion[] => {
     const before = newest.get(placeOf(price));
     if (before === undefined) return [{ ...price, revision: 1 }];
-    // What an operator has withdrawn is as if it had never been set.
+    // A price withdrawn by an operator does not count as an override.
     const isDecided = before.source === 'admin' && before.content !== null;
     const keep = isDecided || isSamePrice(before, price);
     return keep ? [] : [{ ...price, revision: before.revision + 1 }];
   });
-  // A price that left the files would otherwise stay in force, for example below an operator's own, older one.
+  // A price removed from the files would otherwise stay in force, for example below an older one of an operator.
   const withdrawn = stored.prices.filter(
     (price) =>
       price.content !== null &&

@@ -1,13 +1,13 @@
 import type { DataSource, EntityManager } from 'typeorm';
-import { recordAudit } from '../audit/audit-log';
-import type { Actor } from '../common/actor';
-import type { Clock } from '../common/clock';
-import { GatewayError } from '../common/errors/gateway-error';
-import { uuidV7 } from '../common/ids';
+import { recordAudit } from '../core/database/audit-log';
+import type { Actor } from '../core/types/actor';
+import type { Clock } from '../core/time/clock';
+import { GatewayError } from '../core/errors/gateway-error';
+import { uuidV7 } from '../core/types/ids';
 import { MODEL_ID } from '../contract/patterns';
-import { ModelEntity } from '../database/entities/model.entity';
-import { DeploymentEntity } from '../database/entities/deployment.entity';
-import { PriceVersionEntity } from '../database/entities/price-version.entity';
+import { ModelEntity } from '../core/database/entities/model.entity';
+import { DeploymentEntity } from '../core/database/entities/deployment.entity';
+import { PriceVersionEntity } from '../core/database/entities/price-version.entity';
 import { findNextRevision, findPriceVersions, findRevisions } from './catalog-admin.repository';
 import { modelNotFound } from './catalog-admin.service';
 import type { Price } from './catalog-model';
@@ -16,36 +16,36 @@ import { lockCatalog } from './catalog.repository';
 import { describeIssues } from './load-catalog';
 import { isPriced } from './review-catalog';
 
-/** A price as an operator sets it. */
+/** A price set by an operator. */
 export interface NewPrice {
-  /** Absent: for all deployments of the model that have no price of their own. */
+  /** Absent: applies to all deployments of the model without separate prices. */
   readonly deploymentId?: string | null;
-  /** A day or an instant as ISO 8601, not past; absent: now. */
+  /** A day or an instant in ISO 8601, not in the past; absent: now. */
   readonly effectiveFrom?: string | null;
-  /** The same; absent: until another is set. */
+  /** A day or an instant in ISO 8601; absent: until another price is set. */
   readonly effectiveTo?: string | null;
-  /** Where the figures come from. */
+  /** Source of the amounts. */
   readonly reference: string;
-  /** As `prices[]` of a catalogue file has it, without dates and source. */
+  /** As in `prices[]` of a catalogue file, without dates and source. */
   readonly price: unknown;
 }
 
 export interface PriceAdminOptions {
   readonly dataSource: DataSource;
   readonly clock: Clock;
-  /** Tells every process to read the catalogue anew; never rejects. */
+  /** Makes every process reload the catalogue; never rejects. */
   readonly announce: () => Promise<void>;
 }
 
 /**
- * How long before its beginning a price can still be withdrawn: every process has heard of it by then, also without Redis and
- * with a clock that is ahead, so that nobody is ever charged by a price that was withdrawn.
+ * The latest time before its start at which a price can be withdrawn: enough for every process to receive the change, even
+ * without Redis or with a clock that is ahead, so that a withdrawn price is never charged.
  */
 const WITHDRAWAL_NOTICE_MS = 60_000;
-/** No operator plans further ahead, and dates beyond it are not what they seem. */
+/** Upper bound for dates; later ones are probably mistakes. */
 const LAST_INSTANT_MS = Date.UTC(2200, 0, 1);
 
-/** The history of prices, to which operators add; what has been charged can always be priced again as it was. */
+/** The price history, to which operators only append, so that past charges can always be recomputed. */
 export class PriceAdminService {
   constructor(private readonly options: PriceAdminOptions) {}
 
@@ -61,8 +61,8 @@ export class PriceAdminService {
   }
 
   /**
-   * Adds a version, which holds before those of the files from `effectiveFrom` on. Of the same beginning it is the next
-   * revision. A beginning that has passed is refused: it would change what requests have already cost.
+   * Adds a version that takes precedence over the files from `effectiveFrom` on. For an existing start time it is the next
+   * revision. A start in the past is refused, because it would change the cost of past requests.
    * @throws GatewayError `not_found`, `validation_failed`.
    */
   async add(modelId: string, input: NewPrice, actor: Actor): Promise<PriceVersionEntity> {
@@ -74,13 +74,13 @@ export class PriceAdminService {
       const model = await manager.findOneBy(ModelEntity, { id: modelId });
       if (model === null) throw modelNotFound();
       if (!isPriced(model.modality, price)) {
-        throw invalid('price', `price does not say what a model of the modality ${model.modality} costs`);
+        throw invalid('price', `price has no amounts for the modality ${model.modality}`);
       }
       const deploymentId = input.deploymentId ?? null;
       if (deploymentId !== null && !(await manager.existsBy(DeploymentEntity, { id: deploymentId, modelId }))) {
         throw new GatewayError('not_found', 'The model has no such deployment.', { param: 'deployment_id' });
       }
-      // Under the lock: of those who wait for it none may begin before the one that it waited for.
+      // Read under the lock, so that a waiting change cannot begin before the one that it waited for.
       const nowMs = clock.now();
       const period = parsePeriod(input, nowMs);
       const place = { modelId, deploymentId, effectiveFrom: period.from };
@@ -101,10 +101,10 @@ export class PriceAdminService {
   }
 
   /**
-   * Takes back a version of an operator that has not begun. At its beginning holds again what the files say of it, perhaps
-   * nothing: the next revision says so, and what was withdrawn stays in the history.
-   * @throws GatewayError `not_found`; `conflict` when it comes from a file, begins within a minute or has begun, or another
-   * revision of its beginning counts.
+   * Withdraws an operator's version that has not begun. The next revision restores the value of the files for its start time,
+   * if any; the withdrawn version stays in the history.
+   * @throws GatewayError `not_found`; `conflict` when it comes from a file, begins within a minute or has begun, or a later
+   * revision of its start time exists.
    */
   async withdraw(modelId: string, id: string, actor: Actor): Promise<PriceVersionEntity> {
     const { dataSource, clock, announce } = this.options;
@@ -138,15 +138,16 @@ export class PriceAdminService {
   }
 }
 
-/** @throws GatewayError `conflict`. @param revisions of its beginning, the last one first. */
+/** @throws GatewayError `conflict`. @param revisions of its start time, latest first. */
 function assertWithdrawable(
   { id, source, effectiveFrom }: PriceVersionEntity,
   revisions: readonly PriceVersionEntity[],
   nowMs: number,
 ): void {
   const [last] = revisions;
-  if (last?.id !== id) throw new GatewayError('conflict', 'A later revision of this beginning counts, not this one.');
-  if (last.content === null) throw new GatewayError('conflict', 'This price is withdrawn already.');
+  if (last?.id !== id)
+    throw new GatewayError('conflict', 'This price was replaced by a later revision with the same start.');
+  if (last.content === null) throw new GatewayError('conflict', 'This price is already withdrawn.');
   if (source !== 'admin') throw new GatewayError('conflict', 'This price comes from the catalogue files.');
   if (effectiveFrom.getTime() < nowMs + WITHDRAWAL_NOTICE_MS) {
     throw new GatewayError('conflict', 'This price has begun or begins within a minute. Set another one instead.');
@@ -155,7 +156,7 @@ function assertWithdrawable(
 
 type NewVersion = Omit<PriceVersionEntity, 'createdAt'>;
 
-/** Writes a version and what the audit log tells of it. Returns it as it is stored. */
+/** Writes a version and its audit log entry. Returns the stored version. */
 async function append(
   manager: EntityManager,
   row: NewVersion,
@@ -167,7 +168,7 @@ async function append(
   return manager.findOneByOrFail(PriceVersionEntity, { id: row.id });
 }
 
-/** What the audit log tells of a version. */
+/** The fields of a version in the audit log. */
 function summaryOf({ id, deploymentId, effectiveFrom, effectiveTo, revision, content }: NewVersion): object {
   return {
     price_version_id: id,
@@ -185,7 +186,7 @@ function priceNotFound(): GatewayError {
   return new GatewayError('not_found', NO_SUCH_PRICE);
 }
 
-/** What is no id names no model, and may hold what PostgreSQL takes for no text. */
+/** Refuses malformed ids as not found; they may contain characters that PostgreSQL rejects. */
 function assertModelId(modelId: string): void {
   if (!MODEL_ID.test(modelId)) throw modelNotFound();
 }
@@ -195,25 +196,25 @@ function parsePrice(value: unknown): Price {
   if (result.success) return result.data;
   const [issue] = result.error.issues.flatMap(describeIssues);
   const param = issue === undefined || issue.path === '' ? 'price' : `price.${issue.path}`.slice(0, 200);
-  throw invalid(param, `${param}: ${issue?.message ?? 'is no price'}`);
+  throw invalid(param, `${param}: ${issue?.message ?? 'is not a valid price'}`);
 }
 
 function parsePeriod({ effectiveFrom, effectiveTo }: NewPrice, nowMs: number): { from: Date; to: Date | null } {
   const from = effectiveFrom == null ? new Date(nowMs) : parseInstant(effectiveFrom, 'effective_from', startMs);
   const to = effectiveTo == null ? null : parseInstant(effectiveTo, 'effective_to', endMs);
   if (from.getTime() < nowMs) {
-    throw invalid('effective_from', 'effective_from must not be past: what has been charged stays as it was');
+    throw invalid('effective_from', 'effective_from must not be in the past');
   }
   if (to !== null && to <= from) throw invalid('effective_to', 'effective_to must be later than effective_from');
   return { from, to };
 }
 
-/** A day begins at 00:00 UTC and ends with its last moment, as in the files. */
+/** A day lasts from 00:00 UTC to its last moment, as in the files. */
 function parseInstant(text: string, param: string, toMs: (date: string) => number): Date {
   const result = instantSchema.safeParse(text);
   const ms = result.success ? toMs(result.data) : Number.NaN;
   if (!(ms < LAST_INSTANT_MS)) {
-    throw invalid(param, `${param} must be a date or a time with its offset as ISO 8601, before the year 2200`);
+    throw invalid(param, `${param} must be a date or a time with offset in ISO 8601, before the year 2200`);
   }
   return new Date(ms);
 }

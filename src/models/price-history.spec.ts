@@ -25,7 +25,7 @@ describe('findActivePrice', () => {
     expect(findActivePrice(history, nowMs).version?.id ?? null).toBe(id);
   });
 
-  it('says how long its answer holds', () => {
+  it('returns the period for which the price is in force', () => {
     for (let nowMs = 50; nowMs < 500; nowMs += 25) {
       const { version: found, fromMs, untilMs } = findActivePrice(history, nowMs);
       expect(fromMs).toBeLessThanOrEqual(nowMs);
@@ -37,7 +37,7 @@ describe('findActivePrice', () => {
     expect(findActivePrice(history, 450).untilMs).toBe(Infinity);
   });
 
-  it('goes by an operator before the files, for as long as the price of the operator lasts', () => {
+  it('prefers the price of an operator over the files until it ends', () => {
     const decided = { ...version('decided', 150, 350), byOperator: true };
     const found = [149, 150, 250, 349, 350].map((nowMs) => findActivePrice([...history, decided], nowMs).version?.id);
     expect(found).toEqual(['old', 'decided', 'decided', 'decided', 'old']);

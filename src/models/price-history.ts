@@ -1,6 +1,6 @@
 import type { PriceVersion } from './catalog-model';
 
-/** The version in force, and the time during which that answer holds: `fromMs` inclusive, `untilMs` exclusive. */
+/** The version in force, and the period for which it is: `fromMs` inclusive, `untilMs` exclusive. */
 export interface ActivePrice {
   readonly version: PriceVersion | null;
   readonly fromMs: number;
@@ -8,9 +8,9 @@ export interface ActivePrice {
 }
 
 /**
- * Finds the version in force at `nowMs`: of those that have begun and not ended, an operator's before those of the files,
- * and of equals the one that began last. A temporary price therefore lies over a lasting one, which comes back when the
- * temporary one ends; and whatever new files bring, a price that an operator has set stays.
+ * Finds the version in force at `nowMs`: of those that have begun and not ended, an operator's before those of the files, and
+ * of equals the one that began last. A temporary price therefore overrides a permanent one until it ends, and new files do
+ * not override a price of an operator.
  */
 export function findActivePrice(history: readonly PriceVersion[], nowMs: number): ActivePrice {
   let version: PriceVersion | null = null;

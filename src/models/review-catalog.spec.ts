@@ -25,7 +25,7 @@ describe('the review of a catalogue', () => {
     expect(findWarnings([load(makeEntry({}))])).toEqual([]);
   });
 
-  it('does not offer a model without a price, and says so', () => {
+  it('does not offer a model without a price, and warns', () => {
     const entry = makeEntry({ prices: [] });
     expect(isModelOfferable(entry)).toBe(false);
     expect(findWarnings([load(entry)]).map(({ message }) => message)).toEqual([
@@ -34,11 +34,11 @@ describe('the review of a catalogue', () => {
     ]);
   });
 
-  it('does not take the price of another modality', () => {
+  it('ignores the price of another modality', () => {
     expect(isModelOfferable(makeEntry({ modality: 'video' }))).toBe(false);
   });
 
-  it('offers a model whose deployment brings the price', () => {
+  it('offers a model whose deployment has the price', () => {
     expect(
       isModelOfferable(
         makeEntry({ prices: [], deployments: [{ provider: 'mock', upstream_model: 'b', prices: [price] }] }),
@@ -46,7 +46,7 @@ describe('the review of a catalogue', () => {
     ).toBe(true);
   });
 
-  it('keeps requests from deployments that need what the gateway does not have', () => {
+  it('does not run deployments that need unsupported features', () => {
     const entry = makeEntry({
       deployments: [
         { provider: 'openai', upstream_model: 'b' },
@@ -67,7 +67,7 @@ describe('the review of a catalogue', () => {
     expect(findWarnings([load(entry)]).map(({ path }) => path)).toEqual(['deployments[0].limits']);
   });
 
-  it('finds providers that do not exist', () => {
+  it('finds unknown providers', () => {
     const problems = findUnknownProviders([load(makeEntry({}))], new Set(['openai']));
     expect(problems).toEqual([
       { file: 'x.yaml', model: 'a/b', path: 'deployments[0].provider', message: 'unknown provider mock' },

@@ -1,13 +1,13 @@
 /**
- * What a catalogue that is well formed still may get wrong: models that cannot be offered, settings that nothing reads
- * yet, providers that do not exist. Pure; used by the import and by `catalog check`.
+ * Finds problems of a well-formed catalogue: models that cannot be offered, settings without effect, unknown providers. Pure;
+ * used by the import and by `catalog check`.
  */
-import type { Modality } from '../common/modality';
+import type { Modality } from '../core/types/modality';
 import type { Price } from './catalog-model';
 import type { CatalogEntry, CatalogEntryDeployment } from './catalog.schema';
 import type { CatalogProblem, LoadedModel } from './load-catalog';
 
-/** The kinds of price that make a model of each modality payable; one of them is enough. */
+/** The kinds of price that a model of each modality needs; one of them is enough. */
 const PRICE_KINDS: Readonly<Record<Modality, readonly (keyof Price)[]>> = {
   text: ['tokens', 'request'],
   embedding: ['tokens', 'request'],
@@ -21,22 +21,22 @@ const PRICE_KINDS: Readonly<Record<Modality, readonly (keyof Price)[]>> = {
 const SPOKEN_DIALECTS: ReadonlySet<string | undefined> = new Set([undefined, 'openai-chat', 'openai-media']);
 const UNREAD_SETTINGS = ['api_version', 'region', 'map', 'output', 'limits'] as const;
 
-/** Whether the price says what a model of this modality costs (decision *unpriced*). */
+/** Whether the price covers models of this modality (decision *unpriced*). */
 export function isPriced(modality: Modality, price: Price): boolean {
   return PRICE_KINDS[modality].some((kind) => price[kind] !== undefined);
 }
 
-/** Whether the model may be offered at all; each deployment is judged by {@link isDeploymentRunnable} besides. */
+/** Whether the model may be offered at all; {@link isDeploymentRunnable} checks each deployment. */
 export function isModelOfferable(entry: CatalogEntry): boolean {
   return entry.status !== 'disabled' && entry.deployments.some((deployment) => isDeploymentRunnable(entry, deployment));
 }
 
-/** A deployment that is unpriced, conditional, or of a wire format without adapter must not receive requests. */
+/** `false` for a deployment that is unpriced, conditional, or has a wire format without adapter. */
 export function isDeploymentRunnable(entry: CatalogEntry, deployment: CatalogEntryDeployment): boolean {
   return whyNotRunnable(entry, deployment) === null;
 }
 
-/** Things an operator should know of, although they stop nothing. */
+/** Warnings for the operator, which do not prevent the import. */
 export function findWarnings(models: readonly LoadedModel[]): CatalogProblem[] {
   return models.flatMap(({ entry, file }) => {
     const at = (path: string, message: string): CatalogProblem => ({ file, model: entry.id, path, message });
@@ -54,7 +54,7 @@ export function findWarnings(models: readonly LoadedModel[]): CatalogProblem[] {
   });
 }
 
-/** Deployments that name a provider which the gateway does not have, configured or not. */
+/** Deployments that name an unknown provider. */
 export function findUnknownProviders(
   models: readonly LoadedModel[],
   knownProviders: ReadonlySet<string>,
@@ -75,7 +75,7 @@ function whyNotRunnable(entry: CatalogEntry, deployment: CatalogEntryDeployment)
   return whyNotCallable(deployment);
 }
 
-/** What keeps a deployment from being called even if it had a price, which may also come later. */
+/** Why a deployment cannot be called, apart from a missing price, which may be added later; `null`: it can. */
 export function whyNotCallable({ dialect, when }: Pick<CatalogEntryDeployment, 'dialect' | 'when'>): string | null {
   if (!SPOKEN_DIALECTS.has(dialect)) return `no adapter for the dialect ${dialect}`;
   return when === undefined ? null : 'conditions (when) are not evaluated yet';

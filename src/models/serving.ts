@@ -1,4 +1,4 @@
-/** What of the catalogue can be called, and why the rest cannot: one judgement for requests and for operators. Pure. */
+/** Decides which models can be called, and why others cannot, for requests and operators alike. Pure. */
 import type { PriceVersion } from './catalog-model';
 import type { DeploymentRow, PriceVersionRow, StoredCatalog } from './catalog-rows';
 import { findActivePrice } from './price-history';
@@ -18,7 +18,7 @@ export type ModelObstacle = (typeof MODEL_OBSTACLES)[number];
 
 export interface DeploymentServing<Row extends DeploymentRow> {
   readonly row: Row;
-  /** Its own; empty: those of the model hold. */
+  /** The deployment's prices; empty: those of the model apply. */
   readonly prices: readonly PriceVersion[];
   /** Empty: it can be called. */
   readonly obstacles: readonly DeploymentObstacle[];
@@ -32,7 +32,7 @@ export interface ModelServing<Catalog extends StoredCatalog> {
   readonly obstacles: readonly ModelObstacle[];
 }
 
-/** Judges every model at `nowMs`, in the order of the rows (decision *unpriced*). */
+/** Evaluates every model at `nowMs`, in the order of the rows (decision *unpriced*). */
 export function reviewServing<Catalog extends StoredCatalog>(
   stored: Catalog,
   configuredProviders: ReadonlySet<string>,
@@ -59,7 +59,7 @@ export function reviewServing<Catalog extends StoredCatalog>(
   });
 }
 
-/** What keeps all deployments away. One that can be called is enough; else every obstacle of any of them is named. */
+/** Empty if at least one deployment can be called; otherwise the obstacles of all deployments. */
 function obstaclesOfAll(deployments: readonly DeploymentServing<DeploymentRow>[]): ModelObstacle[] {
   if (deployments.some(({ obstacles }) => obstacles.length === 0)) return [];
   const found = new Set<DeploymentObstacle>(deployments.flatMap(({ obstacles }) => obstacles));

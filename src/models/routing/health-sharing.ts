@@ -1,15 +1,15 @@
 /**
- * What the processes tell each other of deployments, through Redis. Nothing here is on the path of a request that goes
- * well: a message says that a circuit has opened or closed, a hash keeps what is the case for whoever missed it, a counter
- * adds up the failures of all. Nobody depends on an answer: without Redis each process goes by what it sees itself.
+ * Shares the health of deployments between processes through Redis, off the path of successful requests: a message announces
+ * a state change, a hash holds the current states for processes that missed it, a counter sums the failures of all. Redis is
+ * optional: without it each process uses only its own observations.
  */
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { RedisSubscription } from '../redis/redis-subscription';
-import { REDIS } from '../redis/redis.module';
+import { RedisSubscription } from '../../core/redis/redis-subscription';
+import { REDIS } from '../../core/redis/redis.module';
 
-/** `open` for `forMs` until a call may try again, `cool` for `forMs`, `close`, or `reset`: an operator has forgiven all. */
+/** `open`: no calls for `forMs`, then a probe; `cool`: no calls for `forMs`; `close`; `reset`: cleared by an operator. */
 export interface HealthNews {
   readonly kind: 'open' | 'cool' | 'close' | 'reset';
   readonly deploymentId: string;
@@ -17,18 +17,18 @@ export interface HealthNews {
   readonly forMs: number;
 }
 
-/** The keys share a hash tag, so that a script may use them together in a cluster. */
+/** The keys share a hash tag, so that a script can use them together in a cluster. */
 const STATES_KEY = '{gateway:health}:states';
 const failuresKey = (deploymentId: string): string => `{gateway:health}:failures:${deploymentId}`;
 const probeKey = (deploymentId: string): string => `{gateway:health}:probe:${deploymentId}`;
 
-/** States outlive the deployments that they are about; an hour without any change ends them. */
+/** States of removed deployments expire after an hour without any change. */
 const STATES_LIFETIME_MS = 3_600_000;
 
 /**
- * KEYS: states; failures of the deployment where their count ends. ARGV: field, milliseconds (-1: the state ends),
+ * KEYS: states; failures of the deployment if their count is reset. ARGV: field, milliseconds (-1: the state ends),
  * lifetime, channel, message.
- * Instants are of Redis's own clock, since those of the processes may differ.
+ * Times use Redis's clock, since the clocks of the processes may differ.
  */
 const ANNOUNCE = `
 local lasts = tonumber(ARGV[2])
@@ -50,15 +50,15 @@ redis.call('DEL', KEYS[2], KEYS[3])
 redis.call('PUBLISH', ARGV[3], ARGV[4])
 return 1`;
 
-/** KEYS: failures of the deployment. ARGV: window in milliseconds. Returns the failures of all processes in a row. */
+/** KEYS: failures of the deployment. ARGV: window in milliseconds. Returns the consecutive failures of all processes. */
 const COUNT_FAILURE = `
 local count = redis.call('INCR', KEYS[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return count`;
 
 /**
- * KEYS: states. ARGV: lifetime. Returns field and milliseconds left, one after the other. Forgets rests that are over, and
- * open circuits that nobody has tried for so long.
+ * KEYS: states. ARGV: lifetime. Returns fields and milliseconds left, alternating. Deletes expired cool-downs, and open
+ * states not probed within the lifetime.
  */
 const READ_STATES = `
 local time = redis.call('TIME')
@@ -75,9 +75,9 @@ return states`;
 @Injectable()
 export class HealthSharing {
   private readonly logger = new Logger(HealthSharing.name);
-  /** Tells our own messages from those of others. */
+  /** Identifies messages of this process, which it ignores. */
   private readonly origin = randomUUID();
-  /** Messages know no database number, unlike keys. */
+  /** Contains the database number, because channels, unlike keys, are not scoped to a database. */
   private readonly channel: string;
   private subscription: RedisSubscription | null = null;
 
@@ -85,7 +85,7 @@ export class HealthSharing {
     this.channel = `gateway:health:${redis.options.db ?? 0}`;
   }
 
-  /** Hears the others from now on. `onListening`: what was said before may have been missed. */
+  /** Subscribes to other processes. `onListening`: earlier messages may have been missed. */
   listen(onNews: (news: HealthNews) => void, onListening: () => void): void {
     this.subscription = new RedisSubscription(this.redis, this.channel, {
       onMessage: (message) => {
@@ -112,7 +112,7 @@ export class HealthSharing {
     );
   }
 
-  /** Forgets a deployment here and in all processes. @returns whether Redis took it. */
+  /** Clears a deployment in Redis and in all processes. @returns whether Redis accepted it. */
   async forget(deploymentId: string): Promise<boolean> {
     const keys = [STATES_KEY, failuresKey(deploymentId), probeKey(deploymentId)];
     const fields = [`open:${deploymentId}`, `cool:${deploymentId}`];
@@ -121,32 +121,32 @@ export class HealthSharing {
     return reply !== undefined;
   }
 
-  /** Adds a failure to those of the other processes. @returns failures in a row; 0 when Redis did not answer. */
+  /** Counts a failure across all processes. @returns consecutive failures; 0 when Redis did not answer. */
   async countFailure(deploymentId: string, windowMs: number): Promise<number> {
     return Number(await this.attempt(this.redis.eval(COUNT_FAILURE, 1, failuresKey(deploymentId), windowMs)));
   }
 
-  /** A success has ended the row. Never rejects. */
+  /** Resets the count after a success. Never rejects. */
   async forgetFailures(deploymentId: string): Promise<void> {
     await this.attempt(this.redis.del(failuresKey(deploymentId)));
   }
 
   /**
-   * Whether this process may make the one call that all of them make within `forMs`. Without an answer of Redis it may:
-   * one call too many does less harm than a deployment that nobody tries again.
+   * Whether this process may make the single probe of all processes within `forMs`. Also `true` when Redis does not answer:
+   * an extra probe does less harm than a deployment that is never probed.
    */
   async claimProbe(deploymentId: string, forMs: number): Promise<boolean> {
     const claim = this.redis.set(probeKey(deploymentId), this.origin, 'PX', Math.ceil(forMs), 'NX');
-    // A refused claim is answered with null, a missing answer with undefined.
+    // Redis returns null for a refused claim; undefined means that it did not answer.
     return (await this.attempt(claim)) !== null;
   }
 
-  /** What is the case now, for whoever missed the news. Never rejects; without Redis there are none. */
+  /** The current states, to recover missed messages. Never rejects; empty without Redis. */
   async read(): Promise<HealthNews[]> {
     return (await this.readStates()) ?? [];
   }
 
-  /** The same; `null` when Redis did not answer. */
+  /** Like {@link read}; `null` when Redis did not answer. */
   async readStates(): Promise<HealthNews[] | null> {
     const reading = this.redis.eval(READ_STATES, 1, STATES_KEY, STATES_LIFETIME_MS);
     const states = (await this.attempt(reading)) as (string | number)[] | undefined;
@@ -167,12 +167,12 @@ export class HealthSharing {
     return { kind, deploymentId, forMs: Number(forMs) };
   }
 
-  /** The connection reports by itself that Redis is away, so that a failure here is worth no line of its own. */
+  /** Logs at debug level only, because the connection already reports an outage of Redis. */
   private async attempt<Value>(command: Promise<Value>): Promise<Value | undefined> {
     try {
       return await command;
     } catch (error) {
-      this.logger.debug(`Redis did not take news of a deployment: ${String(error)}`);
+      this.logger.debug(`Redis did not accept a health update: ${String(error)}`);
       return undefined;
     }
   }

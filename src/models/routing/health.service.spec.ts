@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
-import type { AppConfig } from '../config/app-config';
-import { ProviderError, type ProviderErrorCode, type ProviderErrorOptions } from '../providers/contract/provider-error';
+import type { AppConfig } from '../../core/config/app-config';
+import { ProviderError, type ProviderErrorOptions } from '../../providers/contract/provider-error';
 import type { DeploymentHealth } from './deployment-health';
 import type { Flight } from './flight';
 import { HealthService } from './health.service';
@@ -11,25 +11,25 @@ Logger.overrideLogger(false);
 const OPEN_MS = 30_000;
 const PLACES = 3;
 
-/** Stands for Redis and the other processes. */
+/** A fake of Redis and the other processes. */
 class OtherProcesses implements Pick<HealthSharing, 'announce' | 'claimProbe' | 'countFailure' | 'forgetFailures'> {
-  readonly heard: string[] = [];
-  /** Failures of all processes in a row; 0: Redis is away. */
+  readonly announced: string[] = [];
+  /** Consecutive failures of all processes; 0: Redis is down. */
   failures = 0;
   probeIsTaken = false;
-  private tell: (news: HealthNews) => void = () => undefined;
+  private deliver: (news: HealthNews) => void = () => undefined;
   private state: HealthNews[] = [];
 
   listen(onNews: (news: HealthNews) => void): void {
-    this.tell = onNews;
+    this.deliver = onNews;
   }
 
   say(...news: HealthNews[]): void {
-    news.forEach(this.tell);
+    news.forEach(this.deliver);
   }
 
   announce({ kind, forMs }: HealthNews): Promise<void> {
-    this.heard.push(`${kind} ${forMs}`);
+    this.announced.push(`${kind} ${forMs}`);
     return Promise.resolve();
   }
 
@@ -42,7 +42,7 @@ class OtherProcesses implements Pick<HealthSharing, 'announce' | 'claimProbe' | 
   }
 
   forgetFailures(): Promise<void> {
-    this.heard.push('forget');
+    this.announced.push('forget');
     return Promise.resolve();
   }
 
@@ -83,59 +83,59 @@ const mustBegin = async (of = health, provider = 'a'): Promise<Flight> => {
   return flight;
 };
 const failure = (
-  code: ProviderErrorCode = 'provider_unavailable',
+  code: ProviderError['code'] = 'provider_unavailable',
   options: Partial<ProviderErrorOptions> = {},
 ): ProviderError => new ProviderError(code, '', { phase: 'headers', fallback: true, ...options });
 const fail = async (times: number, error = failure()): Promise<void> => {
   for (let time = 0; time < times; time++) (await mustBegin()).fail(error);
 };
 
-describe('a circuit', () => {
-  it('opens at the fifth failure in a row, and the others are told', async () => {
+describe('a closed circuit breaker', () => {
+  it('opens and announces it after the fifth consecutive failure', async () => {
     await fail(4);
     expect(health.isOpen).toBe(false);
     await fail(1);
     expect(await begin()).toBeNull();
-    expect(others.heard).toEqual([`open ${OPEN_MS}`]);
+    expect(others.announced).toEqual([`open ${OPEN_MS}`]);
     expect(health.waitMs(nowMs)).toBe(OPEN_MS);
   });
 
-  it('stays closed when a success comes between, and the others forget the row too', async () => {
+  it('resets the failure count in all processes after a success', async () => {
     await fail(4);
     (await mustBegin()).succeed(10);
-    expect(others.heard).toEqual(['forget']);
+    expect(others.announced).toEqual(['forget']);
     await fail(4);
     expect(health.isOpen).toBe(false);
   });
 
-  it('does not add up failures that are more than a minute apart', async () => {
+  it('does not add up failures more than a minute apart', async () => {
     await fail(4);
     nowMs += 60_000;
     await fail(4);
     expect(health.isOpen).toBe(false);
   });
 
-  it('opens when the failures of all processes are enough', async () => {
+  it('opens when the failures of all processes reach the limit', async () => {
     others.failures = 5;
     await fail(1);
     await Promise.resolve();
     expect(health.isOpen).toBe(true);
   });
 
-  it('says nothing about other deployments, also of the same provider', async () => {
+  it('does not affect other deployments, even of the same provider', async () => {
     await fail(5);
     expect(await begin(service.healthOf('two'))).not.toBeNull();
   });
 
   it.each<[string, ProviderError]>([
-    ['the content of requests', failure('validation_failed', { fallback: false, upstream: { status: 400 } })],
-    ['complaints nobody knows', failure('provider_error', { upstream: { status: 400 } })],
+    ['rejected request content', failure('validation_failed', { fallback: false, upstream: { status: 400 } })],
+    ['unknown 4xx responses', failure('provider_error', { upstream: { status: 400 } })],
   ])('does not open for %s', async (_what, error) => {
     await fail(20, error);
     expect(await begin()).not.toBeNull();
   });
 
-  it('does not open for calls that were given up', async () => {
+  it('does not open for abandoned calls', async () => {
     for (let time = 0; time < 20; time++) (await mustBegin()).abandon();
     expect(await begin()).not.toBeNull();
   });
@@ -145,7 +145,7 @@ describe('a circuit', () => {
     expect(await begin()).toBeNull();
   });
 
-  it('turns nobody away when it is switched off', async () => {
+  it('refuses no calls when it is disabled', async () => {
     service = create(0);
     health = service.healthOf('one');
     await fail(20);
@@ -154,10 +154,10 @@ describe('a circuit', () => {
   });
 });
 
-describe('an open circuit', () => {
+describe('an open circuit breaker', () => {
   beforeEach(() => fail(5));
 
-  it('lets exactly one of many calls through per 30 seconds', async () => {
+  it('allows exactly one probe per 30 seconds', async () => {
     for (let round = 0; round < 3; round++) {
       nowMs += OPEN_MS;
       const flights = await Promise.all(Array.from({ length: 3 }, () => begin()));
@@ -170,7 +170,7 @@ describe('an open circuit', () => {
     }
   });
 
-  it('lets none through while another process tries', async () => {
+  it('allows no call while another process probes', async () => {
     nowMs += OPEN_MS;
     others.probeIsTaken = true;
     expect(await begin()).toBeNull();
@@ -181,15 +181,15 @@ describe('an open circuit', () => {
     ['a success', (probe) => probe.succeed(10)],
     ['the beginning of a stream', (probe) => probe.answered()],
     ['a refusal of the request', (probe) => probe.fail(failure('validation_failed'))],
-  ])('closes everywhere with %s', async (_how, end) => {
+  ])('closes in all processes after %s', async (_how, end) => {
     nowMs += OPEN_MS;
     end(await mustBegin());
     expect(health.isOpen).toBe(false);
-    expect(others.heard.at(-1)).toBe('close 0');
+    expect(others.announced.at(-1)).toBe('close 0');
     expect(await begin()).not.toBeNull();
   });
 
-  it('that the beginning of a stream has closed is not opened by its end alone, whatever came between', async () => {
+  it('stays closed when the stream of the successful probe fails later', async () => {
     nowMs += OPEN_MS;
     const probe = await mustBegin();
     probe.answered();
@@ -197,7 +197,7 @@ describe('an open circuit', () => {
     expect(health.isOpen).toBe(false);
   });
 
-  it('waits for the next turn when the call that tries is given up', async () => {
+  it('waits for the next probe time when the probe is abandoned', async () => {
     nowMs += OPEN_MS;
     (await mustBegin()).abandon();
     expect(await begin()).toBeNull();
@@ -205,7 +205,7 @@ describe('an open circuit', () => {
     expect(await begin()).not.toBeNull();
   });
 
-  it('is not kept open, nor closed, by calls that began before it opened', async () => {
+  it('ignores the outcome of calls that began before it opened', async () => {
     const two = service.healthOf('two');
     const late = await Promise.all(['a', 'a', 'a', 'b', 'b', 'b'].map((provider) => mustBegin(two, provider)));
     others.say({ kind: 'open', deploymentId: 'two', forMs: OPEN_MS });
@@ -217,47 +217,47 @@ describe('an open circuit', () => {
 });
 
 describe('a rate limit', () => {
-  it('rests one deployment for as long as the upstream says', async () => {
+  it('cools one deployment down for the duration of Retry-After', async () => {
     await fail(1, failure('provider_rate_limited', { retryAfterSeconds: 7, upstream: { status: 429 } }));
     expect(health.isOpen).toBe(false);
     expect(health.waitMs(nowMs)).toBe(7_000);
     expect(await begin()).toBeNull();
     expect(await begin(service.healthOf('two'))).not.toBeNull();
-    expect(others.heard).toEqual(['cool 7000']);
+    expect(others.announced).toEqual(['cool 7000']);
     nowMs += 7_000;
     expect(await begin()).not.toBeNull();
     expect(health.isUndisturbed).toBe(true);
   });
 
-  it('is told to the others once, however many calls it refuses', async () => {
+  it('is announced once for several refused calls', async () => {
     const flights = await Promise.all(Array.from({ length: PLACES }, () => mustBegin()));
     for (const flight of flights) {
       flight.fail(failure('provider_rate_limited', { retryAfterSeconds: 7 }));
       nowMs += 300;
     }
-    expect(others.heard).toEqual(['cool 7000']);
+    expect(others.announced).toEqual(['cool 7000']);
   });
 
-  it('rests it for ten seconds when the upstream does not say', async () => {
+  it('cools the deployment down for ten seconds without Retry-After', async () => {
     await fail(1, failure('provider_rate_limited'));
     expect(health.waitMs(nowMs)).toBe(10_000);
   });
 });
 
-describe('news of other processes', () => {
-  it('are believed', async () => {
+describe('health updates of other processes', () => {
+  it('apply to this process', async () => {
     others.say({ kind: 'open', deploymentId: 'one', forMs: 5_000 });
     expect(health.waitMs(nowMs)).toBe(5_000);
     others.say({ kind: 'close', deploymentId: 'one', forMs: 0 }, { kind: 'cool', deploymentId: 'one', forMs: 200 });
     expect(health.waitMs(nowMs)).toBe(200);
   });
 
-  it('hold for deployments that are not known yet', () => {
+  it('apply to deployments that this process has not called yet', () => {
     others.say({ kind: 'open', deploymentId: 'new', forMs: 5_000 });
     expect(service.healthOf('new').isOpen).toBe(true);
   });
 
-  it('do not put off a call that is due', async () => {
+  it('do not delay a probe that is due', async () => {
     await fail(5);
     nowMs += OPEN_MS;
     others.say({ kind: 'open', deploymentId: 'one', forMs: OPEN_MS });
@@ -265,8 +265,8 @@ describe('news of other processes', () => {
   });
 });
 
-describe('the places at a provider', () => {
-  it('are limited, come back with the end of a call, and are not those of another provider', async () => {
+describe('the concurrency limit of a provider', () => {
+  it('refuses calls at capacity, frees a slot when a call ends, and is separate per provider', async () => {
     const flights = await Promise.all(Array.from({ length: PLACES }, () => mustBegin()));
     expect(await begin()).toBeNull();
     expect(await begin(service.healthOf('two'), 'a')).toBeNull();
@@ -279,7 +279,7 @@ describe('the places at a provider', () => {
 });
 
 describe('the speed of a deployment', () => {
-  it('is that of whole answers, or that of streams', async () => {
+  it('is measured separately for whole responses and streams', async () => {
     const reply = await mustBegin();
     const stream = await mustBegin();
     nowMs += 400;
@@ -292,7 +292,7 @@ describe('the speed of a deployment', () => {
     expect(health.speed.bytesPerSecond.at(nowMs)).toBe(250 + 0.2 * (500 - 250));
   });
 
-  it('is forgotten when nobody has measured it for five minutes', async () => {
+  it('expires after five minutes without a measurement', async () => {
     (await mustBegin()).succeed(100);
     nowMs += 300_000;
     expect(health.speed.replyMs.at(nowMs)).toBeNull();

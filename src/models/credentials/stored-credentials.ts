@@ -1,20 +1,20 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { PeriodicTask } from '../common/periodic-task';
-import { SecretBox } from '../common/secret-box';
-import { ProvidersService } from '../providers/providers.service';
-import { RedisSubscription } from '../redis/redis-subscription';
-import { REDIS } from '../redis/redis.module';
+import { PeriodicTask } from '../../core/time/periodic-task';
+import { SecretBox } from '../../core/secrets/secret-box';
+import { ProvidersService } from '../../providers/providers.service';
+import { RedisSubscription } from '../../core/redis/redis-subscription';
+import { REDIS } from '../../core/redis/redis.module';
 import { CREDENTIAL_CHANGE_CHANNEL } from './credential-change';
 import { CredentialRepository } from './credential.repository';
 import { openCredential } from './credential.service';
 
-/** How soon a change is noticed whose message was lost. */
+/** How soon a change is noticed if its message was lost. */
 const POLL_MS = 5_000;
 
 /**
- * Keeps the providers of this process at what is stored: at the start, when told of a change, and every few seconds.
- * What cannot be opened stops nothing: the provider does with what the environment has for it, and the log says so.
+ * Applies the stored credentials to the providers of this process: at startup, on change messages, and every few seconds. A
+ * value that cannot be decrypted is logged, and the environment applies instead.
  */
 @Injectable()
 export class StoredCredentials implements OnModuleInit, OnApplicationShutdown {
@@ -37,12 +37,17 @@ export class StoredCredentials implements OnModuleInit, OnApplicationShutdown {
     });
     this.poll = new PeriodicTask({
       run: () => this.apply(),
-      onError: (error) => this.logger.warn({ message: 'the stored credentials could not be read', err: error }),
+      onError: (error) =>
+        this.logger.warn({
+          event: 'credentials_read_failed',
+          message: 'the stored credentials could not be read',
+          err: error,
+        }),
       pauseMs: () => POLL_MS,
     });
   }
 
-  /** Resolves when the providers have what is stored, or it could not be read for now. */
+  /** Resolves when the stored credentials are applied, or could not be read. */
   async onModuleInit(): Promise<void> {
     await this.poll.start();
     this.subscription.start();
@@ -54,14 +59,18 @@ export class StoredCredentials implements OnModuleInit, OnApplicationShutdown {
     await this.current;
   }
 
-  /** Takes over what is stored now. Never rejects: when it cannot be read, everything stays as it is. */
+  /** Applies the stored credentials. Never rejects: when they cannot be read, nothing changes. */
   async refresh(): Promise<void> {
     await this.apply().catch((error: unknown) => {
-      this.logger.warn({ message: 'the stored credentials could not be read', err: error });
+      this.logger.warn({
+        event: 'credentials_read_failed',
+        message: 'the stored credentials could not be read',
+        err: error,
+      });
     });
   }
 
-  /** One after the other, so that an older answer cannot come last. */
+  /** Runs one at a time, so that an older result cannot overwrite a newer one. */
   private apply(): Promise<void> {
     const next = this.current.then(() => this.read());
     this.current = next.catch(() => undefined);
@@ -78,8 +87,8 @@ export class StoredCredentials implements OnModuleInit, OnApplicationShutdown {
     }
     for (const name of unreadable) {
       if (this.unreadable.has(name)) continue;
-      const message = 'a stored credential cannot be opened with SECRETS_KEY and is not used';
-      this.logger.error({ message, credential: name });
+      const message = 'a stored credential cannot be decrypted with SECRETS_KEY and is not used';
+      this.logger.error({ event: 'credential_unreadable', message, credential: name });
     }
     this.unreadable = unreadable;
     await this.providers.use(stored);

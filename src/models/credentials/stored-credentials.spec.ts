@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { SecretBox } from '../common/secret-box';
-import type { ProviderEnvironment } from '../config/provider-environment';
-import type { ProvidersService } from '../providers/providers.service';
+import { SecretBox } from '../../core/secrets/secret-box';
+import type { ProviderEnvironment } from '../../core/config/provider-environment';
+import type { ProvidersService } from '../../providers/providers.service';
 import type { CredentialRepository } from './credential.repository';
 import { StoredCredentials } from './stored-credentials';
 
@@ -14,7 +14,7 @@ const row = (name: string, value: string) => ({
   updatedAt: new Date(),
 });
 
-/** A process that hears nothing from Redis, on a table of credentials that the test holds. */
+/** A process without Redis, on a table of credentials that the test controls. */
 function stage() {
   const connection = { on: () => connection, connect: () => Promise.resolve(), disconnect: () => undefined };
   const used: ProviderEnvironment[] = [];
@@ -48,7 +48,7 @@ describe('StoredCredentials', () => {
     jest.restoreAllMocks();
   });
 
-  it('has them before the process serves anybody, and notices within five seconds what nobody told it', async () => {
+  it('applies credentials before serving requests, and notices changes within five seconds without a message', async () => {
     const { stored, used, table } = stage();
     await stored.onModuleInit();
     expect(used).toEqual([{ OPENAI_API_KEY: 'first' }]);
@@ -61,7 +61,7 @@ describe('StoredCredentials', () => {
     expect(used).toHaveLength(count);
   });
 
-  it('leaves everything as it is while the database is away, and goes on when it is back', async () => {
+  it('keeps the current values during a database outage and resumes afterwards', async () => {
     const { stored, used, table } = stage();
     table.isAway = true;
     await stored.onModuleInit();
@@ -73,7 +73,7 @@ describe('StoredCredentials', () => {
     await stored.onApplicationShutdown();
   });
 
-  it('takes over what was read last, when two look at once', async () => {
+  it('applies the latest result of concurrent refreshes', async () => {
     const { stored, used, table, repository } = stage();
     let release = (): void => undefined;
     const former = table.rows;
@@ -93,7 +93,7 @@ describe('StoredCredentials', () => {
     expect(used.at(-1)).toEqual({ OPENAI_API_KEY: 'second' });
   });
 
-  it('says once of each value that it cannot be opened, and uses the others', async () => {
+  it('logs each undecryptable value once and uses the others', async () => {
     const { stored, used, table } = stage();
     const other = new SecretBox(['cd'.repeat(32)]);
     const sealed = other.seal('x', 'provider credential OPENAI_BASE_URL');

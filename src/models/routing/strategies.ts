@@ -4,7 +4,7 @@ import type { Estimate } from './deployment-speed';
 /** How to order the deployments of a model; `smart` is not part of this build. */
 export type Strategy = 'priority' | 'price' | 'latency' | 'throughput' | 'weighted';
 
-/** What strategies look at. */
+/** The input of strategies. */
 export interface Choice {
   readonly deployment: { readonly priority: number; readonly weight: number };
   readonly health: DeploymentHealth;
@@ -14,13 +14,13 @@ export interface StrategyContext<Option extends Choice> {
   readonly streamed: boolean;
   /** Monotonic milliseconds. */
   readonly nowMs: number;
-  /** What the request is expected to cost; `null`: it has no price, and comes last. */
+  /** The estimated cost of the request; `null`: no price, sorted last. */
   costOf(option: Option): bigint | null;
   /** From 0, inclusive, to 1. */
   random(): number;
 }
 
-/** The options in the order to try them. Equals go by weight and chance, so that load spreads. */
+/** The options in the order to try them. Equals are ordered randomly by weight, so that load spreads. */
 export function orderBy<Option extends Choice>(
   strategy: Strategy,
   options: readonly Option[],
@@ -50,8 +50,8 @@ export function isFixedOrder(options: readonly Choice[]): boolean {
 }
 
 /**
- * A random order in which each option is first as often as its weight says, and then the same among the rest: the
- * smallest of exponential variables, whose rates are the weights.
+ * A random order in which each option is first in proportion to its weight, and likewise among the rest: sorted by
+ * exponential variables whose rates are the weights.
  */
 function byWeight<Option extends Choice>(options: readonly Option[], random: () => number): readonly Option[] {
   return options
@@ -78,8 +78,8 @@ function compareCost(left: bigint | null, right: bigint | null): number {
 }
 
 /**
- * The fastest first. One that has not been measured lately goes before all others while nobody is measuring it, so that
- * it gets known, and after them while somebody is, so that not everybody waits for a slow stranger.
+ * The fastest first. An option without a recent measurement goes first while it has no call in flight, so that it gets
+ * measured, and last while it has one, so that requests do not pile up on a slow deployment.
  */
 function bySpeed<Option extends Choice>(
   options: readonly Option[],

@@ -1,9 +1,9 @@
-/** Weight of the newest sample: some ten calls decide. */
+/** Weight of the newest sample: roughly the last ten calls count. */
 const NEWEST_WEIGHT = 0.2;
-/** What nobody has measured for so long may have changed, and is measured again. */
+/** Older estimates expire and are measured again. */
 const LIFETIME_MS = 300_000;
 
-/** A moving average of samples, forgotten when it is old. */
+/** A moving average of samples that expires. */
 export class Estimate {
   private value = 0;
   private expiresAtMs = -Infinity;
@@ -14,18 +14,18 @@ export class Estimate {
     this.expiresAtMs = nowMs + LIFETIME_MS;
   }
 
-  /** `null`: not known, or not any more. */
+  /** `null`: unknown or expired. */
   at(nowMs: number): number | null {
     return nowMs < this.expiresAtMs ? this.value : null;
   }
 }
 
-/** How fast a deployment has answered this process lately. */
+/** The recent speed of a deployment in this process. */
 export class DeploymentSpeed {
   /** Milliseconds from the request to the first event of a stream. */
   readonly firstTokenMs = new Estimate();
-  /** Milliseconds from the request to the end of an answer that is not streamed. */
+  /** Milliseconds from the request to the end of a response that is not streamed. */
   readonly replyMs = new Estimate();
-  /** UTF-8 bytes of output per second of writing: of one model the same as tokens, up to a factor. */
+  /** UTF-8 bytes of output per second of writing, which is proportional to tokens for a given model. */
   readonly bytesPerSecond = new Estimate();
 }

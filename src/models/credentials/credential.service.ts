@@ -1,26 +1,26 @@
 import type { DataSource } from 'typeorm';
-import { recordAudit } from '../audit/audit-log';
-import type { Actor } from '../common/actor';
-import { GatewayError } from '../common/errors/gateway-error';
-import { type ResealSummary, resealTable } from '../common/reseal';
-import { keyIdOf, type SecretBox } from '../common/secret-box';
-import { baseUrl } from '../config/setting';
-import type { ProviderCredentialEntity } from '../database/entities/provider-credential.entity';
-import { type ProvidersService, STORABLE_CREDENTIALS } from '../providers/providers.service';
+import { recordAudit } from '../../core/database/audit-log';
+import type { Actor } from '../../core/types/actor';
+import { GatewayError } from '../../core/errors/gateway-error';
+import { type ResealSummary, resealTable } from '../../core/secrets/reseal';
+import { keyIdOf, type SecretBox } from '../../core/secrets/secret-box';
+import { baseUrl } from '../../core/config/setting';
+import type { ProviderCredentialEntity } from '../../core/database/entities/provider-credential.entity';
+import { type ProvidersService, STORABLE_CREDENTIALS } from '../../providers/providers.service';
 import type { CredentialRepository } from './credential.repository';
 
-/** A name that operators may store a value for, and what is known of the one that is stored. Never the value. */
+/** A name that operators may store a value for, with metadata of the stored value but never the value. */
 export interface CredentialRecord {
   readonly name: string;
-  /** Where the value in force comes from in this process; `null`: there is none. */
+  /** Source of the effective value in this process; `null`: there is none. */
   readonly source: 'environment' | 'stored' | null;
   /** `null`: nothing is stored. */
   readonly stored: {
     /** Public id of the key of `SECRETS_KEY` that it is sealed with. */
     readonly keyId: string;
-    /** Whether this process can open it. */
+    /** Whether this process can decrypt it. */
     readonly readable: boolean;
-    /** The end of a long key. */
+    /** The last four characters of a long key. */
     readonly last4: string | null;
     readonly updatedAt: Date;
   } | null;
@@ -31,17 +31,17 @@ export interface CredentialServiceOptions {
   readonly repository: CredentialRepository;
   readonly box: SecretBox;
   readonly providers: Pick<ProvidersService, 'rehearse' | 'sourceOf'>;
-  /** Makes every process use what is stored now; never rejects. */
+  /** Makes every process reload the stored values; never rejects. */
   readonly announce: () => Promise<void>;
 }
 
 const MAX_LENGTH = 4_096;
-/** What an HTTP header can carry without being changed. */
+/** Characters that an HTTP header carries unchanged. */
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
-/** Four characters of a shorter key would be too much of it. */
+/** Four characters of a shorter key would reveal too much. */
 const MIN_LENGTH_OF_SHOWN = 20;
 
-/** Keys and base URLs of providers that operators store: sealed, and never told again. */
+/** Keys and base URLs of providers that operators store: sealed, and never returned. */
 export class CredentialService {
   constructor(private readonly options: CredentialServiceOptions) {}
 
@@ -52,7 +52,7 @@ export class CredentialService {
   }
 
   /**
-   * Stores a value, which wins over that of the environment in every process from now on.
+   * Stores a value, which overrides the environment in every process.
    * @throws GatewayError `not_found` for a name that no provider reads, `validation_failed` for a value that it cannot use.
    */
   async set(name: string, value: string, actor: Actor): Promise<CredentialRecord> {
@@ -67,24 +67,24 @@ export class CredentialService {
   }
 
   /**
-   * Forgets a stored value; that of the environment, if there is one, holds again.
+   * Deletes a stored value; the environment's value, if there is one, applies again.
    * @throws GatewayError `not_found` when nothing is stored.
    */
   async remove(name: string, actor: Actor): Promise<void> {
     const { repository } = this.options;
     assertKnown(name);
     await this.change(name, 'credential.deleted', actor, async (manager) => {
-      if ((await repository.find(manager, name)) === null) throw notFound('Nothing is stored under this name.');
+      if ((await repository.find(manager, name)) === null) throw notFound('No value is stored for this name.');
       await repository.remove(manager, name);
     });
   }
 
-  /** Seals all of them with the first key of `SECRETS_KEY`. */
+  /** Seals all values with the first key of `SECRETS_KEY`. */
   reseal(): Promise<ResealSummary> {
     const { repository, box } = this.options;
     const table = {
       purposeOf,
-      // All rows come at once: there are no more than providers have settings.
+      // Returns all rows at once: there are at most as many as provider settings.
       next: async (afterId: string) =>
         (await repository.list())
           .map(({ name, sealed }) => ({ id: name, sealed }))
@@ -134,7 +134,7 @@ export class CredentialService {
   }
 }
 
-/** The value; `null` when it was sealed with a key that is not set, or has been changed. */
+/** The value; `null` when its key is not set, or the sealed value was modified. */
 export function openCredential(
   box: SecretBox,
   { name, sealed }: Pick<ProviderCredentialEntity, 'name' | 'sealed'>,
@@ -146,13 +146,13 @@ export function openCredential(
   }
 }
 
-/** A value cannot be moved to another name: a key must not become the address that keys are sent to. */
+/** Binds a value to its name: a key must not become the base URL that keys are sent to. */
 function purposeOf(name: string): string {
   return `provider credential ${name}`;
 }
 
 function assertKnown(name: string): void {
-  if (!STORABLE_CREDENTIALS.includes(name)) throw notFound('No provider reads a setting of this name.');
+  if (!STORABLE_CREDENTIALS.includes(name)) throw notFound('No provider has a setting with this name.');
 }
 
 function parseValue(name: string, value: string): string {

@@ -1,8 +1,8 @@
 export const CREDENTIAL_CHANGE_CHANNEL = 'gateway:credentials';
 
 /**
- * Tells every process to read the stored credentials anew. Call it after the change is committed. Never rejects: without
- * Redis the change is noticed by the next periodic look, within five seconds.
+ * Makes every process reload the stored credentials. Call it after the change is committed. Never rejects: without Redis the
+ * next poll notices the change within five seconds.
  */
 export async function publishCredentialChange(transport: {
   publish(channel: string, message: string): Promise<unknown>;

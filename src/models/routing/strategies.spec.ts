@@ -21,7 +21,7 @@ const order = (strategy: Strategy, options: readonly Option[], overrides: Partia
     .map(({ health }) => health.id)
     .join(' ');
 
-/** How often each comes first, of `rounds`, with random numbers that are spread evenly. */
+/** How often each is first in `rounds` rounds with evenly spread random numbers. */
 function firsts(strategy: Strategy, options: readonly Option[], rounds: number): Map<string, number> {
   let state = 1;
   const random = (): number => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
@@ -34,7 +34,7 @@ function firsts(strategy: Strategy, options: readonly Option[], rounds: number):
 }
 
 describe('priority', () => {
-  it('takes the lowest number first', () => {
+  it('puts the lowest number first', () => {
     expect(order('priority', [option('a', 2), option('b', 0), option('c', 1)])).toBe('b c a');
   });
 
@@ -44,18 +44,18 @@ describe('priority', () => {
     expect((counts.get('a') ?? 0) / 4_000).toBeCloseTo(0.75, 1);
   });
 
-  it('is the same for every request only without equals', () => {
+  it('is a fixed order only without equal priorities', () => {
     expect(isFixedOrder([option('a', 0), option('b', 1)])).toBe(true);
     expect(isFixedOrder([option('a', 0), option('b', 0)])).toBe(false);
   });
 });
 
-it('weighted goes by weight, whatever the priority', () => {
+it('weighted orders by weight regardless of priority', () => {
   const counts = firsts('weighted', [option('a', 0, 1), option('b', 1, 4)], 5_000);
   expect((counts.get('b') ?? 0) / 5_000).toBeCloseTo(0.8, 1);
 });
 
-it('price takes the cheapest for the request first, and what has no price last', () => {
+it('price puts the lowest cost first and deployments without a price last', () => {
   const options = [option('a', 0, 1, 30n), option('b', 0, 1, null), option('c', 0, 1, 10n)];
   expect(order('price', options)).toBe('c a b');
 });
@@ -70,16 +70,16 @@ describe('speed', () => {
   };
   const options = [measured('a', 300, 50), measured('b', 100, 10), measured('c', 200, 90)];
 
-  it('latency takes the quickest first: to the whole answer, or to the first token of a stream', () => {
+  it('latency puts the fastest first: by whole response, or by first token for streams', () => {
     expect(order('latency', options)).toBe('b c a');
     expect(order('latency', options, { streamed: true })).toBe('a c b');
   });
 
-  it('throughput takes the one that writes fastest first', () => {
+  it('throughput puts the highest output rate first', () => {
     expect(order('throughput', options)).toBe('c a b');
   });
 
-  it('tries a stranger first, unless somebody is trying it', () => {
+  it('puts an unmeasured deployment first, unless it has a call in flight', () => {
     const stranger = option('new', 0);
     expect(order('latency', [...options, stranger])).toBe('new b c a');
     stranger.health.inFlight = 1;

@@ -1,9 +1,9 @@
 import { DeploymentSpeed } from './deployment-speed';
 
-/** `Retry-After` counts seconds, so that the same instant seems to move by as much. */
+/** `Retry-After` has a resolution of one second, so equal times may differ by that much. */
 const SAME_INSTANT_MS = 1_000;
 
-/** By then a probe has usually told whether the deployment is well. */
+/** Expected duration of a probe. */
 const PROBE_WAIT_MS = 1_000;
 
 /** The failure of a call that counted against a deployment. */
@@ -13,23 +13,25 @@ export interface LastFailure {
   readonly atMs: number;
 }
 
-/** `probe`: it has failed, and it is time to see whether it is well again. `away`: not to be called. */
+/** `probe`: the breaker is open and a probe is due. `away`: must not be called. */
 export type Standing = 'ready' | 'probe' | 'away';
 
 /**
- * What this process knows of one deployment: a circuit breaker, and a pause that the upstream has asked for. A table of
- * states; who changes it, and who is told, is up to `HealthService`. All times are monotonic milliseconds.
+ * The state of one deployment in this process: a circuit breaker, and a cool-down requested by the upstream. Passive;
+ * `HealthService` changes and shares it. All times are monotonic milliseconds.
  */
 export class DeploymentHealth {
   readonly speed = new DeploymentSpeed();
   /** Calls in flight. */
   inFlight = 0;
-  /** Whether a call of this process is finding out if an open circuit may close. */
+  /** Whether a probe of this process is in flight. */
   isProbed = false;
-  /** Failures in a row, of this process. */
+  /** Consecutive failures in this process. */
   failures = 0;
-  /** For operators; nothing is decided by it. */
+  /** For operators only; not used in decisions. */
   lastFailure: LastFailure | null = null;
+  /** Stream events that could not be parsed and were skipped. */
+  skippedEvents = 0;
   private lastFailureAtMs = -Infinity;
   private open = false;
   private nextProbeAtMs = -Infinity;
@@ -38,7 +40,7 @@ export class DeploymentHealth {
 
   constructor(readonly id: string) {}
 
-  /** Whether nothing at all is held against it: all that a request asks on an ordinary day. */
+  /** Fast path: neither an open breaker nor a cool-down. */
   get isUndisturbed(): boolean {
     return !this.disturbed;
   }
@@ -55,7 +57,7 @@ export class DeploymentHealth {
     return 'ready';
   }
 
-  /** Whether its upstream's rate limit is what keeps it away. */
+  /** Whether it is unavailable only because of a rate limit. */
   isResting(nowMs: number): boolean {
     return nowMs < this.coolUntilMs && !this.open;
   }
@@ -67,14 +69,14 @@ export class DeploymentHealth {
     return Math.max(coolMs, this.isProbed ? PROBE_WAIT_MS : this.nextProbeAtMs - nowMs);
   }
 
-  /** Counts a failure. Failures that are further apart than `windowMs` do not belong together. */
+  /** Counts a failure. Failures further apart than `windowMs` are not consecutive. */
   countFailure(nowMs: number, windowMs: number): number {
     this.failures = nowMs - this.lastFailureAtMs < windowMs ? this.failures + 1 : 1;
     this.lastFailureAtMs = nowMs;
     return this.failures;
   }
 
-  /** Opens the circuit, or keeps it open: nobody calls before `nextProbeAtMs`, and then one call tries. */
+  /** Opens the breaker or keeps it open: no calls before `nextProbeAtMs`, then one probe. */
   trip(nextProbeAtMs: number): void {
     this.open = true;
     this.disturbed = true;
@@ -87,14 +89,14 @@ export class DeploymentHealth {
     this.failures = 0;
   }
 
-  /** Forgets whatever is held against it, a rest included. */
+  /** Clears the breaker and the cool-down. */
   reset(): void {
     this.close();
     this.coolUntilMs = -Infinity;
     this.disturbed = false;
   }
 
-  /** @returns whether that is news: many calls are refused at once, and all of them say the same. */
+  /** @returns whether the cool-down is new; concurrent calls often report the same one. */
   cool(untilMs: number): boolean {
     const isNews = untilMs > this.coolUntilMs + SAME_INSTANT_MS;
     this.coolUntilMs = Math.max(this.coolUntilMs, untilMs);
@@ -103,7 +105,7 @@ export class DeploymentHealth {
   }
 }
 
-/** The calls in flight at one provider, over all of its deployments: its share of this process. */
+/** The calls of this process in flight at one provider, across its deployments. */
 export class ProviderLoad {
   inFlight = 0;
 

@@ -1,17 +1,17 @@
 /**
  * Keys and base URLs of providers that operators store in the database, sealed under `SECRETS_KEY`, instead of in the
- * environment of every process. Neighbours: `providers` is made of them; the dashboard and the command line set them.
- * Invariant: a value goes to its provider and nowhere else; no reply, log, audit entry or error message holds it.
+ * environment of every process. Neighbours: `providers` uses them; the dashboard and the command line set them.
+ * Invariant: a value is sent only to its provider; no response, log, audit entry or error message contains it.
  */
 import { Module } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { DataSource } from 'typeorm';
-import { SecretBox } from '../common/secret-box';
-import { APP_CONFIG, type AppConfig } from '../config/app-config';
-import { resolveSecretsKeys } from '../embedded/secrets';
-import { ProvidersModule } from '../providers/providers.module';
-import { ProvidersService } from '../providers/providers.service';
-import { REDIS } from '../redis/redis.module';
+import { SecretBox } from '../../core/secrets/secret-box';
+import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
+import { resolveSecretsKeys } from '../../core/secrets/service-secrets';
+import { ProvidersModule } from '../../providers/providers.module';
+import { ProvidersService } from '../../providers/providers.service';
+import { REDIS } from '../../core/redis/redis.module';
 import { publishCredentialChange } from './credential-change';
 import { CredentialRepository } from './credential.repository';
 import { CredentialService } from './credential.service';
@@ -38,7 +38,7 @@ import { StoredCredentials } from './stored-credentials';
         redis: Redis,
         stored: StoredCredentials,
       ) => {
-        // Here at once, so that the reply tells what holds; elsewhere when the message arrives.
+        // Refreshes this process at once, so that the response shows the new state; others follow on the message.
         const announce = async (): Promise<void> => {
           await stored.refresh();
           await publishCredentialChange(redis);

@@ -1,24 +1,24 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { CLOCK, type Clock } from '../common/clock';
-import { PeriodicTask } from '../common/periodic-task';
-import { APP_CONFIG, type AppConfig } from '../config/app-config';
-import type { ProviderError } from '../providers/contract/provider-error';
+import { CLOCK, type Clock } from '../../core/time/clock';
+import { PeriodicTask } from '../../core/time/periodic-task';
+import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
+import type { ProviderError } from '../../providers/contract/provider-error';
 import { DeploymentHealth, ProviderLoad } from './deployment-health';
 import { type DeploymentReport, reportOf } from './deployment-report';
 import { Flight, type FlightObserver } from './flight';
 import { healthEffectOf } from './health-effect';
 import { type HealthNews, HealthSharing } from './health-sharing';
 
-/** Failures that are further apart do not belong together. */
+/** Failures further apart are not consecutive. */
 const FAILURE_WINDOW_MS = 60_000;
-/** Applies to a rate limit that does not say for how long. */
+/** Cool-down after a rate limit without `Retry-After`. */
 const DEFAULT_COOL_MS = 10_000;
-/** How soon news are noticed whose message was lost. */
+/** How soon a state change is noticed whose message was lost. */
 const POLL_MS = 5_000;
 
 /**
- * Who may be called (README.md). Every call is a `Flight`; its outcome moves the state of its deployment here at once, and
- * in the other processes within a second.
+ * Decides which deployments may be called (README.md). Every call is a `Flight`; its outcome updates the state of its
+ * deployment here at once, and in the other processes within a second.
  */
 @Injectable()
 export class HealthService implements OnModuleInit, OnApplicationShutdown, FlightObserver {
@@ -40,7 +40,12 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, Fligh
     this.maxConcurrency = routing.providerMaxConcurrency;
     this.poll = new PeriodicTask({
       run: () => this.catchUp(),
-      onError: (error) => this.logger.error({ message: 'the health of deployments was not read', err: error }),
+      onError: (error) =>
+        this.logger.error({
+          event: 'health_read_failed',
+          message: 'the health of deployments could not be read',
+          err: error,
+        }),
       pauseMs: () => POLL_MS,
     });
   }
@@ -48,7 +53,7 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, Fligh
   onModuleInit(): void {
     if (!this.isWatching) return;
     this.sharing.listen(
-      (news) => this.hear(news),
+      (news) => this.handleNews(news),
       () => void this.catchUp(),
     );
     void this.poll.start();
@@ -60,14 +65,14 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, Fligh
     await this.poll.stop();
   }
 
-  /** The one object of a deployment in this process. */
+  /** The health of a deployment: one object per deployment in this process. */
   healthOf(deploymentId: string): DeploymentHealth {
     let health = this.deployments.get(deploymentId);
     if (health === undefined) this.deployments.set(deploymentId, (health = new DeploymentHealth(deploymentId)));
     return health;
   }
 
-  /** The one object of a provider in this process. */
+  /** The load of a provider: one object per provider in this process. */
   loadOf(providerId: string): ProviderLoad {
     let load = this.loads.get(providerId);
     if (load === undefined) this.loads.set(providerId, (load = new ProviderLoad(this.maxConcurrency)));
@@ -75,8 +80,8 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, Fligh
   }
 
   /**
-   * Begins a call. `null`: it must not be made, since the deployment is away or its provider full. Only the one call
-   * that may close an open circuit is waited for, at most as long as a command to Redis may take.
+   * Begins a call. `null`: the call is not allowed, since the deployment is unavailable or its provider at capacity. The
+   * result is a promise only for a probe, which waits for one Redis command.
    */
   begin(health: DeploymentHealth, load: ProviderLoad): Flight | null | Promise<Flight | null> {
     if (load.isFull) return null;
@@ -117,7 +122,7 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, Fligh
     const effect = healthEffectOf(error);
     if (effect !== 'none') health.lastFailure = { code: error.code, atMs: this.clock.now() };
     if (effect === 'none' || effect === 'limited') {
-      // Refusing a request takes being alive.
+      // A deployment that refuses a request is alive.
       if (isProbe) this.close(health);
       if (effect === 'limited') this.cool(health, error.options.retryAfterSeconds);
     } else if (health.isOpen ? isProbe : effect === 'refused') {
@@ -127,20 +132,20 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, Fligh
     }
   }
 
-  /** What is known of a deployment, here and in Redis. */
+  /** The state of deployments, in this process and in Redis. */
   async describe(deploymentIds: readonly string[]): Promise<DeploymentReport[]> {
     const shared = this.isWatching ? await this.sharing.readStates() : [];
     const nowMs = this.clock.monotonic();
     return deploymentIds.map((id) => reportOf(this.deployments.get(id) ?? new DeploymentHealth(id), shared, nowMs));
   }
 
-  /** Whether anything is held against a deployment in this process. */
+  /** Whether this process has failures, an open breaker or a cool-down for the deployment. */
   isHeld(deploymentId: string): boolean {
     const health = this.deployments.get(deploymentId);
     return health !== undefined && (!health.isUndisturbed || health.failures > 0);
   }
 
-  /** An operator knows better: the deployment may be called at once, here and, if Redis takes it, in all processes. */
+  /** Clears the state of a deployment, here and in all processes. @returns whether Redis accepted the change. */
   async reset(deploymentId: string): Promise<boolean> {
     this.healthOf(deploymentId).reset();
     return this.sharing.forget(deploymentId);
@@ -151,7 +156,7 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, Fligh
   }
 
   private async beginProbe(health: DeploymentHealth, load: ProviderLoad, nowMs: number): Promise<Flight | null> {
-    // Before the answer, so that nobody else in this process asks the same.
+    // Before awaiting Redis, so that no other call in this process claims the same probe.
     health.trip(nowMs + this.openMs);
     const granted = await this.sharing.claimProbe(health.id, this.openMs);
     if (!granted || load.isFull) return null;
@@ -174,34 +179,39 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, Fligh
     void this.sharing.announce({ kind: 'open', deploymentId: health.id, forMs: this.openMs });
     if (again) return;
     const facts = { deployment: health.id, forMs: this.openMs, code, upstream: options.upstream };
-    this.logger.warn({ message: 'a deployment has failed and is left alone', ...facts });
+    this.logger.warn({ event: 'breaker_opened', message: 'circuit breaker opened', ...facts });
   }
 
   private close(health: DeploymentHealth): void {
     if (!health.isOpen) return;
     health.close();
     void this.sharing.announce({ kind: 'close', deploymentId: health.id, forMs: 0 });
-    this.logger.warn({ message: 'a deployment is well again', deployment: health.id });
+    this.logger.warn({ event: 'breaker_closed', message: 'circuit breaker closed', deployment: health.id });
   }
 
   private cool(health: DeploymentHealth, seconds: number | undefined): void {
     const forMs = seconds === undefined ? DEFAULT_COOL_MS : seconds * 1000;
     if (!health.cool(this.clock.monotonic() + forMs)) return;
     void this.sharing.announce({ kind: 'cool', deploymentId: health.id, forMs });
-    this.logger.warn({ message: 'a deployment is over its rate limit and rests', deployment: health.id, forMs });
+    this.logger.warn({
+      event: 'cool_down_started',
+      message: 'deployment is rate limited and cools down',
+      deployment: health.id,
+      forMs,
+    });
   }
 
   private async catchUp(): Promise<void> {
-    for (const news of await this.sharing.read()) this.hear(news);
+    for (const news of await this.sharing.read()) this.handleNews(news);
   }
 
-  private hear({ kind, deploymentId, forMs }: HealthNews): void {
+  private handleNews({ kind, deploymentId, forMs }: HealthNews): void {
     const health = this.healthOf(deploymentId);
     const wasOpen = health.isOpen;
     const untilMs = this.clock.monotonic() + forMs;
     switch (kind) {
       case 'open':
-        // What is known already is not news: the next call that tries may be ours.
+        // Already open: keep our own probe time.
         if (!wasOpen) health.trip(untilMs);
         break;
       case 'cool':
@@ -215,7 +225,11 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, Fligh
         break;
     }
     if (health.isOpen === wasOpen) return;
-    const state = wasOpen ? 'is well again' : 'has failed and is left alone';
-    this.logger.log({ message: `another process reports that a deployment ${state}`, deployment: deploymentId });
+    const state = wasOpen ? 'closed' : 'opened';
+    this.logger.log({
+      event: `breaker_${state}_elsewhere`,
+      message: `another process ${state} the circuit breaker`,
+      deployment: deploymentId,
+    });
   }
 }

@@ -1,22 +1,23 @@
 import type { DeploymentHealth, LastFailure } from './deployment-health';
 import type { HealthNews } from './health-sharing';
 
-/** `open`: it has failed and is left alone; `resting`: over its rate limit. */
+/** `open`: the circuit breaker is open; `resting`: cooling down after a rate limit. */
 export type BreakerState = 'closed' | 'open' | 'resting';
 
-/** What operators are told of a deployment. Speeds and counts are of this process. */
+/** The health of a deployment for operators. Speeds and counts are those of this process. */
 export interface DeploymentReport {
   readonly deploymentId: string;
-  /** By which this process goes. */
+  /** The state in this process. */
   readonly state: BreakerState;
   /** Milliseconds until it may be called again; 0: now. */
   readonly waitMs: number;
-  /** As the processes have told each other through Redis; `null`: Redis did not answer. */
+  /** The state shared through Redis; `null`: Redis did not answer. */
   readonly sharedState: BreakerState | null;
   readonly failures: number;
   readonly inFlight: number;
   readonly lastFailure: LastFailure | null;
-  /** Moving averages; `null`: not known, or not any more. */
+  readonly skippedEvents: number;
+  /** Moving averages; `null`: unknown or expired. */
   readonly firstTokenMs: number | null;
   readonly replyMs: number | null;
   readonly bytesPerSecond: number | null;
@@ -28,7 +29,7 @@ export function reportOf(
   shared: readonly HealthNews[] | null,
   nowMs: number,
 ): DeploymentReport {
-  const { id, failures, inFlight, lastFailure, speed, isOpen } = health;
+  const { id, failures, inFlight, lastFailure, skippedEvents, speed, isOpen } = health;
   return {
     deploymentId: id,
     state: isOpen ? 'open' : health.isResting(nowMs) ? 'resting' : 'closed',
@@ -37,6 +38,7 @@ export function reportOf(
     failures,
     inFlight,
     lastFailure,
+    skippedEvents,
     firstTokenMs: speed.firstTokenMs.at(nowMs),
     replyMs: speed.replyMs.at(nowMs),
     bytesPerSecond: speed.bytesPerSecond.at(nowMs),

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { recordAudit } from '../audit/audit-log';
-import type { Actor } from '../common/actor';
-import { CatalogAdminService, type DecidedDeployment } from '../models/catalog-admin.service';
-import { type ProviderStanding, ProvidersService } from '../providers/providers.service';
+import { recordAudit } from '../../core/database/audit-log';
+import type { Actor } from '../../core/types/actor';
+import { CatalogAdminService, type DecidedDeployment } from '../catalog-admin.service';
+import { type ProviderStanding, ProvidersService } from '../../providers/providers.service';
 import type { DeploymentReport } from './deployment-report';
 import { HealthService } from './health.service';
 
@@ -11,7 +11,7 @@ export interface ProviderReport extends ProviderStanding {
   readonly deployments: readonly { readonly deployment: DecidedDeployment; readonly report: DeploymentReport }[];
 }
 
-/** How the providers are, for operators, and what operators do about it. */
+/** Reports the health of providers to operators, and resets breakers. */
 @Injectable()
 export class ProviderAdminService {
   constructor(
@@ -33,7 +33,7 @@ export class ProviderAdminService {
   }
 
   /**
-   * Forgets what is held against a deployment. Audited first: what is done to Redis cannot be taken back.
+   * Clears the breaker and cool-down of a deployment. Audited first, because the change in Redis cannot be rolled back.
    * @throws GatewayError `not_found`.
    */
   async resetBreaker(deploymentId: string, actor: Actor): Promise<DeploymentReport> {

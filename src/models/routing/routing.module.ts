@@ -1,14 +1,14 @@
 import { Module } from '@nestjs/common';
-import { ModelsModule } from '../models/models.module';
-import { ProvidersModule } from '../providers/providers.module';
+import { ModelsModule } from '../models.module';
+import { ProvidersModule } from '../../providers/providers.module';
 import { HealthService } from './health.service';
 import { HealthSharing } from './health-sharing';
 import { ProviderRenewal } from './provider-renewal';
 
 /**
  * Which deployments may be called, and in which order (README.md): their health, shared by all processes, and the
- * strategies. `inference` makes the plan of a request out of both.
- * Invariant: no request that goes well waits for Redis here.
+ * strategies. `inference` plans requests with both.
+ * Invariant: successful requests never wait for Redis here.
  */
 @Module({
   imports: [ModelsModule, ProvidersModule],

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { ProviderCredentialEntity } from '../database/entities/provider-credential.entity';
+import { ProviderCredentialEntity } from '../../core/database/entities/provider-credential.entity';
 
-/** Credentials as they are stored: sealed. */
+/** Sealed credentials. */
 @Injectable()
 export class CredentialRepository {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** All of them, by name: a few rows. */
+  /** All credentials by name: a few rows. */
   list(): Promise<ProviderCredentialEntity[]> {
     return this.dataSource.manager.find(ProviderCredentialEntity, { order: { name: 'ASC' } });
   }

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { ModelCatalogService } from '../models/model-catalog.service';
-import { ProvidersService } from '../providers/providers.service';
+import { ModelCatalogService } from '../model-catalog.service';
+import { ProvidersService } from '../../providers/providers.service';
 import { HealthService } from './health.service';
 
 /**
- * What a deployment has done wrong with other credentials, or at another address, says nothing about it now: whoever has
- * replaced a wrong key need not wait until somebody tries again.
+ * Resets the health of deployments when the credentials or base URL of their provider change: earlier failures no longer
+ * apply, and a replaced key takes effect without waiting for the next probe.
  */
 @Injectable()
 export class ProviderRenewal {

@@ -11,17 +11,17 @@ import {
   Min,
   MinLength,
 } from 'class-validator';
-import type { FieldKind } from '../common/validation/form-field';
-import { NestedObject } from '../common/validation/nested';
-import { MODEL_ID } from '../contract/patterns';
+import type { FieldKind } from '../../core/validation/form-field';
+import { NestedObject } from '../../core/validation/nested';
+import { MODEL_ID } from '../../contract/patterns';
 
 export const ROUTING_STRATEGIES = ['priority', 'price', 'latency', 'throughput', 'weighted', 'smart'] as const;
 
-/** Far more than anybody has; a longer list only keeps everybody waiting. */
+/** Far more than any deployment needs; longer lists would only cost time. */
 const MAX_PROVIDERS = 64;
 const MAX_MODELS = 16;
 
-/** `setTimeout` fires at once when it is given more. */
+/** `setTimeout` fires at once for larger values. */
 const MAX_TIMEOUT_MS = 2_147_483_647;
 
 export class MaxPriceDto {
@@ -102,7 +102,7 @@ export class RoutingDto {
   models?: string[] | null;
 }
 
-/** The fields of the object where it is part of a form. */
+/** The fields of the object when it is part of a form. */
 export const ROUTING_FIELD_KINDS = {
   order: 'list',
   only: 'list',

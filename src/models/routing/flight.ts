@@ -1,7 +1,7 @@
-import type { ProviderError } from '../providers/contract/provider-error';
+import type { ProviderError } from '../../providers/contract/provider-error';
 import type { DeploymentHealth, ProviderLoad } from './deployment-health';
 
-/** Whoever learns from calls. */
+/** Receives the outcome of calls. */
 export interface FlightObserver {
   answered(flight: Flight): void;
   succeeded(flight: Flight, outputBytes: number): void;
@@ -9,11 +9,11 @@ export interface FlightObserver {
 }
 
 /**
- * One call to a deployment, which holds a place at its provider until it ends. It must end, by exactly one of `succeed`,
- * `fail` and `abandon`; whatever comes later does nothing.
+ * One call to a deployment, which occupies a slot of its provider until it ends. It must be ended by one of `succeed`, `fail`
+ * and `abandon`; later calls have no effect.
  */
 export class Flight {
-  /** Monotonic milliseconds of the first event of a stream; `null`: none yet, or the answer came whole. */
+  /** Monotonic milliseconds of the first stream event; `null`: none yet, or not a stream. */
   answeredAtMs: number | null = null;
   private ended = false;
 
@@ -23,7 +23,7 @@ export class Flight {
     private readonly load: ProviderLoad,
     /** Monotonic milliseconds. */
     readonly startedAtMs: number,
-    /** Whether its outcome decides if an open circuit closes. */
+    /** Whether its outcome decides if an open breaker closes. */
     readonly isProbe: boolean,
   ) {
     health.inFlight++;
@@ -31,7 +31,7 @@ export class Flight {
     load.inFlight++;
   }
 
-  /** A stream has begun: its upstream is alive, whatever becomes of the rest. */
+  /** The stream has begun, which proves that the upstream is alive. */
   answered(): void {
     if (!this.ended) this.observer.answered(this);
   }
@@ -45,7 +45,7 @@ export class Flight {
     if (this.end()) this.observer.failed(this, error);
   }
 
-  /** Ends a call whose outcome says nothing about the deployment: the client left, or gave it too little time. */
+  /** Ends a call that does not affect health: the client disconnected, or its timeout was too short. */
   abandon(): void {
     this.end();
   }

@@ -1,10 +1,10 @@
 import { DeploymentHealth, ProviderLoad } from './deployment-health';
 import { Flight } from './flight';
 
-describe('how long a deployment is expected to be away', () => {
+describe('DeploymentHealth.waitMs', () => {
   const observer = { answered: () => undefined, succeeded: () => undefined, failed: () => undefined };
 
-  it('is until its next probe, and a moment while that is under way', () => {
+  it('is the time until the next probe, or a short wait during a probe', () => {
     const health = new DeploymentHealth('a');
     health.trip(30_000);
     expect(health.waitMs(10_000)).toBe(20_000);
@@ -17,7 +17,7 @@ describe('how long a deployment is expected to be away', () => {
     expect(health.waitMs(30_000)).toBe(30_000);
   });
 
-  it('is never less than its upstream has asked for', () => {
+  it('is never less than the cool-down', () => {
     const health = new DeploymentHealth('a');
     health.cool(5_000);
     expect(health.waitMs(1_000)).toBe(4_000);
