@@ -1,8 +1,8 @@
 import type { Provider } from './contract/provider';
 
 /**
- * A provider whose credentials may change while requests hold on to it: whatever is asked of it goes to the one that was
- * made last. A call that has begun stays with the one it began at.
+ * A provider whose credentials may change while requests hold a reference to it: every new call goes to the latest
+ * instance. A call in flight stays with the instance that it started on.
  */
 export class CurrentProvider implements Provider {
   constructor(public current: Provider) {}

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
-import type { AppConfig } from '../config/app-config';
-import type { ProviderEnvironment } from '../config/provider-environment';
+import type { AppConfig } from '../core/config/app-config';
+import type { ProviderEnvironment } from '../core/config/provider-environment';
 import { ProvidersService } from './providers.service';
 
 const service = (providers: ProviderEnvironment) => new ProvidersService({ providers } as AppConfig);
@@ -8,7 +8,7 @@ const service = (providers: ProviderEnvironment) => new ProvidersService({ provi
 describe('ProvidersService', () => {
   beforeAll(() => Logger.overrideLogger(false));
 
-  it('offers the providers that have their settings, and no others', async () => {
+  it('offers only the configured providers', async () => {
     const providers = service({ MOCK_PROVIDER: 'false', OPENAI_API_KEY: 'key' });
     expect([...providers.configuredIds]).toEqual(['openai']);
     expect(providers.get('openai')?.id).toBe('openai');
@@ -17,7 +17,7 @@ describe('ProvidersService', () => {
     await providers.onApplicationShutdown();
   });
 
-  it('needs an address but no key for a compatible server, and a key for OpenAI', async () => {
+  it('requires a base URL but no key for a compatible server, and a key for OpenAI', async () => {
     const providers = service({
       MOCK_PROVIDER: 'false',
       OPENAI_BASE_URL: 'https://eu.api.openai.com/v1',
@@ -27,12 +27,12 @@ describe('ProvidersService', () => {
     await providers.onApplicationShutdown();
   });
 
-  it('takes stored settings over while it runs, before those of the environment, and gives them back', async () => {
+  it('applies stored settings at run time, ahead of the environment, and reverts when they are removed', async () => {
     const providers = service({ MOCK_PROVIDER: 'false', OPENAI_COMPATIBLE_BASE_URL: 'http://localhost:8000/v1' });
     const { configuredIds } = providers;
-    const told: string[][] = [];
+    const notified: string[][] = [];
     providers.onChange(() => {
-      told.push([...configuredIds].toSorted());
+      notified.push([...configuredIds].toSorted());
       return Promise.resolve();
     });
     await providers.use({ OPENAI_API_KEY: 'key' });
@@ -47,7 +47,7 @@ describe('ProvidersService', () => {
     expect(providers.get('openai')).toBeUndefined();
     await providers.use({ OPENAI_API_KEY: 'key' });
     expect(providers.get('openai')).toBe(held);
-    expect(told).toEqual([
+    expect(notified).toEqual([
       ['openai', 'openai-compatible'],
       ['openai', 'openai-compatible'],
       ['openai-compatible'],
@@ -56,7 +56,7 @@ describe('ProvidersService', () => {
     await providers.onApplicationShutdown();
   });
 
-  it('keeps a provider as it is when what is stored for it is wrong', async () => {
+  it('keeps the current provider when its stored settings are invalid', async () => {
     const providers = service({ MOCK_PROVIDER: 'false', OPENAI_COMPATIBLE_BASE_URL: 'http://localhost:8000/v1' });
     const chat = providers.get('openai-compatible')?.chat;
     await providers.use({ OPENAI_COMPATIBLE_BASE_URL: 'localhost' });
@@ -67,7 +67,7 @@ describe('ProvidersService', () => {
     await providers.onApplicationShutdown();
   });
 
-  it('stops the start with the name of a wrong variable', () => {
+  it('fails at start with the name of an invalid variable', () => {
     expect(() => service({ OPENAI_COMPATIBLE_BASE_URL: 'localhost' })).toThrow(/OPENAI_COMPATIBLE_BASE_URL/);
   });
 });

@@ -1,11 +1,11 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { APP_CONFIG, type AppConfig } from '../config/app-config';
-import type { ProviderEnvironment } from '../config/provider-environment';
+import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
+import type { ProviderEnvironment } from '../core/config/provider-environment';
 import type { Provider, ProviderDefinition } from './contract/provider';
 import { CurrentProvider } from './current-provider';
 import { PROVIDER_DEFINITIONS } from './registry';
 
-/** A setting that a provider reads, and where its value comes from; `null`: it has none. */
+/** A setting that a provider reads, and where its value comes from; `null`: not set. */
 export interface CredentialSource {
   readonly name: string;
   readonly source: 'environment' | 'stored' | null;
@@ -18,17 +18,17 @@ export interface ProviderStanding {
   readonly credentials: readonly CredentialSource[];
 }
 
-/** Told the ids of providers that came, went or changed, after they did. Must not reject. */
+/** Receives the ids of providers that were added, removed or changed, after the change. Must not reject. */
 export type ProvidersListener = (changedIds: ReadonlySet<string>) => Promise<void>;
 
 /**
- * The providers that have what they need to be called: from the environment of the process, and from what an operator has
- * stored, which wins. A stored value that changes takes effect at once: the provider is made anew, requests find the new
- * one at their next call, and calls in flight end at the old one, which is closed after them.
+ * The configured providers: from the environment of the process and from credentials that operators have stored, which
+ * take precedence. A stored value takes effect at once: the provider is recreated, the next call uses the new instance,
+ * and calls in flight finish on the old one, which is closed after them.
  */
 @Injectable()
 export class ProvidersService implements OnApplicationShutdown {
-  /** Always the same set: its members follow what is stored. */
+  /** Always the same set; its members follow the stored credentials. */
   readonly configuredIds: ReadonlySet<string>;
   private readonly logger = new Logger(ProvidersService.name);
   private readonly environment: ProviderEnvironment;
@@ -38,14 +38,14 @@ export class ProvidersService implements OnApplicationShutdown {
   private readonly draining = new Set<Provider>();
   private readonly listeners: ProvidersListener[] = [];
 
-  /** @throws Error when a provider's settings are wrong; its message names the variable */
+  /** @throws Error when a provider's settings are invalid; its message names the variable */
   constructor(@Inject(APP_CONFIG) config: AppConfig) {
     this.environment = config.providers;
     this.configuredIds = this.ids;
     for (const definition of PROVIDER_DEFINITIONS) this.put(definition, definition.create(this.environment));
   }
 
-  /** The provider with this id, `undefined` when there is none or it is not configured. */
+  /** The provider with this id; `undefined` when it does not exist or is not configured. */
   get(id: string): Provider | undefined {
     return this.ids.has(id) ? this.providers.get(id) : undefined;
   }
@@ -55,8 +55,8 @@ export class ProvidersService implements OnApplicationShutdown {
   }
 
   /**
-   * Takes what is stored, in place of what was stored before. Resolves when everybody has been told. A provider that
-   * cannot be made of it stays as it is.
+   * Replaces the stored credentials. Resolves when all listeners have been notified. A provider that cannot be created
+   * from them stays as it is.
    */
   async use(stored: ProviderEnvironment): Promise<void> {
     const before = this.effective;
@@ -71,7 +71,7 @@ export class ProvidersService implements OnApplicationShutdown {
   }
 
   /**
-   * Whether a provider could be made if this value were stored.
+   * Checks that the provider could be created if this value were stored.
    * @throws Error that names the variable, never the value
    */
   async rehearse(name: string, value: string): Promise<void> {
@@ -107,12 +107,12 @@ export class ProvidersService implements OnApplicationShutdown {
     try {
       this.put(definition, definition.create(this.effective));
     } catch (error) {
-      const message = 'a provider cannot be made of its stored settings, and stays as it was';
-      this.logger.error({ message, provider: definition.id, err: error });
+      const message = 'stored provider settings are invalid; keeping the previous ones';
+      this.logger.error({ event: 'provider_settings_invalid', message, provider: definition.id, err: error });
       return;
     }
-    const message = `a provider ${this.ids.has(definition.id) ? 'has new settings' : 'is no longer configured'}`;
-    this.logger.log({ message, provider: definition.id });
+    const message = this.ids.has(definition.id) ? 'provider settings changed' : 'provider is no longer configured';
+    this.logger.log({ event: 'provider_settings_changed', message, provider: definition.id });
   }
 
   private put({ id }: ProviderDefinition, provider: Provider | null): void {
@@ -125,7 +125,8 @@ export class ProvidersService implements OnApplicationShutdown {
       if (known === undefined) this.providers.set(id, new CurrentProvider(provider));
       else known.current = provider;
     }
-    // A request that found the provider before it went may still ask it; it is refused before anything is sent.
+    // A request that looked the provider up before its removal may still call it; that call fails before anything is
+    // sent.
     if (former !== undefined) void this.retire(former);
   }
 
@@ -135,14 +136,19 @@ export class ProvidersService implements OnApplicationShutdown {
       await provider.drain?.();
       await provider.close();
     } catch (error) {
-      this.logger.warn({ message: 'a former provider did not close', provider: provider.id, err: error });
+      this.logger.warn({
+        event: 'provider_close_failed',
+        message: 'a replaced provider did not close',
+        provider: provider.id,
+        err: error,
+      });
     } finally {
       this.draining.delete(provider);
     }
   }
 }
 
-/** The names that an operator may store. */
+/** The credential names that an operator may store. */
 export const STORABLE_CREDENTIALS: readonly string[] = [
   ...new Set(PROVIDER_DEFINITIONS.flatMap(({ credentials }) => credentials)),
 ].toSorted();

@@ -3,8 +3,8 @@ import type { UsageVector } from './usage';
 
 /**
  * A chat-completion request that the edge has validated. Known fields have the document's types
- * (`ChatCompletionRequest` in `openapi/`); unknown ones pass through (decision *unknown-fields*).
- * `routing` and `x_*` are already gone.
+ * (`ChatCompletionRequest` in `openapi/`); unknown ones pass through (decision *unknown-fields*). `routing` and `x_*`
+ * are already removed.
  */
 export interface ChatRequest {
   readonly model: string;
@@ -34,7 +34,7 @@ export interface ChatCompletionBody {
 
 export interface ChatCompletionResult {
   readonly body: ChatCompletionBody;
-  /** `null` when the upstream did not report any: the caller estimates. */
+  /** `null` when the upstream reports none: the caller estimates. */
   readonly usage: UsageVector | null;
   /** UTF-8 bytes of generated text, reasoning and tool arguments: the basis of an estimate. */
   readonly outputBytes: number;
@@ -42,13 +42,13 @@ export interface ChatCompletionResult {
 
 /** Where a stream's frames go. A frame is one or more complete `data: …\n\n` events. */
 export interface StreamSink {
-  /** `false` when the receiver is slow: await `drained()` before writing more. */
+  /** `false` signals back-pressure: await `drained()` before writing more. */
   write(frames: string | Buffer): boolean;
-  /** Resolves when writing may go on; also when the receiver has gone. */
+  /** Resolves when writing may continue, or when the receiver has disconnected. */
   drained(): Promise<void>;
 }
 
-/** What has been handed to the sink so far; read it after a failure or a disconnect. */
+/** What the sink has received so far; read it after a failure or a disconnect. */
 export interface StreamProgress {
   /** `id` and `created` of the chunks, for the usage chunk that the caller adds. */
   readonly id: string;
@@ -57,13 +57,15 @@ export interface StreamProgress {
   /** The last usage the upstream reported. */
   readonly usage: UsageVector | null;
   readonly finishReason: string | null;
+  /** Upstream events that could not be parsed and were skipped; absent where events are never skipped. */
+  readonly skippedEvents?: number;
 }
 
 export interface ChatStream {
   readonly progress: StreamProgress;
   /**
-   * Writes every chunk but the usage chunk and `[DONE]`, which the caller adds once the charge is committed.
-   * Resolves after the upstream's end, having seen a finish reason.
+   * Writes every chunk but the usage chunk and `[DONE]`, which the caller adds once the charge is committed. Resolves
+   * when the upstream's stream has ended with a finish reason.
    * @throws ProviderError `stream_interrupted` or `provider_disconnect` (phase `stream`).
    */
   pipe(sink: StreamSink): Promise<void>;
@@ -72,8 +74,8 @@ export interface ChatStream {
 /** Chat as a capability of a provider. Its methods throw `ProviderError` only. */
 export interface ChatProvider {
   /**
-   * Refuses what the deployment is known to lack, as a call does before it sends anything. Absent: nothing is known.
-   * @throws ProviderError `validation_failed` of the phase `connect`
+   * Refuses features that the deployment is known to lack, as a call does before it sends anything. Absent: no check.
+   * @throws ProviderError `validation_failed` (phase `connect`)
    */
   assertSupported?(request: ChatRequest, deployment: DeploymentTraits): void;
   complete(request: ChatRequest, call: ProviderCall): Promise<ChatCompletionResult>;

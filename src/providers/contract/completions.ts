@@ -4,7 +4,7 @@ import type { UsageVector } from './usage';
 
 /**
  * A text completion that the edge has validated: one prompt, always with a limit. Unknown fields pass through (decision
- * *unknown-fields*); `routing` and `x_*` are already gone.
+ * *unknown-fields*); `routing` and `x_*` are already removed.
  */
 export interface CompletionRequest {
   readonly model: string;
@@ -34,13 +34,13 @@ export interface CompletionBody {
       readonly finish_reason: CompletionFinishReason;
     },
   ];
-  /** Left out rather than null, which the format does not know here. */
+  /** Omitted rather than null, which the format does not allow here. */
   readonly system_fingerprint?: string;
 }
 
 export interface CompletionResult {
   readonly body: CompletionBody;
-  /** `null` when the upstream did not report any: the caller estimates. */
+  /** `null` when the upstream reports none: the caller estimates. */
   readonly usage: UsageVector | null;
   /** UTF-8 bytes of generated text: the basis of an estimate. */
   readonly outputBytes: number;
@@ -48,14 +48,14 @@ export interface CompletionResult {
 
 /** Text completion as a capability of a provider. Its methods throw `ProviderError` only. */
 export interface CompletionsProvider {
-  /** As of a `ChatProvider`. */
+  /** See `ChatProvider`. */
   assertSupported?(request: CompletionRequest, deployment: DeploymentTraits): void;
   complete(request: CompletionRequest, call: ProviderCall): Promise<CompletionResult>;
-  /** A stream of `text_completion` chunks, with the promises of a chat stream. */
+  /** A stream of `text_completion` chunks, with the guarantees of a chat stream. */
   openStream(request: CompletionRequest, call: ProviderCall): Promise<ChatStream>;
 }
 
-/** A finish reason of any text format in the words of this one. */
+/** Converts a finish reason of any text format to this one. */
 export function toCompletionFinish(reason: string): CompletionFinishReason {
   return reason === 'length' || reason === 'content_filter' ? reason : 'stop';
 }

@@ -6,7 +6,7 @@ export type EmbeddingInput = string | readonly string[] | readonly number[] | re
 
 /**
  * An embeddings request that the edge has validated. Unknown fields pass through (decision *unknown-fields*); `routing`
- * and `x_*` are already gone, and so is `encoding_format`, which is between the gateway and its client.
+ * and `x_*` are already removed, and so is `encoding_format`, which only concerns the gateway and its client.
  */
 export interface EmbeddingRequest {
   readonly model: string;
@@ -21,13 +21,13 @@ export type Vector = readonly number[] | Float32Array;
 export interface EmbeddingResult {
   /** One for each input, in the order of the input, all of one length. */
   readonly vectors: readonly Vector[];
-  /** `null` when the upstream did not report any: the caller estimates. */
+  /** `null` when the upstream reports none: the caller estimates. */
   readonly usage: UsageVector | null;
 }
 
 /** Embeddings as a capability of a provider. Throws `ProviderError` only. */
 export interface EmbeddingsProvider {
-  /** As of a `ChatProvider`. */
+  /** See `ChatProvider`. */
   assertSupported?(request: EmbeddingRequest, deployment: DeploymentTraits): void;
   embed(request: EmbeddingRequest, call: ProviderCall): Promise<EmbeddingResult>;
 }

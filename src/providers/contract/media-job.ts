@@ -4,14 +4,14 @@ import type { ProviderCall } from './provider-call';
 import type { ProviderError } from './provider-error';
 import type { UsageVector } from './usage';
 
-/** A video to be made, as the edge has validated it. Nothing else of the client's body reaches a provider. */
+/** A video request that the edge has validated. Nothing else of the client's body reaches a provider. */
 export interface VideoSpec {
   readonly kind: 'video';
   readonly prompt: string;
   readonly durationSeconds: number;
-  /** A label of the catalogue; `null`: the model knows no choice. */
+  /** A label from the catalogue; `null`: the model has only one. */
   readonly resolution: string | null;
-  /** `WIDTH:HEIGHT`; `null`: the model's own choice. */
+  /** `WIDTH:HEIGHT`; `null`: the model's default. */
   readonly aspectRatio: string | null;
   readonly audio: boolean;
   readonly firstFrame: ImageFile | null;
@@ -19,84 +19,84 @@ export interface VideoSpec {
   readonly references: readonly ImageFile[];
 }
 
-/** A piece of music to be made, as the edge has validated it. */
+/** A music request that the edge has validated. */
 export interface MusicSpec {
   readonly kind: 'music';
   readonly prompt: string;
   readonly durationSeconds: number;
-  /** `mp3`, `wav`, `flac`; `null`: the model's own choice. */
+  /** `mp3`, `wav`, `flac`; `null`: the model's default. */
   readonly format: string | null;
-  /** Hertz; `null`: the model's own choice. */
+  /** Hertz; `null`: the model's default. */
   readonly sampleRate: number | null;
   readonly instrumental: boolean;
 }
 
 export type JobSpec = VideoSpec | MusicSpec;
 
-/** How a provider knows a job: JSON of at most 2 KB, without secrets. Stored before the job is first asked about. */
+/** Identifies a job at its provider: JSON of at most 2 KB, without secrets. Stored before the first poll. */
 export interface JobHandle {
   readonly v: 1;
   readonly provider: string;
   readonly upstreamModel: string;
   readonly id: string;
-  /** Addresses that the provider gave with its answer, where they cannot be made from the id. */
+  /** URLs from the provider's response, where they cannot be derived from the id. */
   readonly urls?: Readonly<Record<string, string>>;
 }
 
-/** One file that a provider has made, as it is to be asked for it. */
+/** One file that a provider has made, and how to fetch it. */
 export interface JobOutput {
   readonly type: 'video' | 'audio';
-  /** A web address, fetched through the guard, or a name that only `open` understands; `null`: the bytes are here. */
+  /** A URL, fetched through the outbound guard, or a name that only `open` understands; `null`: see `bytes`. */
   readonly url: string | null;
-  /** For providers that answer with the file itself. */
+  /** For providers that return the file itself. */
   readonly bytes?: Buffer;
 }
 
-/** What a provider says of a job at one moment. */
+/** The state of a job as its provider reports it. */
 export type JobSnapshot =
   | { readonly state: 'queued' | 'running'; readonly progress: number | null; readonly retryAfterMs?: number }
   | {
       readonly state: 'succeeded';
       /** At least one. */
       readonly outputs: readonly JobOutput[];
-      /** What the provider bills; `null`: the seconds of the outputs are counted. */
+      /** Usage that the provider bills; `null`: the seconds of the outputs are counted. */
       readonly usage: UsageVector | null;
     }
-  /** `canceled` and `expired` are failures too, unless it was the gateway that gave the job up. */
+  /** `canceled` and `expired` are failures too, unless the gateway canceled the job. */
   | { readonly state: 'failed' | 'canceled' | 'expired'; readonly error: ProviderError };
 
 export interface JobCapabilities {
-  /** When a job can still be given up at the provider: at any time, only while it waits there, or not at all. */
+  /** When the provider accepts a cancellation: at any time, only while the job is queued, or never. */
   readonly cancel: 'always' | 'queued' | 'never';
   readonly progress: boolean;
-  /** The same token again is the same job: a submission whose answer was lost may be repeated. */
+  /** A repeated token returns the same job: a submission whose response was lost may be retried. */
   readonly idempotentSubmit: boolean;
   /** How long the outputs can be fetched. */
   readonly outputTtlSeconds: number;
-  /** Milliseconds from one poll to the next: at first, and at most. */
+  /** Poll interval in milliseconds: first and maximum. */
   readonly pollMs: readonly [first: number, max: number];
 }
 
 interface JobAdapterBase {
   readonly capabilities: JobCapabilities;
-  /** The bytes of an output. Whoever opens one must read it to its end or destroy it. */
+  /** The bytes of an output. The caller must read the stream to its end or destroy it. */
   open(output: JobOutput, call: ProviderCall): Promise<Readable>;
 }
 
-/** A provider that takes a job and is then asked about it. */
+/** A provider that accepts a job and is then polled. */
 export interface AsyncJobAdapter extends JobAdapterBase {
   readonly mode: 'async';
   /**
    * Called at most once for each token, unless `idempotentSubmit`.
-   * @throws ProviderError with phase `connect` when the job surely was not accepted
+   * @throws ProviderError with phase `connect` when the job was certainly not accepted
    */
   submit(spec: JobSpec, token: string, call: ProviderCall): Promise<JobHandle>;
   poll(handle: JobHandle, call: ProviderCall): Promise<JobSnapshot>;
-  /** Optional: its presence agrees with `capabilities.cancel`. `too-late`: it has finished, and will be billed. */
+  /** Present if and only if `capabilities.cancel` allows it. `too-late`: the job has finished and will be billed. */
   cancel?(handle: JobHandle, call: ProviderCall): Promise<'canceled' | 'requested' | 'too-late'>;
 }
 
-/** A provider that answers with the result; the worker waits for it. */
+/** A provider that returns the result directly; the worker waits for it. */
 export interface SyncJobAdapter extends JobAdapterBase {
   readonly mode: 'sync';
   make(spec: JobSpec, call: ProviderCall): Promise<Extract<JobSnapshot, { readonly state: 'succeeded' }>>;

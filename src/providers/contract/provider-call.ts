@@ -1,6 +1,8 @@
-/** Switches for upstreams that speak a dialect with an accent. Set by a vendor preset, refined per deployment in the catalogue. */
+/**
+ * Switches for upstreams that deviate from a dialect. Set by a vendor preset, refined per deployment in the catalogue.
+ */
 export interface Quirks {
-  /** Which field carries the output limit. Default: as the client sent it. */
+  /** The field for the output limit. Default: the one that the client sent. */
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens';
   /** `include_usage` asks for the usage chunk; `none` for upstreams that refuse `stream_options`. */
   readonly streamUsage?: 'include_usage' | 'none';
@@ -12,20 +14,20 @@ export interface Quirks {
   readonly reasoningReplay?: boolean;
   /** `completion_tokens` leaves out reasoning tokens (xAI). */
   readonly reasoningExcluded?: boolean;
-  /** The upstream may say `stop` although it called tools (OpenAI with forced tools); keep its word. */
+  /** The upstream may report `stop` although it called tools (OpenAI with forced tools); keep it. */
   readonly trustFinishReason?: boolean;
-  /** Embeddings as numbers only; otherwise they are asked for in base64, which is half as long and quicker to read. */
+  /** Request embeddings as numbers; otherwise as base64, which is half as long and faster to parse. */
   readonly plainEmbeddings?: boolean;
   /**
-   * For upstreams that may stand in the operator's network: image addresses of messages reach them once their hosts have
-   * been found public (`check`), or not at all, but what the gateway has fetched from there (`inline`). Default: as sent.
+   * For upstreams that may run in the operator's network: image URLs in messages are passed on only if their hosts are
+   * public (`check`), or replaced by the image that the gateway fetches (`inline`). Default: as sent.
    */
   readonly imageAddresses?: 'check' | 'inline';
-  /** Images that it makes in one call; default: as many as are asked for. */
+  /** Images per call; default: as many as requested. */
   readonly imagesPerCall?: number;
-  /** It can answer with addresses of images instead of the images. */
+  /** Whether it can return image URLs instead of images. Default: yes, unless `imageResponseFormat` is `none`. */
   readonly imageUrls?: boolean;
-  /** What it calls images that come as they are, default `b64_json`; `none`: it sends nothing else, and refuses the field. */
+  /** Its name for base64 images, default `b64_json`; `none`: it has no other format and refuses the field. */
   readonly imageResponseFormat?: 'b64_json' | 'base64' | 'none';
   /** Request fields that are dropped because they cannot change the meaning. */
   readonly dropFields?: readonly string[];
@@ -42,20 +44,20 @@ export interface ModelFeatures {
   readonly vision?: boolean;
   readonly logprobs?: boolean;
   readonly reasoning?: readonly string[];
-  /** `false`: the model refuses temperature and its kin. */
+  /** `false`: the model refuses temperature and similar parameters. */
   readonly sampling?: boolean;
   readonly streaming?: boolean;
-  /** The model continues text by itself; otherwise a completion is asked for as a chat. */
+  /** The model supports text completion; otherwise a completion is sent as a chat. */
   readonly completions?: boolean;
-  /** The length of its vectors can be chosen. */
+  /** The vector length is configurable. */
   readonly dimensions?: boolean;
-  /** Images can be made from others. */
+  /** Supports image editing. */
   readonly edit?: boolean;
   readonly mask?: boolean;
-  /** Speech: it can be told how to speak, and how fast. */
+  /** Speech: supports `instructions`; `speed` likewise. */
   readonly instructions?: boolean;
   readonly speed?: boolean;
-  /** Transcription: what it can tell the times of. */
+  /** Transcription: supported timestamp granularities. */
   readonly timestamps?: readonly ('segment' | 'word')[];
   readonly [feature: string]: unknown;
 }
@@ -65,7 +67,7 @@ export interface CallDeadlines {
   readonly connectMs: number;
   /** From sending the request to the first meaningful event, or to the whole reply when not streaming. */
   readonly firstTokenMs: number;
-  /** Longest silence between two events of a stream; comment lines count as life. */
+  /** Longest silence between two events of a stream; comment lines count as activity. */
   readonly idleMs: number;
   readonly totalMs: number;
 }
@@ -81,9 +83,9 @@ export interface ProviderCall {
   readonly features: ModelFeatures;
   readonly quirks: Quirks;
   readonly deadlines: CallDeadlines;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the response is no longer needed. */
   readonly signal: AbortSignal;
 }
 
-/** What the catalogue says of a deployment, of which a call knows too. */
+/** The catalogue's description of a deployment, which every call carries too. */
 export type DeploymentTraits = Pick<ProviderCall, 'features' | 'quirks'>;

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../common/errors/catalog';
+import type { ErrorCode } from '../../core/errors/catalog';
 
 /** The codes a provider call may end with. */
 export type ProviderErrorCode = Extract<
@@ -12,17 +12,21 @@ export type ProviderErrorCode = Extract<
   | 'stream_interrupted'
 >;
 
-/** How far the call had come: decides what may be tried again, and what the client has already seen. */
+/** How far the call got: decides what may be retried, and what the client has already received. */
 export type ProviderPhase = 'connect' | 'headers' | 'first_token' | 'stream' | 'job';
 
 export interface ProviderErrorOptions {
   readonly phase: ProviderPhase;
-  /** Whether another provider may be asked. */
+  /** Whether failover to another provider is allowed. */
   readonly fallback: boolean;
-  /** Whether the same deployment may be asked once more. */
+  /** Where `fallback` is false: whether failover to a deployment of another model is still allowed. */
+  readonly otherModel?: boolean;
+  /** Whether the same deployment may be retried once. */
   readonly retrySame?: boolean;
   readonly retryAfterSeconds?: number;
-  /** The client's field that the upstream refused, when it says so. */
+  /** The request was sent but no response arrived: the work may or may not have been done. */
+  readonly outcomeUnknown?: boolean;
+  /** The client's field that the upstream refused, if reported. */
   readonly param?: string;
   /** Public context, for example `{ reason: 'content_filtered' }`. */
   readonly details?: Record<string, unknown>;
@@ -33,12 +37,15 @@ export interface ProviderErrorOptions {
     readonly type?: string;
     readonly requestId?: string;
   };
-  /** Set when the failure says something about the operator's own key or account. */
+  /** The upstream refused the operator's own key or account. */
   readonly credentialRefused?: boolean;
   readonly cause?: unknown;
 }
 
-/** The only error a provider throws. `message` is our own, safe text: upstream text may hold organization ids or keys. */
+/**
+ * The only error a provider throws. `message` is our own, safe text: upstream text may contain organization ids or
+ * keys.
+ */
 export class ProviderError extends Error {
   readonly code: ProviderErrorCode;
   readonly options: ProviderErrorOptions;

@@ -1,4 +1,4 @@
-import type { ProviderEnvironment } from '../../config/provider-environment';
+import type { ProviderEnvironment } from '../../core/config/provider-environment';
 import type { ChatProvider } from './chat';
 import type { CompletionsProvider } from './completions';
 import type { EmbeddingsProvider } from './embeddings';
@@ -9,8 +9,8 @@ import type { SpeechProvider } from './speech';
 import type { TranscriptionProvider } from './transcription';
 
 /**
- * What a provider can serve. Exhaustive on purpose: adding a capability does not compile until every provider
- * has answered.
+ * What a provider can serve. Exhaustive on purpose: adding a capability does not compile until every provider declares
+ * it.
  */
 export interface ProviderCapabilities {
   readonly chat: boolean;
@@ -23,7 +23,7 @@ export interface ProviderCapabilities {
   readonly music: boolean;
 }
 
-/** A configured provider. Optional power is an optional member; its presence must agree with `capabilities`. */
+/** A configured provider. Each capability is an optional member, which must agree with `capabilities`. */
 export interface Provider {
   readonly id: string;
   readonly capabilities: ProviderCapabilities;
@@ -36,9 +36,9 @@ export interface Provider {
   readonly transcription?: TranscriptionProvider;
   readonly video?: JobAdapter;
   readonly music?: JobAdapter;
-  /** Its failures are asked for by the requests themselves, so that routing learns nothing from them. */
+  /** Requests script its failures, so routing ignores them. */
   readonly simulated?: boolean;
-  /** Takes no new calls, and resolves when those in flight have ended. Absent: there is nothing to wait for. */
+  /** Refuses new calls and resolves when calls in flight have ended. Absent: there is nothing to wait for. */
   drain?(): Promise<void>;
   /** Ends all connections, calls in flight included. May be called during `drain`. */
   close(): Promise<void>;
@@ -47,11 +47,11 @@ export interface Provider {
 /** One vendor: a folder under `vendors/` and a line in `registry.ts`. */
 export interface ProviderDefinition {
   readonly id: string;
-  /** Names of the keys and base URLs that it reads. An operator may store them, and change them while the gateway runs. */
+  /** Names of the keys and base URLs that it reads. An operator may store them and change them at run time. */
   readonly credentials: readonly string[];
   /**
-   * `null` when the environment lacks what the provider needs; its models are then not offered. Opens no connection.
-   * @throws Error when a value is wrong; its message names the variable, never the value
+   * `null` when required settings are missing; its models are then not offered. Opens no connection.
+   * @throws Error when a value is invalid; its message names the variable, never the value
    */
   create(environment: ProviderEnvironment): Provider | null;
 }

@@ -4,29 +4,29 @@ import type { UsageVector } from './usage';
 
 export type SpeechFormat = 'mp3' | 'opus' | 'aac' | 'flac' | 'wav' | 'pcm';
 
-/** A text to be spoken, as the edge has validated it. Nothing else of the client's body reaches a provider. */
+/** A speech request that the edge has validated. Nothing else of the client's body reaches a provider. */
 export interface SpeechRequest {
   readonly input: string;
   readonly voice: string;
   readonly format: SpeechFormat;
-  /** 0.25 to 4; `null`: the model's own pace. */
+  /** 0.25 to 4; `null`: the model's default. */
   readonly speed: number | null;
-  /** How to speak, for models that can be told. */
+  /** How to speak, for models that support it. */
   readonly instructions: string | null;
 }
 
-/** What has been handed to the sink so far. */
+/** What the sink has received so far. */
 export interface SpeechProgress {
   readonly audioBytes: number;
   /** `null` unless the upstream reports it. */
   readonly usage: UsageVector | null;
 }
 
-/** Audio that has begun to arrive. Whoever opens one must pipe it. */
+/** Audio that has started to arrive. The caller must pipe it. */
 export interface SpeechStream {
   readonly progress: SpeechProgress;
   /**
-   * Writes the audio as it arrives. Resolves at the upstream's proper end.
+   * Writes the audio as it arrives. Resolves when the upstream completes it.
    * @throws ProviderError (phase `stream`) when it breaks off.
    */
   pipe(sink: StreamSink): Promise<void>;

@@ -2,10 +2,10 @@ import type { StreamSink } from './chat';
 import type { ProviderCall } from './provider-call';
 import type { UsageVector } from './usage';
 
-/** Audio to be written down, as the edge has validated it. Nothing else of the client's form reaches a provider. */
+/** A transcription request that the edge has validated. Nothing else of the client's form reaches a provider. */
 export interface TranscriptionRequest {
   readonly audio: Buffer;
-  /** Of the container that was found in the bytes, for example `audio/mpeg`. */
+  /** Content type of the detected container, for example `audio/mpeg`. */
   readonly contentType: string;
   /** A name whose extension fits the container: upstreams judge files by it. Never the client's own. */
   readonly fileName: string;
@@ -13,7 +13,7 @@ export interface TranscriptionRequest {
   readonly language: string | null;
   readonly prompt: string | null;
   readonly temperature: number | null;
-  /** What the caller needs of the transcript besides its text; empty: the text alone. */
+  /** Timestamps that the caller needs besides the text; empty: the text alone. */
   readonly timestamps: readonly ('segment' | 'word')[];
 }
 
@@ -39,22 +39,26 @@ export interface TranscriptWord {
 
 export interface Transcript {
   readonly text: string;
-  /** As the upstream names it; `null` when it does not. */
+  /** As the upstream reports it; `null` when it does not. */
   readonly language: string | null;
-  /** These two are there where the request asks for them: a provider that has not been told any throws. */
+  /** Segments and words are present if requested: a provider whose upstream returns none throws. */
   readonly segments: readonly TranscriptSegment[] | null;
   readonly words: readonly TranscriptWord[] | null;
-  /** `null` when the upstream did not report any. Seconds are the edge's to count, from the file. */
+  /** Tokens; `null` when the upstream reports none. */
   readonly usage: UsageVector | null;
+  /** Seconds of audio that the upstream reports; `null` when it does not. */
+  readonly reportedSeconds: number | null;
 }
 
 export interface TranscriptStreamProgress {
   readonly outputBytes: number;
   readonly text: string;
   readonly usage: UsageVector | null;
+  /** Seconds of audio that the upstream reports; `null` until it does. */
+  readonly reportedSeconds: number | null;
 }
 
-/** A transcript that is written while it is being made. Whoever opens one must pipe it. */
+/** A transcript that streams as it is made. The caller must pipe it. */
 export interface TranscriptStream {
   readonly progress: TranscriptStreamProgress;
   /**
@@ -67,6 +71,6 @@ export interface TranscriptStream {
 /** Transcription as a capability of a provider. Throws `ProviderError` only. */
 export interface TranscriptionProvider {
   transcribe(request: TranscriptionRequest, call: ProviderCall): Promise<Transcript>;
-  /** Optional: its presence tells that the provider can. */
+  /** Present if the provider supports streaming. */
   openStream?(request: TranscriptionRequest, call: ProviderCall): Promise<TranscriptStream>;
 }

@@ -1,6 +1,6 @@
 /**
  * What a call consumed. The classes are **disjoint**: no count contains another one (a cached prompt token is in
- * `inputCacheRead` and not in `inputText`), so that a price is a plain sum. Each dialect converts to it exactly once.
+ * `inputCacheRead` and not in `inputText`), so a price is a plain sum. Each dialect converts to it exactly once.
  */
 export interface UsageVector {
   readonly inputText: number;
@@ -35,23 +35,23 @@ export const NO_USAGE: UsageVector = Object.freeze({
   characters: 0,
 });
 
-/** Everything the model read, from a cache or not. */
+/** All input tokens, cached or not. */
 export function inputTokensOf(usage: UsageVector): number {
   const { inputText, inputCacheRead, inputCacheWrite5m, inputCacheWrite1h, inputImage, inputAudio } = usage;
   return inputText + inputCacheRead + inputCacheWrite5m + inputCacheWrite1h + inputImage + inputAudio;
 }
 
-/** Everything the model wrote. */
+/** All output tokens. */
 export function outputTokensOf({ outputText, outputReasoning, outputImage, outputAudio }: UsageVector): number {
   return outputText + outputReasoning + outputImage + outputAudio;
 }
 
-/** What counts against limits of tokens. */
+/** The count for token limits. */
 export function tokensOf(usage: UsageVector): number {
   return inputTokensOf(usage) + outputTokensOf(usage);
 }
 
-/** What several calls used together. */
+/** The combined usage of several calls. */
 export function addUsage(one: UsageVector, other: UsageVector): UsageVector {
   return {
     inputText: one.inputText + other.inputText,

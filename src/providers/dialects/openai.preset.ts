@@ -1,4 +1,4 @@
-import type { ProviderEnvironment } from '../../config/provider-environment';
+import type { ProviderEnvironment } from '../../core/config/provider-environment';
 import type { Provider, ProviderCapabilities, ProviderDefinition } from '../contract/provider';
 import type { Quirks } from '../contract/provider-call';
 import { parseBaseUrl } from '../kit/base-url';
@@ -10,7 +10,7 @@ import { OpenAiImages } from './openai-media/openai-images';
 import { OpenAiSpeech } from './openai-media/openai-speech';
 import { OpenAiTranscription } from './openai-media/openai-transcription';
 
-/** The dialects of one base URL. Which model serves which of them is the catalogue's to say. */
+/** The dialects of one base URL. The catalogue says which model serves which of them. */
 const CAPABILITIES: ProviderCapabilities = {
   chat: true,
   completions: true,
@@ -22,7 +22,7 @@ const CAPABILITIES: ProviderCapabilities = {
   music: false,
 };
 
-/** What sets one vendor of the wire format apart from the others. */
+/** The settings that differ between vendors of this wire format. */
 export interface OpenAiPreset {
   readonly id: string;
   /** Environment name of the key, sent as a bearer token. */

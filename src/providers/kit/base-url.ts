@@ -1,6 +1,6 @@
 /**
  * Reads an operator's base URL.
- * @throws Error that names the variable, for the start to stop with
+ * @throws Error that names the variable, which stops the start
  */
 export function parseBaseUrl(value: string, variable: string): URL {
   const url = URL.canParse(value) ? new URL(value) : null;

@@ -1,7 +1,7 @@
-/** The bytes of a base64 text, padded or not; `null` when it is none, or empty. */
+/** Decodes base64, padded or not; `null` when the text is invalid or empty. */
 export function decodeBase64(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64');
-  // Characters outside the alphabet are skipped by the decoder; then the length does not fit.
+  // The decoder skips characters outside the alphabet; the length then does not match.
   return bytes.length > 0 && bytes.length === decodedLength(text) ? bytes : null;
 }
 

@@ -1,10 +1,10 @@
-import type { Clock } from '../../common/clock';
+import type { Clock } from '../../core/time/clock';
 
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
- * The one timer of an upstream call. Moving the limit further away, which a stream does at every read, only stores
- * a number: the timer finds out when it fires and sleeps for the rest.
+ * The one timer of an upstream call. Extending the limit, which a stream does at every read, only stores a number: the
+ * timer checks it when it fires and sleeps for the rest.
  */
 export class CallDeadline {
   private readonly totalDueMs: number;

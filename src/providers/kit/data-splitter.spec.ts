@@ -9,8 +9,8 @@ function split(bytes: Buffer, size: number): { items: unknown[]; frame: unknown 
 }
 
 describe('DataSplitter', () => {
-  it('gives back every item of any list, and the rest without them, at any cut', () => {
-    // Texts full of what ends and escapes a text.
+  it('returns every item of any list, and the frame without items, however the bytes are split', () => {
+    // Strings full of quotes and escapes.
     const text = fc.string({ unit: fc.constantFrom('\\', '"', '{', ']', 'a', 'ü', '\n') });
     const item = fc.record({ text, nested: fc.array(fc.record({ data: fc.array(text) }), { maxLength: 2 }) });
     fc.assert(

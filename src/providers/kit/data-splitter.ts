@@ -7,16 +7,16 @@ const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACE = 0x7d;
 const CLOSE_BRACKET = 0x5d;
 
-/** How the text up to the first item ends. */
+/** The text before the first item ends like this. */
 const LIST_START = /"data"\s*:\s*\[$/;
 /** Items are inside a list that is inside the outermost object. */
 const LIST_DEPTH = 2;
-/** Everything but the items: a few short fields. */
+/** The frame is everything except the items: a few short fields. */
 const MAX_FRAME_LENGTH = 64 * 1024;
 
 /**
- * Cuts a JSON object with a long `data` list into its items while its bytes arrive, so that neither the whole text nor the
- * work of parsing it ever comes at once. What is around the items, the frame, is an object with an empty list.
+ * Splits a JSON object with a long `data` list into its items while the bytes arrive, so that it is never held or
+ * parsed as a whole. The rest, the frame, is an object with an empty list.
  */
 export class DataSplitter {
   private depth = 0;
@@ -24,16 +24,16 @@ export class DataSplitter {
   private escaped = false;
   private inList = false;
   private inItem = false;
-  /** Pieces of the item under way that earlier reads have brought. */
+  /** Pieces of the current item from earlier reads. */
   private pieces: Buffer[] = [];
   /** One character per byte. */
   private rawFrame = '';
 
   constructor(private readonly onItem: (json: Buffer) => void) {}
 
-  /** @throws ProviderError when there is more around the list than any list of results has; whatever `onItem` throws. */
+  /** @throws ProviderError when the frame is too long for a list of results; rethrows errors of `onItem` */
   push(chunk: Buffer): void {
-    /** Where what has not been handed over begins: the rest of an item, or a part of the frame. */
+    /** Start of the unprocessed bytes: the rest of an item, or a part of the frame. */
     let from = 0;
     for (let at = 0; at < chunk.length; at++) {
       if (this.inText) {
@@ -58,12 +58,12 @@ export class DataSplitter {
     else this.addToFrame(chunk, from, chunk.length);
   }
 
-  /** The frame, once everything has been pushed. */
+  /** The frame, once all bytes have been pushed. */
   end(): string {
     return Buffer.from(this.rawFrame, 'latin1').toString('utf8');
   }
 
-  /** Where the text ends, or the chunk: megabytes of base64 are not looked at byte by byte. */
+  /** The end of the string or of the chunk: megabytes of base64 are not scanned byte by byte. */
   private skipText(chunk: Buffer, start: number): number {
     let at = start;
     if (this.escaped) {
@@ -73,7 +73,7 @@ export class DataSplitter {
     let quote = chunk.indexOf(QUOTE, at);
     for (;;) {
       const end = quote === -1 ? chunk.length : quote;
-      // Only as far as the end: an escape beyond it is not this text's.
+      // Only up to the end: an escape beyond it belongs to another string.
       const backslash = chunk.subarray(at, end).indexOf(BACKSLASH);
       if (backslash === -1) {
         this.inText = quote === -1;
@@ -123,7 +123,7 @@ export class DataSplitter {
     const text = chunk.toString('latin1', from, to);
     this.rawFrame += this.inList ? text.replaceAll(/[\s,]+/g, '') : text;
     if (this.rawFrame.length > MAX_FRAME_LENGTH) {
-      throw new ProviderError('provider_error', 'The provider sent an answer that is not a list of results.', {
+      throw new ProviderError('provider_error', 'The provider sent a response that is not a list of results.', {
         phase: 'first_token',
         fallback: true,
       });

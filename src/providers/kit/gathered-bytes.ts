@@ -2,15 +2,15 @@ const SMALLEST_CAPACITY = 1024;
 const EMPTY = Buffer.alloc(0);
 
 /**
- * Bytes that arrive in pieces and are wanted as one. A single piece, the usual case, is not copied; with more of them the
- * pieces are not kept, since each costs a hundred bytes beside its own, and an upstream may send single ones.
+ * Joins bytes that arrive in pieces. A single piece, the usual case, is not copied; several are copied into one buffer,
+ * since each piece has an overhead of a hundred bytes and an upstream may send single bytes.
  */
 export class GatheredBytes {
   length = 0;
-  /** The first piece itself, or memory of our own with room for more. */
+  /** The first piece itself, or an allocated buffer with room for more. */
   private bytes: Buffer | null = null;
 
-  /** Nothing has been added, not even an empty piece. */
+  /** True until a piece is added, even an empty one. */
   get isEmpty(): boolean {
     return this.bytes === null;
   }
@@ -26,7 +26,7 @@ export class GatheredBytes {
     this.length = length;
   }
 
-  /** What has been gathered; the next piece begins anew. */
+  /** Returns the joined bytes and resets. */
   take(): Buffer {
     const { bytes, length } = this;
     this.bytes = null;

@@ -79,7 +79,7 @@ describe('mapUpstreamError', () => {
     expect(map(503, {}).options.retryAfterSeconds).toBeUndefined();
   });
 
-  it('names the field and gives the reason without the operator’s secrets', () => {
+  it('reports the field and the reason without the operator’s secrets', () => {
     const message = "Invalid 'messages[0].content' for org-Secret123456 using sk-proj-12345678";
     const { options, message: own } = map(
       400,
@@ -115,17 +115,17 @@ describe('mapUpstreamError', () => {
     openAi('BadRequestError', '400', null, "This model's maximum context length is 4096 tokens. However, you asked"),
     openAi('invalid_request_error', '', null, 'prompt is too long: 210000 tokens > 200000 maximum'),
     openAi('exceed_context_size_error', '', null, 'the request exceeds the available context size'),
-  ])('says in the words that agents look for that the context is too long: %j', (body) => {
+  ])('reports a context overflow with the words that agents match on: %j', (body) => {
     const { code, message } = map(400, body);
     expect([code, message]).toEqual(['validation_failed', expect.stringContaining('maximum context length')]);
   });
 
-  it('does not say so of other faults', () => {
+  it('does not report a context overflow for other faults', () => {
     const { message } = map(400, openAi('invalid_request_error', 'invalid_value', 'messages', 'The context is wrong'));
     expect(message).not.toContain('context');
   });
 
-  it('keeps what the operator needs for the log', () => {
+  it('keeps the upstream status, code, type and request id for the log', () => {
     const error = map(500, openAi('server_error', 'boom'), { 'x-request-id': 'abc' });
     expect(error.options.upstream).toEqual({ status: 500, code: 'boom', type: 'server_error', requestId: 'abc' });
   });

@@ -1,25 +1,25 @@
 import { ProviderError, type ProviderErrorOptions, type ProviderPhase } from '../contract/provider-error';
-import { parseRetryAfter } from '../../common/retry-after';
+import { parseRetryAfter } from '../../core/types/retry-after';
 import { toSafeText } from './safe-text';
 import { readFault, toFault, type UpstreamFault } from './upstream-fault';
 import type { UpstreamHeaders } from './upstream-headers';
 
-/** A rate limit without a `Retry-After` still has to name one (contract section 7). */
+/** A rate limit without a `Retry-After` still needs one (contract section 7). */
 const DEFAULT_RETRY_AFTER_SECONDS = 10;
 
-/** Our account is empty or blocked: waiting does not help, and the client's own credits are fine. */
+/** The gateway's account is empty or blocked: waiting does not help, and the client's own credits are fine. */
 const MONEY =
   /insufficient_quota|quota_exceeded|billing|credit_balance|insufficient_(balance|credits|funds)|spend_limit|payment/i;
 const CREDENTIAL = /api_?key|authentication|unauthenticated|unauthorized|permission|access_denied/i;
 const CONTENT_POLICY = /content_?(policy|filter)|moderation|responsible_?ai|safety_violation/i;
-/** Faults in what the client wrote. Anything else below 500 is between the gateway and its upstream. */
+/** Faults in the client's request. Any other status below 500 is between the gateway and its upstream. */
 const CLIENT_FAULT =
   /invalid_request|bad_?request|user_error|validation|unprocessable|invalid_argument|context_(length|size)|unsupported_(value|parameter)/i;
-/** In a code or a message: every vendor has words of its own for it. */
+/** Matches a code or a message: every vendor words it differently. */
 const CONTEXT_OVERFLOW =
   /context_(length|size|window)|(maximum|available) context|context (window|size)|prompt is too long|input token count/i;
 const UNKNOWN_MODEL = /model_not_found|unsupported_model|model_not_available|deploymentnotfound|invalid_model/i;
-/** Fields that the gateway writes itself: a complaint about them is not the client's business. */
+/** Fields that the gateway writes itself: errors about them do not concern the client. */
 const OWN_FIELDS = new Set(['model', 'stream', 'stream_options']);
 
 export interface UpstreamRefusal {
@@ -31,7 +31,7 @@ export interface UpstreamRefusal {
   readonly now: number;
 }
 
-/** An upstream's refusal as the error that the gateway will answer with. */
+/** Maps an upstream's refusal to the error that the gateway returns. */
 export function mapUpstreamError({ status, headers, body, phase, now }: UpstreamRefusal): ProviderError {
   const fault = readFault(body);
   return toProviderError({
@@ -43,7 +43,7 @@ export function mapUpstreamError({ status, headers, body, phase, now }: Upstream
   });
 }
 
-/** The same for an error that arrives inside a reply of status 200: `document` holds it as `error`. */
+/** The same for an error inside a reply with status 200: `document` holds it as `error`. */
 export function mapInBandError(document: unknown, phase: ProviderPhase): ProviderError {
   const fault = toFault(document);
   return toProviderError({ status: statusOf(fault), fault, phase });
@@ -104,7 +104,7 @@ function isClientFault(status: number, names: string, { param }: UpstreamFault):
   return CLIENT_FAULT.test(names) && !UNKNOWN_MODEL.test(names);
 }
 
-/** The operator's key or account. Never 401, 402 or 403 for the client, who would look for the fault at home. */
+/** The operator's key or account. Never 401, 402 or 403, which would blame the client's own key. */
 function accountRefused(options: ProviderErrorOptions): ProviderError {
   return new ProviderError('provider_error', 'The provider refused the gateway’s account.', {
     ...options,
@@ -113,13 +113,15 @@ function accountRefused(options: ProviderErrorOptions): ProviderError {
 }
 
 function requestRefused(fault: UpstreamFault, options: ProviderErrorOptions): ProviderError {
-  // Agents shorten a conversation when they read these words, which are those of the format's first vendor.
-  const message = CONTEXT_OVERFLOW.test(`${fault.code} ${fault.type} ${fault.message}`)
+  // Agents shorten a conversation when they match this wording, which is OpenAI's.
+  const tooLong = CONTEXT_OVERFLOW.test(`${fault.code} ${fault.type} ${fault.message}`);
+  const message = tooLong
     ? 'The request exceeds the maximum context length of the model; see details.'
     : 'The provider refused the request as invalid; see details.';
   return new ProviderError('validation_failed', message, {
     ...options,
     fallback: false,
+    ...(tooLong && { otherModel: true }),
     param: fault.param,
     details: publicDetails(fault),
   });
@@ -137,7 +139,7 @@ function publicDetails({ code, type, message }: UpstreamFault): Record<string, u
   return { provider_code: toSafeText(code || type) || null, provider_message: toSafeText(message) || null };
 }
 
-/** Status of a fault that came without one: its numeric code if it has one, else what its names suggest. */
+/** Status of a fault without one: its numeric code if present, else derived from its code and type. */
 function statusOf({ code, type }: UpstreamFault): number {
   if (/^[45]\d\d$/.test(code)) return Number(code);
   const names = `${code} ${type}`;

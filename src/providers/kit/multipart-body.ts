@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 
-/** One field of a form: a short text, or a file. Names and file names are the gateway's own words, values are anybody's. */
+/** One field of a form: a short text, or a file. Names and file names come from the gateway, values are untrusted. */
 export type FormPart =
   | { readonly name: string; readonly value: string }
   | { readonly name: string; readonly fileName: string; readonly contentType: string; readonly bytes: Buffer };
@@ -18,7 +18,7 @@ export class MultipartBody {
   constructor(parts: readonly FormPart[]) {
     const boundary = `gateway-${randomUUID()}`;
     const pieces: Buffer[] = [];
-    /** What stands between two files goes out as one piece. */
+    /** Everything between two files is one piece. */
     let text = '';
     for (const part of parts) {
       text += `--${boundary}\r\n${headOf(part)}\r\n\r\n`;
@@ -35,7 +35,7 @@ export class MultipartBody {
     this.byteLength = pieces.reduce((sum, { length }) => sum + length, 0);
   }
 
-  /** For one sending of the body, from its beginning. */
+  /** A new stream of the whole body, for one attempt. */
   toStream(): Readable {
     return Readable.from(this.pieces);
   }

@@ -11,25 +11,25 @@ describe('toSafeText', () => {
     'could not reach 10.1.2.3:8000',
     'owner someone@example.com',
     'session 0123456789abcdef0123456789abcdef',
-  ])('takes the secret out of: %s', (text) => {
+  ])('redacts the secret in: %s', (text) => {
     const safe = toSafeText(text);
     expect(safe).toMatch(/\[(redacted|link)\]/);
     expect(safe).not.toMatch(/abc123|cdef|AbCdEf|abc\.def|internal|10\.1|someone/);
   });
 
-  it('leaves an ordinary message as it is', () => {
+  it('does not change an ordinary message', () => {
     const text = "Invalid value: 'foo'. Supported values are: 'auto' and 'none' (max 4,096 tokens).";
     expect(toSafeText(text)).toBe(text);
   });
 
-  it('is one line of at most 300 characters', () => {
+  it('returns one line of at most 300 characters', () => {
     const safe = toSafeText(`a\n\tb\0 ${'😀 long text '.repeat(200)}`);
     expect(safe.length).toBeLessThanOrEqual(300);
     expect(safe).toMatch(/^a b 😀/);
     expect(safe.endsWith('…')).toBe(true);
   });
 
-  it('never ends in half a character', () => {
+  it('never splits a character', () => {
     for (let lead = 0; lead < 4; lead++) {
       const safe = toSafeText('x'.repeat(lead) + '😀'.repeat(300));
       expect(Buffer.from(safe).toString()).toBe(safe);

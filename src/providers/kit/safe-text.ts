@@ -1,6 +1,6 @@
 const MAX_LENGTH = 300;
 
-/** Each pattern is something that an upstream's message may carry about the operator, and its replacement. */
+/** Patterns for operator data that an upstream's message may contain, each with its replacement. */
 const REDACTIONS: readonly (readonly [RegExp, string])[] = [
   [/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, '[link]'],
   [/\b(?:bearer|basic)\s+\S+/gi, '[redacted]'],
@@ -11,8 +11,8 @@ const REDACTIONS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * An upstream's message as a client may see it: one line, at most 300 characters, without what looks like a key,
- * an organization, an account or an address.
+ * An upstream's message, safe for clients: one line, at most 300 characters, with keys, organizations, accounts and
+ * addresses redacted.
  */
 export function toSafeText(text: string): string {
   let safe = text.slice(0, 4 * MAX_LENGTH).replace(/[\p{Cc}\p{Cs}\s]+/gu, ' ');

@@ -14,7 +14,7 @@ describe('SseDecoder', () => {
     ['LF', '\n'],
     ['CR LF', '\r\n'],
     ['CR', '\r'],
-  ])('gives the same events wherever the bytes are split, lines ending in %s', (_name, lineEnd) => {
+  ])('returns the same events however the bytes are split, with line ending %s', (_name, lineEnd) => {
     const lines = [
       'data: {"text":"größer 日本 😀"}',
       '',
@@ -36,22 +36,22 @@ describe('SseDecoder', () => {
     expect(decode(...[...bytes].map((byte) => Buffer.of(byte)))).toEqual(expected);
   });
 
-  it('accepts a mix of line ends', () => {
+  it('accepts mixed line endings', () => {
     expect(decode('data: a\r\n\ndata: b\n\r\ndata: c\r\r')).toEqual(['a', 'b', 'c']);
   });
 
-  it('delivers an event as soon as its blank line is there', () => {
+  it('delivers an event as soon as its blank line arrives', () => {
     const events: string[] = [];
     const decoder = new SseDecoder((data) => events.push(data.toString()));
     decoder.push(Buffer.from('data: a\n\ndata: b\n'));
     expect(events).toEqual(['a']);
   });
 
-  it('delivers a last event whose line end is missing', () => {
+  it('delivers a last event without a line ending', () => {
     expect(decode('data: a\n\ndata: b')).toEqual(['a', 'b']);
   });
 
-  it('takes events and comments as a sign of life, and parts of them not', () => {
+  it('reports activity for complete events and comments, not for parts of them', () => {
     const decoder = new SseDecoder(() => undefined);
     const alive = (text: string): boolean => decoder.push(Buffer.from(text));
     expect(alive(': keep-')).toBe(false);
@@ -64,8 +64,12 @@ describe('SseDecoder', () => {
     expect(decode('id: 1\nretry: 5\ndatabase: no\nda: no\n\n')).toEqual([]);
   });
 
-  it('keeps NUL bytes for the parser to judge', () => {
+  it('passes NUL bytes on to the parser', () => {
     expect(decode('data: a\0b\n\n')).toEqual(['a\0b']);
+  });
+
+  it.each(['\0data: {}', '\0\0\0\0data: {}', 'da\0ta: {}', '\0'])('returns %j as an event that is not JSON', (line) => {
+    expect(decode(`data: 1\n\n${line}\n\ndata: 2\n\n`)).toEqual(['1', line, '2']);
   });
 
   it('refuses an event of more than 1 MiB, in one line or many, in any pieces', () => {

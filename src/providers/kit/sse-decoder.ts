@@ -3,6 +3,7 @@ import { GatheredBytes } from './gathered-bytes';
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
+const NUL = 0x00;
 const COLON = 0x3a;
 const SPACE = 0x20;
 const DATA = Buffer.from('data');
@@ -13,10 +14,11 @@ const MAX_EVENT_BYTES = 1024 * 1024;
 /**
  * Server-sent events from arbitrary pieces of a byte stream, as the bytes of each event's `data`. The bytes are a view
  * into what was pushed wherever an event arrived in one piece; characters are never split because nothing is decoded
- * here. Other fields than `data` are ignored.
+ * here. Fields other than `data` are ignored, unless NUL bytes show that the line is damaged: then the whole line
+ * counts as data.
  */
 export class SseDecoder {
-  /** The line that has no end yet. */
+  /** The incomplete last line. */
   private readonly partial = new GatheredBytes();
   /** Lines of the event's `data` so far. */
   private readonly data = new GatheredBytes();
@@ -26,8 +28,8 @@ export class SseDecoder {
   constructor(private readonly onEvent: (data: Buffer) => void) {}
 
   /**
-   * @returns whether an event or a comment was completed: a sign of life, which bytes and lines of an event are not
-   * @throws ProviderError `provider_error` when an event passes 1 MiB
+   * @returns whether an event or a comment was completed: activity, which bytes and lines of an event are not
+   * @throws ProviderError `provider_error` when an event exceeds 1 MiB
    */
   push(chunk: Buffer): boolean {
     const bytes = this.lastByteWasCarriageReturn || chunk.includes(CARRIAGE_RETURN) ? this.toLineFeeds(chunk) : chunk;
@@ -41,7 +43,7 @@ export class SseDecoder {
     return this.sawLife;
   }
 
-  /** The stream is over. Some upstreams leave out the blank line, or even the line end, after the last event. */
+  /** Ends the stream. Some upstreams omit the blank line, or even the line ending, after the last event. */
   end(): void {
     if (!this.partial.isEmpty) this.line(this.complete(Buffer.alloc(0)));
     this.line(Buffer.alloc(0));
@@ -57,9 +59,16 @@ export class SseDecoder {
       return;
     }
     const nameLength = DATA.length;
-    if (line.length < nameLength || DATA.compare(line, 0, nameLength) !== 0) return;
-    if (line.length > nameLength && line[nameLength] !== COLON) return;
-    const value = line.subarray(nameLength + (line[nameLength + 1] === SPACE ? 2 : 1));
+    const isData =
+      line.length >= nameLength &&
+      DATA.compare(line, 0, nameLength) === 0 &&
+      (line.length === nameLength || line[nameLength] === COLON);
+    if (isData) this.addData(line.subarray(nameLength + (line[nameLength + 1] === SPACE ? 2 : 1)));
+    // The damaged bytes may have been text of the response: report an event that does not parse instead of ignoring it.
+    else if (line.includes(NUL)) this.addData(line);
+  }
+
+  private addData(value: Buffer): void {
     if (!this.data.isEmpty) this.data.add(NEW_LINE);
     this.data.add(value);
     this.checkSize(this.data.length);
@@ -89,7 +98,7 @@ export class SseDecoder {
     });
   }
 
-  /** CR LF and a lone CR end a line too. JSON never holds a raw CR, so that hardly any stream comes this way. */
+  /** CR LF and a lone CR end a line too. JSON never contains a raw CR, so this path is rare. */
   private toLineFeeds(chunk: Buffer): Buffer {
     const bytes = Buffer.allocUnsafe(chunk.length);
     let length = 0;

@@ -3,10 +3,10 @@ import type { ProviderError, ProviderPhase } from '../contract/provider-error';
 import { toStreamFailure } from './stream-failure';
 import type { UpstreamExchange } from './upstream-exchange';
 
-/** Kept for a caller that has not called `pipe` yet. */
+/** Buffer limit until the caller calls `pipe`. */
 const MAX_WAITING_BYTES = 64 * 1024;
 
-/** How a promise that somebody waits for is ended. */
+/** The resolve and reject functions of a pending promise. */
 export interface Settler {
   resolve(): void;
   reject(error: ProviderError): void;
@@ -15,9 +15,9 @@ export interface Settler {
 type Reading = Pick<UpstreamExchange, 'enterStream' | 'pause' | 'resume'>;
 
 /**
- * The way of a streamed reply from its exchange to a sink. The first piece settles the `opening`. All pieces of one network
- * read leave as one write, because the kernel costs more than joining them, and the read stops while the sink is full. The
- * outcome is settled once; whatever comes later changes nothing.
+ * Relays a streamed reply from its exchange to a sink. The first piece settles the `opening`. All pieces of one network
+ * read are joined into one write, because a system call costs more than joining them; reading pauses while the sink is
+ * full. The first outcome counts; later events change nothing.
  */
 export class StreamRelay {
   private opening: Settler | null;
@@ -30,7 +30,7 @@ export class StreamRelay {
   private sinkIsFull = false;
   private outcome: 'ended' | ProviderError | null = null;
 
-  /** @param onWritten told how many bytes have been handed to the sink */
+  /** @param onWritten receives the number of bytes handed to the sink */
   constructor(
     opening: Settler,
     private readonly onWritten: (bytes: number) => void,
@@ -38,7 +38,7 @@ export class StreamRelay {
     this.opening = opening;
   }
 
-  /** What a failure now would happen in. */
+  /** The phase of a failure that happens now. */
   get phase(): ProviderPhase {
     return this.opening === null ? 'stream' : 'first_token';
   }
@@ -56,13 +56,14 @@ export class StreamRelay {
     if (this.sink === null) {
       if (this.waitingBytes > MAX_WAITING_BYTES) this.reading?.pause();
     } else if (!this.flushScheduled) {
-      // After the current read: undici hands over each piece of a chunked body on its own, all in one turn.
+      // After the current read: undici delivers each piece of a chunked body separately, all in one iteration of the
+      // event loop.
       this.flushScheduled = true;
       queueMicrotask(this.flush);
     }
   }
 
-  /** Everything has been pushed, be it nothing. */
+  /** No more pieces follow. */
   end(): void {
     if (this.outcome !== null) return;
     this.outcome = 'ended';
@@ -70,7 +71,7 @@ export class StreamRelay {
     this.flush();
   }
 
-  /** What has been pushed is delivered first. */
+  /** Delivers pending pieces first. */
   fail(error: ProviderError): void {
     if (this.outcome !== null) return;
     if (this.opening !== null) {
@@ -83,7 +84,7 @@ export class StreamRelay {
     this.flush();
   }
 
-  /** @throws ProviderError that the reply has failed with */
+  /** @throws ProviderError when the reply fails */
   pipe(sink: StreamSink): Promise<void> {
     return new Promise((resolve, reject) => {
       this.piping = { resolve, reject };

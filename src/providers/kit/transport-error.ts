@@ -2,8 +2,8 @@ import { errors } from 'undici';
 import { ProviderError, type ProviderPhase } from '../contract/provider-error';
 
 /**
- * A connection that failed. In phase `connect` nothing has been sent, so even work that must not be done twice may be
- * tried again; from `headers` on the upstream may have started, and billed, the work.
+ * A failed connection. In phase `connect` nothing has been sent, so even non-idempotent work may be retried; from
+ * `headers` on the upstream may have started, and billed, the work.
  */
 export function transportFailure(phase: ProviderPhase, cause: unknown): ProviderError {
   switch (phase) {
@@ -16,18 +16,29 @@ export function transportFailure(phase: ProviderPhase, cause: unknown): Provider
       });
     case 'headers':
       return isProtocolViolation(cause)
-        ? new ProviderError('provider_error', 'The provider sent an invalid answer.', { phase, fallback: true, cause })
-        : new ProviderError('provider_unavailable', 'The provider closed the connection without an answer.', {
+        ? new ProviderError('provider_error', 'The provider sent an invalid response.', {
             phase,
             fallback: true,
+            outcomeUnknown: true,
+            cause,
+          })
+        : new ProviderError('provider_unavailable', 'The provider closed the connection without a response.', {
+            phase,
+            fallback: true,
+            outcomeUnknown: true,
             cause,
           });
     case 'first_token':
-      return new ProviderError('provider_disconnect', 'The provider closed the connection before it had answered.', {
-        phase,
-        fallback: true,
-        cause,
-      });
+      return new ProviderError(
+        'provider_disconnect',
+        'The provider closed the connection before the response was complete.',
+        {
+          phase,
+          fallback: true,
+          outcomeUnknown: true,
+          cause,
+        },
+      );
     default:
       return new ProviderError('stream_interrupted', 'The connection to the provider failed.', {
         phase,
@@ -38,8 +49,8 @@ export function transportFailure(phase: ProviderPhase, cause: unknown): Provider
 }
 
 /**
- * A time limit that has passed. In the middle of an answer that is an interruption like any other: `provider_timeout`
- * tells of a provider that did not answer, and that no fallback took its place (contract section 7).
+ * An expired time limit. In the middle of a response it is an interruption like any other: `provider_timeout` means
+ * that the provider did not respond and no fallback took over (contract section 7).
  */
 export function deadlineFailure(phase: ProviderPhase): ProviderError {
   if (phase === 'connect') {
@@ -50,20 +61,29 @@ export function deadlineFailure(phase: ProviderPhase): ProviderError {
     });
   }
   if (phase === 'stream') {
-    return new ProviderError('stream_interrupted', 'The provider did not go on with its answer in time.', {
+    return new ProviderError('stream_interrupted', 'The provider stopped responding in the middle of the response.', {
       phase,
       fallback: false,
     });
   }
-  return new ProviderError('provider_timeout', 'The provider did not respond in time.', { phase, fallback: true });
+  return new ProviderError('provider_timeout', 'The provider did not respond in time.', {
+    phase,
+    fallback: true,
+    outcomeUnknown: true,
+  });
 }
 
-/** The call's signal was aborted: nobody reads this error, but every call has to end. */
+/** The call's signal was aborted: the error is not read, but every call has to end. */
 export function cancellation(phase: ProviderPhase, reason: unknown): ProviderError {
-  return new ProviderError('provider_disconnect', 'The call was cancelled.', { phase, fallback: false, cause: reason });
+  return new ProviderError('provider_disconnect', 'The call was cancelled.', {
+    phase,
+    fallback: false,
+    outcomeUnknown: phase !== 'connect',
+    cause: reason,
+  });
 }
 
-/** HTTP that cannot be parsed says something about the upstream, not about the network. */
+/** Unparsable HTTP is a fault of the upstream, not of the network. */
 function isProtocolViolation(cause: unknown): boolean {
   return cause instanceof errors.HTTPParserError || cause instanceof errors.HeadersOverflowError;
 }

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import type { Clock } from '../../common/clock';
+import type { Clock } from '../../core/time/clock';
 import type { ProviderCall } from '../contract/provider-call';
 import { ProviderError, type ProviderPhase } from '../contract/provider-error';
 import { CallDeadline } from './call-deadline';
@@ -7,16 +7,16 @@ import { mapUpstreamError } from './map-upstream-error';
 import type { UpstreamHeaders } from './upstream-headers';
 import { cancellation, deadlineFailure, transportFailure } from './transport-error';
 
-/** Enough for every error document seen; the rest of a longer one is not read. */
+/** Enough for all known error documents; the rest is not read. */
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
 const AUDIO = /^(?:audio\/|(?:application\/ogg|(?:application|binary)\/octet-stream)\s*(?:;|$))/i;
 
-/** What the caller wants back. Who asks for a stream or for sound and gets a JSON document has been refused in disguise. */
+/** The type of reply that the caller expects. A JSON document instead of a stream or audio is a refusal. */
 export type ExpectedReply = 'json' | 'event-stream' | 'audio';
 
 /**
- * Receives the body of a successful reply. An exception from `onData` ends the exchange and comes back through
- * `onFailure`. Exactly one of `onEnd` and `onFailure` is called, unless the receiver closes the exchange itself.
+ * Receives the body of a successful reply. An exception from `onData` ends the exchange and is passed to `onFailure`.
+ * Exactly one of `onEnd` and `onFailure` is called, unless the receiver closes the exchange itself.
  */
 export interface ReplyReceiver {
   onData(chunk: Buffer): void;
@@ -25,8 +25,8 @@ export interface ReplyReceiver {
 }
 
 /**
- * One request and its reply, as the handler of undici's `dispatch`: no stream objects and no promises per chunk.
- * It knows how far the call has come, keeps its time limit, and turns whatever goes wrong into a `ProviderError`.
+ * One request and its reply, as the handler of undici's `dispatch`: no stream objects and no promises per chunk. It
+ * tracks the phase of the call, enforces its time limits, and maps every failure to a `ProviderError`.
  */
 export class UpstreamExchange implements Dispatcher.DispatchHandler {
   private phase: ProviderPhase = 'connect';
@@ -47,18 +47,18 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     if (call.signal.aborted) this.onAbort();
   }
 
-  /** The first meaningful event has been read: from now on silence counts, not the time since the request. */
+  /** The first meaningful event has been read: from now on the idle limit applies instead of the first-token limit. */
   enterStream(): void {
     this.phase = 'stream';
     this.touch();
   }
 
-  /** A sign of life from a streaming upstream. */
+  /** Activity of a streaming upstream. */
   touch(): void {
     if (this.phase === 'stream' && !this.closed) this.deadline.set(this.call.deadlines.idleMs);
   }
 
-  /** Stops reading. The upstream is not to blame for the silence, so that only the total limit goes on. */
+  /** Stops reading. The silence is not the upstream's fault, so only the total limit applies. */
   pause(): void {
     if (this.closed) return;
     this.controller?.pause();
@@ -71,12 +71,12 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     this.controller?.resume();
   }
 
-  /** The receiver has what it needs; the upstream gets `limitMs` to end the reply, so that the connection is reusable. */
+  /** The receiver is done; the upstream gets `limitMs` to end the reply, so that the connection can be reused. */
   expectEndWithin(limitMs: number): void {
     if (!this.closed) this.deadline.set(limitMs);
   }
 
-  /** Ends the exchange, closing the upstream socket if the reply is not complete. The receiver hears nothing more. */
+  /** Ends the exchange, closing the upstream socket if the reply is not complete. The receiver gets no further calls. */
   close(): void {
     if (this.closed) return;
     this.finish();
@@ -101,16 +101,16 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
       return;
     }
     if (isHtml(headers['content-type'])) {
-      // A page of a proxy or a portal, whatever the status says.
+      // A page of a proxy or a portal, regardless of the status.
       throw this.unusable('The provider sent a web page.', status);
     }
     if (this.expected === 'audio' && !mayBeAudio(headers['content-type'])) {
-      throw this.unusable('The provider sent something else than sound.', status);
+      throw this.unusable('The provider sent something other than audio.', status);
     }
     const encoding = headers['content-encoding'];
     if (encoding !== undefined && encoding !== 'identity') {
-      // Never asked for, and a few bytes of it can unpack to gigabytes.
-      throw this.unusable('The provider sent a compressed answer.', status);
+      // Never requested, and a few bytes can unpack to gigabytes.
+      throw this.unusable('The provider sent a compressed response.', status);
     }
   }
 
@@ -135,7 +135,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     this.receiver.onEnd();
   }
 
-  /** Also called with whatever the methods above throw. */
+  /** Also receives the errors that the methods above throw. */
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
     this.fail(error instanceof ProviderError ? error : transportFailure(this.phase, error));
   }
@@ -174,7 +174,7 @@ function isHtml(contentType: ContentType): boolean {
   return typeof contentType === 'string' && contentType.toLowerCase().startsWith('text/html');
 }
 
-/** Some hosts call it `application/octet-stream`, and some nothing at all. */
+/** Some hosts send `application/octet-stream`, and some no content type at all. */
 function mayBeAudio(contentType: ContentType): boolean {
   return contentType === undefined || (typeof contentType === 'string' && AUDIO.test(contentType));
 }

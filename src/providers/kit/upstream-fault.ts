@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from './json-object';
 
-/** What an upstream says about a failure, whichever of the usual shapes it chose. Fields are raw text: log only. */
+/** An upstream's error report, in any of the usual shapes. Fields are raw text: log only. */
 export interface UpstreamFault {
   readonly message: string;
   readonly type: string;
@@ -12,7 +12,7 @@ export interface UpstreamFault {
 const EMPTY_FAULT: UpstreamFault = { message: '', type: '', code: '', param: undefined };
 const PARAM = /^[A-Za-z_][\w.[\]-]{0,199}$/;
 
-/** Reads the fault out of an error document; anything that is not one gives empty fields. */
+/** Reads the fault from an error document; fields are empty for anything else. */
 export function readFault(body: Buffer): UpstreamFault {
   try {
     return toFault(JSON.parse(body.toString('utf8')));

@@ -15,7 +15,7 @@ interface Impatient {
   stop(): Promise<void>;
 }
 
-/** A server that answers as soon as it sees a request, without reading what follows. */
+/** A server that responds as soon as it sees a request, without reading the body. */
 async function impatient(reply: string): Promise<Impatient> {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {
@@ -56,7 +56,7 @@ describe('UpstreamHttp with a form', () => {
     await upstream.stop();
   });
 
-  it('sends fields and files as they are, with their length, and the credential', async () => {
+  it('sends fields and files unchanged, with their length and the credential', async () => {
     const bytes = Buffer.from([0, 255, 13, 10, 45, 45]);
     const value = 'ü "quoted"\r\n--gateway--\r\n';
     await http.post(
@@ -81,7 +81,7 @@ describe('UpstreamHttp with a form', () => {
     expect(Buffer.from(await (files[0] as File).arrayBuffer())).toEqual(bytes);
   });
 
-  it('marks the ends of parts with another word each time', () => {
+  it('uses a new boundary for every form', () => {
     const types = Array.from({ length: 100 }, () => new MultipartBody([]).contentType);
     expect(new Set(types).size).toBe(100);
   });
@@ -101,7 +101,7 @@ describe('UpstreamHttp with a form', () => {
     expect(upstream.received.map(({ bytes }) => bytes.includes('sound'))).toEqual([true, true]);
   });
 
-  it('hears a refusal that comes before the file has been read', async () => {
+  it('receives a refusal that arrives before the file has been read', async () => {
     const refusal = '{"error":{"type":"invalid_request_error","message":"too large"}}';
     const reply = `HTTP/1.1 413 Payload Too Large\r\ncontent-type: application/json\r\ncontent-length: ${refusal.length}\r\n\r\n${refusal}`;
     const server = await impatient(reply);
@@ -111,14 +111,14 @@ describe('UpstreamHttp with a form', () => {
     await server.stop();
   });
 
-  it('stops sending when nobody waits any more, and when the time is over', async () => {
+  it('stops sending when the call is aborted or its deadline passes', async () => {
     const server = await impatient('');
     const body = new MultipartBody([file(Buffer.alloc(64 * MEBIBYTE))]);
     const deadlines = { connectMs: 10_000, firstTokenMs: 100, idleMs: 100, totalMs: 20_000 };
     const hasArrived = new Promise<void>((resolve) => (server.onRequest = resolve));
     const late = await providerErrorOf(server.http.post('/form', body, providerCall({ deadlines })));
     expect([late.code, late.options.phase]).toEqual(['provider_timeout', 'headers']);
-    // On a busy machine later than it was given up, and then it must not be taken for the next one.
+    // On a busy machine it may arrive after its abort; it must not be mistaken for the next one.
     await hasArrived;
     const abort = new AbortController();
     server.onRequest = () => abort.abort();

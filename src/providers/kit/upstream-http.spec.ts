@@ -23,7 +23,7 @@ describe('UpstreamHttp', () => {
     await upstream.stop();
   });
 
-  it('posts to the configured address and returns the body', async () => {
+  it('posts to the configured URL and returns the body', async () => {
     upstream.answer = (response) => response.end('{"ok":true}');
     expect((await post()).toString()).toBe('{"ok":true}');
     expect(upstream.received).toMatchObject([
@@ -46,9 +46,9 @@ describe('UpstreamHttp', () => {
     await other.close();
   });
 
-  it('uses a connection again', async () => {
+  it('reuses a connection', async () => {
     await post();
-    // undici gives the connection back one turn of the event loop after the reply.
+    // undici returns the connection to the pool one iteration of the event loop after the reply.
     await new Promise(setImmediate);
     await post();
     expect(upstream.connections).toBe(1);
@@ -71,14 +71,14 @@ describe('UpstreamHttp', () => {
     ]);
   });
 
-  it('reads no more than the beginning of an endless error page', async () => {
+  it('reads only the beginning of an endless error page', async () => {
     const disconnected = upstream.nextDisconnect();
     upstream.answer = (response) => void response.writeHead(500).write('x'.repeat(MEBIBYTE));
     expect((await providerErrorOf(post())).code).toBe('provider_unavailable');
     await disconnected;
   });
 
-  it('knows that nothing was sent when the connection is refused', async () => {
+  it('reports phase connect when the connection is refused', async () => {
     const closed = new UpstreamHttp({ baseUrl: new URL('http://127.0.0.1:9') });
     const error = await providerErrorOf(closed.post('/x', '{}', providerCall()));
     expect(error.code).toBe('provider_unavailable');
@@ -110,7 +110,7 @@ describe('UpstreamHttp', () => {
     expect(error.options.retrySame).toBeUndefined();
   });
 
-  it('maps an answer that is not HTTP', async () => {
+  it('maps a response that is not HTTP', async () => {
     upstream.answer = (response) => response.socket?.end('garbage\r\n\r\n');
     expect((await providerErrorOf(post())).code).toBe('provider_error');
   });
@@ -126,7 +126,7 @@ describe('UpstreamHttp', () => {
     await disconnected;
   });
 
-  it('maps a body that breaks off', async () => {
+  it('maps a truncated body', async () => {
     upstream.answer = (response) => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('{"a":', () => response.destroy());

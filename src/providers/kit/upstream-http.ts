@@ -1,12 +1,11 @@
 /**
- * The only way from a provider to its upstream: a connection pool per configured base URL.
- * Everything that decides where a request goes is fixed here, at start, from the operator's settings; a call brings a
- * body and time limits, so that nothing a client sends can name a host. No redirects, no compression, no HTTP/2
- * (one lost packet would stall every stream of the connection), and none of undici's own timeouts: five minutes
- * of reasoning is not a fault.
+ * The only way from a provider to its upstream: a connection pool per configured base URL. The operator's settings fix
+ * the destination here, at creation; a call only adds a body and time limits, so a client can never choose a host. No
+ * redirects, no compression, no HTTP/2 (one lost packet would stall every stream of the connection), and none of
+ * undici's own timeouts: five minutes of reasoning is not a fault.
  */
 import { type Dispatcher, Pool } from 'undici';
-import { systemClock, type Clock } from '../../common/clock';
+import { systemClock, type Clock } from '../../core/time/clock';
 import type { ProviderCall } from '../contract/provider-call';
 import { MultipartBody } from './multipart-body';
 import { type ExpectedReply, type ReplyReceiver, UpstreamExchange } from './upstream-exchange';
@@ -31,7 +30,7 @@ export class UpstreamHttp {
   private readonly pool: Pool;
   private readonly baseUrl: URL;
   private readonly clock: Clock;
-  /** Of every request, by the reply that is wanted; complete for a body of JSON. */
+  /** Headers of every request with a JSON body, by the expected reply. */
   private readonly headers: Readonly<Record<ExpectedReply, string[]>>;
   private readonly formHeaders: Readonly<Record<ExpectedReply, string[]>>;
 
@@ -59,7 +58,7 @@ export class UpstreamHttp {
 
   /**
    * The whole body of a successful reply, at most 32 MiB.
-   * @throws ProviderError for every other ending
+   * @throws ProviderError for every other outcome
    */
   post(endpoint: string, body: UpstreamBody, call: ProviderCall): Promise<Buffer> {
     return new Promise((resolve, reject) => {
@@ -77,12 +76,12 @@ export class UpstreamHttp {
     return this.send(endpoint, body, call, 'event-stream', receiver);
   }
 
-  /** The same for a reply that is sound. */
+  /** The same for an audio reply. */
   postForAudio(endpoint: string, body: UpstreamBody, call: ProviderCall, receiver: ReplyReceiver): UpstreamExchange {
     return this.send(endpoint, body, call, 'audio', receiver);
   }
 
-  /** Resolves when the calls in flight have ended. New ones fail in phase `connect`: nothing of them has been sent. */
+  /** Resolves when the calls in flight have ended. New calls fail in phase `connect`, before anything is sent. */
   drain(): Promise<void> {
     return this.pool.close();
   }
@@ -118,7 +117,7 @@ function byReply(headers: readonly string[]): Record<ExpectedReply, string[]> {
   return {
     json: [...headers, 'accept', 'application/json'],
     'event-stream': [...headers, 'accept', 'text/event-stream'],
-    // A host that knows another name for its sound than ours must not be kept from sending it.
+    // Any type, so that hosts that name their audio type differently still send it.
     audio: [...headers, 'accept', '*/*'],
   };
 }

@@ -3,7 +3,7 @@ import { NO_USAGE } from '../contract/usage';
 import { toUsageVector } from './usage';
 
 describe('toUsageVector', () => {
-  it('makes disjoint classes of totals that contain their details', () => {
+  it('splits totals that contain their details into disjoint classes', () => {
     const usage = {
       prompt_tokens: 1000,
       completion_tokens: 500,
@@ -33,12 +33,12 @@ describe('toUsageVector', () => {
     });
   });
 
-  it('takes a prompt smaller than its cached part as exclusive', () => {
+  it('treats a prompt count below its cached count as excluding the cache', () => {
     const usage = { prompt_tokens: 10, completion_tokens: 0, prompt_tokens_details: { cached_tokens: 90 } };
     expect(toUsageVector(usage, {})).toMatchObject({ inputText: 10, inputCacheRead: 90 });
   });
 
-  it('adds reasoning where the upstream leaves it out', () => {
+  it('adds reasoning tokens that the upstream excludes', () => {
     const usage = { prompt_tokens: 1, completion_tokens: 5, completion_tokens_details: { reasoning_tokens: 70 } };
     expect(toUsageVector(usage, { reasoningExcluded: true })).toMatchObject({ outputText: 5, outputReasoning: 70 });
     expect(toUsageVector(usage, {})).toMatchObject({ outputText: 0, outputReasoning: 5 });
@@ -54,15 +54,15 @@ describe('toUsageVector', () => {
     { prompt_tokens: 5, completion_tokens: -1 },
     { prompt_tokens: '12', completion_tokens: 3 },
     { prompt_tokens: Number.NaN, completion_tokens: 3 },
-  ])('does not believe %j', (usage) => {
+  ])('rejects implausible usage %j', (usage) => {
     expect(toUsageVector(usage, {})).toBeNull();
   });
 
-  it('takes a missing completion count as none', () => {
+  it('treats a missing completion count as zero', () => {
     expect(toUsageVector({ prompt_tokens: 7 }, {})).toEqual({ ...NO_USAGE, inputText: 7 });
   });
 
-  it('gives whole numbers from 0 to a billion for any JSON, and keeps to believable totals', () => {
+  it('returns integers from 0 to a billion for any JSON, and keeps plausible totals', () => {
     const details = fc.record(
       {
         cached_tokens: fc.anything(),

@@ -7,8 +7,8 @@ const MAX_TOKENS = 1_000_000_000;
 
 /**
  * Converts the `usage` of a chat completion into disjoint classes (sheet A).
- * @returns `null` when the totals are absent or not believable (negative, text), so that the caller estimates instead
- *   of billing nonsense; details that do not fit into their total are cut to it
+ * @returns `null` when the totals are absent or implausible (negative, text), so that the caller estimates instead;
+ *   details that exceed their total are cut to it
  */
 export function toUsageVector(usage: unknown, quirks: Pick<Quirks, 'reasoningExcluded'>): UsageVector | null {
   if (!isJsonObject(usage)) return null;
@@ -55,12 +55,12 @@ function detailsOf(usage: JsonObject, field: string): JsonObject {
   return isJsonObject(details) ? details : {};
 }
 
-/** A total that can be believed; `null` for anything else. */
+/** A plausible total; `null` for anything else. */
 export function toTotal(value: unknown): number | null {
   return typeof value === 'number' && value >= 0 ? toCount(value) : null;
 }
 
-/** A count of tokens; what is none counts as zero. */
+/** A count of tokens; invalid values count as zero. */
 export function toCount(value: unknown): number {
   return typeof value === 'number' && value > 0 ? Math.min(Math.trunc(value), MAX_TOKENS) : 0;
 }

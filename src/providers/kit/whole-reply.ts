@@ -3,7 +3,7 @@ import type { ReplyReceiver } from './upstream-exchange';
 
 const MAX_REPLY_BYTES = 32 * 1024 * 1024;
 
-/** Collects a reply that is wanted as one piece, and cuts off one that is too long to be true. */
+/** Collects a reply into one buffer, and aborts one that is too long. */
 export class WholeReply implements ReplyReceiver {
   private readonly chunks: Buffer[] = [];
   private bytes = 0;
@@ -16,7 +16,7 @@ export class WholeReply implements ReplyReceiver {
   onData(chunk: Buffer): void {
     this.bytes += chunk.length;
     if (this.bytes > MAX_REPLY_BYTES) {
-      throw new ProviderError('provider_error', 'The provider sent an answer longer than 32 MiB.', {
+      throw new ProviderError('provider_error', 'The provider sent a response longer than 32 MiB.', {
         phase: 'first_token',
         fallback: true,
       });

@@ -12,15 +12,15 @@ import { normalizeReasoning, textBytes, toText } from './message-text';
 import { ToolCallDeltas } from './tool-calls';
 
 const DONE = Buffer.from('[DONE]');
-/** A template that served fewer chunks than this was not worth learning. */
+/** A template that matches fewer chunks than this was not worth learning. */
 const WORTHWHILE_HITS = 8;
-/** After so many of those the stream is taken to vary in every chunk (padding, time stamps). */
+/** After this many poor templates the stream is assumed to vary in every chunk (padding, timestamps). */
 const MAX_POOR_TEMPLATES = 4;
 
 /**
- * Turns upstream events into frames for the client (sheet A, rules 2 to 9), one at a time. Most events of a stream
+ * Translates upstream events into frames for the client (sheet A, rules 2 to 9), one at a time. Most events of a stream
  * differ in a few characters of text only: those go through a `ContentTemplate` learned from an earlier chunk, without
- * any JSON work. Everything else is parsed.
+ * any JSON work. All other events are parsed.
  */
 export class ChatChunkTranslator {
   private readonly toolCalls = new ToolCallDeltas();
@@ -34,7 +34,7 @@ export class ChatChunkTranslator {
   ) {}
 
   /**
-   * @returns the frame to forward, or `null` for an event that is none of the client's business
+   * @returns the frame to forward, or `null` for an event that does not concern the client
    * @throws ProviderError for an error inside the stream, or an event that is not JSON
    */
   translate(event: Buffer): Buffer | null {
@@ -60,7 +60,7 @@ export class ChatChunkTranslator {
     const forwarded = this.state.started;
     const translated = this.toChunk(chunk);
     if (translated === null) return null;
-    // The first forwarded chunk carries the role, so that it is no model for the others.
+    // The first forwarded chunk carries the role, so it is not a template for the others.
     if (forwarded) this.learn(event, chunk);
     return Buffer.from(`data: ${JSON.stringify(translated)}\n\n`);
   }
@@ -74,7 +74,7 @@ export class ChatChunkTranslator {
       state.usageIsFinal = state.finishReason !== null;
     }
     const choice: unknown = Array.isArray(chunk['choices']) ? chunk['choices'][0] : undefined;
-    // After the finish reason only usage is of interest: the format has exactly one finish reason, and it comes last.
+    // After the finish reason only usage matters: the format has exactly one finish reason, and it comes last.
     if (!isJsonObject(choice) || state.finishReason !== null) return null;
     const reason = choice['finish_reason'] || null;
     if (isFailedFinish(reason)) throw failedGeneration();
@@ -93,10 +93,14 @@ export class ChatChunkTranslator {
     const delta: JsonObject = state.started ? rest : { role: 'assistant', ...rest };
     if (delta['content'] !== undefined) delta['content'] = toText(delta['content']);
     normalizeReasoning(delta);
+    if (upstream['function_call'] != null) state.callsTools = true;
     state.generatedBytes += textBytes(delta);
     if (Array.isArray(toolCalls)) {
       const { calls, bytes } = this.toolCalls.normalize(toolCalls);
-      if (calls.length > 0) delta['tool_calls'] = calls;
+      if (calls.length > 0) {
+        delta['tool_calls'] = calls;
+        state.callsTools = true;
+      }
       state.generatedBytes += bytes;
     }
     return delta;
@@ -145,7 +149,7 @@ function parse(event: Buffer): JsonObject {
     const chunk: unknown = JSON.parse(event.toString('utf8'));
     if (isJsonObject(chunk)) return chunk;
   } catch {
-    // Not JSON: the same as JSON of the wrong kind.
+    // Invalid JSON is handled like JSON of the wrong type.
   }
   throw new ProviderError('provider_error', 'The provider sent an event that is not a completion chunk.', {
     phase: 'first_token',

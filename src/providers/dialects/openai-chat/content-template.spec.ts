@@ -7,7 +7,7 @@ import { ContentTemplate } from './content-template';
 
 const OPENING = chunkBytes({ role: 'assistant', content: '' });
 
-/** Translates with one translator per event, so that nothing can be learned, or with one for all. */
+/** Translates with one translator per event, which learns nothing, or with one for all events. */
 function translate(events: readonly Buffer[], learning: boolean): { chunks: unknown[]; bytes: number } {
   let state = new ChatStreamState();
   let translator = new ChatChunkTranslator(providerCall(), state);
@@ -34,7 +34,7 @@ const text = fc.oneof(
 );
 
 describe('ContentTemplate', () => {
-  it.each(UPSTREAM_ACCENTS)('gives what the parsed path gives, for any text ($name)', ({ build }) => {
+  it.each(UPSTREAM_ACCENTS)('matches the output of the parsed path for any text ($name)', ({ build }) => {
     fc.assert(
       fc.property(fc.array(text, { minLength: 1, maxLength: 12 }), (texts) => {
         const events = texts.map((content) => build({ content }));
@@ -44,7 +44,7 @@ describe('ContentTemplate', () => {
     );
   });
 
-  it('gives what the parsed path gives when events of other shapes come between', () => {
+  it('matches the output of the parsed path when events of other shapes intervene', () => {
     const delta = fc.oneof(
       fc.record({ content: text }),
       fc.record({ reasoning_content: text }),
@@ -87,7 +87,7 @@ describe('ContentTemplate', () => {
     ['NUL', 'a\0b'],
     ['an unknown escape', String.raw`a\xb`],
     ['a unicode escape', String.raw`\u00e9`],
-    ['an escape that swallows the closing quote', 'a\\'],
+    ['an escaped closing quote', 'a\\'],
     ['invalid UTF-8', Buffer.of(0x61, 0xff)],
     ['half a character', Buffer.from('é').subarray(0, 1)],
   ])('leaves %s to the parsed path', (_name, body) => {

@@ -8,15 +8,15 @@ const LOWER_U = 0x75;
 /** Escapes of one character: `"`, `\`, `/`, b, f, n, r, t. */
 const SIMPLE_ESCAPES: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'));
 const TEXT_FIELDS = ['content', 'reasoning_content', 'reasoning'];
-/** Stands for the text while a template is learned; needs no escaping and never occurs by chance. */
+/** Placeholder for the text while a template is learned; needs no escaping and never occurs in real text. */
 const MARKER = '<text of the chunk, 6f1d2c>';
 
 /**
  * The fast path of a stream. Successive text chunks of one upstream are the same bytes around a varying JSON string:
- * `head` text `tail`. Such an event is answered with our own head and tail around the untouched text.
+ * `head` text `tail`. Such an event is translated by putting our own head and tail around the unchanged text.
  *
- * Why this is safe: head and tail were parsed once around a marker and gave a chunk that holds nothing but that text,
- * so with any other valid JSON string body between them they parse to the same chunk with the other text.
+ * Why this is safe: head and tail were parsed once around a marker, and the chunk held nothing but that text, so with
+ * any other valid JSON string body between them they parse to the same chunk with the other text.
  */
 export class ContentTemplate {
   /** UTF-8 bytes of the text in the event that `apply` matched last. */
@@ -31,7 +31,7 @@ export class ContentTemplate {
 
   /**
    * @param event bytes of an event, `chunk` what it parses to
-   * @param translate the parsed path: from a chunk to the JSON that the client gets
+   * @param translate the parsed path: from a chunk to the JSON for the client
    * @returns `null` when the chunk holds more than plain text
    */
   static learn(event: Buffer, chunk: JsonObject, translate: (chunk: JsonObject) => string): ContentTemplate | null {
@@ -56,7 +56,7 @@ export class ContentTemplate {
     );
   }
 
-  /** The frame for an event of this shape, or `null` when it has another one. */
+  /** The frame for an event of this shape; `null` for any other shape. */
   apply(event: Buffer): Buffer | null {
     const { head, tail, frameHead, frameTail } = this;
     const start = head.length;
@@ -77,7 +77,7 @@ export class ContentTemplate {
 }
 
 /**
- * UTF-8 bytes of the text that a JSON string body stands for, or -1 when the bytes are not such a body: an unescaped
+ * UTF-8 bytes of the text that a JSON string body encodes, or -1 when the bytes are not such a body: an unescaped
  * quote, a control character, invalid UTF-8, or a `\u` escape (rare, and left to the parsed path).
  */
 function countTextBytes(bytes: Buffer, start: number, end: number): number {

@@ -1,4 +1,4 @@
-/** The accents of finish reasons (sheet A, rule 6). What is in neither map is a plain stop. */
+/** Vendor variants of finish reasons (sheet A, rule 6). A reason in neither map counts as `stop`. */
 const TRANSLATIONS: ReadonlyMap<string, string> = new Map([
   ['stop', 'stop'],
   ['length', 'length'],
@@ -11,15 +11,15 @@ const TRANSLATIONS: ReadonlyMap<string, string> = new Map([
 
 const FAILURES: ReadonlySet<string> = new Set(['error', 'abort', 'insufficient_system_resource']);
 
-/** Whether the upstream gave up, although it closes the answer in good order. */
+/** Whether the generation failed, although the upstream ends the response cleanly. */
 export function isFailedFinish(reason: unknown): boolean {
   return typeof reason === 'string' && FAILURES.has(reason);
 }
 
 /**
- * The finish reason as the format knows it.
- * @param calledTools the answer holds tool calls: several upstreams say `stop` all the same
- * @param trusted the upstream's `stop` is believed even then
+ * The standard finish reason.
+ * @param calledTools the response contains tool calls, for which several upstreams still report `stop`
+ * @param trusted the upstream's `stop` is kept even then
  */
 export function toFinishReason(reason: string, calledTools: boolean, trusted: boolean): string {
   const known = TRANSLATIONS.get(reason) ?? 'stop';

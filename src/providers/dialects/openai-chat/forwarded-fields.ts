@@ -3,9 +3,9 @@ import type { JsonObject } from '../../kit/json-object';
 import { checkNoRejectedFields } from './request-support';
 
 /**
- * The fields of a request that go upstream as they are: neither `handled`, which the caller sees to, nor what is the
- * gateway's own, nor what the upstream does not take.
- * @throws ProviderError `validation_failed` with `param` for a field that must not be dropped in silence
+ * The fields of a request that are forwarded unchanged: not those in `handled`, which the caller sets, nor the
+ * gateway's own fields, nor those that the upstream does not accept.
+ * @throws ProviderError `validation_failed` with `param` for a field that must not be dropped silently
  */
 export function forwardedFields(
   request: Readonly<Record<string, unknown>>,

@@ -33,7 +33,7 @@ function codeOf(body: string | Buffer): string {
 }
 
 describe('fromOpenAiChatReply', () => {
-  it('gives the shape that strict clients require, with the public model and without usage', () => {
+  it('returns the shape that strict clients require, with the public model and without usage', () => {
     const { body, usage: vector, outputBytes } = fromOpenAiChatReply(reply(), providerCall());
     expect(body).toEqual({
       id: 'chatcmpl-1',
@@ -54,7 +54,7 @@ describe('fromOpenAiChatReply', () => {
     expect(outputBytes).toBe(3);
   });
 
-  it('lets nothing through that an upstream adds about itself', () => {
+  it('drops the fields that an upstream adds about itself', () => {
     const extra = { provider: 'Internal', x_groq: { id: 'req' }, prompt_filter_results: [], kv_transfer_params: {} };
     const { body } = fromOpenAiChatReply(
       reply({ ...extra, system_fingerprint: 'fp', service_tier: 'default' }),
@@ -64,7 +64,7 @@ describe('fromOpenAiChatReply', () => {
     expect(Object.keys(body).toSorted()).toEqual(allowed);
   });
 
-  it('makes up what the upstream leaves out', () => {
+  it('fills in the fields that the upstream omits', () => {
     const { body } = fromOpenAiChatReply(reply({ id: '', created: null, usage: undefined }), providerCall());
     expect(body.id).toMatch(/^chatcmpl-.{20}/);
     expect(Number.isInteger(body.created)).toBe(true);
@@ -75,7 +75,7 @@ describe('fromOpenAiChatReply', () => {
     expect(fromOpenAiChatReply(body, providerCall()).usage).toMatchObject({ inputText: 3 });
   });
 
-  it('reports no usage rather than nonsense', () => {
+  it('reports no usage when it is implausible', () => {
     const body = reply({ usage: { prompt_tokens: -3, completion_tokens: 2 } });
     expect(fromOpenAiChatReply(body, providerCall()).usage).toBeNull();
   });

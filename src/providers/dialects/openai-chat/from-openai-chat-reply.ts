@@ -10,9 +10,9 @@ import { normalizeReasoning, textBytes, toText } from './message-text';
 import { normalizeToolCalls } from './tool-calls';
 
 /**
- * A whole reply in our shape (decision *chat-shape*), its usage taken out. Top-level fields are an allow-list: what
- * upstreams add of their own names them and their internals.
- * @throws ProviderError for a reply that is an error in disguise, or no completion at all
+ * Converts a whole reply to the gateway's shape (decision *chat-shape*) and extracts its usage. Top-level fields are an
+ * allow-list: vendor fields reveal the upstream and its internals.
+ * @throws ProviderError for an error inside a reply with status 200, or for anything but a completion
  */
 export function fromOpenAiChatReply(reply: Buffer, call: ProviderCall): ChatCompletionResult {
   const document = parse(reply);
@@ -49,7 +49,7 @@ export function usageOf(document: JsonObject): unknown {
 }
 
 export function failedGeneration(): ProviderError {
-  return new ProviderError('provider_error', 'The provider failed to generate an answer.', {
+  return new ProviderError('provider_error', 'The provider failed to generate a response.', {
     phase: 'first_token',
     fallback: true,
   });
@@ -75,13 +75,13 @@ function parse(reply: Buffer): JsonObject {
     const document: unknown = JSON.parse(reply.toString('utf8'));
     if (isJsonObject(document)) return document;
   } catch {
-    // Not JSON: the same as JSON of the wrong kind.
+    // Invalid JSON is handled like JSON of the wrong type.
   }
   throw malformed();
 }
 
 function malformed(): ProviderError {
-  return new ProviderError('provider_error', 'The provider sent an answer that is not a chat completion.', {
+  return new ProviderError('provider_error', 'The provider sent a response that is not a chat completion.', {
     phase: 'first_token',
     fallback: true,
   });

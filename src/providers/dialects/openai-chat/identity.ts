@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { systemClock } from '../../../common/clock';
+import { systemClock } from '../../../core/time/clock';
 
-/** For upstreams that leave out what the format requires. */
+/** For upstreams that omit the required id. */
 export function makeCompletionId(): string {
   return `chatcmpl-${randomBytes(15).toString('base64url')}`;
 }
@@ -10,7 +10,7 @@ export function makeToolCallId(): string {
   return `call_${randomBytes(12).toString('hex')}`;
 }
 
-/** `created` as the upstream gave it, else now; in seconds. */
+/** The upstream's `created`, else the current time; in seconds. */
 export function toCreated(created: unknown): number {
   return typeof created === 'number' && Number.isSafeInteger(created) ? created : Math.floor(systemClock.now() / 1000);
 }

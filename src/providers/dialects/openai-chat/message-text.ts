@@ -7,7 +7,7 @@ export function toText(content: unknown): string | null {
   return content.map((part) => (isJsonObject(part) && typeof part['text'] === 'string' ? part['text'] : '')).join('');
 }
 
-/** Puts reasoning under its usual name, `reasoning_content`, and takes the other one away. */
+/** Renames reasoning to `reasoning_content`. */
 export function normalizeReasoning(message: JsonObject): void {
   const reasoning = message['reasoning_content'] ?? message['reasoning'];
   delete message['reasoning'];

@@ -2,18 +2,20 @@ import { chunk, sse } from '../../../../test/conformance/chat-chunks';
 import { FINISH, FIRST, startStream, TEXT, USAGE } from '../../../../test/conformance/played-stream';
 import { providerCall, providerErrorOf } from '../../../../test/conformance/provider-call';
 
+const CALL = chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '' } }] });
+
 describe('OpenAiChatStream before the first token', () => {
   it.each([
     ['an error event', sse({ error: { message: 'slow down', code: 429 } }), 'provider_rate_limited'],
     ['an error beside choices', sse({ ...FIRST, error: { code: 502, message: 'x' } }), 'provider_unavailable'],
     ['a failed generation', sse(chunk({ content: '' }, { finish_reason: 'error' })), 'provider_error'],
     ['an event that is not JSON', 'data: {oops\n\n', 'provider_error'],
-    ['a JSON event that is no object', 'data: 5\n\n', 'provider_error'],
+    ['a JSON event that is not an object', 'data: 5\n\n', 'provider_error'],
     ['an error right behind the first chunk', sse(FIRST, { error: { code: 503 } }), 'provider_unavailable'],
     ['nothing', '', 'provider_disconnect'],
     ['comments only', ': a\n\n: b\n\n', 'provider_disconnect'],
     ['no choices', sse({ ...FIRST, choices: [] }), 'provider_disconnect'],
-    ['[DONE] at once', sse('[DONE]'), 'provider_disconnect'],
+    ['[DONE] as the first event', sse('[DONE]'), 'provider_disconnect'],
     ['an error event without its line end', 'data: {"error":{"code":429,"message":"x"}}', 'provider_rate_limited'],
     ['an error event that was cut off', 'data: {"error":{"code":429,"mess', 'provider_disconnect'],
     ['an event of more than 1 MiB', `data: ${'x'.repeat(1024 * 1024 + 1)}`, 'provider_error'],
@@ -24,7 +26,7 @@ describe('OpenAiChatStream before the first token', () => {
     expect([error.code, error.options.phase, error.options.fallback]).toEqual([code, 'first_token', true]);
   });
 
-  it('sees an error document that came instead of a stream', async () => {
+  it('maps an error document instead of a stream', async () => {
     const { upstream, opened } = startStream();
     upstream
       .begin({ 'content-type': 'application/json; charset=utf-8' })
@@ -40,7 +42,7 @@ describe('OpenAiChatStream before the first token', () => {
     expect((await providerErrorOf(opened)).code).toBe('provider_error');
   });
 
-  it('maps a broken connection by how far the call had come', async () => {
+  it('maps a broken connection by the phase of the call', async () => {
     const { upstream, opened } = startStream();
     upstream.breakConnection();
     expect((await providerErrorOf(opened)).options).toMatchObject({
@@ -53,7 +55,7 @@ describe('OpenAiChatStream before the first token', () => {
     expect((await providerErrorOf(later.opened)).code).toBe('provider_disconnect');
   });
 
-  it('waits for the first token no longer than allowed, comments or not', async () => {
+  it('enforces the first-token limit, with or without comments', async () => {
     const deadlines = { connectMs: 60_000, firstTokenMs: 30, idleMs: 60_000, totalMs: 60_000 };
     const { upstream, opened } = startStream(providerCall({ deadlines }));
     upstream.begin().data(': processing\n\n');
@@ -66,8 +68,10 @@ describe('OpenAiChatStream after the first token', () => {
   it.each([
     ['an error event', sse({ error: { message: 'x', code: 429 } }), 'stream_interrupted'],
     ['a failed generation', sse(chunk({}, { finish_reason: 'error' })), 'stream_interrupted'],
-    ['garbage', 'data: {"id":\n\n', 'stream_interrupted'],
-    ['NUL bytes', 'data: \0\0\n\n', 'stream_interrupted'],
+    ['two events that are garbage', 'data: {"id":\n\n'.repeat(2), 'stream_interrupted'],
+    ['garbage instead of the finish reason', 'data: {"id":\n\n', 'provider_disconnect'],
+    ['garbage instead of the finish reason, and usage', `data: \0\0\n\n${sse(USAGE, '[DONE]')}`, 'provider_disconnect'],
+    ['garbage within a tool call', `${sse(CALL)}data: {"id":\n\n${sse(FINISH)}`, 'stream_interrupted'],
     ['an event of more than 1 MiB', `data: ${'x'.repeat(1024 * 1024 + 1)}`, 'stream_interrupted'],
     ['the end without a finish reason', '', 'provider_disconnect'],
     ['the end in mid-event', 'data: {"id":"chat', 'provider_disconnect'],
@@ -75,7 +79,7 @@ describe('OpenAiChatStream after the first token', () => {
     ['an error event without its blank line', 'data: {"error":{"code":503}}\n', 'stream_interrupted'],
     ['an error event that was cut off', 'data: {"error":{"co', 'provider_disconnect'],
     ['[DONE] without a finish reason', sse('[DONE]'), 'provider_disconnect'],
-  ])('delivers what came before and then fails: %s', async (_name, bytes, code) => {
+  ])('delivers the events before the fault and then fails: %s', async (_name, bytes, code) => {
     const { upstream, opened, sink } = startStream();
     upstream.begin().data(sse(FIRST));
     const stream = await opened;
@@ -86,6 +90,23 @@ describe('OpenAiChatStream after the first token', () => {
     expect(stream.progress.outputBytes).toBe(2);
   });
 
+  it.each(['data: {"id":\n\n', 'data: \0\0\n\n', 'data: "text"\n\n'])(
+    'skips one event that cannot be parsed, and counts it: %j',
+    async (garbage) => {
+      const { upstream, opened, sink } = startStream();
+      upstream
+        .begin()
+        .data(sse(FIRST, TEXT))
+        .data(garbage)
+        .data(sse(TEXT, FINISH, USAGE, '[DONE]'))
+        .end();
+      const stream = await opened;
+      await stream.pipe(sink);
+      expect(sink.text).toBe('HiHi');
+      expect(stream.progress).toMatchObject({ skippedEvents: 1, outputBytes: 4, usage: { outputText: 2 } });
+    },
+  );
+
   it('fails when the connection breaks', async () => {
     const { upstream, opened, sink } = startStream();
     upstream.begin().data(sse(FIRST, TEXT));
@@ -94,7 +115,7 @@ describe('OpenAiChatStream after the first token', () => {
     expect((await providerErrorOf(piped)).code).toBe('stream_interrupted');
   });
 
-  it.each(['d', 'data: d\n'])('ends a stream that drips without ever completing an event: %j', async (drop) => {
+  it.each(['d', 'data: d\n'])('ends a stream that sends bytes without completing an event: %j', async (drop) => {
     const deadlines = { connectMs: 1_000, firstTokenMs: 60_000, idleMs: 60, totalMs: 60_000 };
     const { upstream, opened, sink } = startStream(providerCall({ deadlines }));
     upstream.begin().data(sse(FIRST));
@@ -105,7 +126,7 @@ describe('OpenAiChatStream after the first token', () => {
     expect([error.code, error.options.phase, upstream.aborted]).toEqual(['stream_interrupted', 'stream', true]);
   });
 
-  it('takes comments as life, up to the total limit', async () => {
+  it('counts comments as activity, up to the total limit', async () => {
     const deadlines = { connectMs: 1_000, firstTokenMs: 1_000, idleMs: 2_000, totalMs: 3_000 };
     const { upstream, opened, sink } = startStream(providerCall({ deadlines }));
     const startedAt = performance.now();
@@ -118,7 +139,7 @@ describe('OpenAiChatStream after the first token', () => {
     expect(performance.now() - startedAt).toBeGreaterThan(2_900);
   });
 
-  it('does not let an upstream that hangs after the finish reason hang the client', async () => {
+  it('ends the stream when the upstream hangs after the finish reason', async () => {
     const { upstream, opened, sink } = startStream(
       providerCall({ deadlines: { connectMs: 1, firstTokenMs: 1, idleMs: 600_000, totalMs: 600_000 } }),
     );
@@ -127,7 +148,7 @@ describe('OpenAiChatStream after the first token', () => {
     expect(upstream.aborted).toBe(true);
   });
 
-  it('does not wait for the end of the reply once it has finish reason and usage', async () => {
+  it('does not wait for the end of the reply after finish reason and usage', async () => {
     const { upstream, opened, sink } = startStream();
     upstream.begin().data(sse(FIRST, TEXT, FINISH, USAGE));
     await (await opened).pipe(sink);

@@ -10,7 +10,7 @@ describe('OpenAiChatStream', () => {
       sse(chunk({}, { finish_reason: 'stop' }), USAGE, '[DONE]'),
   );
 
-  it('writes the same bytes wherever the upstream’s bytes are split', async () => {
+  it('writes the same bytes however the upstream’s bytes are split', async () => {
     const whole = await playStream([recorded]);
     expect(whole.failure).toBeNull();
     expect(whole.sink.text).toBe('Hi größe 日本 😀\n"');
@@ -29,7 +29,7 @@ describe('OpenAiChatStream', () => {
     expect(sink.output.equals((await playStream([recorded])).sink.output)).toBe(true);
   });
 
-  it('gives strict clients what they need, and leaves usage and [DONE] to the caller', async () => {
+  it('writes chunks that strict clients accept, and leaves usage and [DONE] to the caller', async () => {
     const { sink, stream } = await playStream([sse(TEXT, chunk({ content: '!' }), FINISH, USAGE, '[DONE]')]);
     const base = {
       id: 'chatcmpl-up',
@@ -51,7 +51,7 @@ describe('OpenAiChatStream', () => {
     });
   });
 
-  it.each(UPSTREAM_ACCENTS)('forwards the text and nothing of the upstream’s own ($name)', async ({ build }) => {
+  it.each(UPSTREAM_ACCENTS)('forwards the text and no upstream-specific fields ($name)', async ({ build }) => {
     const words = ['Hello', ' wörld', '\n', '"quoted"', ' end'];
     const events = words.map((content) => `data: ${build({ content }).toString()}\n\n`);
     const { sink, failure, stream } = await playStream([sse(FIRST), ...events, sse(FINISH, '[DONE]')]);
@@ -74,7 +74,7 @@ describe('OpenAiChatStream', () => {
     expect(sink.writes).toHaveLength(3);
   });
 
-  it('drops events that are none of the client’s business', async () => {
+  it('drops events that do not concern the client', async () => {
     const stray = { ...TEXT, choices: [{ index: 0, content_filter_results: {} }] };
     const { sink } = await playStream([
       sse({ ...FIRST, id: '', choices: [] }, FIRST, stray, TEXT, FINISH, TEXT, FINISH, '[DONE]', TEXT),
@@ -82,7 +82,7 @@ describe('OpenAiChatStream', () => {
     expect(sink.chunks.map((each) => choiceOf(each)['finish_reason'])).toEqual([null, null, 'stop']);
   });
 
-  it('makes up an id and a time where the upstream gives none, and keeps them', async () => {
+  it('generates an id and a time where the upstream omits them, and keeps them', async () => {
     const anonymous = { ...TEXT, id: '', created: null };
     const { sink } = await playStream([sse(anonymous, anonymous, FINISH)]);
     const ids = new Set(sink.chunks.map((each) => each['id']));
@@ -91,7 +91,7 @@ describe('OpenAiChatStream', () => {
     expect(sink.chunks.every((each) => Number.isInteger(each['created']))).toBe(true);
   });
 
-  it('says tool_calls when tools were called, unless the upstream’s word is trusted', async () => {
+  it('reports tool_calls when tools were called, unless the upstream’s finish reason is trusted', async () => {
     const call = chunk({ tool_calls: [{ index: 0, id: 'c', function: { name: 'f', arguments: '{}' } }] });
     const { stream } = await playStream([sse(call, FINISH, '[DONE]')]);
     expect(stream.progress.finishReason).toBe('tool_calls');
@@ -108,7 +108,7 @@ describe('OpenAiChatStream', () => {
     ['in the finish chunk', [TEXT, { ...FINISH, usage: { prompt_tokens: 9, completion_tokens: 1 } }], 9],
     ['where Groq puts it', [TEXT, { ...FINISH, x_groq: { usage: { prompt_tokens: 8, completion_tokens: 1 } } }], 8],
     [
-      'negative, so not believed',
+      'negative, so ignored',
       [TEXT, FINISH, { ...USAGE, usage: { prompt_tokens: -8, completion_tokens: 1 } }],
       undefined,
     ],
@@ -131,7 +131,7 @@ describe('OpenAiChatStream', () => {
   });
 });
 
-describe('OpenAiChatStream and a slow receiver', () => {
+describe('OpenAiChatStream with a slow receiver', () => {
   class SlowSink extends CollectingSink {
     release: () => void = () => undefined;
 
@@ -170,7 +170,7 @@ describe('OpenAiChatStream and a slow receiver', () => {
     expect(sink.chunks).toHaveLength(3);
   });
 
-  it('does not blame the upstream for the silence', async () => {
+  it('does not count back-pressure as upstream silence', async () => {
     const deadlines = { connectMs: 1_000, firstTokenMs: 60_000, idleMs: 20, totalMs: 60_000 };
     const { upstream, opened } = startStream(providerCall({ deadlines }));
     const sink = new SlowSink();
@@ -186,7 +186,7 @@ describe('OpenAiChatStream and a slow receiver', () => {
     await piped;
   });
 
-  it('keeps at most 64 KiB for a caller that does not pipe yet', async () => {
+  it('buffers at most 64 KiB until the caller pipes', async () => {
     const { upstream, opened, sink } = startStream();
     upstream.begin().data(sse(FIRST));
     const stream = await opened;

@@ -1,6 +1,7 @@
 import type { ChatStream, StreamSink } from '../../contract/chat';
 import type { ProviderCall } from '../../contract/provider-call';
 import { ProviderError, type ProviderPhase } from '../../contract/provider-error';
+import { isJsonObject } from '../../kit/json-object';
 import { SseDecoder } from '../../kit/sse-decoder';
 import { toStreamFailure } from '../../kit/stream-failure';
 import { transportFailure } from '../../kit/transport-error';
@@ -9,19 +10,21 @@ import type { UpstreamHttp } from '../../kit/upstream-http';
 import { ChatChunkTranslator } from './chat-chunk-translator';
 import { ChatStreamState } from './chat-stream-state';
 
-/** After the finish reason: how long to wait for usage and the end, which some upstreams never send. */
+/** How long to wait after the finish reason for usage and the end, which some upstreams never send. */
 const TAIL_LIMIT_MS = 2_000;
-/** Frames kept for a caller that has not called `pipe` yet. */
+/** Events of one stream that may be skipped because they cannot be parsed. */
+const MAX_SKIPPED_EVENTS = 1;
+/** Buffer limit until the caller calls `pipe`. */
 const MAX_WAITING_BYTES = 64 * 1024;
 
 export type StreamTransport = Pick<UpstreamHttp, 'postForStream'>;
 
-/** Turns one event of the upstream into a frame for the client; `null`: none of its business. Throws `ProviderError`. */
+/** Translates one upstream event into a frame for the client; `null`: skip it. Throws `ProviderError`. */
 export interface EventTranslator {
   translate(event: Buffer): Buffer | null;
 }
 
-/** Made for each stream; what the translator learns of it goes into `state`. */
+/** Creates a translator for each stream; the translator updates `state`. */
 export type TranslatorFactory = (call: ProviderCall, state: ChatStreamState) => EventTranslator;
 
 const chatChunks: TranslatorFactory = (call, state) => new ChatChunkTranslator(call, state);
@@ -34,9 +37,9 @@ interface Settler {
 /**
  * One streamed completion: receives the upstream's bytes, hands frames to the sink.
  *
- * All frames of one network read leave as one write, because the kernel and the client's parser cost more than
- * the frames. The read stops while the sink is full. The outcome is settled once; whatever comes later (an upstream
- * that dies after its finish reason, for example) changes nothing.
+ * All frames of one network read are joined into one write, because system calls and the client's parser cost more than
+ * the frames. Reading pauses while the sink is full. The first outcome counts; later events (an upstream that fails
+ * after its finish reason, for example) change nothing.
  */
 export class OpenAiChatStream implements ChatStream, ReplyReceiver {
   readonly progress = new ChatStreamState();
@@ -63,14 +66,14 @@ export class OpenAiChatStream implements ChatStream, ReplyReceiver {
     this.opening = opening;
     const translator = translatorOf(call, this.progress);
     this.decoder = new SseDecoder((event) => {
-      if (!this.replyEnded || isWhole(event)) this.keep(translator.translate(event));
+      if (!this.replyEnded || isWhole(event)) this.keep(this.translate(translator, event));
     });
     this.exchange = http.postForStream(endpoint, body, call, this);
   }
 
   /**
    * Resolves once the first event with a choice has been read.
-   * @throws ProviderError for every other ending
+   * @throws ProviderError for every other outcome
    */
   static open(
     http: StreamTransport,
@@ -122,7 +125,7 @@ export class OpenAiChatStream implements ChatStream, ReplyReceiver {
     this.settle(this.progress.finishReason === null ? error : 'ended');
   }
 
-  /** The answer is complete. The rest of the reply is read for its usage, and so that the connection can be kept. */
+  /** The text is complete. The rest of the reply is read for its usage and to keep the connection reusable. */
   private enterTail(): void {
     if (this.outcome !== null) return;
     this.exchange.expectEndWithin(TAIL_LIMIT_MS);
@@ -136,7 +139,7 @@ export class OpenAiChatStream implements ChatStream, ReplyReceiver {
 
   private endOfStream(): 'ended' | ProviderError {
     if (this.progress.finishReason !== null) return 'ended';
-    return new ProviderError('provider_disconnect', 'The provider ended the stream before the answer was complete.', {
+    return new ProviderError('provider_disconnect', 'The provider ended the stream before the response was complete.', {
       phase: this.phase,
       fallback: this.opening !== null,
     });
@@ -160,6 +163,26 @@ export class OpenAiChatStream implements ChatStream, ReplyReceiver {
     this.flush();
   }
 
+  private translate(translator: EventTranslator, event: Buffer): Buffer | null {
+    try {
+      return translator.translate(event);
+    } catch (error) {
+      if (isChunk(event) || !this.maySkip) throw error;
+      this.progress.skippedEvents++;
+      return null;
+    }
+  }
+
+  /**
+   * No skipping before the first token, where failover loses nothing, or within tool calls, since a client must not run
+   * a call with incomplete arguments. A skipped finish reason leaves the stream without one, so it still ends as
+   * interrupted.
+   */
+  private get maySkip(): boolean {
+    const { started, callsTools, skippedEvents } = this.progress;
+    return started && !callsTools && skippedEvents < MAX_SKIPPED_EVENTS;
+  }
+
   private keep(frame: Buffer | null): void {
     if (frame === null) return;
     this.waiting.push(frame);
@@ -167,7 +190,10 @@ export class OpenAiChatStream implements ChatStream, ReplyReceiver {
     if (this.sink === null && this.waitingBytes > MAX_WAITING_BYTES) this.exchange.pause();
   }
 
-  /** After the current read: undici hands over each piece of a chunked body on its own, all in one turn. */
+  /**
+   * After the current read: undici delivers each piece of a chunked body separately, all in one iteration of the event
+   * loop.
+   */
   private scheduleFlush(): void {
     if (this.flushScheduled || this.sink === null) return;
     this.flushScheduled = true;
@@ -214,14 +240,22 @@ export class OpenAiChatStream implements ChatStream, ReplyReceiver {
 }
 
 /**
- * Whether an event that lacks its line end is complete all the same. An object is, once it can be parsed; anything less
- * was cut off, and it is the missing finish reason that tells what happened.
+ * Whether an event without a line ending is complete, that is, can be parsed. Otherwise it was cut off, and the missing
+ * finish reason decides the outcome.
  */
 function isWhole(event: Buffer): boolean {
+  return parse(event) !== undefined;
+}
+
+/** Whether an event is valid JSON, so that a failure to translate it is about its content. */
+function isChunk(event: Buffer): boolean {
+  return isJsonObject(parse(event));
+}
+
+function parse(event: Buffer): unknown {
   try {
-    JSON.parse(event.toString('utf8'));
-    return true;
+    return JSON.parse(event.toString('utf8'));
   } catch {
-    return false;
+    return undefined;
   }
 }

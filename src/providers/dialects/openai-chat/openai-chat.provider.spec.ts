@@ -25,7 +25,7 @@ describe('OpenAiChat over a connection', () => {
     await upstream.stop();
   });
 
-  it('refuses what the model cannot do before anything is sent', async () => {
+  it('refuses unsupported features before anything is sent', async () => {
     const call = providerCall({ features: { tools: false } });
     const request = chatRequest({ tools: [{ type: 'function', function: { name: 'f' } }] });
     expect((await providerErrorOf(chat.complete(request, call))).options.param).toBe('tools');
@@ -43,7 +43,7 @@ describe('OpenAiChat over a connection', () => {
     expect(upstream.connections).toBe(1);
   });
 
-  it('closes the upstream connection when the client leaves in mid-stream', async () => {
+  it('closes the upstream connection when the client disconnects in mid-stream', async () => {
     const abort = new AbortController();
     const disconnected = upstream.nextDisconnect();
     upstream.answer = (response) => void response.writeHead(200, EVENT_STREAM).write(FIRST);
@@ -54,7 +54,7 @@ describe('OpenAiChat over a connection', () => {
     await piped;
   });
 
-  it('closes the upstream connection when the client leaves between opening and piping', async () => {
+  it('closes the upstream connection when the client disconnects between opening and piping', async () => {
     const abort = new AbortController();
     const disconnected = upstream.nextDisconnect();
     upstream.answer = (response) => void response.writeHead(200, EVENT_STREAM).write(FIRST);
@@ -65,9 +65,9 @@ describe('OpenAiChat over a connection', () => {
   });
 
   it.each([
-    ['in good order', (end: () => void) => end(), 'provider_disconnect'],
+    ['cleanly', (end: () => void) => end(), 'provider_disconnect'],
     ['by a reset', (_end: () => void, reset: () => void) => reset(), 'stream_interrupted'],
-  ])('tells a stream that is closed early %s', async (_name, close, code) => {
+  ])('reports a stream that is closed early %s', async (_name, close, code) => {
     upstream.answer = (response) => {
       response.writeHead(200, EVENT_STREAM);
       response.write(FIRST + sse(chunk({ content: 'Hi' })));
@@ -84,7 +84,7 @@ describe('OpenAiChat over a connection', () => {
     expect(sink.text).toBe('Hi');
   });
 
-  it('holds a fast upstream back while the receiver is slow, and loses nothing', async () => {
+  it('applies back-pressure to a fast upstream while the receiver is slow, and loses nothing', async () => {
     const total = 400;
     const text = 'x'.repeat(64 * 1024);
     let written = 0;

@@ -1,7 +1,7 @@
 /**
- * Dialect `openai-chat`: `POST …/chat/completions` as most vendors speak it, each with an accent (`Quirks`).
- * One file per direction: `to-openai-chat-request`, `from-openai-chat-reply`, `openai-chat-stream`. Nothing here knows
- * a vendor; nothing outside knows the wire format.
+ * Dialect `openai-chat`: `POST …/chat/completions` as most vendors implement it, each with deviations (`Quirks`). One
+ * file per direction: `to-openai-chat-request`, `from-openai-chat-reply`, `openai-chat-stream`. Nothing here depends on
+ * a vendor; nothing outside depends on the wire format.
  */
 import type { ChatCompletionResult, ChatProvider, ChatRequest, ChatStream } from '../../contract/chat';
 import type { DeploymentTraits, ProviderCall } from '../../contract/provider-call';

@@ -4,8 +4,8 @@ import { ProviderError } from '../../contract/provider-error';
 import { isJsonObject } from '../../kit/json-object';
 
 /**
- * Refuses what the model or its upstream cannot do and what must not be dropped in silence. A feature that the
- * catalogue does not mention is left for the upstream to judge.
+ * Refuses what the model or its upstream does not support and what must not be dropped silently. Features that the
+ * catalogue does not mention are left to the upstream.
  * @throws ProviderError `validation_failed` with `param`
  */
 export function checkSupport(request: ChatRequest, { features, quirks }: DeploymentTraits): void {
@@ -17,7 +17,7 @@ export function checkSupport(request: ChatRequest, { features, quirks }: Deploym
   if (features.vision === false) checkNoImages(request);
 }
 
-/** @throws ProviderError `validation_failed` with `param` for a field that must not be dropped in silence */
+/** @throws ProviderError `validation_failed` with `param` for a field that must not be dropped silently */
 export function checkNoRejectedFields(
   request: Readonly<Record<string, unknown>>,
   { rejectFields = [] }: Pick<Quirks, 'rejectFields'>,
@@ -27,7 +27,7 @@ export function checkNoRejectedFields(
   }
 }
 
-/** Whether a field's value asks for nothing, so that leaving it out changes nothing. */
+/** Whether a field's value has no effect, so that dropping it changes nothing. */
 export function isUnused(field: string, value: unknown): boolean {
   if (value === null || value === undefined) return true;
   if (field === 'parallel_tool_calls') return value === true;
@@ -37,7 +37,7 @@ export function isUnused(field: string, value: unknown): boolean {
 
 function checkResponseFormat(format: unknown, features: ModelFeatures): void {
   if (!isJsonObject(format)) return;
-  // A catalogue row with JSON mode and no word about schemas describes a model that has only the former.
+  // A catalogue row with JSON mode that does not mention schemas describes a model without them.
   const schemas = features.json_schema ?? features.json_object !== true;
   if (format['type'] === 'json_schema' && !schemas) {
     throw unsupported('response_format', 'This model does not support response_format json_schema.');
@@ -61,7 +61,7 @@ function checkNoImages({ messages }: ChatRequest): void {
   });
 }
 
-/** Refused before anything is sent, so that another deployment may be asked. */
+/** Refused before anything is sent, so failover to another deployment is possible. */
 export function unsupported(param: string, message = `This model does not support ${param}.`): ProviderError {
   return new ProviderError('validation_failed', message, { phase: 'connect', fallback: false, param });
 }

@@ -16,7 +16,7 @@ function refusedParam(run: () => unknown): string | undefined {
 }
 
 describe('toOpenAiChatRequest', () => {
-  it('passes what it does not know, and nothing that is meant for the gateway', () => {
+  it('passes unknown fields on, but no gateway fields', () => {
     const request = chatRequest({
       n: 1,
       routing: { only: ['x'] },
@@ -42,12 +42,8 @@ describe('toOpenAiChatRequest', () => {
   });
 
   it.each([
-    ['asks for usage by default', {}, { include_usage: true }],
-    [
-      'turns padding off for OpenAI',
-      { includeObfuscation: false },
-      { include_usage: true, include_obfuscation: false },
-    ],
+    ['requests usage by default', {}, { include_usage: true }],
+    ['disables padding for OpenAI', { includeObfuscation: false }, { include_usage: true, include_obfuscation: false }],
     ['sends no options to upstreams that refuse them', { streamUsage: 'none' as const }, undefined],
   ])('%s', (_name, quirks, streamOptions) => {
     expect(toOpenAiChatRequest(chatRequest(), providerCall({ quirks }), true)).toEqual({
@@ -71,7 +67,7 @@ describe('toOpenAiChatRequest', () => {
     });
   });
 
-  it('turns developer into system unless the upstream knows the role', () => {
+  it('converts developer to system unless the upstream supports the role', () => {
     const request = chatRequest({ messages: [{ role: 'developer', content: 'Be brief' }] });
     expect(toOpenAiChatRequest(request, providerCall(), false)['messages']).toEqual([
       { role: 'system', content: 'Be brief' },
@@ -80,7 +76,7 @@ describe('toOpenAiChatRequest', () => {
     expect(toOpenAiChatRequest(request, call, false)['messages']).toBe(request.messages);
   });
 
-  it('replays reasoning only where it is wanted', () => {
+  it('replays reasoning only where the quirk enables it', () => {
     const request = chatRequest({ messages: [{ role: 'assistant', content: 'a', reasoning_content: 'b' }] });
     expect(toOpenAiChatRequest(request, providerCall(), false)['messages']).toEqual([
       { role: 'assistant', content: 'a' },
@@ -89,7 +85,7 @@ describe('toOpenAiChatRequest', () => {
     expect(toOpenAiChatRequest(request, call, false)['messages']).toEqual(request.messages);
   });
 
-  it('writes null for empty text beside tool calls, and leaves other empty text alone', () => {
+  it('writes null for empty text next to tool calls, and keeps other empty text', () => {
     const toolCalls = [{ id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } }];
     const request = chatRequest({
       messages: [
@@ -108,7 +104,7 @@ describe('toOpenAiChatRequest', () => {
     expect(toOpenAiChatRequest(chatRequest({ store: true, metadata: { a: 'b' } }), call, false)).toEqual(reduced);
   });
 
-  it('refuses fields that would, unless their value asks for nothing', () => {
+  it('refuses fields that would change the meaning, unless their value has no effect', () => {
     const call = providerCall({ quirks: { rejectFields: ['logit_bias', 'logprobs', 'parallel_tool_calls'] } });
     expect(refusedParam(() => toOpenAiChatRequest(chatRequest({ logit_bias: { 5: 1 } }), call, false))).toBe(
       'logit_bias',

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../kit/json-object';
 import { checkSupport, isUnused } from './request-support';
 import { toUpstreamMessages } from './to-upstream-messages';
 
-/** Written below, or of no use to an upstream. */
+/** Set below, or not meant for an upstream. */
 const HANDLED_FIELDS: ReadonlySet<string> = new Set([
   'model',
   'messages',
@@ -16,7 +16,7 @@ const HANDLED_FIELDS: ReadonlySet<string> = new Set([
   'routing',
 ]);
 
-/** Fields that models without `sampling` answer with 400. Dropped, since many clients send them unasked. */
+/** Fields that models without `sampling` refuse with 400. Dropped, since many clients always send them. */
 const SAMPLING_FIELDS: ReadonlySet<string> = new Set([
   'temperature',
   'top_p',
@@ -28,7 +28,7 @@ const SAMPLING_FIELDS: ReadonlySet<string> = new Set([
 
 /**
  * The body for the upstream (sheet A). Pure; the request is not changed.
- * @throws ProviderError `validation_failed` with `param` for what this model or upstream cannot do
+ * @throws ProviderError `validation_failed` with `param` for features that this model or upstream does not support
  */
 export function toOpenAiChatRequest(request: ChatRequest, call: ProviderCall, stream: boolean): JsonObject {
   checkSupport(request, call);
@@ -45,13 +45,13 @@ export function toOpenAiChatRequest(request: ChatRequest, call: ProviderCall, st
 function isForwarded(field: string, value: unknown, { quirks, features }: ProviderCall): boolean {
   if (value === null || value === undefined || HANDLED_FIELDS.has(field) || field.startsWith('x_')) return false;
   if (features.sampling === false && SAMPLING_FIELDS.has(field)) return false;
-  // The model never makes parallel calls, which both values of the field allow.
+  // The model never makes parallel calls, so both values of the field are satisfied.
   if (field === 'parallel_tool_calls' && features.parallel_tools === false) return false;
   if (quirks.rejectFields?.includes(field) === true && isUnused(field, value)) return false;
   return quirks.dropFields?.includes(field) !== true;
 }
 
-/** Two limits given: the smaller holds. */
+/** If both limits are present, the smaller applies. */
 function addOutputLimit(body: JsonObject, request: ChatRequest, { maxTokensField }: Quirks): void {
   const { max_tokens: older, max_completion_tokens: newer } = request;
   const limit = older == null ? newer : newer == null ? older : Math.min(older, newer);

@@ -1,7 +1,7 @@
 import type { ChatMessage } from '../../contract/chat';
 import type { Quirks } from '../../contract/provider-call';
 
-/** The conversation as the upstream takes it. Messages that need no change are shared, not copied. */
+/** The conversation in the upstream's format. Messages that need no change are shared, not copied. */
 export function toUpstreamMessages(messages: readonly ChatMessage[], quirks: Quirks): readonly ChatMessage[] {
   return messages.some((message) => needsChange(message, quirks))
     ? messages.map((message) => (needsChange(message, quirks) ? toUpstreamMessage(message, quirks) : message))

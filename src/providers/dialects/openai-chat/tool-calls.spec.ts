@@ -15,12 +15,12 @@ const start = (index: number, id: string, name: string, text = '') => ({
 const more = (index: number, text: string) => ({ index, function: { arguments: text } });
 
 describe('ToolCallDeltas', () => {
-  it('leaves a well-formed stream as it is', () => {
+  it('does not change a well-formed stream', () => {
     const deltas = [start(0, 'a', 'f'), more(0, '{"x"'), more(0, ':1}'), start(1, 'b', 'g'), more(1, '{}')];
     expect(normalizeAll(...deltas)).toEqual({ calls: deltas, bytes: 9 });
   });
 
-  it('gives out indexes by first appearance of the id when the upstream gives none', () => {
+  it('assigns indexes by first appearance of the id when the upstream sends none', () => {
     const { calls } = normalizeAll(
       { id: 'a', function: { name: 'f', arguments: '1' } },
       { id: 'b', function: { name: 'g' } },
@@ -35,7 +35,7 @@ describe('ToolCallDeltas', () => {
     expect(calls).toEqual([start(0, 'a', 'f', '{}'), start(1, 'b', 'g'), more(1, '{}')]);
   });
 
-  it('makes an id where there is none', () => {
+  it('generates a missing id', () => {
     const { calls } = normalizeAll({ index: 0, id: '', function: { name: 'f', arguments: '' } }, more(0, '{}'));
     expect(calls).toEqual([start(0, expect.stringMatching(/^call_.{24}$/) as unknown as string, 'f'), more(0, '{}')]);
   });
@@ -45,7 +45,7 @@ describe('ToolCallDeltas', () => {
     expect(calls).toEqual([start(0, 'a', 'f'), more(0, '{}'), more(0, 'x')]);
   });
 
-  it('holds a call back until it has a name', () => {
+  it('buffers a call until it has a name', () => {
     const { calls, bytes } = normalizeAll({ index: 0, id: 'a' }, more(0, '{'), {
       index: 0,
       function: { name: 'f', arguments: '}' },
@@ -54,7 +54,7 @@ describe('ToolCallDeltas', () => {
     expect(bytes).toBe(2);
   });
 
-  it('writes arguments as text whatever they are', () => {
+  it('serializes arguments of any type as text', () => {
     const { calls } = normalizeAll(
       { index: 0, id: 'a', function: { name: 'f', arguments: { x: 1 } } },
       {
@@ -65,7 +65,7 @@ describe('ToolCallDeltas', () => {
     expect(calls).toEqual([start(0, 'a', 'f', '{"x":1}'), more(0, '')]);
   });
 
-  it('survives deltas that are no objects', () => {
+  it('ignores deltas that are not objects', () => {
     expect(new ToolCallDeltas().normalize([null, 5, 'x', []])).toEqual({ calls: [], bytes: 0 });
   });
 });

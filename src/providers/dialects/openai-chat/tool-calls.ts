@@ -1,10 +1,19 @@
 import { isJsonObject, type JsonObject } from '../../kit/json-object';
 import { makeToolCallId } from './identity';
 
-/** Tool calls in the format's shape, and the UTF-8 bytes of their arguments. */
+/** Tool calls in the standard shape, and the UTF-8 bytes of their arguments. */
 export interface NormalizedToolCalls {
   readonly calls: JsonObject[];
   readonly bytes: number;
+}
+
+/** A call as an upstream writes it, or a piece of one. */
+interface GivenCall {
+  readonly kind: 'function' | 'custom';
+  /** Empty when it is missing. */
+  readonly name: string;
+  /** Arguments of a function, or the input of a custom tool. */
+  readonly text: string;
 }
 
 /** The tool calls of a whole message: ids present, arguments a string. */
@@ -13,16 +22,10 @@ export function normalizeToolCalls(toolCalls: readonly unknown[]): NormalizedToo
   let bytes = 0;
   for (const call of toolCalls) {
     if (!isJsonObject(call)) continue;
-    const { index: _index, id, function: called, ...extra } = call;
-    const { name, arguments: given } = isJsonObject(called) ? called : {};
-    const text = toArguments(given);
-    bytes += Buffer.byteLength(text);
-    calls.push({
-      ...extra,
-      id: toCallId(id),
-      type: 'function',
-      function: { name: typeof name === 'string' ? name : '', arguments: text },
-    });
+    const { index: _index, id, function: _function, custom: _custom, ...extra } = call;
+    const given = readCall(call);
+    bytes += Buffer.byteLength(given.text);
+    calls.push({ ...extra, id: toCallId(id), type: given.kind, ...toCalled(given) });
   }
   return { calls, bytes };
 }
@@ -30,14 +33,14 @@ export function normalizeToolCalls(toolCalls: readonly unknown[]): NormalizedToo
 interface OpenCall {
   readonly index: number;
   id: string;
-  /** Arguments that came before the name; the first delta must carry the name. */
+  /** Arguments that arrived before the name; the first delta must carry the name. */
   heldArguments: string;
   announced: boolean;
 }
 
 /**
  * The tool calls of a stream. Clients join deltas by `index` and expect id, type and name in the first of each, so
- * indexes are given out here in order of appearance, whatever the upstream numbers (sheet A, rule 5).
+ * indexes are assigned here in order of appearance, regardless of the upstream's numbers (sheet A, rule 5).
  */
 export class ToolCallDeltas {
   private readonly calls: OpenCall[] = [];
@@ -53,12 +56,10 @@ export class ToolCallDeltas {
     let bytes = 0;
     for (const delta of deltas) {
       if (!isJsonObject(delta)) continue;
-      const called = isJsonObject(delta['function']) ? delta['function'] : {};
-      const name = typeof called['name'] === 'string' ? called['name'] : '';
-      const text = toArguments(called['arguments']);
-      const call = this.find(delta, name);
-      bytes += Buffer.byteLength(text);
-      const forwarded = forward(call, delta, name, text);
+      const given = readCall(delta);
+      const call = this.find(delta, given.name);
+      bytes += Buffer.byteLength(given.text);
+      const forwarded = forward(call, delta, given);
       if (forwarded !== null) calls.push(forwarded);
     }
     return { calls, bytes };
@@ -81,19 +82,36 @@ export class ToolCallDeltas {
   }
 }
 
-function forward(call: OpenCall, delta: JsonObject, name: string, text: string): JsonObject | null {
-  if (call.announced) return { index: call.index, function: { arguments: text } };
+function forward(call: OpenCall, delta: JsonObject, { kind, name, text }: GivenCall): JsonObject | null {
+  if (call.announced) return { index: call.index, ...toCalled({ kind, text }) };
   call.heldArguments += text;
   if (name === '') return null;
   call.announced = true;
-  const { index: _index, id: _id, function: _function, ...extra } = delta;
+  const { index: _index, id: _id, function: _function, custom: _custom, ...extra } = delta;
   return {
     ...extra,
     index: call.index,
     id: call.id,
-    type: 'function',
-    function: { name, arguments: call.heldArguments },
+    type: kind,
+    ...toCalled({ kind, name, text: call.heldArguments }),
   };
+}
+
+function readCall(call: JsonObject): GivenCall {
+  const { function: called, custom } = call;
+  if (isJsonObject(custom)) return { kind: 'custom', name: toName(custom['name']), text: toArguments(custom['input']) };
+  const { name, arguments: given } = isJsonObject(called) ? called : {};
+  return { kind: 'function', name: toName(name), text: toArguments(given) };
+}
+
+function toName(name: unknown): string {
+  return typeof name === 'string' ? name : '';
+}
+
+/** The member of a call that is named after its kind. */
+function toCalled({ kind, name, text }: Omit<GivenCall, 'name'> & Partial<GivenCall>): JsonObject {
+  const named = name === undefined ? {} : { name };
+  return kind === 'custom' ? { custom: { ...named, input: text } } : { function: { ...named, arguments: text } };
 }
 
 function toCallId(id: unknown): string {

@@ -11,7 +11,7 @@ import { finishOf, firstChoice, parseCompletion, toCompletionId } from './from-o
 
 const DONE = Buffer.from('[DONE]');
 
-/** Turns the events of a streamed completion into frames for the client, one at a time. */
+/** Translates the events of a streamed completion into frames for the client, one at a time. */
 export class CompletionChunkTranslator implements EventTranslator {
   constructor(
     private readonly call: ProviderCall,
@@ -29,7 +29,7 @@ export class CompletionChunkTranslator implements EventTranslator {
     if (chunk['error'] != null) throw mapInBandError(chunk, 'first_token');
     this.readUsage(chunk);
     const choice = firstChoice(chunk);
-    // After the finish reason only usage is of interest.
+    // After the finish reason only usage matters.
     if (choice === null || state.finishReason !== null) return null;
     const frame = this.toChunk(chunk, choice);
     return frame === null ? null : Buffer.from(`data: ${JSON.stringify(frame)}\n\n`);

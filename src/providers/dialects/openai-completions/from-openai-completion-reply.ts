@@ -10,8 +10,8 @@ import { failedGeneration, usageOf } from '../openai-chat/from-openai-chat-reply
 import { toCreated } from '../openai-chat/identity';
 
 /**
- * A whole reply in our shape, its usage taken out.
- * @throws ProviderError for a reply that is an error in disguise, or no completion at all
+ * Converts a whole reply to the gateway's shape and extracts its usage.
+ * @throws ProviderError for an error inside a reply with status 200, or for anything but a completion
  */
 export function fromOpenAiCompletionReply(reply: Buffer, call: ProviderCall): CompletionResult {
   const document = parseCompletion(reply);
@@ -42,13 +42,13 @@ export function fromOpenAiCompletionReply(reply: Buffer, call: ProviderCall): Co
   };
 }
 
-/** @throws ProviderError for what is not a JSON object */
+/** @throws ProviderError for anything but a JSON object */
 export function parseCompletion(json: Buffer): JsonObject {
   try {
     const document: unknown = JSON.parse(json.toString('utf8'));
     if (isJsonObject(document)) return document;
   } catch {
-    // Not JSON: the same as JSON of the wrong kind.
+    // Invalid JSON is handled like JSON of the wrong type.
   }
   throw notACompletion();
 }
@@ -58,7 +58,7 @@ export function firstChoice({ choices }: JsonObject): JsonObject | null {
   return isJsonObject(choice) ? choice : null;
 }
 
-/** With the accents of chat taken out first. */
+/** Normalizes vendor variants of chat first. */
 export function finishOf(reason: string): ReturnType<typeof toCompletionFinish> {
   return toCompletionFinish(toFinishReason(reason, false, true));
 }
@@ -68,7 +68,7 @@ export function toCompletionId(id: unknown): string {
 }
 
 function notACompletion(): ProviderError {
-  return new ProviderError('provider_error', 'The provider sent an answer that is not a completion.', {
+  return new ProviderError('provider_error', 'The provider sent a response that is not a completion.', {
     phase: 'first_token',
     fallback: true,
   });

@@ -1,6 +1,6 @@
 /**
- * Dialect `openai-completions`: `POST …/completions`, which base models and self-hosted servers still speak. Its streams
- * are framed like those of chat, and are read by the same machinery; only the chunks differ.
+ * Dialect `openai-completions`: `POST …/completions`, which base models and self-hosted servers still support. Its
+ * streams are framed like chat streams and share their code; only the chunks differ.
  */
 import type { ChatStream } from '../../contract/chat';
 import type { CompletionRequest, CompletionResult, CompletionsProvider } from '../../contract/completions';

@@ -16,7 +16,7 @@ const request = (fields: Partial<CompletionRequest> = {}): CompletionRequest => 
 });
 
 describe('toOpenAiCompletionRequest', () => {
-  it('passes what it does not know, and nothing that is meant for the gateway', () => {
+  it('passes unknown fields on, but no gateway fields', () => {
     const fields = { n: 1, best_of: 1, routing: {}, x_mine: 1, suffix: null, echo: true, top_k: 5, stop: ['.'] };
     expect(toOpenAiCompletionRequest(request(fields), providerCall(), false)).toEqual({
       model: 'upstream-model',
@@ -31,13 +31,13 @@ describe('toOpenAiCompletionRequest', () => {
   it.each([
     [{}, { include_usage: true }],
     [{ streamUsage: 'none' as const }, undefined],
-  ])('asks for the usage of a stream with %j as %j', (quirks, options) => {
+  ])('requests the usage of a stream with %j as %j', (quirks, options) => {
     const streamed = request({ stream: true, stream_options: { include_usage: false } });
     const body = toOpenAiCompletionRequest(streamed, providerCall({ quirks }), true);
     expect([body['stream'], body['stream_options']]).toEqual([true, options]);
   });
 
-  it('drops and refuses fields as the upstream wants', () => {
+  it('drops and refuses fields as the quirks say', () => {
     const call = providerCall({ quirks: { dropFields: ['user'], rejectFields: ['suffix', 'logit_bias'] } });
     expect(toOpenAiCompletionRequest(request({ user: 'ada', logit_bias: {} }), call, false)).toEqual({
       model: 'upstream-model',
@@ -57,7 +57,7 @@ describe('fromOpenAiCompletionReply', () => {
       providerCall(),
     );
 
-  it('keeps the text, its log probabilities and its end, and takes usage out', () => {
+  it('keeps text, log probabilities and finish reason, and extracts usage', () => {
     const logprobs = { tokens: [' upon'], token_logprobs: [-0.1], top_logprobs: null, text_offset: [4] };
     const { body, usage, outputBytes } = read({
       id: 'cmpl-1',
@@ -84,12 +84,12 @@ describe('fromOpenAiCompletionReply', () => {
     ['content_filter', 'content_filter'],
     ['tool_calls', 'stop'],
     [null, 'stop'],
-  ])('reads the finish reason %s as %s', (reason, expected) => {
+  ])('maps the finish reason %s to %s', (reason, expected) => {
     expect(read({ choices: [{ text: '', finish_reason: reason }] }).body.choices[0].finish_reason).toBe(expected);
   });
 
   it.each([
-    ['no JSON', 'provider_error'],
+    ['invalid JSON', 'provider_error'],
     [[], 'provider_error'],
     [{ choices: [] }, 'provider_error'],
     [{ choices: [{ message: { content: 'chat' } }] }, 'provider_error'],
@@ -120,7 +120,7 @@ describe('a streamed completion', () => {
     return { sink, ended, progress: stream.progress };
   }
 
-  it('is the same wherever the bytes are cut', async () => {
+  it('is the same however the bytes are split', async () => {
     const bytes = Buffer.from(sse(choice('Ü'), choice('nd 👍'), choice('', 'length'), usage, '[DONE]'));
     for (let size = 1; size < bytes.length; size++) {
       const { sink, ended, progress } = await play((upstream) => {
@@ -142,7 +142,7 @@ describe('a streamed completion', () => {
     }
   });
 
-  it('ends with its finish reason, whatever comes after it', async () => {
+  it('ends with its finish reason and ignores later events', async () => {
     const late = [choice('more', 'length'), choice('and more'), { choices: [{ finish_reason: 'error' }] }];
     const { sink, ended, progress } = await play((upstream) => {
       upstream
@@ -155,7 +155,7 @@ describe('a streamed completion', () => {
     expect([progress.finishReason, progress.outputBytes, progress.usage?.outputText]).toEqual(['stop', 1, 2]);
   });
 
-  it('never ends well without a finish reason', async () => {
+  it('fails without a finish reason', async () => {
     const { ended } = await play((upstream) =>
       upstream
         .begin()
@@ -167,9 +167,9 @@ describe('a streamed completion', () => {
 
   it.each([
     ['an error', { error: { message: 'x', type: 'server_error' } }],
-    ['no JSON', '{'],
+    ['invalid JSON', '{'],
     ['a failed finish', choice('', 'error')],
-  ])('is interrupted by %s in its middle', async (_name, event) => {
+  ])('is interrupted by %s in mid-stream', async (_name, event) => {
     const { ended } = await play((upstream) =>
       upstream
         .begin()
@@ -180,7 +180,7 @@ describe('a streamed completion', () => {
     expect(ended).toMatchObject({ code: 'stream_interrupted' });
   });
 
-  it('fails before it begins when the first event is an error', async () => {
+  it('fails to open when the first event is an error', async () => {
     const upstream = new ScriptedTransport();
     const opening = OpenAiChatStream.open(upstream, '/v1/completions', '{}', providerCall(), (call, state) => {
       return new CompletionChunkTranslator(call, state);

@@ -3,7 +3,7 @@ import type { ProviderCall } from '../../contract/provider-call';
 import type { JsonObject } from '../../kit/json-object';
 import { forwardedFields } from '../openai-chat/forwarded-fields';
 
-/** Written below, or, as only one answer is offered, of no use to an upstream. */
+/** Set below, or not forwarded because the gateway offers only one choice. */
 const HANDLED_FIELDS: ReadonlySet<string> = new Set([
   'model',
   'prompt',
@@ -16,7 +16,7 @@ const HANDLED_FIELDS: ReadonlySet<string> = new Set([
 
 /**
  * The body for the upstream. Pure; the request is not changed.
- * @throws ProviderError `validation_failed` with `param` for what this upstream cannot do
+ * @throws ProviderError `validation_failed` with `param` for features that this upstream does not support
  */
 export function toOpenAiCompletionRequest(
   request: CompletionRequest,

@@ -8,7 +8,7 @@ type Cut = (bytes: Buffer) => Buffer[];
 const whole: Cut = (bytes) => [bytes];
 const everyByte: Cut = (bytes) => Array.from(bytes, (_byte, at) => bytes.subarray(at, at + 1));
 
-/** Reads a reply as undici hands it over: an exception from `onData` ends it. */
+/** Reads a reply as undici delivers it: an exception from `onData` ends it. */
 function read(text: string, count: number, dimensions: number | null = null, cut = whole): Promise<EmbeddingResult> {
   return new Promise((resolve, reject) => {
     const reply = new EmbeddingReply({ count, dimensions }, providerCall(), resolve, reject);
@@ -37,7 +37,7 @@ describe('EmbeddingReply', () => {
   it.each([
     ['numbers', (numbers: readonly number[]) => numbers],
     ['base64', base64Of],
-  ])('puts %s into the order of the input, however the bytes are cut', async (_name, write) => {
+  ])('puts %s into the order of the input, however the bytes are split', async (_name, write) => {
     const text = list([item(2, write([0.5, -1])), item(0, write([1, 2])), item(1, write([-0.25, 3]))]);
     for (const cut of [whole, everyByte]) {
       const { vectors, usage } = await read(text, 3, 2, cut);
@@ -50,7 +50,7 @@ describe('EmbeddingReply', () => {
     }
   });
 
-  it('is not misled by what stands in the texts around the numbers', async () => {
+  it('ignores brackets and quotes in strings around the numbers', async () => {
     const text = list([
       { note: 'a "}], \\', embedding: [1] },
       { 'data":[{': ['{"'], embedding: [2] },
@@ -60,7 +60,7 @@ describe('EmbeddingReply', () => {
     }
   });
 
-  it('takes any list at any cut', async () => {
+  it('reads any list, however the bytes are split', async () => {
     const vector = fc.array(fc.double({ noNaN: true, noDefaultInfinity: true }), { minLength: 3, maxLength: 3 });
     await fc.assert(
       fc.asyncProperty(
@@ -82,7 +82,7 @@ describe('EmbeddingReply', () => {
     );
   });
 
-  it('goes by the order where the upstream leaves the index out, and estimates where it leaves usage out', async () => {
+  it('uses the order when the upstream omits the index, and returns null when it omits usage', async () => {
     const { vectors, usage } = await read(list([item(undefined, [1]), item(undefined, [2])], null), 2);
     expect([vectors, usage]).toEqual([[[1], [2]], null]);
   });
@@ -97,7 +97,7 @@ describe('EmbeddingReply', () => {
     ['vectors of different lengths', list([item(0, [1]), item(1, [1, 2])]), 2],
     ['text among the numbers', list([item(0, [1, 'x'])]), 1],
     ['null among the numbers', list([item(0, [null])]), 1],
-    ['a number beyond all', list([item(0, [1])]).replace('[1]', '[1e999]'), 1],
+    ['an infinite number', list([item(0, [1])]).replace('[1]', '[1e999]'), 1],
     ['NaN in base64', list([item(0, base64Of([1, NaN]))]), 1],
     ['infinity in base64', list([item(0, base64Of([Infinity]))]), 1],
     ['base64 of half a float', list([item(0, Buffer.alloc(6).toString('base64'))]), 1],
@@ -105,7 +105,7 @@ describe('EmbeddingReply', () => {
     ['a list of lists', '{"data":[[1,2]],"usage":{"prompt_tokens":1}}', 1],
     ['no list', '{"object":"list"}', 1],
     ['half a document', list([item(0, [1])]).slice(0, -9), 1],
-    ['no JSON', 'upstream connect error', 1],
+    ['invalid JSON', 'upstream connect error', 1],
     ['nothing', '', 1],
     ['an endless frame', `{"x":"${'a'.repeat(70_000)}","data":[{"embedding":[1]}]}`, 1],
     ['more bytes than the inputs can need', list([item(0, Array(30_000).fill(0.123456789012))]), 1],
@@ -120,13 +120,13 @@ describe('EmbeddingReply', () => {
     }
   });
 
-  it('does not pass vectors off as having the dimensions that were asked for', async () => {
+  it('refuses vectors that do not have the requested dimensions', async () => {
     const error = await providerErrorOf(read(list([item(0, [1, 2, 3])]), 1, 2));
     expect([error.code, error.options.param]).toEqual(['validation_failed', 'dimensions']);
     expect(error.message).toContain('3 dimensions');
   });
 
-  it('knows an error inside a reply of status 200', async () => {
+  it('maps an error inside a reply with status 200', async () => {
     const error = await providerErrorOf(read('{"error":{"message":"überlastet","type":"overloaded_error"}}', 1));
     expect(error.code).toBe('provider_unavailable');
   });

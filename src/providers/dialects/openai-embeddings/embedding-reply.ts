@@ -10,20 +10,20 @@ import { toUsageVector } from '../../kit/usage';
 import { notEmbeddings } from './not-embeddings';
 import { toVector } from './to-vector';
 
-/** What the request asked for. */
+/** The expectations of the request. */
 export interface ExpectedEmbeddings {
   readonly count: number;
-  /** `null`: as long as the model makes them. */
+  /** `null`: the model's default. */
   readonly dimensions: number | null;
 }
 
-/** The longest vectors there are, as numbers with all their digits, and some. */
+/** More than the longest known vectors need as numbers with all their digits. */
 const MAX_BYTES_PER_VECTOR = 256 * 1024;
 const MAX_BYTES_BESIDE = 64 * 1024;
 
 /**
- * Reads a list of embeddings as it arrives, and holds it against the request: as many vectors as inputs, each with a place
- * of its own, all of one length, of real numbers only.
+ * Reads a list of embeddings as it arrives, and validates it against the request: one vector per input, each with a
+ * unique index, all of one length, finite numbers only.
  */
 export class EmbeddingReply implements ReplyReceiver {
   private readonly vectors: (Vector | undefined)[];
@@ -43,7 +43,7 @@ export class EmbeddingReply implements ReplyReceiver {
   onData(chunk: Buffer): void {
     this.bytes += chunk.length;
     if (this.bytes > this.expected.count * MAX_BYTES_PER_VECTOR + MAX_BYTES_BESIDE) {
-      throw notEmbeddings('an answer that is too long for the inputs');
+      throw notEmbeddings('a response that is too long for the inputs');
     }
     this.splitter.push(chunk);
   }
@@ -58,7 +58,7 @@ export class EmbeddingReply implements ReplyReceiver {
 
   private add(json: Buffer): void {
     const item = parse(json.toString('latin1'));
-    // Some upstreams leave the index out; then the order says it.
+    // Some upstreams omit the index; then the order applies.
     const index = item['index'] ?? this.added;
     const vector = toVector(item['embedding']);
     this.added++;
@@ -72,7 +72,8 @@ export class EmbeddingReply implements ReplyReceiver {
   private toResult(): EmbeddingResult {
     const frame = parse(this.splitter.end());
     if (frame['error'] != null) throw mapInBandError(frame, 'first_token');
-    if (this.added !== this.expected.count) throw notEmbeddings('another number of embeddings than there are inputs');
+    if (this.added !== this.expected.count)
+      throw notEmbeddings('a number of embeddings that differs from the number of inputs');
     const vectors = this.vectors as Vector[];
     this.checkLengths(vectors);
     return { vectors, usage: toUsageVector(frame['usage'], this.call.quirks) };
@@ -83,7 +84,7 @@ export class EmbeddingReply implements ReplyReceiver {
     if (vectors.some((vector) => vector.length !== length)) throw notEmbeddings('vectors of different lengths');
     const { dimensions } = this.expected;
     if (dimensions === null || length === dimensions) return;
-    // Several servers ignore the field; vectors of another length would break the client's index.
+    // Several servers ignore the field; vectors of a different length would break the client's index.
     const message = `This model makes vectors of ${length} dimensions; their number cannot be chosen.`;
     throw new ProviderError('validation_failed', message, {
       phase: 'first_token',
@@ -98,7 +99,7 @@ function parse(json: string): JsonObject {
     const value: unknown = JSON.parse(json);
     if (isJsonObject(value)) return value;
   } catch {
-    // Not JSON: the same as JSON of the wrong kind.
+    // Invalid JSON is handled like JSON of the wrong type.
   }
   throw notEmbeddings();
 }

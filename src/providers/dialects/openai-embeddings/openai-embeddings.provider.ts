@@ -1,6 +1,6 @@
 /**
- * Dialect `openai-embeddings`: `POST …/embeddings` as OpenAI defined it and most servers speak it. The reply is read while
- * it arrives, since that of a full batch is tens of megabytes.
+ * Dialect `openai-embeddings`: `POST …/embeddings` as OpenAI defined it and most servers implement it. The reply is
+ * read as it arrives, since a full batch is tens of megabytes.
  */
 import {
   type EmbeddingRequest,

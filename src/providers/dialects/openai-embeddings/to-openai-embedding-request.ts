@@ -4,12 +4,12 @@ import type { JsonObject } from '../../kit/json-object';
 import { forwardedFields } from '../openai-chat/forwarded-fields';
 import { checkNoRejectedFields, unsupported } from '../openai-chat/request-support';
 
-/** Written below; `encoding_format` is agreed with the upstream, whatever the client wants. */
+/** Set below; `encoding_format` depends on the upstream, not on the client. */
 const HANDLED_FIELDS: ReadonlySet<string> = new Set(['model', 'input', 'dimensions', 'encoding_format']);
 
 /**
  * The body for the upstream. Pure; the request is not changed.
- * @throws ProviderError `validation_failed` with `param` for what this model or upstream cannot do
+ * @throws ProviderError `validation_failed` with `param` for features that this model or upstream does not support
  */
 export function toOpenAiEmbeddingRequest(request: EmbeddingRequest, call: ProviderCall): JsonObject {
   checkEmbeddingSupport(request, call);
@@ -24,7 +24,7 @@ export function toOpenAiEmbeddingRequest(request: EmbeddingRequest, call: Provid
   };
 }
 
-/** @throws ProviderError `validation_failed` with `param` for what this model or upstream cannot do */
+/** @throws ProviderError `validation_failed` with `param` for features that this model or upstream does not support */
 export function checkEmbeddingSupport(request: EmbeddingRequest, { features, quirks }: DeploymentTraits): void {
   if (request.dimensions != null && features.dimensions === false) throw unsupported('dimensions');
   checkNoRejectedFields(request, quirks);

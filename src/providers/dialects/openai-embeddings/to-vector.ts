@@ -5,7 +5,7 @@ const FLOAT_BYTES = 4;
 
 /**
  * An embedding as an upstream sends it: a list of numbers, or base64 of little-endian 32-bit floats.
- * @returns `null` for anything else, and for numbers that are none
+ * @returns `null` for anything else, and for NaN or infinity
  */
 export function toVector(embedding: unknown): Vector | null {
   if (typeof embedding === 'string') return fromBase64(embedding);

@@ -2,12 +2,11 @@ import { ProviderError } from '../../contract/provider-error';
 import type { Transcript, TranscriptionRequest, TranscriptSegment, TranscriptWord } from '../../contract/transcription';
 import { isJsonObject, type JsonObject } from '../../kit/json-object';
 import { mapInBandError } from '../../kit/map-upstream-error';
-import { toTranscriptUsage } from './media-usage';
+import { toTranscriptSeconds, toTranscriptUsage } from './media-usage';
 
 /**
- * A transcript out of a reply, short or verbose. Pure.
- * @throws ProviderError for anything else, and where times were asked for and there are none: nobody can make subtitles
- *   of a text alone
+ * Reads a transcript from a reply, short or verbose. Pure.
+ * @throws ProviderError for anything else, and when requested timestamps are missing, since subtitles need them
  */
 export function fromTranscriptReply(
   body: Buffer,
@@ -25,14 +24,15 @@ export function fromTranscriptReply(
     segments: timestamps.includes('segment') ? timed(segments, text) : segments,
     words: timestamps.includes('word') ? timed(words, text) : words,
     usage: toTranscriptUsage(usage),
+    reportedSeconds: toTranscriptSeconds(reply['duration'], usage),
   };
 }
 
-/** Silence has no times. */
+/** Silence has no timestamps. */
 function timed<Item>(items: readonly Item[] | null, text: string): readonly Item[] {
   if (items !== null && (items.length > 0 || text.trim() === '')) return items;
   if (text.trim() === '') return [];
-  throw notTranscript('a transcript without the times that were asked for');
+  throw notTranscript('a transcript without the requested timestamps');
 }
 
 function listOf<Item>(value: unknown, convert: (item: JsonObject, index: number) => Item): readonly Item[] | null {
@@ -43,7 +43,7 @@ function listOf<Item>(value: unknown, convert: (item: JsonObject, index: number)
   });
 }
 
-/** Servers other than OpenAI's leave out what their model does not tell; clients expect every field. */
+/** Servers other than OpenAI's omit fields that their model does not report; clients expect every field. */
 function toSegment(item: JsonObject, index: number): TranscriptSegment {
   const { text, tokens } = item;
   if (typeof text !== 'string') throw notTranscript();
@@ -81,11 +81,11 @@ function parse(body: Buffer): JsonObject {
     const value: unknown = JSON.parse(body.toString('utf8'));
     if (isJsonObject(value)) return value;
   } catch {
-    // Not JSON: the same as JSON of the wrong kind.
+    // Invalid JSON is handled like JSON of the wrong type.
   }
   throw notTranscript();
 }
 
-function notTranscript(what = 'an answer that is not a transcript'): ProviderError {
+function notTranscript(what = 'a response that is not a transcript'): ProviderError {
   return new ProviderError('provider_error', `The provider sent ${what}.`, { phase: 'first_token', fallback: true });
 }

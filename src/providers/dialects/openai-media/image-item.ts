@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '../../kit/json-object';
 
 const KEY = Buffer.from('"b64_json"');
 const VALUE_START = /^\s*:\s*"/;
-/** More blanks than anybody puts around a colon. */
+/** More whitespace than any server puts around a colon. */
 const MAX_START_LENGTH = 64;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -11,13 +11,13 @@ const BACKSLASH = 0x5c;
 /** One item of a list of images. */
 export interface ImageItem {
   readonly fields: JsonObject;
-  /** What `b64_json` holds; `null` when that is no base64, `undefined` when there is none. */
+  /** The decoded `b64_json`; `null` when it is not base64, `undefined` when it is missing. */
   readonly bytes: Buffer | null | undefined;
 }
 
 /**
- * Reads an item without making a text of its megabytes of base64 first: parsing those takes twice as long as decoding them.
- * @returns `null` for what is not a JSON object
+ * Reads an item without parsing its megabytes of base64 as a string, which takes twice as long as decoding them.
+ * @returns `null` for anything but a JSON object
  */
 export function readImageItem(json: Buffer): ImageItem | null {
   const [start, end] = findBase64(json);
@@ -29,7 +29,7 @@ export function readImageItem(json: Buffer): ImageItem | null {
   return { fields, bytes: text === '' ? undefined : decodeBase64(text) };
 }
 
-/** Where the value lies; an empty range when it is not there, or written with escapes that only a parser can undo. */
+/** The range of the value; empty when it is missing or contains escapes that only a parser can decode. */
 function findBase64(json: Buffer): readonly [start: number, end: number] {
   const key = json.indexOf(KEY);
   if (key === -1) return [0, 0];

@@ -12,7 +12,7 @@ const pieces =
 const whole: Cut = (bytes) => [bytes];
 const everyByte = pieces(1);
 
-/** Reads a reply as undici hands it over: an exception from `onData` ends it. */
+/** Reads a reply as undici delivers it: an exception from `onData` ends it. */
 function read(document: string | object, count = 1, cut = whole): Promise<ImageResult> {
   const text = typeof document === 'string' ? document : JSON.stringify(document);
   return new Promise((resolve, reject) => {
@@ -27,7 +27,7 @@ function read(document: string | object, count = 1, cut = whole): Promise<ImageR
   });
 }
 
-/** Of a colour whose base64 has a slash. */
+/** With a colour whose base64 contains a slash. */
 const png = tinyPng(252);
 const base64 = png.toString('base64');
 const list = (...data: readonly object[]): object => ({
@@ -48,10 +48,10 @@ describe('ImageReply', () => {
       ),
     ],
     [
-      'beside a null address',
+      'next to a null URL',
       JSON.stringify(list({ url: null, b64_json: base64, revised_prompt: 'größer "b64_json": "x' })),
     ],
-  ])('reads an image written %s, however the bytes are cut', async (_name, text) => {
+  ])('reads an image written %s, however the bytes are split', async (_name, text) => {
     for (const cut of [whole, everyByte, pieces(7)]) {
       const { images, usage } = await read(text, 1, cut);
       expect(images).toEqual([{ bytes: png, revisedPrompt: 'größer "b64_json": "x' }]);
@@ -59,18 +59,18 @@ describe('ImageReply', () => {
     }
   });
 
-  it('tells no revised prompt where there is none', async () => {
+  it('returns no revised prompt when the upstream sends none', async () => {
     const { images } = await read(list({ b64_json: base64, revised_prompt: null }, { b64_json: base64 }), 2);
     expect(images.map(({ revisedPrompt }) => revisedPrompt)).toEqual([null, null]);
   });
 
-  it('passes on an address where the upstream gives one', async () => {
+  it('passes on a URL where the upstream sends one', async () => {
     const url = 'https://images.example/a.png?sig=%2F';
     expect((await read(list({ url, b64_json: null }))).images).toEqual([{ url, revisedPrompt: null }]);
     expect((await read(list({ url, b64_json: '' }))).images).toEqual([{ url, revisedPrompt: null }]);
   });
 
-  it('gives fewer images than were asked for, but never more, and no usage of those it throws away', async () => {
+  it('returns fewer images than requested but never more, and no usage for discarded ones', async () => {
     const one = { b64_json: base64 };
     expect((await read(list(one, one), 5)).images).toHaveLength(2);
     expect(await read(list(one, one, { b64_json: 'no image' }), 2)).toMatchObject({
@@ -79,7 +79,7 @@ describe('ImageReply', () => {
     });
   });
 
-  it('keeps the images that are some when others are none', async () => {
+  it('keeps the valid images when others are invalid', async () => {
     const { images, usage } = await read(list({ b64_json: '????' }, { b64_json: base64 }, {}), 3);
     expect([images, usage]).toEqual([[{ bytes: png, revisedPrompt: null }], null]);
   });
@@ -91,12 +91,12 @@ describe('ImageReply', () => {
     ['an item that is empty', list({})],
     ['text behind the padding', list({ b64_json: `${base64}!!!!` })],
     ['base64 of something else', list({ b64_json: Buffer.from('<html>').toString('base64') })],
-    ['an address of a file', list({ url: 'file:///etc/passwd' })],
-    ['an address that is none', list({ url: 'https://' })],
-    ['an endless address', list({ url: `https://a.example/${'a'.repeat(10_000)}` })],
+    ['a file URL', list({ url: 'file:///etc/passwd' })],
+    ['an invalid URL', list({ url: 'https://' })],
+    ['an overlong URL', list({ url: `https://a.example/${'a'.repeat(10_000)}` })],
     ['half a document', JSON.stringify(list({ b64_json: base64 })).slice(0, -5)],
     ['half an item', JSON.stringify(list({ b64_json: base64 })).slice(0, 60)],
-    ['no JSON', 'upstream connect error'],
+    ['invalid JSON', 'upstream connect error'],
     ['nothing', ''],
     ['an endless frame', `{"x":"${'a'.repeat(70_000)}","data":[{"b64_json":"${base64}"}]}`],
   ])('refuses %s', async (_name, document) => {
@@ -118,23 +118,23 @@ describe('ImageReply', () => {
     expect(readOn).toThrow('longer than 64 MiB');
   });
 
-  it('knows an error inside a reply of status 200', async () => {
+  it('maps an error inside a reply with status 200', async () => {
     const error = { code: 'content_policy_violation', message: 'no' };
     const { code, options } = await providerErrorOf(read({ error }));
     expect([code, options.details?.['reason']]).toEqual(['validation_failed', 'content_filtered']);
   });
 
-  it('never works longer at a time than one of ten images takes', async () => {
+  it('never blocks longer at a time than one of ten images takes', async () => {
     const image = Buffer.concat([tinyPng(), Buffer.alloc(2_400_000, 1)]).toString('base64');
     const bytes = Buffer.from(JSON.stringify(list(...Array.from({ length: 10 }, () => ({ b64_json: image })))));
     const shares: number[] = [];
     for (let round = 0; round < 5; round++) shares.push(await longestShare(bytes));
-    // Each image is a tenth of the work; waiting for the end of all thirty megabytes would make it one step. Of five
-    // rounds the best one counts, since a pause of the garbage collector is not the reader's.
+    // Each image is a tenth of the work; decoding all thirty megabytes at the end would be one step. The best of five
+    // rounds counts, since garbage collection pauses are not the reader's fault.
     expect(Math.min(...shares)).toBeLessThan(0.5);
   });
 
-  it('takes turns with other replies, so that many at once hold up nobody', async () => {
+  it('interleaves with other replies, so that many at once do not block the event loop', async () => {
     const image = Buffer.concat([tinyPng(), Buffer.alloc(400_000)]).toString('base64');
     const bytes = Buffer.from(JSON.stringify(list({ b64_json: image })));
     const read: ImageResult[] = [];
@@ -157,7 +157,7 @@ function throwError(error: Error): never {
   throw error;
 }
 
-/** How much of the whole work the longest step is, by the time that the processor gave to it. */
+/** The longest step's share of all work, in CPU time. */
 async function longestShare(bytes: Buffer): Promise<number> {
   let longest = 0;
   let total = 0;

@@ -1,5 +1,5 @@
-import { sniffImageType } from '../../../common/image-format';
-import { TurnQueue } from '../../../common/turn-queue';
+import { sniffImageType } from '../../../core/types/image-format';
+import { TurnQueue } from '../../../core/concurrency/turn-queue';
 import type { GeneratedImage, ImageResult } from '../../contract/images';
 import { ProviderError } from '../../contract/provider-error';
 import { DataSplitter } from '../../kit/data-splitter';
@@ -13,28 +13,28 @@ import { toImageUsage } from './media-usage';
 /** Ten images of 4.8 MiB each, in base64. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
 const MAX_URL_LENGTH = 8 * 1024;
-/** An item that is worth a turn of its own: a millisecond of work. */
+/** An item large enough to be queued separately: a millisecond of work. */
 const LARGE_ITEM_BYTES = 512 * 1024;
 
-/** Of all replies: when many come at once, their images are decoded one after the other. */
+/** Shared by all replies: when many arrive at once, their images are decoded one after the other. */
 const decoding = new TurnQueue();
 
 /**
- * Reads a list of images as it arrives, and turns each into bytes once it is complete: a reply of thirty megabytes is never
- * one text, and however many replies there are, other requests never wait for longer than the largest image takes.
+ * Reads a list of images as it arrives, and decodes each once it is complete: a reply of thirty megabytes is never one
+ * string, and regardless of the number of replies, other requests never wait longer than the largest image takes.
  */
 export class ImageReply implements ReplyReceiver {
-  /** In their order, each the image or what stands in its place. */
+  /** In order: each the image, or a description of the invalid item. */
   private readonly items: (GeneratedImage | string)[] = [];
   private readonly splitter = new DataSplitter((item) => this.add(item));
   private sent = 0;
   private bytes = 0;
-  /** Items that wait for their turn. */
+  /** Items that wait to be decoded. */
   private undecoded = 0;
   private ended = false;
 
   constructor(
-    /** How many were asked for. */
+    /** The requested number of images. */
     private readonly count: number,
     private readonly resolve: (result: ImageResult) => void,
     readonly onFailure: (error: ProviderError) => void,
@@ -42,7 +42,7 @@ export class ImageReply implements ReplyReceiver {
 
   onData(chunk: Buffer): void {
     this.bytes += chunk.length;
-    if (this.bytes > MAX_REPLY_BYTES) throw notImages('an answer longer than 64 MiB');
+    if (this.bytes > MAX_REPLY_BYTES) throw notImages('a response longer than 64 MiB');
     this.splitter.push(chunk);
   }
 
@@ -75,21 +75,21 @@ export class ImageReply implements ReplyReceiver {
     }
   }
 
-  /** One image that is none is no reason to throw away the others, which the upstream has been paid for. */
+  /** One invalid image does not discard the others, which have been paid for. */
   private toResult(): ImageResult {
     const frame = parse(this.splitter.end());
     if (frame['error'] != null) throw mapInBandError(frame, 'first_token');
     const images = this.items.filter((item) => typeof item !== 'string');
     if (images.length === 0) throw notImages(this.items.find((item) => typeof item === 'string') ?? 'no images');
-    // The upstream tells what all of them used, and not what those that are left did.
+    // The upstream reports the usage of all images, not of the remaining ones.
     const usage = this.sent === images.length ? toImageUsage(frame['usage']) : null;
     return { images, usage };
   }
 }
 
-/** The image, or what stands in its place. */
+/** The image, or a description of the invalid item. */
 function toImage(item: ImageItem | null): GeneratedImage | string {
-  if (item === null) return 'an image that is no object';
+  if (item === null) return 'an image that is not an object';
   const { url, revised_prompt: revised } = item.fields;
   const revisedPrompt = typeof revised === 'string' && revised !== '' ? revised : null;
   if (item.bytes === undefined) return isWebAddress(url) ? { url, revisedPrompt } : 'an image without its bytes';
@@ -107,12 +107,12 @@ function parse(json: string): JsonObject {
     const value: unknown = JSON.parse(json);
     if (isJsonObject(value)) return value;
   } catch {
-    // Not JSON: the same as JSON of the wrong kind.
+    // Invalid JSON is handled like JSON of the wrong type.
   }
   throw notImages();
 }
 
-/** The upstream has answered with something else than what was asked for. */
-function notImages(what = 'an answer that is not a list of images'): ProviderError {
+/** The upstream responded with something other than images. */
+function notImages(what = 'a response that is not a list of images'): ProviderError {
   return new ProviderError('provider_error', `The provider sent ${what}.`, { phase: 'first_token', fallback: true });
 }

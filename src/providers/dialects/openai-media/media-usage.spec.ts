@@ -1,5 +1,5 @@
 import { NO_USAGE } from '../../contract/usage';
-import { toImageUsage, toTranscriptUsage } from './media-usage';
+import { toImageUsage, toTranscriptSeconds, toTranscriptUsage } from './media-usage';
 
 describe('toImageUsage', () => {
   it.each([
@@ -23,7 +23,7 @@ describe('toImageUsage', () => {
       { input_tokens: 5, output_tokens: 9, input_tokens_details: { image_tokens: -7 } },
       { inputText: 5, outputImage: 9 },
     ],
-  ])('splits %j into classes that add up to its totals', (usage, expected) => {
+  ])('splits %j into classes that sum to its totals', (usage, expected) => {
     expect(toImageUsage(usage)).toEqual({ ...NO_USAGE, ...expected });
   });
 
@@ -34,11 +34,11 @@ describe('toImageUsage', () => {
     [{ input_tokens: 5 }],
     [{ input_tokens: '5', output_tokens: 1 }],
     [{ input_tokens: -1, output_tokens: 1 }],
-  ])('believes nothing of %j', (usage) => expect(toImageUsage(usage)).toBeNull());
+  ])('ignores implausible usage %j', (usage) => expect(toImageUsage(usage)).toBeNull());
 });
 
 describe('toTranscriptUsage', () => {
-  it('takes what is not said to be text for sound, which costs more', () => {
+  it('counts tokens without details as audio, which costs more', () => {
     const usage = { type: 'tokens', input_tokens: 14, output_tokens: 6 };
     const details = { text_tokens: 4, audio_tokens: 10 };
     expect(toTranscriptUsage({ ...usage, input_token_details: details })).toEqual({
@@ -50,7 +50,11 @@ describe('toTranscriptUsage', () => {
     expect(toTranscriptUsage(usage)).toMatchObject({ inputText: 0, inputAudio: 14 });
   });
 
-  it('leaves seconds to whoever has the file', () => {
+  it('reports seconds separately: from the duration of the reply, else from its usage', () => {
     expect(toTranscriptUsage({ type: 'duration', seconds: 9 })).toBeNull();
+    expect(toTranscriptSeconds(8.4, { type: 'duration', seconds: 9 })).toBe(8.4);
+    expect(toTranscriptSeconds('8.4', undefined)).toBe(8.4);
+    expect(toTranscriptSeconds(undefined, { type: 'duration', seconds: 9 })).toBe(9);
+    for (const value of [0, -1, Infinity, 'long', null]) expect(toTranscriptSeconds(value, { seconds: 9 })).toBeNull();
   });
 });

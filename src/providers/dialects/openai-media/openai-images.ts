@@ -1,6 +1,6 @@
 /**
- * Dialect `openai-media`, images: `POST …/images/generations` and `…/images/edits`. Which sizes, qualities and styles a model
- * knows is the catalogue's to say, and has been checked; here they go upstream as they are.
+ * Dialect `openai-media`, images: `POST …/images/generations` and `…/images/edits`. Sizes, qualities and styles have
+ * been checked against the catalogue and are forwarded unchanged.
  */
 import type { ImageRequest, ImageResult, ImagesProvider } from '../../contract/images';
 import type { ProviderCall } from '../../contract/provider-call';

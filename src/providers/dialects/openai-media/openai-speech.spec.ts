@@ -8,7 +8,7 @@ import { toSpeechRequest } from './to-speech-request';
 
 const AUDIO = { 'content-type': 'audio/mpeg' };
 
-/** Is full until it is emptied. */
+/** Stays full until it is emptied. */
 class SlowSink extends CollectingSink {
   private empty: (() => void) | null = null;
 
@@ -31,10 +31,10 @@ function speak(call = providerCall()): { transport: ScriptedTransport; opening: 
   return { transport, opening: new OpenAiSpeech(transport).speak(speechRequest(), call) };
 }
 
-const turn = (): Promise<void> => new Promise(setImmediate);
+const nextIteration = (): Promise<void> => new Promise(setImmediate);
 
 describe('toSpeechRequest', () => {
-  it('sends what was asked for, and nothing that was not', () => {
+  it('sends the requested fields only', () => {
     const base = { model: 'upstream-model', input: 'Hello there.', voice: 'alloy', response_format: 'mp3' };
     expect(toSpeechRequest(speechRequest(), providerCall())).toEqual(base);
     const full = speechRequest({ format: 'opus', speed: 1.5, instructions: 'Whisper.' });
@@ -56,12 +56,12 @@ describe('contradictsFormat', () => {
     aac: Buffer.from([0xff, 0xf1, 0x50, 0x80]),
   };
 
-  it.each(Object.keys(beginnings) as SpeechFormat[])('knows %s from everything else', (format) => {
+  it.each(Object.keys(beginnings) as SpeechFormat[])('distinguishes %s from all other formats', (format) => {
     const taken = Object.entries(beginnings).filter(([, bytes]) => !contradictsFormat(format, bytes));
     expect(taken.map(([name]) => name)).toEqual([format]);
   });
 
-  it('believes what it does not know, and loud samples', () => {
+  it('accepts unknown bytes and loud samples', () => {
     expect(contradictsFormat('opus', Buffer.from([0x1a, 0x45, 0xdf, 0xa3]))).toBe(false);
     expect(contradictsFormat('wav', Buffer.from('R'))).toBe(false);
     expect(contradictsFormat('pcm', Buffer.from([0xff, 0xfb, 0xff, 0xff]))).toBe(false);
@@ -81,7 +81,7 @@ describe('OpenAiSpeech', () => {
     let open = false;
     void opening.then(() => (open = true));
     transport.begin(AUDIO);
-    await turn();
+    await nextIteration();
     expect(open).toBe(false);
     transport.data('sound');
     await opening;
@@ -89,7 +89,7 @@ describe('OpenAiSpeech', () => {
     transport.end();
   });
 
-  it('delivers every byte in order, and counts those it has delivered', async () => {
+  it('delivers every byte in order, and counts the delivered bytes', async () => {
     const { transport, opening } = speak();
     transport.begin(AUDIO).data('a');
     const stream = await opening;
@@ -102,6 +102,22 @@ describe('OpenAiSpeech', () => {
     expect([sink.output.toString(), stream.progress]).toEqual(['abc', { audioBytes: 3, usage: null }]);
   });
 
+  it('fails and stops reading when the audio is longer than any request can produce', async () => {
+    const { transport, opening } = speak();
+    transport.begin(AUDIO).data('a');
+    const stream = await opening;
+    const sink = { write: () => true, drained: () => Promise.resolve() };
+    const piped = stream.pipe(sink).catch((error: unknown) => error);
+    const piece = Buffer.alloc(16 * 1024 * 1024);
+    for (let pieces = 0; pieces < 9; pieces++) {
+      transport.data(piece);
+      await nextIteration();
+    }
+    expect(await piped).toMatchObject({ code: 'stream_interrupted' });
+    expect(transport.aborted).toBe(true);
+    expect(stream.progress.audioBytes).toBeLessThanOrEqual(128 * 1024 * 1024);
+  });
+
   it.each([
     ['headers only', (transport: ScriptedTransport) => transport.begin(AUDIO).end(), 'provider_error'],
     [
@@ -109,7 +125,7 @@ describe('OpenAiSpeech', () => {
       (transport: ScriptedTransport) => transport.begin(AUDIO).breakConnection(),
       'provider_disconnect',
     ],
-  ])('does not take %s for sound', async (_name, play, code) => {
+  ])('does not accept %s as audio', async (_name, play, code) => {
     const { transport, opening } = speak();
     play(transport);
     expect((await providerErrorOf(opening)).code).toBe(code);
@@ -125,7 +141,7 @@ describe('OpenAiSpeech', () => {
     ['text/html', false],
     ['image/png', false],
     ['application/octet-streams', false],
-  ])('takes a body of type %s for sound: %s', async (type, taken) => {
+  ])('accepts a body of type %s as audio: %s', async (type, taken) => {
     const { transport, opening } = speak();
     transport.begin(type === undefined ? {} : { 'content-type': type }).data('x');
     const outcome = await opening.then(
@@ -136,7 +152,7 @@ describe('OpenAiSpeech', () => {
     transport.end();
   });
 
-  it('does not pass sound off as what it is not', async () => {
+  it('refuses audio in a format other than the one requested', async () => {
     const { transport, opening } = speak();
     transport.begin(AUDIO).data('RIFF....WAVEfmt ');
     const { code, options } = await providerErrorOf(opening);
@@ -144,7 +160,7 @@ describe('OpenAiSpeech', () => {
     expect(transport.aborted).toBe(true);
   });
 
-  it('knows a refusal that comes with status 200', async () => {
+  it('maps a refusal with status 200', async () => {
     const { transport, opening } = speak();
     const error = { type: 'invalid_request_error', param: 'voice', message: 'no such voice' };
     transport.begin({ 'content-type': 'application/json' }).data(JSON.stringify({ error })).end();
@@ -152,7 +168,7 @@ describe('OpenAiSpeech', () => {
     expect([code, options.param]).toEqual(['validation_failed', 'voice']);
   });
 
-  it('tells sound that breaks off from sound that ends, after delivering what came', async () => {
+  it('delivers the received audio and then reports truncated audio as an error', async () => {
     const { transport, opening } = speak();
     transport.begin(AUDIO).data('half');
     const stream = await opening;
@@ -163,7 +179,7 @@ describe('OpenAiSpeech', () => {
     expect(sink.output.toString()).toBe('half of it');
   });
 
-  it('calls a silence in mid-sound an interruption, and no sound that comes slowly', async () => {
+  it('reports silence in mid-audio as an interruption, but not slow audio', async () => {
     jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'setImmediate'] });
     const deadlines = { connectMs: 1_000, firstTokenMs: 60_000, idleMs: 100, totalMs: 90_000 };
     const { transport, opening } = speak(providerCall({ deadlines }));
@@ -181,7 +197,7 @@ describe('OpenAiSpeech', () => {
     expect([code, options.phase, sink.output.toString()]).toEqual(['stream_interrupted', 'stream', 'abbbbb']);
   });
 
-  it('reads no faster than the client takes it, and blames nobody for the wait', async () => {
+  it('applies the client’s back-pressure without counting it as upstream silence', async () => {
     jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'setImmediate'] });
     const deadlines = { connectMs: 1_000, firstTokenMs: 1_000, idleMs: 100, totalMs: 90_000 };
     const { transport, opening } = speak(providerCall({ deadlines }));
@@ -192,16 +208,16 @@ describe('OpenAiSpeech', () => {
     expect(transport.paused).toBe(true);
     jest.advanceTimersByTime(10_000);
     sink.drain();
-    await turn();
+    await nextIteration();
     expect([transport.paused, transport.aborted]).toEqual([false, false]);
     transport.data('b').end();
-    await turn();
+    await nextIteration();
     sink.drain();
     await piped;
     expect(sink.output.toString()).toBe('ab');
   });
 
-  it('keeps no more than 64 KiB for a caller that has not come yet', async () => {
+  it('buffers at most 64 KiB until the caller pipes', async () => {
     const { transport, opening } = speak();
     transport.begin(AUDIO).data(Buffer.alloc(64 * 1024));
     const stream = await opening;
@@ -215,7 +231,7 @@ describe('OpenAiSpeech', () => {
     expect(stream.progress.audioBytes).toBe(64 * 1024 + 1);
   });
 
-  it('lets go of the upstream when the call is aborted in mid-sound', async () => {
+  it('closes the upstream connection when the call is aborted in mid-audio', async () => {
     const abort = new AbortController();
     const { transport, opening } = speak(providerCall({ signal: abort.signal }));
     transport.begin(AUDIO).data('half');

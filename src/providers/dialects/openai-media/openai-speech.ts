@@ -1,6 +1,6 @@
 /**
- * Dialect `openai-media`, speech: `POST …/audio/speech`, answered with the sound itself as it is made. Tokens are reported
- * to those only who ask for events instead of sound, so that there is no usage here.
+ * Dialect `openai-media`, speech: `POST …/audio/speech`, which streams the audio as it is made. OpenAI reports tokens
+ * only with events instead of audio, so there is no usage here.
  */
 import type { StreamSink } from '../../contract/chat';
 import type { ProviderCall } from '../../contract/provider-call';
@@ -11,6 +11,9 @@ import type { ReplyReceiver, UpstreamExchange } from '../../kit/upstream-exchang
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import { contradictsFormat } from './speech-format';
 import { toSpeechRequest } from './to-speech-request';
+
+/** More than 40 min of uncompressed audio: 4,096 characters at the slowest speed take about half of that. */
+const MAX_AUDIO_BYTES = 128 * 1024 * 1024;
 
 export class OpenAiSpeech implements SpeechProvider {
   private readonly endpoint: string;
@@ -32,6 +35,7 @@ class OpenAiSpeechStream implements SpeechStream, ReplyReceiver {
   readonly progress = { audioBytes: 0, usage: null };
   private readonly relay: StreamRelay;
   private exchange: UpstreamExchange | null = null;
+  private receivedBytes = 0;
 
   constructor(
     private readonly format: SpeechFormat,
@@ -51,7 +55,15 @@ class OpenAiSpeechStream implements SpeechStream, ReplyReceiver {
 
   onData(chunk: Buffer): void {
     if (this.relay.phase !== 'stream' && contradictsFormat(this.format, chunk)) {
-      throw noSpeech('sound in another format than was asked for');
+      throw noSpeech('audio in a format other than the one requested');
+    }
+    this.receivedBytes += chunk.length;
+    if (this.receivedBytes > MAX_AUDIO_BYTES) {
+      const { phase } = this.relay;
+      throw new ProviderError('provider_error', 'The provider sent more than 128 MiB of audio.', {
+        phase,
+        fallback: false,
+      });
     }
     this.exchange?.touch();
     this.relay.push(chunk);

@@ -6,19 +6,20 @@ import { SseDecoder } from '../../kit/sse-decoder';
 import { type Settler, StreamRelay } from '../../kit/stream-relay';
 import { transportFailure } from '../../kit/transport-error';
 import type { ReplyReceiver, UpstreamExchange } from '../../kit/upstream-exchange';
-import { toTranscriptUsage } from './media-usage';
+import { toTranscriptSeconds, toTranscriptUsage } from './media-usage';
 import { readTranscriptEvent } from './transcript-event';
 
-/** After the last event: how long the upstream may take to end its reply, so that the connection can be kept. */
+/** How long the upstream may take after the last event to end its reply, so that the connection can be reused. */
 const TAIL_LIMIT_MS = 2_000;
 
-/** One streamed transcript: receives the upstream's events, hands deltas to the sink. */
+/** One streamed transcript: receives the upstream's events, writes deltas to the sink. */
 export class OpenAiTranscriptStream implements TranscriptStream, ReplyReceiver {
-  readonly progress: { outputBytes: number; text: string; usage: UsageVector | null } = {
-    outputBytes: 0,
-    text: '',
-    usage: null,
-  };
+  readonly progress: {
+    outputBytes: number;
+    text: string;
+    usage: UsageVector | null;
+    reportedSeconds: number | null;
+  } = { outputBytes: 0, text: '', usage: null, reportedSeconds: null };
   private readonly relay: StreamRelay;
   private readonly decoder = new SseDecoder((event) => this.read(event));
   private exchange: UpstreamExchange | null = null;
@@ -67,6 +68,7 @@ export class OpenAiTranscriptStream implements TranscriptStream, ReplyReceiver {
     if (done !== true) return;
     this.done = true;
     this.progress.usage = toTranscriptUsage(usage);
+    this.progress.reportedSeconds = toTranscriptSeconds(null, usage);
     // Some hosts announce a stream and then send everything at once.
     if (this.progress.text === '') this.write(text ?? '');
   }

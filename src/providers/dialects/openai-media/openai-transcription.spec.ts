@@ -15,7 +15,7 @@ async function formOf(...args: Parameters<typeof toTranscriptionForm>): Promise<
 }
 
 describe('toTranscriptionForm', () => {
-  it('sends the file and asks for the short format where no times are wanted', async () => {
+  it('sends the file and requests the short format when no timestamps are requested', async () => {
     const form = await formOf(transcriptionRequest(), providerCall(), false);
     expect([...form.keys()]).toEqual(['model', 'response_format', 'file']);
     expect([form.get('model'), form.get('response_format')]).toEqual(['upstream-model', 'json']);
@@ -27,7 +27,7 @@ describe('toTranscriptionForm', () => {
     ]);
   });
 
-  it('sends everything else that was asked for', async () => {
+  it('sends all other requested fields', async () => {
     const request = transcriptionRequest({
       language: 'de',
       prompt: 'Grüße',
@@ -90,10 +90,11 @@ describe('fromTranscriptReply', () => {
       segments: [segment],
       words: [word],
       usage: null,
+      reportedSeconds: 1.5,
     });
   });
 
-  it('fills in what other servers do not tell of a segment', () => {
+  it('fills in the segment fields that other servers omit', () => {
     const { segments } = read({ text: 'Hi.', segments: [{ start: 0, end: 1, text: 'Hi.' }] }, ['segment']);
     expect(segments).toEqual([
       {
@@ -111,7 +112,7 @@ describe('fromTranscriptReply', () => {
     ]);
   });
 
-  it('knows that silence has neither segments nor words', () => {
+  it('returns neither segments nor words for silence', () => {
     expect(read({ text: ' ' }, ['segment', 'word'])).toMatchObject({ segments: [], words: [] });
   });
 
@@ -119,7 +120,7 @@ describe('fromTranscriptReply', () => {
     ['no segments', { text: 'Hi.' }, ['segment'] as const],
     ['an empty list of segments', { text: 'Hi.', segments: [] }, ['segment'] as const],
     ['no words', { text: 'Hi.', segments: [{ start: 0, end: 1, text: 'Hi.' }] }, ['word'] as const],
-    ['a segment without its times', { text: 'Hi.', segments: [{ text: 'Hi.' }] }, [] as const],
+    ['a segment without timestamps', { text: 'Hi.', segments: [{ text: 'Hi.' }] }, [] as const],
     ['a time before the beginning', { text: 'Hi.', words: [{ word: 'Hi.', start: -1, end: 1 }] }, [] as const],
     ['a list of texts', { text: 'Hi.', words: ['Hi.'] }, [] as const],
     ['no text', { segments: [] }, [] as const],
@@ -128,7 +129,7 @@ describe('fromTranscriptReply', () => {
     expect(() => read(reply, timestamps)).toThrow(ProviderError);
   });
 
-  it('knows an error inside a reply of status 200', () => {
+  it('maps an error inside a reply with status 200', () => {
     expect(() => read({ error: { message: 'x', type: 'overloaded_error' } })).toThrow('unavailable');
   });
 });
@@ -151,7 +152,7 @@ function methodsOf(transport: ScriptedTransport): Pick<ScriptedTransport, 'endpo
   return { endpoint: (path) => path, postForStream: (...args) => transport.postForStream(...args) };
 }
 
-/** The texts of the events that have been written. */
+/** The deltas of the events that have been written. */
 async function textsOf(opening: Promise<TranscriptStream>): Promise<{ texts: unknown[]; stream: TranscriptStream }> {
   const stream = await opening;
   const sink = new CollectingSink();
@@ -160,7 +161,7 @@ async function textsOf(opening: Promise<TranscriptStream>): Promise<{ texts: unk
 }
 
 describe('OpenAiTranscription.openStream', () => {
-  it('passes the deltas on, and tells the rest to who asks', async () => {
+  it('forwards the deltas and reports text and usage as progress', async () => {
     const usage = { input_tokens: 14, input_token_details: { text_tokens: 4, audio_tokens: 10 }, output_tokens: 6 };
     const bytes = Buffer.from(
       sse(delta('Grü'), { type: 'transcript.text.segment' }, delta('ße'), done('Grüße', usage)),
@@ -174,12 +175,13 @@ describe('OpenAiTranscription.openStream', () => {
       expect(stream.progress).toEqual({
         text: 'Grüße',
         outputBytes: 7,
+        reportedSeconds: null,
         usage: expect.objectContaining({ inputText: 4, inputAudio: 10, outputText: 6 }),
       });
     }
   });
 
-  it('writes nothing but what the document knows', async () => {
+  it('writes only the fields of the OpenAPI document', async () => {
     const { transport, opening } = open();
     transport.data(sse({ ...delta('a'), logprobs: [{ token: 'a' }], obfuscation: 'xyz' }, done('a'))).end();
     const sink = new CollectingSink();
@@ -187,14 +189,14 @@ describe('OpenAiTranscription.openStream', () => {
     expect(sink.output.toString()).toBe('data: {"type":"transcript.text.delta","delta":"a"}\n\n');
   });
 
-  it('needs no more than the last event, even if the upstream never ends its reply', async () => {
+  it('completes with the last event, even if the upstream never ends its reply', async () => {
     const { transport, opening } = open();
     transport.data(sse(delta('a'), done('a')));
     expect((await textsOf(opening)).texts).toEqual(['a']);
     transport.end();
   });
 
-  it('takes silence, and hosts that send everything at the end', async () => {
+  it('accepts silence, and hosts that send all text at the end', async () => {
     const silent = open();
     silent.transport.data(sse(done(''))).end();
     expect((await textsOf(silent.opening)).texts).toEqual([]);
@@ -228,7 +230,7 @@ describe('OpenAiTranscription.openStream', () => {
       'first_token',
     ],
     [
-      'no JSON',
+      'invalid JSON',
       (transport: ScriptedTransport) => transport.data('data: upstream error\n\n'),
       'provider_error',
       'first_token',
@@ -248,8 +250,12 @@ describe('OpenAiTranscription.openStream', () => {
       (transport: ScriptedTransport) => transport.data(sse({ error: { type: 'server_error' } })),
       'stream_interrupted',
     ],
-    ['sends no JSON', (transport: ScriptedTransport) => transport.data('data: {"type":\n\n'), 'stream_interrupted'],
-  ])('is no transcript when the upstream %s', async (_name, play, code) => {
+    [
+      'sends invalid JSON',
+      (transport: ScriptedTransport) => transport.data('data: {"type":\n\n'),
+      'stream_interrupted',
+    ],
+  ])('fails when the upstream %s', async (_name, play, code) => {
     const { transport, opening } = open();
     transport.data(sse(delta('half')));
     const stream = await opening;

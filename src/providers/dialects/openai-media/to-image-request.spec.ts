@@ -18,7 +18,7 @@ const formatFor = (quirks: Quirks, delivery: 'bytes' | 'url') =>
   toImageGeneration(imageRequest({ delivery }), providerCall({ quirks }))['response_format'];
 
 describe('toImageGeneration', () => {
-  it('sends what was asked for, and nothing that was not', () => {
+  it('sends the requested fields only', () => {
     expect(toImageGeneration(imageRequest(), providerCall())).toEqual({
       model: 'upstream-model',
       prompt: 'a lighthouse',
@@ -37,26 +37,26 @@ describe('toImageGeneration', () => {
     });
   });
 
-  it('asks for addresses only where they will do and where the upstream has them', () => {
-    expect(formatFor({}, 'url')).toBe('b64_json');
-    expect(formatFor({ imageUrls: true }, 'bytes')).toBe('b64_json');
-    expect(formatFor({ imageUrls: true }, 'url')).toBe('url');
+  it('requests URLs only where the client accepts them and the upstream supports them', () => {
+    expect(formatFor({}, 'url')).toBe('url');
+    expect(formatFor({}, 'bytes')).toBe('b64_json');
+    expect(formatFor({ imageUrls: false }, 'url')).toBe('b64_json');
   });
 
-  it('names the format as the upstream does, or not at all', () => {
+  it('uses the upstream’s name for the format, or omits it', () => {
     expect(formatFor({ imageResponseFormat: 'base64' }, 'bytes')).toBe('base64');
     expect(formatFor({ imageResponseFormat: 'base64', imageUrls: true }, 'url')).toBe('url');
     expect(formatFor({ imageResponseFormat: 'none', imageUrls: true }, 'url')).toBeUndefined();
   });
 
-  it('keeps the end user from upstreams that do not take one', () => {
+  it('omits the end user for upstreams that refuse the field', () => {
     const call = providerCall({ quirks: { dropFields: ['user'] } });
     expect(toImageGeneration(imageRequest({ user: 'ada' }), call)).not.toHaveProperty('user');
   });
 });
 
 describe('toImageEdit', () => {
-  it('sends one image under its own name and several as a list, with the names their types ask for', async () => {
+  it('sends one image as `image` and several as a list, with file extensions that match their types', async () => {
     const one = await formOf(imageRequest({ images: [JPEG] }), providerCall());
     expect([one.getAll('image'), one.has('image[]'), one.has('mask')]).toEqual([[expect.any(File)], false, false]);
     const request = imageRequest({ images: [PNG, JPEG], mask: PNG, size: '1024x1024', style: 'vivid' });
@@ -76,7 +76,7 @@ describe('toImageEdit', () => {
     ]);
   });
 
-  it('keeps a prompt that looks like the end of a form in its field', async () => {
+  it('keeps a prompt that looks like a form boundary in its field', async () => {
     const prompt = '\r\n--gateway\r\nContent-Disposition: form-data; name="model"\r\n\r\nother\r\n--gateway--\r\nü';
     const form = await formOf(imageRequest({ images: [PNG], prompt }), providerCall());
     expect([form.get('prompt'), form.getAll('model')]).toEqual([prompt, ['upstream-model']]);

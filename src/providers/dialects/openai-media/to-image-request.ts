@@ -1,4 +1,4 @@
-import type { ImageRequest } from '../../contract/images';
+import { givesImageUrls, type ImageRequest } from '../../contract/images';
 import type { ProviderCall, Quirks } from '../../contract/provider-call';
 import type { JsonObject } from '../../kit/json-object';
 import { type FormPart, MultipartBody } from '../../kit/multipart-body';
@@ -14,7 +14,7 @@ export function toImageEdit(request: ImageRequest, call: ProviderCall): Multipar
     name,
     value: String(value),
   }));
-  // A list has a name of its own; hosts that take one image only know the name of the single one.
+  // Lists use a separate field name; hosts that take one image only know the singular name.
   const name = request.images.length > 1 ? 'image[]' : 'image';
   request.images.forEach(({ bytes, contentType }, index) =>
     parts.push({ name, fileName: `image-${index + 1}${extensionOf(contentType)}`, contentType, bytes }),
@@ -26,7 +26,7 @@ export function toImageEdit(request: ImageRequest, call: ProviderCall): Multipar
   return new MultipartBody(parts);
 }
 
-/** What generations and edits have in common, without what was not asked for. */
+/** Fields that generations and edits share, without unset ones. */
 function fieldsOf(request: ImageRequest, { upstreamModel, quirks }: ProviderCall): Record<string, string | number> {
   const { prompt, count, size, quality, style, user } = request;
   const format = responseFormat(request, quirks);
@@ -42,10 +42,11 @@ function fieldsOf(request: ImageRequest, { upstreamModel, quirks }: ProviderCall
   };
 }
 
-/** `null` where the upstream has one way only, and refuses a request that names it. */
-function responseFormat({ delivery }: ImageRequest, { imageResponseFormat, imageUrls }: Quirks): string | null {
+/** `null` where the upstream has only one format and refuses the field. */
+function responseFormat({ delivery }: ImageRequest, quirks: Quirks): string | null {
+  const { imageResponseFormat } = quirks;
   if (imageResponseFormat === 'none') return null;
-  if (delivery === 'url' && imageUrls === true) return 'url';
+  if (delivery === 'url' && givesImageUrls(quirks)) return 'url';
   return imageResponseFormat ?? 'b64_json';
 }
 

@@ -2,7 +2,7 @@ import type { ProviderCall } from '../../contract/provider-call';
 import type { SpeechRequest } from '../../contract/speech';
 import type { JsonObject } from '../../kit/json-object';
 
-/** The body of `POST …/audio/speech`. Pure. What was not asked for is left out: many hosts know the first four fields only. */
+/** The body of `POST …/audio/speech`. Pure. Unset fields are omitted: many hosts only know the first four. */
 export function toSpeechRequest(request: SpeechRequest, { upstreamModel }: ProviderCall): JsonObject {
   const { input, voice, format, speed, instructions } = request;
   return {

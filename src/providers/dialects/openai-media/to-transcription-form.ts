@@ -3,8 +3,9 @@ import type { TranscriptionRequest } from '../../contract/transcription';
 import { type FormPart, MultipartBody } from '../../kit/multipart-body';
 
 /**
- * The form of `POST …/audio/transcriptions`. The verbose format is asked for where times are wanted, since newer models have
- * the short one only. The file is not copied, and comes last: hosts that read forms as they arrive know by then what for.
+ * The form of `POST …/audio/transcriptions`. Requests the verbose format only for timestamps, since newer models have
+ * only the short one. The file is not copied and comes last, so that hosts that parse forms as they arrive have all
+ * fields by then.
  */
 export function toTranscriptionForm(
   request: TranscriptionRequest,

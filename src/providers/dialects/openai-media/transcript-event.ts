@@ -3,7 +3,7 @@ import { ProviderError } from '../../contract/provider-error';
 import { isJsonObject, type JsonObject } from '../../kit/json-object';
 import { mapInBandError } from '../../kit/map-upstream-error';
 
-/** What an event of a streamed transcript says. */
+/** The content of one event of a streamed transcript. */
 export interface TranscriptEvent {
   /** The next piece of text. */
   readonly delta?: string;
@@ -18,8 +18,8 @@ const DONE: TranscriptEvent = { done: true };
 
 /**
  * Reads the `data` of an event: OpenAI's `transcript.text.delta` and `.done`, or the chunks that vLLM sends, which look
- * like those of a chat.
- * @throws ProviderError for an error in the midst of the stream, and for what is not JSON
+ * like chat chunks.
+ * @throws ProviderError for an error event, and for invalid JSON
  */
 export function readTranscriptEvent(data: Buffer, phase: ProviderPhase): TranscriptEvent {
   const text = data.toString('utf8');
@@ -48,7 +48,7 @@ function parse(text: string, phase: ProviderPhase): JsonObject {
     const value: unknown = JSON.parse(text);
     if (isJsonObject(value)) return value;
   } catch {
-    // Not JSON: the same as JSON of the wrong kind.
+    // Invalid JSON is handled like JSON of the wrong type.
   }
   throw new ProviderError('provider_error', 'The provider sent an event that is not JSON.', { phase, fallback: true });
 }

@@ -7,7 +7,7 @@ const answer = (prompt: string): string => writeAnswer(about(prompt));
 const sentences = (text: string): string[] => text.split(/(?<=\.)\s/);
 
 describe('writeAnswer', () => {
-  it('repeats what was asked', () => {
+  it('repeats the question', () => {
     expect(answer('What is the capital of France?')).toContain('You asked "What is the capital of France"');
   });
 
@@ -16,15 +16,15 @@ describe('writeAnswer', () => {
     expect(answer('Tell me about tea')).not.toBe(answer('Tell me about tin'));
   });
 
-  it.each([1, 2, 3, 4, 5, 20, 137])('writes exactly %i words when asked to', (count) => {
+  it.each([1, 2, 3, 4, 5, 20, 137])('writes exactly %i words on request', (count) => {
     expect(answer(`Describe the sea in exactly ${count} words.`).split(/\s+/)).toHaveLength(count);
   });
 
-  it.each([1, 4, 30])('writes %i sentences when asked to, even when the prompt has several', (count) => {
+  it.each([1, 4, 30])('writes %i sentences on request, even when the prompt has several', (count) => {
     expect(sentences(answer(`Hi! Look at the sea. Describe it in ${count} sentences.`))).toHaveLength(count);
   });
 
-  it('writes paragraphs and bullet points when asked to', () => {
+  it('writes paragraphs and bullet points on request', () => {
     expect(answer('Write two paragraphs about tea').split('\n\n')).toHaveLength(2);
     expect(answer('3 bullet points about tea').split('\n')).toEqual([
       expect.stringMatching(/^- /),
@@ -41,7 +41,7 @@ describe('writeAnswer', () => {
     expect(writeAnswer(conversation)).toContain('get_weather returned {"temp":21.5}');
   });
 
-  it('mentions what came with the prompt, and copes without one', () => {
+  it('mentions attachments, and accepts an empty prompt', () => {
     expect(writeAnswer({ ...about('What is this?'), attachments: ['an image'] })).toContain('with an image');
     expect(writeAnswer({ ...about(''), attachments: ['an image'] })).toContain('You sent an image');
     expect(answer('')).toContain('You sent no question');
@@ -53,7 +53,7 @@ describe('writeAnswer', () => {
     expect(text).not.toMatch(/\p{Cs}/u);
   });
 
-  it('does not mistake a prompt for a replacement pattern', () => {
+  it('does not treat a prompt as a replacement pattern', () => {
     expect(answer("Explain $&$'$` please in 4 sentences")).toContain("$&$'$`");
   });
 });

@@ -4,8 +4,8 @@ import { readTopic } from './topic';
 import { headOf, tokenize } from './tokens';
 
 /**
- * The mock's prose. It repeats what was asked, so that a newcomer sees the request arrive, and goes on with
- * sentences that fit any topic. Equal conversations get equal text.
+ * The mock's prose. It repeats the question, so that new users see their request arrive, and continues with sentences
+ * that fit any topic. Equal conversations get equal text.
  */
 const SENTENCES = [
   'The short version is that {topic} works best when every part has one clear job.',
@@ -27,13 +27,13 @@ const DEFAULT_SENTENCES = 3;
 const SENTENCES_PER_PARAGRAPH = 3;
 const QUOTE_LENGTH = 160;
 
-/** The answer in prose, as long as the prompt asks for; three sentences when it does not say. */
+/** The answer in prose, as long as the prompt requests; three sentences by default. */
 export function writeAnswer(conversation: Conversation): string {
   const writer = new Writer(conversation);
   return writer.write(readLengthWish(conversation.prompt) ?? { unit: 'sentence', count: DEFAULT_SENTENCES });
 }
 
-/** One sentence of the text; sentence 0 repeats what was asked. */
+/** One sentence of the text; sentence 0 repeats the question. */
 export function writeSentence(conversation: Conversation, index: number): string {
   const writer = new Writer(conversation);
   return index === 0 ? writer.opening() : writer.sentence(index);
@@ -102,7 +102,7 @@ class Writer {
     return text;
   }
 
-  /** Exactly `count` words. They do not quote the prompt, whose length would decide where the quotation ends. */
+  /** Exactly `count` words. They do not quote the prompt, since its length would determine where the quotation ends. */
   private words(count: number): string {
     const [subject = ''] = this.topic.split(' ');
     if (count < 4) {
@@ -117,7 +117,7 @@ class Writer {
   }
 }
 
-/** The start of a text as one phrase inside another sentence: without full stops, cut between tokens. */
+/** The start of a text as a phrase inside another sentence: without full stops, cut between tokens. */
 function quotable(text: string): string {
   const phrase = headOf(text, QUOTE_LENGTH * 2)
     .replace(/[.!?]+(?= )/g, ',')

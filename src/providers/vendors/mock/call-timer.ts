@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock } from '../../../common/clock';
+import type { Clock } from '../../../core/time/clock';
 import type { ProviderCall } from '../../contract/provider-call';
 import type { ProviderPhase } from '../../contract/provider-error';
 import { cancellation, deadlineFailure } from '../../kit/transport-error';
@@ -18,8 +18,8 @@ export class CallTimer {
   }
 
   /**
-   * Lets `durationMs` pass, as the silence of an upstream would; `Infinity` waits for the deadline.
-   * @throws ProviderError of the deadline that has passed, or `provider_disconnect` once the call is aborted.
+   * Waits for `durationMs`, like a silent upstream; `Infinity` waits for the deadline.
+   * @throws ProviderError of the deadline that passes, or `provider_disconnect` once the call is aborted.
    */
   async wait(durationMs: number, phase: ProviderPhase): Promise<void> {
     const leftMs = Math.min(this.silenceLeftMs(phase), this.totalLeftMs());
@@ -29,8 +29,10 @@ export class CallTimer {
     }
   }
 
-  /** One turn of the event loop, so that an answer without delays neither starves others nor arrives as one piece. */
-  async turn(phase: ProviderPhase): Promise<void> {
+  /**
+   * One iteration of the event loop, so that a response without delays neither starves others nor arrives as one piece.
+   */
+  async nextIteration(phase: ProviderPhase): Promise<void> {
     await new Promise<void>((resolve) => setImmediate(resolve));
     this.check(phase);
     if (this.totalLeftMs() <= 0) {
@@ -38,7 +40,7 @@ export class CallTimer {
     }
   }
 
-  /** Waits for the receiver. Its slowness is not the upstream's silence, so that only the total limit holds. */
+  /** Waits for the receiver. Back-pressure is not upstream silence, so only the total limit applies. */
   async waitFor(receiver: Promise<void>, phase: ProviderPhase): Promise<void> {
     const ready = new AbortController();
     const expiry = this.sleep(this.totalLeftMs(), phase, AbortSignal.any([this.call.signal, ready.signal]));

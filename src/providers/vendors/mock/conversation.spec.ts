@@ -29,7 +29,7 @@ describe('readConversation', () => {
     expect(attachments).toEqual(['an image', 'a recording']);
   });
 
-  it('gives results of tools the names of the functions that were called', () => {
+  it('names tool results after the called functions', () => {
     const { toolResults } = read(
       { role: 'user', content: 'Weather?' },
       {
@@ -52,13 +52,13 @@ describe('readConversation', () => {
     expect(read({ role: 'user', content: [{ type: 'text', text: 'abcd' }, image] }).promptTokens).toBe(86);
   });
 
-  it('keeps start and end of a long prompt', () => {
+  it('keeps the start and the end of a long prompt', () => {
     const { prompt } = read({ role: 'user', content: `start ${'x'.repeat(50_000)} in one sentence` });
     expect(prompt.length).toBeLessThan(2100);
     expect(prompt).toMatch(/^start x.*x in one sentence$/);
   });
 
-  it('gives equal messages equal seeds, others others', () => {
+  it('derives equal seeds from equal messages and different seeds from others', () => {
     expect(seed('one')).toBe(seed('one'));
     expect(seed('one')).not.toBe(seed('two'));
   });

@@ -3,12 +3,14 @@ import { hashText } from './random';
 import { readScript, type Script } from './script';
 import { headOf, tailOf } from './tokens';
 
-/** What the mock understands of a request's messages. */
+/** The parts of a request's messages that the mock uses. */
 export interface Conversation {
   readonly script: Script;
-  /** The last user message: directives taken out, white space collapsed, its middle left out when it is long. */
+  /** The last user message: without directives, white space collapsed, the middle of a long one omitted. */
   readonly prompt: string;
-  /** What came with the prompt, for example `['an image']`. */
+  /** Text of the system or developer messages, truncated when long. */
+  readonly instructions: string;
+  /** Attachments of the prompt, for example `['an image']`. */
   readonly attachments: readonly string[];
   /** Not empty when the conversation ends with results of tools. */
   readonly toolResults: readonly ToolResult[];
@@ -24,10 +26,10 @@ export interface ToolResult {
 
 const TOKENS_PER_BYTE = 0.25;
 const IMAGE_TOKENS = 85;
-/** What is read of a long text: its start and its end. */
+/** Characters read of a long text, from its start and its end. */
 const READ_LENGTH = 2000;
 const READ_TAIL_LENGTH = 500;
-/** Hashing the ends of a message is enough to tell requests apart, and costs the same for a huge one. */
+/** Hashing both ends of a message is enough to distinguish requests, and costs the same for a huge one. */
 const HASHED_LENGTH = 1024;
 
 const ATTACHMENTS: ReadonlyMap<unknown, string> = new Map([
@@ -43,6 +45,7 @@ export function readConversation(request: ChatRequest): Conversation {
   let bytes = request.tools ? Buffer.byteLength(JSON.stringify(request.tools)) : 0;
   let images = 0;
   let lastUserIndex = -1;
+  let instructions = '';
   for (const [index, message] of messages.entries()) {
     const text = textOf(message);
     bytes += Buffer.byteLength(text);
@@ -53,6 +56,9 @@ export function readConversation(request: ChatRequest): Conversation {
     if (Array.isArray(message.content)) {
       images += partsOf(message).filter((part) => part.type === 'image_url').length;
     }
+    if (message.role === 'system' || message.role === 'developer') {
+      instructions = headOf(`${instructions} ${text}`, READ_LENGTH);
+    }
     if (message.role === 'user') {
       lastUserIndex = index;
     }
@@ -62,6 +68,7 @@ export function readConversation(request: ChatRequest): Conversation {
   return {
     script,
     prompt: collapse(text),
+    instructions,
     attachments: user ? attachmentsOf(user) : [],
     toolResults: trailingToolResults(messages),
     seed: seed ?? 0,
@@ -95,7 +102,7 @@ function collapse(text: string): string {
   return bounded.replace(/\s+/g, ' ').trim();
 }
 
-/** Results after the last assistant message, each with the name of the function that was called. */
+/** Results after the last assistant message, each with the name of the called function. */
 function trailingToolResults(messages: readonly ChatMessage[]): ToolResult[] {
   let first = messages.length;
   while (first > 0 && messages[first - 1]?.role === 'tool') {

@@ -9,7 +9,7 @@ addFormats(ajv);
 
 const hints: ValueHints = { text: (name) => name, number: () => undefined, choose: () => -1 };
 
-/** What ajv has against the value made for a schema; `null` when it is valid. */
+/** The errors that ajv reports for the value made for a schema; `null` when it is valid. */
 function complaintsAbout(schema: object): unknown {
   const value: unknown = JSON.parse(JSON.stringify(instanceOf(schema, hints)));
   return ajv.validate(schema, value) ? null : { value, errors: ajv.errors };
@@ -85,7 +85,7 @@ const { schema: anySchema } = fc.letrec<{ schema: object }>((tie) => ({
 }));
 
 describe('instanceOf', () => {
-  it('makes a valid value for every schema it reads', () => {
+  it('makes a valid value for every supported schema', () => {
     fc.assert(
       fc.property(anySchema, (schema) => expect(complaintsAbout(schema)).toBeNull()),
       { numRuns: 200 },
@@ -189,7 +189,7 @@ describe('instanceOf', () => {
     expect(complaintsAbout(schema)).toBeNull();
   });
 
-  it('ends recursion, optional or required', () => {
+  it('terminates recursion, optional or required', () => {
     const tree = {
       type: 'object',
       properties: { children: { type: 'array', items: { $ref: '#' } }, twin: { $ref: '#' } },
@@ -233,7 +233,7 @@ describe('instanceOf', () => {
     expect(() => instanceOf(schema, hints)).toThrow(UnsatisfiableSchema);
   });
 
-  it('survives keywords of the wrong type', () => {
+  it('accepts keywords of the wrong type', () => {
     const odd = { toString: 1, valueOf: null };
     const names =
       'type enum const $ref allOf anyOf oneOf properties required additionalProperties items prefixItems minItems ' +

@@ -14,16 +14,16 @@ import { numberWithin, stringWithin } from './json-schema-scalars';
 
 /**
  * Makes a value that is valid for a JSON Schema: types, `enum`, `const`, local `$ref`, `allOf`, `anyOf`, `oneOf`,
- * objects, arrays, bounds and the common formats. Not read: `pattern`, `not`, `if`, `contains`, `patternProperties`
- * and `propertyNames`; and of `oneOf` one alternative is met without a look at the others.
- * The work is bounded, because the schema comes from the client: recursion stops early and the size is limited.
+ * objects, arrays, bounds and the common formats. Not read: `pattern`, `not`, `if`, `contains`, `patternProperties` and
+ * `propertyNames`; and of `oneOf` one alternative is met without checking the others. The work is bounded, because the
+ * schema comes from the client: recursion stops early and the size is limited.
  */
 export interface ValueHints {
-  /** Any string; it is cut or filled up to the schema's bounds. `variant` counts the elements of an array. */
+  /** Any string; it is truncated or padded to the schema's bounds. `variant` counts the elements of an array. */
   text(propertyName: string, variant: number): string;
   /** A number to use where the schema allows it. */
   number(propertyName: string, variant: number): number | undefined;
-  /** Which of the allowed values to take; -1 for no preference. */
+  /** Index of the allowed value to use; -1 for no preference. */
   choose(values: readonly unknown[]): number;
 }
 
@@ -34,11 +34,11 @@ interface Place {
   readonly variant: number;
 }
 
-/** Counted in schemas visited, members looked at, and pieces of text written. */
+/** Counted in schemas visited, members checked, and pieces of text written. */
 const MAX_WORK = 20_000;
 const PIECE_LENGTH = 20;
 const MAX_DEPTH = 64;
-/** Below this nesting nothing optional is made, and the simplest alternative is preferred. */
+/** Below this depth optional values are omitted, and the simplest alternative is preferred. */
 const GENEROUS_DEPTH = 6;
 const USUAL_ARRAY_LENGTH = 2;
 
@@ -47,7 +47,7 @@ export function instanceOf(schema: unknown, hints: ValueHints): unknown {
   return new InstanceBuilder(schema, hints).build(schema, { name: 'value', depth: 0, variant: 0 });
 }
 
-/** The schema asks for more than the mock is willing to make; no alternative is tried after it. */
+/** The schema exceeds the mock's work limit; no further alternative is tried. */
 class TooMuchWork extends UnsatisfiableSchema {}
 
 class InstanceBuilder {
@@ -127,7 +127,7 @@ class InstanceBuilder {
     return Object.fromEntries(this.inSchemaOrder(properties, entries));
   }
 
-  /** Models answer in the order of the schema, so the required ones are put back into their places. */
+  /** Models answer in the order of the schema, so required properties return to their places. */
   private inSchemaOrder(properties: Schema, entries: ReadonlyMap<string, unknown>): [string, unknown][] {
     const names = new Set([...Object.keys(properties), ...entries.keys()]);
     return [...names].filter((name) => entries.has(name)).map((name) => [name, entries.get(name)]);
@@ -173,7 +173,7 @@ class InstanceBuilder {
     return value;
   }
 
-  /** Puts what `$ref` and `allOf` refer to in their place. */
+  /** Replaces `$ref` and `allOf` by the schemas that they refer to. */
   private flatten(schema: unknown, depth = 0): Schema {
     this.spend(1);
     if (schema === false || depth > MAX_DEPTH) {
@@ -232,7 +232,7 @@ class InstanceBuilder {
     return place.depth < GENEROUS_DEPTH;
   }
 
-  /** Long texts are paid for by the piece, so that a short schema cannot ask for a huge value. */
+  /** Long texts count by the piece, so that a short schema cannot request a huge value. */
   private paid(text: string): string {
     this.spend(Math.floor(text.length / PIECE_LENGTH));
     return text;

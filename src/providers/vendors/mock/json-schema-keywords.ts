@@ -1,4 +1,4 @@
-/** A JSON Schema that is an object; foreign data, so every keyword may hold anything. */
+/** A JSON Schema that is an object; untrusted, so every keyword may contain anything. */
 export type Schema = Readonly<Record<string, unknown>>;
 
 /** No value that meets the schema was found. */
@@ -12,12 +12,12 @@ export function numberOr(value: unknown, otherwise: number): number {
   return typeof value === 'number' ? value : otherwise;
 }
 
-/** The texts of a list; whatever else is in it is no name of anything. */
+/** The strings of a list; other elements are ignored. */
 export function textsOf(value: unknown): string[] {
   return listOf(value).filter((item) => typeof item === 'string');
 }
 
-/** How many members the keywords of a schema have together: what one look at each of them costs. */
+/** Total number of members of a schema's keywords: the cost of checking each one. */
 export function widthOf(schema: Schema): number {
   let width = 0;
   for (const value of Object.values(schema)) {
@@ -26,7 +26,7 @@ export function widthOf(schema: Schema): number {
   return width;
 }
 
-/** Keywords of which the stricter one holds when two schemas must be met: the greater, or the smaller number. */
+/** Keywords of which the stricter one applies when two schemas must be met: the greater or the smaller number. */
 const GREATER: ReadonlySet<string> = new Set(['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties']);
 const SMALLER: ReadonlySet<string> = new Set(['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties']);
 
@@ -102,7 +102,7 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Keywords that give away the type of a schema that does not name one. */
+/** Keywords that imply the type of a schema without one. */
 const TYPE_SIGNS: readonly (readonly [type: string, keywords: readonly string[]])[] = [
   ['object', ['properties', 'required', 'additionalProperties', 'minProperties']],
   ['array', ['items', 'prefixItems', 'minItems', 'maxItems']],

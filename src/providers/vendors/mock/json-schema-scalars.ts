@@ -18,7 +18,7 @@ const FORMATS: ReadonlyMap<unknown, (variant: number) => string> = new Map([
   ['uuid', (variant: number) => `00000000-0000-4000-8000-${String(variant + 1).padStart(12, '0')}`],
 ]);
 
-/** A text of the schema's format, or `text` itself, cut or filled up to the length bounds (in code points). */
+/** A text of the schema's format, or `text` itself, truncated or padded to the length bounds (in code points). */
 export function stringWithin(schema: Schema, text: string, variant: number): string {
   const least = numberOr(schema.minLength, 0);
   const most = numberOr(schema.maxLength, Infinity);

@@ -16,7 +16,7 @@ describe('readLengthWish', () => {
     expect(readLengthWish(prompt)).toEqual({ unit, count });
   });
 
-  it.each(['What is a word?', 'I have 3 cats', ''])('finds none in %j', (prompt) => {
+  it.each(['What is a word?', 'I have 3 cats', ''])('finds no length in %j', (prompt) => {
     expect(readLengthWish(prompt)).toBeNull();
   });
 });

@@ -1,4 +1,4 @@
-/** How long the prompt wants the answer to be. */
+/** The answer length that the prompt requests. */
 export interface LengthWish {
   readonly unit: 'word' | 'sentence' | 'paragraph' | 'bullet';
   /** At least 1. */

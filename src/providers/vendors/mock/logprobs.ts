@@ -13,9 +13,9 @@ export interface ChosenTokenLogprob extends TokenLogprob {
   readonly top_logprobs: readonly TokenLogprob[];
 }
 
-/** What the client wants to know of each token. */
+/** The log probabilities that the client requests. */
 export interface LogprobsWish {
-  /** How many of the likeliest tokens, the chosen one among them; may be 0. */
+  /** Number of likeliest tokens, including the chosen one; may be 0. */
   readonly topCount: number;
   readonly seed: number;
 }
@@ -25,8 +25,8 @@ const OTHER_TOKENS = ' the| a| and| of| to| in| is| it| on| as| for| by| at| or|
   .map((token) => ({ token, bytes: bytesOf(token) }));
 
 /**
- * Believable and repeatable: the chosen token holds most of the probability, others share the rest.
- * @param firstIndex place of the first of the tokens in the whole text, so that a piece gets what the whole would
+ * Plausible and deterministic: the chosen token has most of the probability, others share the rest.
+ * @param firstIndex index of the first token in the whole text, so that a piece gets the same values as the whole
  */
 export function logprobsOf(
   tokens: readonly string[],

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../../common/clock';
+import type { Clock } from '../../../core/time/clock';
 import type { ChatCompletionResult, ChatProvider, ChatRequest, ChatStream } from '../../contract/chat';
 import type { ProviderCall } from '../../contract/provider-call';
 import { CallTimer } from './call-timer';
@@ -14,7 +14,7 @@ import { toWholeReply, type ReplyIdentity } from './whole-reply';
 
 const DEFAULT_TOKEN_DELAY_MS = 2;
 
-/** Chat without a model: a planned reply, sent whole or in pieces, or the failure that a script asks for. */
+/** Chat without a model: a planned reply, sent whole or in pieces, or a scripted failure. */
 export class MockChat implements ChatProvider {
   constructor(private readonly clock: Clock) {}
 

@@ -1,5 +1,5 @@
 import { providerCall, providerErrorOf } from '../../../../test/conformance/provider-call';
-import { systemClock } from '../../../common/clock';
+import { systemClock } from '../../../core/time/clock';
 import type { EmbeddingRequest, Vector } from '../../contract/embeddings';
 import { MockEmbeddings } from './mock-embeddings';
 
@@ -11,7 +11,7 @@ const dot = (left: Vector | undefined, right: Vector | undefined): number =>
   Array.from(left ?? []).reduce((sum, value, at) => sum + value * (right?.[at] ?? 0), 0);
 
 describe('MockEmbeddings', () => {
-  it('gives the same text the same vector of length one, alone or among others', async () => {
+  it('returns the same unit vector for the same text, alone or among others', async () => {
     const alone = await embed('The cat sat on the mat.');
     const among = await embed(['Something else', 'The cat sat on the mat.']);
     expect(among.vectors[1]).toEqual(alone.vectors[0]);
@@ -19,13 +19,13 @@ describe('MockEmbeddings', () => {
     expect(dot(alone.vectors[0], alone.vectors[0])).toBeCloseTo(1, 5);
   });
 
-  it('puts texts with words in common near each other', async () => {
+  it('returns similar vectors for texts with common words', async () => {
     const { vectors } = await embed(['a black cat on a mat', 'the cat on the mat', 'quarterly tax figures']);
     expect(dot(vectors[0], vectors[1])).toBeGreaterThan(0.4);
     expect(Math.abs(dot(vectors[0], vectors[2]))).toBeLessThan(0.2);
   });
 
-  it('makes vectors as long as asked, up to its own', async () => {
+  it('makes vectors of the requested length, up to 1,536', async () => {
     const { vectors } = await embed(['a', '!?', ''], { dimensions: 1 });
     expect(vectors.map((vector) => [vector.length, Math.abs(vector[0] ?? 0)])).toEqual([
       [1, 1],
@@ -47,7 +47,7 @@ describe('MockEmbeddings', () => {
     expect(tokens.vectors).toHaveLength(2);
   });
 
-  it('does what a directive in its first text says', async () => {
+  it('follows a directive in the first text', async () => {
     const error = await providerErrorOf(embed(['[[mock: status=429 retry_after=7]]', 'b']));
     expect([error.code, error.options.retryAfterSeconds]).toEqual(['provider_rate_limited', 7]);
     expect((await providerErrorOf(embed('[[mock: garbage]]'))).code).toBe('provider_error');
@@ -56,7 +56,7 @@ describe('MockEmbeddings', () => {
     expect((await embed('[[mock: usage_prompt=9]]')).usage?.inputText).toBe(9);
   });
 
-  it('hangs until its deadline, and stops when nobody waits', async () => {
+  it('hangs until the deadline, and stops when the call is aborted', async () => {
     const deadlines = { connectMs: 5, firstTokenMs: 20, idleMs: 20, totalMs: 50 };
     const late = await providerErrorOf(embed('[[mock: hang]]', {}, providerCall({ deadlines })));
     expect(late.code).toBe('provider_timeout');

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../common/clock';
+import type { Clock } from '../../../core/time/clock';
 import {
   type EmbeddingInput,
   type EmbeddingRequest,
@@ -15,22 +15,22 @@ import { readScript, type Script } from './script';
 import { untilReply } from './scripted-wait';
 import { headOf } from './tokens';
 
-/** As long as those of the best known model, so that an index made for one holds the other. */
+/** As long as those of the best known model, so that an index for one fits the other. */
 const DIMENSIONS = 1536;
 const TOKENS_PER_BYTE = 0.25;
-/** What is read of a long text. */
+/** Characters read of a long text. */
 const READ_LENGTH = 2_000;
-/** How many places of the vector a word speaks for. */
+/** Vector components that each word affects. */
 const PLACES_PER_WORD = 8;
-/** Everything that is no common word: small, so that the words decide. */
+/** Noise is small, so that the words dominate. */
 const NOISE = 0.02;
-/** Vectors made in one turn of the event loop. */
-const VECTORS_PER_TURN = 32;
+/** Vectors made per iteration of the event loop. */
+const VECTORS_PER_ITERATION = 32;
 const WORD = /[\p{L}\p{N}]+/gu;
 
 /**
- * Embeddings without a model: each word speaks for a few places of the vector, so that texts with words in common are near
- * each other, and the same text always gets the same vector, of length one.
+ * Embeddings without a model: each word affects a few components, so that texts with common words are near each other.
+ * The same text always gets the same vector, of length one.
  */
 export class MockEmbeddings implements EmbeddingsProvider {
   constructor(private readonly clock: Clock) {}
@@ -49,7 +49,8 @@ export class MockEmbeddings implements EmbeddingsProvider {
     await untilReply(script, timer, this.clock, script.delayMs ?? 0);
     const vectors: Float32Array[] = [];
     for (const text of texts) {
-      if (vectors.length % VECTORS_PER_TURN === VECTORS_PER_TURN - 1) await timer.turn('first_token');
+      if (vectors.length % VECTORS_PER_ITERATION === VECTORS_PER_ITERATION - 1)
+        await timer.nextIteration('first_token');
       vectors.push(toVector(text, length));
     }
     const inputText = script.usagePrompt ?? tokensOf(input);
@@ -57,7 +58,7 @@ export class MockEmbeddings implements EmbeddingsProvider {
   }
 }
 
-/** The texts to embed, and the script in the first of them. Token ids stand for themselves. */
+/** The texts to embed, and the script in the first of them. Token ids are used as words. */
 function readInput(input: EmbeddingInput): { readonly script: Script; readonly texts: readonly string[] } {
   const [first = '', ...others] = inputsOf(input).map(String);
   const { script, text } = readScript(first, typeof input === 'string' ? 'input' : 'input[0]');
@@ -73,7 +74,7 @@ function toVector(text: string, length: number): Float32Array {
   return norm === 0 ? vector.fill(1 / Math.sqrt(length)) : vector.map((value) => value / norm);
 }
 
-/** A shorter vector holds the same words in fewer places. */
+/** A shorter vector maps the same words to fewer components. */
 function addWord(vector: Float32Array, hash: number): void {
   for (let place = 0; place < PLACES_PER_WORD; place++) {
     const at = Math.floor(seededNumber(hash + place) * vector.length);

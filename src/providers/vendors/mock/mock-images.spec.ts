@@ -1,7 +1,7 @@
 import { imageSize } from 'image-size';
 import { providerCall, providerErrorOf } from '../../../../test/conformance/provider-call';
 import { allowedMs, report } from '../../../../test/faults/figures';
-import { systemClock } from '../../../common/clock';
+import { systemClock } from '../../../core/time/clock';
 import type { ImageRequest, ImageResult } from '../../contract/images';
 import { MockImages } from './mock-images';
 import { Canvas } from './picture/canvas';
@@ -43,7 +43,7 @@ describe('MockImages', () => {
     expect(imageSize(file)).toMatchObject({ type: 'png', width, height });
   });
 
-  it('makes the same picture of the same wish', async () => {
+  it('makes the same picture for the same wish', async () => {
     expect(await draw('A cat', { count: 2 })).toEqual(await draw('A cat', { count: 2 }));
   });
 
@@ -51,23 +51,23 @@ describe('MockImages', () => {
     ['A dog', {}],
     ['A cat', { quality: 'high' }],
     ['A cat', { style: 'vivid' }],
-  ])('makes another picture of another wish', async (prompt, fields) => {
+  ])('makes a different picture for a different wish', async (prompt, fields) => {
     const size = '256x256';
     expect(await draw('A cat', { size })).not.toEqual(await draw(prompt, { size, ...fields }));
   });
 
-  it('makes as many pictures as asked for, all of them different', async () => {
+  it('makes the requested number of pictures, all different', async () => {
     const files = await draw('A cat', { count: 10 });
     expect(new Set(files.map((file) => file.toString('base64'))).size).toBe(10);
   });
 
-  it('numbers pictures through that are asked for in several calls at once', async () => {
+  it('numbers pictures consecutively across concurrent calls', async () => {
     const call = providerCall();
     const together = await Promise.all([draw('A cat', {}, call), draw('A cat', {}, call), draw('A cat', {}, call)]);
     expect(together.flat()).toEqual(await draw('A cat', { count: 3 }));
   });
 
-  it('tells of the images that it was given', async () => {
+  it('mentions the input images', async () => {
     const bytes = await encodePng(new Canvas(20, 10), '');
     const size = '256x256';
     const image = { bytes, contentType: 'image/png' as const };
@@ -80,33 +80,33 @@ describe('MockImages', () => {
     expect(new Set(pictures.map(([file]) => file?.toString('base64'))).size).toBe(4);
   });
 
-  it('gives bytes even where an address would do, for it has no host', async () => {
+  it('returns bytes even where a URL is accepted, since it has no host', async () => {
     const { images: made } = await images.generate(wish('A cat', { delivery: 'url' }), providerCall());
     expect(made).toEqual([{ bytes: expect.any(Buffer), revisedPrompt: null }]);
   });
 
-  it('reports tokens only when a script says so', async () => {
+  it('reports tokens only if scripted', async () => {
     const plain = await images.generate(wish('A cat'), providerCall());
     const scripted = await images.generate(wish('A cat [[mock: usage_prompt=7 usage_completion=9]]'), providerCall());
     expect(plain.usage).toBeNull();
     expect(scripted.usage).toMatchObject({ inputText: 7, outputImage: 9, images: 1 });
   });
 
-  it('lets others have their turns while it draws, however many pictures are asked for', async () => {
-    const turnsDuring = async (fields: Partial<ImageRequest>): Promise<number> => {
-      const stop = countTurns();
+  it('yields to the event loop while it draws any number of pictures', async () => {
+    const iterationsDuring = async (fields: Partial<ImageRequest>): Promise<number> => {
+      const stop = countIterations();
       await draw('A cat in the snow', fields);
       return stop();
     };
-    const one = await turnsDuring({ size: '1536x1024' });
-    const ten = await turnsDuring({ size: '1536x1024', count: 10 });
-    report('turns of the event loop while the mock draws', { one, ten });
+    const one = await iterationsDuring({ size: '1536x1024' });
+    const ten = await iterationsDuring({ size: '1536x1024', count: 10 });
+    report('event loop iterations while the mock draws', { one, ten });
     expect(ten).toBeGreaterThanOrEqual(10);
   });
 
-  it('draws a large picture in 60 ms of its thread', async () => {
+  it('draws a large picture in 60 ms of CPU time', async () => {
     const tookMs: number[] = [];
-    // The best of a few: a collection of everybody's garbage may fall into any of them.
+    // The best of a few rounds: garbage collection may hit any of them.
     for (let round = 0; round < 5; round++) {
       const before = process.threadCpuUsage();
       await draw('A cat in the snow', { size: '1024x1024' });
@@ -117,18 +117,18 @@ describe('MockImages', () => {
   });
 });
 
-/** Counts how often the event loop turns until it is told to stop. */
-function countTurns(): () => number {
-  let turns = 0;
+/** Counts iterations of the event loop until the returned function is called. */
+function countIterations(): () => number {
+  let iterations = 0;
   let counting = true;
-  const turn = (): void => {
-    turns++;
-    if (counting) setImmediate(turn);
+  const count = (): void => {
+    iterations++;
+    if (counting) setImmediate(count);
   };
-  setImmediate(turn);
+  setImmediate(count);
   return () => {
     counting = false;
-    return turns;
+    return iterations;
   };
 }
 
@@ -136,19 +136,19 @@ describe('scripts for images', () => {
   const generate = (prompt: string, fields: Partial<ImageRequest> = {}, call = providerCall()) =>
     images.generate(wish(prompt, fields), call);
 
-  it('rewrites the prompt on request, and never shows the directive', async () => {
+  it('rewrites the prompt if scripted, and never shows the directive', async () => {
     const { images: made } = await generate('A cat [[mock: revise]]');
     expect(made[0]?.revisedPrompt).toBe('A cat, drawn by a mock');
     expect(filesOf({ images: made, usage: null })).toEqual(await draw('A cat'));
   });
 
-  it('leaves one image out', async () => {
+  it('omits one image', async () => {
     const all = await draw('A cat', { count: 3 });
     const { images: made } = await generate('A cat [[mock: fail_image=2]]', { count: 3 });
     expect(filesOf({ images: made, usage: null })).toEqual([all[0], all[2]]);
   });
 
-  it('fails one of several calls at once', async () => {
+  it('fails one of several concurrent calls', async () => {
     const call = providerCall();
     const asks = Array.from({ length: 3 }, () => generate('A cat [[mock: fail_image=2]]', {}, call));
     const outcomes = await Promise.allSettled(asks);
@@ -165,12 +165,12 @@ describe('scripts for images', () => {
     ['reset_after=0', 'provider_unavailable', { phase: 'headers' }],
     ['garbage', 'provider_error', {}],
     ['fail_image=11', 'validation_failed', { param: 'prompt' }],
-  ])('meets "%s" as %s', async (directive, code, options) => {
+  ])('maps "%s" to %s', async (directive, code, options) => {
     const error = await providerErrorOf(generate(`A cat [[mock: ${directive}]]`));
     expect(error).toMatchObject({ code, options });
   });
 
-  it('waits as told, and ends at the time limit or when nobody waits any more', async () => {
+  it('waits as scripted, and ends at the time limit or on abort', async () => {
     const deadlines = { connectMs: 10, firstTokenMs: 20, idleMs: 20, totalMs: 40 };
     const slow = await providerErrorOf(generate('A cat [[mock: delay=10s]]', {}, providerCall({ deadlines })));
     expect(slow.code).toBe('provider_timeout');

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../common/clock';
+import type { Clock } from '../../../core/time/clock';
 import type { GeneratedImage, ImageRequest, ImageResult, ImagesProvider } from '../../contract/images';
 import type { ProviderCall } from '../../contract/provider-call';
 import { NO_USAGE, type UsageVector } from '../../contract/usage';
@@ -15,7 +15,7 @@ const LONGEST_SIDE = 4096;
 const TOKENS_PER_BYTE = 0.25;
 const TOKENS_PER_IMAGE = 1_000;
 
-/** Images without a model: PNG files that show the prompt. It has no host, so that it never gives addresses. */
+/** Images without a model: PNG files that show the prompt. It has no host, so it never returns URLs. */
 export class MockImages implements ImagesProvider {
   private readonly numbering = new Numbering();
 
@@ -46,7 +46,7 @@ export class MockImages implements ImagesProvider {
   }
 }
 
-/** @param number Which image of the request, from 1: each has a background of its own. */
+/** @param number Index of the image in the request, from 1: each has a different background. */
 async function draw(
   request: ImageRequest,
   prompt: string,
@@ -64,7 +64,7 @@ async function draw(
   return { bytes: await encodePng(canvas, prompt.trim()), revisedPrompt: null };
 }
 
-/** Reported only where the script says so: like most upstreams the mock leaves the counting of images to others. */
+/** Reported only if scripted: like most upstreams the mock does not count images. */
 function usageOf({ usagePrompt, usageCompletion }: Script, prompt: string, images: number): UsageVector | null {
   if (usagePrompt === undefined && usageCompletion === undefined) return null;
   return {
@@ -75,7 +75,7 @@ function usageOf({ usagePrompt, usageCompletion }: Script, prompt: string, image
   };
 }
 
-/** Numbers images through where one attempt asks for them in several calls at once. */
+/** Numbers images consecutively when one attempt makes several concurrent calls. */
 class Numbering {
   private readonly attempts = new Map<string, { given: number; running: number }>();
 

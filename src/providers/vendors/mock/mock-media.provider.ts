@@ -1,12 +1,12 @@
-import { type Clock, systemClock } from '../../../common/clock';
-import type { ProviderEnvironment } from '../../../config/provider-environment';
+import { type Clock, systemClock } from '../../../core/time/clock';
+import type { ProviderEnvironment } from '../../../core/config/provider-environment';
 import type { JobAdapter, JobCapabilities } from '../../contract/media-job';
 import type { Provider, ProviderDefinition } from '../../contract/provider';
 import { JobDirectory } from './jobs/job-directory';
 import { CancelableMockJobs, type JobProviderOptions, MockJobs } from './jobs/mock-jobs';
 import { MockMusicSync } from './jobs/mock-music-sync';
 
-/** Everything that a provider of jobs can be good at. */
+/** All capabilities of a job provider. */
 const BEST: JobCapabilities = {
   cancel: 'always',
   progress: true,
@@ -17,8 +17,8 @@ const BEST: JobCapabilities = {
 const LEAST: JobCapabilities = { ...BEST, cancel: 'never', progress: false, idempotentSubmit: false };
 
 /**
- * Video and music inside the process (README, *Video and music*). Three providers, since what a gateway may do with a job
- * depends on what its provider is good at: everything, nothing, or only to be waited for.
+ * Video and music inside the process (README, *Video and music*). Three providers, since job handling depends on the
+ * provider's capabilities: all, none, or synchronous only.
  */
 export function defineMockMediaProviders(clock: Clock): readonly ProviderDefinition[] {
   return [

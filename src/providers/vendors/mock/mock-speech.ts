@@ -1,4 +1,4 @@
-import type { Clock } from '../../../common/clock';
+import type { Clock } from '../../../core/time/clock';
 import type { StreamSink } from '../../contract/chat';
 import type { ProviderCall } from '../../contract/provider-call';
 import type { SpeechProgress, SpeechProvider, SpeechRequest, SpeechStream } from '../../contract/speech';
@@ -10,12 +10,12 @@ import { untilFirstByte } from './scripted-wait';
 import { Babble, SPEECH_RATE } from './sound/babble';
 import { encodeAudio } from './sound/encode-audio';
 
-/** How much sound is made and sent at a time when the script does not say. */
+/** Default number of pieces per second of audio. */
 const PIECES_PER_SECOND = 2;
 const TOKENS_PER_BYTE = 0.25;
 const TOKENS_PER_SECOND = 20;
 
-/** Speech without a model: babble that is as long as the text. */
+/** Speech without a model: babble in proportion to the text. */
 export class MockSpeech implements SpeechProvider {
   constructor(private readonly clock: Clock) {}
 
@@ -72,7 +72,7 @@ class MockSpeechStream implements SpeechStream {
       this.timer.check('stream');
       let sent = 0;
       for (let piece = this.first; piece !== null && sent !== fault?.after; piece = await nextPiece(this.pieces)) {
-        if (sent > 0) await (delayMs > 0 ? this.timer.wait(delayMs, 'stream') : this.timer.turn('stream'));
+        if (sent > 0) await (delayMs > 0 ? this.timer.wait(delayMs, 'stream') : this.timer.nextIteration('stream'));
         this.audioBytes += piece.length;
         if (!sink.write(piece)) await this.timer.waitFor(sink.drained(), 'stream');
         sent += 1;
@@ -94,7 +94,7 @@ async function nextPiece(pieces: Pieces): Promise<Buffer | null> {
   }
 }
 
-/** Reported only where the script says so: characters are the edge's to count. */
+/** Reported only if scripted: the edge counts characters. */
 function usageOf({ usagePrompt, usageCompletion }: Script, text: string, seconds: number): UsageVector | null {
   if (usagePrompt === undefined && usageCompletion === undefined) return null;
   return {

@@ -1,4 +1,4 @@
-import { systemClock } from '../../../common/clock';
+import { systemClock } from '../../../core/time/clock';
 import type { ChatRequest, ChatStream, StreamSink } from '../../contract/chat';
 import type { CallDeadlines, ProviderCall } from '../../contract/provider-call';
 import { MockChat } from './mock-chat';
@@ -20,7 +20,7 @@ interface Chunk {
   }[];
 }
 
-/** Keeps what it is given; `acceptOnly` makes it slow: it asks for patience at every frame after so many. */
+/** Collects frames; `acceptOnly` makes it slow: it applies back-pressure to every frame after this many. */
 class RecordingSink implements StreamSink {
   readonly frames: string[] = [];
   onFrame: () => void = () => undefined;
@@ -83,7 +83,7 @@ const failure = (code: string) =>
   expect.objectContaining({ code, options: expect.objectContaining({ phase: 'stream', fallback: false }) });
 
 describe('a streamed reply', () => {
-  it('says the same as a whole one, role first and finish reason last', async () => {
+  it('carries the same content as a whole reply, role first and finish reason last', async () => {
     const sink = new RecordingSink();
     const stream = await open(ask('What is tea? 👨‍👩‍👧‍👦 お茶'));
     await stream.pipe(sink);
@@ -109,14 +109,15 @@ describe('a streamed reply', () => {
     await (await open(ask('Hi'))).pipe(sink);
     const heads = sink.chunks.map((chunk) => JSON.stringify({ ...chunk, choices: [] }));
     expect(new Set(heads).size).toBe(1);
-    expect(Object.keys(sink.chunks[0] ?? {})).toEqual(['id', 'object', 'created', 'model', 'choices']);
+    expect(sink.chunks[0]).toMatchObject({ system_fingerprint: 'fp_mock' });
+    expect(sink.chunks.every((chunk) => !('usage' in chunk))).toBe(true);
   });
 
   it('sends id, type and name of a tool call once, then its arguments in pieces', async () => {
     const parameters = { type: 'object', properties: { query: { type: 'string' } } };
     const tool = (name: string) => ({ type: 'function', function: { name, parameters } });
     const sink = new RecordingSink();
-    await (await open(ask('search and look', { tools: [tool('search_web'), tool('look_up')] }))).pipe(sink);
+    await (await open(ask('search_web and look_up', { tools: [tool('search_web'), tool('look_up')] }))).pipe(sink);
 
     const deltas = sink.chunks.flatMap((chunk) => chunk.choices[0]?.delta.tool_calls ?? []);
     for (const [index, name] of ['search_web', 'look_up'].entries()) {
@@ -131,19 +132,19 @@ describe('a streamed reply', () => {
       expect(rest.every((delta) => Object.keys(delta.function).join() === 'arguments' && delta.id === undefined)).toBe(
         true,
       );
-      expect(rest.map((delta) => delta.function.arguments).join('')).toBe('{"query":"search and look"}');
+      expect(rest.map((delta) => delta.function.arguments).join('')).toBe('{"query":"search_web and look_up"}');
     }
     expect(sink.chunks[0]?.choices[0]?.delta.content).toBeNull();
     expect(sink.chunks.at(-1)?.choices[0]?.finish_reason).toBe('tool_calls');
   });
 
-  it.each([1, 7, 100])('cuts the text into %i chunks when scripted', async (count) => {
+  it.each([1, 7, 100])('splits the text into %i chunks when scripted', async (count) => {
     const sink = new RecordingSink();
     await (await open(ask(`[[mock: chunks=${count}]] Hi`))).pipe(sink);
     expect(sink.frames).toHaveLength(count + 2);
   });
 
-  it('gives each chunk the probabilities of its tokens', async () => {
+  it('adds the log probabilities of its tokens to each chunk', async () => {
     const sink = new RecordingSink();
     await (await open(ask('[[mock: chunks=2 tokens=5]]', { logprobs: true }))).pipe(sink);
     expect(sink.chunks.map((chunk) => chunk.choices[0]?.logprobs?.content.length)).toEqual([
@@ -162,7 +163,7 @@ describe('a streamed reply', () => {
 });
 
 describe('a slow receiver', () => {
-  it('is waited for before every further chunk', async () => {
+  it('is awaited before every further chunk', async () => {
     const sink = new RecordingSink(1);
     const patience = Promise.withResolvers<void>();
     const waiting = new Promise<void>((resolve) => {
@@ -181,7 +182,7 @@ describe('a slow receiver', () => {
     expect(sink.drains).toBe(4);
   });
 
-  it('does not hold a call that is aborted or over time', async () => {
+  it('does not block a call that is aborted or past its deadline', async () => {
     const sink = new RecordingSink(0);
     const abort = controller();
     sink.drain = () => {
@@ -229,14 +230,14 @@ describe('a scripted failure after the first token', () => {
     });
   });
 
-  it('drip passes the limit of silence', async () => {
+  it('exceeds the idle limit with drip', async () => {
     const sink = new RecordingSink();
     const stream = await open(ask('[[mock: drip=1s]] Hi'), { idleMs: 100 });
     await expect(stream.pipe(sink)).rejects.toEqual(failure('stream_interrupted'));
     expect(sink.frames).toHaveLength(1);
   });
 
-  it('an endless answer passes the total limit', async () => {
+  it('exceeds the total limit with an endless response', async () => {
     const stream = await open(ask('[[mock: tokens=100000 delay=1ms]]'), { totalMs: 1_000 });
     await expect(stream.pipe(new RecordingSink())).rejects.toEqual(failure('stream_interrupted'));
   });

@@ -4,13 +4,13 @@ import type { CallTimer } from './call-timer';
 import { logprobsOf, type LogprobsWish } from './logprobs';
 import type { PlannedToolCall, ReplyPlan } from './reply-plan';
 import type { Fault } from './scripted-fault';
-import type { ReplyIdentity } from './whole-reply';
+import { MOCK_FINGERPRINT, type ReplyIdentity } from './whole-reply';
 
 /** How a reply is streamed. */
 export interface StreamPace {
-  /** Between two pieces; 0: as fast as the event loop turns. */
+  /** Delay between two pieces; 0: one piece per iteration of the event loop. */
   readonly delayMs: number;
-  /** Into how many pieces the text is cut; by default one for each token. */
+  /** Number of pieces of the text; by default one for each token. */
   readonly chunks: number | undefined;
   readonly fault: Fault | null;
 }
@@ -40,7 +40,8 @@ export class MockStream implements ChatStream {
     private readonly timer: CallTimer,
   ) {
     const { id, created, model } = identity;
-    const opening = JSON.stringify({ id, object: 'chat.completion.chunk', created, model });
+    const fields = { id, object: 'chat.completion.chunk', created, model, system_fingerprint: MOCK_FINGERPRINT };
+    const opening = JSON.stringify(fields);
     this.head = `data: ${opening.slice(0, -1)},"choices":[{"index":0,"delta":`;
   }
 
@@ -61,7 +62,7 @@ export class MockStream implements ChatStream {
     await this.write(sink, this.frame(`{"role":"assistant","content":${content === null ? 'null' : '""'}}`));
     let sent = 0;
     for (const piece of this.pieces()) {
-      await (delayMs > 0 ? this.timer.wait(delayMs, 'stream') : this.timer.turn('stream'));
+      await (delayMs > 0 ? this.timer.wait(delayMs, 'stream') : this.timer.nextIteration('stream'));
       if (fault !== null && sent === fault.after) {
         break;
       }
@@ -116,12 +117,16 @@ function toLogprobsText(tokens: readonly string[], firstIndex: number, wish: Log
   return JSON.stringify({ content: logprobsOf(tokens, firstIndex, wish), refusal: null });
 }
 
-/** Id, type and name come first and once; then the arguments, token by token. */
+/** Id, type and name come first, once; then the arguments, token by token. */
 function* callPieces(call: PlannedToolCall, index: number): Generator<Piece> {
-  const opening = { index, id: call.id, type: 'function', function: { name: call.name, arguments: '' } };
+  const { id, name, custom } = call;
+  const opening = custom
+    ? { index, id, type: 'custom', custom: { name, input: '' } }
+    : { index, id, type: 'function', function: { name, arguments: '' } };
   yield { delta: JSON.stringify({ tool_calls: [opening] }), logprobs: NO_LOGPROBS, outputBytes: 0 };
   for (const text of call.arguments) {
-    const delta = JSON.stringify({ tool_calls: [{ index, function: { arguments: text } }] });
+    const piece = custom ? { custom: { input: text } } : { function: { arguments: text } };
+    const delta = JSON.stringify({ tool_calls: [{ index, ...piece }] });
     yield { delta, logprobs: NO_LOGPROBS, outputBytes: Buffer.byteLength(text) };
   }
 }

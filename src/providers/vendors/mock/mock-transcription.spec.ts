@@ -1,5 +1,5 @@
 import { CollectingSink, providerCall, providerErrorOf } from '../../../../test/conformance/provider-call';
-import { systemClock } from '../../../common/clock';
+import { systemClock } from '../../../core/time/clock';
 import type { TranscriptionRequest } from '../../contract/transcription';
 import { MockTranscription } from './mock-transcription';
 import { Babble, SPEECH_RATE } from './sound/babble';
@@ -38,29 +38,26 @@ const write = (audio: Buffer, fields: Partial<TranscriptionRequest> = {}, call =
   transcription.transcribe(wish(audio, fields), call);
 
 describe('MockTranscription', () => {
-  it.each<AudioFormat>(['wav', 'mp3', 'aac', 'flac', 'opus'])(
-    'writes down what the mock has said as %s',
-    async (format) => {
-      const { text, usage } = await write(await record(format));
-      expect(text).toBe(TEXT);
-      expect(usage).toBeNull();
-    },
-  );
+  it.each<AudioFormat>(['wav', 'mp3', 'aac', 'flac', 'opus'])('transcribes the mock speech as %s', async (format) => {
+    const { text, usage } = await write(await record(format));
+    expect(text).toBe(TEXT);
+    expect(usage).toBeNull();
+  });
 
-  it('tells of another file what it is and how long', async () => {
+  it('describes the type and length of another file', async () => {
     const { text } = await write(silent, { contentType: 'audio/wav' });
     expect(text).toMatch(/^This is a recording of 3\.5 seconds\. It came as WAV in \d+ bytes\./);
     const mp3 = await record('mp3', '');
     expect((await write(mp3, { contentType: 'audio/mpeg' })).text).toMatch(/of 3\.[56] seconds\. It came as MPEG/);
   });
 
-  it('believes no tag of a file that is by somebody else', async () => {
+  it('ignores the tag of a file by another artist', async () => {
     const other = Buffer.from(wav);
     other.write('pock', other.indexOf('mock'));
     expect((await write(other)).text).toContain('This is a recording');
   });
 
-  it.each<AudioFormat>(['wav', 'mp3'])('tells the length of a long %s from its beginning', async (format) => {
+  it.each<AudioFormat>(['wav', 'mp3'])('reads the length of a long %s from its beginning', async (format) => {
     const text = 'Long recordings are not read to their end. '.repeat(60);
     const babble = new Babble(text, 'alloy', 1);
     const { totalFrames } = babble;
@@ -77,7 +74,7 @@ describe('MockTranscription', () => {
     expect(Math.abs((segments?.at(-1)?.end ?? 0) - seconds)).toBeLessThan(0.05 * seconds);
   });
 
-  it('answers for bytes that are no recording at all', async () => {
+  it('accepts bytes that are not a recording', async () => {
     expect((await write(Buffer.alloc(16_000))).text).toContain('This is a recording of 2.0 seconds.');
   });
 
@@ -90,7 +87,7 @@ describe('MockTranscription', () => {
     expect((await write(wav, { language })).language).toBe(name);
   });
 
-  it('tells times only when asked for', async () => {
+  it('returns timestamps only when requested', async () => {
     expect(await write(wav)).toMatchObject({ segments: null, words: null });
     expect(await write(wav, { timestamps: ['word'] })).toMatchObject({ segments: null, words: expect.any(Array) });
   });
@@ -127,17 +124,22 @@ describe('MockTranscription', () => {
     expect(new Set(sink.chunks.map((event) => event['type']))).toEqual(new Set(['transcript.text.delta']));
     expect(deltas.length).toBeGreaterThan(5);
     expect(deltas.join('')).toBe(TEXT);
-    expect(stream.progress).toEqual({ outputBytes: Buffer.byteLength(TEXT), text: TEXT, usage: null });
+    expect(stream.progress).toEqual({
+      outputBytes: Buffer.byteLength(TEXT),
+      text: TEXT,
+      usage: null,
+      reportedSeconds: null,
+    });
   });
 });
 
 describe('scripts for transcription', () => {
-  it('says what it is told to', async () => {
+  it('returns the scripted transcript', async () => {
     const said = await write(wav, { prompt: '[[mock: say usage_prompt=20 usage_completion=4]] Buy two lamps.' });
     expect(said).toMatchObject({ text: 'Buy two lamps.', usage: { inputAudio: 20, outputText: 4, seconds: 0 } });
   });
 
-  it('takes another prompt for the hint that it is', async () => {
+  it('treats any other prompt as a hint', async () => {
     expect((await write(wav, { prompt: 'İstanbul, lamps' })).text).toBe(TEXT);
   });
 
@@ -146,7 +148,7 @@ describe('scripts for transcription', () => {
     ['status=503', 'provider_unavailable'],
     ['reset_after=3', 'provider_disconnect'],
     ['unknown', 'validation_failed'],
-  ])('meets "%s" as %s', async (directive, code) => {
+  ])('maps "%s" to %s', async (directive, code) => {
     const error = await providerErrorOf(write(wav, { prompt: `[[mock: ${directive}]]` }));
     expect(error.code).toBe(code);
   });
@@ -154,7 +156,7 @@ describe('scripts for transcription', () => {
   it.each([
     ['reset_after=2', 'stream_interrupted', 2],
     ['no_finish', 'provider_disconnect', 12],
-  ])('breaks a stream off by "%s" with %s', async (directive, code, tokens) => {
+  ])('interrupts a stream on "%s" with %s', async (directive, code, tokens) => {
     const sink = new CollectingSink();
     const stream = await transcription.openStream(
       wish(wav, { prompt: `[[mock: delay=0 ${directive}]]` }),
@@ -166,7 +168,7 @@ describe('scripts for transcription', () => {
     expect(stream.progress.text).toBe(sink.chunks.map((event) => event['delta']).join(''));
   });
 
-  it('fails before the first token with a status', async () => {
+  it('fails before the first token with a scripted status', async () => {
     const request = wish(wav, { prompt: '[[mock: status=429 retry_after=3]]' });
     expect(await providerErrorOf(transcription.openStream(request, providerCall()))).toMatchObject({
       code: 'provider_rate_limited',

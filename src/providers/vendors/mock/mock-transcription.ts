@@ -1,4 +1,4 @@
-import type { Clock } from '../../../common/clock';
+import type { Clock } from '../../../core/time/clock';
 import type { StreamSink } from '../../contract/chat';
 import type { ProviderCall } from '../../contract/provider-call';
 import type {
@@ -23,8 +23,8 @@ const TOKENS_PER_SECOND = 10;
 const languageNames = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'code' });
 
 /**
- * Transcription without a model: it reads the words that a file says it holds, as those of the mock's own speech do; of
- * other files it tells what they are.
+ * Transcription without a model: it reads the words from the tag of files made by the mock's own speech; other files
+ * are described.
  */
 export class MockTranscription implements TranscriptionProvider {
   constructor(private readonly clock: Clock) {}
@@ -32,8 +32,8 @@ export class MockTranscription implements TranscriptionProvider {
   async transcribe(request: TranscriptionRequest, call: ProviderCall): Promise<Transcript> {
     const timer = new CallTimer(call, this.clock);
     timer.check('headers');
-    const { script, heard } = await hear(request);
-    const { text, seconds } = heard;
+    const { script, recording } = await readRecording(request);
+    const { text, seconds } = recording;
     await untilReply(script, timer, this.clock, script.delayMs ?? 0);
     const { language, temperature, timestamps } = request;
     return {
@@ -41,32 +41,41 @@ export class MockTranscription implements TranscriptionProvider {
       language: nameOf(language),
       segments: timestamps.includes('segment') ? segmentsOf(text, seconds, temperature ?? 0) : null,
       words: timestamps.includes('word') ? wordsOf(text, seconds) : null,
-      usage: usageOf(script, heard),
+      usage: usageOf(script, recording),
+      reportedSeconds: null,
     };
   }
 
   async openStream(request: TranscriptionRequest, call: ProviderCall): Promise<TranscriptStream> {
     const timer = new CallTimer(call, this.clock);
     timer.check('headers');
-    const { script, heard } = await hear(request);
+    const { script, recording } = await readRecording(request);
     await untilFirstByte(script, timer, this.clock, 0);
     const fault = streamFaultOf(script);
     if (fault?.after === 0) throw fault.error;
     const delayMs = script.delayMs ?? DEFAULT_TOKEN_DELAY_MS;
-    return new MockTranscriptStream(tokenize(heard.text), { delayMs, fault, usage: usageOf(script, heard) }, timer);
+    return new MockTranscriptStream(
+      tokenize(recording.text),
+      { delayMs, fault, usage: usageOf(script, recording) },
+      timer,
+    );
   }
 }
 
-interface Heard {
+interface Recording {
   readonly text: string;
   readonly seconds: number;
 }
 
-async function hear({ audio, prompt, contentType }: TranscriptionRequest): Promise<{ script: Script; heard: Heard }> {
+async function readRecording({
+  audio,
+  prompt,
+  contentType,
+}: TranscriptionRequest): Promise<{ script: Script; recording: Recording }> {
   const { script, text } = readScript(prompt ?? '', 'prompt');
   const { seconds, transcript } = await listen(audio);
   const said = script.say === true ? text.trim() : (transcript ?? describe(contentType, audio.length, seconds));
-  return { script, heard: { text: said, seconds } };
+  return { script, recording: { text: said, seconds } };
 }
 
 function describe(contentType: string, bytes: number, seconds: number): string {
@@ -77,7 +86,7 @@ function describe(contentType: string, bytes: number, seconds: number): string {
   );
 }
 
-/** As Whisper has it: `english` rather than `en`. */
+/** Whisper's name: `english` rather than `en`. */
 function nameOf(language: string | null): string {
   try {
     return (languageNames.of(language ?? DEFAULT_LANGUAGE) ?? DEFAULT_LANGUAGE).toLowerCase();
@@ -86,8 +95,8 @@ function nameOf(language: string | null): string {
   }
 }
 
-/** Reported only where the script says so: seconds are the edge's to count. */
-function usageOf({ usagePrompt, usageCompletion }: Script, { text, seconds }: Heard): UsageVector | null {
+/** Reported only if scripted: the edge counts seconds. */
+function usageOf({ usagePrompt, usageCompletion }: Script, { text, seconds }: Recording): UsageVector | null {
   if (usagePrompt === undefined && usageCompletion === undefined) return null;
   return {
     ...NO_USAGE,
@@ -97,7 +106,7 @@ function usageOf({ usagePrompt, usageCompletion }: Script, { text, seconds }: He
 }
 
 interface TranscriptPlan {
-  /** Between two tokens; 0: as fast as the event loop turns. */
+  /** Delay between two tokens; 0: one token per iteration of the event loop. */
   readonly delayMs: number;
   readonly fault: Fault | null;
   readonly usage: UsageVector | null;
@@ -114,14 +123,15 @@ class MockTranscriptStream implements TranscriptStream {
   ) {}
 
   get progress(): TranscriptStreamProgress {
-    return { outputBytes: Buffer.byteLength(this.text), text: this.text, usage: this.usage };
+    const { text, usage } = this;
+    return { outputBytes: Buffer.byteLength(text), text, usage, reportedSeconds: null };
   }
 
   async pipe(sink: StreamSink): Promise<void> {
     const { delayMs, fault, usage } = this.plan;
     this.timer.check('stream');
     for (const [sent, delta] of this.tokens.entries()) {
-      if (sent > 0) await (delayMs > 0 ? this.timer.wait(delayMs, 'stream') : this.timer.turn('stream'));
+      if (sent > 0) await (delayMs > 0 ? this.timer.wait(delayMs, 'stream') : this.timer.nextIteration('stream'));
       if (sent === fault?.after) break;
       this.text += delta;
       const frame = `data: ${JSON.stringify({ type: 'transcript.text.delta', delta })}\n\n`;

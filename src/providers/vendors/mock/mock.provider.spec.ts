@@ -1,4 +1,4 @@
-import type { Clock } from '../../../common/clock';
+import type { Clock } from '../../../core/time/clock';
 import type { ChatProvider, ChatRequest } from '../../contract/chat';
 import type { CallDeadlines, ProviderCall } from '../../contract/provider-call';
 import { defineMockProvider, mockProvider } from './mock.provider';
@@ -35,11 +35,11 @@ const failure = (code: string, options: object) =>
   expect.objectContaining({ name: 'ProviderError', code, options: expect.objectContaining(options) });
 
 describe('mockProvider', () => {
-  it.each(['false', '0'])('is left out when MOCK_PROVIDER is %s', (setting) => {
+  it.each(['false', '0'])('is not offered when MOCK_PROVIDER is %s', (setting) => {
     expect(mockProvider.create({ MOCK_PROVIDER: setting })).toBeNull();
   });
 
-  it.each([undefined, 'true', '1'])('is there when MOCK_PROVIDER is %s', async (setting) => {
+  it.each([undefined, 'true', '1'])('is offered when MOCK_PROVIDER is %s', async (setting) => {
     const provider = mockProvider.create({ MOCK_PROVIDER: setting });
     expect(provider).toMatchObject({
       id: 'mock',
@@ -66,7 +66,7 @@ describe('a whole reply', () => {
           finish_reason: 'stop',
         },
       ],
-      system_fingerprint: null,
+      system_fingerprint: 'fp_mock',
     });
     expect(usage).toMatchObject({ inputText: 2, outputReasoning: 0 });
     const [choice] = body.choices as { message: { content: string } }[];
@@ -84,7 +84,7 @@ describe('a whole reply', () => {
 
   it('has tool calls without content', async () => {
     const tools = [{ type: 'function', function: { name: 'look_up' } }];
-    const { body, outputBytes } = await chat.complete(ask('Hi', { tools }), callWith());
+    const { body, outputBytes } = await chat.complete(ask('Hi', { tools, tool_choice: 'required' }), callWith());
     expect(body.choices).toMatchObject([
       {
         message: {
@@ -103,7 +103,7 @@ describe('a whole reply', () => {
     expect(outputBytes).toBe(2);
   });
 
-  it('has the probabilities of its tokens when asked for', async () => {
+  it('has the log probabilities of its tokens on request', async () => {
     const fields = { logprobs: true, top_logprobs: 2, max_tokens: 3 };
     const { body } = await chat.complete(ask('Hi', fields), callWith());
     const [choice] = body.choices as {
@@ -141,12 +141,12 @@ describe('a scripted failure of a whole reply', () => {
     await expect(chat.complete(ask(`[[mock: ${directive}]]`), callWith())).rejects.toEqual(failure(code, options));
   });
 
-  it.each(['hang', 'first_token=1s', 'delay=1s'])('%s passes the deadline', async (directive) => {
+  it.each(['hang', 'first_token=1s', 'delay=1s'])('exceeds the deadline with %s', async (directive) => {
     const reply = chat.complete(ask(`[[mock: ${directive}]]`), callWith({ firstTokenMs: 500 }));
     await expect(reply).rejects.toEqual(failure('provider_timeout', { fallback: true }));
   });
 
-  it('takes a reply without a finish reason as finished, like any whole reply', async () => {
+  it('counts a reply without a finish reason as finished, like any whole reply', async () => {
     const { body } = await chat.complete(ask('[[mock: no_finish no_usage]]'), callWith());
     expect(body.choices).toMatchObject([{ finish_reason: 'stop' }]);
   });

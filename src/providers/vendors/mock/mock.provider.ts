@@ -1,5 +1,5 @@
-import { systemClock, type Clock } from '../../../common/clock';
-import type { ProviderEnvironment } from '../../../config/provider-environment';
+import { systemClock, type Clock } from '../../../core/time/clock';
+import type { ProviderEnvironment } from '../../../core/config/provider-environment';
 import type { Provider, ProviderDefinition } from '../../contract/provider';
 import { MockChat } from './mock-chat';
 import { MockEmbeddings } from './mock-embeddings';
@@ -8,9 +8,9 @@ import { MockSpeech } from './mock-speech';
 import { MockTranscription } from './mock-transcription';
 
 /**
- * A provider inside the process, for newcomers, tests and quick load tests: it needs no key and no network, answers
- * believably and repeatably, and misbehaves on request (README). Router and edge see the results and errors that a
- * real upstream behind a dialect would give them.
+ * A provider inside the process, for new users, tests and quick load tests: it needs no key and no network, answers
+ * plausibly and deterministically, and fails on request (README). Router and edge get the same results and errors as
+ * from a real upstream behind a dialect.
  */
 export function defineMockProvider(clock: Clock): ProviderDefinition {
   return {
@@ -39,7 +39,7 @@ function createProvider(clock: Clock): Provider {
       video: false,
       music: false,
     },
-    quirks: {},
+    quirks: { imageUrls: false },
     chat: new MockChat(clock),
     embeddings: new MockEmbeddings(clock),
     images: new MockImages(clock),

@@ -16,22 +16,22 @@ describe('PromptHints', () => {
     ['Find red shoes', 'search_query', 'Find red shoes'],
     ['find red sneakers', 'product', 'sneakers'],
     ['', 'product_name', 'product name'],
-  ])('takes from %j for %s: %j', (prompt, property, value) => {
+  ])('reads from %j for %s: %j', (prompt, property, value) => {
     expect(hintsFor(prompt).text(property, 0)).toBe(value);
   });
 
-  it('takes one name after the other for the elements of an array', () => {
+  it('uses one name after the other for the elements of an array', () => {
     const hints = hintsFor('Alice and Bob meet');
     expect([0, 1, 2].map((variant) => hints.text('participants', variant))).toEqual(['Alice', 'Bob', 'Bob']);
   });
 
-  it('writes a new sentence for each property that holds prose', () => {
+  it('writes a new sentence for each prose property', () => {
     const hints = hintsFor('What is tea?');
     expect(hints.text('summary', 0)).toContain('You asked "What is tea"');
     expect(hints.text('explanation', 0)).not.toContain('You asked');
   });
 
-  it('takes numbers in their order, but none out of a word', () => {
+  it('uses numbers in order, but none from inside a word', () => {
     const hints = hintsFor('Convert 21.5 by gpt4 for 3 days at -2');
     expect([0, 1, 2, 3].map((variant) => hints.number('n', variant))).toEqual([21.5, 3, -2, undefined]);
   });

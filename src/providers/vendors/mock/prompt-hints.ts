@@ -10,7 +10,7 @@ const DATE_NAME = /(?:^|_)(?:date|day|when)$/;
 const WEEKDAY = /\b(?:today|tomorrow|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b/i;
 const DATE = /\b\d{4}-\d{2}-\d{2}\b/;
 
-/** Takes values for a schema from the prompt, so that "What is the weather in Paris?" asks for the city "Paris". */
+/** Takes values for a schema from the prompt, so that "What is the weather in Paris?" fills in the city "Paris". */
 export class PromptHints implements ValueHints {
   private readonly prompt: string;
   private readonly lowerPrompt: string;
@@ -54,7 +54,7 @@ export class PromptHints implements ValueHints {
   }
 }
 
-/** Names that follow a word of place, as in "the weather in New York", before the other names. */
+/** Puts names after a preposition of place, as in "the weather in New York", before the other names. */
 function placesFirst(prompt: string): string[] {
   const places = prompt.matchAll(
     /\b(?:in|at|near|to|from|for|of) (\p{Lu}[\p{L}\p{M}'’-]*(?: \p{Lu}[\p{L}\p{M}'’-]*){0,2})/gu,

@@ -28,7 +28,7 @@ describe('planReply', () => {
     expect(usage?.outputText).toBe(5);
   });
 
-  it('obeys the smaller of two limits, and none that is not reached', () => {
+  it('applies the smaller of two limits, and ignores limits that are not reached', () => {
     expect(plan('Hello', { max_tokens: 9, max_completion_tokens: 4 }).content).toHaveLength(4);
     expect(plan('Hello', { max_tokens: 5000 }).finishReason).toBe('stop');
   });
@@ -41,19 +41,34 @@ describe('planReply', () => {
   });
 
   it('ends tool arguments at the limit', () => {
-    const whole = plan('Hello', { tools });
-    const cut = plan('Hello', { tools, max_tokens: 3 });
+    const whole = plan('Hello', { tools, tool_choice: 'required' });
+    const cut = plan('Hello', { tools, tool_choice: 'required', max_tokens: 3 });
     expect(whole.finishReason).toBe('tool_calls');
     expect(whole.toolCalls[0]?.arguments.join('')).toBe('{"query":"Hello"}');
     expect(cut.finishReason).toBe('length');
     expect(cut.toolCalls[0]?.arguments).toEqual(whole.toolCalls[0]?.arguments.slice(0, 3));
   });
 
-  it('answers in JSON when asked to', () => {
+  it('answers in JSON on request', () => {
     const schema = { type: 'object', properties: { rating: { type: 'integer', minimum: 4 } }, required: ['rating'] };
     const response_format = { type: 'json_schema', json_schema: { name: 'rating', schema } };
     expect(JSON.parse(text(plan('Rate it', { response_format })))).toEqual({ rating: 4 });
     expect(JSON.parse(text(plan('Rate it', { response_format: { type: 'json_object' } })))).toHaveProperty('answer');
+  });
+
+  it.each<[string, string[]]>([
+    ['Describe Ada Lovelace as JSON with keys name, age and is_alive.', ['name', 'age', 'is_alive']],
+    ['Answer with the fields "title" and "tags"', ['title', 'tags']],
+    ['Reply like {"city": "...", "population": 1}', ['city', 'population']],
+    ['A JSON object whose `sentiment` and `score` keys say how it is', ['sentiment', 'score']],
+  ])('answers json_object with the keys that the prompt names: %s', (prompt, keys) => {
+    const response_format = { type: 'json_object' };
+    expect(Object.keys(JSON.parse(text(plan(prompt, { response_format }))))).toEqual(keys);
+    const messages = [
+      { role: 'system', content: prompt },
+      { role: 'user', content: 'Go' },
+    ];
+    expect(Object.keys(JSON.parse(text(plan('', { messages, response_format }))))).toEqual(keys);
   });
 
   it('refuses a schema that cannot be met, naming it', () => {
@@ -66,7 +81,7 @@ describe('planReply', () => {
     );
   });
 
-  it('writes as much and counts as the script says', () => {
+  it('writes the scripted length and reports the scripted usage', () => {
     expect(plan('[[mock: tokens=500]]').usage?.outputText).toBe(500);
     expect(plan('[[mock: tokens=500]]', { max_tokens: 20 })).toMatchObject({ finishReason: 'length' });
     expect(plan('[[mock: chunks=100]]').content).toHaveLength(100);

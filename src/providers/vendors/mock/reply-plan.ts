@@ -4,29 +4,31 @@ import { NO_USAGE, type UsageVector } from '../../contract/usage';
 import { writeAnswer, writeSentence, writeTokens } from './answer-text';
 import type { Conversation } from './conversation';
 import { asRecord } from './json-schema-keywords';
+import { namedKeys, schemaOfKeys } from './named-keys';
 import { PromptHints } from './prompt-hints';
 import { chooseToolCalls, writeInstance, type ToolCall } from './tool-caller';
 import { readTopic } from './topic';
 import { tokenize } from './tokens';
 
-/** Everything that will be said, before anything is sent: streamed and whole replies are two ways to send it. */
+/** The complete reply, planned before anything is sent; it can be streamed or sent whole. */
 export interface ReplyPlan {
   /** Tokens of the text; `null` when tools are called instead. */
   readonly content: readonly string[] | null;
   readonly toolCalls: readonly PlannedToolCall[];
   readonly finishReason: 'stop' | 'length' | 'tool_calls';
-  /** `null` when the script wants it withheld. */
+  /** `null` when the script withholds it. */
   readonly usage: UsageVector | null;
 }
 
 export interface PlannedToolCall {
   readonly id: string;
   readonly name: string;
-  /** Tokens of the JSON text. */
+  /** Tokens of the JSON text, or of the input of a custom tool. */
   readonly arguments: readonly string[];
+  readonly custom: boolean;
 }
 
-/** @throws ProviderError `validation_failed` for tools or schemas that cannot be answered. */
+/** @throws ProviderError `validation_failed` for tools or schemas that cannot be satisfied. */
 export function planReply(request: ChatRequest, conversation: Conversation): ReplyPlan {
   const { script } = conversation;
   const limit = Math.min(request.max_tokens ?? Infinity, request.max_completion_tokens ?? Infinity);
@@ -50,13 +52,13 @@ function countTokens({ content, toolCalls }: Said): number {
   return toolCalls.reduce((sum, call) => sum + call.arguments.length, content?.length ?? 0);
 }
 
-/** Arguments count against the limit like text, and are cut where it is reached. */
+/** Arguments count against the limit like text, and are cut at it. */
 function planCalls(calls: readonly ToolCall[], limit: number): Said {
   const toolCalls: PlannedToolCall[] = [];
   let left = limit;
   for (const call of calls) {
     const tokens = tokenize(call.arguments);
-    toolCalls.push({ id: newCallId(), name: call.name, arguments: tokens.slice(0, left) });
+    toolCalls.push({ id: newCallId(), name: call.name, arguments: tokens.slice(0, left), custom: call.custom });
     left -= tokens.length;
     if (left < 0) {
       break;
@@ -90,12 +92,17 @@ function textTokens(request: ChatRequest, conversation: Conversation): string[] 
     : tokens;
 }
 
-/** The JSON text that `response_format` asks for; `null` when it asks for none. */
+/** The JSON text that `response_format` requests; `null` when it requests none. */
 function writeJson(request: ChatRequest, conversation: Conversation): string | null {
   const format = asRecord(request.response_format);
   switch (format.type) {
-    case 'json_object':
+    case 'json_object': {
+      const keys = namedKeys(`${conversation.instructions} ${conversation.prompt}`);
+      if (keys.length > 0) {
+        return writeInstance(schemaOfKeys(keys), new PromptHints(conversation), 'response_format');
+      }
       return JSON.stringify({ answer: writeSentence(conversation, 0), topic: readTopic(conversation.prompt) });
+    }
     case 'json_schema': {
       const { schema = {} } = asRecord(format.json_schema);
       return writeInstance(schema, new PromptHints(conversation), 'response_format.json_schema.schema');

@@ -13,18 +13,18 @@ function refusalOf(text: string): ProviderError {
 }
 
 describe('readScript', () => {
-  it('leaves a prompt without a directive alone', () => {
+  it('does not change a prompt without a directive', () => {
     expect(read('Hello [[world]]')).toEqual({ script: {}, text: 'Hello [[world]]' });
   });
 
-  it('reads counts, durations and flags and takes the directive out of the text', () => {
+  it('reads counts, durations and flags and removes the directive from the text', () => {
     expect(read('Say [[mock: status=429 retry_after=7, first_token=2s drip=50ms hang]]hi')).toEqual({
       script: { status: 429, retryAfter: '7', firstTokenMs: 2000, delayMs: 50, hang: true },
       text: 'Say hi',
     });
   });
 
-  it('composes several directives', () => {
+  it('combines several directives', () => {
     expect(read('[[mock: chunks=100]] a [[mock: delay=0 usage_prompt=5 usage_completion=7]]').script).toEqual({
       chunks: 100,
       delayMs: 0,
@@ -33,12 +33,12 @@ describe('readScript', () => {
     });
   });
 
-  it('lets garbage stand alone or come after some pieces', () => {
+  it('accepts garbage with or without a number of pieces', () => {
     expect(read('[[mock: garbage]]').script).toEqual({ garbageAfter: 0 });
     expect(read('[[mock: garbage=3]]').script).toEqual({ garbageAfter: 3 });
   });
 
-  it('names an unknown key and where it stands', () => {
+  it('reports an unknown key and its location', () => {
     const error = refusalOf('[[mock: statsu=500]]');
     expect(error.code).toBe('validation_failed');
     expect(error.message).toContain('"statsu"');
@@ -54,7 +54,7 @@ describe('readScript', () => {
     },
   );
 
-  it('takes an unclosed directive for text, in linear time', () => {
+  it('treats an unclosed directive as text, in linear time', () => {
     const text = '[[mock:'.repeat(100_000);
     expect(read(text)).toEqual({ script: {}, text });
   });

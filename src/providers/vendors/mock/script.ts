@@ -1,15 +1,15 @@
 import { ProviderError } from '../../contract/provider-error';
 
-/** What a directive in the prompt asks the mock to do (README, *Directives*). Absent: behave. */
+/** Behaviour that a directive in the prompt requests (README, *Directives*). Absent: normal behaviour. */
 export interface Script {
   readonly status?: number;
-  /** The `Retry-After` header as the upstream would send it: not necessarily a number. */
+  /** The raw `Retry-After` header: not necessarily a number. */
   readonly retryAfter?: string;
   readonly hang?: boolean;
   readonly firstTokenMs?: number;
-  /** Between two pieces of the answer. */
+  /** Delay between two pieces of the response. */
   readonly delayMs?: number;
-  /** The next three count pieces of the answer; 0 is before anything has arrived. */
+  /** The next three count pieces of the response; 0 is before the first. */
   readonly resetAfter?: number;
   readonly errorAfter?: number;
   readonly garbageAfter?: number;
@@ -23,15 +23,15 @@ export interface Script {
   readonly filtered?: boolean;
   /** Images: the prompt is reported as rewritten. */
   readonly revise?: boolean;
-  /** Images: this one of those asked for does not come; counts from 1. */
+  /** Images: the image with this index is not made; counts from 1. */
   readonly failImage?: number;
-  /** Transcription: what remains of the prompt is what was heard. */
+  /** Transcription: the rest of the prompt is the transcript. */
   readonly say?: boolean;
-  /** Jobs: no connection is made when one is submitted. */
+  /** Jobs: the connection for the submission fails. */
   readonly unreachable?: boolean;
-  /** Jobs: what goes wrong with the submission goes wrong after it was accepted. */
+  /** Jobs: the submission fails after the job was accepted. */
   readonly accept?: boolean;
-  /** Jobs: submissions and openings of an output go wrong so many times, then well; absent: always. */
+  /** Jobs: submissions and output fetches fail this many times, then succeed; absent: always. */
   readonly times?: number;
   readonly queuedMs?: number;
   readonly runMs?: number;
@@ -41,7 +41,7 @@ export interface Script {
   readonly pollStatus?: number;
   readonly pollHang?: boolean;
   readonly pollReset?: boolean;
-  /** How long polls go wrong, counted from the submission; absent: forever. */
+  /** How long polls fail, counted from the submission; absent: always. */
   readonly pollForMs?: number;
   readonly artifact?: 'missing' | 'broken' | 'slow' | 'huge' | 'wrong';
   readonly outputs?: number;
@@ -50,7 +50,7 @@ export interface Script {
 
 type MutableScript = { -readonly [Field in keyof Script]: Script[Field] };
 type FieldOf<Type> = { [Field in keyof Script]-?: Required<Script>[Field] extends Type ? Field : never }[keyof Script];
-/** Stores a value; `false` when the key does not take it. `undefined`: the key stood alone. */
+/** Stores a value; `false` when the key does not accept it. `undefined`: the key has no value. */
 type Setter = (script: MutableScript, value: string | undefined) => boolean;
 
 const OPENING = '[[mock:';
@@ -99,9 +99,9 @@ const KEYS: ReadonlyMap<string, Setter> = new Map([
 ]);
 
 /**
- * Reads every `[[mock: key=value key …]]` of a message and takes it out of the text.
+ * Reads every `[[mock: key=value key …]]` of a message and removes it from the text.
  * @param param JSON path of the message, for the error.
- * @throws ProviderError `validation_failed` naming a key that does not exist or a value that it does not take.
+ * @throws ProviderError `validation_failed` naming an unknown key or an invalid value.
  */
 export function readScript(text: string, param: string): { script: Script; text: string } {
   let opening = text.indexOf(OPENING);
@@ -136,7 +136,7 @@ function applyDirective(script: MutableScript, directive: string, param: string)
       throw refused(`Unknown mock directive key "${key.slice(0, 40)}". Known: ${[...KEYS.keys()].join(', ')}.`, param);
     }
     if (!setter(script, equals < 0 ? undefined : word.slice(equals + 1))) {
-      throw refused(`The mock directive key "${key}" does not take this value.`, param);
+      throw refused(`The mock directive key "${key}" does not accept this value.`, param);
     }
   }
 }

@@ -6,16 +6,16 @@ import type { Script } from './script';
 const POLICY_CODE = 'content_policy_violation';
 
 /**
- * The failures that a script asks for. They go through the kit's own mapping, so that router and edge cannot tell
- * the mock from a real upstream that misbehaves in the same way.
+ * Scripted failures. They go through the kit's own mapping, so router and edge cannot distinguish the mock from a real
+ * upstream that fails in the same way.
  */
 export interface Fault {
-  /** After how many pieces of the answer, or at its end if there are fewer; 0: before anything of it has arrived. */
+  /** After how many pieces of the response, or at its end if there are fewer; 0: before the first. */
   readonly after: number;
   readonly error: ProviderError;
 }
 
-/** The reply to a request that is refused outright; `null` when the script names no status for it. */
+/** The scripted refusal of a request; `null` when the script has no status. */
 export function refusalOf(script: Script, now: number): ProviderError | null {
   const { status, retryAfter, errorAfter, filtered } = script;
   if (filtered === true) {
@@ -33,18 +33,18 @@ export function refusalOf(script: Script, now: number): ProviderError | null {
   });
 }
 
-/** What the upstream says of the one thing among several that it could not make. */
+/** The upstream's error for one of several items that it could not make. */
 export function partialFailure(): ProviderError {
   return mapInBandError(errorDocument(), 'first_token');
 }
 
-/** What goes wrong with a reply that is read whole. A missing finish reason is taken for a proper end there. */
+/** The scripted fault of a whole reply, where a missing finish reason counts as a normal end. */
 export function replyFaultOf(script: Script): ProviderError | null {
   const fault = firstFault(script);
   return fault === null || fault.kind === 'end' ? null : earlyError(fault.kind, fault.after, script);
 }
 
-/** What goes wrong with a streamed reply, and when. */
+/** The scripted fault of a streamed reply, and when it occurs. */
 export function streamFaultOf(script: Script): Fault | null {
   const fault = firstFault(script);
   if (fault === null) {
@@ -72,7 +72,7 @@ function firstFault(script: Script): { readonly kind: FaultKind; readonly after:
   return first;
 }
 
-/** Nothing has reached the client yet, so that another provider may be asked. */
+/** Nothing has reached the client yet, so failover is possible. */
 function earlyError(kind: Exclude<FaultKind, 'end'>, after: number, script: Script): ProviderError {
   switch (kind) {
     case 'reset':
@@ -80,18 +80,18 @@ function earlyError(kind: Exclude<FaultKind, 'end'>, after: number, script: Scri
     case 'error':
       return mapInBandError(errorDocument(script.status), 'first_token');
     case 'garbage':
-      return new ProviderError('provider_error', 'The provider sent an answer that cannot be read.', {
+      return new ProviderError('provider_error', 'The provider sent a response that cannot be parsed.', {
         phase: 'first_token',
         fallback: true,
       });
   }
 }
 
-/** The client has seen a part of the answer: all that is left is to say how it ended. */
+/** The client has received part of the response: the stream can only end with an error. */
 function lateError(kind: FaultKind): ProviderError {
   const phase: ProviderPhase = 'stream';
   return kind === 'end'
-    ? new ProviderError('provider_disconnect', 'The provider closed the stream before it had finished.', {
+    ? new ProviderError('provider_disconnect', 'The provider closed the stream before the response was complete.', {
         phase,
         fallback: false,
       })

@@ -1,12 +1,12 @@
-import type { Clock } from '../../../common/clock';
+import type { Clock } from '../../../core/time/clock';
 import type { CallTimer } from './call-timer';
 import type { Script } from './script';
 import { refusalOf, replyFaultOf } from './scripted-fault';
 
 /**
- * Waits as long as the script says.
- * @param replyMs Silence that comes on top, while the reply is being made.
- * @throws ProviderError if the upstream is to answer with an error status.
+ * Waits for the scripted time.
+ * @param replyMs Additional silence while the reply is being made.
+ * @throws ProviderError if an error status is scripted.
  */
 export async function untilFirstByte(script: Script, timer: CallTimer, clock: Clock, replyMs: number): Promise<void> {
   if (script.hang) {
@@ -22,7 +22,7 @@ export async function untilFirstByte(script: Script, timer: CallTimer, clock: Cl
   }
 }
 
-/** The same for a reply that is read whole: it may also break off. */
+/** The same for a whole reply, which may also be interrupted. */
 export async function untilReply(script: Script, timer: CallTimer, clock: Clock, replyMs: number): Promise<void> {
   await untilFirstByte(script, timer, clock, replyMs);
   const fault = replyFaultOf(script);

@@ -4,7 +4,7 @@ import { headOf, tailOf, tokenize } from './tokens';
 const isWellFormed = (text: string): boolean => !/\p{Cs}/u.test(text);
 
 describe('tokenize', () => {
-  it('loses nothing and never cuts a character, whatever the text', () => {
+  it('loses nothing and never splits a character, for any text', () => {
     assert(
       property(string({ unit: 'grapheme', maxLength: 200 }), (text) => {
         const tokens = tokenize(text);
@@ -24,7 +24,7 @@ describe('tokenize', () => {
 });
 
 describe('headOf and tailOf', () => {
-  it('drop half a surrogate pair rather than keep it', () => {
+  it('drop half of a surrogate pair', () => {
     expect(headOf('ab😀', 3)).toBe('ab');
     expect(headOf('ab😀', 4)).toBe('ab😀');
     expect(tailOf('😀ab', 3)).toBe('ab');

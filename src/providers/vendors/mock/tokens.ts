@@ -1,7 +1,7 @@
 /**
- * What the mock calls a token: at most eight letters or digits of a word with the white space before them, one
- * CJK character, one whole emoji (flags, skin tones and joined families included), or one other character.
- * So a token never ends inside a character, whatever is cut or streamed.
+ * What the mock calls a token: at most eight letters or digits of a word with the white space before them, one CJK
+ * character, one whole emoji (flags, skin tones and joined families included), or one other character. So cutting or
+ * streaming by token never splits a character.
  */
 const EMOJI = String.raw`\p{Extended_Pictographic}\uFE0F?[\u{1F3FB}-\u{1F3FF}]?`;
 const TOKEN = new RegExp(
@@ -15,7 +15,7 @@ const TOKEN = new RegExp(
   'gu',
 );
 
-/** Cuts a text into tokens; joined they give the text again. */
+/** Splits a text into tokens; joined, they are the original text. */
 export function tokenize(text: string): string[] {
   return text.match(TOKEN) ?? [];
 }

@@ -40,35 +40,69 @@ const names = (prompt: string, fields?: Partial<ChatRequest>): string[] =>
   choose(prompt, fields).map(({ name }) => name);
 
 describe('chooseToolCalls', () => {
-  it('takes arguments from the prompt', () => {
+  it('fills arguments from the prompt', () => {
     expect(choose('How is the weather in New York for the next 3 days, in Fahrenheit?')).toEqual([
       { name: 'get_weather', arguments: { city: 'New York', unit: 'fahrenheit', days: 3 } },
     ]);
   });
 
-  it('calls the function whose name or description the prompt mentions', () => {
+  it('calls the function that the prompt names', () => {
     expect(names('The stock price of ACME?')).toEqual(['findStockPrices']);
-    expect(names('Is the sky clear?')).toEqual(['get_weather']);
+    expect(names('Call get_weather, please')).toEqual(['get_weather']);
   });
 
-  it('calls several functions at once unless parallel calls are switched off', () => {
+  const agentTools = ['write', 'edit', 'bash', 'write_file', 'apply_patch', 'list'].map((name) => ({
+    type: 'function',
+    function: { name, description: 'Writes, edits and lists files', parameters: { type: 'object' } },
+  }));
+
+  it.each(['Hello', 'Is the sky clear?', 'Write a haiku', 'Explain this file', 'Edit my letter and list its faults'])(
+    'calls nothing when the prompt names no tool: %s',
+    (prompt) => {
+      expect(names(prompt, { tools: [weather, ...agentTools] })).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['Write the file hello.txt', 'write_file'],
+    ['Use the edit tool', 'edit'],
+    ['Call `list` now', 'list'],
+    ['Run it in bash', 'bash'],
+  ])('calls a tool of an agent only by its whole name: %s', (prompt, name) => {
+    expect(names(prompt, { tools: agentTools })).toEqual([name]);
+  });
+
+  it('writes the prompt as the input of a custom tool', () => {
+    const request: ChatRequest = {
+      model: 'mock/chat-1',
+      messages: [{ role: 'user', content: 'Call apply_patch' }],
+      tools: [{ type: 'custom', custom: { name: 'apply_patch' } }],
+    };
+    const call = { name: 'apply_patch', arguments: 'Call apply_patch', custom: true };
+    expect(chooseToolCalls(request, readConversation(request))).toEqual([call]);
+    const named = { ...request, tool_choice: { type: 'custom', custom: { name: 'apply_patch' } } };
+    const hello = { ...named, messages: [{ role: 'user', content: 'Hello' }] };
+    expect(chooseToolCalls(hello, readConversation(hello))).toHaveLength(1);
+  });
+
+  it('calls several functions at once unless parallel calls are disabled', () => {
     const prompt = 'Weather in Oslo and the price of ACME stock';
     expect(names(prompt)).toEqual(['get_weather', 'findStockPrices']);
     expect(names(prompt, { parallel_tool_calls: false })).toEqual(['get_weather']);
   });
 
-  it.each([['auto'], ['required'], [null], [undefined]])(
-    'calls the first function for tool_choice %s when none fits',
-    (choice) => {
-      expect(names('Hello', { tool_choice: choice })).toEqual(['get_weather']);
-    },
-  );
+  it('calls the first function when a call is required and none is named', () => {
+    expect(names('Hello', { tool_choice: 'required' })).toEqual(['get_weather']);
+    for (const choice of ['auto', null, undefined]) expect(names('Hello', { tool_choice: choice })).toEqual([]);
+  });
 
   it('calls the named function, and only allowed ones', () => {
     const named = { type: 'function', function: { name: 'findStockPrices' } };
-    const allowed = { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [named] } };
+    const allowed = { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [named] } };
+    const optional = { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [named] } };
     expect(names('Weather in Oslo?', { tool_choice: named })).toEqual(['findStockPrices']);
     expect(names('Weather in Oslo?', { tool_choice: allowed })).toEqual(['findStockPrices']);
+    expect(names('Weather in Oslo?', { tool_choice: optional })).toEqual([]);
   });
 
   it('calls nothing without tools, with tool_choice none, or after a result', () => {
@@ -92,9 +126,10 @@ describe('chooseToolCalls', () => {
         ],
       },
     ],
-  ])('refuses what cannot be called, naming %s', (param, fields) => {
+  ])('refuses invalid tools or choices, naming %s', (param, fields) => {
     const refused = expect.objectContaining({ code: 'validation_failed', options: expect.objectContaining({ param }) });
-    expect(() => choose('Hello', fields)).toThrow(ProviderError);
-    expect(() => choose('Hello', fields)).toThrow(refused);
+    const forced = { tool_choice: 'required', ...fields };
+    expect(() => choose('Hello', forced)).toThrow(ProviderError);
+    expect(() => choose('Hello', forced)).toThrow(refused);
   });
 });

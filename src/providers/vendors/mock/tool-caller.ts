@@ -8,31 +8,38 @@ import { PromptHints } from './prompt-hints';
 /** A function that the mock wants called. */
 export interface ToolCall {
   readonly name: string;
-  /** JSON text. */
+  /** JSON text; of a custom tool its input. */
   readonly arguments: string;
+  readonly custom: boolean;
 }
 
 interface Tool {
   readonly name: string;
-  readonly description: string;
+  /** Whether it takes plain text instead of JSON. */
+  readonly custom: boolean;
   readonly parameters: unknown;
   /** JSON path of the parameters in the request. */
   readonly param: string;
 }
 
-/** Verbs that most function names begin with, and words that most descriptions hold. */
+const NO_WORDS: ReadonlySet<string> = new Set();
+/** Words of function names that say nothing about the topic. */
 const EMPTY_WORDS: ReadonlySet<string> = new Set(
+  'get set the for and from with find list fetch make call return use tool function current new'.split(' '),
+);
+/** Verbs that prompts address to the model itself: a tool with such a name must be named as a tool. */
+const COMMON_VERBS: ReadonlySet<string> = new Set(
   (
-    'get set the for and from with this that given use used call returns return list find fetch make tool function ' +
-    'what when which current new'
+    'add answer apply ask copy create delete describe edit execute explain insert move open patch plan read remove replace ' +
+    'run search send show start stop summarize task think translate update view write'
   ).split(' '),
 );
 
 /**
- * Decides which functions to call. Those whose names the prompt mentions, else those whose descriptions it does,
- * else the first; several only where parallel calls are allowed. None when the conversation ends with results of
- * tools, so that a loop of calls and results comes to an end.
- * @throws ProviderError `validation_failed` for a choice that names no tool, or parameters that cannot be met.
+ * Decides which functions to call: those that the prompt names, several only where parallel calls are allowed, or the
+ * first one when a call is required and none is named. Other functions are never called, because an agent would act on
+ * made-up arguments. None when the conversation ends with tool results, so that a loop of calls and results ends.
+ * @throws ProviderError `validation_failed` for a choice that names no tool, or parameters that cannot be satisfied.
  */
 export function chooseToolCalls(request: ChatRequest, conversation: Conversation): ToolCall[] {
   const choice = request.tool_choice;
@@ -40,31 +47,43 @@ export function chooseToolCalls(request: ChatRequest, conversation: Conversation
     return [];
   }
   const tools = allowedTools(readTools(request.tools), choice);
-  const matching = matchingTools(tools, conversation.prompt);
-  const chosen = request.parallel_tool_calls === false ? matching.slice(0, 1) : matching;
+  const named = tools.filter((tool) => isNamed(tool.name, conversation.prompt));
+  const wanted = named.length === 0 && isForced(choice) ? tools.slice(0, 1) : named;
+  const chosen = request.parallel_tool_calls === false ? wanted.slice(0, 1) : wanted;
   const hints = new PromptHints(conversation);
-  return chosen.map((tool) => ({ name: tool.name, arguments: writeArguments(tool, hints) }));
+  return chosen.map((tool) => ({
+    name: tool.name,
+    arguments: tool.custom ? conversation.prompt : writeArguments(tool, hints),
+    custom: tool.custom,
+  }));
+}
+
+/** Whether a choice forces the model to call a tool. */
+function isForced(choice: unknown): boolean {
+  if (choice === 'required') return true;
+  const { type, allowed_tools: allowed } = asRecord(choice);
+  return type === 'function' || type === 'custom' || asRecord(allowed).mode === 'required';
 }
 
 function readTools(tools: readonly unknown[]): Tool[] {
   return tools.flatMap((tool, index) => {
-    const { name, description, parameters } = asRecord(asRecord(tool).function);
-    return typeof name === 'string'
-      ? {
-          name,
-          description: typeof description === 'string' ? description : '',
-          parameters,
-          param: `tools[${index}].function.parameters`,
-        }
-      : [];
+    const { type, function: called, custom } = asRecord(tool);
+    const { name, parameters } = asRecord(type === 'custom' ? custom : called);
+    if (typeof name !== 'string') return [];
+    return { name, custom: type === 'custom', parameters, param: `tools[${index}].function.parameters` };
   });
 }
 
-/** The tools that `tool_choice` leaves: the one it names, those of an `allowed_tools` list, or all. */
+function nameOf(reference: unknown): unknown {
+  const { type, function: named, custom } = asRecord(reference);
+  return asRecord(type === 'custom' ? custom : named).name;
+}
+
+/** The tools that `tool_choice` allows: the one it names, those of an `allowed_tools` list, or all. */
 function allowedTools(tools: readonly Tool[], choice: unknown): readonly Tool[] {
-  const { type, function: named, allowed_tools: allowed } = asRecord(choice);
-  if (type === 'function') {
-    const found = tools.filter((tool) => tool.name === asRecord(named).name);
+  const { type, allowed_tools: allowed } = asRecord(choice);
+  if (type === 'function' || type === 'custom') {
+    const found = tools.filter((tool) => tool.name === nameOf(choice));
     if (found.length === 0) {
       throw new ProviderError('validation_failed', 'The tool choice names a function that is not among the tools.', {
         phase: 'headers',
@@ -76,33 +95,45 @@ function allowedTools(tools: readonly Tool[], choice: unknown): readonly Tool[] 
   }
   const list = asRecord(allowed).tools;
   if (type === 'allowed_tools' && Array.isArray(list)) {
-    const names = new Set(list.map((tool: unknown) => asRecord(asRecord(tool).function).name));
+    const names = new Set(list.map(nameOf));
     return tools.filter((tool) => names.has(tool.name));
   }
   return tools;
 }
 
-function matchingTools(tools: readonly Tool[], prompt: string): readonly Tool[] {
-  const words = wordsOf(prompt);
-  for (const text of [(tool: Tool) => tool.name, (tool: Tool) => tool.description]) {
-    const matching = tools.filter((tool) => [...wordsOf(text(tool))].some((word) => words.has(word)));
-    if (matching.length > 0) {
-      return matching;
-    }
-  }
-  return tools.slice(0, 1);
+/**
+ * Whether a prompt names a tool: as it is written ("call get_weather"), or by all words of its name that mean something
+ * ("the weather in Paris"). A name that is only a common verb, such as `write`, must be called a tool or be quoted.
+ */
+function isNamed(name: string, prompt: string): boolean {
+  if (isWritten(name, prompt)) return true;
+  const words = [...wordsOf(name, EMPTY_WORDS)];
+  if (words.every((word) => COMMON_VERBS.has(word))) return false;
+  const mentioned = wordsOf(prompt, NO_WORDS);
+  return words.every((word) => mentioned.has(word));
 }
 
-/** Words of a name (`getWeather`, `get_weather`) or a text, without a plural ending. */
-function wordsOf(text: string): Set<string> {
+const COMPOUND_NAME = /[_-]|\p{Ll}\p{Lu}/u;
+
+/** Whether the name itself is in the prompt; an ordinary word only counts in quotes or next to "tool". */
+function isWritten(name: string, prompt: string): boolean {
+  const text = prompt.toLowerCase();
+  const sought = name.toLowerCase();
+  if (COMPOUND_NAME.test(name)) return text.split(/[^\p{L}\p{N}_-]+/u).includes(sought);
+  const forms = [`"${sought}"`, `'${sought}'`, `\`${sought}\``];
+  const besideTool = ['tool', 'function'].flatMap((noun) => [` ${sought} ${noun} `, ` ${noun} ${sought} `]);
+  const spaced = ` ${text.replace(/[^\p{L}\p{N}]+/gu, ' ')} `;
+  return forms.some((form) => text.includes(form)) || besideTool.some((form) => spaced.includes(form));
+}
+
+/** Words of a name (`getWeather`, `get_weather`) or a text, without plural endings and excluded words. */
+function wordsOf(text: string, leftOut: ReadonlySet<string>): Set<string> {
   const words =
     text
       .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
       .toLowerCase()
       .match(/[\p{L}\p{N}]+/gu) ?? [];
-  return new Set(
-    words.filter((word) => word.length > 2 && !EMPTY_WORDS.has(word)).map((word) => word.replace(/s$/, '')),
-  );
+  return new Set(words.filter((word) => word.length > 2 && !leftOut.has(word)).map((word) => word.replace(/s$/, '')));
 }
 
 function writeArguments(tool: Tool, hints: PromptHints): string {

@@ -1,6 +1,6 @@
 import { headOf } from './tokens';
 
-/** Words that say how to answer rather than what about. */
+/** Words about how to answer rather than about the topic. */
 const COMMON_WORDS: ReadonlySet<string> = new Set(
   (
     'about above after again also answer because been before being below between briefly brief bullet can could describe ' +
@@ -13,7 +13,7 @@ const COMMON_WORDS: ReadonlySet<string> = new Set(
 );
 const LONGEST_WORD = 24;
 
-/** What the prompt seems to be about: its first name, else its longest word that is not a common one; else `null`. */
+/** The likely topic of the prompt: its first name, else its longest uncommon word; else `null`. */
 export function readTopic(prompt: string): string | null {
   const start = headOf(prompt, 600);
   const [name] = readNames(start);

@@ -6,7 +6,7 @@ const CENTS = 100;
 /** Whisper knows about as many tokens. */
 const VOCABULARY = 50_000;
 
-/** Sentences one after the other, each as long in time as in letters. */
+/** Sentences in sequence, with durations in proportion to their letters. */
 export function segmentsOf(text: string, seconds: number, temperature: number): TranscriptSegment[] {
   const sentences = text.match(/[^.!?…]+[.!?…]*\s*/gu) ?? [];
   return spread(sentences, seconds).map(({ piece, start, end }, id) => ({
@@ -38,7 +38,7 @@ interface Timed {
   readonly end: number;
 }
 
-/** Shares the time out by letters: without gaps, and not beyond the end. */
+/** Distributes the time by letters: without gaps, and not beyond the end. */
 function spread(pieces: readonly string[], seconds: number): Timed[] {
   const total = pieces.reduce((sum, piece) => sum + piece.length, 0);
   const at = (letters: number) => Math.floor((seconds * CENTS * letters) / Math.max(1, total)) / CENTS;

@@ -2,13 +2,16 @@ import type { ChatCompletionResult } from '../../contract/chat';
 import type { ChosenTokenLogprob } from './logprobs';
 import type { PlannedToolCall, ReplyPlan } from './reply-plan';
 
-/** Fields that a reply and every chunk of a stream carry alike. */
+/** Fields that a reply and every chunk of a stream share. */
 export interface ReplyIdentity {
   readonly id: string;
   /** Unix seconds. */
   readonly created: number;
   readonly model: string;
 }
+
+/** There is one build of the mock. */
+export const MOCK_FINGERPRINT = 'fp_mock';
 
 /** A planned reply as one chat completion (decision *chat-shape*). */
 export function toWholeReply(
@@ -37,16 +40,19 @@ export function toWholeReply(
           finish_reason: plan.finishReason,
         },
       ],
-      system_fingerprint: null,
+      system_fingerprint: MOCK_FINGERPRINT,
     },
     usage: plan.usage,
-    outputBytes: toolCalls.reduce(
-      (sum, call) => sum + Buffer.byteLength(call.function.arguments),
+    outputBytes: plan.toolCalls.reduce(
+      (sum, call) => sum + Buffer.byteLength(call.arguments.join('')),
       Buffer.byteLength(content ?? ''),
     ),
   };
 }
 
-function toWholeCall({ id, name, arguments: tokens }: PlannedToolCall) {
-  return { id, type: 'function', function: { name, arguments: tokens.join('') } };
+function toWholeCall({ id, name, arguments: tokens, custom }: PlannedToolCall): object {
+  const text = tokens.join('');
+  return custom
+    ? { id, type: 'custom', custom: { name, input: text } }
+    : { id, type: 'function', function: { name, arguments: text } };
 }

@@ -1,8 +1,8 @@
 import { defineOpenAiProvider } from '../../dialects/openai.preset';
 
 /**
- * Any server that speaks OpenAI's formats at an address the operator names: vLLM, Ollama, llama.cpp, LocalAI, a
- * reseller. Nothing is known of it, so that fields only OpenAI gives a meaning to are left out.
+ * Any server that speaks OpenAI's formats at a base URL set by the operator: vLLM, Ollama, llama.cpp, LocalAI, a
+ * reseller. Nothing else is known about it, so fields that only OpenAI supports are dropped.
  */
 export const openaiCompatibleProvider = defineOpenAiProvider({
   id: 'openai-compatible',
@@ -10,11 +10,11 @@ export const openaiCompatibleProvider = defineOpenAiProvider({
   baseUrlVariable: 'OPENAI_COMPATIBLE_BASE_URL',
   quirks: {
     streamUsage: 'include_usage',
-    // The older name: servers that know the newer one take both.
+    // The older name: servers that know the newer one accept both.
     maxTokensField: 'max_tokens',
-    // Some refuse a format that they do not know.
+    // Some refuse an unknown format.
     plainEmbeddings: true,
-    // It may fetch them from inside the operator's network.
+    // It may fetch images from inside the operator's network.
     imageAddresses: 'check',
     dropFields: [
       'store',

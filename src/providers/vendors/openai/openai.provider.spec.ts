@@ -5,7 +5,7 @@ import { providerCall } from '../../../../test/conformance/provider-call';
 import { openaiProvider } from './openai.provider';
 
 describe('openaiProvider', () => {
-  it('does not ask for a format of images, which its models refuse', async () => {
+  it('does not send an image response format, which its models refuse', async () => {
     const upstream = await FakeUpstream.start();
     upstream.answer = images(1);
     const provider = openaiProvider.create({ OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: upstream.origin });

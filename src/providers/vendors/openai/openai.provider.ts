@@ -1,6 +1,6 @@
 import { defineOpenAiProvider } from '../../dialects/openai.preset';
 
-/** OpenAI itself. Which field carries the output limit differs by model and stands in the catalogue. */
+/** OpenAI itself. The field for the output limit differs by model and is set in the catalogue. */
 export const openaiProvider = defineOpenAiProvider({
   id: 'openai',
   apiKeyVariable: 'OPENAI_API_KEY',
@@ -11,9 +11,9 @@ export const openaiProvider = defineOpenAiProvider({
     developerRole: true,
     // Padding against traffic analysis costs bytes, and every padded chunk misses the fast path.
     includeObfuscation: false,
-    // With a forced tool it says `stop`, and means it.
+    // With a forced tool it correctly reports `stop`.
     trustFinishReason: true,
-    // Its image models always send images, and refuse to be asked for anything.
+    // Its image models always send base64 and refuse the field.
     imageResponseFormat: 'none',
   },
 });

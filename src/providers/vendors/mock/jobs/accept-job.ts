@@ -1,4 +1,4 @@
-import type { Clock } from '../../../../common/clock';
+import type { Clock } from '../../../../core/time/clock';
 import type { ProviderCall } from '../../../contract/provider-call';
 import { transportFailure } from '../../../kit/transport-error';
 import { CallTimer } from '../call-timer';
@@ -7,7 +7,7 @@ import { untilReply } from '../scripted-wait';
 import type { JobDirectory } from './job-directory';
 import type { JobSubmission } from './job-record';
 
-/** Takes a job, before or after what its script lets go wrong, or not at all. Ends when the answer is on its way. */
+/** Accepts a job before or after its scripted fault, or not at all. Resolves when the response is ready. */
 export async function acceptJob(
   submission: JobSubmission,
   { directory, clock }: { readonly directory: JobDirectory; readonly clock: Clock },
@@ -26,7 +26,7 @@ export async function acceptJob(
   if (script.accept !== true) await accept();
 }
 
-/** What a script lets go wrong a number of times is counted where all processes see it. */
+/** Scripted faults with a number of times are counted where all processes see them. */
 export async function goesWrong(
   { times }: Script,
   directory: JobDirectory,

@@ -14,11 +14,11 @@ export interface Delivery {
   /** Between two pieces. */
   readonly delayMs: number | undefined;
   readonly timer: CallTimer;
-  /** Called when it was sent to its end. */
+  /** Called when the output has been sent completely. */
   readonly onEnd: () => Promise<void>;
 }
 
-/** A file as the body of a reply: in pieces, and with the faults of its script. */
+/** A file as a response body: in pieces, with the scripted faults. */
 export function deliver(bytes: Buffer, delivery: Delivery): Readable {
   return Readable.from(piecesOf(bytes, delivery), { objectMode: false, highWaterMark: PIECE_BYTES });
 }
@@ -31,7 +31,7 @@ async function* piecesOf(
   const end = fault === 'broken' ? Math.floor(file.length / 2) : file.length;
   const pieceBytes = fault === 'slow' ? SLOW_PIECE_BYTES : PIECE_BYTES;
   const pauseMs = delayMs ?? (fault === 'slow' ? SLOW_DELAY_MS : 0);
-  const pause = () => (pauseMs > 0 ? timer.wait(pauseMs, 'stream') : timer.turn('stream'));
+  const pause = () => (pauseMs > 0 ? timer.wait(pauseMs, 'stream') : timer.nextIteration('stream'));
   for (let at = 0; at < end; at += pieceBytes) {
     yield file.subarray(at, Math.min(at + pieceBytes, end));
     await pause();

@@ -2,7 +2,7 @@ import { ProviderError } from '../../../contract/provider-error';
 import { mapUpstreamError } from '../../../kit/map-upstream-error';
 import { transportFailure } from '../../../kit/transport-error';
 
-/** Runs a call to the provider. A directory that cannot be used is a provider that cannot be used. */
+/** Runs a call to the provider. An unusable directory counts as an unreachable provider. */
 export async function asProvider<Value>(work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();
@@ -11,7 +11,7 @@ export async function asProvider<Value>(work: () => Promise<Value>): Promise<Val
   }
 }
 
-/** The refusal that an upstream with this status leads to. */
+/** The error for an upstream response with this status. */
 export function answered(status: number, nowMs: number): ProviderError {
   const body = Buffer.from(JSON.stringify({ error: { message: 'No such thing.', type: 'error', code: status } }));
   return mapUpstreamError({ status, headers: {}, body, phase: 'first_token', now: nowMs });

@@ -3,37 +3,35 @@ import { appendFile, link, mkdir, readdir, readFile, rename, rm, stat, writeFile
 import { join } from 'node:path';
 import type { JobRecord } from './job-record';
 
-/** A line of `log.jsonl`: what the provider was asked to do, and did. */
+/** A line of `log.jsonl`: an event at the provider. */
 export type JobEvent = 'submitted' | 'repeated' | 'canceled' | 'opened' | 'delivered';
 
 const PRIVATE = { mode: 0o600 } as const;
 const LOG = 'log.jsonl';
-/** After this no file of a job is needed any more. */
+/** How long the files of a job are kept. */
 const KEPT_MS = 24 * 3_600_000;
 const SWEEP_MS = 3_600_000;
 
 /**
- * The provider's memory: a directory that outlives processes and that several of them share, as a remote provider is
- * shared. Every change is one step of the file system, so that a process that dies leaves nothing half done.
+ * The provider's storage: a directory that outlives processes and is shared by several, like a remote provider. Every
+ * change is one atomic file system operation, so a killed process leaves nothing half done.
  *
- * | file                 | says                                             |
- * | -------------------- | ------------------------------------------------ |
- * | `<id>.job`           | an accepted job                                  |
- * | `<id>.canceled`      | that it was canceled                             |
- * | `<id>.<n>.output`    | an output that was made and not yet fetched      |
- * | `<id>.<what>.tries`  | a byte for each try that its script counts       |
- * | `log.jsonl`          | a line for each event, without prompts           |
+ * | file                 | says                                             | | -------------------- |
+ * ------------------------------------------------ | | `<id>.job`           | an accepted job | | `<id>.canceled` |
+ * that it was canceled                             | | `<id>.<n>.output`    | an output that was made but not yet
+ * fetched| | `<id>.<what>.tries`  | a byte for each attempt that its script counts| | `log.jsonl`          | a line for
+ * each event, without prompts           |
  */
 export class JobDirectory {
   private sweptAtMs = 0;
 
   constructor(private readonly path: string) {}
 
-  /** A job that has the id already stays as it is. */
+  /** A job with the same id stays unchanged. */
   async accept(record: JobRecord): Promise<void> {
     await mkdir(this.path, { recursive: true, mode: 0o700 });
     await this.sweep(record.acceptedAtMs);
-    // Written whole before it has its name, which only one can give it.
+    // Written completely before it is linked to its name, which only one process can do.
     const isNew = await this.publish(JSON.stringify(record), (draft) => link(draft, this.file(record.id, 'job')));
     await this.log(isNew ? 'submitted' : 'repeated', record);
   }
@@ -64,7 +62,7 @@ export class JobDirectory {
     await rm(this.file(id, `${number}.output`), { force: true });
   }
 
-  /** The number of this try, from 1. */
+  /** The number of this attempt, from 1. */
   async countTry(id: string, what: 'submit' | 'open'): Promise<number> {
     await mkdir(this.path, { recursive: true, mode: 0o700 });
     const file = this.file(id, `${what}.tries`);
@@ -92,7 +90,7 @@ export class JobDirectory {
     }
   }
 
-  /** Nothing grows forever, and nobody waits for a job of yesterday. */
+  /** Removes the files of jobs older than a day. */
   private async sweep(nowMs: number): Promise<void> {
     if (nowMs - this.sweptAtMs < SWEEP_MS) return;
     this.sweptAtMs = nowMs;
@@ -103,7 +101,7 @@ export class JobDirectory {
     }
   }
 
-  /** Ids are data: whatever they hold, the file is one of this directory. */
+  /** Ids are untrusted: the file is always inside this directory. */
   private file(id: string, suffix: string): string {
     return join(this.path, `${encodeURIComponent(id)}.${suffix}`);
   }

@@ -5,17 +5,17 @@ import { planJob } from './job-record';
 const PNG = { bytes: tinyPng(), contentType: 'image/png' } as const;
 
 describe('planJob', () => {
-  it('takes the directives out of the prompt', () => {
+  it('removes the directives from the prompt', () => {
     const { script, wish } = planJob(videoSpec({ prompt: 'a [[mock: run=2s]]lighthouse [[mock: fail=error]]' }));
     expect([script, wish.prompt]).toEqual([{ runMs: 2_000, fail: 'error' }, 'a lighthouse']);
   });
 
-  it('makes a video of the size, the length and with the sound that was asked for', () => {
+  it('makes a video with the requested size, length and audio', () => {
     const spec = videoSpec({ durationSeconds: 7, resolution: '480p', aspectRatio: '1:1', audio: true });
     expect(planJob(spec).wish).toMatchObject({ kind: 'video', seconds: 7, width: 480, height: 480, audio: true });
   });
 
-  it('shows in words what images came with a video', () => {
+  it('describes the input images in the video', () => {
     const spec = videoSpec({ firstFrame: PNG, lastFrame: PNG, references: [PNG, PNG] });
     expect(planJob(spec).wish.prompt).toMatch(/^a lighthouse from a PNG of \d+x\d+ and 3 more$/);
   });

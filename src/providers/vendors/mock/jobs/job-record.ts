@@ -9,7 +9,7 @@ import { canMakeMusic, type MusicWish } from '../sound/make-music';
 import type { VideoWish } from '../video/make-video';
 import { videoSize } from '../video/video-size';
 
-/** What is to be made, without the number of the output that makes each different. */
+/** The file to make, without the output number, which makes each output different. */
 export type JobWish =
   ({ readonly kind: 'video' } & Omit<VideoWish, 'seed'>) | ({ readonly kind: 'music' } & Omit<MusicWish, 'seed'>);
 
@@ -20,7 +20,7 @@ export interface JobSubmission {
   readonly wish: JobWish;
 }
 
-/** An accepted job. Everything about it but a cancellation follows from this and the time. */
+/** An accepted job. Its state follows from this record and the time, except for a cancellation. */
 export interface JobRecord extends JobSubmission {
   /** Milliseconds since the epoch, as all times here. */
   readonly acceptedAtMs: number;
@@ -32,15 +32,15 @@ const DEFAULT_QUEUED_MS = 500;
 const DEFAULT_RUN_MS = 2_000;
 
 /**
- * The job that a request asks for, and how it is to go wrong.
- * @throws ProviderError `validation_failed` for what cannot be made, and for a directive that is wrong
+ * The job of a request, and its scripted faults.
+ * @throws ProviderError `validation_failed` for unsupported options and invalid directives
  */
 export function planJob(spec: JobSpec): Pick<JobSubmission, 'script' | 'wish'> {
   const { script, text } = readScript(spec.prompt, 'prompt');
   return { script, wish: spec.kind === 'video' ? videoWish(spec, text.trim()) : musicWish(spec, text.trim()) };
 }
 
-/** Its images are seen in the video as words. */
+/** Its images appear in the video as words. */
 function videoWish(spec: VideoSpec, text: string): JobWish {
   const images = [spec.firstFrame, spec.lastFrame, ...spec.references].filter((image) => image !== null);
   return {
@@ -90,7 +90,7 @@ export function stateAt(record: JobRecord, isCanceled: boolean, nowMs: number): 
   return fail === undefined ? 'succeeded' : fail === 'timeout' ? 'expired' : 'failed';
 }
 
-/** What a poll is told. */
+/** The result of a poll. */
 export function snapshotOf(record: JobRecord, state: JobState, nowMs: number, hasProgress: boolean): JobSnapshot {
   switch (state) {
     case 'queued':
@@ -116,19 +116,19 @@ function outputsOf({ id, wish, script }: JobRecord) {
   return Array.from({ length: script.outputs ?? 1 }, (_, number) => ({ type, url: outputUrl(id, number) }));
 }
 
-/** Reported only where the script says so: like most upstreams the mock leaves the seconds to others. */
+/** Reported only if scripted: like most upstreams the mock does not count seconds. */
 export function usageOf({ usageSeconds }: Script) {
   return usageSeconds === undefined ? null : { ...NO_USAGE, seconds: usageSeconds };
 }
 
-/** Why there is nothing: as an upstream says it, through the kit's own mapping. */
+/** The reason for a missing result: an upstream error, mapped by the kit. */
 export function errorOf(state: 'failed' | 'canceled' | 'expired', { fail }: Script): ProviderError {
   if (state === 'expired') return deadlineFailure('job');
   if (state === 'failed' && fail === 'content') {
     const refusal = { message: 'The prompt asked to be refused.', code: 'content_policy_violation' };
     return mapInBandError({ error: refusal }, 'job');
   }
-  const message = state === 'canceled' ? 'The provider gave the job up.' : 'The provider could not finish the job.';
+  const message = state === 'canceled' ? 'The provider canceled the job.' : 'The provider could not finish the job.';
   return new ProviderError('provider_error', message, { phase: 'job', fallback: false });
 }
 
@@ -138,7 +138,7 @@ function outputUrl(id: string, number: number): string {
   return `mock-media:${encodeURIComponent(id)}/${number}`;
 }
 
-/** Which output an address of this provider means; `null`: it is none. */
+/** The output that a URL of this provider refers to; `null`: not such a URL. */
 export function parseOutputUrl(url: string | null): { readonly id: string; readonly number: number } | null {
   const [, id, number] = URL_FORM.exec(url ?? '') ?? [];
   return id === undefined ? null : { id: decodeURIComponent(id), number: Number(number) };

@@ -17,25 +17,25 @@ beforeEach(async () => {
 });
 afterEach(() => stage.remove());
 
-describe('the mock media providers', () => {
+describe('mock media providers', () => {
   it.each([
     ['mock-media', { video: true, music: true }],
     ['mock-media-basic', { video: true, music: false }],
     ['mock-media-sync', { video: false, music: true }],
-  ])('offer what they can make: %s', (id, expected) => {
+  ])('claim their capabilities: %s', (id, expected) => {
     expect(stage.provider(id).capabilities).toMatchObject({ chat: false, images: false, ...expected });
   });
 
   it.each([{}, { MOCK_MEDIA_PROVIDER: 'false', MOCK_MEDIA_DIR: '/tmp' }, { MOCK_MEDIA_DIR: '/tmp' }])(
-    'are left out unless they are asked for: %j',
+    'are not offered unless enabled: %j',
     (environment) => {
       expect(defineMockMediaProviders(stage.clock).map((each) => each.create(environment))).toEqual([null, null, null]);
     },
   );
 });
 
-describe('a job', () => {
-  it('waits, runs and succeeds as time goes by, whichever process looks', async () => {
+describe('MockJobs', () => {
+  it('moves from queued to running to succeeded over time, in every process', async () => {
     const handle = await stage.submit('queued=2s run=10s');
     expect(await stage.jobs.poll(handle, call)).toEqual({ state: 'queued', progress: 0 });
     stage.advance(2_000);
@@ -47,7 +47,7 @@ describe('a job', () => {
     expect(await stage.jobs.poll(handle, call)).toEqual({ state: 'succeeded', outputs: [output], usage: null });
   });
 
-  it('is done after two and a half seconds when nobody asks for more', async () => {
+  it('completes a job after two and a half seconds by default', async () => {
     const handle = await stage.submit('');
     stage.advance(2_499);
     expect(await stage.state(handle)).toBe('running');
@@ -55,7 +55,7 @@ describe('a job', () => {
     expect(await stage.state(handle)).toBe('succeeded');
   });
 
-  it('is the same job for the same token, however many processes submit it at once', async () => {
+  it('creates one job for one token, even when many processes submit it concurrently', async () => {
     const handles = await Promise.all(Array.from({ length: 20 }, () => stage.submit('run=1s')));
     stage.advance(500);
     handles.push(await stage.submit('run=9s'));
@@ -65,7 +65,7 @@ describe('a job', () => {
     expect(await stage.state(handles[0] as JobHandle)).toBe('succeeded');
   });
 
-  it('is another one for the same token where the provider does not know tokens', async () => {
+  it('creates another job for the same token where the provider ignores tokens', async () => {
     const spec = videoSpec({ prompt: 'x' });
     const [one, two] = await Promise.all([
       stage.basicJobs.submit(spec, 'token-1', call),
@@ -78,7 +78,7 @@ describe('a job', () => {
     ]);
   });
 
-  it('keeps prompts out of the log, and its files from other users', async () => {
+  it('keeps prompts out of the log, and files unreadable for other users', async () => {
     const handle = await stage.submit(AT_ONCE);
     await buffer(await stage.openFirst(handle));
     expect(await readMockMediaLog(stage.directory)).toEqual(
@@ -92,7 +92,7 @@ describe('a job', () => {
   });
 
   it.each(['../../etc/passwd', '..', 'a/b', ''])(
-    'has its file in the directory whatever its token is: %j',
+    'keeps its files inside the directory for any token: %j',
     async (token) => {
       const handle = await stage.submit(AT_ONCE, token);
       expect((await readdir(stage.directory)).length).toBe(2);
@@ -100,7 +100,7 @@ describe('a job', () => {
     },
   );
 
-  it('reports only what its script lets it', async () => {
+  it('withholds progress and reports usage as scripted', async () => {
     const silent = await stage.submit('no_progress run=10s queued=0', 'silent');
     stage.advance(5_000);
     expect(progressOf(await stage.jobs.poll(silent, call))).toBeNull();
@@ -111,7 +111,7 @@ describe('a job', () => {
     });
   });
 
-  it('tells no progress where the provider tells none', async () => {
+  it('reports no progress without the capability', async () => {
     const handle = await stage.basicJobs.submit(videoSpec({ prompt: '[[mock: queued=0 run=10s]]' }), 'token-1', call);
     expect(await stage.basicJobs.poll(handle, call)).toEqual({ state: 'running', progress: null });
   });
@@ -120,13 +120,13 @@ describe('a job', () => {
     ['content', 'failed', 'validation_failed'],
     ['error', 'failed', 'provider_error'],
     ['timeout', 'expired', 'provider_timeout'],
-  ])('ends as fail=%s says', async (fail, state, code) => {
+  ])('ends with the scripted fail=%s', async (fail, state, code) => {
     const handle = await stage.submit(`${AT_ONCE} fail=${fail}`);
     const error = expect.objectContaining({ code, options: expect.objectContaining({ phase: 'job' }) });
     expect(await stage.jobs.poll(handle, call)).toEqual({ state, error });
   });
 
-  it('is forgotten after a day', async () => {
+  it('removes a job after a day', async () => {
     const handle = await stage.submit(AT_ONCE);
     const file = join(stage.directory, 'token-1.job');
     const startedAt = stage.clock.now() / 1_000;
@@ -136,7 +136,7 @@ describe('a job', () => {
     expect((await providerErrorOf(stage.jobs.poll(handle, call))).options.upstream?.status).toBe(404);
   });
 
-  it('is refused where it cannot be made', async () => {
+  it('refuses unsupported options', async () => {
     const wishes = [musicSpec({ format: 'opus' }), musicSpec({ format: 'mp3', sampleRate: 96_000 })];
     const refusals = wishes.map((spec) => providerErrorOf(stage.jobs.submit(spec, 'token-1', call)));
     refusals.push(providerErrorOf(stage.submit('unheard_of')));
@@ -150,7 +150,7 @@ describe('a job', () => {
   });
 });
 
-/** Short where the time has to pass, and without end where it must not. */
+/** Short where the time has to pass, unlimited where it must not. */
 const deadlinesOf = (directive: string) => ({
   ...call.deadlines,
   firstTokenMs: directive.includes('hang') ? 500 : 600_000,
@@ -166,7 +166,7 @@ describe('a scripted submission', () => {
     ['garbage', 'provider_error', 'first_token'],
     ['hang', 'provider_timeout', 'headers'],
     ['unheard_of', 'validation_failed', 'headers'],
-  ])('%s is not accepted', async (directive, code, phase) => {
+  ])('does not accept the job with %s', async (directive, code, phase) => {
     const deadlines = deadlinesOf(directive);
     const error = await providerErrorOf(stage.submit(directive, 'token-1', { deadlines }));
     expect([error.code, error.options.phase]).toEqual([code, phase]);
@@ -177,20 +177,23 @@ describe('a scripted submission', () => {
     ['accept reset_after=0', 'provider_unavailable'],
     ['accept hang', 'provider_timeout'],
     ['accept status=503', 'provider_unavailable'],
-  ])('%s loses the answer of an accepted job, which the token finds again', async (directive, code) => {
-    const deadlines = deadlinesOf(directive);
-    const again = () => stage.submit(`${directive} times=1`, 'token-1', { deadlines });
-    expect((await providerErrorOf(again())).code).toBe(code);
-    expect(await again()).toMatchObject({ id: 'token-1' });
-    expect(await stage.eventNames()).toEqual(['submitted', 'repeated']);
-  });
+  ])(
+    'loses the response of an accepted job with %s, and returns the same job for its token',
+    async (directive, code) => {
+      const deadlines = deadlinesOf(directive);
+      const again = () => stage.submit(`${directive} times=1`, 'token-1', { deadlines });
+      expect((await providerErrorOf(again())).code).toBe(code);
+      expect(await again()).toMatchObject({ id: 'token-1' });
+      expect(await stage.eventNames()).toEqual(['submitted', 'repeated']);
+    },
+  );
 
-  it('counts once when it is accepted before its answer takes a while', async () => {
+  it('logs one submission when the response is delayed after acceptance', async () => {
     await stage.submit('accept first_token=5ms');
     expect(await stage.eventNames()).toEqual(['submitted']);
   });
 
-  it('goes wrong as many times as it says, each job for itself', async () => {
+  it('fails the scripted number of times, counted per job', async () => {
     const tries = async (requestId: string) => {
       const codes: string[] = [];
       for (let attempt = 1; attempt <= 3; attempt++) {
@@ -215,7 +218,7 @@ describe('a scripted poll', () => {
     ['poll_status=404', 'provider_error', 'first_token'],
     ['poll_reset', 'provider_unavailable', 'headers'],
     ['poll_hang', 'provider_timeout', 'headers'],
-  ])('%s goes wrong for as long as it says', async (directive, code, phase) => {
+  ])('fails polls for the scripted time with %s', async (directive, code, phase) => {
     const handle = await stage.submit(`${directive} poll_for=5s ${AT_ONCE}`);
     stage.advance(4_999);
     const deadlines = deadlinesOf(directive);
@@ -225,7 +228,7 @@ describe('a scripted poll', () => {
     expect(await stage.state(handle)).toBe('succeeded');
   });
 
-  it('ends a hang at once when nobody waits any more', async () => {
+  it('ends a hang at once when the call is aborted', async () => {
     const abort = new AbortController();
     const handle = await stage.submit('poll_hang');
     const poll = providerErrorOf(stage.jobs.poll(handle, providerCall({ signal: abort.signal })));
@@ -240,7 +243,7 @@ describe('a cancellation', () => {
     return jobs.cancel?.(handle, call);
   };
 
-  it('ends a job that has not finished, once', async () => {
+  it('cancels an unfinished job, once', async () => {
     const handle = await stage.submit('');
     expect(new Set(await Promise.all([cancel(handle), cancel(handle), cancel(handle)]))).toEqual(new Set(['canceled']));
     expect(await cancel(handle)).toBe('canceled');
@@ -249,7 +252,7 @@ describe('a cancellation', () => {
     expect(await stage.eventNames()).toEqual(['submitted', 'canceled']);
   });
 
-  it('comes too late for one that has', async () => {
+  it('returns too-late for a finished job', async () => {
     const handle = await stage.submit(AT_ONCE);
     expect(await cancel(handle)).toBe('too-late');
     expect(await stage.state(handle)).toBe('succeeded');
@@ -258,7 +261,7 @@ describe('a cancellation', () => {
   it.each([
     ['cancel=too_late', 'too-late'],
     ['cancel=requested', 'requested'],
-  ])('changes nothing with %s', async (directive, answer) => {
+  ])('does not end the job with %s', async (directive, answer) => {
     const handle = await stage.submit(directive);
     expect(await cancel(handle)).toBe(answer);
     stage.advance(10_000);
@@ -271,8 +274,8 @@ describe('a cancellation', () => {
   });
 });
 
-describe('a directory that cannot be used', () => {
-  it('is a provider that cannot be reached', async () => {
+describe('an unusable directory', () => {
+  it('counts as an unreachable provider', async () => {
     await rm(stage.directory, { recursive: true });
     await writeFile(stage.directory, 'a file');
     const error = await providerErrorOf(stage.submit(''));

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import type { Clock } from '../../../../common/clock';
+import type { Clock } from '../../../../core/time/clock';
 import type {
   AsyncJobAdapter,
   JobCapabilities,
@@ -36,8 +36,8 @@ export interface JobProviderOptions {
 }
 
 /**
- * Videos and music without a model, as a remote provider with a queue makes them. Its memory is a directory, and the
- * state of a job follows from the time: whoever is killed on this side, the job goes on.
+ * Videos and music without a model, as a remote provider with a queue makes them. Jobs are stored in a directory and
+ * their state follows from the time: they continue when a gateway process is killed.
  */
 export class MockJobs implements AsyncJobAdapter {
   readonly mode = 'async';
@@ -111,7 +111,7 @@ export class MockJobs implements AsyncJobAdapter {
     if (nowMs > finishesAtMs(record) + this.capabilities.outputTtlSeconds * 1_000) throw answered(410, nowMs);
   }
 
-  /** Made when it is asked for first, and kept until it was fetched. */
+  /** Made on the first request, and kept until it was fetched. */
   private async outputOf({ id, wish }: JobRecord, number: number): Promise<Buffer> {
     const kept = await this.directory.readOutput(id, number);
     if (kept !== null) return kept;
@@ -128,7 +128,7 @@ export class MockJobs implements AsyncJobAdapter {
   }
 }
 
-/** One that takes a cancellation. */
+/** Mock jobs that support cancellation. */
 export class CancelableMockJobs extends MockJobs {
   cancel({ id }: JobHandle, call: ProviderCall): Promise<'canceled' | 'requested' | 'too-late'> {
     return asProvider(async () => {

@@ -12,12 +12,12 @@ beforeEach(async () => {
 });
 afterEach(() => stage.remove());
 
-describe('a provider that is waited for', () => {
+describe('MockMusicSync', () => {
   const make = (directive: string, made: Partial<ProviderCall> = {}) => {
     return stage.syncMusic.make(musicSpec({ prompt: `[[mock: ${directive}]]` }), providerCall(made));
   };
 
-  it('answers with the file, and has noted that it was asked', async () => {
+  it('returns the file, and logs the request', async () => {
     const { outputs, usage } = await make('run=0 usage_seconds=3', { requestId: 'job-1' });
     const [output] = outputs;
     expect([outputs.length, output?.type, output?.url, usage?.seconds]).toEqual([1, 'audio', null, 3]);
@@ -31,7 +31,7 @@ describe('a provider that is waited for', () => {
   it.each([
     ['status=503', []],
     ['accept status=503', ['submitted']],
-  ])('has been asked or not, as %s says', async (directive, events) => {
+  ])('logs the request, or not, with %s', async (directive, events) => {
     expect((await providerErrorOf(make(directive))).code).toBe('provider_unavailable');
     expect(await stage.eventNames()).toEqual(events);
   });

@@ -9,7 +9,7 @@ import { errorOf, planJob, runMsOf, usageOf } from './job-record';
 import type { JobProviderOptions } from './mock-jobs';
 import { makeOutput } from './make-output';
 
-/** Music from a provider that answers with the file itself, and takes as long as it takes. */
+/** Music from a provider that returns the file itself, after the scripted time. */
 export class MockMusicSync implements SyncJobAdapter {
   readonly mode = 'sync';
   readonly capabilities: JobCapabilities;

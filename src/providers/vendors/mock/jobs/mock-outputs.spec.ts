@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => stage.remove());
 
 describe('an output', () => {
-  it('is made on demand, the same each time, and not kept once it was fetched', async () => {
+  it('is made on demand, the same each time, and not kept after it was fetched', async () => {
     const handle = await stage.submit(AT_ONCE);
     const broken = await stage.openFirst(handle);
     expect(await readdir(stage.directory)).toContain('token-1.0.output');
@@ -25,20 +25,20 @@ describe('an output', () => {
     expect(await stage.eventNames()).toEqual(['submitted', 'opened', 'opened', 'delivered', 'opened', 'delivered']);
   });
 
-  it('is read from the directory where another process has made it', async () => {
+  it('is read from the directory when another process has made it', async () => {
     const handle = await stage.submit(AT_ONCE);
     await writeFile(join(stage.directory, 'token-1.0.output'), 'made elsewhere');
     expect(String(await buffer(await stage.openFirst(handle)))).toBe('made elsewhere');
   });
 
-  it('differs from the others of its job', async () => {
+  it('differs from the other outputs of its job', async () => {
     const outputs = await stage.outputs(await stage.submit(`${AT_ONCE} outputs=2`));
     const files = await Promise.all(outputs.map(async (output) => buffer(await stage.jobs.open(output, call))));
     expect(files.map((file) => file.subarray(0, 4).toString())).toEqual(['RIFF', 'RIFF']);
     expect(files[0]?.equals(files[1] as Buffer)).toBe(false);
   });
 
-  it('is gone an hour after the job has finished', async () => {
+  it('expires an hour after the job has finished', async () => {
     const handle = await stage.submit(AT_ONCE);
     stage.advance(3_600_000);
     (await stage.openFirst(handle)).destroy();
@@ -47,7 +47,7 @@ describe('an output', () => {
   });
 
   it.each(['mock-media:token-1/1', 'mock-media:other/0', 'https://example.com/', null])(
-    'is not there under %s',
+    'is not found under %s',
     async (url) => {
       await stage.submit(AT_ONCE);
       const opening = stage.jobs.open({ type: 'audio', url }, call);
@@ -55,13 +55,13 @@ describe('an output', () => {
     },
   );
 
-  it('is not there before the job has finished', async () => {
+  it('is not found before the job has finished', async () => {
     await stage.submit('');
     const opening = stage.jobs.open({ type: 'audio', url: 'mock-media:token-1/0' }, call);
     expect((await providerErrorOf(opening)).code).toBe('provider_error');
   });
 
-  it('breaks in the middle with artifact=broken, as many times as it says', async () => {
+  it('is truncated with artifact=broken, the scripted number of times', async () => {
     const handle = await stage.submit(`${AT_ONCE} artifact=broken times=1`);
     const stream = await stage.openFirst(handle);
     let bytes = 0;
@@ -73,14 +73,14 @@ describe('an output', () => {
     expect(bytes).toBe(Math.floor(whole.length / 2));
   });
 
-  it('is not found with artifact=missing, and something else with artifact=wrong', async () => {
+  it('is not found with artifact=missing, and is a web page with artifact=wrong', async () => {
     const missing = await stage.submit(`${AT_ONCE} artifact=missing`, 'missing');
     expect((await providerErrorOf(stage.openFirst(missing))).options.upstream?.status).toBe(404);
     const wrong = await stage.submit(`${AT_ONCE} artifact=wrong`, 'wrong');
     expect(String(await buffer(await stage.openFirst(wrong)))).toContain('<!doctype html>');
   });
 
-  it('never ends with artifact=huge, and waits for its reader', async () => {
+  it('never ends with artifact=huge, and respects back-pressure', async () => {
     const stream = await stage.openFirst(await stage.submit(`${AT_ONCE} artifact=huge`));
     let bytes = 0;
     for await (const piece of stream) {
@@ -90,7 +90,7 @@ describe('an output', () => {
     expect([bytes > 4_000_000, stream.destroyed]).toEqual([true, true]);
   });
 
-  it('comes slowly with artifact=slow, and stops when nobody waits any more', async () => {
+  it('is slow with artifact=slow, and stops when the call is aborted', async () => {
     const abort = new AbortController();
     const stream = await stage.openFirst(await stage.submit(`${AT_ONCE} artifact=slow`), { signal: abort.signal });
     const pieces: number[] = [];

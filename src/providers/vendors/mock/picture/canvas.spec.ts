@@ -1,7 +1,7 @@
 import { Canvas, CELL_ROWS, graphemesOf, hslColor, mix } from './canvas';
 import { fitText } from './text-block';
 
-/** The dots of a text, a hash each. */
+/** The dots of a text, each as a hash sign. */
 function dotsOf(text: string): string[] {
   const canvas = new Canvas(6 * graphemesOf(text).length, CELL_ROWS);
   canvas.drawText(text, 0, 0, 1, 0xffffff);
@@ -13,7 +13,7 @@ function dotsOf(text: string): string[] {
 }
 
 describe('drawText', () => {
-  it('draws letters that can be read', () => {
+  it('draws readable letters', () => {
     expect(dotsOf('Rag')).toEqual([
       '',
       '',
@@ -30,7 +30,7 @@ describe('drawText', () => {
     ]);
   });
 
-  it('puts accents above and below letters, and dots on none that has another mark', () => {
+  it('puts accents above and below letters, and removes the dot under another mark', () => {
     expect(dotsOf('Ç')).not.toEqual(dotsOf('C'));
     expect(dotsOf('É')[0]?.trim()).toBe('#');
     expect(dotsOf('í')).not.toEqual(dotsOf('i'));
@@ -38,19 +38,19 @@ describe('drawText', () => {
     expect(dotsOf('ı')[2]).toBe('');
   });
 
-  it('draws one box for a character that it does not have, however many code points that is', () => {
+  it('draws one box for a missing character of any number of code points', () => {
     expect(dotsOf('漢')).toEqual(dotsOf('👩‍👩‍👧'));
     expect(dotsOf('漢')[2]).toBe('#####');
   });
 
-  it('has every printable character of ASCII, each with a look of its own', () => {
+  it('has a distinct glyph for every printable ASCII character', () => {
     const ascii = Array.from({ length: 94 }, (_empty, at) => String.fromCharCode(0x21 + at));
     expect(new Set(ascii.map((character) => dotsOf(character).join('\n'))).size).toBe(94);
   });
 });
 
 describe('Canvas', () => {
-  it('clips what goes beyond its edges', () => {
+  it('clips at its edges', () => {
     const canvas = new Canvas(3, 2);
     canvas.fillRect(-5, -5, 7, 6, 1);
     canvas.fillCircle(9, 9, 2, 1);
@@ -77,12 +77,12 @@ describe('fitText', () => {
     expect(lines.length * CELL_ROWS * scale).toBeLessThanOrEqual(200);
   });
 
-  it('breaks words that are longer than a line, and says so where it had to stop', () => {
+  it('breaks words that are longer than a line, and marks truncated text', () => {
     const { lines } = fitText('x'.repeat(500), 60, 48);
     expect(lines).toEqual(['xxxxxxxxxx', 'xxxxxxxxxx', 'xxxxxxxxxx', 'xxxxxxx...']);
   });
 
-  it('leaves nothing of an empty text', () => {
+  it('returns no lines for an empty text', () => {
     expect(fitText('  \n ', 100, 100).lines).toEqual([]);
   });
 });

@@ -6,10 +6,10 @@ export type Color = number;
 /** Dots from one character to the next, and from one line to the next. */
 export const CELL_COLUMNS = GLYPH_COLUMNS + 1;
 export const CELL_ROWS = GLYPH_ROWS + 4;
-/** Dots above a letter that are kept for accents. */
+/** Dots reserved for accents above a letter. */
 const ACCENT_ROWS = 2;
 
-/** A picture in memory, one number a pixel, row by row. Everything is clipped at its edges. */
+/** A picture in memory, one number per pixel, row by row. Drawing is clipped at its edges. */
 export class Canvas {
   readonly pixels: Uint32Array;
 
@@ -36,7 +36,7 @@ export class Canvas {
     }
   }
 
-  /** Rows that go from one color to the other. */
+  /** A vertical gradient from one color to the other. */
   fillGradient(topColor: Color, bottomColor: Color): void {
     for (let row = 0; row < this.height; row++) {
       this.fillRect(0, row, this.width, 1, mix(topColor, bottomColor, row / this.height));
@@ -45,7 +45,7 @@ export class Canvas {
 
   /**
    * One line of text.
-   * @param scale Pixels a dot.
+   * @param scale Pixels per dot.
    */
   drawText(text: string, left: number, top: number, scale: number, color: Color): void {
     let x = left;

@@ -1,6 +1,6 @@
 /**
- * A font of 5 x 7 dots for Latin text, five columns a character, the lowest bit at the top; bit 7 is a descender. Letters
- * with accents are put together from the letter and its mark. What the font lacks is a box.
+ * A font of 5 x 7 dots for Latin text, five columns a character, the lowest bit at the top; bit 7 is a descender.
+ * Accented letters are composed of the letter and its mark. Missing characters are boxes.
  */
 export interface Glyph {
   /** Five columns; bit 0 is the top row of eight. */
@@ -19,7 +19,7 @@ export const GLYPH_COLUMNS = 5;
 export const GLYPH_ROWS = 8;
 
 const FIRST_CODE = 0x20;
-/** Two hexadecimal digits a column, from the space to the tilde, eight characters a line. */
+/** Two hexadecimal digits per column, from the space to the tilde, eight characters a line. */
 const ASCII = [
   '0000000000 00005F0000 0007000700 147F147F14 242A7F2A12 2313086462 3649562050 0000070000',
   '001C224100 0041221C00 14083E0814 08083E0808 0080600000 0808080808 0060600000 2010080402',
@@ -59,7 +59,7 @@ const GLYPHS: ReadonlyMap<string, readonly number[]> = new Map([
 
 const BOX: readonly number[] = columnsOf('7F4141417F');
 
-/** What looks the same in dots, or nearly so. */
+/** Characters that look the same in dots, or nearly so. */
 const LOOKALIKES: ReadonlyMap<string, string> = new Map([
   ...[...'‘’‚′'].map((quote): [string, string] => [quote, "'"]),
   ...[...'“”„″«»'].map((quote): [string, string] => [quote, '"']),
@@ -71,7 +71,7 @@ const LOOKALIKES: ReadonlyMap<string, string> = new Map([
   ['Œ', 'Æ'],
 ]);
 
-/** Combining marks; those of more than two rows of Latin text are rare, and left out. */
+/** Combining marks; marks of more than two rows are rare in Latin text, and omitted. */
 const MARKS: ReadonlyMap<string, readonly number[]> = new Map([
   ['\u0300', columnsOf('0001020000')],
   ['\u0301', columnsOf('0000020100')],

@@ -1,7 +1,7 @@
 import { imageSize } from 'image-size';
 import type { ImageFile } from '../../../contract/images';
 
-/** What the mock saw of the images that came with a request, in a few words for each kind. */
+/** Describes the images of a request, in a few words for each kind. */
 export function describeInputs(images: readonly ImageFile[], mask: ImageFile | null): string[] {
   const [first] = images;
   if (first === undefined) return [];

@@ -4,11 +4,11 @@ import { fitText } from './text-block';
 
 const WHITE = 0xffffff;
 const BUBBLES = 9;
-/** Of the smaller side: pixels, and pixels a dot. */
+/** Share of the smaller side: margin, and pixels per dot. */
 const MARGIN_SHARE = 0.07;
 const FOOTER_SHARE = 1 / 400;
 
-/** A picture that says what was asked for, on a background of its own. The same for the same prompt and seed. */
+/** A picture with the prompt as text on a generated background. The same for the same prompt and seed. */
 export interface Picture {
   readonly prompt: string;
   readonly width: number;

@@ -20,7 +20,7 @@ function chunksOf(png: Buffer): Chunk[] {
   return chunks;
 }
 
-/** Undoes the filter that is the difference to the row above. */
+/** Undoes the up filter: the difference to the row above. */
 function pixelsOf(data: Buffer, width: number, height: number): number[] {
   const rows = inflateSync(data);
   const rowBytes = 1 + 3 * width;
@@ -37,7 +37,7 @@ function pixelsOf(data: Buffer, width: number, height: number): number[] {
   );
 }
 
-it('writes every pixel of a canvas into a valid PNG file, and the description beside', async () => {
+it('writes every pixel of a canvas and the description into a valid PNG file', async () => {
   const canvas = new Canvas(37, 23);
   canvas.fillGradient(0x123456, 0xfedcba);
   canvas.fillCircle(20, 10, 7, 0x00ff00);

@@ -7,12 +7,12 @@ const deflateAside = promisify(deflate);
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const BITS_PER_CHANNEL = 8;
 const TRUE_COLOR = 2;
-/** Rows are written as the difference to the row above, which is nothing wherever a color goes on. */
+/** Rows are written as the difference to the row above, which is zero where the color continues. */
 const FILTER_UP = 2;
 const BYTES_PER_PIXEL = 3;
 
 /**
- * A canvas as a PNG file. Compressed outside the event loop.
+ * A canvas as a PNG file. Compressed off the event loop.
  * @param description Kept in the file as text.
  */
 export async function encodePng(canvas: Canvas, description: string): Promise<Buffer> {

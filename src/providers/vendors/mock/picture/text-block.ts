@@ -3,16 +3,16 @@ import { CELL_COLUMNS, CELL_ROWS, graphemesOf } from './canvas';
 /** Text broken into lines that fit. */
 export interface TextBlock {
   readonly lines: readonly string[];
-  /** Pixels a dot. */
+  /** Pixels per dot. */
   readonly scale: number;
 }
 
 const ELLIPSIS = '...';
-/** Pixels a dot: what is still readable, and what is large enough, of the longer side. */
+/** Pixels per dot: the smallest readable size, and the largest as a share of the longer side. */
 const SMALLEST = 1;
 const LARGEST_SHARE = 1 / 50;
 
-/** The largest text that fits into a box, given in pixels; its end is cut where even the smallest one does not. */
+/** The largest text that fits into a box, given in pixels; truncated if even the smallest size does not fit. */
 export function fitText(text: string, width: number, height: number, smallest = SMALLEST): TextBlock {
   const words = text.split(/\s+/).filter((word) => word !== '');
   const largest = Math.max(smallest, Math.round(Math.max(width, height) * LARGEST_SHARE));

@@ -1,18 +1,18 @@
 import { hashText, seededNumber } from '../random';
 
-/** What is heard of the mock's speech: 16 bits, one channel. */
+/** Sample rate of the mock's speech: 16 bits, one channel. */
 export const SPEECH_RATE = 24_000;
 
 const CHARACTERS_PER_SECOND = 14;
 const PERIOD_LENGTH = 512;
 const LOUDNESS = 11_000;
-/** Some 1.3 ms. */
+/** About 1.3 ms. */
 const STEP_FRAMES = 32;
 const NYQUIST = SPEECH_RATE / 2;
 
 const SINE = Float32Array.from({ length: PERIOD_LENGTH }, (_zero, at) => Math.sin((2 * Math.PI * at) / PERIOD_LENGTH));
 
-/** What a letter sounds like. */
+/** The sound of a letter. */
 interface Sound {
   /** Resonances of the mouth in hertz; none: breath only. */
   readonly formants: readonly number[];
@@ -43,7 +43,7 @@ const SOUNDS: ReadonlyMap<string, Sound> = new Map([
   ]),
 ]);
 
-/** Pitches of the voices that the catalogue names, in hertz; another voice gets one of its own. */
+/** Pitches of the voices that the catalogue names, in hertz; other voices get a derived pitch. */
 const PITCHES: ReadonlyMap<string, number> = new Map([
   ['alloy', 150],
   ['ash', 105],
@@ -83,7 +83,7 @@ export class Babble {
     return frames;
   }
 
-  /** Fills a part of one letter, in steps within which neither loudness nor pitch changes. */
+  /** Fills a part of one letter, in steps of constant loudness and pitch. */
   private sing(sound: Sound, index: number, frames: Int16Array): void {
     const period = this.periodOf(sound);
     const start = index * this.framesPerLetter;
@@ -109,7 +109,7 @@ export class Babble {
     this.phase = phase;
   }
 
-  /** One swing of the voice, shaped by the mouth: its overtones near a formant are loud. */
+  /** One period of the voice, shaped by the mouth: overtones near a formant are loud. */
   private periodOf(sound: Sound): Float32Array {
     const known = this.periods.get(sound);
     if (known !== undefined) return known;
@@ -130,7 +130,7 @@ export class Babble {
 function addNoise(frames: Int16Array, seed: number, loudness: number): void {
   let state = seed | 1;
   for (let at = 0; at < frames.length; at++) {
-    // Xorshift: what is random enough for a hiss, thousands of times a second.
+    // Xorshift: random enough for a hiss, and cheap thousands of times a second.
     state ^= state << 13;
     state ^= state >>> 17;
     state ^= state << 5;

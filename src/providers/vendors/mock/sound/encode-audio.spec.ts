@@ -47,17 +47,17 @@ describe('speech as a file', () => {
     },
   );
 
-  it.each([...CONTAINERS])('has something in it even for one letter, spoken as fast as can be: %s', async (format) => {
+  it.each([...CONTAINERS])('contains audio even for one letter at the highest speed: %s', async (format) => {
     const { seconds } = await look(await encodeWhole(speech('a', 'alloy', 4), format));
     expect(seconds).toBeGreaterThan(0.01);
   });
 
-  it('tells players of Opus what the encoder has put before the beginning', async () => {
+  it('declares the encoder delay to Opus players', async () => {
     const ogg = await encodeWhole(speech('Hello'), 'opus');
     expect(ogg.readUInt16LE(ogg.indexOf('OpusHead') + 10)).toBe(312);
   });
 
-  it('has 24,000 frames a second, of 16 bits and one channel, as pcm', async () => {
+  it('has 24,000 frames per second, 16 bits and one channel, as pcm', async () => {
     const recording = speech(TEXT);
     const bytes = await encodeWhole(recording, 'pcm');
     expect(bytes.length).toBe(2 * recording.totalFrames);
@@ -72,7 +72,7 @@ describe('speech as a file', () => {
     expect(frames).toBe(Math.ceil((TEXT.length * SPEECH_RATE) / (14 * speed)));
   });
 
-  it('is the same for the same text and voice, and other for another', async () => {
+  it('is the same for the same text and voice, and differs for others', async () => {
     const [one, same, voice, text] = await Promise.all([
       encodeWhole(speech('Hello'), 'pcm'),
       encodeWhole(speech('Hello'), 'pcm'),
@@ -84,7 +84,7 @@ describe('speech as a file', () => {
     expect(one.equals(text)).toBe(false);
   });
 
-  it('does not depend on the slices that it is made in', async () => {
+  it('does not depend on the slice size', async () => {
     const whole = await encodeWhole(speech(TEXT), 'pcm');
     const parts: Buffer[] = [];
     for await (const part of encodeAudio(speech(TEXT), 'pcm', 20_000)) parts.push(part);
@@ -92,7 +92,7 @@ describe('speech as a file', () => {
     within(Buffer.concat(parts).length, whole.length, 0.001);
   });
 
-  it('says in a FLAC file and in a WAV file how long they are, though both are sent while they are written', async () => {
+  it('states the length in FLAC and WAV files, although both are sent while they are written', async () => {
     const recording = speech(TEXT);
     const flac = await encodeWhole(recording, 'flac');
     expect(flac.readUInt32BE(22)).toBe(recording.totalFrames);
@@ -102,7 +102,7 @@ describe('speech as a file', () => {
 });
 
 describe('encodeAudio', () => {
-  it.each<AudioFormat>([...CONTAINERS, 'pcm'])('gives %s in parts, long before the end', async (format) => {
+  it.each<AudioFormat>([...CONTAINERS, 'pcm'])('yields %s in parts, long before the end', async (format) => {
     const sizes: number[] = [];
     for await (const part of encodeAudio(speech(TEXT), format, SPEECH_RATE / 2)) sizes.push(part.length);
     const total = sizes.reduce((sum, size) => sum + size, 0);
@@ -118,10 +118,10 @@ describe('encodeAudio', () => {
     expect(await parts.next()).toEqual({ done: true, value: undefined });
   });
 
-  it('encodes a minute of mp3 in a few seconds of its thread at most', async () => {
+  it('encodes a minute of mp3 in a few seconds of CPU time at most', async () => {
     const text = 'Fourteen char.'.repeat(60);
     await encodeWhole(speech('Warm up'), 'mp3');
-    // A tenth of that on a machine of its own; others take their share of its caches.
+    // A tenth of that on an idle machine; other processes compete for its caches.
     const before = process.threadCpuUsage();
     const bytes = await encodeWhole(speech(text), 'mp3');
     const { user, system } = process.threadCpuUsage(before);
@@ -145,7 +145,7 @@ describe('makeMusic', () => {
     within(found.seconds, 3, 0.05);
   });
 
-  it('makes the same song of the same wish, and another for another prompt or seed', async () => {
+  it('makes the same song for the same wish, and a different one for another prompt or seed', async () => {
     const make = async (wish: Partial<typeof song> = {}) =>
       (await makeMusic({ ...song, ...wish, format: 'wav' })).bytes;
     const [one, same, prompt, seed] = await Promise.all([make(), make(), make({ prompt: 'Sun' }), make({ seed: 2 })]);
@@ -154,17 +154,17 @@ describe('makeMusic', () => {
     expect(one.equals(seed)).toBe(false);
   });
 
-  it.each([8_000, 22_050, 48_000])('keeps to a rate of %d', async (sampleRate) => {
+  it.each([8_000, 22_050, 48_000])('uses a rate of %d', async (sampleRate) => {
     for (const format of ['mp3', 'wav', 'flac'] as const) {
       expect(canMakeMusic({ format, sampleRate })).toBe(true);
       const found = await look((await makeMusic({ ...song, format, sampleRate })).bytes);
       expect(found.sampleRate).toBe(sampleRate);
-      // Encoders fill up their last block.
+      // Encoders pad their last block.
       within(found.seconds, 3, 0.07);
     }
   });
 
-  it('knows which rates a format does not have', () => {
+  it('refuses rates that a format does not support', () => {
     expect(canMakeMusic({ format: 'mp3', sampleRate: 96_000 })).toBe(false);
     expect(canMakeMusic({ format: 'mp3', sampleRate: 12_345 })).toBe(false);
     expect(canMakeMusic({ format: 'wav', sampleRate: 96_000 })).toBe(true);

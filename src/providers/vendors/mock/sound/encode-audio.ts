@@ -3,33 +3,33 @@ import { loadMediaLibrary } from './media-library';
 
 export type AudioFormat = 'mp3' | 'opus' | 'aac' | 'flac' | 'wav' | 'pcm';
 
-/** Sound that is made while it is being written: 16 bits, one channel. */
+/** Audio that is generated while it is encoded: 16 bits, one channel. */
 export interface Recording {
   /** Hertz. */
   readonly sampleRate: number;
   readonly totalFrames: number;
-  /** The words in it, kept as a tag where the format has one, so that the mock can write down what it has said. */
+  /** The words in it, kept as a tag where the format has one, so that the mock can transcribe its own speech. */
   readonly transcript: string;
   /** The next frames, at most `count`; fewer only at the end. */
   read(count: number): Int16Array<ArrayBuffer>;
 }
 
-/** Who the files say they are by: tells the mock's own ones from others. */
+/** Artist tag that identifies the mock's own files. */
 export const MOCK_ARTIST = 'mock';
 
 const BYTES_PER_FRAME = 2;
 const BITRATES = { mp3: 64_000, aac: 64_000 } as const;
-/** Hertz, of what is encoded as Opus. */
+/** Sample rate for Opus, in hertz. */
 const OPUS_RATE = 24_000;
 const OPUS_PACKETS_PER_SECOND = 50;
 const OPUS_GET_LOOKAHEAD = 4027;
-/** Opus counts in this rate, whatever it was given. */
+/** Opus counts at this rate, regardless of the input rate. */
 const OPUS_CLOCK_RATE = 48_000;
 const FLAC_TOTAL_FRAMES_AT = 22;
 
 /**
- * A recording as a file, in parts: as many bytes as there are after each slice, which is nothing as long as the encoder is
- * gathering. Ending early frees the encoder.
+ * A recording as a file, in parts: the bytes available after each slice, possibly none while the encoder is buffering.
+ * Ending early frees the encoder.
  * @param sliceFrames Frames that are made and encoded in one go.
  */
 export async function* encodeAudio(
@@ -48,7 +48,7 @@ export async function* encodeAudio(
   }
 }
 
-/** A whole file. The event loop turns between its slices. */
+/** A whole file. Yields to the event loop between slices. */
 export async function encodeWhole(recording: Recording, format: AudioFormat): Promise<Buffer> {
   const parts: Buffer[] = [];
   for await (const part of encodeAudio(recording, format, recording.sampleRate)) {
@@ -89,12 +89,12 @@ async function* encodeCompressed(
 interface OpenFile {
   readonly output: Output;
   add(frames: Int16Array<ArrayBuffer>, firstFrame: number): Promise<void>;
-  /** Writes what it has kept for the next frames. */
+  /** Flushes buffered frames. */
   end?(): Promise<void>;
   free?(): void;
 }
 
-/** Files that only grow at their end, so that they can be sent while they are written. */
+/** Append-only files, which can be sent while they are written. */
 async function openFile(
   { sampleRate, transcript }: Recording,
   format: 'mp3' | 'opus' | 'aac' | 'flac',
@@ -134,7 +134,7 @@ async function openFile(
   }
 }
 
-/** Cuts sound into packets of 20 ms; the last one is filled up with silence. */
+/** Cuts sound into packets of 20 ms; the last one is padded with silence. */
 async function openOpus(source: EncodedAudioPacketSource, sampleRate: number): Promise<Omit<OpenFile, 'output'>> {
   const [{ Encoder }, { EncodedPacket }] = await Promise.all([import('@evan/opus/wasm/index.mjs'), loadMediaLibrary()]);
   const encoder = new Encoder({ channels: 1, sample_rate: OPUS_RATE, application: 'voip' });
@@ -175,7 +175,7 @@ function opusHeader(lookaheadFrames: number, sampleRate: number): Buffer {
   return header;
 }
 
-/** A FLAC file says at its beginning how long it is, which its writer does not know yet (RFC 9639, section 8.2). */
+/** A FLAC file states its length at the beginning, which its writer does not know yet (RFC 9639, section 8.2). */
 function writeTotal(bytes: Uint8Array, position: number, totalFrames: number): void {
   const at = FLAC_TOTAL_FRAMES_AT - position;
   if (at >= 0 && at + 4 <= bytes.length) new DataView(bytes.buffer, bytes.byteOffset).setUint32(at, totalFrames);
@@ -200,7 +200,7 @@ function wavHeader({ sampleRate, totalFrames, transcript }: Recording): Buffer {
   return Buffer.concat([head, chunks, data]);
 }
 
-/** Chunks begin at even places. */
+/** Chunks begin at even offsets. */
 function riffChunk(id: string, ...parts: readonly Buffer[]): Buffer {
   const content = Buffer.concat(parts);
   const head = Buffer.from(`${id}\0\0\0\0`, 'latin1');

@@ -2,20 +2,20 @@ import type { Input } from 'mediabunny';
 import { MOCK_ARTIST } from './encode-audio';
 import { loadMediaLibrary } from './media-library';
 
-/** What the mock hears in a file. */
+/** What the mock recognizes in a file. */
 export interface Hearing {
   readonly seconds: number;
-  /** The words that a file of the mock's own says it holds; `null` for all others. */
+  /** The transcript tag of the mock's own files; `null` for all others. */
   readonly transcript: string | null;
 }
 
-/** A file that is short enough to be read to its end. */
+/** Files up to this size are read completely. */
 const SHORT_BYTES = 1_048_576;
-/** Enough to tell how many bits a second are. */
+/** Enough packets to estimate the bit rate. */
 const READ_PACKETS = 200;
 const FALLBACK_BYTES_PER_SECOND = 8_000;
 
-/** Reads the beginning of a long file only: its length is what that says or, failing that, what it suggests. */
+/** Reads only the beginning of a long file: its length is taken from there or, failing that, estimated. */
 export async function listen(audio: Buffer): Promise<Hearing> {
   const { Input, BufferSource, ALL_FORMATS } = await loadMediaLibrary();
   const input = new Input({ source: new BufferSource(audio), formats: ALL_FORMATS });

@@ -1,4 +1,4 @@
-/** What writes audio and video files: megabytes of code, hence loaded when the first file is made. */
+/** Writes audio and video files: megabytes of code, hence loaded when the first file is made. */
 type MediaLibrary = typeof import('mediabunny');
 
 let library: Promise<MediaLibrary> | undefined;
@@ -8,7 +8,7 @@ export function loadMediaLibrary(): Promise<MediaLibrary> {
   return library;
 }
 
-/** Its encoders for MP3, AAC and FLAC run in threads of their own. */
+/** Its encoders for MP3, AAC and FLAC run in separate threads. */
 async function load(): Promise<MediaLibrary> {
   const [mediabunny, { registerMp3Encoder }, { registerAacEncoder }, { registerFlacEncoder }] = await Promise.all([
     import('mediabunny'),

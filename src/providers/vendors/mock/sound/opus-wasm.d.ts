@@ -1,6 +1,6 @@
 /**
- * The part of the Opus package that is WebAssembly, the same on every machine: its main entry prefers binaries that exist
- * for a few, and that go wrong when they are loaded twice in a process.
+ * The part of the Opus package that is WebAssembly, the same on every machine: its main entry prefers native binaries,
+ * which exist for few platforms and fail when loaded twice in a process.
  */
 declare module '@evan/opus/wasm/index.mjs' {
   export class Encoder {
@@ -9,7 +9,7 @@ declare module '@evan/opus/wasm/index.mjs' {
       readonly sample_rate: 8000 | 12000 | 16000 | 24000 | 48000;
       readonly application: 'voip' | 'audio';
     });
-    /** Reads what `request` stands for in libopus. */
+    /** Sends a libopus CTL request. */
     ctl(request: number): number;
     /** One packet of 16-bit frames. */
     encode(frames: Int16Array): Uint8Array<ArrayBuffer>;

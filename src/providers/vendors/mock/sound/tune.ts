@@ -2,7 +2,7 @@ import { seededNumber } from '../random';
 
 const BEATS_PER_BAR = 4;
 const NOTES_PER_BEAT = 2;
-/** Semitones above the key note, in any two of which nothing sounds wrong. */
+/** Semitones above the key note; any two sound well together. */
 const PENTATONIC = [0, 3, 5, 7, 10, 12, 15, 17] as const;
 /** Root notes of the chords, bar by bar. */
 const CHORDS = [0, -4, 3, -2] as const;
@@ -10,17 +10,17 @@ const MIDDLE_A_HERTZ = 440;
 const TABLE_LENGTH = 1024;
 /** A sine and a few softer overtones: something like a plucked string. */
 const STRING = Float32Array.from({ length: TABLE_LENGTH }, (_zero, at) => {
-  const turn = (2 * Math.PI * at) / TABLE_LENGTH;
-  return Math.sin(turn) + 0.4 * Math.sin(2 * turn) + 0.15 * Math.sin(3 * turn) + 0.05 * Math.sin(5 * turn);
+  const phase = (2 * Math.PI * at) / TABLE_LENGTH;
+  return Math.sin(phase) + 0.4 * Math.sin(2 * phase) + 0.15 * Math.sin(3 * phase) + 0.05 * Math.sin(5 * phase);
 });
 const LOUDNESS = 5_200;
-/** Some milliseconds at any usual rate. */
+/** A few milliseconds at any usual rate. */
 const STEP_FRAMES = 64;
 const FADE_SECONDS = 0.4;
 
 interface Voice {
   phase: number;
-  /** Places of the table a frame. */
+  /** Table positions per frame. */
   advance: number;
   /** Seconds since it was plucked. */
   age: number;
@@ -71,10 +71,10 @@ export class Tune {
     this.note = note;
     const bar = Math.floor(note / (BEATS_PER_BAR * NOTES_PER_BEAT));
     const root = CHORDS[bar % CHORDS.length] ?? 0;
-    // Four bars make a phrase that comes again, with other notes at its end.
+    // Four bars make a phrase that repeats with a different ending.
     const place = note % (4 * BEATS_PER_BAR * NOTES_PER_BEAT);
-    const chance = seededNumber(this.seed + 10 + (bar % 4 === 3 ? note : place));
-    const step = PENTATONIC[Math.floor(chance * 1.3 * PENTATONIC.length)];
+    const random = seededNumber(this.seed + 10 + (bar % 4 === 3 ? note : place));
+    const step = PENTATONIC[Math.floor(random * 1.3 * PENTATONIC.length)];
     if (step !== undefined) this.tune(this.melody, step);
     if (note % (BEATS_PER_BAR * NOTES_PER_BEAT * 0.5) === 0) this.tune(this.bass, root - 24);
   }
@@ -84,7 +84,7 @@ export class Tune {
     voice.age = 0;
   }
 
-  /** Adds a voice to some frames, within which its loudness does not change. */
+  /** Adds a voice to frames of constant loudness. */
   private sound(voice: Voice, frames: Int16Array, fade: number): void {
     const attack = Math.min(1, voice.age * 200 + 0.1);
     const loudness = fade * attack * voice.loudness * Math.exp(-voice.age / voice.decaySeconds);

@@ -1,5 +1,5 @@
 const START_BYTES = 4_096;
-/** Two zero bytes before a byte up to this one would look like the beginning of the next unit. */
+/** Two zero bytes before a byte up to this one would look like the start of the next unit. */
 const MOST_TO_ESCAPE = 3;
 const ESCAPE = 3;
 
@@ -25,7 +25,7 @@ export class BitWriter {
     this.write(value ? 1 : 0, 1);
   }
 
-  /** An unsigned number, the shorter the smaller. */
+  /** An unsigned Exp-Golomb number: smaller numbers are shorter. */
   writeUnsigned(value: number): void {
     const bits = 32 - Math.clz32(value + 1);
     this.write(0, bits - 1);

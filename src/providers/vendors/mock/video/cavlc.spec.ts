@@ -16,20 +16,20 @@ const block = (...levels: number[]) => {
 };
 
 describe('BitWriter', () => {
-  it('writes numbers as the standard has them', () => {
+  it('writes numbers as the standard defines them', () => {
     const numbers = [0, 1, 2, 3, 7, 8].map((value) => bitsOf((writer) => writer.writeUnsigned(value)));
     expect(numbers).toEqual(['1', '010', '011', '00100', '0001000', '0001001']);
     const signed = [0, 1, -1, 2, -2].map((value) => bitsOf((writer) => writer.writeSigned(value)));
     expect(signed).toEqual(['1', '010', '011', '00100', '00101']);
   });
 
-  it('hides what looks like the beginning of another unit', () => {
+  it('escapes bytes that look like the start of another unit', () => {
     const writer = new BitWriter();
     for (const byte of [0, 0, 1, 0, 0, 0, 0, 0, 3, 0, 0, 4]) writer.write(byte, 8);
     expect([...writer.toUnit(0x65)]).toEqual([0x65, 0, 0, 3, 1, 0, 0, 3, 0, 0, 3, 0, 3, 0, 0, 4, 0x80]);
   });
 
-  it('grows with what is written', () => {
+  it('grows on demand', () => {
     const writer = new BitWriter();
     for (let at = 0; at < 20_000; at++) writer.write(0xaa, 8);
     expect(writer.toUnit(0)).toHaveLength(20_002);
@@ -37,7 +37,7 @@ describe('BitWriter', () => {
 });
 
 describe('writeBlock', () => {
-  // Worked examples of the textbook: I. Richardson, The H.264 Advanced Video Compression Standard, section 7.4.2.
+  // Worked examples from the textbook: I. Richardson, The H.264 Advanced Video Compression Standard, section 7.4.2.
   it.each([
     [[0, 3, 0, 1, -1, -1, 0, 1], '000010001110010111101101'],
     [[-2, 4, 3, -3, 0, 0, -1], '000000011010001001000010111001100'],
@@ -46,7 +46,7 @@ describe('writeBlock', () => {
     expect(block(...levels)).toBe(bits);
   });
 
-  it('writes a block of nothing as one bit', () => {
+  it('writes an empty block as one bit', () => {
     expect(block()).toBe('1');
   });
 
@@ -55,7 +55,7 @@ describe('writeBlock', () => {
     expect(block(-9)).toBe(`000101${'1'.padStart(15, '0')}${(15 - 14).toString(2).padStart(4, '0')}1`);
   });
 
-  it('writes the four of chroma with codes of their own', () => {
+  it('writes chroma blocks with separate codes', () => {
     const chroma = (...levels: number[]) => bitsOf((writer) => writeBlock(writer, Int32Array.from(levels)));
     expect(chroma(0, 0, 0, 0)).toBe('01');
     expect(chroma(1, 0, 0, 0)).toBe('101');

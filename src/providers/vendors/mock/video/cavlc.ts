@@ -59,7 +59,7 @@ const LUMA_ZEROS = codeRows(
 );
 const CHROMA_ZEROS = codeRows(['1 2 3 3', '1 2 2', '1 1'], ['1 1 1 0', '1 1 0', '1 0']);
 
-/** How many zeros there are before a coefficient, by number of zeros that are left (table 9-10). */
+/** How many zeros there are before a coefficient, by number of remaining zeros (table 9-10). */
 const RUNS = codeRows(
   ['1 1', '1 2 2', '2 2 2 2', '2 2 2 3 3', '2 2 3 3 3 3', '2 3 3 3 3 3 3', '3 3 3 3 3 3 3 4 5 6 7 8 9 10 11'],
   ['1 0', '1 1 0', '3 2 1 0', '3 2 1 1 0', '3 2 3 2 1 0', '3 0 1 3 2 5 4', '7 6 5 4 3 2 1 1 1 1 1 1 1 1 1'],
@@ -105,7 +105,7 @@ function trailingOnes(levels: Int32Array, places: readonly number[]): number {
   return ones;
 }
 
-/** The levels that are no trailing ones, from the highest frequency; suffixes grow with what has been seen. */
+/** The levels that are not trailing ones, from the highest frequency; suffixes grow with the levels written so far. */
 function writeLevels(writer: BitWriter, levels: Int32Array, places: readonly number[], ones: number): void {
   let suffixBits = places.length > 10 && ones < MOST_TRAILING_ONES ? 1 : 0;
   for (let at = ones; at < places.length; at++) {

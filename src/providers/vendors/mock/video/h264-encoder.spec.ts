@@ -31,14 +31,14 @@ function encodeNoise(): Buffer {
 }
 
 describe('H264Encoder', () => {
-  // FFmpeg 5.1 decoded this very stream without a complaint, to the same samples that the encoder had predicted from.
-  it('writes the stream that a real decoder was seen to decode, bit by bit', () => {
+  // FFmpeg 5.1 decoded this exact stream without errors, to the same samples that the encoder predicted from.
+  it('writes the exact bits of a stream that was verified with a real decoder', () => {
     expect(createHash('sha256').update(encodeNoise()).digest('hex')).toBe(
       'e2a85595bd8febe0e8869f11f71b9d8ba0a8fdf59da0fdd129f50baacea13a4a',
     );
   });
 
-  it('writes next to nothing for a frame in which nothing changes', () => {
+  it('writes almost nothing for an unchanged frame', () => {
     const encoder = new H264Encoder(1280, 720);
     const cells = new Canvas(encoder.columns * 4, encoder.rows * 4);
     cells.fillGradient(0xff0000, 0x0000ff);

@@ -3,7 +3,7 @@ import { BitWriter } from './bit-writer';
 import { writeBlock } from './cavlc';
 import { Plane } from './plane';
 
-/** Pixels of a macroblock, the unit of coding, and of a cell, the smallest thing that has a color of its own. */
+/** Pixels of a macroblock, the unit of coding, and of a cell, the smallest unit of uniform color. */
 const MACROBLOCK = 16;
 export const CELL = 4;
 const CELLS = MACROBLOCK / CELL;
@@ -11,7 +11,7 @@ const CELLS = MACROBLOCK / CELL;
 /** At this quantizer a coefficient of one is one step of brightness, and two of color. */
 const QUANTIZER = 28;
 const PROFILE = 66;
-/** Also decodable as Main: together Constrained Baseline, which everything plays. */
+/** Also decodable as Main: together Constrained Baseline, which all players support. */
 const CONSTRAINTS = 0xc0;
 const FRAME_NUMBER_BITS = 8;
 const PARAMETER_SETS = { sequence: 0x67, picture: 0x68 } as const;
@@ -24,7 +24,7 @@ const INTRA_COLOR = 7;
 /** Types of macroblocks that are predicted from other frames come first in a delta slice. */
 const DELTA_TYPES = 5;
 
-/** What players need before the first frame. */
+/** Data that players need before the first frame. */
 export interface StreamDescription {
   /** As RFC 6381 names it. */
   readonly codec: string;
@@ -32,8 +32,8 @@ export interface StreamDescription {
 }
 
 /**
- * H.264 for drawings: pictures of cells of 4 x 4 pixels of one color each, coded as the mean of their neighbours and the
- * coarsest coefficients only (ITU-T H.264, Constrained Baseline). What has not changed since the last frame is skipped.
+ * H.264 for drawings: pictures of cells of 4 x 4 pixels of one color each, coded as the mean of their neighbours and
+ * the coarsest coefficients only (ITU-T H.264, Constrained Baseline). Unchanged macroblocks are skipped.
  */
 export class H264Encoder {
   readonly columns: number;
@@ -69,8 +69,8 @@ export class H264Encoder {
 
   /**
    * One frame, as one unit.
-   * @param cells As large as the whole of the macroblocks, one pixel a cell.
-   * @param isKey Whether players may begin here.
+   * @param cells As large as all macroblocks together, one pixel per cell.
+   * @param isKey Whether players may start here.
    */
   encode(cells: Canvas, isKey: boolean): Buffer {
     const writer = new BitWriter();
@@ -137,14 +137,14 @@ export class H264Encoder {
     writer.writeUnsigned(0);
     writer.write(this.frameNumber, FRAME_NUMBER_BITS);
     if (isKey) {
-      // Two key frames in a row have to differ in this.
+      // Consecutive key frames must differ in this.
       writer.writeUnsigned(this.keyFrames++ % 2);
       writer.write(0, 2);
     } else {
       writer.write(0, 3);
     }
     writer.writeSigned(0);
-    // No smoothing of edges: they are what the picture consists of.
+    // No deblocking: the picture consists of sharp edges.
     writer.writeUnsigned(1);
   }
 
@@ -190,7 +190,7 @@ function pictureParameters(): Buffer {
   writer.writeSigned(QUANTIZER - 26);
   writer.writeSigned(0);
   writer.writeSigned(0);
-  // Slices say themselves whether edges are smoothed.
+  // Slices control deblocking themselves.
   writer.write(0b100, 3);
   return writer.toUnit(PARAMETER_SETS.picture);
 }

@@ -41,14 +41,14 @@ describe('makeVideo', () => {
     expect(found.mimeType).toMatch(/^video\/mp4; codecs="avc1\.42c028"$/i);
   });
 
-  it('has a track of sound, as long as the picture, on request', async () => {
+  it('has an audio track, as long as the picture, on request', async () => {
     const { sound, seconds } = await look(await makeVideo({ ...WISH, seconds: 2, audio: true }));
     expect(sound?.codec).toBe('aac');
     expect(Math.abs((sound?.seconds ?? 0) - 2)).toBeLessThan(0.1);
     expect(Math.abs(seconds - 2)).toBeLessThan(0.1);
   });
 
-  it('makes the same film of the same wish, and another for another prompt or seed', async () => {
+  it('makes the same film for the same wish, and a different one for another prompt or seed', async () => {
     const [one, same, prompt, seed] = await Promise.all([
       makeVideo(WISH),
       makeVideo(WISH),
@@ -60,28 +60,28 @@ describe('makeVideo', () => {
     expect(one.equals(seed)).toBe(false);
   });
 
-  it('lasts as long as asked for, in whole frames', async () => {
+  it('has the requested length, in whole frames', async () => {
     expect((await look(await makeVideo({ ...WISH, seconds: 1.5 }))).frames).toBe(36);
     expect((await look(await makeVideo({ ...WISH, seconds: 0.01 }))).frames).toBe(1);
   });
 
-  it('takes a few seconds of its thread at most and 3 MiB for ten seconds, and lets others in after each frame', async () => {
+  it('needs a few seconds of CPU time and 3 MiB for ten seconds, and yields after each frame', async () => {
     const size = videoSize('720p', '16:9');
     await makeVideo({ ...WISH, ...size });
-    let turns = 0;
+    let iterations = 0;
     let watching = true;
-    const turn = () => {
-      turns += 1;
-      if (watching) setImmediate(turn);
+    const count = () => {
+      iterations += 1;
+      if (watching) setImmediate(count);
     };
-    setImmediate(turn);
+    setImmediate(count);
     const before = process.threadCpuUsage();
     const bytes = await makeVideo({ ...WISH, ...size, seconds: 10 });
     const { user, system } = process.threadCpuUsage(before);
     watching = false;
     expect((user + system) / 1000).toBeLessThan(5_000);
     expect(bytes.length).toBeLessThan(3 * 1_048_576);
-    expect(turns).toBeGreaterThanOrEqual(240);
+    expect(iterations).toBeGreaterThanOrEqual(240);
   });
 });
 

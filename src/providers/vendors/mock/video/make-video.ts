@@ -5,14 +5,14 @@ import { Tune } from '../sound/tune';
 import { CELL, H264Encoder, type StreamDescription } from './h264-encoder';
 import { Scene } from './scene';
 
-/** A film to be made. */
+/** A requested film. */
 export interface VideoWish {
   readonly prompt: string;
   readonly seconds: number;
   /** Pixels; even numbers. */
   readonly width: number;
   readonly height: number;
-  /** Whether it has a track of sound. */
+  /** Whether it has an audio track. */
   readonly audio: boolean;
   readonly seed: number;
 }
@@ -22,7 +22,7 @@ const KEY_EVERY_SECONDS = 2;
 const SOUND_RATE = 24_000;
 const SOUND_BITRATE = 64_000;
 
-/** A playable MP4 file. The event loop turns several times a second of film. The same for the same wish. */
+/** A playable MP4 file, the same for the same wish. Yields to the event loop several times per second of film. */
 export async function makeVideo(wish: VideoWish): Promise<Buffer> {
   const media = await loadMediaLibrary();
   const target = new media.BufferTarget();

@@ -8,13 +8,13 @@ const HADAMARD = [
   [1, -1, -1, 1],
   [1, -1, 1, -1],
 ] as const;
-/** Places of the coefficients in the order in which they are written. */
+/** Positions of the coefficients in writing order. */
 const ZIGZAG = [0, 1, 4, 8, 5, 2, 3, 6, 9, 12, 13, 10, 7, 11, 14, 15] as const;
 
 /**
- * One plane of a picture as decoders will have it, one number a cell. Macroblocks are predicted from the ones above and on
- * the left and then put right by coefficients, always with what the decoder has made of them (ITU-T H.264, sections 8.3 and
- * 8.5), so that errors do not grow.
+ * One plane of a picture as decoders reconstruct it, one number per cell. Macroblocks are predicted from those above
+ * and to the left and then corrected by coefficients, always from the decoder's reconstruction (ITU-T H.264, sections
+ * 8.3 and 8.5), so that errors do not grow.
  */
 export class Plane {
   /** What the next macroblock should look like, row by row. */
@@ -53,7 +53,7 @@ export class Plane {
     return this.levels;
   }
 
-  /** The same for chroma, whose cells are predicted each by itself. */
+  /** The same for chroma, whose cells are predicted individually. */
   predictChroma(row: number, column: number): Int32Array {
     const predicted = this.chromaPredictions(row, column);
     const residual = this.wanted.map((value, at) => value - (predicted[at] as number));
@@ -66,7 +66,7 @@ export class Plane {
     return this.levels;
   }
 
-  /** Section 8.3.4: cells on the diagonal look up and left, the others at the side that is theirs, if it is there. */
+  /** Section 8.3.4: diagonal cells use the cells above and to the left, the others their own side, if available. */
   private chromaPredictions(row: number, column: number): number[] {
     return [0, 1, 2, 3].map((at) => {
       const x = at % 2;

@@ -11,7 +11,7 @@ const BAR_HEIGHT = 3;
 const STAGE_SHARE = 0.3;
 const SECONDS_PER_BOUNCE = 1;
 
-/** A film: the prompt in large letters, a ball that bounces from one side to the other, and how far it has got. */
+/** A film: the prompt in large letters, a ball that bounces from one side to the other, and a progress bar. */
 export class Scene {
   private readonly backdrop: Canvas;
   private readonly frame: Canvas;
@@ -19,8 +19,8 @@ export class Scene {
   private readonly ballRadius: number;
 
   /**
-   * @param width Of what is seen; in cells, as all lengths here.
-   * @param whole What is coded, which may be a little larger.
+   * @param width Visible width; in cells, like all lengths here.
+   * @param whole Coded size, which may be slightly larger.
    */
   constructor(
     prompt: string,

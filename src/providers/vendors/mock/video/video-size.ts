@@ -1,4 +1,4 @@
-/** Pixels; both even, as video wants them. */
+/** Pixels; both even, as video requires. */
 export interface VideoSize {
   readonly width: number;
   readonly height: number;
@@ -8,7 +8,7 @@ const DEFAULT_SHORT_SIDE = 720;
 const DEFAULT_RATIO = [16, 9] as const;
 
 /**
- * The size behind the names.
+ * Converts the names of the API to a size in pixels.
  * @param resolution Its shorter side, as in `720p`; `null` or another word: 720.
  * @param aspectRatio `W:H`; `null`: `16:9`.
  */
