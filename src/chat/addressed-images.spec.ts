@@ -1,8 +1,10 @@
-import { GatewayError } from '../common/errors/gateway-error';
-import type { OutboundClient } from '../outbound/outbound-client';
+import { GatewayError } from '../core/errors/gateway-error';
+import { ScriptedDns } from '../../test/harness/scripted-dns';
+import { GuardedClient } from '../core/outbound/guarded-client';
+import type { OutboundClient } from '../core/outbound/outbound-client';
 import type { Quirks } from '../providers/contract/provider-call';
-import { AddressedImages } from './addressed-images';
-import { imageAddresses } from './image-addresses';
+import { ReferencedImages } from './addressed-images';
+import { findImageUrls } from './image-addresses';
 
 const picture = (url: string) => ({ type: 'image_url', image_url: { url } });
 const chat = {
@@ -16,9 +18,9 @@ const chat = {
 let asked: string[];
 beforeEach(() => (asked = []));
 
-/** Of the hosts, `b.example` is one of the operator's own. */
+/** `b.example` is a private host of the operator. */
 const outbound = {
-  assertPublicHost: async (url: string, param: string): Promise<void> => {
+  assertFetchable: async (url: string, param: string): Promise<void> => {
     asked.push(url);
     if (url.includes('b.example')) throw new GatewayError('ssrf_blocked', 'Blocked.', { param });
   },
@@ -26,23 +28,41 @@ const outbound = {
 
 function requestFor(quirks: Quirks, messages = chat.messages) {
   const request = { ...chat, messages };
-  const images = new AddressedImages(request, imageAddresses(messages), outbound, null);
+  const images = new ReferencedImages(request, findImageUrls(messages), outbound, null);
   return async (): Promise<boolean> => (await images.requestFor({ quirks }, new AbortController().signal)) === request;
 }
 
-it('passes addresses on as they are where nothing is said against it', async () => {
+it('sends image URLs unchanged without an imageAddresses quirk', async () => {
   expect(await requestFor({})()).toBe(true);
   expect(asked).toEqual([]);
 });
 
-it('refuses an address of a host that is not public, where the upstream may be near it', async () => {
+it('refuses a URL of a private host when the quirk is check', async () => {
   await expect(requestFor({ imageAddresses: 'check' })()).rejects.toMatchObject({
     code: 'ssrf_blocked',
     param: 'messages[0].content[1].image_url.url',
   });
 });
 
-it('looks each address up once, however many deployments are asked', async () => {
+it('refuses a URL whose host does not resolve when the quirk is check', async () => {
+  const dns = new ScriptedDns({ 'a.example': [['93.184.216.34']] });
+  const guard = new GuardedClient({
+    allowCidrs: [],
+    denyCidrs: [],
+    denyHosts: [],
+    nat64: false,
+    resolve: dns.resolve,
+  });
+  const images = new ReferencedImages(chat, findImageUrls(chat.messages), guard, null);
+  const refusal = images.requestFor({ quirks: { imageAddresses: 'check' } }, new AbortController().signal);
+  await expect(refusal).rejects.toMatchObject({
+    code: 'validation_failed',
+    param: 'messages[0].content[1].image_url.url',
+  });
+  expect(dns.asked.toSorted()).toEqual(['a.example', 'b.example']);
+});
+
+it('resolves each URL once for all deployments', async () => {
   const ask = requestFor({ imageAddresses: 'check' }, chat.messages.slice(1).concat(chat.messages.slice(1)));
   expect([await ask(), await ask()]).toEqual([true, true]);
   expect(asked).toEqual(['https://a.example/1.png']);

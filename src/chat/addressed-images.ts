@@ -1,36 +1,36 @@
-import { GatewayError } from '../common/errors/gateway-error';
-import type { MemoryClaim } from '../common/request-context';
+import { GatewayError } from '../core/errors/gateway-error';
+import type { MemoryClaim } from '../core/types/request-context';
 import type { Candidate } from '../inference/inference.types';
-import { ByteBudget } from '../outbound/byte-budget';
-import type { OutboundClient } from '../outbound/outbound-client';
-import { OutboundError } from '../outbound/outbound-error';
+import { ByteBudget } from '../core/outbound/byte-budget';
+import type { OutboundClient } from '../core/outbound/outbound-client';
+import { OutboundError } from '../core/outbound/outbound-error';
 import type { ChatRequest } from '../providers/contract/chat';
-import { type ImageAddress, withImages } from './image-addresses';
+import { type ImageUrl, withImages } from './image-addresses';
 
 const MAX_IMAGES = 20;
 const MAX_TOGETHER_BYTES = 20 * 1024 * 1024;
 
 /**
- * A request whose images are at addresses. What a deployment gets of them is its quirk `imageAddresses`: the addresses as
- * they were sent, the same once their hosts have been looked up, or what is there.
+ * A request with image URLs. The quirk `imageAddresses` decides what a deployment gets: the URLs as sent, the URLs after
+ * their hosts were resolved and checked, or the inlined images.
  */
-export class AddressedImages {
+export class ReferencedImages {
   private checked: Promise<ChatRequest> | null = null;
   private inlined: Promise<ChatRequest> | null = null;
 
   constructor(
     private readonly chat: ChatRequest,
-    private readonly addresses: readonly ImageAddress[],
+    private readonly imageUrls: readonly ImageUrl[],
     private readonly outbound: OutboundClient,
     private readonly memory: MemoryClaim | null,
   ) {}
 
-  /** Does before the first attempt what that needs, so that no deployment is measured by the hosts of images. */
+  /** Checks or fetches images before the first attempt, so that slow image hosts do not count against a deployment. */
   async prepare(signal: AbortSignal, [first]: readonly Candidate[]): Promise<void> {
     if (first !== undefined) await this.requestFor(first, signal);
   }
 
-  /** What a candidate is asked. @throws GatewayError `ssrf_blocked`, `validation_failed` with `param` */
+  /** The request for a candidate. @throws GatewayError `ssrf_blocked`, `validation_failed` with `param` */
   requestFor({ quirks }: Pick<Candidate, 'quirks'>, signal: AbortSignal): ChatRequest | Promise<ChatRequest> {
     switch (quirks.imageAddresses) {
       case undefined:
@@ -43,7 +43,7 @@ export class AddressedImages {
   }
 
   private async check(): Promise<ChatRequest> {
-    const checks = this.distinct().map(({ url, param }) => this.outbound.assertPublicHost(url, param));
+    const checks = this.distinct().map(({ url, param }) => this.outbound.assertFetchable(url, param));
     await Promise.all(checks);
     return this.chat;
   }
@@ -53,31 +53,28 @@ export class AddressedImages {
     return { ...this.chat, messages: withImages(this.chat.messages, images) };
   }
 
-  /** Each address once. @throws GatewayError `validation_failed` when there are too many */
-  private distinct(): readonly ImageAddress[] {
-    const distinct = new Map<string, ImageAddress>();
-    for (const address of this.addresses) {
-      if (!distinct.has(address.url)) distinct.set(address.url, address);
+  /** The distinct URLs. @throws GatewayError `validation_failed` when there are too many */
+  private distinct(): readonly ImageUrl[] {
+    const distinct = new Map<string, ImageUrl>();
+    for (const imageUrl of this.imageUrls) {
+      if (!distinct.has(imageUrl.url)) distinct.set(imageUrl.url, imageUrl);
     }
-    const addresses = [...distinct.values()];
-    const excess = addresses[MAX_IMAGES];
-    if (excess === undefined) return addresses;
-    const message = `This model takes at most ${MAX_IMAGES} images by their addresses.`;
+    const distinctUrls = [...distinct.values()];
+    const excess = distinctUrls[MAX_IMAGES];
+    if (excess === undefined) return distinctUrls;
+    const message = `This model accepts at most ${MAX_IMAGES} image URLs.`;
     throw new GatewayError('validation_failed', message, { param: excess.param });
   }
 
-  /** All at once; the first that fails ends the others. */
-  private async fetchAll(
-    addresses: readonly ImageAddress[],
-    signal: AbortSignal,
-  ): Promise<ReadonlyMap<string, string>> {
+  /** Fetches all images in parallel; the first failure aborts the others. */
+  private async fetchAll(imageUrls: readonly ImageUrl[], signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
     const failure = new AbortController();
     const either = AbortSignal.any([signal, failure.signal]);
     const budget = new ByteBudget(MAX_TOGETHER_BYTES, this.memory);
-    const fetches = addresses.map(async ({ url, param }): Promise<[string, string]> => {
+    const fetches = imageUrls.map(async ({ url, param }): Promise<[string, string]> => {
       const { bytes, contentType } = await this.outbound.fetchImage(url, param, either, budget);
-      // It is fetched once, and goes out wherever it is referred to.
-      const copies = this.addresses.filter((address) => address.url === url).length - 1;
+      // Fetched once, but sent once per reference.
+      const copies = this.imageUrls.filter((each) => each.url === url).length - 1;
       if (!budget.take(bytes.length * copies)) throw new OutboundError('too-many-bytes').toClientError(param);
       return [url, `data:${contentType};base64,${bytes.toString('base64')}`];
     });

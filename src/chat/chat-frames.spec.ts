@@ -23,7 +23,7 @@ class ScriptedStream implements ChatStream {
 }
 
 describe('chunksOf', () => {
-  it('finds every chunk of one write, as text or as bytes, line breaks in the text included', () => {
+  it('parses every chunk of one write, as text or bytes, including escaped line breaks', () => {
     const frames = frame('a\n\nb') + frame('世界 \\n') + frame('', 'stop');
     for (const written of [frames, Buffer.from(frames)]) {
       expect([...chunksOf(written)].map(text)).toEqual(['a\n\nb', '世界 \\n', '']);
@@ -32,7 +32,7 @@ describe('chunksOf', () => {
 });
 
 describe('TranslatedStream', () => {
-  it('writes the translations of one write at once, and nothing for chunks without one', async () => {
+  it('writes the translations of one write at once, and nothing for untranslatable chunks', async () => {
     const stream = new TranslatedStream(
       new ScriptedStream([frame('a') + frame('') + frame('b'), frame('')]),
       (chunk) => (text(chunk) === '' ? '' : `event ${text(chunk)}\n\n`),
@@ -43,7 +43,7 @@ describe('TranslatedStream', () => {
     expect(stream.progress.outputBytes).toBe(7);
   });
 
-  it('hands back-pressure through', async () => {
+  it('passes back-pressure on', async () => {
     const upstream = new ScriptedStream([frame('a'), frame('b')]);
     let waits = 0;
     await new TranslatedStream(upstream, text).pipe({

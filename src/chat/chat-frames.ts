@@ -27,17 +27,19 @@ export interface ToolCallDelta {
   readonly index: number;
   readonly id?: string;
   readonly function?: { readonly name?: string; readonly arguments?: string };
+  /** Replaces `function` in a custom tool call. */
+  readonly custom?: { readonly name?: string; readonly input?: string };
 }
 
 /**
- * Turns a chunk into events of another format. It has a memory: one per stream, called with every chunk in order.
- * @returns complete `data: …\n\n` events, or an empty string for a chunk that the other format has no word for.
+ * Translates a chunk to events of another format. Stateful: one per stream, called with every chunk in order.
+ * @returns complete `data: …\n\n` events, or an empty string for a chunk without an equivalent.
  */
 export type ChunkTranslator = (chunk: ChatChunk) => string;
 
 /**
- * A chat stream for a client of another format: what the provider writes is translated on its way, everything else
- * (progress, back-pressure, the end, failures) stays what it is.
+ * A chat stream in another format: translates the frames and passes on progress, back-pressure, completion and failures
+ * unchanged.
  */
 export class TranslatedStream implements ChatStream {
   constructor(
@@ -65,7 +67,7 @@ export class TranslatedStream implements ChatStream {
 const EVENT_START = 'data: ';
 const EVENT_END = '\n\n';
 
-/** The chunks in what a chat stream writes at once: whole events, each of them one line of JSON. */
+/** Parses the chunks of one write of a chat stream: complete events, each with one line of JSON. */
 export function* chunksOf(frames: string | Buffer): Generator<ChatChunk> {
   const text = frames.toString();
   let start = 0;

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { GatewayError } from '../common/errors/gateway-error';
-import type { RequestContext } from '../common/request-context';
-import { APP_CONFIG, type AppConfig } from '../config/app-config';
+import { GatewayError } from '../core/errors/gateway-error';
+import type { RequestContext } from '../core/types/request-context';
+import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import type { ExplainedRequest } from '../inference/explanation.types';
 import type { Bill, Candidate, InferenceInput, PricedText, RenderedAnswer } from '../inference/inference.types';
 import { requiredSupport } from '../inference/parameter-support';
@@ -13,7 +13,7 @@ import { outputTokens, promptTokens, textUsage } from '../inference/token-estima
 import { TokenRatios } from '../inference/token-ratio.service';
 import type { CatalogModel } from '../models/catalog-model';
 import { ModelCatalogService } from '../models/model-catalog.service';
-import { OutboundClient } from '../outbound/outbound-client';
+import { OutboundClient } from '../core/outbound/outbound-client';
 import type {
   ChatCompletionResult,
   ChatProvider,
@@ -22,41 +22,41 @@ import type {
   StreamProgress,
 } from '../providers/contract/chat';
 import type { UsageVector } from '../providers/contract/usage';
-import type { RoutingDto } from '../routing/routing.dto';
-import { AddressedImages } from './addressed-images';
+import type { RoutingDto } from '../models/routing/routing.dto';
+import { ReferencedImages } from './addressed-images';
 import { measureChat, outputLimit } from './estimate-chat';
-import { imageAddresses } from './image-addresses';
+import { findImageUrls } from './image-addresses';
 
 /** One request to an endpoint that chat models serve. */
 export interface ChatInferenceRequest {
   /** Operation id of the document. */
   readonly operation: string;
-  /** The body as it was sent: what its `Idempotency-Key` stands for. */
+  /** The body as sent; fingerprinted for the `Idempotency-Key`. */
   readonly body: { readonly model: string; readonly routing?: RoutingDto | null };
-  /** What the provider is asked. */
+  /** The request to the provider. */
   readonly chat: ChatRequest;
   readonly context: RequestContext;
   readonly reply: FastifyReply;
   readonly format: ChatFormat;
 }
 
-/** What decides about a request besides the form of its answer. */
+/** A request without its response format. */
 export type DescribedChat = Omit<ChatInferenceRequest, 'reply' | 'format'>;
 
-/** The wire format in which the answer of a chat model goes out. One object per request, if it has a memory. */
+/** The wire format of a chat model's response. A stateful one is created per request. */
 export interface ChatFormat {
   render(result: ChatCompletionResult, bill: Bill): RenderedAnswer;
-  /** The stream in this format; without it the chunks go out as they are. */
+  /** Translates the stream to this format. Default: the chunks are sent unchanged. */
   translate?(stream: ChatStream): ChatStream;
   /** The events after the last chunk; without `[DONE]`. */
   lastEvents(progress: StreamProgress, bill: Bill, servedBy: CatalogModel): PricedText;
-  /** How a stream that has begun tells its failure; without it the error envelope is an event. */
+  /** The events that report a failure in mid-stream. Default: the error envelope as an event. */
   failureEvents?(error: GatewayError, requestId: string): string;
 }
 
 type UsageEstimate = (outputBytes: number, servedBy: CatalogModel) => UsageVector;
 
-/** The way of every chat format through the shared inference use-cases: model, permission, estimate, answer. */
+/** The shared flow of all chat formats: resolve the model, check access, estimate usage, run the inference. */
 @Injectable()
 export class ChatInference {
   private readonly defaultMaxOutputTokens: number;
@@ -72,7 +72,7 @@ export class ChatInference {
     this.defaultMaxOutputTokens = config.inference.defaultMaxOutputTokens;
   }
 
-  /** Resolves when the answer has ended. @throws GatewayError only while nothing has been sent. */
+  /** Resolves when the response has ended. @throws GatewayError only before anything has been sent. */
   async answer(asked: ChatInferenceRequest): Promise<void> {
     const images = this.imagesOf(asked.chat, asked.context);
     const input = this.inputOf(asked);
@@ -84,12 +84,12 @@ export class ChatInference {
       : this.complete(asked, input, images, estimateUsage);
   }
 
-  /** The request before anybody is asked for anything. @throws GatewayError as {@link answer} would until then */
+  /** The parsed request for explain. @throws GatewayError as {@link answer} before it calls a provider */
   describe(asked: DescribedChat): ExplainedRequest {
     this.imagesOf(asked.chat, asked.context);
     return {
       input: this.inputOf(asked),
-      assertTaken: (candidate) => chatOf(candidate).assertSupported?.(asked.chat, candidate),
+      assertSupportedBy: (candidate) => chatOf(candidate).assertSupported?.(asked.chat, candidate),
     };
   }
 
@@ -104,18 +104,18 @@ export class ChatInference {
     return { ...target, operation, streamed, estimate, prompt, supports };
   }
 
-  /** `null` when it refers to none. @throws GatewayError `ssrf_blocked`, `validation_failed` with `param` */
-  private imagesOf(chat: ChatRequest, { memory }: RequestContext): AddressedImages | null {
-    const addresses = imageAddresses(chat.messages);
-    if (addresses.length === 0) return null;
-    for (const { url, param } of addresses) this.outbound.assertPublicUrl(url, param);
-    return new AddressedImages(chat, addresses, this.outbound, memory);
+  /** `null` without image URLs. @throws GatewayError `ssrf_blocked`, `validation_failed` with `param` */
+  private imagesOf(chat: ChatRequest, { memory }: RequestContext): ReferencedImages | null {
+    const imageUrls = findImageUrls(chat.messages);
+    if (imageUrls.length === 0) return null;
+    for (const { url, param } of imageUrls) this.outbound.assertPublicUrl(url, param);
+    return new ReferencedImages(chat, imageUrls, this.outbound, memory);
   }
 
   private complete(
     { chat, reply, format }: ChatInferenceRequest,
     input: InferenceInput,
-    images: AddressedImages | null,
+    images: ReferencedImages | null,
     estimateUsage: UsageEstimate,
   ): Promise<void> {
     return this.unary.run({
@@ -134,7 +134,7 @@ export class ChatInference {
   private stream(
     { chat, reply, format }: ChatInferenceRequest,
     input: InferenceInput,
-    images: AddressedImages | null,
+    images: ReferencedImages | null,
     estimateUsage: UsageEstimate,
   ): Promise<void> {
     return this.streamed.run({

@@ -2,7 +2,7 @@ import type { Bill, PricedText, RenderedAnswer } from '../inference/inference.ty
 import type { CatalogModel } from '../models/catalog-model';
 import type { ChatCompletionBody, StreamProgress } from '../providers/contract/chat';
 
-/** `usage` in the chat-completion shape, with the gateway's extensions (contract 2.5) but for the cost. */
+/** `usage` in the chat-completion shape, with the gateway's extensions (contract 2.5) except the cost. */
 interface ChatUsage {
   prompt_tokens: number;
   completion_tokens: number;
@@ -12,7 +12,7 @@ interface ChatUsage {
   x_llm_usage_estimated?: true;
 }
 
-/** Puts the disjoint classes together again: the wire format counts cached and reasoning tokens twice, in details. */
+/** Sums the disjoint token classes: the wire format repeats cached and reasoning tokens in the details. */
 function toChatUsage({ usage, usageEstimated }: Bill): ChatUsage {
   const prompt =
     usage.inputText +
@@ -32,7 +32,7 @@ function toChatUsage({ usage, usageEstimated }: Bill): ChatUsage {
   };
 }
 
-/** The whole answer: the provider's, with `usage` as its last field. */
+/** The provider's response with `usage` as its last field. */
 export function renderCompletion(body: ChatCompletionBody, bill: Bill): RenderedAnswer {
   return { contentType: 'application/json; charset=utf-8', ...withUsage(JSON.stringify(body), bill, '') };
 }
@@ -44,7 +44,7 @@ export function usageEvent(progress: StreamProgress, bill: Bill, { id: model }: 
   return withUsage(`data: ${chunk}`, bill, '\n\n');
 }
 
-/** Adds `usage` to an object that has been written, and the cost, which is not known yet, as the last field of that. */
+/** Adds `usage` to serialized JSON, with a gap for the cost as its last field. */
 export function withUsage(json: string, bill: Bill, ending: string): PricedText {
   const usage = JSON.stringify(toChatUsage(bill));
   return {

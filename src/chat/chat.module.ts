@@ -1,12 +1,12 @@
 import { Module } from '@nestjs/common';
 import { InferenceModule } from '../inference/inference.module';
 import { ModelsModule } from '../models/models.module';
-import { OutboundModule } from '../outbound/outbound.module';
+import { OutboundModule } from '../core/outbound/outbound.module';
 import { ChatController } from './chat.controller';
 import { ChatInference } from './chat-inference.service';
 import { ChatService } from './chat.service';
 
-/** Text in the chat-completion wire format. */
+/** Text generation in the chat-completions wire format. */
 @Module({
   imports: [InferenceModule, ModelsModule, OutboundModule],
   controllers: [ChatController],

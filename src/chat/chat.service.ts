@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import type { RequestContext } from '../common/request-context';
+import type { RequestContext } from '../core/types/request-context';
 import type { ExplainedRequest } from '../inference/explanation.types';
 import { type ChatFormat, ChatInference } from './chat-inference.service';
 import { renderCompletion, usageEvent } from './chat-usage';
@@ -9,13 +9,13 @@ import { toChatRequest } from './to-chat-request';
 
 const OPERATION = 'createChatCompletion';
 
-/** Providers give it already; only usage and price are added. */
+/** Providers already return this format; only usage and cost are added. */
 const CHAT_FORMAT: ChatFormat = {
   render: ({ body }, bill) => renderCompletion(body, bill),
   lastEvents: usageEvent,
 };
 
-/** `POST /v1/chat/completions`: the format that the shared way was made for. */
+/** `POST /v1/chat/completions`. */
 @Injectable()
 export class ChatService {
   constructor(private readonly inference: ChatInference) {}
@@ -32,7 +32,7 @@ export class ChatService {
     });
   }
 
-  /** What the request comes to. @throws GatewayError as {@link answer} would before anybody is asked */
+  /** The parsed request for explain. @throws GatewayError as {@link answer} before it calls a provider */
   describe(body: ChatCompletionRequestDto, context: RequestContext): ExplainedRequest {
     return this.inference.describe({ operation: OPERATION, body, chat: toChatRequest(body), context });
   }

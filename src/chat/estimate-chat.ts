@@ -2,7 +2,7 @@ import { measureMessages, measureText, type PromptMeasure } from '../inference/t
 import type { CatalogModel } from '../models/catalog-model';
 import type { ChatRequest } from '../providers/contract/chat';
 
-/** What a chat request gives the model to read. */
+/** Measures the prompt of a chat request. */
 export function measureChat(request: ChatRequest): PromptMeasure {
   const measure = { textBytes: 0, fixedTokens: 0 };
   measureMessages(request.messages, measure);

@@ -1,4 +1,4 @@
-import { imageAddresses, withImages } from './image-addresses';
+import { findImageUrls, withImages } from './image-addresses';
 
 const picture = (url: string, extra: object = {}) => ({ type: 'image_url', image_url: { url, ...extra } });
 const text = { type: 'text', text: 'https://example.com/not-an-image.png' };
@@ -14,21 +14,21 @@ const MESSAGES = [
   { role: 'user', content: [text] },
 ];
 
-it('finds the addresses of images with their places, and nothing else', () => {
-  expect(imageAddresses(MESSAGES)).toEqual([
+it('finds image URLs with their paths, and nothing else', () => {
+  expect(findImageUrls(MESSAGES)).toEqual([
     { url: 'https://a.example/1.png', param: 'messages[1].content[1].image_url.url' },
     { url: 'https://b.example/2.png', param: 'messages[3].content[0].image_url.url' },
     { url: 'https://a.example/1.png', param: 'messages[3].content[1].image_url.url' },
   ]);
 });
 
-it('makes nothing of messages without any', () => {
-  const none = imageAddresses([{ role: 'user', content: 'hi' }]);
+it('returns one empty list for messages without image URLs', () => {
+  const none = findImageUrls([{ role: 'user', content: 'hi' }]);
   expect(none).toEqual([]);
-  expect(imageAddresses([{ role: 'user', content: [text] }])).toBe(none);
+  expect(findImageUrls([{ role: 'user', content: [text] }])).toBe(none);
 });
 
-it('replaces addresses, keeps all else, and leaves what it was given as it is', () => {
+it('replaces URLs in a copy and leaves the original messages unchanged', () => {
   const before = structuredClone(MESSAGES);
   const replaced = withImages(MESSAGES, new Map([['https://a.example/1.png', 'data:1']]));
   expect(replaced[1]?.content).toEqual([

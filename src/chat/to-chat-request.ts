@@ -2,7 +2,7 @@ import { providerFields } from '../inference/provider-fields';
 import type { ChatRequest } from '../providers/contract/chat';
 import type { ChatCompletionRequestDto } from './dto/chat-completion-request.dto';
 
-/** The validated body as providers see it. */
+/** The validated body as sent to providers. */
 export function toChatRequest(body: ChatCompletionRequestDto): ChatRequest {
   return providerFields(body) as unknown as ChatRequest;
 }

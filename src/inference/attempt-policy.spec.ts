@@ -9,22 +9,22 @@ const outage = failure('provider_unavailable', { phase: 'first_token', retrySame
 const reset = failure('provider_unavailable');
 const limited = failure('provider_rate_limited', { upstream: { status: 429 } });
 
-describe('the same deployment', () => {
+describe('mayRetry on the same deployment', () => {
   it.each<[string, ProviderError, boolean, boolean]>([
-    ['that could not be reached', unreachable, true, true],
-    ['that answered 503', outage, true, false],
-    ['that cut the connection after the request', reset, false, false],
-    ['that limits its rate', limited, false, false],
-  ])('%s', (_what, error, text, image) => {
+    ['after a failed connection', unreachable, true, true],
+    ['after a 503 response', outage, true, false],
+    ['after a connection reset once the request was sent', reset, false, false],
+    ['after a 429 response', limited, false, false],
+  ])('decides for repeatable and at-most-once work %s', (_what, error, text, image) => {
     expect([mayRetry(error, 10, false, false), mayRetry(error, 10, false, true)]).toEqual([text, image]);
   });
 
-  it('is not waited for twice while another one is left', () => {
+  it('retries a slow failure only when no other deployment is left', () => {
     expect(mayRetry(unreachable, 1_001, false, false)).toBe(false);
     expect(mayRetry(unreachable, 1_001, true, false)).toBe(true);
   });
 
-  it('is asked again when it says soon, and not when it says later', () => {
+  it('honours a Retry-After of up to 2 seconds and does not retry after a longer one', () => {
     const says = (retryAfterSeconds: number): ProviderError =>
       failure('provider_unavailable', { retrySame: true, retryAfterSeconds });
     expect(mayRetry(says(2), 10, true, false)).toBe(true);
@@ -32,23 +32,28 @@ describe('the same deployment', () => {
     expect(mayRetry(says(3), 10, true, false)).toBe(false);
   });
 
-  it('is given between 50 and 250 ms, not the same for all', () => {
+  it('backs off for a random 50 to 250 ms', () => {
     expect([pauseMs(outage, () => 0), pauseMs(outage, () => 1)]).toEqual([50, 250]);
   });
 });
 
-describe('another deployment', () => {
+describe('mayFallBack to another deployment', () => {
   it.each<[string, ProviderError, boolean, boolean]>([
-    ['after no connection', unreachable, true, true],
+    ['after a failed connection', unreachable, true, true],
     ['after a rate limit', limited, true, true],
     ['after a refused credential', failure('provider_error', { upstream: { status: 401 } }), true, true],
     ['after a 503', outage, true, false],
-    ['after a cut connection', reset, true, false],
-    ['after silence', failure('provider_timeout'), true, false],
+    ['after a connection reset', reset, true, false],
+    ['after a timeout', failure('provider_timeout'), true, false],
     ['after a refused prompt', failure('validation_failed', { fallback: false }), false, false],
     ['after the first token', failure('stream_interrupted', { phase: 'stream', fallback: false }), false, false],
-    ['when this one lacks a feature', failure('validation_failed', { phase: 'connect', fallback: false }), true, true],
-  ])('%s', (_when, error, text, image) => {
+    [
+      'when the deployment lacks a feature',
+      failure('validation_failed', { phase: 'connect', fallback: false }),
+      true,
+      true,
+    ],
+  ])('decides for repeatable and at-most-once work %s', (_when, error, text, image) => {
     expect([mayFallBack(error, false), mayFallBack(error, true)]).toEqual([text, image]);
   });
 });

@@ -1,26 +1,29 @@
-/**
- * What may be tried again after a failure (src/routing/README.md has the table). Pure.
- */
+/** The retry and fallback rules (table: src/models/routing/README.md). Pure functions. */
 import type { ProviderError } from '../providers/contract/provider-error';
 
-/** A failure that took longer is not worth a second wait at the same place while another one is left. */
+/** After a slower failure the next deployment is tried instead of this one again. */
 const QUICK_FAILURE_MS = 1_000;
-/** Longer than this, a client had better be told. */
+/** A longer `Retry-After` goes to the client instead of being waited for. */
 const LONGEST_PAUSE_MS = 2_000;
 const PAUSE_MS = { least: 50, most: 250 };
 
-/** Refused by ourselves before anything was sent: the deployment lacks what is asked for, and another may have it. */
+/** Refused by the gateway before sending: the deployment lacks a requested feature, another may have it. */
 export function isUnsupported({ code, options }: ProviderError): boolean {
   return code === 'validation_failed' && options.phase === 'connect';
 }
 
-/** Whether another deployment may be asked. */
+/** Whether another deployment may be called. */
 export function mayFallBack(error: ProviderError, atMostOnce: boolean): boolean {
-  if (isUnsupported(error)) return true;
+  if (isUnsupported(error) || needsOtherModel(error)) return true;
   return error.options.fallback && (!atMostOnce || wasNotBegun(error));
 }
 
-/** Whether the same deployment may be asked once more, given how long it took to fail. */
+/** Whether only deployments of other models remain: the request is too long for this model. */
+export function needsOtherModel({ options }: ProviderError): boolean {
+  return !options.fallback && options.otherModel === true;
+}
+
+/** Whether the same deployment may be retried once, given how long it took to fail. */
 export function mayRetry(error: ProviderError, tookMs: number, isLast: boolean, atMostOnce: boolean): boolean {
   const { retrySame, retryAfterSeconds = 0 } = error.options;
   if (retrySame !== true || (atMostOnce && !wasNotBegun(error))) return false;
@@ -28,13 +31,13 @@ export function mayRetry(error: ProviderError, tookMs: number, isLast: boolean, 
   return isLast || tookMs <= QUICK_FAILURE_MS;
 }
 
-/** How long to wait before the next call to the same provider: what it asks for, or a moment that differs for all. */
+/** Delay before the next call to the same provider: its `Retry-After`, or a random backoff. */
 export function pauseMs({ options }: ProviderError, random: () => number): number {
   if (options.retryAfterSeconds !== undefined) return Math.min(options.retryAfterSeconds * 1000, LONGEST_PAUSE_MS);
   return PAUSE_MS.least + random() * (PAUSE_MS.most - PAUSE_MS.least);
 }
 
-/** The request never left, or the upstream has said in so many words that it does not take it. */
+/** The request was never sent, or the upstream rejected it with a 4xx other than 408. */
 export function wasNotBegun({ options }: ProviderError): boolean {
   const status = options.upstream?.status ?? 0;
   return options.phase === 'connect' || (status >= 400 && status < 500 && status !== 408);

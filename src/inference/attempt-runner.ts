@@ -1,16 +1,16 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CLOCK, type Clock } from '../common/clock';
-import { APP_CONFIG, type AppConfig } from '../config/app-config';
+import { CLOCK, type Clock } from '../core/time/clock';
+import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import { ProviderError } from '../providers/contract/provider-error';
-import { HealthService } from '../routing/health.service';
+import { HealthService } from '../models/routing/health.service';
 import { type Attempt, AttemptSeries, type SeriesSettings } from './attempt-series';
 import type { Delivered, OpenedStream, SizedAnswer } from './inference.types';
 import type { Meter } from './meter';
 import { ObservedStream } from './observed-stream';
 
 /**
- * Asks the candidates of a request in order, until one answers or nobody may be asked any more (src/routing/README.md).
- * Each call is a flight of `routing`, which learns from how it ends.
+ * Calls the candidates of a request in order until one succeeds or no further attempt is allowed
+ * (src/models/routing/README.md). `routing` observes the outcome of each call.
  */
 @Injectable()
 export class AttemptRunner {
@@ -26,14 +26,14 @@ export class AttemptRunner {
       idleMs: idleTimeoutMs,
       totalMs: totalTimeoutMs,
     };
-    this.ofStreams = { health, clock, maxAttempts, deadlines };
-    // Before a whole answer there is nothing to hear, however long the model thinks.
-    this.ofReplies = { ...this.ofStreams, deadlines: { ...deadlines, firstTokenMs: replyTimeoutMs } };
+    this.ofStreams = { health, clock, maxAttempts, deadlines, streamed: true };
+    // A non-streamed response sends no bytes while the model thinks.
+    this.ofReplies = { ...this.ofStreams, streamed: false, deadlines: { ...deadlines, firstTokenMs: replyTimeoutMs } };
   }
 
   /**
-   * A whole answer.
-   * @throws ProviderError the most useful of the failures; GatewayError `no_provider_available` or `provider_rate_limited` when nobody was asked.
+   * Runs the attempts of a non-streamed response.
+   * @throws ProviderError the most useful of the failures; GatewayError `no_provider_available` or `provider_rate_limited` when no provider was called.
    */
   async run<Answer extends SizedAnswer>(meter: Meter, signal: AbortSignal, attempt: Attempt<Answer>): Promise<Answer> {
     const { answer, flight } = await new AttemptSeries(meter, signal, this.ofReplies).run(attempt);
@@ -42,9 +42,9 @@ export class AttemptRunner {
   }
 
   /**
-   * A stream that has begun; from here on there is no other candidate. Its call lasts until `pipe` has ended, so that
-   * whoever opens one must pipe it.
-   * @param onLastCandidate told, once, when nobody is left to fall back to.
+   * Returns the first stream that starts; after that there is no failover. The call lasts until `pipe` ends, so the
+   * caller must pipe the stream.
+   * @param onLastCandidate called once, when no fallback is left.
    * @throws as `run`.
    */
   async open<Progress extends Delivered>(
@@ -57,8 +57,12 @@ export class AttemptRunner {
     const { answer, flight, candidate } = await series.run(attempt, onLastCandidate);
     flight.answered();
     return new ObservedStream(answer, {
-      completed: ({ outputBytes }) => flight.succeed(outputBytes),
+      completed: ({ outputBytes }) => {
+        series.noteSkippedEvents(flight, candidate, answer.progress.skippedEvents);
+        flight.succeed(outputBytes);
+      },
       broken: (error) => {
+        series.noteSkippedEvents(flight, candidate, answer.progress.skippedEvents);
         if (error instanceof ProviderError) series.conclude(flight, candidate, error);
         else flight.abandon();
       },

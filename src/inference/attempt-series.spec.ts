@@ -1,12 +1,13 @@
 import { Logger } from '@nestjs/common';
-import type { AppConfig } from '../config/app-config';
-import { systemClock } from '../common/clock';
-import { GatewayError } from '../common/errors/gateway-error';
+import type { AppConfig } from '../core/config/app-config';
+import { systemClock } from '../core/time/clock';
+import { GatewayError } from '../core/errors/gateway-error';
+import type { Deployment } from '../models/catalog-model';
 import type { ProviderCall } from '../providers/contract/provider-call';
 import { ProviderError, type ProviderErrorCode, type ProviderErrorOptions } from '../providers/contract/provider-error';
-import type { RoutingDto } from '../routing/routing.dto';
-import { HealthService } from '../routing/health.service';
-import type { HealthSharing } from '../routing/health-sharing';
+import type { RoutingDto } from '../models/routing/routing.dto';
+import { HealthService } from '../models/routing/health.service';
+import type { HealthSharing } from '../models/routing/health-sharing';
 import { AttemptSeries } from './attempt-series';
 import type { Candidate } from './inference.types';
 import type { Meter } from './meter';
@@ -14,19 +15,19 @@ import type { Meter } from './meter';
 const DEADLINES = { connectMs: 1_000, firstTokenMs: 10_000, idleMs: 1_000, totalMs: 60_000 };
 
 let health: HealthService;
-let probeIsTaken: boolean;
+let probeClaimed: boolean;
 let asked: string[];
 let calls: ProviderCall[];
 
 beforeEach(() => {
-  probeIsTaken = false;
+  probeClaimed = false;
   asked = [];
   calls = [];
   const sharing = {
     announce: () => Promise.resolve(),
     countFailure: () => Promise.resolve(0),
     forgetFailures: () => Promise.resolve(),
-    claimProbe: () => Promise.resolve(!probeIsTaken),
+    claimProbe: () => Promise.resolve(!probeClaimed),
   } as unknown as HealthSharing;
   const routing = { breakerFailures: 5, breakerOpenMs: 30_000, providerMaxConcurrency: 10 };
   health = new HealthService(sharing, systemClock, { routing } as AppConfig);
@@ -37,33 +38,39 @@ afterEach(() => jest.restoreAllMocks());
 
 const failure = (code: ProviderErrorCode, options: Partial<ProviderErrorOptions> = {}): ProviderError =>
   new ProviderError(code, 'our text', { phase: 'headers', fallback: true, ...options });
-const candidate = (id: string): Candidate =>
+const MODEL = { id: 'v/one' };
+const candidate = (id: string, timeouts?: Deployment['timeouts']): Candidate =>
   ({
     provider: { id },
-    model: { id: 'v/one' },
-    deployment: { id, upstreamModel: id },
+    model: MODEL,
+    deployment: { id, upstreamModel: id, timeouts },
     health: health.healthOf(id),
     load: health.loadOf(id),
   }) as unknown as Candidate;
 
-interface Wishes {
+interface Options {
   readonly routing?: RoutingDto;
   readonly atMostOnce?: boolean;
+  readonly timeouts?: Deployment['timeouts'];
+  readonly streamed?: boolean;
 }
 
-/** Asks `a` and then `b`; the outcomes are those of the calls, in their order. */
-function run(outcomes: (Error | string)[], { routing, atMostOnce }: Wishes = {}): Promise<string> {
+/** Runs a series over `a` and `b`; `outcomes` are the results of the calls, in order. */
+function run(
+  outcomes: (Error | string)[],
+  { routing, atMostOnce, timeouts, streamed = true }: Options = {},
+): Promise<string> {
   const meter = {
     input: { routing: routing ?? null, atMostOnce, context: { requestId: 'req_1' } },
-    candidates: [candidate('a'), candidate('b')],
+    candidates: [candidate('a', timeouts), candidate('b')],
     beginAttempt: () => asked.length + 1,
     noteFailure: () => undefined,
   } as unknown as Meter;
-  const settings = { health, clock: systemClock, deadlines: DEADLINES, maxAttempts: 4 };
+  const settings = { health, clock: systemClock, deadlines: DEADLINES, streamed, maxAttempts: 4 };
   const series = new AttemptSeries(meter, new AbortController().signal, settings);
   const planned = outcomes.values();
   const attempt = (to: Candidate, call: ProviderCall): Promise<string> => {
-    const outcome = planned.next().value ?? 'nothing is planned';
+    const outcome = planned.next().value ?? 'no outcome planned';
     asked.push(to.deployment.id);
     calls.push(call);
     return typeof outcome === 'string' ? Promise.resolve(outcome) : Promise.reject(outcome);
@@ -74,8 +81,8 @@ function run(outcomes: (Error | string)[], { routing, atMostOnce }: Wishes = {})
   });
 }
 
-describe('work that must not be done twice', () => {
-  it('is not given to another when it may have been begun', async () => {
+describe('at-most-once work', () => {
+  it('does not fail over after a call that may have started', async () => {
     const silence = failure('provider_timeout');
     await expect(run([silence], { atMostOnce: true })).rejects.toBe(silence);
     const outage = failure('provider_unavailable', { retrySame: true, upstream: { status: 503 } });
@@ -83,48 +90,48 @@ describe('work that must not be done twice', () => {
     expect(asked).toEqual(['a', 'a']);
   });
 
-  it('is asked for again where it surely was not', async () => {
+  it('retries and fails over after calls that never started', async () => {
     const unreachable = failure('provider_unavailable', { phase: 'connect', retrySame: true });
     expect(await run([unreachable, unreachable, 'done'], { atMostOnce: true })).toBe('done');
     expect(asked).toEqual(['a', 'a', 'b']);
   });
 });
 
-describe('a deployment that is away', () => {
+describe('a deployment with an open circuit breaker', () => {
   beforeEach(() => health.healthOf('a').trip(-Infinity));
 
-  it('is tried by this request when it may', async () => {
-    expect(await run(['well again'])).toBe('well again');
+  it('is probed by the request that claims the probe', async () => {
+    expect(await run(['recovered'])).toBe('recovered');
     expect(asked).toEqual(['a']);
   });
 
-  it('has no fallback when this request tries it and wants none', async () => {
+  it('is not followed by a fallback when the request disables fallbacks', async () => {
     const down = failure('provider_unavailable');
     await expect(run([down, 'not asked'], { routing: { allow_fallbacks: false } })).rejects.toBe(down);
     expect(asked).toEqual(['a']);
   });
 
-  it('is passed over while somebody else tries it, also without fallbacks', async () => {
-    probeIsTaken = true;
+  it('is skipped while another request probes it, even with fallbacks disabled', async () => {
+    probeClaimed = true;
     expect(await run(['fine'], { routing: { allow_fallbacks: false } })).toBe('fine');
     expect(asked).toEqual(['b']);
   });
 
-  it('leaves nobody, and says when somebody may be back', async () => {
-    probeIsTaken = true;
+  it('returns provider_rate_limited with the shortest wait when no deployment may be called', async () => {
+    probeClaimed = true;
     health.healthOf('b').cool(performance.now() + 20_000);
     const error = await run([]).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(GatewayError);
     const { code, retryAfterSeconds = 0 } = error as GatewayError;
     expect(code).toBe('provider_rate_limited');
-    // The clock of this process goes on while the test runs.
+    // Real time passes while the test runs.
     expect(retryAfterSeconds).toBeLessThanOrEqual(20);
     expect(retryAfterSeconds).toBeGreaterThan(10);
     expect(asked).toEqual([]);
   });
 });
 
-it('every failed attempt is told once in the log, without a word of the upstream', async () => {
+it('logs every failed attempt once, without text from the upstream', async () => {
   const warn = jest.spyOn(Logger.prototype, 'warn');
   const error = jest.spyOn(Logger.prototype, 'error');
   const upstream = { status: 500, code: 'boom' };
@@ -140,7 +147,7 @@ it('every failed attempt is told once in the log, without a word of the upstream
   expect(JSON.stringify(attempts)).not.toContain('their text');
 });
 
-it('each attempt gets the time that is left, the first one all of it', async () => {
+it('limits each attempt to the remaining time of the request', async () => {
   await run([failure('provider_unavailable'), 'fine']);
   expect(calls[0]?.deadlines).toBe(DEADLINES);
   expect(calls[1]?.deadlines.totalMs).toBeLessThan(DEADLINES.totalMs);
@@ -148,8 +155,26 @@ it('each attempt gets the time that is left, the first one all of it', async () 
   expect(calls[2]?.deadlines.totalMs).toBeLessThanOrEqual(500);
 });
 
-it('a fault of ours ends everything, and is no provider’s', async () => {
+it('an internal error ends the series and does not count against the deployment', async () => {
   const bug = new TypeError('bug');
   for (let time = 0; time < 6; time++) await expect(run([bug])).rejects.toBe(bug);
   expect(health.healthOf('a')).toMatchObject({ isOpen: false, failures: 0, inFlight: 0 });
+});
+
+describe('deployment timeouts', () => {
+  const timeouts = { firstTokenMs: 300_000, idleMs: 120_000 };
+  const outage = failure('provider_unavailable');
+
+  it('override the configured timeouts for calls to that deployment only', async () => {
+    await run([outage, 'done'], { timeouts });
+    expect(calls.map(({ deadlines }) => [deadlines.firstTokenMs, deadlines.idleMs])).toEqual([
+      [300_000, 120_000],
+      [DEADLINES.firstTokenMs, DEADLINES.idleMs],
+    ]);
+  });
+
+  it('do not change the time limit of a non-streamed response', async () => {
+    await run(['done'], { timeouts, streamed: false });
+    expect(calls[0]?.deadlines).toMatchObject({ firstTokenMs: DEADLINES.firstTokenMs, idleMs: 120_000 });
+  });
 });

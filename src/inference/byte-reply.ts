@@ -3,13 +3,13 @@ import type { FastifyReply } from 'fastify';
 import { PacedWriter } from './paced-writer';
 import type { StreamReply } from './stream-reply';
 
-/** The end of the answer that stays here until the charge is committed. Short, so that it delays nothing. */
+/** The end of the response is held back until the charge is committed. Too short to cause a delay. */
 const HELD_BACK_BYTES = 64;
 const NO_BYTES = Buffer.alloc(0);
 
 /**
- * An answer that is nothing but bytes, such as audio: the head with the first of them, back-pressure, and no last words.
- * The one way to tell of a failure is to break off, so the connection never ends well before everything is settled.
+ * A raw byte response such as audio: the headers go out with the first bytes, with back-pressure. A failure can only be
+ * signalled by resetting the connection, so it ends cleanly only after the charge is settled.
  */
 export class ByteReply implements StreamReply {
   private readonly response: ServerResponse;
@@ -20,7 +20,7 @@ export class ByteReply implements StreamReply {
   constructor(
     private readonly reply: FastifyReply,
     readonly contentType: string,
-    /** Asked when the head goes out: by then it is known who answers. */
+    /** Called when the headers are sent: by then the serving model is known. */
     private readonly headers: () => Readonly<Record<string, string>>,
     stallMs: number,
   ) {
@@ -39,12 +39,12 @@ export class ByteReply implements StreamReply {
     this.response.writeHead(200, {
       ...this.headers(),
       'content-type': this.contentType,
-      // Asks proxies of the nginx family not to collect the answer before they pass it on.
+      // Disables response buffering in nginx.
       'x-accel-buffering': 'no',
     });
   }
 
-  /** A head without bytes would only take away the status that a failure could still have. */
+  /** Sending headers early would rule out an error status. */
   startSilently(): void {}
 
   write(bytes: string | Buffer): boolean {
@@ -62,7 +62,7 @@ export class ByteReply implements StreamReply {
     this.writer.end(this.heldBack);
   }
 
-  /** A reset: to a client that reads until the connection ends, any other end would look like that of a whole answer. */
+  /** Resets the connection: a client that reads until close would take any other end for a complete response. */
   fail(): void {
     this.response.socket?.resetAndDestroy();
     this.response.destroy();

@@ -1,15 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { compilePrice, type CompiledPrice } from '../billing/price';
-import { CLOCK, type Clock } from '../common/clock';
+import { compilePrice, type CompiledPrice } from '../billing/pricing/price';
+import { CLOCK, type Clock } from '../core/time/clock';
 import type { CatalogModel, PriceVersion } from '../models/catalog-model';
 import { ModelCatalogService } from '../models/model-catalog.service';
 import { ProvidersService } from '../providers/providers.service';
-import { HealthService } from '../routing/health.service';
+import { HealthService } from '../models/routing/health.service';
 import type { Candidate } from './inference.types';
 
 /**
- * Which deployments can serve a model at all, best priority first. The list is made once per catalogue snapshot and price
- * change, not per request: the same array until then.
+ * The deployments that can serve a model, best priority first. The array is cached until the catalogue snapshot or a price
+ * changes.
  */
 @Injectable()
 export class CandidateSelector {
@@ -23,12 +23,12 @@ export class CandidateSelector {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Empty when nothing that serves the model can be called. */
+  /** Empty when no deployment of the model can be called. */
   select(model: CatalogModel): readonly Candidate[] {
     const known = this.candidates.get(model);
     if (known !== undefined && this.areCurrent(model, known)) return known;
     const selected = this.build(model);
-    // Nobody is there to notice when a price begins, so that an empty list is made anew.
+    // An empty list is not cached: `areCurrent` could not detect a price that comes into force.
     if (selected.length > 0) this.candidates.set(model, selected);
     return selected;
   }

@@ -20,24 +20,24 @@ beforeEach(() => jest.useFakeTimers());
 afterEach(() => {
   const timers = jest.getTimerCount();
   jest.useRealTimers();
-  if (timers > 0) throw new Error(`${timers} timers were left behind`);
+  if (timers > 0) throw new Error(`${timers} timers are still active`);
 });
 
-describe('a client that cannot retry', () => {
-  it('ends the work when it leaves', () => {
+describe('a client without an idempotency key', () => {
+  it('aborts the work when it disconnects', () => {
     const { response, client } = watch(false);
     expect([client.gone, client.signal.aborted]).toEqual([false, false]);
     response.close();
     expect([client.gone, client.signal.aborted]).toEqual([true, true]);
   });
 
-  it('has left also when that was noticed before', () => {
+  it('aborts the work when it has disconnected before the watch starts', () => {
     const response = new Response();
     response.destroyed = true;
     expect(watch(false, response).client.signal.aborted).toBe(true);
   });
 
-  it('has not left when its answer was complete', () => {
+  it('is not reported as disconnected after a complete response', () => {
     const { response, client } = watch(false);
     response.writableFinished = true;
     response.close();
@@ -45,8 +45,8 @@ describe('a client that cannot retry', () => {
   });
 });
 
-describe('a client that may retry', () => {
-  it('leaves the work two minutes to be finished', () => {
+describe('a client with an idempotency key', () => {
+  it('aborts the work two minutes after the disconnect', () => {
     const { response, client } = watch(true);
     response.close();
     expect([client.gone, client.signal.aborted]).toEqual([true, false]);
@@ -56,7 +56,7 @@ describe('a client that may retry', () => {
     expect(client.signal.aborted).toBe(true);
   });
 
-  it('has nothing that is stopped once the work is done', () => {
+  it('aborts nothing once the work is done', () => {
     const { response, client } = watch(true);
     response.close();
     client.end();
@@ -64,24 +64,24 @@ describe('a client that may retry', () => {
     expect(client.signal.aborted).toBe(false);
   });
 
-  it('sets nothing going when it leaves once the work is done, with its answer on the way', () => {
+  it('starts no timer when it disconnects after the work is done', () => {
     const { response, client } = watch(true);
     client.end();
     response.close();
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('is like any other when its answer cannot be kept, whether it leaves before or after', () => {
+  it('gets no grace period when its response cannot be stored, whether it disconnects before or after', () => {
     const [before, after] = [watch(true), watch(true)];
     before.response.close();
-    before.client.expectNoRetry();
-    after.client.expectNoRetry();
+    before.client.disableRetryGrace();
+    after.client.disableRetryGrace();
     expect(after.client.signal.aborted).toBe(false);
     after.response.close();
     expect([before.client.signal.aborted, after.client.signal.aborted]).toEqual([true, true]);
   });
 
-  it('is not waited for any longer when the process goes, nor is one that leaves then', () => {
+  it('gets no grace period during shutdown', () => {
     const clients = new ClientWatch();
     const [gone, staying] = [watch(true, undefined, clients), watch(true, undefined, clients)];
     gone.response.close();

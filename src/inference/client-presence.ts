@@ -1,18 +1,18 @@
 import type { ServerResponse } from 'node:http';
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 
-/** How long an answer is finished for a client that has left and may ask for it again (decision *disconnect*). */
+/** How long work continues for a disconnected client that may retry with its key (decision *disconnect*). */
 const FINISH_WITHIN_MS = 120_000;
 
-/** Follows whether anybody waits for an answer, or will ask for it, so that work for nobody stops. */
+/** Tracks whether the client is connected or may retry, so that unwanted work is aborted. */
 export interface ClientPresence {
-  /** Aborted when the work is for nobody any more. */
+  /** Aborted when the client has disconnected and no retry is expected. */
   readonly signal: AbortSignal;
-  /** Whether the connection closed before the answer was complete. */
+  /** Whether the client disconnected before the response was complete. */
   readonly gone: boolean;
-  /** The answer cannot be kept for a retry: a client that leaves, or has left, ends the work at once. */
-  expectNoRetry(): void;
-  /** The work is done; nothing needs to be stopped any more. */
+  /** The response cannot be stored for a retry: a disconnect, past or future, aborts the work at once. */
+  disableRetryGrace(): void;
+  /** The work is done; a later disconnect aborts nothing. */
   end(): void;
 }
 
@@ -21,10 +21,10 @@ export class ClientWatch implements BeforeApplicationShutdown {
   private readonly awaitingRetry = new Set<Presence>();
   private stopping = false;
 
-  /** With `mayRetry` the work goes on for a while after the client has left: it has a key to come back with. */
+  /** With `mayRetry`, work continues for a grace period after a disconnect: the client can retry with its key. */
   watch(response: ServerResponse, mayRetry: boolean): ClientPresence {
     const presence = new Presence(mayRetry && !this.stopping ? this.awaitingRetry : null);
-    // The client may have left during admission, in which case `close` has come and gone.
+    // A client that disconnected during admission has already emitted `close`.
     if (response.destroyed) presence.leave();
     else {
       response.on('close', () => {
@@ -34,10 +34,10 @@ export class ClientWatch implements BeforeApplicationShutdown {
     return presence;
   }
 
-  /** The connections are about to be cut. What has not been finished by now is settled as it is. */
+  /** Connections are about to be closed: aborts and settles the work of disconnected clients. */
   beforeApplicationShutdown(): void {
     this.stopping = true;
-    for (const presence of this.awaitingRetry) presence.expectNoRetry();
+    for (const presence of this.awaitingRetry) presence.disableRetryGrace();
   }
 }
 
@@ -47,7 +47,7 @@ class Presence implements ClientPresence {
   private deadline: NodeJS.Timeout | undefined;
   private ended = false;
 
-  /** @param awaitingRetry where this one is listed as long as its work outlives its client; `null`: never */
+  /** @param awaitingRetry set that holds this entry while its work may outlive the connection; `null`: never */
   constructor(private awaitingRetry: Set<Presence> | null) {
     awaitingRetry?.add(this);
   }
@@ -60,10 +60,10 @@ class Presence implements ClientPresence {
     this.gone = true;
     if (this.ended) return;
     if (this.awaitingRetry === null) this.controller.abort();
-    else this.deadline = setTimeout(() => this.expectNoRetry(), FINISH_WITHIN_MS);
+    else this.deadline = setTimeout(() => this.disableRetryGrace(), FINISH_WITHIN_MS);
   }
 
-  expectNoRetry(): void {
+  disableRetryGrace(): void {
     this.stopWaiting();
     this.awaitingRetry = null;
     if (this.gone) this.controller.abort();

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../common/errors/catalog';
+import type { ErrorCode } from '../core/errors/catalog';
 import { asGatewayError } from './provider-failure';
 
 /** How a request ended, for its record. */
@@ -7,10 +7,10 @@ export interface Ending {
   readonly errorCode: ErrorCode | null;
 }
 
-/** The status that records a client which left before its answer was complete. */
+/** Recorded when the client disconnected before the response was complete. */
 const CLIENT_CLOSED_REQUEST = 499;
 
-/** The ending of a request that failed, or whose client did not wait for it. */
+/** The ending of a request that failed or whose client disconnected. */
 export function endingOf(error: unknown, clientGone: boolean): Ending {
   if (clientGone) return { status: CLIENT_CLOSED_REQUEST, errorCode: null };
   const { status, code } = asGatewayError(error);

@@ -1,49 +1,49 @@
-import type { BudgetStanding } from '../billing/spending-outlook.service';
-import type { GatewayError } from '../common/errors/gateway-error';
-import type { Micro } from '../common/micro';
-import type { LimitStanding } from '../limits/limit-outlook';
+import type { BudgetStanding } from '../billing/ledger/spending-outlook.service';
+import type { GatewayError } from '../core/errors/gateway-error';
+import type { Micro } from '../core/types/micro';
+import type { LimitStanding } from '../auth/rate-limits/limit-outlook';
 import type { DeploymentObstacle } from '../models/serving';
 import type { Candidate, InferenceInput } from './inference.types';
 import type { RulingConstraint } from './routing-constraints';
 
-/** What is expected to be spent, and what is held for it. */
+/** The estimated cost of a request and its hold. */
 export interface PricedRoute {
   readonly estimateMicro: Micro;
   readonly holdMicro: Micro;
 }
 
-/** A request as its operation understands it, with those of its steps that are not everybody's. */
+/** A parsed request, with the steps that its operation overrides. */
 export interface ExplainedRequest {
   readonly input: InferenceInput;
-  /** @throws GatewayError where nobody is left. Default: what the planner of routes says. */
+  /** Default: the route planner. @throws GatewayError when no candidate is left */
   plan?(): readonly Candidate[];
-  /** @throws GatewayError where the price or the caller's cap refuses. Default: the dearest candidate is held. */
+  /** Default: holds the worst-case cost. @throws GatewayError when the price or the caller's cap refuses */
   price?(candidates: readonly Candidate[]): PricedRoute;
   /**
-   * What the candidate's adapter refuses before it sends anything; the next candidate is asked then. Default: nothing.
-   * @throws ProviderError, or GatewayError where it is told in other words
+   * Checks what the candidate's adapter refuses before sending; the next candidate is then tried. Default: no check.
+   * @throws ProviderError, or GatewayError where the endpoint translates it
    */
-  assertTaken?(candidate: Candidate): void;
-  /** Tokens that the limits count. Default: those of the estimate. */
+  assertSupportedBy?(candidate: Candidate): void;
+  /** Tokens that count towards rate limits. Default: those of the estimate. */
   readonly limitedTokens?: number;
 }
 
-/** What a request passes, in this order. */
+/** The checks of a request, in order. */
 export const CHECKS = ['key', 'request', 'route', 'price', 'limits', 'budgets', 'support'] as const;
 export type CheckName = (typeof CHECKS)[number];
 
 export interface CheckOutcome {
   readonly check: CheckName;
-  /** `not_reached`: it cannot be told, because of what an earlier one has refused. */
+  /** `not_reached`: unknown, because an earlier check refused. */
   readonly outcome: 'passes' | 'refuses' | 'not_reached';
-  /** What its client would get, if no earlier check refused. */
+  /** The error that the client would get if no earlier check refused. */
   readonly refusal: GatewayError | null;
 }
 
 /**
- * Why a deployment is not in the route: set out of use, its provider not set up, without a price in force; ruled out by the
- * request's `routing`; it cannot do what is asked; its provider has too many calls in flight, has asked for a pause, or it
- * has failed too often; or there are as many before it as may be tried.
+ * Why a deployment is not in the route: disabled, its provider not configured, or no price in force; excluded by the
+ * request's `routing`; a missing feature; provider at capacity or rate limited; circuit breaker open; or enough
+ * candidates before it.
  */
 export type LeftOutReason =
   DeploymentObstacle | RulingConstraint | 'unsupported' | 'full' | 'rate_limited' | 'breaker_open' | 'not_needed';
@@ -53,21 +53,21 @@ export interface LeftOutDeployment {
   readonly deploymentId: string;
   readonly provider: string;
   readonly reason: LeftOutReason;
-  /** The field of the request that its adapter does not take, where it says which. */
+  /** The request field that its adapter does not support, if known. */
   readonly param: string | null;
 }
 
-/** What would become of a request now. */
+/** The predicted outcome of a request if it were sent now. */
 export interface Explanation {
-  /** One of each, in their order. */
+  /** One outcome per check, in order. */
   readonly checks: readonly CheckOutcome[];
-  /** The request; `null`: it is not one that its operation understands. */
+  /** The parsed request; `null` when it is invalid. */
   readonly input: InferenceInput | null;
-  /** Who would be asked, in this order: the route without those whose adapters refuse the request. */
+  /** The candidates that would be called, in order: the route without those whose adapters refuse the request. */
   readonly candidates: readonly Candidate[];
   readonly leftOut: readonly LeftOutDeployment[];
   readonly price: PricedRoute | null;
-  /** What counts towards the limits of tokens. */
+  /** Tokens that count towards rate limits. */
   readonly limitedTokens: number | null;
   readonly limits: readonly LimitStanding[];
   readonly budgets: readonly BudgetStanding[];

@@ -1,10 +1,10 @@
-import type { Micro } from '../common/micro';
+import type { Micro } from '../core/types/micro';
 import type { CatalogModel } from '../models/catalog-model';
 import type { InferenceInput } from './inference.types';
 
 /**
- * The headers of every inference answer (contract section 4). `servedBy` is the model that answers, be it a fallback;
- * `costMicro` is exact, or for a stream what is held.
+ * The headers of every inference response (contract section 4). `servedBy` is the serving model, possibly a fallback;
+ * `costMicro` is the charge, or the hold for a stream.
  */
 export function inferenceHeaders(
   input: InferenceInput,

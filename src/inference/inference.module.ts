@@ -1,10 +1,10 @@
 import { Module } from '@nestjs/common';
 import { BillingModule } from '../billing/billing.module';
-import { IdempotencyModule } from '../idempotency/idempotency.module';
-import { LimitsModule } from '../limits/limits.module';
+import { IdempotencyModule } from '../auth/idempotency/idempotency.module';
+import { LimitsModule } from '../auth/rate-limits/limits.module';
 import { ModelsModule } from '../models/models.module';
 import { ProvidersModule } from '../providers/providers.module';
-import { RoutingModule } from '../routing/routing.module';
+import { RoutingModule } from '../models/routing/routing.module';
 import { AttemptRunner } from './attempt-runner';
 import { CandidateSelector } from './candidate-selector';
 import { ClientWatch } from './client-presence';
@@ -18,8 +18,8 @@ import { StreamInference } from './stream-inference';
 import { TokenRatios } from './token-ratio.service';
 
 /**
- * The one use-case behind every endpoint that answers at once: hold the price, ask the providers, charge what was
- * delivered, record it. Endpoints (rank 4) bring the wire format; `billing`, `models` and `providers` do the parts.
+ * The use case behind every synchronous endpoint: hold the worst-case cost, call the providers, charge the delivered
+ * usage, record it. Endpoints (rank 4) add the wire format; `billing`, `models` and `providers` do the steps.
  */
 @Module({
   imports: [BillingModule, IdempotencyModule, LimitsModule, ModelsModule, ProvidersModule, RoutingModule],

@@ -1,20 +1,20 @@
-import type { Micro } from '../common/micro';
-import type { AnswerBytes } from '../idempotency/answer-store';
-import type { Principal } from '../common/principal';
-import type { RequestContext } from '../common/request-context';
-import type { CompiledPrice, PricedDetails } from '../billing/price';
+import type { Micro } from '../core/types/micro';
+import type { AnswerBytes } from '../auth/idempotency/answer-store';
+import type { Principal } from '../core/types/principal';
+import type { RequestContext } from '../core/types/request-context';
+import type { CompiledPrice, PricedDetails } from '../billing/pricing/price';
 import type { CatalogModel, Deployment, PriceVersion } from '../models/catalog-model';
 import type { Provider } from '../providers/contract/provider';
 import type { ModelFeatures, Quirks } from '../providers/contract/provider-call';
 import type { StreamSink } from '../providers/contract/chat';
-import type { DeploymentHealth, ProviderLoad } from '../routing/deployment-health';
-import type { RoutingDto } from '../routing/routing.dto';
+import type { DeploymentHealth, ProviderLoad } from '../models/routing/deployment-health';
+import type { RoutingDto } from '../models/routing/routing.dto';
 import type { UsageVector } from '../providers/contract/usage';
 import type { PromptMeasure } from './token-estimate';
 
-/** A deployment that can be called now: its provider is configured and it has a price in force. */
+/** A callable deployment: its provider is configured and it has a price in force. */
 export interface Candidate {
-  /** The model it runs: the one asked for, or one of the request's fallback models. */
+  /** The requested model or one of the request's fallback models. */
   readonly model: CatalogModel;
   readonly deployment: Deployment;
   readonly provider: Provider;
@@ -27,61 +27,63 @@ export interface Candidate {
   readonly load: ProviderLoad;
 }
 
-/** What is to be metered. One per request, whatever the endpoint. */
+/** The metered request. One per request, for every endpoint. */
 export interface InferenceInput {
   /** Operation id of the document. */
   readonly operation: string;
   readonly model: CatalogModel;
-  /** Models that may answer in its place, in order; each once. */
+  /** Fallback models, in order, without duplicates. */
   readonly fallbacks: readonly CatalogModel[];
   readonly principal: Principal;
   readonly context: RequestContext;
   readonly streamed: boolean;
-  /** The request's body as it was sent: what its `Idempotency-Key` stands for. */
+  /** The request body as sent; fingerprinted for the `Idempotency-Key`. */
   readonly body: unknown;
   /** The request's own `routing` object. */
   readonly routing: RoutingDto | null;
-  /** The most the request is expected to use: what is held before a provider is called. */
+  /** Upper estimate of the usage; its cost is held before a provider is called. */
   readonly estimate: UsageVector;
-  /** What chooses the row of the price besides the counts, such as the size of an image. */
+  /** Selects the price row besides the counts, such as an image size. */
   readonly pricedBy?: PricedDetails;
-  /** What the prompt is made of, where the usage that is reported for it tells how many tokens its text is. */
+  /** Size of the prompt, where its reported usage can calibrate the token ratio. */
   readonly prompt?: PromptMeasure;
-  /** Prompts that the model reads one by one, each as long as it can read. Default 1. */
+  /** Number of prompts that the model reads separately, each up to its context length. Default 1. */
   readonly promptCount?: number;
-  /** Whether a candidate can do what the request needs. Set when not all can, or when its `routing` asks for that. */
+  /** Whether a candidate supports the request. Set when not all may, or when `routing` requires it. */
   readonly supports?: (candidate: Candidate) => boolean;
-  /** Work that must not be done twice, such as images: repeated only when it surely was not begun. */
+  /** Work such as images that must not run twice: retried only when the first call never started. */
   readonly atMostOnce?: boolean;
   /**
-   * For a streamed answer of which a part is not what was asked for, such as a spoken text: it costs nothing unless all of
-   * it was made. Who leaves pays all of it, because the provider has been asked for no less.
+   * A streamed response that is useless in part, such as speech: free unless the provider completes it. A client that
+   * disconnects pays the full price, because the provider has been asked for all of it.
    */
-  readonly soldWhole?: boolean;
+  readonly allOrNothing?: boolean;
 }
 
-/** What any answer of a provider tells of its size. */
+/** The size of a provider's response. */
 export interface SizedAnswer {
   /** UTF-8 bytes of what the model wrote. */
   readonly outputBytes: number;
 }
 
-/** What of a streamed answer has been handed to its sink so far. */
+/** The part of a streamed response that was passed to its sink so far. */
 export interface Delivered extends SizedAnswer {
-  /** The last usage that the provider reported; also what is known of it from the start. */
+  /** The last usage that the provider reported, or the usage known from the start. */
   readonly usage: UsageVector | null;
-  /** `null`: the provider has not said that its answer is complete. Not there where it says no such thing. */
+  /** `null`: the provider has not marked the response complete. Absent for formats without a finish reason. */
   readonly finishReason?: string | null;
+  /** Number of events skipped because they could not be parsed. */
+  readonly skippedEvents?: number;
 }
 
-/** An answer that has begun to arrive, of whatever kind. Whoever opens one must pipe it. */
+/** A response that has started to arrive. The caller that opens it must pipe it. */
 export interface OpenedStream<Progress extends Delivered> {
   readonly progress: Progress;
-  /** Resolves at the proper end. @throws ProviderError (phase `stream`) when it breaks off. */
+  /** Resolves when the stream completes. @throws ProviderError (phase `stream`) when it is interrupted. */
   pipe(sink: StreamSink): Promise<void>;
 }
 
-/** What is to be charged for an answer. The charge itself can be less: what neither the hold nor the balance covers. */
+/** The price of a response. The charge is lower where neither hold nor balance covers it. */
 export interface Bill {
   readonly costMicro: Micro;
   readonly usage: UsageVector;
@@ -89,8 +91,8 @@ export interface Bill {
 }
 
 /**
- * Text around a gap for the charge in decimal digits. The charge is known when it is committed, and by then the answer
- * has been stored for replays: so it is rendered around the gap, and the gap is filled twice.
+ * Text around a gap for the charge in decimal digits. The charge is known only at commit, after the response has been
+ * stored for replays, so client and replays fill the gap separately.
  */
 export interface PricedText {
   readonly head: string;
@@ -98,13 +100,13 @@ export interface PricedText {
 }
 
 /**
- * A whole answer as the client gets it. Without a `tail` it does not tell its price, and `head` is all of it. A long one
- * comes in pieces, which are sent one by one: copies of it would hold up everybody.
+ * A complete response. Without a `tail` it does not contain its price, and `head` is all of it. A long one comes in
+ * pieces that are sent one by one: joining them would block the event loop.
  */
 export interface RenderedAnswer {
   readonly contentType: string;
   readonly head: AnswerBytes;
   readonly tail: string | null;
-  /** What is kept for replays in place of `head`, where there is something shorter to make it of: `refresh` does. */
+  /** A more compact form of `head` stored for replays; `refresh` restores it. */
   readonly keptHead?: AnswerBytes;
 }

@@ -1,7 +1,7 @@
-import { KeyClaimedError } from '../billing/money.types';
-import { GatewayError } from '../common/errors/gateway-error';
-import type { AnswerStore } from '../idempotency/answer-store';
-import type { IdempotencyService, StoredAnswer } from '../idempotency/idempotency.service';
+import { KeyClaimedError } from '../billing/ledger/money.types';
+import { GatewayError } from '../core/errors/gateway-error';
+import type { AnswerStore } from '../auth/idempotency/answer-store';
+import type { IdempotencyService, StoredAnswer } from '../auth/idempotency/idempotency.service';
 import type { InferenceInput } from './inference.types';
 import { KeyedAnswers } from './keyed-answers';
 import type { Meter } from './meter';
@@ -10,7 +10,7 @@ import type { MeteringService } from './metering.service';
 const METER = { meter: true } as unknown as Meter;
 const STORED: StoredAnswer = { status: 200, headers: {}, body: Buffer.from('stored') };
 
-/** What happens on the way, in order; each look-up and each opening takes the next of its outcomes. */
+/** Records the steps in order; each look-up and each opening takes its next scripted outcome. */
 function setUp(key: string | null, lookUps: readonly (StoredAnswer | null)[], openings: readonly (Meter | Error)[]) {
   const steps: string[] = [];
   const [looking, opening] = [lookUps.values(), openings.values()];
@@ -38,38 +38,38 @@ function setUp(key: string | null, lookUps: readonly (StoredAnswer | null)[], op
   return { steps, opened: new KeyedAnswers(metering, idempotency, {} as AnswerStore).open(input) };
 }
 
-describe('a request', () => {
-  it('without a key looks nothing up', async () => {
+describe('KeyedAnswers.open', () => {
+  it('looks nothing up without a key', async () => {
     const { steps, opened } = setUp(null, [], [METER]);
     expect(await opened).toBe(METER);
     expect(steps).toEqual(['open undefined']);
   });
 
-  it('with a key that was answered is not admitted at all', async () => {
+  it('replays the stored response of a key without admitting the request', async () => {
     const { steps, opened } = setUp('k', [STORED], []);
     expect(await opened).toBe(STORED);
     expect(steps).toEqual(['look up']);
   });
 
-  it('that loses its key to a twin is given the answer of that', async () => {
+  it('replays the response of a concurrent duplicate that claimed the key first', async () => {
     const { steps, opened } = setUp('k', [null, STORED], [new KeyClaimedError()]);
     expect(await opened).toBe(STORED);
     expect(steps).toEqual(['look up', 'open k', 'look up after a loss']);
   });
 
-  it('that loses its key to a twin which failed takes its place', async () => {
+  it('claims the key after a concurrent duplicate failed', async () => {
     const { opened } = setUp('k', [null, null], [new KeyClaimedError(), METER]);
     expect(await opened).toBe(METER);
   });
 
-  it('that loses its key again and again is told to come back', async () => {
+  it('returns idempotency_conflict with Retry-After after losing the key three times', async () => {
     const lost = [new KeyClaimedError(), new KeyClaimedError(), new KeyClaimedError()];
     const { steps, opened } = setUp('k', [null, null, null], lost);
     await expect(opened).rejects.toMatchObject({ code: 'idempotency_conflict', retryAfterSeconds: 2 });
     expect(steps.filter((step) => step === 'open k')).toHaveLength(3);
   });
 
-  it('that is refused for another reason is told that', async () => {
+  it('passes on other refusals', async () => {
     const { opened } = setUp('k', [null], [new GatewayError('insufficient_credits', 'no')]);
     await expect(opened).rejects.toMatchObject({ code: 'insufficient_credits' });
   });

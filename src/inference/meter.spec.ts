@@ -1,13 +1,13 @@
-import type { FinishCommand } from '../billing/money.types';
-import type { ReservationService } from '../billing/reservation.service';
-import { InFlight } from '../common/in-flight';
+import type { FinishCommand } from '../billing/ledger/money.types';
+import type { ReservationService } from '../billing/ledger/reservation.service';
+import { InFlight } from '../core/concurrency/in-flight';
 import { NO_USAGE } from '../providers/contract/usage';
 import type { InferenceInput } from './inference.types';
 import { Meter } from './meter';
 import type { TokenRatios } from './token-ratio.service';
 
-/** What billing is told to do at the end of a request of this kind. */
-async function settle(kind: Pick<InferenceInput, 'streamed' | 'soldWhole'>): Promise<FinishCommand | undefined> {
+/** Settles a request of this kind and returns the command sent to billing. */
+async function settle(kind: Pick<InferenceInput, 'streamed' | 'allOrNothing'>): Promise<FinishCommand | undefined> {
   const commands: FinishCommand[] = [];
   const reservations = {
     finish: async (command: FinishCommand) => {
@@ -31,11 +31,11 @@ async function settle(kind: Pick<InferenceInput, 'streamed' | 'soldWhole'>): Pro
   return commands[0];
 }
 
-describe('a charge that the database does not take', () => {
+describe('a charge that the database rejects', () => {
   it.each([
-    ['is dropped for a whole answer, which was not sent', { streamed: false }, true],
-    ['is made later for a stream, which was delivered', { streamed: true }, false],
-    ['is dropped for a stream that is sold whole, whose end was not sent', { streamed: true, soldWhole: true }, true],
+    ['is dropped for a non-streamed response, which was not sent', { streamed: false }, true],
+    ['is retried for a stream, which was delivered', { streamed: true }, false],
+    ['is dropped for an all-or-nothing stream, whose end was not sent', { streamed: true, allOrNothing: true }, true],
   ])('%s', async (_title, kind, dropped) => {
     expect(await settle(kind)).toMatchObject({ outcome: 'settled', actualMicro: 7n, releaseIfTurnedAway: dropped });
   });

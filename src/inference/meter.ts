@@ -1,17 +1,17 @@
 import { Logger } from '@nestjs/common';
-import type { FinishResult } from '../billing/money.types';
-import { estimating } from '../billing/price';
-import type { ReservationService } from '../billing/reservation.service';
-import type { AttemptNote, UsageRecord } from '../billing/usage-record';
-import { sanitizeUsage } from '../billing/sanitize-usage';
-import type { Clock } from '../common/clock';
-import type { InFlight } from '../common/in-flight';
-import type { ErrorCode } from '../common/errors/catalog';
-import { GatewayError } from '../common/errors/gateway-error';
-import type { IdempotencyCompletion } from '../common/idempotency';
-import type { Micro } from '../common/micro';
+import type { FinishCommand, FinishResult, StoreAnswer } from '../billing/ledger/money.types';
+import { estimating } from '../billing/pricing/price';
+import type { ReservationService } from '../billing/ledger/reservation.service';
+import type { AttemptNote, UsageRecord } from '../billing/ledger/usage-record';
+import { sanitizeUsage } from '../billing/ledger/sanitize-usage';
+import type { Clock } from '../core/time/clock';
+import type { InFlight } from '../core/concurrency/in-flight';
+import type { ErrorCode } from '../core/errors/catalog';
+import { GatewayError } from '../core/errors/gateway-error';
+import type { IdempotencyCompletion } from '../core/types/idempotency';
+import type { Micro } from '../core/types/micro';
 import { inputTokensOf, NO_USAGE, outputTokensOf, tokensOf, type UsageVector } from '../providers/contract/usage';
-import type { LimitLease } from '../limits/limiter.service';
+import type { LimitLease } from '../auth/rate-limits/limiter.service';
 import type { CatalogModel } from '../models/catalog-model';
 import type { Ending } from './ending';
 import type { Bill, Candidate, InferenceInput } from './inference.types';
@@ -22,15 +22,15 @@ const logger = new Logger('Meter');
 const ANSWERED: Ending = { status: 200, errorCode: null };
 
 /**
- * One request's hold, from its acceptance to exactly one ending: `settle` or `release`. The record of the request is
- * written in the same transaction.
+ * One request's hold, from admission to exactly one ending: `settle` or `release`. The record of the request is written
+ * in the same transaction.
  */
 export class Meter {
-  /** The candidate asked last; it is the one that pays out. */
+  /** The candidate called last; its price applies. */
   private candidate: Candidate | null = null;
   private attempts = 0;
   private attemptBeganMs = 0;
-  /** Made with the first failure: most requests have none. */
+  /** Created with the first failure: most requests have none. */
   private attemptLog: AttemptNote[] | null = null;
   private firstTokenMs: number | null = null;
   private ended = false;
@@ -46,19 +46,19 @@ export class Meter {
     private readonly ratios: TokenRatios,
   ) {}
 
-  /** Since the request arrived. */
+  /** Milliseconds since the request arrived. */
   get elapsedMs(): number {
     return this.clock.monotonic() - this.input.context.startedAtMs;
   }
 
-  /** Notes an attempt; returns its number, counted from 1. */
+  /** Records an attempt; returns its number, counted from 1. */
   beginAttempt(candidate: Candidate): number {
     this.candidate = candidate;
     this.attemptBeganMs = this.clock.monotonic();
     return ++this.attempts;
   }
 
-  /** Notes how the attempt that began last has ended, unless it goes on to be the answer. */
+  /** Records the outcome of the current attempt when it fails. */
   noteFailure(outcome: ErrorCode | 'canceled'): void {
     this.attemptLog = [...(this.attemptLog ?? []), ...this.currentAttempt(outcome)];
   }
@@ -70,7 +70,7 @@ export class Meter {
     return [{ provider: provider.id, deployment: deployment.id, outcome, duration_ms: tookMs }];
   }
 
-  /** The model that answered, or that would have. */
+  /** The model of the last attempt, or the requested model before the first. */
   get servedModel(): CatalogModel {
     return this.candidate?.model ?? this.input.model;
   }
@@ -79,7 +79,7 @@ export class Meter {
     this.firstTokenMs ??= Math.round(this.elapsedMs);
   }
 
-  /** What the use that a provider has reported, or that was estimated, costs. What is reported is learned from. */
+  /** Prices reported or estimated usage. Reported usage also calibrates the token ratio. */
   bill(reported: UsageVector, usageEstimated: boolean): Bill {
     const usage = sanitizeUsage(reported);
     const { prompt } = this.input;
@@ -88,64 +88,68 @@ export class Meter {
   }
 
   /**
-   * Charges a bill and records it. Resolves with the charge when it is committed: only then may the end of the answer
-   * be sent. A key that the request has claimed gets its answer in the same transaction; without a completion it is
-   * free again.
-   * @throws GatewayError `service_unavailable` when the charge cannot be committed, or the hold was lost meanwhile.
+   * Charges a bill and records it. Resolves with the committed charge: only then may the end of the response be sent.
+   * A claimed idempotency key is completed in the same transaction, with the copy that `storeAnswer` has stored before;
+   * without a copy the key is freed.
+   * @throws GatewayError `service_unavailable` when the charge cannot be committed or the hold has expired.
    */
   async settle(
     { usage, usageEstimated, costMicro }: Bill,
     ending: Ending = ANSWERED,
-    completion: IdempotencyCompletion | null = null,
+    storeAnswer: StoreAnswer | null = null,
   ): Promise<Micro> {
-    const result = await this.end('settled', costMicro, this.record(ending, usage, usageEstimated), completion);
+    const result = await this.end('settled', costMicro, this.record(ending, usage, usageEstimated), storeAnswer);
     if (!result.applied) {
-      throw new GatewayError(
-        'service_unavailable',
-        'The request was held up for so long that its reservation has ended.',
-      );
+      throw new GatewayError('service_unavailable', 'The request took too long and its reservation expired.');
     }
     return result.chargedMicro;
   }
 
-  /** A provider's word is taken, unless it cannot be true: then the customer pays no more than was held. */
+  /** Prices the usage as reported; for implausible usage the cost is capped at the hold. */
   private costOf(usage: UsageVector, sane: boolean, usageEstimated: boolean): Micro {
     const { pricedBy } = this.input;
     const details = usageEstimated ? estimating(pricedBy) : pricedBy;
     const cost = this.candidate?.price.costMicro(usage, details) ?? this.holdMicro;
     if (sane && fitsModel(usage, this.servedModel, this.input.promptCount)) return cost;
     logger.error({
-      message: 'a provider reported usage that cannot be true',
+      event: 'provider_usage_implausible',
+      message: 'a provider reported implausible usage',
       requestId: this.input.context.requestId,
       deployment: this.candidate?.deployment.id,
     });
     return cost < this.holdMicro ? cost : this.holdMicro;
   }
 
-  /** Ends the hold without a charge: nothing was delivered. Safe to call after any ending. */
-  async release(ending: Ending): Promise<void> {
+  /**
+   * Releases the hold without a charge: nothing was delivered. Frees the idempotency key, unless `completion` is to be
+   * stored under it. Does nothing after an ending.
+   */
+  async release(ending: Ending, completion: IdempotencyCompletion | null = null): Promise<void> {
     if (this.ended) return;
-    await this.end('released', 0n, this.record(ending, NO_USAGE, false), null);
+    await this.end('released', 0n, this.record(ending, NO_USAGE, false), null, completion);
   }
 
-  /** Hands the ending to billing, which from here on sees to it. */
+  /** Hands the ending to billing, which commits it and retries if necessary. */
   private end(
     outcome: 'settled' | 'released',
     actualMicro: Micro,
     record: UsageRecord,
-    completion: IdempotencyCompletion | null,
+    storeAnswer: StoreAnswer | null,
+    completion: IdempotencyCompletion | null = null,
   ): Promise<FinishResult> {
     this.ended = true;
-    const ending = this.reservations.finish({
+    const command: FinishCommand = {
       reservationId: this.input.context.id,
       organizationId: this.input.principal.organizationId,
       outcome,
       actualMicro,
       record,
       completion,
-      // Of what is sold whole the client did not get the end.
-      releaseIfTurnedAway: !this.input.streamed || this.input.soldWhole === true,
-    });
+      // The client did not get the end of an all-or-nothing response. A released hold has no charge, only a completion.
+      releaseIfTurnedAway: outcome === 'settled' && (!this.input.streamed || this.input.allOrNothing === true),
+    };
+    const ending =
+      storeAnswer === null ? this.reservations.finish(command) : this.reservations.finishStored(command, storeAnswer);
     this.lease.release(tokensOf(record.usage));
     this.openMeters.end();
     return ending;
@@ -168,25 +172,25 @@ export class Meter {
       usage,
       usageEstimated,
       attempts: this.attempts,
-      attemptLog: this.wholeLog(ending),
+      attemptLog: this.fullAttemptLog(ending),
       pricedBy: this.input.pricedBy ?? null,
       firstTokenMs: this.firstTokenMs,
       totalMs: Math.round(this.elapsedMs),
     };
   }
 
-  /** With the attempt that was the answer, or broke off when it was sent. */
-  private wholeLog({ status, errorCode }: Ending): readonly AttemptNote[] | null {
+  /** The attempt log with the final attempt, which succeeded or was interrupted while streaming. */
+  private fullAttemptLog({ status, errorCode }: Ending): readonly AttemptNote[] | null {
     if (this.attemptLog === null || this.attemptLog.length === this.attempts) return this.attemptLog;
     const outcome = errorCode ?? (status === ANSWERED.status ? 'success' : 'canceled');
     return [...this.attemptLog, ...this.currentAttempt(outcome)];
   }
 }
 
-/** Applies to models whose context length is not known: more than any model reads. */
+/** Assumed for models with an unknown context length: larger than that of any model. */
 const LONGEST_CONTEXT = 2_097_152;
 
-/** Whether a model of this size can have read and written so much in one call. */
+/** Whether the usage fits the model's context length and output limit. */
 function fitsModel(usage: UsageVector, { contextLength, maxOutputTokens }: CatalogModel, promptCount = 1): boolean {
   const limit = contextLength ?? LONGEST_CONTEXT;
   return inputTokensOf(usage) <= limit * promptCount && outputTokensOf(usage) <= Math.max(limit, maxOutputTokens ?? 0);

@@ -1,27 +1,27 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { ReservationService } from '../billing/reservation.service';
-import { CLOCK, type Clock } from '../common/clock';
-import { GatewayError } from '../common/errors/gateway-error';
-import type { IdempotencyClaim } from '../common/idempotency';
-import { InFlight } from '../common/in-flight';
-import type { Micro } from '../common/micro';
-import { APP_CONFIG, type AppConfig } from '../config/app-config';
-import { LimiterService, type LimitLease } from '../limits/limiter.service';
+import { ReservationService } from '../billing/ledger/reservation.service';
+import { CLOCK, type Clock } from '../core/time/clock';
+import { GatewayError } from '../core/errors/gateway-error';
+import type { IdempotencyClaim } from '../core/types/idempotency';
+import { InFlight } from '../core/concurrency/in-flight';
+import type { Micro } from '../core/types/micro';
+import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
+import { LimiterService, type LimitLease } from '../auth/rate-limits/limiter.service';
 import { tokensOf } from '../providers/contract/usage';
-import { estimating } from '../billing/price';
+import { estimating } from '../billing/pricing/price';
 import type { Candidate, InferenceInput } from './inference.types';
 import { Meter } from './meter';
 import { RoutePlanner } from './route-planner';
 import { TokenRatios } from './token-ratio.service';
 
-/** A margin over the time of all calls of a request, after which a hold counts as lost even though its owner lives. */
+/** Added to the total time limit of a request; afterwards its hold expires even if its process is alive. */
 const HOLD_MARGIN_SECONDS = 120;
-/** For requests whose connections a stop has cut: they only have to notice, and to hand their charge to billing. */
+/** Time for requests whose connections were closed by a shutdown to hand their charges to billing. */
 const LAST_CHARGES_TIMEOUT_MS = 5_000;
 
 /**
- * Opens the meter of a request: nothing is sent to a provider before its price is held. Every endpoint that answers at
- * once goes through here (`reserve → attempt → settle or release → record`), so that none can forget a step.
+ * Opens the meter of a request: the cost is held before anything is sent to a provider. Every synchronous endpoint goes
+ * through here (`reserve → attempt → settle or release → record`), so that none can skip a step.
  */
 @Injectable()
 export class MeteringService implements OnApplicationShutdown {
@@ -40,13 +40,13 @@ export class MeteringService implements OnApplicationShutdown {
   }
 
   /**
-   * Holds the most that the request may cost on any of its candidates, and claims its idempotency key with that.
-   * @throws KeyClaimedError when `claim` came too late; GatewayError 402 and 429 codes, `no_provider_available`,
+   * Holds the worst-case cost over the candidates and claims the idempotency key in the same step.
+   * @throws KeyClaimedError when another request holds the key; GatewayError 402 and 429 codes, `no_provider_available`,
    * `service_unavailable`.
    */
   async open(input: InferenceInput, claim: IdempotencyClaim | null): Promise<Meter> {
     const candidates = this.planner.plan(input);
-    const holdMicro = dearest(candidates, input);
+    const holdMicro = worstCaseCost(candidates, input);
     const lease = await this.limiter.admit({
       context: input.context,
       principal: input.principal,
@@ -80,27 +80,27 @@ export class MeteringService implements OnApplicationShutdown {
     }
   }
 
-  /** Resolves with `true` once every request that was admitted has ended, with `false` after `timeoutMs`. */
+  /** Resolves with `true` once every admitted request has ended, with `false` after `timeoutMs`. */
   whenIdle(timeoutMs: number): Promise<boolean> {
     return this.openMeters.whenIdle(timeoutMs);
   }
 
-  /** Runs after the HTTP server has closed and before billing, which takes no charges any more after that. */
+  /** Runs after the HTTP server has closed and before billing stops accepting charges. */
   async onApplicationShutdown(): Promise<void> {
     await this.whenIdle(LAST_CHARGES_TIMEOUT_MS);
   }
 }
 
 /**
- * What is held: the cost at the dearest of the candidates (decision *hold-text*).
- * @throws GatewayError `model_not_found` where one has no price for what is asked
+ * The amount to hold: the highest cost over the candidates (decision *hold-text*).
+ * @throws GatewayError `model_not_found` when a candidate has no price for the request
  */
-export function dearest(candidates: readonly Candidate[], input: InferenceInput): Micro {
+export function worstCaseCost(candidates: readonly Candidate[], input: InferenceInput): Micro {
   const details = estimating(input.pricedBy);
   let most = 0n;
   for (const { price } of candidates) {
     const cost = price.costMicro(input.estimate, details);
-    // A price that says nothing about what is asked is no price (decision *unpriced*).
+    // A price without a matching row is no price (decision *unpriced*).
     if (cost === null) throw new GatewayError('model_not_found', `${input.model.id} has no price for this request.`);
     if (cost > most) most = cost;
   }

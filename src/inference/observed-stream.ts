@@ -1,13 +1,13 @@
 import type { StreamSink } from '../providers/contract/chat';
 import type { Delivered, OpenedStream } from './inference.types';
 
-/** How a stream ended, for whoever keeps count. */
+/** Receives the outcome of a stream. */
 export interface StreamObserver {
   completed(delivered: Delivered): void;
   broken(error: unknown): void;
 }
 
-/** A stream whose end is noted: a deployment that breaks off in the middle of its answers is not well either. */
+/** A stream that reports its outcome: interrupted streams count against the deployment's health. */
 export class ObservedStream<Progress extends Delivered> implements OpenedStream<Progress> {
   constructor(
     private readonly stream: OpenedStream<Progress>,

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { StreamSink } from '../providers/contract/chat';
 
-/** Writes to a client at its own pace. One that takes nothing for so long is gone, whatever its connection says. */
+/** Writes with back-pressure. A client that reads nothing for `stallMs` is disconnected. */
 export class PacedWriter implements StreamSink {
   private stallTimer: NodeJS.Timeout | null = null;
   private waiting: Promise<void> | null = null;
@@ -30,7 +30,7 @@ export class PacedWriter implements StreamSink {
     return this.waiting;
   }
 
-  /** The last bytes, and the proper end. */
+  /** Writes the last bytes and ends the response. */
   end(bytes: string | Buffer): void {
     if (this.response.destroyed) return;
     this.startStallTimer();

@@ -23,11 +23,11 @@ const cutOff = failure('provider_unavailable');
 const bug = new RangeError('a bug');
 const refused = failure('validation_failed', { fallback: false, upstream: { status: 400 } });
 
-describe('calls that are one attempt', () => {
-  it('begin at once, and give what they gave in their order', async () => {
+describe('callTogether', () => {
+  it('starts all calls at once and returns the results in order', async () => {
     const begun: number[] = [];
-    let go = (): void => undefined;
-    const gate = new Promise<void>((resolve) => (go = resolve));
+    let openGate = (): void => undefined;
+    const gate = new Promise<void>((resolve) => (openGate = resolve));
     const answers = callTogether(
       CALL,
       [1, 2, 3].map((number) => async () => {
@@ -37,24 +37,24 @@ describe('calls that are one attempt', () => {
       }),
     );
     expect(begun).toEqual([1, 2, 3]);
-    go();
+    openGate();
     expect(await answers).toEqual([1, 2, 3]);
   });
 
-  it('succeed when one does, whatever became of the others', async () => {
+  it('succeeds when one call does', async () => {
     expect(await together(limited, 2, new Error('a bug'))).toEqual([2]);
   });
 
   it.each<[string, Error, readonly Error[]]>([
-    ['the one refusal', refused, [refused, refused]],
-    ['what tells the client most', limited, [unreachable, limited, refused]],
-    ['what may have taken effect, so that nobody else is asked', cutOff, [unreachable, cutOff, limited]],
-    ['a fault of our own', bug, [limited, bug]],
-  ])('fail when all do, with %s', async (_what, expected, failures) => {
+    ['the shared refusal', refused, [refused, refused]],
+    ['the most useful failure', limited, [unreachable, limited, refused]],
+    ['the failure that may have taken effect, which forbids failover', cutOff, [unreachable, cutOff, limited]],
+    ['an internal error', bug, [limited, bug]],
+  ])('fails when all calls fail, with %s', async (_what, expected, failures) => {
     await expect(together(...failures)).rejects.toBe(expected);
   });
 
-  it('end when the last one does', async () => {
+  it('ends after the last call', async () => {
     let fail = (_error: Error): void => undefined;
     const last = new Promise<number>((_resolve, reject) => (fail = reject));
     let ended = false;

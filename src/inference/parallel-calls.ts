@@ -7,9 +7,9 @@ import { mostUseful } from './route-failure';
 const logger = new Logger('Attempts');
 
 /**
- * Calls that together are one attempt, all at once. Resolves, when the last one has ended, with what those gave that
- * succeeded, in their order: work that is paid for is not thrown away because other work failed.
- * @throws ProviderError when none has succeeded: that one which best says what may be tried now.
+ * Runs calls in parallel as one attempt. Resolves after the last call with the results of the successful ones, in order:
+ * paid work is not discarded because another call failed.
+ * @throws ProviderError when all calls fail: the failure that best determines the next step.
  */
 export async function callTogether<Answer>(
   call: ProviderCall,
@@ -18,26 +18,32 @@ export async function callTogether<Answer>(
   const outcomes = await Promise.allSettled(asks.map((ask) => ask()));
   const answers = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
   const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
-  if (answers.length === 0) throw joint(failures);
+  if (answers.length === 0) throw combinedFailure(failures);
   for (const failure of failures) report(failure, call);
   return answers;
 }
 
-/** Nobody else may be asked when only one of the calls may have taken effect. */
-function joint(failures: readonly unknown[]): unknown {
+/** A failure that may have taken effect wins, because it forbids another attempt. */
+function combinedFailure(failures: readonly unknown[]): unknown {
   const unexpected = failures.find((failure) => !(failure instanceof ProviderError));
   if (unexpected !== undefined) return unexpected;
   const known = failures as readonly ProviderError[];
   const begun = known.filter((failure) => !wasNotBegun(failure));
-  return mostUseful(begun.length > 0 ? begun : known);
+  const unknown = begun.filter(({ options }) => options.outcomeUnknown === true);
+  return mostUseful([unknown, begun].find(({ length }) => length > 0) ?? known);
 }
 
 function report(failure: unknown, { requestId, publicModel }: ProviderCall): void {
-  const message = 'a call failed among others that succeeded';
+  const facts = {
+    event: 'parallel_call_failed',
+    message: 'a parallel call failed while others succeeded',
+    requestId,
+    model: publicModel,
+  };
   if (!(failure instanceof ProviderError)) {
-    logger.error({ message, requestId, model: publicModel, err: failure });
+    logger.error({ ...facts, err: failure });
     return;
   }
   const { code, options } = failure;
-  logger.warn({ message, requestId, model: publicModel, code, phase: options.phase, upstream: options.upstream });
+  logger.warn({ ...facts, code, phase: options.phase, upstream: options.upstream });
 }

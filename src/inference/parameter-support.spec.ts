@@ -27,12 +27,12 @@ describe('require_parameters', () => {
     ['images', { messages: image }],
     ['suffix', { suffix: 'the end' }],
     ['dimensions', { dimensions: 8 }],
-  ])('wants %s to be promised by the catalogue', (_feature, fields) => {
+  ])('requires the catalogue to list %s', (_feature, fields) => {
     expect(supports(fields, ABLE)).toBe(true);
     expect(supports(fields, {})).toBe(false);
   });
 
-  it('is asked for by the request, and by default is not', () => {
+  it('applies only when the request sets it', () => {
     const candidate = { features: {}, quirks: {} } as Candidate;
     const request = { input: 'hi', dimensions: 8 };
     expect(requiredSupport(null, request)).toBeUndefined();
@@ -40,7 +40,7 @@ describe('require_parameters', () => {
     expect(requiredSupport({ require_parameters: true }, request)?.(candidate)).toBe(false);
   });
 
-  it('takes JSON mode and efforts only where they are listed', () => {
+  it('accepts JSON mode and reasoning efforts only when the catalogue lists them', () => {
     expect(supports({ response_format: { type: 'json_object' } }, { json_object: true })).toBe(true);
     expect(supports({ response_format: { type: 'json_object' } }, { json_schema: true })).toBe(false);
     expect(supports({ response_format: { type: 'text' } }, {})).toBe(true);
@@ -48,14 +48,14 @@ describe('require_parameters', () => {
     expect(supports({ reasoning_effort: 'max' }, { reasoning: ['low', 'high'] })).toBe(false);
   });
 
-  it('goes without what drops or refuses a field', () => {
+  it('excludes deployments that drop or reject a field', () => {
     expect(supports({ seed: 1 }, {})).toBe(true);
     expect(supports({ seed: 1 }, {}, { dropFields: ['seed'] })).toBe(false);
     expect(supports({ seed: 1 }, {}, { rejectFields: ['seed'] })).toBe(false);
     expect(supports({ temperature: 0 }, { sampling: false })).toBe(false);
   });
 
-  it('does not mind fields that ask for nothing', () => {
+  it('ignores empty and disabled fields', () => {
     expect(supports({ tools: [], logprobs: false, parallel_tool_calls: false, stop: null }, {})).toBe(true);
     expect(supports({ parallel_tool_calls: false }, {}, { dropFields: ['parallel_tool_calls'] })).toBe(false);
   });

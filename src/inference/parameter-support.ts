@@ -1,8 +1,8 @@
 import type { ModelFeatures } from '../providers/contract/provider-call';
-import type { RoutingDto } from '../routing/routing.dto';
+import type { RoutingDto } from '../models/routing/routing.dto';
 import type { Candidate, InferenceInput } from './inference.types';
 
-/** A request of any operation, as providers see it. */
+/** A request of any operation, as sent to providers. */
 type ProviderRequest = Readonly<Record<string, unknown>>;
 
 const SAMPLING_FIELDS: ReadonlySet<string> = new Set([
@@ -14,15 +14,15 @@ const SAMPLING_FIELDS: ReadonlySet<string> = new Set([
   'frequency_penalty',
 ]);
 
-/** What `routing.require_parameters` asks of the candidates of a request; `undefined` where it asks for nothing. */
+/** The candidate filter of `routing.require_parameters`; `undefined` when not set. */
 export function requiredSupport(routing: RoutingDto | null, request: ProviderRequest): InferenceInput['supports'] {
   if (routing?.require_parameters !== true) return undefined;
   return (candidate) => supportsParameters(request, candidate);
 }
 
 /**
- * Whether a candidate takes every parameter of a request and heeds it (`routing.require_parameters`). A feature counts when
- * the catalogue promises it; a field that is no feature counts unless the deployment is known to refuse or drop it.
+ * Whether a candidate supports every parameter of a request (`routing.require_parameters`). A feature must be listed in
+ * the catalogue; any other field is supported unless the deployment is known to reject or drop it.
  */
 export function supportsParameters(request: ProviderRequest, { features, quirks }: Candidate): boolean {
   const { dropFields = [], rejectFields = [] } = quirks;
@@ -62,7 +62,7 @@ function hasFormat(type: unknown, features: ModelFeatures): boolean {
   return type !== 'json_object' || features.json_object === true;
 }
 
-/** Whether a value asks for anything. */
+/** Whether a field value requests anything. */
 function isUsed(field: string, value: unknown): boolean {
   if (value === false) return field === 'parallel_tool_calls';
   return value != null && !(Array.isArray(value) && value.length === 0);

@@ -1,10 +1,10 @@
-import { GatewayError } from '../common/errors/gateway-error';
+import { GatewayError } from '../core/errors/gateway-error';
 import { ProviderError } from '../providers/contract/provider-error';
 
-/** Applies when a provider answered 429 without saying for how long. */
+/** Applies to a 429 response without `Retry-After`. */
 const DEFAULT_RATE_LIMIT_SECONDS = 10;
 
-/** What the client is told when the last attempt has failed (contract section 7). */
+/** Translates the failure of the last attempt into the client's error (contract section 7). */
 export function toClientError(error: unknown): unknown {
   if (!(error instanceof ProviderError)) return error;
   const { param, details, retryAfterSeconds } = error.options;
@@ -17,7 +17,7 @@ export function toClientError(error: unknown): unknown {
   });
 }
 
-/** The same, with anything unknown as our own fault: for records, and for answers that have begun. */
+/** Like `toClientError`, with unknown errors as internal errors: for records and started responses. */
 export function asGatewayError(error: unknown): GatewayError {
   const translated = toClientError(error);
   if (translated instanceof GatewayError) return translated;

@@ -1,8 +1,8 @@
-import type { AnswerRecording } from '../idempotency/answer-recording';
+import type { AnswerRecording } from '../auth/idempotency/answer-recording';
 import type { StreamSink } from '../providers/contract/chat';
 import type { ClientPresence } from './client-presence';
 
-/** Passes a stream on and keeps a copy, for the client and for its retry. Pings are neither's. */
+/** Forwards a stream and records it for replays. Pings are not recorded. */
 export class RecordingSink implements StreamSink {
   constructor(
     private readonly receiver: StreamSink,
@@ -12,7 +12,7 @@ export class RecordingSink implements StreamSink {
 
   write(frames: string | Buffer): boolean {
     this.recording.add(frames);
-    if (this.recording.overflowed) this.client.expectNoRetry();
+    if (this.recording.overflowed) this.client.disableRetryGrace();
     return this.receiver.write(frames);
   }
 

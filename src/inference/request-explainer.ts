@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { type SpendingOutlook, SpendingOutlookService } from '../billing/spending-outlook.service';
-import { GatewayError } from '../common/errors/gateway-error';
-import type { Principal } from '../common/principal';
-import type { LimitOutlook } from '../limits/limit-outlook';
-import { LimiterService } from '../limits/limiter.service';
+import { type SpendingOutlook, SpendingOutlookService } from '../billing/ledger/spending-outlook.service';
+import { GatewayError } from '../core/errors/gateway-error';
+import type { Principal } from '../core/types/principal';
+import type { LimitOutlook } from '../auth/rate-limits/limit-outlook';
+import { LimiterService } from '../auth/rate-limits/limiter.service';
 import { tokensOf } from '../providers/contract/usage';
 import {
   type CheckName,
@@ -14,7 +14,7 @@ import {
   type PricedRoute,
 } from './explanation.types';
 import type { Candidate, InferenceInput } from './inference.types';
-import { dearest } from './metering.service';
+import { worstCaseCost } from './metering.service';
 import { toClientError } from './provider-failure';
 import { type Refusals, RouteExplainer } from './route-explainer';
 import { RoutePlanner } from './route-planner';
@@ -22,8 +22,8 @@ import { RoutePlanner } from './route-planner';
 const NO_REFUSALS: Refusals = new Map();
 
 /**
- * Says what would become of a request, by the rules that would decide about it: nobody is called, nothing is charged, held
- * or counted. Each check is made as far as it can be, whatever the earlier ones say.
+ * Predicts the outcome of a request with the rules that would apply to it: no provider is called, and nothing is charged,
+ * held or counted. Every check runs as far as possible, even after an earlier one refuses.
  */
 @Injectable()
 export class RequestExplainer {
@@ -35,26 +35,25 @@ export class RequestExplainer {
   ) {}
 
   /**
-   * @param assertKeyUsable throws what is held against the key
-   * @param understand the request as its operation understands it; throws what the operation refuses
-   * @throws GatewayError `service_unavailable` when limits or budgets cannot be looked at
+   * @param assertKeyUsable throws when the key may not be used
+   * @param parse returns the parsed request; throws when the operation refuses it
+   * @throws GatewayError `service_unavailable` when limits or budgets cannot be read
    */
   async explain(
     principal: Principal,
     assertKeyUsable: () => void,
-    understand: () => ExplainedRequest,
+    parse: () => ExplainedRequest,
   ): Promise<Explanation> {
     const checks = new Checks();
-    checks.make('key', assertKeyUsable);
-    const request = checks.make('request', understand);
+    checks.run('key', assertKeyUsable);
+    const request = checks.run('request', parse);
     if (request === null) return unexplained(checks);
     const { input } = request;
-    const candidates = checks.make('route', () => request.plan?.() ?? this.planner.plan(input));
-    const price =
-      candidates && checks.make('price', () => request.price?.(candidates) ?? this.price(candidates, input));
+    const candidates = checks.run('route', () => request.plan?.() ?? this.planner.plan(input));
+    const price = candidates && checks.run('price', () => request.price?.(candidates) ?? this.price(candidates, input));
     const { model, fallbacks } = input;
     const refusals = candidates === null ? NO_REFUSALS : refusalsOf(request, candidates);
-    if (candidates !== null) checks.make('support', () => assertSomebodyTakes(candidates, refusals));
+    if (candidates !== null) checks.run('support', () => assertAnySupports(candidates, refusals));
     const asked = candidates?.filter((candidate) => !refusals.has(candidate)) ?? [];
     const tokens = request.limitedTokens ?? tokensOf(input.estimate);
     const [leftOut, limits, spending] = await Promise.all([
@@ -62,8 +61,8 @@ export class RequestExplainer {
       this.limiter.look({ principal, model, fallbacks, tokens }),
       price && this.spending.look(principal.organizationId, principal.keyId, price.holdMicro),
     ]);
-    checks.note('limits', limits);
-    if (spending !== null) checks.note('budgets', spending);
+    checks.record('limits', limits);
+    if (spending !== null) checks.record('budgets', spending);
     return {
       checks: checks.outcomes(),
       input,
@@ -77,17 +76,17 @@ export class RequestExplainer {
   }
 
   private price(candidates: readonly Candidate[], input: InferenceInput): PricedRoute {
-    const holdMicro = dearest(candidates, input);
+    const holdMicro = worstCaseCost(candidates, input);
     return { estimateMicro: holdMicro, holdMicro };
   }
 }
 
-/** By candidate, what its adapter refuses, in the order in which they would be asked. */
-function refusalsOf({ assertTaken }: ExplainedRequest, candidates: readonly Candidate[]): Refusals {
+/** The refusals of adapters by candidate, in call order. */
+function refusalsOf({ assertSupportedBy }: ExplainedRequest, candidates: readonly Candidate[]): Refusals {
   const refusals = new Map<Candidate, GatewayError>();
   for (const candidate of candidates) {
     try {
-      assertTaken?.(candidate);
+      assertSupportedBy?.(candidate);
     } catch (error) {
       const refusal = toClientError(error);
       if (!(refusal instanceof GatewayError)) throw refusal;
@@ -97,20 +96,20 @@ function refusalsOf({ assertTaken }: ExplainedRequest, candidates: readonly Cand
   return refusals;
 }
 
-/** As one who takes it will be asked in the end. @throws GatewayError that of the first when nobody takes it */
-function assertSomebodyTakes(candidates: readonly Candidate[], refusals: Refusals): void {
+/** @throws GatewayError the first refusal, when every candidate refuses */
+function assertAnySupports(candidates: readonly Candidate[], refusals: Refusals): void {
   const [first] = refusals.values();
   if (first !== undefined && refusals.size === candidates.length) throw first;
 }
 
-/** What the checks of one request have said. */
+/** The outcomes of the checks of one request. */
 class Checks {
   private readonly made = new Map<CheckName, GatewayError | null>();
 
-  /** `null`: it refuses. What is no refusal is thrown on. */
-  make<Result>(check: CheckName, run: () => Result): Result | null {
+  /** Returns `null` when the check refuses. Rethrows errors that are not refusals. */
+  run<Result>(check: CheckName, action: () => Result): Result | null {
     try {
-      const result = run();
+      const result = action();
       this.made.set(check, null);
       return result;
     } catch (error) {
@@ -120,7 +119,7 @@ class Checks {
     }
   }
 
-  note(check: CheckName, { refusal }: LimitOutlook | SpendingOutlook): void {
+  record(check: CheckName, { refusal }: LimitOutlook | SpendingOutlook): void {
     this.made.set(check, refusal);
   }
 

@@ -1,8 +1,8 @@
-import { GatewayError } from '../common/errors/gateway-error';
-import type { RequestContext } from '../common/request-context';
+import { GatewayError } from '../core/errors/gateway-error';
+import type { RequestContext } from '../core/types/request-context';
 import type { CatalogModel } from '../models/catalog-model';
 import type { ModelCatalogService } from '../models/model-catalog.service';
-import type { RoutingDto } from '../routing/routing.dto';
+import type { RoutingDto } from '../models/routing/routing.dto';
 import { requireTarget } from './require-target';
 
 const MODALITIES: Readonly<Record<string, string>> = {
@@ -28,12 +28,12 @@ const context = {
 const fallbacksOf = (routing: RoutingDto | null): string[] =>
   requireTarget(catalog, context, { model: 'v/one', routing }, 'text').fallbacks.map(({ id }) => id);
 
-describe('the fallback models of a request', () => {
-  it('are none where it names none', () => {
+describe('requireTarget fallbacks', () => {
+  it('are empty when the request names none', () => {
     for (const routing of [null, {}, { models: null }, { models: [] }]) expect(fallbacksOf(routing)).toEqual([]);
   });
 
-  it('are those that it names beside its own, each once, in order', () => {
+  it('keep the order and drop duplicates and the requested model', () => {
     expect(fallbacksOf({ models: ['v/three', 'v/one', 'v/two', 'v/three'] })).toEqual(['v/three', 'v/two']);
   });
 
@@ -41,7 +41,7 @@ describe('the fallback models of a request', () => {
     ['that does not exist', 'v/none', 'model_not_found'],
     ['that the key may not use', 'v/secret', 'model_not_allowed'],
     ['of another kind', 'v/image', 'validation_failed'],
-  ])('cannot be one %s', (_case, name, code) => {
+  ])('reject a model %s', (_case, name, code) => {
     const refused: unknown = expect.objectContaining({ code, param: 'routing.models[1]' });
     expect(() => fallbacksOf({ models: ['v/two', name] })).toThrow(refused as Error);
   });

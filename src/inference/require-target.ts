@@ -1,14 +1,14 @@
-import { GatewayError } from '../common/errors/gateway-error';
-import type { Modality } from '../common/modality';
-import type { Principal } from '../common/principal';
-import { type RequestContext, requirePrincipal } from '../common/request-context';
+import { GatewayError } from '../core/errors/gateway-error';
+import type { Modality } from '../core/types/modality';
+import type { Principal } from '../core/types/principal';
+import { type RequestContext, requirePrincipal } from '../core/types/request-context';
 import { assertModelAllowed } from '../models/model-access';
 import type { CatalogModel } from '../models/catalog-model';
 import type { ModelCatalogService } from '../models/model-catalog.service';
-import type { RoutingDto } from '../routing/routing.dto';
+import type { RoutingDto } from '../models/routing/routing.dto';
 import type { InferenceInput } from './inference.types';
 
-/** What every inference request says of itself. */
+/** The fields that every inference request has. */
 interface TargetedBody {
   readonly model: string;
   readonly routing?: RoutingDto | null;
@@ -22,8 +22,8 @@ export type InferenceTarget = Pick<
 const NO_FALLBACKS: readonly CatalogModel[] = [];
 
 /**
- * The model that a request asks for and those that may stand in for it, once it is clear that they exist, that this key
- * may use them, and that they do this kind of work: before anything is looked up that another key may have been answered.
+ * Resolves the requested model and its fallbacks, and checks that they exist, that the key may use them, and that they
+ * have this modality. Runs before the idempotency look-up, which may find the response of another key.
  * @throws GatewayError `model_not_found`, `model_not_allowed`, `modality_not_allowed`; `validation_failed` for a model of
  * another modality
  */
@@ -35,6 +35,7 @@ export function requireTarget(
 ): InferenceTarget {
   const principal = requirePrincipal(context);
   const model = catalog.require(body.model);
+  context.modelId = model.id;
   assertModelAllowed(principal, model);
   if (model.modality !== modality) {
     const article = modality === 'embedding' || modality === 'image' ? 'an' : 'a';
@@ -46,7 +47,7 @@ export function requireTarget(
   return { model, fallbacks, principal, context, routing, body };
 }
 
-/** The models that the request names beside its own, each once. */
+/** The fallback models of the request, without duplicates. */
 function requireFallbacks(
   catalog: ModelCatalogService,
   principal: Principal,
@@ -59,7 +60,7 @@ function requireFallbacks(
     const fallback = catalog.require(name, param);
     assertModelAllowed(principal, fallback, param);
     if (fallback.modality !== model.modality) {
-      const message = `${fallback.id} cannot stand in for ${model.id}: it is not a ${model.modality} model.`;
+      const message = `${fallback.id} cannot be a fallback for ${model.id}: it is not a ${model.modality} model.`;
       throw new GatewayError('validation_failed', message, { param });
     }
     if (fallback !== model) fallbacks.add(fallback);

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CLOCK, type Clock } from '../common/clock';
-import type { GatewayError } from '../common/errors/gateway-error';
+import { CLOCK, type Clock } from '../core/time/clock';
+import type { GatewayError } from '../core/errors/gateway-error';
 import type { DeploymentRow } from '../models/catalog-rows';
 import { CatalogRepository } from '../models/catalog.repository';
 import { type DeploymentServing, reviewServing } from '../models/serving';
@@ -10,12 +10,12 @@ import type { LeftOutDeployment, LeftOutReason } from './explanation.types';
 import type { Candidate, InferenceInput } from './inference.types';
 import { ruledOutBy } from './routing-constraints';
 
-/** What adapters refuse before they send anything, by the candidate that refuses. */
+/** The refusals of adapters before sending, by candidate. */
 export type Refusals = ReadonlyMap<Candidate, GatewayError>;
 
 type Verdict = Pick<LeftOutDeployment, 'reason' | 'param'>;
 
-/** Says of the deployments that are not in the route of a request why they are not. */
+/** Explains why deployments are not in the route of a request. */
 @Injectable()
 export class RouteExplainer {
   constructor(
@@ -27,8 +27,8 @@ export class RouteExplainer {
 
   /**
    * In the order of the request's models.
-   * @param asked those of the route that would be asked
-   * @param refusals the others of the route
+   * @param asked candidates of the route that would be called
+   * @param refusals the other candidates of the route
    */
   async leftOut(input: InferenceInput, asked: readonly Candidate[], refusals: Refusals): Promise<LeftOutDeployment[]> {
     const serving = reviewServing(await this.catalog.read(), this.providers.configuredIds, this.clock.now());
@@ -65,7 +65,7 @@ export class RouteExplainer {
   ): LeftOutReason {
     const [obstacle] = obstacles;
     if (obstacle !== undefined) return obstacle;
-    // It can be called, and this process has not heard of that yet.
+    // The deployment became callable, but this process has not reloaded the catalogue yet.
     if (candidate === undefined) return 'not_needed';
     const constraint = ruledOutBy(candidate, routing ?? {});
     if (constraint !== null) return constraint;

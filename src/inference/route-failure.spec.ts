@@ -4,18 +4,18 @@ import { mostUseful } from './route-failure';
 const failure = (code: ProviderErrorCode, retryAfterSeconds?: number): ProviderError =>
   new ProviderError(code, code, { phase: 'headers', fallback: true, retryAfterSeconds });
 
-describe('the failure that a client is told of', () => {
+describe('mostUseful', () => {
   it.each<[string, ProviderErrorCode[], ProviderErrorCode]>([
-    ['a rate limit, which ends', ['provider_unavailable', 'provider_rate_limited'], 'provider_rate_limited'],
-    ['an outage before silence', ['provider_timeout', 'provider_unavailable'], 'provider_unavailable'],
-    ['silence before a refused account', ['provider_error', 'provider_timeout'], 'provider_timeout'],
-    ['what was asked before what could not be', ['validation_failed', 'provider_error'], 'provider_error'],
-    ['the only one', ['provider_disconnect'], 'provider_disconnect'],
-  ])('is %s', (_which, codes, expected) => {
+    ['a rate limit over an outage', ['provider_unavailable', 'provider_rate_limited'], 'provider_rate_limited'],
+    ['an outage over a timeout', ['provider_timeout', 'provider_unavailable'], 'provider_unavailable'],
+    ['a timeout over a refused account', ['provider_error', 'provider_timeout'], 'provider_timeout'],
+    ['a provider error over an unsupported request', ['validation_failed', 'provider_error'], 'provider_error'],
+    ['the only failure', ['provider_disconnect'], 'provider_disconnect'],
+  ])('returns %s', (_which, codes, expected) => {
     expect(mostUseful(codes.map((code) => failure(code)))?.code).toBe(expected);
   });
 
-  it('names the soonest time that any of its kind has named', () => {
+  it('returns the shortest Retry-After among failures with the same code', () => {
     const failures = [
       failure('provider_rate_limited', 30),
       failure('provider_unavailable', 1),
@@ -28,7 +28,7 @@ describe('the failure that a client is told of', () => {
     });
   });
 
-  it('is none when nobody was asked', () => {
+  it('returns undefined without failures', () => {
     expect(mostUseful([])).toBeUndefined();
   });
 });

@@ -1,32 +1,32 @@
-import { GatewayError } from '../common/errors/gateway-error';
+import { GatewayError } from '../core/errors/gateway-error';
 import { ProviderError, type ProviderErrorCode } from '../providers/contract/provider-error';
 import type { Candidate } from './inference.types';
 
-/** How soon a place at a full provider is worth another try. */
+/** `Retry-After` for providers that are only at capacity. */
 const SHORTEST_RETRY_SECONDS = 1;
 const LONGEST_RETRY_SECONDS = 3_600;
 
 /**
- * Every candidate is away or full for now; says how long it takes until the first is not. When what keeps that one away
- * is its rate limit, the answer is that of the call which met the limit: nothing is broken.
+ * The error when no candidate may be called, with the wait until the first is available. If that one waits for its rate
+ * limit, the code is `provider_rate_limited`: nothing is broken.
  */
 export function noneAvailable(candidates: readonly Candidate[], nowMs: number): GatewayError {
   const [first] = candidates.toSorted((left, right) => left.health.waitMs(nowMs) - right.health.waitMs(nowMs));
   const waitMs = first?.health.waitMs(nowMs) ?? 0;
   const retryAfterSeconds = Math.min(Math.max(SHORTEST_RETRY_SECONDS, Math.ceil(waitMs / 1000)), LONGEST_RETRY_SECONDS);
   if (first?.health.isResting(nowMs) === true) {
-    const message = 'Every provider of the model is over its rate limit, failing or full at the moment.';
+    const message = 'All providers for this model are rate limited, unavailable or at capacity.';
     return new GatewayError('provider_rate_limited', message, { retryAfterSeconds });
   }
-  const message = 'Every provider of the model is failing, resting or full at the moment.';
+  const message = 'All providers for this model are unavailable, rate limited or at capacity.';
   return new GatewayError('no_provider_available', message, { retryAfterSeconds });
 }
 
 /**
- * From what tells the client most to what tells it least: a rate limit ends at a known time, an outage and a slow answer
- * will pass, a broken answer may, a refusal of our account or a deployment that lacks a feature will not soon.
+ * From most to least useful for the client: a rate limit ends at a known time, an outage or timeout is temporary, a broken
+ * response may be, a refused account or a missing feature is not.
  */
-const BY_USE: readonly ProviderErrorCode[] = [
+const BY_USEFULNESS: readonly ProviderErrorCode[] = [
   'provider_rate_limited',
   'provider_unavailable',
   'provider_timeout',
@@ -36,12 +36,12 @@ const BY_USE: readonly ProviderErrorCode[] = [
 ];
 
 /**
- * The one failure that a client is told of when several attempts have failed: the most useful code, and the soonest time
- * that one of its bearers has named. A single failure is told as it is.
+ * The failure to return after several failed attempts: the most useful code, with the shortest `Retry-After` among the
+ * failures with that code. A single failure is returned unchanged.
  */
 export function mostUseful(failures: readonly ProviderError[]): ProviderError | undefined {
   const [failure, ...equals] = failures
-    .toSorted((left, right) => BY_USE.indexOf(left.code) - BY_USE.indexOf(right.code))
+    .toSorted((left, right) => BY_USEFULNESS.indexOf(left.code) - BY_USEFULNESS.indexOf(right.code))
     .filter(({ code }, _index, [first]) => code === first?.code);
   if (failure === undefined || equals.length === 0) return failure;
   const waits = [failure, ...equals].flatMap(({ options }) => options.retryAfterSeconds ?? []);

@@ -1,7 +1,7 @@
-import type { AppConfig } from '../config/app-config';
-import { GatewayError } from '../common/errors/gateway-error';
-import { DeploymentHealth, ProviderLoad } from '../routing/deployment-health';
-import type { RoutingDto } from '../routing/routing.dto';
+import type { AppConfig } from '../core/config/app-config';
+import { GatewayError } from '../core/errors/gateway-error';
+import { DeploymentHealth, ProviderLoad } from '../models/routing/deployment-health';
+import type { RoutingDto } from '../models/routing/routing.dto';
 import type { CandidateSelector } from './candidate-selector';
 import type { Candidate, InferenceInput } from './inference.types';
 import { RoutePlanner } from './route-planner';
@@ -56,38 +56,38 @@ const failureOf = (routing: RoutingDto | null, overrides: Partial<InferenceInput
 const candidateAt = (at: number): Candidate => ofModel['v/one']?.[at] ?? candidate('none', 0, 0);
 const healthOf = (at: number): DeploymentHealth => candidateAt(at).health;
 
-it('leaves out who cannot do what a request needs, also where it wishes nothing', () => {
+it('excludes candidates that do not support the request, also without a routing object', () => {
   expect(plan(null, { supports: ({ provider }) => provider.id !== 'a' })).toBe('b c');
 });
 
-describe('the routing object of a request', () => {
+describe('the routing object', () => {
   it.each<[string, RoutingDto | null, string]>([
     ['absent, changes nothing', null, 'a b c'],
     ['empty, changes nothing', {}, 'a b c'],
     ['with nulls, changes nothing', { only: null, ignore: null, order: null, max_price: null, models: null }, 'a b c'],
-    ['with only, leaves those', { only: ['c', 'a', 'unknown'] }, 'a c'],
-    ['with ignore, leaves the others', { ignore: ['a'] }, 'b c'],
+    ['with only, keeps those', { only: ['c', 'a', 'unknown'] }, 'a c'],
+    ['with ignore, removes those', { ignore: ['a'] }, 'b c'],
     ['with order, tries those first', { order: ['c', 'unknown', 'b'] }, 'c b a'],
-    ['with max_price for prompts, leaves the cheap ones', { max_price: { prompt: 200 } }, 'b c'],
-    ['with max_price for completions, leaves the cheap ones', { max_price: { completion: 200 } }, 'b'],
-    ['without fallbacks, leaves one', { allow_fallbacks: false, order: ['b'] }, 'b'],
-    ['with max_attempts, leaves so many', { max_attempts: 2 }, 'a b'],
-    ['with a strategy, goes by it', { strategy: 'price' }, 'b c a'],
-    ['with a strategy and an order, takes the order first', { strategy: 'price', order: ['a'] }, 'a b c'],
-    ['with models, adds theirs at the end', { models: ['v/two'] }, 'a b c d'],
-    ['with models and only, leaves those of each', { models: ['v/two'], only: ['b'] }, 'b b'],
-    ['with models and no fallbacks, leaves one', { models: ['v/two'], allow_fallbacks: false }, 'a'],
+    ['with max_price for prompts, keeps the cheaper ones', { max_price: { prompt: 200 } }, 'b c'],
+    ['with max_price for completions, keeps the cheaper ones', { max_price: { completion: 200 } }, 'b'],
+    ['without fallbacks, keeps one', { allow_fallbacks: false, order: ['b'] }, 'b'],
+    ['with max_attempts, keeps that many', { max_attempts: 2 }, 'a b'],
+    ['with a strategy, applies it', { strategy: 'price' }, 'b c a'],
+    ['with a strategy and an order, applies the order first', { strategy: 'price', order: ['a'] }, 'a b c'],
+    ['with models, appends their candidates', { models: ['v/two'] }, 'a b c d'],
+    ['with models and only, filters each model', { models: ['v/two'], only: ['b'] }, 'b b'],
+    ['with models and no fallbacks, keeps one', { models: ['v/two'], allow_fallbacks: false }, 'a'],
   ])('%s', (_case, routing, expected) => {
     expect(plan(routing)).toBe(expected);
   });
 
-  it('never falls back to what it rules out', () => {
+  it('never falls back to excluded providers', () => {
     for (const routing of [{ only: ['unknown'] }, { max_price: { prompt: 1 } }]) {
       expect(failureOf(routing)).toMatchObject({ code: 'no_provider_available', param: 'routing' });
     }
   });
 
-  it('with require_parameters, leaves what supports them', () => {
+  it('with require_parameters, keeps candidates that support them', () => {
     expect(plan({ require_parameters: true }, { supports: ({ provider }) => provider.id !== 'a' })).toBe('b c');
     expect(failureOf({ require_parameters: true }, { supports: () => false })).toMatchObject({
       code: 'no_provider_available',
@@ -97,53 +97,53 @@ describe('the routing object of a request', () => {
 });
 
 describe('the default plan', () => {
-  it('is one array for all requests, and ends at the attempts that are allowed', () => {
+  it('is one array shared by all requests, limited to the allowed attempts', () => {
     const one = planner({ maxAttempts: 2 });
     expect(idsOf(one.plan(inputOf(null)))).toBe('a b');
     expect(one.plan(inputOf(null))).toBe(one.plan(inputOf(null)));
   });
 
-  it('follows the strategy of the settings', () => {
+  it('applies the configured strategy', () => {
     expect(idsOf(planner({ strategy: 'price' }).plan(inputOf(null)))).toBe('b c a');
   });
 });
 
 describe('health', () => {
-  it('leaves out what fails, rests or is full', () => {
+  it('excludes deployments that are failing, rate limited or at capacity', () => {
     healthOf(0).trip(NOW_MS + 1);
     expect(plan(null)).toBe('b c');
     healthOf(1).cool(NOW_MS + 1);
     expect(plan({})).toBe('c');
     candidateAt(2).load.inFlight = 1;
-    expect(() => plan(null)).toThrow(/failing, resting or full/);
+    expect(() => plan(null)).toThrow(/unavailable, rate limited or at capacity/);
   });
 
-  it('tells when the first of all is expected back', () => {
+  it('returns Retry-After for the first deployment to recover', () => {
     healthOf(0).trip(NOW_MS + 5_500);
     healthOf(1).cool(NOW_MS + 20_000);
     healthOf(2).trip(NOW_MS + 30_000);
     expect(failureOf(null)).toMatchObject({ code: 'no_provider_available', retryAfterSeconds: 6 });
   });
 
-  it('stays with the rate limit when that is what the first of all waits for', () => {
+  it('returns provider_rate_limited when the first deployment to recover is rate limited', () => {
     healthOf(0).trip(NOW_MS + 20_000);
     healthOf(1).cool(NOW_MS + 5_500);
     healthOf(2).trip(NOW_MS + 30_000);
     expect(failureOf(null)).toMatchObject({ code: 'provider_rate_limited', retryAfterSeconds: 6 });
   });
 
-  it('tells to come back at once when the providers are only full', () => {
+  it('returns Retry-After of one second when the providers are only at capacity', () => {
     for (const { load } of ofModel['v/one'] ?? []) load.inFlight = 1;
     expect(failureOf(null)).toMatchObject({ code: 'no_provider_available', retryAfterSeconds: 1 });
   });
 
-  it('takes the fallback model when nothing serves the first', () => {
+  it('uses the fallback model when no deployment serves the first', () => {
     ofModel['v/one'] = [];
     expect(plan({ models: ['v/two'] })).toBe('d b');
     expect(failureOf(null).code).toBe('no_provider_available');
   });
 
-  it('counts a deployment that is due for a probe on top, since another request may be faster to try it', () => {
+  it('adds a deployment that is due for a probe beyond the limit, since another request may claim the probe', () => {
     healthOf(0).trip(NOW_MS);
     expect(plan({ max_attempts: 1 })).toBe('a b');
     expect(plan({ allow_fallbacks: false })).toBe('a b');

@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { estimating } from '../billing/price';
-import { CLOCK, type Clock } from '../common/clock';
-import { GatewayError } from '../common/errors/gateway-error';
-import { APP_CONFIG, type AppConfig } from '../config/app-config';
-import type { RoutingDto } from '../routing/routing.dto';
-import { isFixedOrder, orderBy, type Strategy } from '../routing/strategies';
+import { estimating } from '../billing/pricing/price';
+import { CLOCK, type Clock } from '../core/time/clock';
+import { GatewayError } from '../core/errors/gateway-error';
+import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
+import type { RoutingDto } from '../models/routing/routing.dto';
+import { isFixedOrder, orderBy, type Strategy } from '../models/routing/strategies';
 import { CandidateSelector } from './candidate-selector';
 import type { Candidate, InferenceInput } from './inference.types';
 import { noneAvailable } from './route-failure';
@@ -13,8 +13,8 @@ import { inOrder, isAllowed } from './routing-constraints';
 const NO_ROUTING: RoutingDto = {};
 
 /**
- * Plans the route of a request: the candidates to try, in order (src/routing/README.md). On an ordinary day, with no wishes
- * of the request and nothing held against any deployment, that is an array made once per catalogue change.
+ * Plans the route of a request: the candidates to try, in order (src/models/routing/README.md). Without a `routing` object
+ * and with all deployments healthy, the plan is an array cached until the catalogue changes.
  */
 @Injectable()
 export class RoutePlanner {
@@ -44,7 +44,7 @@ export class RoutePlanner {
     return this.planInFull(input, candidates, input.routing ?? NO_ROUTING);
   }
 
-  /** The plan of requests without wishes; `null` where it differs from request to request. */
+  /** The cached plan of requests without `routing`; `null` when it differs per request. */
   private plainPlan(candidates: readonly Candidate[]): readonly Candidate[] | null {
     let plan = this.plainPlans.get(candidates);
     if (plan === undefined) {
@@ -62,19 +62,19 @@ export class RoutePlanner {
   ): readonly Candidate[] {
     const models = [candidates, ...input.fallbacks.map((model) => this.selector.select(model))];
     if (models.every(({ length }) => length === 0)) {
-      throw new GatewayError('no_provider_available', `No provider can serve ${input.model.id} at the moment.`);
+      throw new GatewayError('no_provider_available', `No provider is available for ${input.model.id}.`);
     }
     const nowMs = this.clock.monotonic();
     const wanted = models.flatMap((ofModel) => this.order(ofModel, input, routing, nowMs));
     if (wanted.length === 0) {
-      const message = 'No provider of the model is left by the routing of the request.';
+      const message = 'The routing object excludes every provider of this model.';
       throw new GatewayError('no_provider_available', message, { param: 'routing' });
     }
     const limit = routing.allow_fallbacks === false ? 1 : (routing.max_attempts ?? this.maxAttempts);
     return takeCallable(wanted, limit, nowMs);
   }
 
-  /** What the request allows of one model's candidates, the best first. */
+  /** The allowed candidates of one model, best first. */
   private order(
     candidates: readonly Candidate[],
     { estimate, pricedBy, streamed, supports }: InferenceInput,
@@ -87,7 +87,7 @@ export class RoutePlanner {
     const strategy = routing.strategy ?? this.strategy;
     if (strategy === 'smart') {
       const param = 'routing.strategy';
-      throw new GatewayError('not_implemented', 'The strategy "smart" is not part of this build.', { param });
+      throw new GatewayError('not_implemented', 'The strategy "smart" is not available in this build.', { param });
     }
     const details = estimating(pricedBy);
     const ordered = orderBy(strategy, allowed, {
@@ -105,8 +105,8 @@ function isReady({ health, load }: Candidate): boolean {
 }
 
 /**
- * The first `limit` candidates that may be called. One that is due for a probe comes on top: when another request is
- * faster to try it, this one must still have somewhere to go.
+ * The first `limit` callable candidates. A candidate that is due for a probe does not count: if another request claims the
+ * probe, this request still needs its full number of candidates.
  */
 function takeCallable(candidates: readonly Candidate[], limit: number, nowMs: number): readonly Candidate[] {
   const taken: Candidate[] = [];

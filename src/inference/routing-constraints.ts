@@ -1,12 +1,12 @@
-import type { RoutingDto } from '../routing/routing.dto';
+import type { RoutingDto } from '../models/routing/routing.dto';
 import type { Candidate } from './inference.types';
 
-/** A member of a request's `routing` object that can rule a candidate out. */
+/** A field of the `routing` object that can exclude a candidate. */
 export type RulingConstraint = 'only' | 'ignore' | 'max_price';
 
 /**
- * Which member of a request's `routing` object rules a candidate out (decision *routing-object*); `null`: none. Names in it
- * are ids of providers. What the caller rules out is never tried, also when nothing else is left.
+ * The field of the `routing` object that excludes a candidate (decision *routing-object*); `null`: none. Names are provider
+ * ids. An excluded candidate is never tried, even if no other is left.
  */
 export function ruledOutBy({ provider, priceVersion }: Candidate, routing: RoutingDto): RulingConstraint | null {
   const { only, ignore, max_price: maxPrice } = routing;
@@ -25,7 +25,7 @@ export function isAllowed(candidate: Candidate, routing: RoutingDto): boolean {
   return ruledOutBy(candidate, routing) === null;
 }
 
-/** Providers that the caller names come first, in its order; the others follow in theirs. */
+/** Puts the providers named by the caller first, in that order; the others keep their order. */
 export function inOrder(candidates: readonly Candidate[], order: readonly string[]): readonly Candidate[] {
   if (order.length === 0) return candidates;
   const rank = ({ provider }: Candidate): number => {

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import type { Micro } from '../common/micro';
-import { APP_CONFIG, type AppConfig } from '../config/app-config';
-import type { StoredAnswer } from '../idempotency/idempotency.service';
+import type { Micro } from '../core/types/micro';
+import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
+import type { StoredAnswer } from '../auth/idempotency/idempotency.service';
 import type { CatalogModel } from '../models/catalog-model';
 import type { ProviderCall } from '../providers/contract/provider-call';
 import type { UsageVector } from '../providers/contract/usage';
@@ -12,13 +12,19 @@ import { type ClientPresence, ClientWatch } from './client-presence';
 import { endingOf } from './ending';
 import { inferenceHeaders } from './inference-headers';
 import type { Bill, Candidate, InferenceInput, RenderedAnswer } from './inference.types';
-import { KeyedAnswers, type RepeatedAnswer } from './keyed-answers';
+import {
+  isOutcomeUnknown,
+  KeyedAnswers,
+  type ReplayedResponse,
+  UNKNOWN_OUTCOME,
+  unknownOutcome,
+} from './keyed-answers';
 import { Meter } from './meter';
 import { toClientError } from './provider-failure';
 import { sendPieces } from './send-pieces';
 import { limitStall } from './stalled-reader';
 
-/** What a provider's whole answer must tell, whatever it holds besides. */
+/** The fields of a provider's complete response that metering needs. */
 export interface MeteredResult {
   readonly usage: UsageVector | null;
   readonly outputBytes: number;
@@ -28,28 +34,28 @@ export interface UnaryInference<Result extends MeteredResult> {
   readonly input: InferenceInput;
   readonly reply: FastifyReply;
   /**
-   * Work before the first attempt that limits and money already cover, such as fetching what the request refers to.
-   * @param candidates who will be asked, in this order.
-   * @throws GatewayError then nobody is asked, and nothing is charged.
+   * Work before the first attempt, under the rate limits and the hold, such as fetching referenced files.
+   * @param candidates the candidates to call, in order.
+   * @throws GatewayError then no provider is called and nothing is charged.
    */
   prepare?(signal: AbortSignal, candidates: readonly Candidate[]): Promise<void>;
   attempt(candidate: Candidate, call: ProviderCall): Promise<Result>;
   /**
-   * What is left to be done with an answer before it is charged, such as storing it.
+   * Work on a response before it is charged, such as storing it.
    * @throws GatewayError then nothing is charged.
    */
   deliver?(result: Result): Promise<void>;
-  /** Stands in for usage that the provider did not report. */
+  /** Estimates usage that the provider did not report. */
   estimateUsage(outputBytes: number, servedBy: CatalogModel): UsageVector;
-  /** The answer in the endpoint's own format. */
+  /** The response in the endpoint's format. */
   render(result: Result, bill: Bill): RenderedAnswer;
-  /** What is to be repeated of a stored answer: for answers that age, as addresses do, or are kept in another form. */
-  refresh?(stored: StoredAnswer): Promise<RepeatedAnswer>;
+  /** Restores a stored response for replay: for content that expires, such as signed URLs, or is stored packed. */
+  refresh?(stored: StoredAnswer): Promise<ReplayedResponse>;
 }
 
 /**
- * The use-case of every answer that is sent whole: hold, attempt, settle, record, answer; under an `Idempotency-Key`
- * once, and repeated from then on. When an answer is sent its charge is committed; when an error is, nothing was charged.
+ * The use case of every non-streamed response: hold, attempt, settle, record, respond; with an `Idempotency-Key` once, and
+ * replayed afterwards. A sent response has a committed charge; a sent error was not charged.
  */
 @Injectable()
 export class RunInference {
@@ -64,7 +70,7 @@ export class RunInference {
     this.stallMs = config.inference.idleTimeoutMs;
   }
 
-  /** Resolves when the answer has been handed to the server. @throws GatewayError instead of any answer. */
+  /** Resolves when the response has been handed to the server. @throws GatewayError if there is none. */
   async run<Result extends MeteredResult>(inference: UnaryInference<Result>): Promise<void> {
     const { input, reply } = inference;
     const opened = await this.answers.open(input);
@@ -76,9 +82,9 @@ export class RunInference {
     }
     const client = this.clients.watch(reply.raw, input.context.idempotencyKey !== null);
     try {
-      const { bill, answer } = await this.ask(inference, opened, client);
+      const { bill, answer } = await this.obtainAnswer(inference, opened, client);
       const kept = { ...answer, head: answer.keptHead ?? answer.head };
-      const chargedMicro = await opened.settle(bill, undefined, await this.answers.keep(opened, kept));
+      const chargedMicro = await opened.settle(bill, undefined, this.answers.storing(opened, kept));
       this.answers.noteAnswer(opened);
       reply
         .headers(inferenceHeaders(input, opened.servedModel, chargedMicro))
@@ -90,8 +96,8 @@ export class RunInference {
     }
   }
 
-  /** What is left to be charged and sent. Whatever fails here costs nothing. */
-  private async ask<Result extends MeteredResult>(
+  /** Returns the response to charge and send. A failure here is not charged. */
+  private async obtainAnswer<Result extends MeteredResult>(
     inference: UnaryInference<Result>,
     meter: Meter,
     client: ClientPresence,
@@ -103,15 +109,20 @@ export class RunInference {
       );
       meter.markFirstToken();
       await inference.deliver?.(result);
-      // A client that left in the meantime is treated like one that left before.
+      // The client may have disconnected in the meantime.
       if (client.signal.aborted) throw cancellation('first_token', client.signal.reason);
       const usage = result.usage ?? inference.estimateUsage(result.outputBytes, meter.servedModel);
       const bill = meter.bill(usage, result.usage === null);
       return { bill, answer: inference.render(result, bill) };
     } catch (error) {
-      // Nothing was delivered, so nothing is charged (decision *zero-output*), also when the client did not wait.
-      await meter.release(endingOf(error, client.gone));
-      throw toClientError(error);
+      // Nothing was delivered, so nothing is charged (decision *zero-output*), also after a disconnect.
+      if (!isOutcomeUnknown(inference.input, error)) {
+        await meter.release(endingOf(error, client.gone));
+        throw toClientError(error);
+      }
+      const failure = unknownOutcome(error);
+      await meter.release(endingOf(failure, client.gone), UNKNOWN_OUTCOME);
+      throw failure;
     }
   }
 }

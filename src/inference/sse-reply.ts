@@ -1,22 +1,22 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import type { GatewayError } from '../common/errors/gateway-error';
+import type { GatewayError } from '../core/errors/gateway-error';
 import { PacedWriter } from './paced-writer';
 import type { StreamReply } from './stream-reply';
 
 export const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 
 const PING = ': ping\n\n';
-/** The end of every stream. */
+/** Last event of every stream. */
 export const DONE = 'data: [DONE]\n\n';
 
-/** An event that is a JSON value. */
+/** An event with a JSON value as data. */
 export function eventOf(value: object): string {
   return `data: ${JSON.stringify(value)}\n\n`;
 }
 
 /**
- * The server-sent events of one answer: headers with the first event, a comment in every silence, back-pressure, and one
+ * The server-sent events of one response: headers with the first event, pings during silence, back-pressure, and one
  * `[DONE]` at the end (decision *pings*).
  */
 export class SseReply implements StreamReply {
@@ -27,9 +27,9 @@ export class SseReply implements StreamReply {
 
   constructor(
     private readonly reply: FastifyReply,
-    /** Asked when the head goes out: by then it is known who answers. */
+    /** Called when the headers are sent: by then the serving model is known. */
     private readonly headers: () => Readonly<Record<string, string>>,
-    /** How the format tells a failure in mid-stream, as events. */
+    /** The events that report a failure in mid-stream. */
     private readonly failureEvents: (failure: GatewayError) => string,
     private readonly pingMs: number,
     stallMs: number,
@@ -42,7 +42,7 @@ export class SseReply implements StreamReply {
     return this.pingTimer !== null;
   }
 
-  /** Sends the head. From here on a failure can only be told inside the stream. */
+  /** Sends the headers. From here on a failure can only be reported inside the stream. */
   start(): void {
     if (this.started) return;
     this.reply.hijack();
@@ -50,13 +50,13 @@ export class SseReply implements StreamReply {
       ...this.headers(),
       'content-type': EVENT_STREAM,
       'cache-control': 'no-cache, no-transform',
-      // Asks proxies of the nginx family not to collect the stream before they pass it on.
+      // Disables response buffering in nginx.
       'x-accel-buffering': 'no',
     });
     this.pingTimer = setTimeout(() => this.ping(), this.pingMs);
   }
 
-  /** Starts before there is anything to say, so that the client and its proxies see that somebody is working. */
+  /** Sends the headers and a ping before the first event, so that client and proxies do not time out. */
   startSilently(): void {
     if (this.started || this.response.destroyed) return;
     this.start();
@@ -73,7 +73,7 @@ export class SseReply implements StreamReply {
     return this.writer.drained();
   }
 
-  /** The last events, and the end. */
+  /** Sends the last events and ends the stream. */
   finish(frames: string): void {
     this.abandon();
     this.writer.end(frames + DONE);
@@ -83,7 +83,7 @@ export class SseReply implements StreamReply {
     this.finish(this.failureEvents(failure));
   }
 
-  /** Stops the timer of a stream whose client has left. */
+  /** Stops the ping timer, also after a disconnect. */
   abandon(): void {
     if (this.pingTimer !== null) clearTimeout(this.pingTimer);
   }

@@ -1,10 +1,10 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import type { GatewayError } from '../common/errors/gateway-error';
-import type { IdempotencyCompletion } from '../common/idempotency';
-import type { Micro } from '../common/micro';
-import { APP_CONFIG, type AppConfig } from '../config/app-config';
-import type { AnswerRecording } from '../idempotency/answer-recording';
+import type { GatewayError } from '../core/errors/gateway-error';
+import type { StoreAnswer } from '../billing/ledger/money.types';
+import type { Micro } from '../core/types/micro';
+import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
+import type { AnswerRecording } from '../auth/idempotency/answer-recording';
 import type { CatalogModel } from '../models/catalog-model';
 import type { StreamProgress, StreamSink } from '../providers/contract/chat';
 import type { ProviderCall } from '../providers/contract/provider-call';
@@ -24,7 +24,7 @@ import { DONE, eventOf, SseReply } from './sse-reply';
 import { limitStall } from './stalled-reader';
 import type { StreamReply } from './stream-reply';
 
-/** Silence after which the head of a stream goes out, once nobody is left to fall back to (decision *pings*). */
+/** Silence after which the headers of a stream are sent, once no fallback is left (decision *pings*). */
 const HEADERS_AFTER_MS = 10_000;
 
 interface StreamedAnswer<Progress extends Delivered> {
@@ -33,43 +33,43 @@ interface StreamedAnswer<Progress extends Delivered> {
   /** As `UnaryInference.prepare`. */
   prepare?(signal: AbortSignal, candidates: readonly Candidate[]): Promise<void>;
   open(candidate: Candidate, call: ProviderCall): Promise<OpenedStream<Progress>>;
-  /** What is charged for output that was delivered without the provider reporting usage. */
+  /** Estimates the usage of delivered output when the provider reported none. */
   estimateUsage(outputBytes: number, servedBy: CatalogModel): UsageVector;
 }
 
-/** An answer that is sent as events. */
+/** A response sent as server-sent events. */
 export interface StreamedInference<Progress extends Delivered = StreamProgress> extends StreamedAnswer<Progress> {
-  /** The events that follow the last one of the provider, made when the bill is known; without `[DONE]`. */
+  /** The events after the provider's last one, rendered when the bill is known; without `[DONE]`. */
   lastEvents(progress: Progress, bill: Bill, servedBy: CatalogModel): PricedText;
-  /** How the format tells a failure in mid-stream. Without it the error envelope is an event (contract 6.3). */
+  /** The events that report a failure in mid-stream. Default: the error envelope as an event (contract 6.3). */
   failureEvents?(error: GatewayError, requestId: string): string | undefined;
 }
 
-/** An answer that is nothing but the bytes of a file. */
+/** A response that consists of the raw bytes of a file. */
 export interface StreamedFile<Progress extends Delivered> extends StreamedAnswer<Progress> {
   readonly contentType: string;
 }
 
 type Streamed<Progress extends Delivered> = StreamedInference<Progress> | StreamedFile<Progress>;
 
-/** One streamed answer under way. */
+/** One streamed response in progress. */
 interface Run {
-  /** What it opens is handed to itself only, so that here it does not matter what its progress tells besides. */
+  /** Its progress is passed back to it only, so further fields of the progress are irrelevant here. */
   readonly inference: Streamed<Delivered>;
   readonly meter: Meter;
   readonly client: ClientPresence;
   readonly out: StreamReply;
   /** `null` without a key. */
   readonly recording: AnswerRecording | null;
-  /** What the head says, or has said: what is held, unless it is known better. */
+  /** The cost in the headers: the hold, unless the exact cost is known. */
   headCostMicro: Micro;
 }
 
 /**
- * The use-case of every streamed answer: hold, open, forward, settle, end; under an `Idempotency-Key` once, and repeated
- * from then on. The end goes out after the charge is committed; whatever was delivered before a failure or a disconnect
- * is charged, of what is sold in parts; a stream that failed says so, or breaks off where it has no words for it, and
- * leaves its key free.
+ * The use case of every streamed response: hold, open, forward, settle, end; with an `Idempotency-Key` once, and replayed
+ * afterwards. The end is sent after the charge is committed. Output delivered before a failure or a disconnect is charged,
+ * unless the response is all-or-nothing. A failed stream reports its failure, or resets the connection where the format
+ * cannot, and frees its key.
  */
 @Injectable()
 export class StreamInference {
@@ -87,7 +87,7 @@ export class StreamInference {
     this.stallMs = config.inference.idleTimeoutMs;
   }
 
-  /** Resolves when the answer has ended. @throws GatewayError only while nothing has been sent. */
+  /** Resolves when the response has ended. @throws GatewayError only before anything has been sent. */
   async run<Progress extends Delivered>(inference: Streamed<Progress>): Promise<void> {
     const { input, reply } = inference;
     const meter = await this.answers.open(input);
@@ -98,7 +98,7 @@ export class StreamInference {
     }
     const recording = this.answers.beginRecording(input);
     const client = this.clients.watch(reply.raw, recording !== null);
-    // The model is the one that is being asked when the head goes out: by then nobody else can answer.
+    // When the headers are sent, no failover to another model is possible.
     const headers = () => inferenceHeaders(input, meter.servedModel, run.headCostMicro);
     const out = this.replyOf(inference, headers);
     const run: Run = { inference, meter, client, out, recording, headCostMicro: meter.holdMicro };
@@ -128,24 +128,24 @@ export class StreamInference {
       await inference.prepare?.(client.signal, meter.candidates);
       stream = await this.open(run);
       meter.markFirstToken();
-      this.nameCost(run, stream.progress);
+      this.setExactHeaderCost(run, stream.progress);
       out.start();
       const sink: StreamSink = recording === null ? out : new RecordingSink(out, recording, client);
       await stream.pipe(sink);
-      // A client that left during the last chunks is settled like one that left before them.
+      // A disconnect during the last chunks is settled like an earlier one.
       client.signal.throwIfAborted();
       bill = this.billFor(run, stream.progress);
       last = 'contentType' in inference ? null : inference.lastEvents(stream.progress, bill, meter.servedModel);
     } catch (error) {
-      return this.endBroken(error, run, stream);
+      return this.endInterrupted(error, run, stream);
     }
     await this.endComplete(run, bill, last);
   }
 
-  /** Usage that is known when the stream of a whole opens is what will be charged, and not only held. */
-  private nameCost(run: Run, { usage }: Delivered): void {
+  /** The usage of an all-or-nothing stream may be known when it opens: then the headers name the exact cost. */
+  private setExactHeaderCost(run: Run, { usage }: Delivered): void {
     const { meter, out } = run;
-    if (meter.input.soldWhole !== true || usage === null || out.started) return;
+    if (meter.input.allOrNothing !== true || usage === null || out.started) return;
     run.headCostMicro = meter.bill(usage, false).costMicro;
   }
 
@@ -170,8 +170,8 @@ export class StreamInference {
   private async endComplete(run: Run, bill: Bill, last: PricedText | null): Promise<void> {
     const { inference, meter, out, recording } = run;
     try {
-      const completion = recording === null ? null : await this.keep(run, recording, last);
-      const chargedMicro = await meter.settle(bill, undefined, completion);
+      const storeAnswer = recording === null ? null : this.storing(run, recording, last);
+      const chargedMicro = await meter.settle(bill, undefined, storeAnswer);
       this.answers.noteAnswer(meter);
       out.finish(last === null ? '' : last.head + chargedMicro + last.tail);
     } catch (error) {
@@ -180,28 +180,36 @@ export class StreamInference {
     }
   }
 
-  private keep(
+  private storing(
     { meter, out, headCostMicro }: Run,
     recording: AnswerRecording,
     last: PricedText | null,
-  ): Promise<IdempotencyCompletion | null> {
+  ): StoreAnswer | null {
     if (last !== null) recording.add(last.head);
     const tail = last === null ? null : last.tail + DONE;
-    const answer = { contentType: out.contentType, head: recording.take(), tail };
-    return this.answers.keep(meter, answer, { 'x-llm-cost-micro': String(headCostMicro) });
+    const { whole, release } = recording.take();
+    const answer = { contentType: out.contentType, head: whole, tail };
+    const store = this.answers.storing(meter, answer, { 'x-llm-cost-micro': String(headCostMicro) });
+    // The recorded bytes stay counted until they are stored, which an outage can delay beyond the request.
+    return store && ((signal) => store(signal).finally(release));
   }
 
-  private async endBroken(error: unknown, run: Run, stream: OpenedStream<Delivered> | null): Promise<void> {
+  private async endInterrupted(error: unknown, run: Run, stream: OpenedStream<Delivered> | null): Promise<void> {
     const { inference, client, out } = run;
     const failure = asGatewayError(error);
     if (out.started && !client.gone) this.report(error, inference);
     const { requestId } = inference.input.context;
     try {
-      await this.payBroken(error, run, stream);
+      await this.settleInterrupted(error, run, stream);
     } catch (cause) {
-      // Billing sees to the hold; a stream that has begun must end all the same.
+      // Billing still ends the hold; a started stream must end in any case.
       if (!out.started) throw cause;
-      this.logger.error({ message: 'a broken stream was not accounted for yet', requestId, err: cause });
+      this.logger.error({
+        event: 'stream_settlement_delayed',
+        message: 'an interrupted stream is not settled yet',
+        requestId,
+        err: cause,
+      });
     }
     if (client.gone) {
       out.abandon();
@@ -212,15 +220,23 @@ export class StreamInference {
     }
   }
 
-  /** Before the start, failures are reported by whoever asked the provider, or by the error reply. */
+  /** Failures before the start are reported by the attempt series or the error response. */
   private report(error: unknown, { input }: Pick<StreamedInference, 'input'>): void {
     const { requestId, clientRequestId } = input.context;
     const facts = { requestId, client_request_id: clientRequestId, model: input.model.id, err: error };
-    if (error instanceof ProviderError) this.logger.warn({ message: 'a stream broke off', code: error.code, ...facts });
-    else this.logger.error({ message: 'unexpected failure in a stream', ...facts });
+    if (error instanceof ProviderError) {
+      this.logger.warn({
+        event: 'stream_interrupted',
+        message: 'a stream was interrupted',
+        code: error.code,
+        ...facts,
+      });
+    } else {
+      this.logger.error({ event: 'stream_failed', message: 'unexpected failure in a stream', ...facts });
+    }
   }
 
-  private async payBroken(
+  private async settleInterrupted(
     error: unknown,
     { inference, meter, client }: Run,
     stream: OpenedStream<Delivered> | null,
@@ -228,9 +244,9 @@ export class StreamInference {
     const delivered = stream?.progress.outputBytes ?? 0;
     const ending = endingOf(error, client.gone);
     if (stream === null || delivered === 0) return meter.release(ending);
-    // A provider that fails has not delivered; work that was stopped because nobody waits for it has been asked for.
-    if (meter.input.soldWhole === true && !client.signal.aborted) return meter.release(ending);
-    // What an upstream reports on the way is not the end of the count.
+    // A provider failure is free; work that was aborted by a disconnect is charged.
+    if (meter.input.allOrNothing === true && !client.signal.aborted) return meter.release(ending);
+    // Usage reported before the finish reason is incomplete.
     const reported = stream.progress.finishReason === null ? null : stream.progress.usage;
     const usage = reported ?? inference.estimateUsage(delivered, meter.servedModel);
     await meter.settle(meter.bill(usage, reported === null), ending);

@@ -1,19 +1,19 @@
-import type { GatewayError } from '../common/errors/gateway-error';
+import type { GatewayError } from '../core/errors/gateway-error';
 import type { StreamSink } from '../providers/contract/chat';
 
-/** The client's side of a streamed answer, whatever it consists of. */
+/** The client side of a streamed response. */
 export interface StreamReply extends StreamSink {
   readonly contentType: string;
-  /** Whether the head has gone out: from then on a failure has no status of its own. */
+  /** Whether the headers were sent: afterwards a failure has no status code. */
   readonly started: boolean;
-  /** Sends the head. Safe to repeat. */
+  /** Sends the headers. Idempotent. */
   start(): void;
-  /** Sends the head before there is anything to say, where that is of use to the client. */
+  /** Sends the headers before the first data, where the format benefits from it. */
   startSilently(): void;
-  /** Ends a complete answer; the charge is committed. `last` is empty where the format has no last words. */
+  /** Ends a complete response after the charge is committed. `last` is empty for formats without final events. */
   finish(last: string): void;
-  /** Ends an answer that has begun and cannot be completed, so that nobody takes it for whole. */
+  /** Ends a started response so that the client sees that it is incomplete. */
   fail(failure: GatewayError): void;
-  /** Stops what it does by itself, for a client that has left. */
+  /** Stops timers after a disconnect. */
   abandon(): void;
 }

@@ -1,11 +1,11 @@
 import { NO_USAGE, type UsageVector } from '../providers/contract/usage';
 
 /**
- * Token estimates without a tokenizer: bytes times a ratio. Exact counting is exact for one
- * vendor only, costs a hundred times more, and blocks the event loop on hostile text.
+ * Token estimates without a tokenizer: bytes times a ratio. A tokenizer is exact for one vendor only, costs a hundred times
+ * more, and blocks the event loop on hostile text.
  */
 
-/** Framing that a chat template adds to each message. */
+/** Framing added by a chat template to each message. */
 const TOKENS_PER_MESSAGE = 4;
 const TOKENS_PER_LOW_DETAIL_IMAGE = 85;
 const TOKENS_PER_IMAGE = 1_000;
@@ -13,7 +13,7 @@ const TOKENS_PER_AUDIO_SECOND = 32;
 /** Compressed speech of ordinary quality: base64 characters of one second. */
 const BASE64_CHARACTERS_PER_AUDIO_SECOND = 21_000;
 
-/** What a prompt is made of, in the units that matter for its price. */
+/** The size of a prompt in the units that matter for its price. */
 export interface PromptMeasure {
   textBytes: number;
   /** Tokens that do not depend on the model's ratio: framing, images, audio. */

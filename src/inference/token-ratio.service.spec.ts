@@ -5,13 +5,13 @@ import { TokenRatios } from './token-ratio.service';
 
 Logger.overrideLogger(false);
 
-/** A hash that several processes share. */
+/** A Redis hash shared by several processes. */
 class FakeRedis {
   readonly hash: Record<string, string> = {};
-  away = false;
+  unavailable = false;
 
   async hgetall(): Promise<Record<string, string>> {
-    if (this.away) throw new Error('away');
+    if (this.unavailable) throw new Error('unavailable');
     return { ...this.hash };
   }
 
@@ -36,24 +36,24 @@ const learn = (ratios: TokenRatios, ratio: number, times: number): void => {
 };
 
 describe('the ratio of a model', () => {
-  it('starts at what the catalogue says', () => {
+  it('starts at the catalogue value', () => {
     expect(start().of(model)).toBe(0.25);
   });
 
-  it('moves by a fiftieth of the difference at each prompt', () => {
+  it('moves by a fiftieth of the difference with each prompt', () => {
     const ratios = start();
     ratios.observe(model, text(4_000, 100), tokens(1_500));
     expect(ratios.of(model)).toBeCloseTo(0.25 + 0.02 * (0.35 - 0.25), 10);
   });
 
-  it('comes to be what providers report, and stays apart from that of other models', () => {
+  it('converges to the reported ratio, separately for each model', () => {
     const ratios = start();
     learn(ratios, 0.33, 300);
     expect(ratios.of(model)).toBeCloseTo(0.33, 3);
     expect(ratios.of({ ...model, id: 'vendor/other' })).toBe(0.25);
   });
 
-  it('does not leave the bounds of real tokenizers, whatever is reported', () => {
+  it('stays within the bounds of real tokenizers for any reported usage', () => {
     const ratios = start();
     learn(ratios, 1_000, 1_000);
     expect(ratios.of(model)).toBeCloseTo(0.6, 3);
@@ -71,7 +71,7 @@ describe('the ratio of a model', () => {
     expect(ratios.of(model)).toBe(0.25);
   });
 
-  it('starts anew when the catalogue says something else', () => {
+  it('resets when the catalogue value changes', () => {
     const ratios = start();
     learn(ratios, 0.5, 500);
     expect(ratios.of({ ...model, tokensPerByte: 0.3 })).toBe(0.3);
@@ -79,7 +79,7 @@ describe('the ratio of a model', () => {
 });
 
 describe('processes that share a Redis', () => {
-  it('give what they have learned to those that come later, also under load from the first request on', async () => {
+  it('pass learned ratios to processes that start later, even if these have served requests', async () => {
     const redis = new FakeRedis();
     const first = start(redis);
     learn(first, 0.4, 500);
@@ -93,7 +93,7 @@ describe('processes that share a Redis', () => {
     expect(early.of(model)).toBeCloseTo(0.4, 3);
   });
 
-  it('settle on one value, and on the right one when they see the same', async () => {
+  it('converge to the reported ratio when they see the same traffic', async () => {
     const redis = new FakeRedis();
     const all = Array.from({ length: 8 }, () => start(redis));
     for (let minute = 0; minute < 12; minute++) {
@@ -103,7 +103,7 @@ describe('processes that share a Redis', () => {
     for (const ratios of all) expect(ratios.of(model)).toBeCloseTo(0.4, 3);
   });
 
-  it('meet halfway when they see different texts', async () => {
+  it('average their ratios when they see different traffic', async () => {
     const redis = new FakeRedis();
     const [left, right] = [start(redis), start(redis)];
     learn(left, 0.2, 500);
@@ -115,7 +115,7 @@ describe('processes that share a Redis', () => {
     expect(left.of(model)).toBeCloseTo(0.3, 3);
   });
 
-  it.each(['0', '17', 'NaN', ''])('do not believe a stored ratio of %j', async (stored) => {
+  it.each(['0', '17', 'NaN', ''])('ignore a stored ratio of %j', async (stored) => {
     const redis = new FakeRedis();
     redis.hash['vendor/model 0.25'] = stored;
     const ratios = start(redis);
@@ -123,14 +123,14 @@ describe('processes that share a Redis', () => {
     expect(ratios.of(model)).toBe(0.25);
   });
 
-  it('keep what they know while Redis is away, and start without it', async () => {
+  it('keep learned ratios while Redis is unavailable, and start without it', async () => {
     const redis = new FakeRedis();
     const ratios = start(redis);
     learn(ratios, 0.5, 500);
-    redis.away = true;
+    redis.unavailable = true;
     await ratios.onApplicationBootstrap();
     expect(ratios.of(model)).toBeCloseTo(0.5, 3);
-    redis.away = false;
+    redis.unavailable = false;
     await ratios.beforeApplicationShutdown();
     expect(Number(redis.hash['vendor/model 0.25'])).toBeCloseTo(0.5, 3);
   });

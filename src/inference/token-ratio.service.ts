@@ -6,49 +6,49 @@ import {
   type OnApplicationBootstrap,
 } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { PeriodicTask } from '../common/periodic-task';
-import { APP_CONFIG, type AppConfig } from '../config/app-config';
+import { PeriodicTask } from '../core/time/periodic-task';
+import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import type { CatalogModel } from '../models/catalog-model';
 import { inputTokensOf, type UsageVector } from '../providers/contract/usage';
-import { REDIS } from '../redis/redis.module';
+import { REDIS } from '../core/redis/redis.module';
 import type { PromptMeasure } from './token-estimate';
 
-/** What a new observation counts: some fifty of them make the ratio their own. */
+/** Weight of a new observation: about fifty of them determine the ratio. */
 const NEWEST_WEIGHT = 0.02;
-/** No tokenizer in use is beyond these, whatever it is fed with. */
+/** Bounds of real tokenizers on any text. */
 const LOWEST_RATIO = 0.12;
 const HIGHEST_RATIO = 0.6;
-/** Of a shorter prompt, what the chat template adds says more than the text. */
+/** In shorter prompts the chat template distorts the ratio. */
 const LEAST_TEXT_BYTES = 1_024;
-/** The same where images, or many short messages, make up more of the tokens. */
+/** Prompts with a higher share of fixed tokens (images, many short messages) are ignored too. */
 const MOST_FIXED_SHARE = 0.25;
 
 const SHARING_PAUSE_MS = 60_000;
-/** Models that nobody has used for so long begin anew. */
+/** Ratios of models unused for this long are reset. */
 const LIFETIME_SECONDS = 30 * 86_400;
 
 interface Ratio {
-  /** The catalogue's value; another one starts the ratio anew. */
+  /** The catalogue's value; a change resets the ratio. */
   readonly seed: number;
   tokensPerByte: number;
-  /** Since it was last shared. */
+  /** Whether it has changed since it was last shared. */
   observed: boolean;
 }
 
 type RatedModel = Pick<CatalogModel, 'id' | 'tokensPerByte'>;
 
 /**
- * How many tokens each model makes of a byte, learned from the usage that providers report. It starts at the catalogue's
- * `tokens_per_byte`. Requests read and change it in memory; once a minute the processes agree on it through Redis, where it
- * also outlives them. Without Redis each goes by what it sees itself.
+ * Tokens per byte of each model, learned from reported usage and starting at the catalogue's `tokens_per_byte`. Requests
+ * read and update it in memory; once a minute the processes average it through Redis, which also preserves it across
+ * restarts. Without Redis each process uses only its own observations.
  */
 @Injectable()
 export class TokenRatios implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(TokenRatios.name);
   private readonly ratios = new Map<string, Ratio>();
-  /** What Redis held when it was last read, by field. */
+  /** The last values read from Redis, by field. */
   private shared: Readonly<Record<string, string>> = {};
-  /** Installations that share a Redis are told apart by their database. */
+  /** Includes the database name, so that installations can share a Redis. */
   private readonly key: string;
   private readonly task = new PeriodicTask({
     run: () => this.share(),
@@ -77,7 +77,7 @@ export class TokenRatios implements OnApplicationBootstrap, BeforeApplicationShu
     return this.entry(model).tokensPerByte;
   }
 
-  /** Learns from a prompt of which the provider has told the tokens. */
+  /** Learns from the reported token count of a prompt. */
   observe(model: RatedModel, { textBytes, fixedTokens }: PromptMeasure, reported: UsageVector): void {
     const tokens = inputTokensOf(reported);
     if (textBytes < LEAST_TEXT_BYTES || fixedTokens > tokens * MOST_FIXED_SHARE) return;
@@ -88,8 +88,8 @@ export class TokenRatios implements OnApplicationBootstrap, BeforeApplicationShu
   }
 
   /**
-   * Meets the others halfway. Sums of changes would overshoot: two processes that see the same traffic learn the same.
-   * @throws Error when Redis is away
+   * Averages with the shared value. Adding up changes would overshoot: processes with the same traffic learn the same.
+   * @throws Error when Redis is unavailable
    */
   async share(): Promise<void> {
     this.shared = await this.redis.hgetall(this.key);

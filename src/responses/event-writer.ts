@@ -1,12 +1,19 @@
-import type { ErrorEnvelope } from '../common/errors/gateway-error';
-import type { ContentPart, FunctionCallItem, ItemStatus, MessageItem, OutputItem } from './output-items';
+import type { ErrorEnvelope } from '../core/errors/gateway-error';
+import {
+  type CallItem,
+  type ContentPart,
+  CustomToolCallItem,
+  type ItemStatus,
+  type MessageItem,
+  type OutputItem,
+} from './output-items';
 
-/** Of every event. */
+/** Prefix of every event. */
 export const EVENT_END = '}\n\n';
 
 /**
- * Writes the events of a response, each with its number. They are put together from text that is JSON already: a stream
- * has an event per token, and its last events repeat all of it.
+ * Writes the numbered events of a response. Events are assembled from JSON text for speed: a stream has an event per token,
+ * and its last events repeat all of it.
  */
 export class EventWriter {
   private written = '';
@@ -14,19 +21,19 @@ export class EventWriter {
   /** @param sequence number of the next event */
   constructor(private sequence: number) {}
 
-  /** A writer that goes on from here, and leaves this one where it is. */
+  /** A copy that continues from here without affecting this writer. */
   fork(): EventWriter {
     return new EventWriter(this.sequence);
   }
 
-  /** What has been written since the last time. */
+  /** Returns and clears the pending events. */
   take(): string {
     const { written } = this;
     this.written = '';
     return written;
   }
 
-  /** The same, without the end of the last event and of the response in it: more is to be written there. */
+  /** The same, with the last event and its response left open for more fields. */
   takeOpen(): string {
     return this.take().slice(0, -EVENT_END.length);
   }
@@ -54,13 +61,17 @@ export class EventWriter {
     this.write('response.content_part.done', `${place},"part":${part.json()}`);
   }
 
-  argumentsDelta(item: FunctionCallItem, text: string): void {
-    this.write('response.function_call_arguments.delta', `${placeOf(item)},"delta":"${text}"`);
+  callDelta(item: CallItem, text: string): void {
+    this.write(`${callEvents(item)}.delta`, `${placeOf(item)},"delta":"${text}"`);
   }
 
-  argumentsDone(item: FunctionCallItem): void {
+  callDone(item: CallItem): void {
+    if (item instanceof CustomToolCallItem) {
+      this.write(`${callEvents(item)}.done`, `${placeOf(item)},"input":"${item.text}"`);
+      return;
+    }
     const fields = `${placeOf(item)},"name":${JSON.stringify(item.name)},"arguments":"${item.text}"`;
-    this.write('response.function_call_arguments.done', fields);
+    this.write(`${callEvents(item)}.done`, fields);
   }
 
   itemDone(item: OutputItem, status: ItemStatus): void {
@@ -68,8 +79,7 @@ export class EventWriter {
   }
 
   /**
-   * The error envelope (contract 6.3) as an event of this format, which has the first fields beside its own: parsers of
-   * the format refuse an event without a type and a number.
+   * The error envelope (contract 6.3) as an event with type and sequence number, which parsers of this format require.
    */
   error({ error }: ErrorEnvelope): void {
     const { code, message, param = null } = error;
@@ -81,6 +91,10 @@ export class EventWriter {
   }
 }
 
+function callEvents(item: CallItem): string {
+  return item instanceof CustomToolCallItem ? 'response.custom_tool_call_input' : 'response.function_call_arguments';
+}
+
 function placeOf({ id, index }: OutputItem): string {
   return `"item_id":"${id}","output_index":${index}`;
 }
@@ -89,7 +103,7 @@ function partPlace(item: OutputItem, part: ContentPart): string {
   return `${placeOf(item)},"content_index":${part.index}`;
 }
 
-/** Never filled here; text events have the field all the same, since the format says so. */
+/** Always empty; the format requires the field in text events. */
 function logprobsOf({ type }: ContentPart): string {
   return type === 'output_text' ? ',"logprobs":[]' : '';
 }

@@ -1,12 +1,12 @@
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
 /**
- * The items of an answer grow by text that is written as the inside of a JSON string from the start: it goes into deltas
- * and, once more, into the whole item, and is encoded once for both.
+ * The items of a response accumulate text in JSON-escaped form: it is used in deltas and again in the complete item, but
+ * encoded once.
  */
 export interface OutputItem {
   readonly id: string;
-  /** Its place in `output`. */
+  /** Index in `output`. */
   readonly index: number;
   /** The item as JSON. */
   json(status: ItemStatus): string;
@@ -19,7 +19,7 @@ export class ContentPart {
   constructor(
     readonly type: PartType,
     readonly index: number,
-    /** Inside of a JSON string. */
+    /** JSON-escaped, without quotes. */
     public text = '',
   ) {}
 
@@ -62,7 +62,7 @@ export class FunctionCallItem implements OutputItem {
     readonly index: number,
     callId: string,
     readonly name: string,
-    /** Inside of a JSON string. */
+    /** JSON-escaped, without quotes. */
     public text = '',
   ) {
     this.id = `fc_${responseKey}_${index}`;
@@ -75,7 +75,31 @@ export class FunctionCallItem implements OutputItem {
   }
 }
 
-/** `text` as the inside of a JSON string. */
+/** A call of a tool with text input. */
+export class CustomToolCallItem implements OutputItem {
+  readonly id: string;
+  private readonly head: string;
+
+  constructor(
+    responseKey: string,
+    readonly index: number,
+    callId: string,
+    readonly name: string,
+    /** JSON-escaped, without quotes. */
+    public text = '',
+  ) {
+    this.id = `ctc_${responseKey}_${index}`;
+    this.head = JSON.stringify({ id: this.id, type: 'custom_tool_call', call_id: callId, name }).slice(0, -1);
+  }
+
+  json(status: ItemStatus): string {
+    return `${this.head},"input":"${this.text}","status":"${status}"}`;
+  }
+}
+
+export type CallItem = FunctionCallItem | CustomToolCallItem;
+
+/** Escapes `text` for a JSON string, without quotes. */
 export function insideOf(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }

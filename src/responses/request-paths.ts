@@ -1,31 +1,36 @@
-import { GatewayError } from '../common/errors/gateway-error';
-import type { ValidationIssue } from '../common/validation/validation-issues';
+import { GatewayError } from '../core/errors/gateway-error';
+import type { ValidationIssue } from '../core/validation/validation-issues';
 import type { ResponseRequestDto } from './dto/response-request.dto';
-import type { MessageOrigin } from './to-chat-messages';
+import { isCallOutput, type MessageOrigin } from './to-chat-messages';
 import { isIgnored } from './to-chat-tools';
 
 const MESSAGE = /^messages\[(\d+)\](.*)$/;
 const TOOL_CALL = /^\.tool_calls\[(\d+)\](.*)$/;
 const CONTENT = /^\.content(?:\[(\d+)\](.*))?$/;
-const TOOL = /^tools\[(\d+)\](?:\.function)?(.*)$/;
-const ALLOWED_TOOL = /^tool_choice\.allowed_tools\.tools\[(\d+)\](?:\.function)?(.*)$/;
+/** A part of a tool result. */
+const PART = /^(input\[\d+\])\.output\[(\d+)\]$/;
+const TOOL = /^tools\[(\d+)\](?:\.(?:function|custom))?(.*)$/;
+const ALLOWED_TOOL = /^tool_choice\.allowed_tools\.tools\[(\d+)\](?:\.(?:function|custom))?(.*)$/;
 
-/** Fields of a tool call, by what they are in an item `function_call`. */
+/** Fields of a chat tool call and their names in a `function_call` or `custom_tool_call` item. */
 const CALL_FIELDS: ReadonlyMap<string, string> = new Map([
   ['.id', '.call_id'],
   ['.function.name', '.name'],
   ['.function.arguments', '.arguments'],
+  ['.custom.name', '.name'],
+  ['.custom.input', '.input'],
 ]);
 
-/** Beginnings of other paths; the first that fits is replaced. */
+/** Prefixes of other paths; the first match is replaced. */
 const OTHER_FIELDS: readonly (readonly [RegExp, string])[] = [
   [/^messages$/, 'input'],
   [/^response_format(\.json_schema)?/, 'text.format'],
-  [/^tool_choice\.(function|allowed_tools)/, 'tool_choice'],
+  [/^tool_choice\.(function|custom|allowed_tools)/, 'tool_choice'],
+  [/^reasoning_effort$/, 'reasoning.effort'],
   [/^max_(completion_)?tokens$/, 'max_output_tokens'],
 ];
 
-/** Says where in a request the fault is that was found in its translation. */
+/** Maps error paths of the translated chat request back to the original request. */
 export class RequestPaths {
   constructor(
     private readonly body: ResponseRequestDto,
@@ -37,7 +42,7 @@ export class RequestPaths {
     return { param: own, message: own === param ? message : message.replaceAll(param, own) };
   }
 
-  /** What a provider says of a parameter, it says of the chat that it was asked. */
+  /** Translates the path in a provider error, which refers to the chat request. */
   translateError(error: unknown): unknown {
     if (!(error instanceof GatewayError) || error.param === undefined) return error;
     const { param, message } = this.translate({ param: error.param, message: error.message });
@@ -63,8 +68,11 @@ export class RequestPaths {
   private ofMessage(index: number, below: string): string {
     const origin = this.origins[index];
     if (origin === undefined) return 'input';
-    const { path, callItems } = origin;
-    // The path of a message that was plain text has nothing below it.
+    const { path, callItems, partPaths } = origin;
+    const [, part, inPart = ''] = (partPaths && CONTENT.exec(below)) ?? [];
+    const partPath = partPaths?.[Number(part)];
+    if (partPath !== undefined) return partPath + flatten(inPart, this.partTypeAt(partPath));
+    // The path of a plain-text message has no members.
     if (!path.endsWith(']')) return path;
     const [, call, inCall = ''] = TOOL_CALL.exec(below) ?? [];
     const callItem = call === undefined ? undefined : callItems[Number(call)];
@@ -72,18 +80,26 @@ export class RequestPaths {
     return path + this.inItem(path, below);
   }
 
-  /** Below an item: a result is `output` there, and parts of this format are flatter than those of chat. */
+  /** Path within an item: a result is in `output`, and parts are flatter than those of chat. */
   private inItem(path: string, below: string): string {
     const item = this.itemAt(path);
-    if (below === '.tool_call_id' && item?.['type'] === 'function_call_output') return '.call_id';
+    const isOutput = isCallOutput(item?.['type']);
+    if (below === '.tool_call_id' && isOutput) return '.call_id';
     const content = CONTENT.exec(below);
     if (content === null) return below;
     const [, index, inPart = ''] = content;
-    const name = item?.['type'] === 'function_call_output' ? 'output' : 'content';
+    const name = isOutput ? 'output' : 'content';
     if (index === undefined) return `.${name}`;
     const parts = item?.[name];
     const type = Array.isArray(parts) ? (parts[Number(index)] as { type?: unknown } | null)?.type : undefined;
     return `.${name}[${index}]${flatten(inPart, type)}`;
+  }
+
+  /** @param path `input[i].output[j]` */
+  private partTypeAt(path: string): unknown {
+    const [, itemPath = '', index] = PART.exec(path) ?? [];
+    const parts = this.itemAt(itemPath)?.['output'];
+    return Array.isArray(parts) ? (parts[Number(index)] as { type?: unknown } | null)?.type : undefined;
   }
 
   private itemAt(path: string): Readonly<Record<string, unknown>> | undefined {
@@ -93,7 +109,7 @@ export class RequestPaths {
   }
 }
 
-/** Where in a list the nth tool is that is not ignored. */
+/** The index of the nth tool that is not ignored. */
 function indexOfFunction(tools: unknown, nth: number): number {
   const indexes = (Array.isArray(tools) ? tools : []).flatMap((tool, index) => (isIgnored(tool) ? [] : index));
   return indexes[nth] ?? nth;

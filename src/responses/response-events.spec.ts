@@ -2,7 +2,7 @@ import { type Arbitrary, array, assert, constantFrom, nat, oneof, option, proper
 import { rebuild, type ResponseEvent as Event } from '../../test/conformance/response-reader';
 import { schemaValidator } from '../../test/harness/openapi-validator';
 import type { ChatChunk, ChatDelta, ToolCallDelta } from '../chat/chat-frames';
-import { GatewayError } from '../common/errors/gateway-error';
+import { GatewayError } from '../core/errors/gateway-error';
 import type { Bill, PricedText } from '../inference/inference.types';
 import { NO_USAGE } from '../providers/contract/usage';
 import type { ResponseRequestDto } from './dto/response-request.dto';
@@ -31,7 +31,7 @@ const ERROR_EVENT = {
   },
 };
 
-describe('for any chat stream', () => {
+describe('any chat stream', () => {
   const text = string({ unit: 'grapheme' });
   const call = record({
     index: nat(3),
@@ -46,7 +46,7 @@ describe('for any chat stream', () => {
   );
   const finish = constantFrom('stop', 'length', 'tool_calls', 'content_filter');
 
-  it('the events are well formed, and give the same answer as their last one', () => {
+  it('yields well-formed events whose deltas add up to the final response', () => {
     assert(
       property(array(delta), finish, (deltas, finishReason) => {
         const events = play(deltas, finishReason);
@@ -98,7 +98,7 @@ function chunk(delta: ChatDelta): ChatChunk {
   return { id: 'chatcmpl-1', created: 1, model: 'mock/chat-1', choices: [{ delta, finish_reason: null }] };
 }
 
-/** The events in a text, each checked against the document. */
+/** Parses events and validates each against the API document. */
 function read(text: string): Event[] {
   const events = text.split('\n\n').slice(0, -1);
   return events.map((event) => {
@@ -111,7 +111,7 @@ function read(text: string): Event[] {
 
 const filled = ({ head, tail }: PricedText): string => `${head}7${tail}`;
 
-/** All events of a stream of these deltas. */
+/** All events of a stream with these deltas. */
 function play(deltas: readonly ChatDelta[], finishReason: string | null = 'stop'): Event[] {
   const events = newEvents();
   const text = deltas.map((delta) => events.translate(chunk(delta))).join('');
@@ -128,7 +128,7 @@ const typesOf = (events: readonly Event[]): string[] => events.map(({ type }) =>
 describe('a stream of text', () => {
   const events = play([{ role: 'assistant', content: '' }, { content: 'Hel' }, { content: 'lo "you"\n' }, {}]);
 
-  it('is a message with one part that grows', () => {
+  it('is a message with one growing part', () => {
     expect(typesOf(events)).toEqual([
       'created',
       'in_progress',
@@ -153,7 +153,7 @@ describe('a stream of text', () => {
     expect(events[6]).toMatchObject({ text: 'Hello "you"\n' });
   });
 
-  it('begins with a response in progress and ends with the whole of it, its usage and its cost', () => {
+  it('starts with a response in progress and ends with the complete response, usage and cost', () => {
     expect(events[0].response).toMatchObject({
       id: 'resp_0123',
       created_at: 1_700_000_000,
@@ -186,7 +186,7 @@ describe('a stream of text', () => {
   });
 });
 
-it('tells calls, written by turns, as items of their own', () => {
+it('writes interleaved tool calls as separate items', () => {
   const events = play([
     begin(0, 'call_a', 'a'),
     more(0, '{"x'),
@@ -212,7 +212,7 @@ it('tells calls, written by turns, as items of their own', () => {
   ]);
 });
 
-it('is done with a message before the first call is added, and begins another one after it', () => {
+it('completes a message before the first call and starts a new one after it', () => {
   const events = play([{ content: 'a' }, begin(0, 'call_a', 'f', '{}'), { content: 'b' }]);
   const done = typesOf(events).indexOf('output_item.done');
   expect(events[done].item).toMatchObject({ type: 'message', content: [{ text: 'a' }] });
@@ -220,7 +220,7 @@ it('is done with a message before the first call is added, and begins another on
   expect(events.at(-1).response.output.map(({ type }: Event) => type)).toEqual(['message', 'function_call', 'message']);
 });
 
-it('tells a refusal as a part of its own', () => {
+it('writes a refusal as a separate part', () => {
   const events = play([{ content: 'Hm.' }, { refusal: 'I will ' }, { refusal: 'not.' }]);
   expect(events.at(-1).response.output).toMatchObject([
     {
@@ -237,7 +237,7 @@ it('tells a refusal as a part of its own', () => {
   ]);
 });
 
-it('does not tell reasoning', () => {
+it('omits reasoning', () => {
   const events = play([{ reasoning_content: 'Secret thoughts.' }, { content: 'Yes.' }]);
   expect(JSON.stringify(events)).not.toContain('Secret');
 });
@@ -245,7 +245,7 @@ it('does not tell reasoning', () => {
 it.each([
   ['length', 'max_output_tokens'],
   ['content_filter', 'content_filter'],
-])('ends as incomplete after %s, and so does its last item', (finishReason, reason) => {
+])('ends as incomplete after %s, with an incomplete last item', (finishReason, reason) => {
   const last = play([{ content: 'Hel' }, begin(0, 'call_a', 'f', '{"x')], finishReason).at(-1);
   expect(last).toMatchObject({
     type: 'response.incomplete',
@@ -258,21 +258,21 @@ it.each([
   });
 });
 
-it('has an empty message when there was nothing to tell', () => {
+it('contains an empty message when the model returned nothing', () => {
   const events = play([{ role: 'assistant' }]);
   expect(typesOf(events)).toContain('output_item.done');
   expect(events.at(-1).response.output).toMatchObject([{ type: 'message', content: [{ text: '' }] }]);
 });
 
-describe('a stream that breaks off', () => {
-  it('ends as failed with what there was of it, numbered on, also when its end had been prepared', () => {
+describe('an interrupted stream', () => {
+  it('ends as failed with its partial output and consecutive numbers, also after complete()', () => {
     const events = newEvents();
-    const told = read(events.translate(chunk({ content: 'Hel' })));
+    const received = read(events.translate(chunk({ content: 'Hel' })));
     events.complete({ model: 'mock/chat-1', finishReason: 'stop', endedAt: 1, bill: BILL });
     const [failed, error] = read(events.fail(FAILURE, REQUEST_ID));
     expect(failed).toMatchObject({
       type: 'response.failed',
-      sequence_number: told.length,
+      sequence_number: received.length,
       response: {
         status: 'failed',
         error: { code: 'server_error', message: 'The provider failed.' },
@@ -280,10 +280,10 @@ describe('a stream that breaks off', () => {
         usage: null,
       },
     });
-    expect(error).toEqual({ ...ERROR_EVENT, sequence_number: told.length + 1 });
+    expect(error).toEqual({ ...ERROR_EVENT, sequence_number: received.length + 1 });
   });
 
-  it('says no more than why, before it has begun', () => {
+  it('yields only the error before the response has begun', () => {
     expect(read(newEvents().fail(FAILURE, REQUEST_ID))).toEqual([{ ...ERROR_EVENT, sequence_number: 0 }]);
   });
 });

@@ -1,21 +1,13 @@
 import type { ChatChunk, ToolCallDelta } from '../chat/chat-frames';
-import type { GatewayError } from '../common/errors/gateway-error';
+import type { GatewayError } from '../core/errors/gateway-error';
 import type { Bill, PricedText } from '../inference/inference.types';
-import {
-  type ContentPart,
-  FunctionCallItem,
-  insideOf,
-  type ItemStatus,
-  MessageItem,
-  type OutputItem,
-  type PartType,
-} from './output-items';
+import { type CallItem, type ContentPart, insideOf, type ItemStatus, MessageItem, type PartType } from './output-items';
 import { EVENT_END, EventWriter } from './event-writer';
 import type { ResponseObject, ResponseState } from './response-object';
 import { endedItems, endedStatus, incompleteReasonOf, toCallItem } from './response-output';
 import { withUsage } from './response-usage';
 
-/** How a stream ended, as far as its last events tell. */
+/** The end of a stream, as needed for its last events. */
 export interface StreamEnd {
   readonly model: string;
   readonly finishReason: string | null;
@@ -25,23 +17,22 @@ export interface StreamEnd {
 }
 
 /**
- * Tells a chat stream as the events of one response (contract 6.2, decision *responses-events*). Every item and part is
- * added, grows, and is done, in this order; the numbers of the events have no gaps.
+ * Translates a chat stream to the events of one response (contract 6.2, decision *responses-events*). Every item and part is
+ * added, grows, and is done, in this order; sequence numbers have no gaps.
  *
- * A message is done when the model goes on to call functions. Calls stay open until the end: upstreams may write several
- * of them by turns.
+ * A message is done when the model starts to call tools. Calls stay open until the end: upstreams may interleave them.
  */
 export class ResponseEvents {
   private readonly events = new EventWriter(0);
   private model: string | null = null;
-  private readonly items: OutputItem[] = [];
-  private readonly openItems = new Set<OutputItem>();
+  private readonly items: (MessageItem | CallItem)[] = [];
+  private readonly openItems = new Set<MessageItem | CallItem>();
   private message: MessageItem | null = null;
-  private readonly calls = new Map<number, FunctionCallItem>();
+  private readonly calls = new Map<number, CallItem>();
 
   constructor(private readonly response: ResponseObject) {}
 
-  /** The events that a chunk makes. */
+  /** The events of a chunk. */
   translate({ model, choices: [{ delta }] }: ChatChunk): string {
     if (this.model === null) this.begin(model, this.events);
     this.model ??= model;
@@ -51,7 +42,7 @@ export class ResponseEvents {
     return this.events.take();
   }
 
-  /** The events of the end, around its cost. They can still come to nothing, so that asking changes nothing. */
+  /** The final events, around the cost. Does not change the state, because settlement can still fail. */
   complete({ model, finishReason, endedAt, bill }: StreamEnd): PricedText {
     const events = this.events.fork();
     const items = [...this.items];
@@ -78,11 +69,12 @@ export class ResponseEvents {
     return withUsage(events.takeOpen(), bill, EVENT_END);
   }
 
-  /** What a stream that breaks off says: that the response has failed, if it had begun, and why. */
+  /** The events of an interrupted stream: `response.failed`, if the response had begun, and the error. */
   fail(error: GatewayError, requestId: string): string {
     const { events, model } = this;
     if (model !== null) {
-      const failed = (item: OutputItem): string => item.json(this.openItems.has(item) ? 'incomplete' : 'completed');
+      const failed = (item: MessageItem | CallItem): string =>
+        item.json(this.openItems.has(item) ? 'incomplete' : 'completed');
       const output = this.items.map(failed).join(',');
       const response = this.response.json({ status: 'failed', model, output, failure: error.message });
       events.response('response.failed', response);
@@ -126,37 +118,38 @@ export class ResponseEvents {
     const { events } = this;
     const known = this.calls.get(delta.index);
     const call = known ?? this.openCall(delta);
-    const text = insideOf(delta.function?.arguments ?? '');
+    const text = insideOf(delta.function?.arguments ?? delta.custom?.input ?? '');
     if (text === '') return;
     call.text += text;
-    events.argumentsDelta(call, text);
+    events.callDelta(call, text);
   }
 
-  private openCall({ index, id, function: called }: ToolCallDelta): FunctionCallItem {
+  private openCall({ index, id, function: called, custom }: ToolCallDelta): CallItem {
     if (this.message !== null) {
       finish(this.message, this.events, 'completed');
       this.openItems.delete(this.message);
       this.message = null;
     }
-    const call = toCallItem({ index, id, function: { name: called?.name } }, this.response.key, this.items.length);
+    const opening = custom === undefined ? { function: { name: called?.name } } : { custom: { name: custom.name } };
+    const call = toCallItem({ index, id, ...opening }, this.response.key, this.items.length);
     this.calls.set(index, call);
     this.add(call);
     return call;
   }
 
-  private add(item: OutputItem): void {
+  private add(item: MessageItem | CallItem): void {
     this.items.push(item);
     this.openItems.add(item);
     this.events.itemAdded(item);
   }
 }
 
-function finish(item: OutputItem, events: EventWriter, status: ItemStatus): void {
+function finish(item: MessageItem | CallItem, events: EventWriter, status: ItemStatus): void {
   if (item instanceof MessageItem) {
     const part = item.parts.at(-1);
     if (part !== undefined) events.partDone(item, part);
-  } else if (item instanceof FunctionCallItem) {
-    events.argumentsDone(item);
+  } else {
+    events.callDone(item);
   }
   events.itemDone(item, status);
 }

@@ -30,8 +30,8 @@ function render(message: object, finishReason = 'stop', usageEstimated = false, 
 const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{"a":"\\n"}' } });
 const text = (value: string) => ({ type: 'output_text', text: value, annotations: [], logprobs: [] });
 
-describe('a whole answer', () => {
-  it('is one message, with usage and cost', () => {
+describe('a non-streamed response', () => {
+  it('contains one message, with usage and cost', () => {
     expect(render({ content: 'Hello "you"', refusal: null })).toMatchObject({
       id: 'resp_0123',
       object: 'response',
@@ -54,12 +54,12 @@ describe('a whole answer', () => {
     });
   });
 
-  it('says when its usage was estimated', () => {
+  it('flags estimated usage', () => {
     expect(render({ content: 'a' }, 'stop', true).usage.x_llm_usage_estimated).toBe(true);
     expect(render({ content: 'a' }).usage).not.toHaveProperty('x_llm_usage_estimated');
   });
 
-  it('has an item for every call, after the message if there is one', () => {
+  it('contains an item for every call, after the message if there is one', () => {
     const item = (index: number, id: string) => ({
       id: `fc_0123_${index}`,
       type: 'function_call',
@@ -75,16 +75,16 @@ describe('a whole answer', () => {
     expect(output.slice(1)).toEqual([item(1, 'a'), item(2, 'b')]);
   });
 
-  it('tells a refusal as such', () => {
+  it('returns a refusal as a refusal part', () => {
     expect(render({ content: null, refusal: 'No.' }).output[0].content).toEqual([{ type: 'refusal', refusal: 'No.' }]);
     expect(render({ content: 'Hm.', refusal: 'No.' }).output[0].content).toHaveLength(2);
   });
 
-  it('is an empty message when the model gave nothing', () => {
+  it('contains an empty message when the model returned nothing', () => {
     expect(render({ content: null, refusal: null }).output).toMatchObject([{ type: 'message', content: [text('')] }]);
   });
 
-  it('is incomplete when it was cut short, in its last item', () => {
+  it('is incomplete when truncated, with an incomplete last item', () => {
     expect(render({ content: 'Hel', tool_calls: [call('a')] }, 'length')).toMatchObject({
       status: 'incomplete',
       completed_at: null,
@@ -94,21 +94,21 @@ describe('a whole answer', () => {
   });
 });
 
-describe('the settings', () => {
+describe('the echoed settings', () => {
   const settingsFor = (body: object) => render({ content: 'a' }, 'stop', false, body);
 
-  it('are echoed as they were heeded, and named where there are none', () => {
+  it('contain the effective values, and defaults where none were sent', () => {
     const tools = [{ type: 'web_search' }, { type: 'function', name: 'f' }];
     const format = { type: 'json_schema', name: 'a', schema: {} };
     const asked = { instructions: 'x', temperature: 1, tools, tool_choice: 'required', text: { format } };
     expect(settingsFor({ ...asked, metadata: { a: 'b' }, store: true })).toMatchObject({
       instructions: 'x',
       temperature: 1,
-      top_p: null,
+      top_p: 1,
       tools: [{ type: 'function', name: 'f', description: null, parameters: null, strict: null }],
       tool_choice: 'required',
       parallel_tool_calls: true,
-      text: { format },
+      text: { format: { ...format, description: null, strict: false } },
       metadata: { a: 'b' },
       store: false,
       previous_response_id: null,
@@ -116,9 +116,9 @@ describe('the settings', () => {
   });
 
   it.each([
-    ['no function is left to choose from', [{ type: 'web_search' }], 'required'],
-    ['the choice is of a tool that is ignored', [{ type: 'function', name: 'f' }], { type: 'web_search' }],
-  ])('hold no choice when %s', (_case, tools, choice) => {
+    ['no function is left', [{ type: 'web_search' }], 'required'],
+    ['the chosen tool is ignored', [{ type: 'function', name: 'f' }], { type: 'web_search' }],
+  ])('contain no tool choice when %s', (_case, tools, choice) => {
     expect(settingsFor({ tools, tool_choice: choice }).tool_choice).toBe('auto');
   });
 });

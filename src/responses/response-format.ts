@@ -1,7 +1,7 @@
 import type { ChatFormat } from '../chat/chat-inference.service';
 import { TranslatedStream } from '../chat/chat-frames';
-import type { Clock } from '../common/clock';
-import type { GatewayError } from '../common/errors/gateway-error';
+import type { Clock } from '../core/time/clock';
+import type { GatewayError } from '../core/errors/gateway-error';
 import type { Bill, PricedText, RenderedAnswer } from '../inference/inference.types';
 import type { CatalogModel } from '../models/catalog-model';
 import type { ChatCompletionResult, ChatStream, StreamProgress } from '../providers/contract/chat';
@@ -11,7 +11,7 @@ import { ResponseObject } from './response-object';
 import { type ChatAnswer, endedItems, incompleteReasonOf, toOutput } from './response-output';
 import { withUsage } from './response-usage';
 
-/** The answer of a chat model as one response: whole (contract 2.4) or as events (6.2). */
+/** A chat model's reply as one response: JSON (contract 2.4) or events (6.2). */
 export class ResponseFormat implements ChatFormat {
   private readonly response: ResponseObject;
   private readonly events: ResponseEvents;

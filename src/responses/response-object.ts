@@ -1,28 +1,30 @@
 import type { ResponseRequestDto } from './dto/response-request.dto';
-import { functionsOf, isFunctionChoice } from './to-chat-tools';
+import type { ResponseTextFormatDto } from './dto/response-text-options.dto';
+import type { ResponseToolDto } from './dto/response-tool.dto';
+import { clientToolsOf, formatOf, isClientChoice } from './to-chat-tools';
 
-/** How far a response is. */
+/** The state of a response. */
 export interface ResponseState {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
-  /** The model that answers. */
+  /** The serving model. */
   readonly model: string;
-  /** The items of the answer as JSON, separated by commas. */
+  /** The output items as JSON, separated by commas. */
   readonly output: string;
   /** Unix seconds. */
   readonly completedAt?: number;
   readonly incompleteReason?: IncompleteReason;
-  /** Public. */
+  /** Public error message. */
   readonly failure?: string;
 }
 
 export type IncompleteReason = 'max_output_tokens' | 'content_filter';
 
-/** Our codes are in the error envelope; the format has a list of its own, and this is its word for all of them. */
+/** The format's generic code; the gateway's codes are in the error envelope. */
 const FAILURE_CODE = 'server_error';
 
-/** The response of one request (contract 2.4), with the keys that strict clients look for, null where unset. */
+/** The response of one request (contract 2.4), with the keys and types of Open Responses (decision *responses-events*). */
 export class ResponseObject {
-  /** What the ids of the response and of its items have in common: the digits of the request's own id. */
+  /** Shared part of the response and item ids: the request id without its prefix. */
   readonly key: string;
   private readonly head: string;
 
@@ -40,7 +42,7 @@ export class ResponseObject {
   jsonBeforeUsage({ status, model, output, completedAt, incompleteReason, failure }: ResponseState): string {
     const details = incompleteReason === undefined ? 'null' : `{"reason":"${incompleteReason}"}`;
     const error = failure === undefined ? 'null' : JSON.stringify({ code: FAILURE_CODE, message: failure });
-    // Written anew each time, at most three times: instructions and tools can be long, and answers take their time.
+    // Serialized up to three times rather than kept: instructions and tools can be long, and streams slow.
     const settings = JSON.stringify(settingsOf(this.body)).slice(1, -1);
     return (
       `${this.head},"completed_at":${completedAt ?? 'null'},"status":"${status}","error":${error}` +
@@ -48,39 +50,50 @@ export class ResponseObject {
     );
   }
 
-  /** The response as JSON while there is no usage to tell. */
+  /** The response as JSON without usage. */
   json(state: ResponseState): string {
     return `${this.jsonBeforeUsage(state)}null}`;
   }
 }
 
-/** What was asked for as it was heeded, and what is not offered. */
+/** The effective settings, with fixed values for unsupported ones. */
 function settingsOf(body: ResponseRequestDto): object {
-  const functions = functionsOf(body.tools);
-  const { tool_choice: choice, text } = body;
+  const clientTools = clientToolsOf(body.tools);
+  const { tool_choice: choice, text, reasoning } = body;
   return {
     previous_response_id: null,
     instructions: body.instructions ?? null,
-    tools: functions.map(({ type, name, description, parameters, strict }) => {
-      return { type, name, description: description ?? null, parameters: parameters ?? null, strict: strict ?? null };
-    }),
-    tool_choice: choice != null && functions.length > 0 && isFunctionChoice(choice) ? choice : 'auto',
+    tools: clientTools.map(toTool),
+    tool_choice: choice != null && clientTools.length > 0 && isClientChoice(choice) ? choice : 'auto',
     parallel_tool_calls: body.parallel_tool_calls ?? true,
-    text: { format: text?.format ?? { type: 'text' } },
+    text: { format: toFormat(text?.format) },
     max_output_tokens: body.max_output_tokens ?? null,
-    temperature: body.temperature ?? null,
-    top_p: body.top_p ?? null,
-    presence_penalty: null,
-    frequency_penalty: null,
-    top_logprobs: null,
-    reasoning: null,
+    temperature: body.temperature ?? 1,
+    top_p: body.top_p ?? 1,
+    presence_penalty: body.presence_penalty ?? 0,
+    frequency_penalty: body.frequency_penalty ?? 0,
+    top_logprobs: body.top_logprobs ?? 0,
+    reasoning: reasoning?.effort == null ? null : { effort: reasoning.effort, summary: null },
     truncation: 'disabled',
     max_tool_calls: null,
     store: false,
     background: false,
-    service_tier: null,
+    service_tier: body.service_tier ?? 'default',
     metadata: body.metadata ?? {},
+    user: body.user ?? null,
     safety_identifier: null,
     prompt_cache_key: null,
   };
+}
+
+/** The format with every key that the response schema requires. */
+function toFormat(format: ResponseTextFormatDto | null | undefined): object {
+  if (format == null) return { type: 'text' };
+  return format.type === 'json_schema' ? { description: null, strict: false, ...format } : format;
+}
+
+function toTool(tool: ResponseToolDto): object {
+  const { type, name, description = null, parameters = null, strict = null } = tool;
+  if (type === 'custom') return { type, name, description, format: formatOf(tool) ?? { type: 'text' } };
+  return { type, name, description, parameters, strict };
 }

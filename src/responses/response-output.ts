@@ -1,14 +1,22 @@
 import type { ChatDelta, ToolCallDelta } from '../chat/chat-frames';
-import { FunctionCallItem, insideOf, type ItemStatus, MessageItem, type OutputItem } from './output-items';
+import {
+  type CallItem,
+  CustomToolCallItem,
+  FunctionCallItem,
+  insideOf,
+  type ItemStatus,
+  MessageItem,
+  type OutputItem,
+} from './output-items';
 import type { IncompleteReason } from './response-object';
 
-/** A chat message as a provider's whole answer has it. */
+/** The chat message of a provider's non-streamed reply. */
 export interface ChatAnswer {
   readonly message: ChatDelta;
   readonly finish_reason: string | null;
 }
 
-/** The items of a whole answer. There is at least one: an answer without any is an empty message. */
+/** The items of a non-streamed reply; at least one: an empty reply is an empty message. */
 export function toOutput({ message }: ChatAnswer, responseKey: string): OutputItem[] {
   const items: OutputItem[] = [];
   const { content, refusal, tool_calls: calls = [] } = message;
@@ -22,22 +30,25 @@ export function toOutput({ message }: ChatAnswer, responseKey: string): OutputIt
   return items;
 }
 
-/** An item for the first delta of a call, or for a whole one. */
-export function toCallItem({ id = '', function: called }: ToolCallDelta, key: string, index: number): FunctionCallItem {
+/** An item for a complete call or the first delta of one. */
+export function toCallItem({ id = '', function: called, custom }: ToolCallDelta, key: string, index: number): CallItem {
+  if (custom !== undefined) {
+    return new CustomToolCallItem(key, index, id, custom.name ?? '', insideOf(custom.input ?? ''));
+  }
   return new FunctionCallItem(key, index, id, called?.name ?? '', insideOf(called?.arguments ?? ''));
 }
 
-/** Why an answer is not complete; `undefined` when it is. */
+/** Why a response is incomplete; `undefined` when it is complete. */
 export function incompleteReasonOf(finishReason: string | null): IncompleteReason | undefined {
   if (finishReason === 'length') return 'max_output_tokens';
   return finishReason === 'content_filter' ? 'content_filter' : undefined;
 }
 
-/** The items of an answer that has ended, as JSON. One that was cut short was cut in its last item. */
-export function endedItems(items: readonly OutputItem[], cutShort: boolean): string {
-  return items.map((item) => item.json(endedStatus(item, items, cutShort))).join(',');
+/** The items of an ended response as JSON. In a truncated one, the last item is incomplete. */
+export function endedItems(items: readonly OutputItem[], truncated: boolean): string {
+  return items.map((item) => item.json(endedStatus(item, items, truncated))).join(',');
 }
 
-export function endedStatus({ index }: OutputItem, { length }: readonly OutputItem[], cutShort: boolean): ItemStatus {
-  return cutShort && index === length - 1 ? 'incomplete' : 'completed';
+export function endedStatus({ index }: OutputItem, { length }: readonly OutputItem[], truncated: boolean): ItemStatus {
+  return truncated && index === length - 1 ? 'incomplete' : 'completed';
 }

@@ -1,7 +1,7 @@
 import type { Bill, PricedText } from '../inference/inference.types';
 import { inputTokensOf, outputTokensOf } from '../providers/contract/usage';
 
-/** A response with its usage, around the cost, which is the last field of that. `ending` closes what the response is in. */
+/** A response with usage, around the cost, its last field. `ending` closes the enclosing event. */
 export function withUsage(jsonBeforeUsage: string, { usage, usageEstimated }: Bill, ending: string): PricedText {
   const input = inputTokensOf(usage);
   const output = outputTokensOf(usage);

@@ -1,9 +1,9 @@
 import { Body, Controller, Delete, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { GatewayError } from '../common/errors/gateway-error';
-import { ValidBody } from '../common/validation/valid-body.pipe';
-import { Idempotent } from '../idempotency/idempotent.decorator';
-import { Spends } from '../limits/spends.decorator';
+import { GatewayError } from '../core/errors/gateway-error';
+import { ValidBody } from '../core/validation/valid-body.pipe';
+import { Idempotent } from '../auth/idempotency/idempotent.decorator';
+import { Spends } from '../auth/rate-limits/spends.decorator';
 import { ResponseRequestDto } from './dto/response-request.dto';
 import { ResponsesService } from './responses.service';
 
@@ -36,6 +36,6 @@ export class ResponsesController {
 
 /** Contract 4.2.1, *unsupported*. */
 function notStored(): GatewayError {
-  const message = 'Responses are not stored: they can be neither retrieved nor deleted by their id.';
+  const message = 'Responses are not stored and cannot be retrieved or deleted by id.';
   return new GatewayError('validation_failed', message, { param: 'id' });
 }

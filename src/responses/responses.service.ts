@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { ChatInference } from '../chat/chat-inference.service';
-import { CLOCK, type Clock } from '../common/clock';
-import type { RequestContext } from '../common/request-context';
+import { CLOCK, type Clock } from '../core/time/clock';
+import type { RequestContext } from '../core/types/request-context';
 import type { ExplainedRequest } from '../inference/explanation.types';
 import type { Candidate } from '../inference/inference.types';
 import { toClientError } from '../inference/provider-failure';
@@ -12,7 +12,7 @@ import { toChatRequest } from './to-chat-request';
 
 const OPERATION = 'createResponse';
 
-/** `POST /v1/responses`: asks as a chat, and gives the answer its other shape. */
+/** `POST /v1/responses`: runs as chat and translates the reply. */
 @Injectable()
 export class ResponsesService {
   constructor(
@@ -30,20 +30,20 @@ export class ResponsesService {
     }
   }
 
-  /** What the request comes to. @throws GatewayError as {@link answer} would before anybody is asked */
+  /** The parsed request for explain. @throws GatewayError as {@link answer} before it calls a provider */
   describe(body: ResponseRequestDto, context: RequestContext): ExplainedRequest {
     const { chat, paths } = toChatRequest(body);
-    const inOwnWords = <Result>(work: () => Result): Result => {
+    const withOwnPaths = <Result>(work: () => Result): Result => {
       try {
         return work();
       } catch (error) {
         throw paths.translateError(toClientError(error));
       }
     };
-    const described = inOwnWords(() => this.inference.describe({ operation: OPERATION, body, chat, context }));
+    const described = withOwnPaths(() => this.inference.describe({ operation: OPERATION, body, chat, context }));
     return {
       ...described,
-      assertTaken: (candidate: Candidate) => inOwnWords(() => described.assertTaken?.(candidate)),
+      assertSupportedBy: (candidate: Candidate) => withOwnPaths(() => described.assertSupportedBy?.(candidate)),
     };
   }
 }

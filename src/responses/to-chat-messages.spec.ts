@@ -22,27 +22,27 @@ const result = (id: string, output: unknown = '1'): Fields => ({ type: 'function
 const toolMessage = (id: string, content: unknown = '1'): Fields => ({ role: 'tool', tool_call_id: id, content });
 const user = { role: 'user', content: 'hi' };
 
-describe('the messages of chat', () => {
+describe('toChatMessages', () => {
   it.each<[string, Fields, Fields[]]>([
-    ['a text', { input: 'hi' }, [user]],
-    ['instructions, before it', { instructions: 'Be brief.' }, [{ role: 'system', content: 'Be brief.' }, user]],
-    ['empty instructions, which say nothing', { instructions: '' }, [user]],
+    ['a string input', { input: 'hi' }, [user]],
+    ['instructions, before the input', { instructions: 'Be brief.' }, [{ role: 'system', content: 'Be brief.' }, user]],
+    ['empty instructions, which are dropped', { instructions: '' }, [user]],
   ])('%s', (_case, fields, messages) => {
     expect(messagesOf(fields)).toEqual(messages);
   });
 
   it.each<[string, Fields[], Fields[]]>([
-    ['a message of chat', [user], [user]],
+    ['a chat message', [user], [user]],
     ['a typed message', [{ type: 'message', ...user }], [user]],
-    ['a message with what only the answer had', [{ ...user, id: 'msg_1', status: 'completed', phase: null }], [user]],
+    ['a message with response-only fields', [{ ...user, id: 'msg_1', status: 'completed', phase: null }], [user]],
     [
       'developer and system messages',
       [{ role: 'developer', content: 'a' }, { role: 'system', content: 'b' }, user],
       [{ role: 'developer', content: 'a' }, { role: 'system', content: 'b' }, user],
     ],
-    ['one part of text, as text', [{ role: 'user', content: [{ type: 'input_text', text: 'hi' }] }], [user]],
+    ['a single text part, as a string', [{ role: 'user', content: [{ type: 'input_text', text: 'hi' }] }], [user]],
     [
-      'an answer that is sent back',
+      'an assistant message from an earlier response',
       [
         user,
         {
@@ -56,7 +56,7 @@ describe('the messages of chat', () => {
       [user, { role: 'assistant', content: 'Hello' }],
     ],
     [
-      'a refusal that is sent back',
+      'a refusal from an earlier response',
       [user, { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] }],
       [user, { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] }],
     ],
@@ -121,7 +121,7 @@ describe('the messages of chat', () => {
       [user, { role: 'assistant', content: 'One moment.', tool_calls: [chatCall('1')] }, toolMessage('1')],
     ],
     [
-      'calls one after the other, which are turns of their own',
+      'sequential calls, which are separate turns',
       [user, call('1'), result('1'), call('2'), result('2')],
       [
         user,
@@ -132,12 +132,12 @@ describe('the messages of chat', () => {
       ],
     ],
     [
-      'two answers in a row, which stay two',
+      'two assistant messages in a row, which stay separate',
       [user, { role: 'assistant', content: 'a' }, { role: 'assistant', content: 'b' }],
       [user, { role: 'assistant', content: 'a' }, { role: 'assistant', content: 'b' }],
     ],
     [
-      'calls and results as chat writes them',
+      'calls and results in chat format',
       [user, { role: 'assistant', content: null, tool_calls: [chatCall('1')] }, toolMessage('1')],
       [user, { role: 'assistant', tool_calls: [chatCall('1')] }, toolMessage('1')],
     ],

@@ -1,4 +1,4 @@
-import { GatewayError } from '../common/errors/gateway-error';
+import { GatewayError } from '../core/errors/gateway-error';
 import type { ResponseRequestDto } from './dto/response-request.dto';
 import { toChatRequest } from './to-chat-request';
 
@@ -22,19 +22,23 @@ function refusal(fields: Fields): { param: string | undefined; message: string }
     if (error instanceof GatewayError && error.code === 'validation_failed') return error;
     throw error;
   }
-  throw new Error('the request was accepted');
+  throw new Error('expected the request to be rejected');
 }
 
 describe('parameters', () => {
-  it('go by their names in chat, and nothing goes that was not given or is not known', () => {
+  it('are renamed for chat, without absent and unknown ones', () => {
     const chat = translate({
       stream: true,
       max_output_tokens: 16,
       temperature: 0.5,
       top_p: 0.9,
+      presence_penalty: 0.5,
+      frequency_penalty: -0.5,
+      top_logprobs: 3,
+      service_tier: 'flex',
       user: 'ada',
       metadata: { a: 'b' },
-      reasoning: { effort: 'high' },
+      reasoning: { effort: 'high', summary: 'auto' },
       include: ['reasoning.encrypted_content'],
       store: false,
       background: true,
@@ -49,6 +53,10 @@ describe('parameters', () => {
       max_tokens: 16,
       temperature: 0.5,
       top_p: 0.9,
+      presence_penalty: 0.5,
+      frequency_penalty: -0.5,
+      reasoning_effort: 'high',
+      service_tier: 'flex',
       user: 'ada',
     });
     expect(Object.keys(translate({ stream: null, temperature: null, tools: null, text: null }))).toEqual([
@@ -64,7 +72,7 @@ describe('parameters', () => {
       { type: 'json_schema', name: 'answer', schema: { type: 'object' }, strict: true },
       { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' }, strict: true } },
     ],
-  ])('text.format %j is response_format %j', (format, expected) => {
+  ])('text.format %j becomes response_format %j', (format, expected) => {
     expect(translate({ text: { format } }).response_format).toEqual(expected);
   });
 });
@@ -76,7 +84,7 @@ describe('tools', () => {
     function: { name: 'look_up', description: 'Looks up', parameters: { type: 'object' } },
   };
 
-  it('are the functions; a vendor runs none by itself', () => {
+  it('keep functions and drop provider-run tools', () => {
     const tools = [{ type: 'web_search' }, { ...look, strict: true }, { type: 'namespace', name: 'n' }];
     expect(translate({ tools }).tools).toEqual([
       { type: 'function', function: { ...chatLook.function, strict: true } },
@@ -97,13 +105,13 @@ describe('tools', () => {
       },
     ],
     [{ type: 'web_search_preview' }, undefined],
-  ])('the choice %j becomes %j', (choice, expected) => {
+  ])('tool_choice %j becomes %j', (choice, expected) => {
     const chat = translate({ tools: [look], tool_choice: choice, parallel_tool_calls: false });
     expect(chat).toMatchObject({ tools: [chatLook], parallel_tool_calls: false });
     expect(chat.tool_choice).toEqual(expected);
   });
 
-  it('without functions, nothing says how to call them', () => {
+  it('drop tool_choice and parallel_tool_calls without functions', () => {
     const chat = translate({
       tools: [{ type: 'web_search' }],
       tool_choice: 'required',
@@ -113,7 +121,7 @@ describe('tools', () => {
   });
 });
 
-describe('what chat would refuse is refused in the words of the request', () => {
+describe('chat validation errors are reported with paths of the request', () => {
   it.each<[string, Fields, string]>([
     ['no role', { input: [{ content: 'hi' }] }, 'input[0].role'],
     ['an unknown role', { input: [user, { role: 'wizard', content: 'hi' }] }, 'input[1].role'],
@@ -141,51 +149,37 @@ describe('what chat would refuse is refused in the words of the request', () => 
       'input[0].content[1].text',
     ],
     [
-      'an image that nobody may fetch',
+      'an image with an http URL',
       {
         input: [user, { role: 'user', content: [{ type: 'input_image', image_url: 'http://a.example/a.png' }] }],
       },
       'input[1].content[0].image_url',
     ],
     [
-      'an image that was uploaded elsewhere',
+      'an image by file_id',
       { input: [{ role: 'user', content: [{ type: 'input_image', file_id: 'file-1' }] }] },
       'input[0].content[0].image_url',
     ],
     [
-      'an image of chat without an address',
+      'a chat image without a URL',
       { input: [{ role: 'user', content: [{ type: 'image_url', image_url: {} }] }] },
       'input[0].content[0].image_url.url',
     ],
     [
-      'a file that was uploaded elsewhere',
+      'a file by file_id',
       { input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'file-1' }] }] },
       'input[0].content[0].file_data',
     ],
     ['a call without an id', { input: [user, { ...call('1'), call_id: null }] }, 'input[1].call_id'],
     ['a second call without a name', { input: [user, call('1'), { ...call('2'), name: undefined }] }, 'input[2].name'],
-    ['a call whose arguments are no text', { input: [user, { ...call('1'), arguments: {} }] }, 'input[1].arguments'],
+    ['a call with non-string arguments', { input: [user, { ...call('1'), arguments: {} }] }, 'input[1].arguments'],
     ['a result without an id', { input: [user, call('1'), { ...result('1'), call_id: null }] }, 'input[2].call_id'],
     ['a result without output', { input: [user, call('1'), { ...result('1'), output: null }] }, 'input[2].output'],
-    [
-      'a result with an image',
-      {
-        input: [
-          user,
-          call('1'),
-          result('1', [
-            { type: 'input_text', text: 'a' },
-            { type: 'input_image', image_url: 'https://a.example/a.png' },
-          ]),
-        ],
-      },
-      'input[2].output[1].type',
-    ],
-    ['nothing but items that are ignored', { input: [{ type: 'reasoning', summary: [] }] }, 'input'],
+    ['only ignored items', { input: [{ type: 'reasoning', summary: [] }] }, 'input'],
     ['a function without a name', { tools: [{ type: 'web_search' }, { type: 'function' }] }, 'tools[1].name'],
     ['an unknown choice', { tools: [{ type: 'function', name: 'f' }], tool_choice: 'any' }, 'tool_choice'],
     [
-      'a choice of no function',
+      'a tool choice without a name',
       { tools: [{ type: 'function', name: 'f' }], tool_choice: { type: 'function' } },
       'tool_choice.name',
     ],
@@ -203,7 +197,7 @@ describe('what chat would refuse is refused in the words of the request', () => 
       'tool_choice.tools[1].name',
     ],
     [
-      'an allowed tool that is none',
+      'an allowed tool of null',
       {
         tools: [{ type: 'function', name: 'f' }],
         tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [null] },
@@ -218,7 +212,7 @@ describe('what chat would refuse is refused in the words of the request', () => 
     expect(refused.message).not.toContain('messages[');
   });
 
-  it('also when it is the provider that refuses', () => {
+  it('provider errors are reported with paths of the request', () => {
     const { paths } = toChatRequest({
       model: 'mock/chat-1',
       instructions: 'Be brief.',
@@ -240,6 +234,7 @@ describe('what chat would refuse is refused in the words of the request', () => 
     });
     expect(paths.translateError(error('messages[0].content'))).toMatchObject({ param: 'instructions' });
     expect(paths.translateError(error('response_format'))).toMatchObject({ param: 'text.format' });
+    expect(paths.translateError(error('reasoning_effort'))).toMatchObject({ param: 'reasoning.effort' });
     expect(paths.translateError(error('max_tokens'))).toMatchObject({ param: 'max_output_tokens' });
     expect(paths.translateError(error('temperature'))).toMatchObject({ param: 'temperature' });
     const other = new Error('something else');

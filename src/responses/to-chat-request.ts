@@ -1,25 +1,25 @@
 import { ChatCompletionRequestDto } from '../chat/dto/chat-completion-request.dto';
-import { GatewayError } from '../common/errors/gateway-error';
-import { compileValidator } from '../common/validation/compiled-validator';
+import { GatewayError } from '../core/errors/gateway-error';
+import { compileValidator } from '../core/validation/compiled-validator';
 import type { ChatRequest } from '../providers/contract/chat';
 import type { ResponseRequestDto } from './dto/response-request.dto';
 import type { ResponseTextFormatDto } from './dto/response-text-options.dto';
 import { RequestPaths } from './request-paths';
 import { toChatMessages } from './to-chat-messages';
-import { functionsOf, isFunctionChoice, toChatTool, toChatToolChoice } from './to-chat-tools';
+import { clientToolsOf, isClientChoice, toChatTool, toChatToolChoice } from './to-chat-tools';
 
 export interface TranslatedRequest {
   readonly chat: ChatRequest;
-  /** For errors that speak of `chat`. */
+  /** Maps error paths in `chat` to the request. */
   readonly paths: RequestPaths;
 }
 
 const findIssues = compileValidator(ChatCompletionRequestDto);
 
 /**
- * The chat completion that answers a request (contract 4.2.1). What comes out is valid for chat's own rules, so that
- * these are written once.
- * @throws GatewayError `validation_failed`, in the words of this request.
+ * Translates a request to a chat completion (contract 4.2.1). The result is validated with the chat rules, so that they exist
+ * only once.
+ * @throws GatewayError `validation_failed`, with paths of this request.
  */
 export function toChatRequest(body: ResponseRequestDto): TranslatedRequest {
   const { messages, origins } = toChatMessages(body);
@@ -31,6 +31,10 @@ export function toChatRequest(body: ResponseRequestDto): TranslatedRequest {
     ...(body.max_output_tokens != null && { max_tokens: body.max_output_tokens }),
     ...(body.temperature != null && { temperature: body.temperature }),
     ...(body.top_p != null && { top_p: body.top_p }),
+    ...(body.presence_penalty != null && { presence_penalty: body.presence_penalty }),
+    ...(body.frequency_penalty != null && { frequency_penalty: body.frequency_penalty }),
+    ...(body.reasoning?.effort != null && { reasoning_effort: body.reasoning.effort }),
+    ...(body.service_tier != null && { service_tier: body.service_tier }),
     ...(body.user != null && { user: body.user }),
     ...toolsOf(body),
     ...formatOf(body.text?.format),
@@ -41,13 +45,13 @@ export function toChatRequest(body: ResponseRequestDto): TranslatedRequest {
   throw new GatewayError('validation_failed', first.message, { param: first.param, details: { issues } });
 }
 
-/** Upstreams refuse a choice, or a word on parallel calls, where there is nothing to call. */
+/** Upstreams reject `tool_choice` and `parallel_tool_calls` without tools. */
 function toolsOf({ tools, tool_choice: choice, parallel_tool_calls: parallel }: ResponseRequestDto): object {
-  const functions = functionsOf(tools);
-  if (functions.length === 0) return {};
+  const clientTools = clientToolsOf(tools);
+  if (clientTools.length === 0) return {};
   return {
-    tools: functions.map(toChatTool),
-    ...(choice != null && isFunctionChoice(choice) && { tool_choice: toChatToolChoice(choice) }),
+    tools: clientTools.map(toChatTool),
+    ...(choice != null && isClientChoice(choice) && { tool_choice: toChatToolChoice(choice) }),
     ...(parallel != null && { parallel_tool_calls: parallel }),
   };
 }

@@ -3,46 +3,67 @@ import type { ResponseToolDto } from './dto/response-tool.dto';
 
 type ToolChoice = NonNullable<ResponseRequestDto['tool_choice']>;
 
-/** The functions among the tools; tools that a vendor would run by itself are ignored. */
-export function functionsOf(tools: readonly ResponseToolDto[] | null | undefined): readonly ResponseToolDto[] {
+/** Types of tools that the client runs. */
+const CLIENT_TYPES: ReadonlySet<unknown> = new Set(['function', 'custom']);
+
+/** The tools run by the client; provider-run tools are ignored. */
+export function clientToolsOf(tools: readonly ResponseToolDto[] | null | undefined): readonly ResponseToolDto[] {
   return tools?.filter((tool) => !isIgnored(tool)) ?? [];
 }
 
-/** Whether a tool is of a type that is not offered. What is no tool at all is not ignored, but refused. */
+/** Whether a tool has an unsupported type. Values that are not tools are rejected later rather than ignored. */
 export function isIgnored(tool: unknown): boolean {
-  return isObject(tool) && tool['type'] !== 'function';
+  return isObject(tool) && !CLIENT_TYPES.has(tool['type']);
 }
 
-/** A function as chat has it. */
-export function toChatTool({ name, description, parameters, strict }: ResponseToolDto): object {
+/** Converts a tool to the chat format. */
+export function toChatTool(tool: ResponseToolDto): object {
+  const { type, name, description, parameters, strict } = tool;
+  const described = { name, ...(description != null && { description }) };
+  if (type === 'custom') {
+    const format = toChatFormat(formatOf(tool));
+    return { type, custom: { ...described, ...(format != null && { format }) } };
+  }
   return {
     type: 'function',
     function: {
-      name,
-      ...(description != null && { description }),
+      ...described,
       ...(parameters != null && { parameters }),
       ...(strict != null && { strict }),
     },
   };
 }
 
-/** Whether a choice is about functions. A choice of an ignored tool is ignored with it. */
-export function isFunctionChoice(choice: ToolChoice): boolean {
-  return typeof choice === 'string' || choice['type'] === 'function' || choice['type'] === 'allowed_tools';
+/** The format of a custom tool, unvalidated: tools of other types may have a field of this name too. */
+export function formatOf(tool: ResponseToolDto): unknown {
+  return (tool as { readonly format?: unknown }).format;
 }
 
-/** A choice among functions as chat has it. */
+function toChatFormat(format: unknown): unknown {
+  if (!isObject(format) || format['type'] !== 'grammar') return format;
+  const { type, ...grammar } = format;
+  return { type, grammar };
+}
+
+/** Whether a choice concerns client tools. The choice of an ignored tool is ignored too. */
+export function isClientChoice(choice: ToolChoice): boolean {
+  return typeof choice === 'string' || CLIENT_TYPES.has(choice['type']) || choice['type'] === 'allowed_tools';
+}
+
+/** Converts a tool choice to the chat format. */
 export function toChatToolChoice(choice: ToolChoice): unknown {
   if (typeof choice === 'string') return choice;
-  const { type, name, mode, tools } = choice;
-  if (type === 'function') return { type, function: { name } };
+  const { type, mode, tools } = choice;
+  if (CLIENT_TYPES.has(type)) return toNamedTool(choice);
   return { type, allowed_tools: { mode, tools: Array.isArray(tools) ? toNamedTools(tools) : tools } };
 }
 
 function toNamedTools(tools: readonly unknown[]): unknown[] {
-  return tools
-    .filter((tool) => !isIgnored(tool))
-    .map((tool) => (isObject(tool) ? { type: 'function', function: { name: tool['name'] } } : tool));
+  return tools.filter((tool) => !isIgnored(tool)).map((tool) => (isObject(tool) ? toNamedTool(tool) : tool));
+}
+
+function toNamedTool({ type, name }: Readonly<Record<string, unknown>>): object {
+  return type === 'custom' ? { type, custom: { name } } : { type, function: { name } };
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

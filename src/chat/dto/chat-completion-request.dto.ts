@@ -21,19 +21,22 @@ import {
   NestedVariants,
   UnlessOneOf,
   UnlessString,
-} from '../../common/validation/nested';
-import { IsNumberRecord, IsStringRecord } from '../../common/validation/records';
-import { RoutingDto } from '../../routing/routing.dto';
+} from '../../core/validation/nested';
+import { IsNumberRecord, IsStringRecord } from '../../core/validation/records';
+import { RoutingDto } from '../../models/routing/routing.dto';
 import { MESSAGE_ROLES, type ChatMessageDto } from './chat-message.dto';
 import { AudioOutputDto, PredictionDto, StreamOptionsDto } from './chat-options.dto';
 import {
   FUNCTION_CALL_WORDS,
   FunctionDefinitionDto,
   FunctionReferenceDto,
-  FunctionToolDto,
   TOOL_CHOICE_WORDS,
   TOOL_CHOICES,
+  TOOLS,
   type AllowedToolsChoiceDto,
+  type CustomToolDto,
+  type FunctionToolDto,
+  type NamedCustomToolChoiceDto,
   type NamedToolChoiceDto,
 } from './chat-tool.dto';
 import {
@@ -43,15 +46,15 @@ import {
   type TextFormatDto,
 } from './response-format.dto';
 
-/** Enough for any model, and small enough that tokens times price stays an exact number. */
+/** Enough for any model, and small enough that tokens times price stays exact. */
 const MAX_TOKENS = 2_147_483_647;
-const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+export const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 const VERBOSITIES = ['low', 'medium', 'high'] as const;
 const OUTPUT_MODALITIES = ['text', 'audio'] as const;
 
 /**
- * Body of `POST /v1/chat/completions`: the document's `ChatCompletionRequest`. Null means the same as absent. Fields that
- * are not declared here are kept and handed to the provider (decision *unknown-fields*).
+ * Body of `POST /v1/chat/completions`: the document's `ChatCompletionRequest`. Null means absent. Undeclared
+ * fields are passed to the provider (decision *unknown-fields*).
  */
 export class ChatCompletionRequestDto {
   @IsString()
@@ -84,7 +87,7 @@ export class ChatCompletionRequestDto {
   max_completion_tokens?: number | null;
 
   @IsOptional()
-  @Equals(1, { message: '$property must be 1: only one choice per request is offered' })
+  @Equals(1, { message: '$property must be 1: only one choice per request is supported' })
   n?: 1 | null;
 
   @IsOptional()
@@ -140,13 +143,14 @@ export class ChatCompletionRequestDto {
   seed?: number | null;
 
   @IsOptional()
-  @NestedArray(FunctionToolDto)
-  tools?: FunctionToolDto[] | null;
+  @NestedVariants('type', TOOLS)
+  tools?: (FunctionToolDto | CustomToolDto)[] | null;
 
   @IsOptional()
   @UnlessOneOf(TOOL_CHOICE_WORDS)
   @NestedVariant('type', TOOL_CHOICES)
-  tool_choice?: (typeof TOOL_CHOICE_WORDS)[number] | NamedToolChoiceDto | AllowedToolsChoiceDto | null;
+  tool_choice?:
+    (typeof TOOL_CHOICE_WORDS)[number] | NamedToolChoiceDto | NamedCustomToolChoiceDto | AllowedToolsChoiceDto | null;
 
   @IsOptional()
   @IsBoolean()

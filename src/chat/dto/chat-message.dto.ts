@@ -1,6 +1,6 @@
 import { ArrayNotEmpty, Equals, IsOptional, IsString } from 'class-validator';
-import { NestedArray, NestedObject, NestedVariants, UnlessNull, UnlessString } from '../../common/validation/nested';
-import { CalledFunctionDto, ToolCallDto } from './chat-tool.dto';
+import { NestedObject, NestedVariants, UnlessNull, UnlessString } from '../../core/validation/nested';
+import { CalledFunctionDto, TOOL_CALLS, type CustomToolCallDto, type FunctionToolCallDto } from './chat-tool.dto';
 import {
   ASSISTANT_PARTS,
   TEXT_PARTS,
@@ -86,8 +86,8 @@ export class AssistantMessageDto {
   audio?: EarlierAudioDto | null;
 
   @IsOptional()
-  @NestedArray(ToolCallDto)
-  tool_calls?: ToolCallDto[] | null;
+  @NestedVariants('type', TOOL_CALLS)
+  tool_calls?: (FunctionToolCallDto | CustomToolCallDto)[] | null;
 
   @IsOptional()
   @NestedObject(CalledFunctionDto)

@@ -1,5 +1,5 @@
 import { ArrayNotEmpty, Equals, IsBoolean, IsIn, IsOptional, IsString } from 'class-validator';
-import { NestedObject, NestedVariants, UnlessString } from '../../common/validation/nested';
+import { NestedObject, NestedVariants, UnlessString } from '../../core/validation/nested';
 import { TEXT_PARTS, type TextPartDto } from './content-part.dto';
 
 export class StreamOptionsDto {

@@ -1,5 +1,5 @@
 import { Equals, IsBoolean, IsIn, IsObject, IsOptional, IsString, Matches } from 'class-validator';
-import { NestedObject, NestedVariants } from '../../common/validation/nested';
+import { NestedObject, NestedVariants } from '../../core/validation/nested';
 import { FUNCTION_NAME } from '../../contract/patterns';
 
 const NAME_RULE = { message: '$property must be 1 to 64 letters, digits, underscores or dashes' };
@@ -22,12 +22,37 @@ export class FunctionDefinitionDto {
 }
 
 export class FunctionToolDto {
-  @Equals('function', { message: '$property must be function: tools that a provider runs itself are not offered' })
+  @Equals('function')
   type!: 'function';
 
   @NestedObject(FunctionDefinitionDto)
   function!: FunctionDefinitionDto;
 }
+
+export class CustomDefinitionDto {
+  @Matches(FUNCTION_NAME, NAME_RULE)
+  name!: string;
+
+  @IsOptional()
+  @IsString()
+  description?: string | null;
+
+  @IsOptional()
+  @IsObject()
+  format?: Record<string, unknown> | null;
+}
+
+/** A tool with plain text instead of JSON as input. */
+export class CustomToolDto {
+  @Equals('custom')
+  type!: 'custom';
+
+  @NestedObject(CustomDefinitionDto)
+  custom!: CustomDefinitionDto;
+}
+
+/** Tools run by the client; provider-run tools are not supported. */
+export const TOOLS = { function: FunctionToolDto, custom: CustomToolDto };
 
 export class FunctionReferenceDto {
   @Matches(FUNCTION_NAME, NAME_RULE)
@@ -42,12 +67,22 @@ export class NamedToolChoiceDto {
   function!: FunctionReferenceDto;
 }
 
+export class NamedCustomToolChoiceDto {
+  @Equals('custom')
+  type!: 'custom';
+
+  @NestedObject(FunctionReferenceDto)
+  custom!: FunctionReferenceDto;
+}
+
+const NAMED_TOOLS = { function: NamedToolChoiceDto, custom: NamedCustomToolChoiceDto };
+
 export class AllowedToolsDto {
   @IsIn(['auto', 'required'])
   mode!: 'auto' | 'required';
 
-  @NestedVariants('type', { function: NamedToolChoiceDto })
-  tools!: NamedToolChoiceDto[];
+  @NestedVariants('type', NAMED_TOOLS)
+  tools!: (NamedToolChoiceDto | NamedCustomToolChoiceDto)[];
 }
 
 export class AllowedToolsChoiceDto {
@@ -59,7 +94,7 @@ export class AllowedToolsChoiceDto {
 }
 
 export const TOOL_CHOICE_WORDS = ['none', 'auto', 'required'] as const;
-export const TOOL_CHOICES = { function: NamedToolChoiceDto, allowed_tools: AllowedToolsChoiceDto };
+export const TOOL_CHOICES = { ...NAMED_TOOLS, allowed_tools: AllowedToolsChoiceDto };
 export const FUNCTION_CALL_WORDS = ['none', 'auto'] as const;
 
 export class CalledFunctionDto {
@@ -70,7 +105,7 @@ export class CalledFunctionDto {
   arguments!: string;
 }
 
-export class ToolCallDto {
+export class FunctionToolCallDto {
   @IsString()
   id!: string;
 
@@ -80,3 +115,24 @@ export class ToolCallDto {
   @NestedObject(CalledFunctionDto)
   function!: CalledFunctionDto;
 }
+
+export class CalledCustomToolDto {
+  @IsString()
+  name!: string;
+
+  @IsString()
+  input!: string;
+}
+
+export class CustomToolCallDto {
+  @IsString()
+  id!: string;
+
+  @Equals('custom')
+  type!: 'custom';
+
+  @NestedObject(CalledCustomToolDto)
+  custom!: CalledCustomToolDto;
+}
+
+export const TOOL_CALLS = { function: FunctionToolCallDto, custom: CustomToolCallDto };

@@ -1,6 +1,6 @@
-import { Equals, IsIn, IsOptional, IsString, Matches, MinLength } from 'class-validator';
-import { NestedObject } from '../../common/validation/nested';
-import { IMAGE_ADDRESS } from '../../contract/patterns';
+import { Equals, IsIn, IsOptional, IsString, Matches } from 'class-validator';
+import { NestedObject } from '../../core/validation/nested';
+import { IMAGE_ADDRESS, INLINE_DATA } from '../../contract/patterns';
 
 export class TextPartDto {
   @Equals('text')
@@ -11,7 +11,7 @@ export class TextPartDto {
 }
 
 export class ImageUrlDto {
-  @Matches(IMAGE_ADDRESS, { message: '$property must be an https or data address' })
+  @Matches(IMAGE_ADDRESS, { message: '$property must be an https or data URL' })
   url!: string;
 
   @IsOptional()
@@ -28,8 +28,7 @@ export class ImagePartDto {
 }
 
 export class InputAudioDto {
-  @IsString()
-  @MinLength(1)
+  @Matches(INLINE_DATA, { message: '$property must be base64 or a data URL' })
   data!: string;
 
   @IsIn(['wav', 'mp3'])
@@ -44,14 +43,13 @@ export class InputAudioPartDto {
   input_audio!: InputAudioDto;
 }
 
-/** Closed: a `file_id` could only mean a file that somebody else uploaded at the provider. */
+/** Rejects unknown fields: a `file_id` would refer to files in the operator's provider account. */
 export class FileDto {
   @IsOptional()
   @IsString()
   filename?: string | null;
 
-  @IsString()
-  @MinLength(1)
+  @Matches(INLINE_DATA, { message: '$property must be base64 or a data URL' })
   file_data!: string;
 }
 

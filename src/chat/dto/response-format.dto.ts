@@ -1,5 +1,5 @@
 import { Equals, IsBoolean, IsObject, IsOptional, IsString, Matches } from 'class-validator';
-import { NestedObject } from '../../common/validation/nested';
+import { NestedObject } from '../../core/validation/nested';
 import { FUNCTION_NAME } from '../../contract/patterns';
 
 export class TextFormatDto {

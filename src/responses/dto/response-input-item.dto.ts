@@ -1,9 +1,9 @@
 import { IsArray, IsObject, IsOptional, IsString } from 'class-validator';
-import { UnlessString } from '../../common/validation/nested';
+import { UnlessString } from '../../core/validation/nested';
 
 /**
- * What every item of `input` may have. Which of it an item must have depends on its type, and is asked when the item is
- * translated: items of types that are not known here must pass, whatever they hold.
+ * Fields of the items of `input`. Required fields depend on the type and are checked in translation: items of unknown types
+ * must pass with any content.
  */
 export class ResponseInputItemDto {
   @IsOptional()

@@ -12,22 +12,24 @@ import {
   Min,
   MinLength,
 } from 'class-validator';
-import { NestedArray, NestedObject, UnlessString } from '../../common/validation/nested';
-import { IsStringRecord } from '../../common/validation/records';
-import { RoutingDto } from '../../routing/routing.dto';
+import { NestedArray, NestedObject, UnlessString } from '../../core/validation/nested';
+import { IsStringRecord } from '../../core/validation/records';
+import { RoutingDto } from '../../models/routing/routing.dto';
 import { ResponseInputItemDto } from './response-input-item.dto';
+import { ResponseReasoningDto } from './response-reasoning.dto';
 import { ResponseTextOptionsDto } from './response-text-options.dto';
 import { ResponseToolDto } from './response-tool.dto';
 
-/** Enough for any model, and small enough that tokens times price stays an exact number. */
+/** Enough for any model, and small enough that tokens times price stays exact. */
 const MAX_TOKENS = 2_147_483_647;
 const NOT_STORED = {
-  message: '$property is not supported: nothing is stored, so send the earlier items of the conversation in input',
+  message:
+    '$property is not supported: responses are not stored, so send the earlier items of the conversation in input',
 };
 
 /**
- * Body of `POST /v1/responses`: the document's `ResponseRequest` (contract 4.2.1). Null means the same as absent; fields
- * that are not declared here are ignored (decision *responses-events*).
+ * Body of `POST /v1/responses`: the document's `ResponseRequest` (contract 4.2.1). Null means absent;
+ * undeclared fields are ignored (decision *responses-events*).
  */
 export class ResponseRequestDto {
   @IsString()
@@ -69,6 +71,32 @@ export class ResponseRequestDto {
   @Min(0)
   @Max(1)
   top_p?: number | null;
+
+  @IsOptional()
+  @IsNumber()
+  @Min(-2)
+  @Max(2)
+  presence_penalty?: number | null;
+
+  @IsOptional()
+  @IsNumber()
+  @Min(-2)
+  @Max(2)
+  frequency_penalty?: number | null;
+
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(20)
+  top_logprobs?: number | null;
+
+  @IsOptional()
+  @NestedObject(ResponseReasoningDto)
+  reasoning?: ResponseReasoningDto | null;
+
+  @IsOptional()
+  @IsString()
+  service_tier?: string | null;
 
   @IsOptional()
   @IsBoolean()

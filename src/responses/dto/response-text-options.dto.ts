@@ -1,5 +1,5 @@
 import { IsIn, IsOptional } from 'class-validator';
-import { NestedObject } from '../../common/validation/nested';
+import { NestedObject } from '../../core/validation/nested';
 
 const TEXT_FORMATS = ['text', 'json_object', 'json_schema'] as const;
 

@@ -1,6 +1,6 @@
 import { IsBoolean, IsObject, IsOptional, IsString } from 'class-validator';
 
-/** A function, or a tool of another type, which is ignored. */
+/** A function or custom tool; other types are ignored. */
 export class ResponseToolDto {
   @IsString()
   type!: string;

@@ -1,12 +1,12 @@
-import { TranslatedStream } from '../chat/chat-frames';
-import type { ChatProvider, ChatStream } from '../providers/contract/chat';
-import type { CompletionRequest, CompletionResult, CompletionsProvider } from '../providers/contract/completions';
-import type { DeploymentTraits, ProviderCall } from '../providers/contract/provider-call';
+import { TranslatedStream } from '../chat-frames';
+import type { ChatProvider, ChatStream } from '../../providers/contract/chat';
+import type { CompletionRequest, CompletionResult, CompletionsProvider } from '../../providers/contract/completions';
+import type { DeploymentTraits, ProviderCall } from '../../providers/contract/provider-call';
 import { completionChunks } from './from-chat-chunk';
 import { fromChatReply } from './from-chat-reply';
 import { toChatRequest } from './to-chat-request';
 
-/** Text completion by a model that only chats: the prompt is what the user says, the answer is what comes after it. */
+/** Text completion over a chat-only model: the prompt is the user message, the reply is the completion. */
 export class CompletionsOverChat implements CompletionsProvider {
   constructor(private readonly chat: ChatProvider) {}
 

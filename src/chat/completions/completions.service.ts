@@ -1,30 +1,30 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import type { RequestContext } from '../common/request-context';
-import type { ExplainedRequest } from '../inference/explanation.types';
-import type { InferenceInput } from '../inference/inference.types';
-import { requiredSupport } from '../inference/parameter-support';
-import { requireTarget } from '../inference/require-target';
-import { RunInference } from '../inference/run-inference';
-import { StreamInference } from '../inference/stream-inference';
+import type { RequestContext } from '../../core/types/request-context';
+import type { ExplainedRequest } from '../../inference/explanation.types';
+import type { InferenceInput } from '../../inference/inference.types';
+import { requiredSupport } from '../../inference/parameter-support';
+import { requireTarget } from '../../inference/require-target';
+import { RunInference } from '../../inference/run-inference';
+import { StreamInference } from '../../inference/stream-inference';
 import {
   measureMessages,
   outputTokens,
   type PromptMeasure,
   promptTokens,
   textUsage,
-} from '../inference/token-estimate';
-import { TokenRatios } from '../inference/token-ratio.service';
-import type { CatalogModel } from '../models/catalog-model';
-import { ModelCatalogService } from '../models/model-catalog.service';
-import type { CompletionRequest } from '../providers/contract/completions';
-import type { UsageVector } from '../providers/contract/usage';
+} from '../../inference/token-estimate';
+import { TokenRatios } from '../../inference/token-ratio.service';
+import type { CatalogModel } from '../../models/catalog-model';
+import { ModelCatalogService } from '../../models/model-catalog.service';
+import type { CompletionRequest } from '../../providers/contract/completions';
+import type { UsageVector } from '../../providers/contract/usage';
 import { renderCompletion, usageEvent } from './completion-usage';
 import { completionsOf } from './completions-of';
 import type { CompletionRequestDto } from './dto/completion-request.dto';
 import { toCompletionRequest } from './to-completion-request';
 
-/** `POST /v1/completions`: what is special to text completion around the shared inference use-cases. */
+/** `POST /v1/completions` on top of the shared inference use cases. */
 @Injectable()
 export class CompletionsService {
   constructor(
@@ -58,12 +58,12 @@ export class CompletionsService {
     });
   }
 
-  /** What the request comes to. @throws GatewayError as {@link answer} would before anybody is asked */
+  /** The parsed request for explain. @throws GatewayError as {@link answer} before it calls a provider */
   describe(body: CompletionRequestDto, context: RequestContext): ExplainedRequest {
     const request = toCompletionRequest(body);
     return {
       input: this.inputOf(body, request, context),
-      assertTaken: (candidate) => completionsOf(candidate).assertSupported?.(request, candidate),
+      assertSupportedBy: (candidate) => completionsOf(candidate).assertSupported?.(request, candidate),
     };
   }
 
@@ -83,7 +83,7 @@ export class CompletionsService {
   }
 }
 
-/** What a completion gives the model to read. */
+/** Measures the prompt of a completion. */
 function measurePrompt({ prompt, suffix }: CompletionRequest): PromptMeasure {
   const measure = { textBytes: 0, fixedTokens: 0 };
   measureMessages([{ content: prompt, suffix }], measure);

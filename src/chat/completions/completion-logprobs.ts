@@ -1,10 +1,10 @@
-/** Log probabilities as this format has them: one list for each aspect. */
+/** Log probabilities in the completions format: parallel lists. */
 export interface CompletionLogprobs {
   readonly tokens: string[];
   readonly token_logprobs: number[];
-  /** `null` when no alternatives were asked for. */
+  /** `null` when no alternatives were requested. */
   readonly top_logprobs: Record<string, number>[] | null;
-  /** Where each token begins in the text of the whole answer, in UTF-16 code units. */
+  /** Start of each token in the text of the complete response, in UTF-16 code units. */
   readonly text_offset: number[];
 }
 
@@ -18,8 +18,8 @@ interface ChosenToken extends TokenLogprob {
 }
 
 /**
- * From the form of chat, one object for each token.
- * @param startOffset where the text that they belong to begins
+ * Converts the chat format, with one object per token.
+ * @param startOffset start of their text
  */
 export function toCompletionLogprobs(logprobs: unknown, startOffset: number): CompletionLogprobs | null {
   const { content } = (logprobs ?? {}) as { readonly content?: readonly ChosenToken[] | null };

@@ -1,16 +1,16 @@
-import type { ChatCompletionBody } from '../providers/contract/chat';
-import { type CompletionBody, type CompletionRequest, toCompletionFinish } from '../providers/contract/completions';
+import type { ChatCompletionBody } from '../../providers/contract/chat';
+import { type CompletionBody, type CompletionRequest, toCompletionFinish } from '../../providers/contract/completions';
 import { toCompletionId } from './completion-id';
 import { toCompletionLogprobs } from './completion-logprobs';
 
-/** The parts of a chat choice that have a place in a completion. */
+/** The parts of a chat choice that a completion has. */
 interface ChatChoice {
   readonly message: { readonly content?: string | null; readonly refusal?: string | null };
   readonly logprobs?: unknown;
   readonly finish_reason: string;
 }
 
-/** A chat's answer as a completion of the prompt. */
+/** Converts a chat response to a completion. */
 export function fromChatReply(body: ChatCompletionBody, request: CompletionRequest): CompletionBody {
   const { message, logprobs, finish_reason: reason } = body.choices[0] as ChatChoice;
   const text = message.content ?? message.refusal ?? '';

@@ -1,10 +1,10 @@
 import { Module } from '@nestjs/common';
-import { InferenceModule } from '../inference/inference.module';
-import { ModelsModule } from '../models/models.module';
+import { InferenceModule } from '../../inference/inference.module';
+import { ModelsModule } from '../../models/models.module';
 import { EmbeddingsController } from './embeddings.controller';
 import { EmbeddingsService } from './embeddings.service';
 
-/** Texts as vectors. */
+/** Text embeddings. */
 @Module({
   imports: [InferenceModule, ModelsModule],
   controllers: [EmbeddingsController],

@@ -1,8 +1,8 @@
-import { choiceOf, CollectingSink, providerCall, providerErrorOf } from '../../test/conformance/provider-call';
-import type { ChatProvider } from '../providers/contract/chat';
-import type { CompletionRequest } from '../providers/contract/completions';
-import { systemClock } from '../common/clock';
-import { MockChat } from '../providers/vendors/mock/mock-chat';
+import { choiceOf, CollectingSink, providerCall, providerErrorOf } from '../../../test/conformance/provider-call';
+import type { ChatProvider } from '../../providers/contract/chat';
+import type { CompletionRequest } from '../../providers/contract/completions';
+import { systemClock } from '../../core/time/clock';
+import { MockChat } from '../../providers/vendors/mock/mock-chat';
 import { CompletionsOverChat } from './completions-over-chat';
 import { toChatRequest } from './to-chat-request';
 import { toCompletionRequest } from './to-completion-request';
@@ -32,12 +32,12 @@ async function streamed(fields: Partial<CompletionRequest> = {}) {
 }
 
 describe('toCompletionRequest', () => {
-  it('takes the prompt out of its list and fills in the default limit of the format', () => {
+  it('unwraps the prompt and applies the default max_tokens', () => {
     const body = { model: 'm/m', prompt: ['Once'], stop: null, routing: {}, x_trace: 1, top_k: 4 };
     expect(toCompletionRequest(body)).toEqual({ model: 'm/m', prompt: 'Once', max_tokens: 16, top_k: 4 });
   });
 
-  it('keeps a limit of zero', () => {
+  it('keeps max_tokens of zero', () => {
     expect(toCompletionRequest({ model: 'm/m', prompt: '', max_tokens: 0 })).toEqual({
       model: 'm/m',
       prompt: '',
@@ -47,7 +47,7 @@ describe('toCompletionRequest', () => {
 });
 
 describe('toChatRequest', () => {
-  it('makes the prompt a message and keeps what both formats have', () => {
+  it('converts the prompt to a message and keeps shared fields', () => {
     const shared = { temperature: 0.5, stop: ['.'], seed: 3, user: 'ada', top_k: 4, stream: true };
     expect(
       toChatRequest(request({ ...shared, echo: true, best_of: 1, suffix: '', tools: [{}], messages: [] })),
@@ -59,7 +59,7 @@ describe('toChatRequest', () => {
     });
   });
 
-  it.each([0, 5])('asks for the log probabilities of %d alternatives', (logprobs) => {
+  it.each([0, 5])('requests log probabilities of %d alternatives', (logprobs) => {
     expect(toChatRequest(request({ logprobs }))).toMatchObject({ logprobs: true, top_logprobs: logprobs });
   });
 
@@ -67,19 +67,20 @@ describe('toChatRequest', () => {
     [{ suffix: 'The end.' }, 'suffix'],
     [{ max_tokens: 0 }, 'max_tokens'],
     [{ echo: true, logprobs: 0 }, 'logprobs'],
-  ])('refuses %j before anything is sent, so that another deployment may be asked', async (fields, param) => {
+  ])('rejects %j before sending, so that failover is possible', async (fields, param) => {
     const error = await providerErrorOf(completions.complete(request(fields), providerCall()));
     expect([error.code, error.options.param, error.options.phase]).toEqual(['validation_failed', param, 'connect']);
   });
 });
 
 describe('CompletionsOverChat', () => {
-  it('shapes a whole answer back', async () => {
+  it('converts a non-streamed chat response to a completion', async () => {
     const { body, usage, outputBytes } = await completions.complete(request(), providerCall());
     const [{ text }] = body.choices;
     expect(body).toEqual({
       id: expect.stringMatching(/^cmpl-/),
       object: 'text_completion',
+      system_fingerprint: 'fp_mock',
       created: expect.any(Number),
       model: 'vendor/public-model',
       choices: [{ text: expect.stringContaining('hello'), index: 0, logprobs: null, finish_reason: 'stop' }],
@@ -88,14 +89,14 @@ describe('CompletionsOverChat', () => {
     expect(usage?.outputText).toBeGreaterThan(0);
   });
 
-  it('begins with the prompt when it is to be echoed, and does not charge for that', async () => {
+  it('prepends the prompt for echo without charging for it', async () => {
     const plain = await completions.complete(request(), providerCall());
     const echoed = await completions.complete(request({ echo: true }), providerCall());
     expect(echoed.body.choices[0].text).toBe(PROMPT + plain.body.choices[0].text);
     expect(echoed.outputBytes).toBe(plain.outputBytes);
   });
 
-  it('gives an answer that is no text the text it has', async () => {
+  it('returns refusals as text and tool calls as empty text', async () => {
     const replying = (message: object, reason: string): ChatProvider => ({
       complete: async () => ({
         body: {
@@ -122,7 +123,7 @@ describe('CompletionsOverChat', () => {
     expect(await choiceFrom({ content: null }, 'tool_calls')).toMatchObject({ text: '', finish_reason: 'stop' });
   });
 
-  it('streams the same text under one id, with one finish reason, at the end', async () => {
+  it('streams the same text under one id with a single final finish reason', async () => {
     const { chunks, choices, progress } = await streamed();
     const { body } = await completions.complete(request(), providerCall());
     expect(choices.map(({ text }) => text).join('')).toBe(body.choices[0].text);
@@ -135,7 +136,7 @@ describe('CompletionsOverChat', () => {
     expect(progress.outputBytes).toBe(Buffer.byteLength(body.choices[0].text));
   });
 
-  it('streams the echo once, first', async () => {
+  it('streams the echo once, in the first chunk', async () => {
     const { choices } = await streamed({ echo: true });
     const { body } = await completions.complete(request({ echo: true }), providerCall());
     expect(choices.map(({ text }) => text.startsWith(PROMPT))).toEqual(choices.map((_choice, index) => index === 0));
@@ -145,19 +146,22 @@ describe('CompletionsOverChat', () => {
   it.each([
     [0, null],
     [2, expect.any(Array)],
-  ])('turns log probabilities with %d alternatives into lists, whole and streamed', async (logprobs, alternatives) => {
-    const whole = await completions.complete(request({ logprobs }), providerCall());
-    const [{ text, logprobs: listed }] = whole.body.choices;
-    const lists = listed as Record<string, unknown[] | null>;
-    expect(lists['tokens']?.join('')).toBe(text);
-    expect(lists['text_offset']?.map((start) => text.slice(Number(start))).at(-1)).toBe(lists['tokens']?.at(-1));
-    expect(lists['token_logprobs']).toHaveLength(lists['tokens']?.length ?? 0);
-    expect(lists['top_logprobs']).toEqual(alternatives);
-    const counts = (lists['top_logprobs'] ?? []).map((each) => Object.keys(each as object).length);
-    expect(Math.max(0, ...counts)).toBe(logprobs);
+  ])(
+    'converts log probabilities with %d alternatives to lists, non-streamed and streamed',
+    async (logprobs, alternatives) => {
+      const whole = await completions.complete(request({ logprobs }), providerCall());
+      const [{ text, logprobs: listed }] = whole.body.choices;
+      const lists = listed as Record<string, unknown[] | null>;
+      expect(lists['tokens']?.join('')).toBe(text);
+      expect(lists['text_offset']?.map((start) => text.slice(Number(start))).at(-1)).toBe(lists['tokens']?.at(-1));
+      expect(lists['token_logprobs']).toHaveLength(lists['tokens']?.length ?? 0);
+      expect(lists['top_logprobs']).toEqual(alternatives);
+      const counts = (lists['top_logprobs'] ?? []).map((each) => Object.keys(each as object).length);
+      expect(Math.max(0, ...counts)).toBe(logprobs);
 
-    const { choices } = await streamed({ logprobs });
-    const offsets = choices.flatMap((choice) => choice.logprobs?.text_offset ?? []);
-    expect(offsets).toEqual(lists['text_offset']);
-  });
+      const { choices } = await streamed({ logprobs });
+      const offsets = choices.flatMap((choice) => choice.logprobs?.text_offset ?? []);
+      expect(offsets).toEqual(lists['text_offset']);
+    },
+  );
 });

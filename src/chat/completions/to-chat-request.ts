@@ -1,8 +1,8 @@
-import type { ChatRequest } from '../providers/contract/chat';
-import type { CompletionRequest } from '../providers/contract/completions';
-import { ProviderError } from '../providers/contract/provider-error';
+import type { ChatRequest } from '../../providers/contract/chat';
+import type { CompletionRequest } from '../../providers/contract/completions';
+import { ProviderError } from '../../providers/contract/provider-error';
 
-/** Of this format alone, or of chat and without a place in the answer that is shaped back. */
+/** Completions-only fields, and chat fields whose result a completion cannot represent. */
 const LEFT_OUT: ReadonlySet<string> = new Set([
   'prompt',
   'echo',
@@ -20,8 +20,8 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A completion as a chat with one message.
- * @throws ProviderError `validation_failed` with `param` for what no chat can do; nothing has been sent then
+ * Converts a completion to a chat with one message.
+ * @throws ProviderError `validation_failed` with `param` for fields that chat does not support, before sending
  */
 export function toChatRequest(request: CompletionRequest): ChatRequest {
   const { prompt, suffix, echo, logprobs, max_tokens: maxTokens } = request;
@@ -38,6 +38,6 @@ export function toChatRequest(request: CompletionRequest): ChatRequest {
 }
 
 function unsupported(param: string, what: string): ProviderError {
-  const message = `This model is asked in a chat, which has no ${what}.`;
+  const message = `This model only supports chat, which has no ${what}.`;
   return new ProviderError('validation_failed', message, { phase: 'connect', fallback: false, param });
 }

@@ -1,7 +1,7 @@
-import { measureText, type PromptMeasure } from '../inference/token-estimate';
-import { type EmbeddingInput, inputsOf } from '../providers/contract/embeddings';
+import { measureText, type PromptMeasure } from '../../inference/token-estimate';
+import { type EmbeddingInput, inputsOf } from '../../providers/contract/embeddings';
 
-/** Texts by their bytes; token ids are tokens already. */
+/** Measures texts in bytes; token ids count as tokens. */
 export function measureInputs(input: EmbeddingInput): PromptMeasure {
   const measure: PromptMeasure = { textBytes: 0, fixedTokens: 0 };
   for (const item of inputsOf(input)) {

@@ -1,11 +1,11 @@
-import { providerFields } from '../inference/provider-fields';
-import type { CompletionRequest } from '../providers/contract/completions';
+import { providerFields } from '../../inference/provider-fields';
+import type { CompletionRequest } from '../../providers/contract/completions';
 import type { CompletionRequestDto } from './dto/completion-request.dto';
 
-/** Tokens of output unless the request says otherwise: the default of the format. */
+/** Default output limit of the format. */
 const DEFAULT_MAX_TOKENS = 16;
 
-/** The validated body as providers see it, its defaults filled in. */
+/** The validated body as sent to providers, with defaults. */
 export function toCompletionRequest(body: CompletionRequestDto): CompletionRequest {
   const { prompt, max_tokens: maxTokens } = body;
   return {

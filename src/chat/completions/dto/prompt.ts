@@ -1,7 +1,7 @@
 import { Validate, type ValidationArguments, ValidatorConstraint } from 'class-validator';
-import type { LocatingConstraint } from '../../common/validation/locating-constraint';
+import type { LocatingConstraint } from '../../../core/validation/locating-constraint';
 
-/** One text, alone or as the only item of a list. */
+/** One string, alone or as the only item of a list. */
 export function IsPrompt(): PropertyDecorator {
   return Validate(PromptRule);
 }
@@ -24,8 +24,8 @@ class PromptRule implements LocatingConstraint {
 function reasonAgainst(prompt: unknown): string | null {
   if (typeof prompt === 'string') return null;
   if (!Array.isArray(prompt) || prompt.length === 0) return '$property must be a string';
-  if (prompt.some(isTokens)) return '$property must be text: token ids are not accepted';
-  if (prompt.length > 1) return '$property must be one string: several would need several answers, and n is 1';
+  if (prompt.some(isTokens)) return '$property must be text: token ids are not supported';
+  if (prompt.length > 1) return '$property must be one string: several prompts are not supported';
   return typeof prompt[0] === 'string' ? null : '$property must be a string';
 }
 

@@ -1,9 +1,9 @@
-import { GatewayError } from '../common/errors/gateway-error';
-import type { Candidate } from '../inference/inference.types';
-import type { CompletionsProvider } from '../providers/contract/completions';
+import { GatewayError } from '../../core/errors/gateway-error';
+import type { Candidate } from '../../inference/inference.types';
+import type { CompletionsProvider } from '../../providers/contract/completions';
 import { CompletionsOverChat } from './completions-over-chat';
 
-/** Text completion of a candidate: its own where the catalogue says that the model has it, else by way of chat. */
+/** The candidate's native text completion if the catalogue lists it, else completion over chat. */
 export function completionsOf({ provider, features }: Candidate): CompletionsProvider {
   const { chat, completions } = provider;
   if (features.completions === true && completions !== undefined) return completions;

@@ -1,7 +1,7 @@
-import type { Bill, RenderedAnswer } from '../inference/inference.types';
-import { inputTokensOf } from '../providers/contract/usage';
+import type { Bill, RenderedAnswer } from '../../inference/inference.types';
+import { inputTokensOf } from '../../providers/contract/usage';
 
-/** The whole answer around its cost, from the list that `writeVectors` has written. */
+/** The response around its cost, from the list serialized by `writeVectors`. */
 export function renderEmbeddingList(list: readonly Buffer[], model: string, bill: Bill): RenderedAnswer {
   const { usage, usageEstimated } = bill;
   const tokens = inputTokensOf(usage);

@@ -13,17 +13,17 @@ import {
   Min,
   MinLength,
 } from 'class-validator';
-import { StreamOptionsDto } from '../../chat/dto/chat-options.dto';
-import { NestedObject, UnlessString } from '../../common/validation/nested';
-import { IsNumberRecord } from '../../common/validation/records';
-import { RoutingDto } from '../../routing/routing.dto';
+import { StreamOptionsDto } from '../../dto/chat-options.dto';
+import { NestedObject, UnlessString } from '../../../core/validation/nested';
+import { IsNumberRecord } from '../../../core/validation/records';
+import { RoutingDto } from '../../../models/routing/routing.dto';
 import { IsPrompt } from './prompt';
 
 const MAX_TOKENS = 2_147_483_647;
 
 /**
- * Body of `POST /v1/completions`: the document's `CompletionRequest`. Null means the same as absent. Fields that are not
- * declared here are kept and handed to the provider (decision *unknown-fields*).
+ * Body of `POST /v1/completions`: the document's `CompletionRequest`. Null means absent. Undeclared fields are passed to
+ * the provider (decision *unknown-fields*).
  */
 export class CompletionRequestDto {
   @IsString()
@@ -49,11 +49,11 @@ export class CompletionRequestDto {
   max_tokens?: number | null;
 
   @IsOptional()
-  @Equals(1, { message: '$property must be 1: only one choice per request is offered' })
+  @Equals(1, { message: '$property must be 1: only one choice per request is supported' })
   n?: 1 | null;
 
   @IsOptional()
-  @Equals(1, { message: '$property must be 1: only one choice per request is made' })
+  @Equals(1, { message: '$property must be 1: only one choice per request is generated' })
   best_of?: 1 | null;
 
   @IsOptional()

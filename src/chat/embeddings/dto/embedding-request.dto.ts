@@ -1,14 +1,14 @@
 import { IsIn, IsInt, IsOptional, IsString, MaxLength, Min, MinLength } from 'class-validator';
-import { NestedObject } from '../../common/validation/nested';
-import { RoutingDto } from '../../routing/routing.dto';
+import { NestedObject } from '../../../core/validation/nested';
+import { RoutingDto } from '../../../models/routing/routing.dto';
 import { IsEmbeddingInput } from './embedding-input';
 
 export const ENCODING_FORMATS = ['float', 'base64'] as const;
 export type EncodingFormat = (typeof ENCODING_FORMATS)[number];
 
 /**
- * Body of `POST /v1/embeddings`: the document's `EmbeddingRequest`. Null means the same as absent. Fields that are not
- * declared here are kept and handed to the provider (decision *unknown-fields*).
+ * Body of `POST /v1/embeddings`: the document's `EmbeddingRequest`. Null means absent. Undeclared fields are passed to the
+ * provider (decision *unknown-fields*).
  */
 export class EmbeddingRequestDto {
   @IsString()

@@ -1,4 +1,4 @@
-/** The id of an answer, whatever format it came in. */
+/** The completion id for a response in either format. */
 export function toCompletionId(id: string): string {
   return id.startsWith('chatcmpl-') ? id.slice('chat'.length) : id;
 }

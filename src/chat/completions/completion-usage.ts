@@ -1,11 +1,11 @@
-import { withUsage } from '../chat/chat-usage';
-import type { Bill, PricedText, RenderedAnswer } from '../inference/inference.types';
-import type { CatalogModel } from '../models/catalog-model';
-import type { StreamProgress } from '../providers/contract/chat';
-import type { CompletionBody } from '../providers/contract/completions';
+import { withUsage } from '../chat-usage';
+import type { Bill, PricedText, RenderedAnswer } from '../../inference/inference.types';
+import type { CatalogModel } from '../../models/catalog-model';
+import type { StreamProgress } from '../../providers/contract/chat';
+import type { CompletionBody } from '../../providers/contract/completions';
 import { toCompletionId } from './completion-id';
 
-/** The whole answer, with `usage` as its last field. */
+/** The response with `usage` as its last field. */
 export function renderCompletion(body: CompletionBody, bill: Bill): RenderedAnswer {
   return { contentType: 'application/json; charset=utf-8', ...withUsage(JSON.stringify(body), bill, '') };
 }

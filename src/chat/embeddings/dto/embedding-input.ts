@@ -1,10 +1,10 @@
 import { Validate, ValidatorConstraint } from 'class-validator';
-import type { LocatingConstraint } from '../../common/validation/locating-constraint';
+import type { LocatingConstraint } from '../../../core/validation/locating-constraint';
 
-/** As many as any vendor takes at once. */
+/** The largest batch that any vendor accepts. */
 const MAX_INPUTS = 2_048;
 
-/** A text, a list of texts, the token ids of one text, or those of several; none of them empty. */
+/** A text, a list of texts, the token ids of one text, or of several; none empty. */
 export function IsEmbeddingInput(): PropertyDecorator {
   return Validate(EmbeddingInputRule);
 }
@@ -29,11 +29,11 @@ class EmbeddingInputRule implements LocatingConstraint {
   }
 
   defaultMessage(): string {
-    return `$property must be a text, 1 to ${MAX_INPUTS} texts, or token ids of one or of as many texts, none of them empty`;
+    return `$property must be a string, 1 to ${MAX_INPUTS} strings, or token ids of one or as many texts, none empty`;
   }
 }
 
-/** The first item says what the others have to be. */
+/** The type of the first item applies to all. */
 function checkFor([first]: readonly unknown[]): Check {
   if (typeof first === 'number') return isTokenId;
   return Array.isArray(first) ? isTokenList : isText;

@@ -1,9 +1,9 @@
-import type { ChunkTranslator } from '../chat/chat-frames';
-import { type CompletionRequest, toCompletionFinish } from '../providers/contract/completions';
+import type { ChunkTranslator } from '../chat-frames';
+import { type CompletionRequest, toCompletionFinish } from '../../providers/contract/completions';
 import { toCompletionId } from './completion-id';
 import { toCompletionLogprobs } from './completion-logprobs';
 
-/** For one stream: chunks of a chat as chunks of a completion, the echo of the prompt in the first one. */
+/** Translates the chunks of one chat stream to completion chunks, with the prompt echo in the first one. */
 export function completionChunks({ echo, prompt }: CompletionRequest): ChunkTranslator {
   let begun = false;
   let offset = 0;
@@ -11,7 +11,7 @@ export function completionChunks({ echo, prompt }: CompletionRequest): ChunkTran
     const { delta, logprobs, finish_reason: reason } = choice;
     const written = delta.content ?? delta.refusal ?? '';
     const text = echo === true && !begun ? prompt + written : written;
-    // A chunk that only names the role, or reasons, has no place here.
+    // Chunks with only a role or reasoning have no equivalent.
     if (text === '' && reason === null) return '';
     begun = true;
     const chunk = {

@@ -1,10 +1,10 @@
 import { Module } from '@nestjs/common';
-import { InferenceModule } from '../inference/inference.module';
-import { ModelsModule } from '../models/models.module';
+import { InferenceModule } from '../../inference/inference.module';
+import { ModelsModule } from '../../models/models.module';
 import { CompletionsController } from './completions.controller';
 import { CompletionsService } from './completions.service';
 
-/** Text in the wire format before chat. */
+/** Text generation in the legacy completions wire format. */
 @Module({
   imports: [InferenceModule, ModelsModule],
   controllers: [CompletionsController],

@@ -18,7 +18,7 @@ describe('writeVectors', () => {
     ]);
   });
 
-  it('keeps every digit of numbers, and in base64 every bit of a 32-bit float', async () => {
+  it('preserves numbers exactly, and 32-bit floats in base64', async () => {
     const value = fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e30, max: 1e30 });
     await fc.assert(
       fc.asyncProperty(fc.array(value, { minLength: 1 }), async (vector) => {
@@ -34,19 +34,19 @@ describe('writeVectors', () => {
     );
   });
 
-  it('lets others run while it writes a long list', async () => {
+  it('yields to the event loop while it serializes a long list', async () => {
     const vectors = Array.from({ length: 200 }, () => new Float32Array(1_000).fill(0.1));
-    let turns = 0;
+    let ticks = 0;
     let done = false;
-    const countTurn = (): void => {
-      turns++;
-      if (!done) setImmediate(countTurn);
+    const countTick = (): void => {
+      ticks++;
+      if (!done) setImmediate(countTick);
     };
-    setImmediate(countTurn);
+    setImmediate(countTick);
     const pieces = await writeVectors(vectors, 'float');
     done = true;
     expect(pieces.length).toBeGreaterThanOrEqual(9);
-    expect(turns).toBeGreaterThanOrEqual(pieces.length - 1);
+    expect(ticks).toBeGreaterThanOrEqual(pieces.length - 1);
     expect(read(pieces)).toHaveLength(200);
   });
 });

@@ -1,30 +1,30 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { GatewayError } from '../common/errors/gateway-error';
-import type { RequestContext } from '../common/request-context';
-import type { ExplainedRequest } from '../inference/explanation.types';
-import type { Candidate, InferenceInput } from '../inference/inference.types';
-import { requiredSupport } from '../inference/parameter-support';
-import { providerFields } from '../inference/provider-fields';
-import { requireTarget } from '../inference/require-target';
-import { type MeteredResult, RunInference } from '../inference/run-inference';
-import { promptTokens, textUsage } from '../inference/token-estimate';
-import { TokenRatios } from '../inference/token-ratio.service';
-import { ModelCatalogService } from '../models/model-catalog.service';
-import { type EmbeddingRequest, type EmbeddingsProvider, inputsOf } from '../providers/contract/embeddings';
-import type { ProviderCall } from '../providers/contract/provider-call';
+import { GatewayError } from '../../core/errors/gateway-error';
+import type { RequestContext } from '../../core/types/request-context';
+import type { ExplainedRequest } from '../../inference/explanation.types';
+import type { Candidate, InferenceInput } from '../../inference/inference.types';
+import { requiredSupport } from '../../inference/parameter-support';
+import { providerFields } from '../../inference/provider-fields';
+import { requireTarget } from '../../inference/require-target';
+import { type MeteredResult, RunInference } from '../../inference/run-inference';
+import { promptTokens, textUsage } from '../../inference/token-estimate';
+import { TokenRatios } from '../../inference/token-ratio.service';
+import { ModelCatalogService } from '../../models/model-catalog.service';
+import { type EmbeddingRequest, type EmbeddingsProvider, inputsOf } from '../../providers/contract/embeddings';
+import type { ProviderCall } from '../../providers/contract/provider-call';
 import type { EmbeddingRequestDto, EncodingFormat } from './dto/embedding-request.dto';
 import { renderEmbeddingList } from './embedding-list';
 import { measureInputs } from './estimate-embedding';
 import { writeVectors } from './write-vectors';
 
-/** A provider's vectors in the form that the client wants. */
+/** A provider's vectors in the requested encoding. */
 interface EmbeddedList extends MeteredResult {
   readonly list: readonly Buffer[];
   readonly model: string;
 }
 
-/** `POST /v1/embeddings`: what is special to embeddings around the shared inference use-case. */
+/** `POST /v1/embeddings` on top of the shared inference use case. */
 @Injectable()
 export class EmbeddingsService {
   constructor(
@@ -45,12 +45,12 @@ export class EmbeddingsService {
     });
   }
 
-  /** What the request comes to. @throws GatewayError as {@link answer} would before anybody is asked */
+  /** The parsed request for explain. @throws GatewayError as {@link answer} before it calls a provider */
   describe(body: EmbeddingRequestDto, context: RequestContext): ExplainedRequest {
     const { encoding_format: _format, ...request } = providerFields(body);
     return {
       input: this.inputOf(body, request, context),
-      assertTaken: (candidate) => embeddingsOf(candidate).assertSupported?.(request, candidate),
+      assertSupportedBy: (candidate) => embeddingsOf(candidate).assertSupported?.(request, candidate),
     };
   }
 
