@@ -1,13 +1,13 @@
 import { Module } from '@nestjs/common';
 import { InferenceModule } from '../inference/inference.module';
-import { MediaModule } from '../media/media.module';
+import { MediaModule } from '../core/media/media.module';
 import { ModelsModule } from '../models/models.module';
 import { SpeechController } from './speech.controller';
 import { SpeechService } from './speech.service';
 import { TranscriptionController } from './transcription.controller';
 import { TranscriptionService } from './transcription.service';
 
-/** Texts as speech, and speech as texts. */
+/** Text to speech and transcription. */
 @Module({
   imports: [InferenceModule, MediaModule, ModelsModule],
   controllers: [SpeechController, TranscriptionController],

@@ -1,7 +1,7 @@
 import type { CatalogModel, PriceVersion } from '../models/catalog-model';
 import { tokensOf, type UsageVector } from '../providers/contract/usage';
 
-/** Whether tokens may count for a request to any of these models: then it needs an estimate of them. */
+/** Whether any of these models may charge tokens, so that the request needs a token estimate. */
 export function mayCountTokens(models: readonly CatalogModel[]): boolean {
   return models.some(
     ({ prices, deployments }) => hasTokens(prices) || deployments.some((each) => hasTokens(each.prices)),
@@ -13,8 +13,8 @@ function hasTokens(prices: readonly PriceVersion[]): boolean {
 }
 
 /**
- * What is charged: what is known of the request, seconds or characters, and where tokens are paid for also what the
- * provider reports of them. `null`: it has not said how many, since none is no number of them.
+ * The billable usage: the known seconds or characters and, where tokens are charged, the reported tokens. `null` when the
+ * provider reported no tokens or zero.
  */
 export function paidUsage(reported: UsageVector | null, known: UsageVector, tokensCount: boolean): UsageVector | null {
   if (!tokensCount) return known;

@@ -1,20 +1,20 @@
-import { countCodePoints } from '../common/validation/code-points';
+import { countCodePoints } from '../core/validation/code-points';
 import { NO_USAGE, type UsageVector } from '../providers/contract/usage';
 import type { SpeechRequest } from '../providers/contract/speech';
 
-/** What models that count in tokens produce: 1,250 a minute. */
+/** Output tokens of token-priced models: 1,250 a minute. */
 const TOKENS_PER_SECOND = 1_250 / 60;
-/** A character of an alphabet, and one of Chinese, Japanese or Korean, which stands for a syllable or a word. */
+/** Alphabetic characters, and Chinese, Japanese or Korean ones, which are a syllable or a word each. */
 const ALPHABETIC_SECONDS = 1 / 14;
 const SYLLABIC_SECONDS = 1 / 4.5;
 const FIRST_SYLLABIC = 0x2e80;
 
-/** What a text that is spoken costs where characters are counted: Unicode code points, and nothing else. */
+/** Usage in characters: Unicode code points of the text. */
 export function characterUsage({ input }: SpeechRequest): UsageVector {
   return { ...NO_USAGE, characters: countCodePoints(input) };
 }
 
-/** The same where tokens may count: text that is read, and sound, by how long it takes to say the text. */
+/** The same with estimated tokens: input text, and audio by the time that it takes to say the text. */
 export function estimateSpeech(request: SpeechRequest, tokensPerByte: number): UsageVector {
   const { input, instructions, speed } = request;
   const textBytes = Buffer.byteLength(input) + Buffer.byteLength(instructions ?? '');

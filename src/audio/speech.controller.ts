@@ -1,8 +1,8 @@
 import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ValidBody } from '../common/validation/valid-body.pipe';
-import { Idempotent } from '../idempotency/idempotent.decorator';
-import { Spends } from '../limits/spends.decorator';
+import { ValidBody } from '../core/validation/valid-body.pipe';
+import { Idempotent } from '../auth/idempotency/idempotent.decorator';
+import { Spends } from '../auth/rate-limits/spends.decorator';
 import { SpeechRequestDto } from './dto/speech-request.dto';
 import { SpeechService } from './speech.service';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { GatewayError } from '../common/errors/gateway-error';
-import type { RequestContext } from '../common/request-context';
+import { GatewayError } from '../core/errors/gateway-error';
+import type { RequestContext } from '../core/types/request-context';
 import type { Candidate, Delivered, InferenceInput } from '../inference/inference.types';
 import { requireTarget } from '../inference/require-target';
 import { StreamInference } from '../inference/stream-inference';
@@ -16,8 +16,8 @@ import { characterUsage, estimateSpeech } from './speech-usage';
 import { SPEECH_CONTENT_TYPES, speechDoneEvent, SpokenAudio, SpokenEvents } from './spoken-audio';
 
 /**
- * `POST /v1/audio/speech`: what is special to speech around the shared inference use-case. The audio goes out as it comes.
- * It is sold whole: audio that breaks off costs nothing, and its connection does not end well.
+ * `POST /v1/audio/speech` on top of the shared inference use case. Audio is forwarded as it arrives. It is all-or-nothing:
+ * interrupted audio is free, and its connection is reset.
  */
 @Injectable()
 export class SpeechService {
@@ -45,7 +45,7 @@ export class SpeechService {
       : this.inference.run({ ...speech, contentType: SPEECH_CONTENT_TYPES[request.format] });
   }
 
-  /** What the request comes to. @throws GatewayError as {@link answer} would before anybody is asked */
+  /** The metering input of a request. @throws GatewayError as {@link answer} before it calls a provider */
   describe(body: SpeechRequestDto, context: RequestContext, request = toSpeechRequest(body)): InferenceInput {
     const target = requireTarget(this.catalog, context, body, 'speech');
     assertCanSpeak(target.model, request);
@@ -56,7 +56,7 @@ export class SpeechService {
       ...target,
       operation: 'createSpeech',
       streamed: true,
-      soldWhole: true,
+      allOrNothing: true,
       estimate,
       supports: ({ model }) => canSpeak(model, request),
     };

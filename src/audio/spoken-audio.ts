@@ -5,7 +5,7 @@ import type { SpeechFormat, SpeechStream } from '../providers/contract/speech';
 import { inputTokensOf, outputTokensOf, type UsageVector } from '../providers/contract/usage';
 import { paidUsage } from './priced-by-tokens';
 
-/** As the vendor of the format sends them. PCM is 24 kHz, mono, signed 16 bits, low byte first. */
+/** Content types of the original API. PCM is 24 kHz, mono, signed 16-bit little-endian. */
 export const SPEECH_CONTENT_TYPES: Readonly<Record<SpeechFormat, string>> = {
   mp3: 'audio/mpeg',
   opus: 'audio/opus',
@@ -15,7 +15,7 @@ export const SPEECH_CONTENT_TYPES: Readonly<Record<SpeechFormat, string>> = {
   pcm: 'audio/pcm',
 };
 
-/** Audio of a provider, with the count of its characters. Where only they are paid for, nothing else is asked. */
+/** A provider's audio stream with its character count. Reported usage matters only where tokens are charged. */
 export class SpokenAudio implements OpenedStream<Delivered> {
   constructor(
     private readonly speech: SpeechStream,
@@ -33,7 +33,7 @@ export class SpokenAudio implements OpenedStream<Delivered> {
   }
 }
 
-/** The same as `speech.audio.delta` events (`stream_format: sse`). */
+/** The stream as `speech.audio.delta` events (`stream_format: sse`). */
 export class SpokenEvents extends SpokenAudio {
   override pipe(sink: StreamSink): Promise<void> {
     return super.pipe({
@@ -46,7 +46,7 @@ export class SpokenEvents extends SpokenAudio {
   }
 }
 
-/** The event after the last one with audio, around its cost. */
+/** The final event, around its cost. */
 export function speechDoneEvent({ usage, usageEstimated }: Bill): PricedText {
   const [input_tokens, output_tokens] = [inputTokensOf(usage), outputTokensOf(usage)];
   const counts = {

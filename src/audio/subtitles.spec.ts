@@ -4,43 +4,43 @@ import { toSrt, toVtt } from './subtitles';
 const segment = (start: number, end: number, text: string) => ({ start, end, text });
 
 describe('toSrt', () => {
-  it('numbers the cues and tells times to the nearest millisecond, with a comma', () => {
+  it('numbers the cues and rounds times to milliseconds, with a comma', () => {
     expect(toSrt([segment(0, 1.0004, ' One '), segment(1.0005, 3_661.9996, 'Two')])).toBe(
       '1\n00:00:00,000 --> 00:00:01,000\nOne\n\n2\n00:00:01,001 --> 01:01:02,000\nTwo\n\n',
     );
   });
 
-  it('lets no text end its cue, or look like a line of times', () => {
+  it('removes empty lines and arrows from cue text', () => {
     expect(toSrt([segment(0, 1, 'a\r\n\r\n b --> c\u2028\n')])).toBe('1\n00:00:00,000 --> 00:00:01,000\na\nb -> c\n\n');
   });
 
-  it('leaves out cues without text, and is empty without any', () => {
+  it('drops cues without text, and is empty without cues', () => {
     expect(toSrt([segment(0, 1, ' \n'), segment(1, 2, 'x')])).toBe('1\n00:00:01,000 --> 00:00:02,000\nx\n\n');
     expect(toSrt([])).toBe('');
   });
 
-  it('goes on counting hours after a day', () => {
+  it('counts hours beyond a day', () => {
     expect(toSrt([segment(360_000, 360_001, 'late')])).toContain('100:00:00,000 --> 100:00:01,000');
   });
 });
 
 describe('toVtt', () => {
-  it('has its header and times with a point', () => {
+  it('writes the header and times with a point', () => {
     expect(toVtt([segment(59.9999, 61.5, 'Hi')])).toBe('WEBVTT\n\n00:01:00.000 --> 00:01:01.500\nHi\n\n');
     expect(toVtt([])).toBe('WEBVTT\n\n');
   });
 
-  it('writes as text what would be markup', () => {
+  it('escapes markup characters', () => {
     expect(toVtt([segment(0, 1, 'a < b & <i>c</i> --> d')])).toContain(
       '\na &lt; b &amp; &lt;i&gt;c&lt;/i&gt; --&gt; d\n',
     );
   });
 });
 
-describe('times', () => {
+describe('cue times', () => {
   const anyTime = fc.oneof(fc.double({ min: -1, max: 400_000 }), fc.constantFrom(NaN, Infinity, -Infinity, -0));
 
-  it('never run backwards and always last, whatever a model says', () => {
+  it('are ordered and have a duration for any model timestamps', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(anyTime, anyTime)), (times) => {
         const srt = toSrt(times.map(([start, end]) => segment(start, end, 'x')));
@@ -56,7 +56,7 @@ describe('times', () => {
     );
   });
 
-  it('that are in order are told as they are', () => {
+  it('are unchanged when they are in order', () => {
     const ordered = fc.uniqueArray(fc.integer({ min: 0, max: 100_000_000 }), { minLength: 2 });
     fc.assert(
       fc.property(ordered, (numbers) => {

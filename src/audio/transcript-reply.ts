@@ -4,20 +4,20 @@ import type { TranscriptionFormat } from './dto/transcription-fields.dto';
 import { toSrt, toVtt } from './subtitles';
 import { usageText } from './transcription-usage';
 
-/** A transcript with what the gateway knows of it. */
+/** A transcript with data known to the gateway. */
 export interface MeasuredTranscript {
   readonly transcript: Transcript;
-  /** As measured from the file. */
+  /** Measured from the file. */
   readonly durationSeconds: number;
-  /** As the request names it; stands in for what the model does not say. */
+  /** From the request; used when the model reports none. */
   readonly language: string | null;
-  /** Whether tokens are paid for. */
+  /** Whether the price charges tokens. */
   readonly tokensCount: boolean;
 }
 
 const PLAIN_TEXT = 'text/plain; charset=utf-8';
 
-/** The whole answer in the format that was asked for. Its segments are there where the format needs them. */
+/** The complete response in the requested format. Segments are present where the format needs them. */
 export function renderTranscript(
   measured: MeasuredTranscript,
   format: TranscriptionFormat,
@@ -38,7 +38,7 @@ export function renderTranscript(
   }
 }
 
-/** The event after the last delta, around its cost. */
+/** The final event, around its cost. */
 export function transcriptDoneEvent(text: string, bill: Bill, tokensCount: boolean): PricedText {
   const { head, tail } = withUsage({ type: 'transcript.text.done', text }, bill, tokensCount);
   return { head: `data: ${head}`, tail: `${tail}\n\n` };

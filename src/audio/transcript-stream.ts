@@ -9,37 +9,38 @@ import type {
   TranscriptStream,
   TranscriptStreamProgress,
 } from '../providers/contract/transcription';
-import type { UsageVector } from '../providers/contract/usage';
 import { paidUsage } from './priced-by-tokens';
+import { chargedSeconds, secondsUsage } from './transcription-usage';
 
-/** What is known of a transcript that is being written. */
+/** Progress of a streamed transcript. */
 export interface TranscriptProgress extends Delivered {
   readonly text: string;
   readonly tokensCount: boolean;
 }
 
-/** As it is written where the provider and the model can, be it one that stands in; else as the one delta of a whole transcript. */
+/** Streams the transcript if provider and model (possibly a fallback) support it, else sends it as a single delta. */
 export async function openTranscript(
   provider: TranscriptionProvider,
   request: TranscriptionRequest,
   call: ProviderCall,
 ): Promise<TranscriptStream> {
   if (provider.openStream !== undefined && call.features.streaming === true) return provider.openStream(request, call);
-  return new WrittenTranscript(await provider.transcribe(request, call));
+  return new CompleteTranscript(await provider.transcribe(request, call));
 }
 
-/** Metered by what is paid for: seconds that are known from the start, or the tokens that the provider reports. */
+/** Metered by seconds, measured until the provider reports its own, or by reported tokens. */
 export class MeteredTranscript implements OpenedStream<TranscriptProgress> {
   constructor(
     private readonly stream: TranscriptStream,
-    private readonly seconds: UsageVector,
+    private readonly measuredSeconds: number,
     private readonly tokensCount: boolean,
   ) {}
 
   get progress(): TranscriptProgress {
-    const { outputBytes, text, usage } = this.stream.progress;
+    const { outputBytes, text, usage, reportedSeconds } = this.stream.progress;
     const { tokensCount } = this;
-    return { outputBytes, text, tokensCount, usage: paidUsage(usage, this.seconds, tokensCount) };
+    const known = secondsUsage(chargedSeconds(this.measuredSeconds, reportedSeconds));
+    return { outputBytes, text, tokensCount, usage: paidUsage(usage, known, tokensCount) };
   }
 
   pipe(sink: StreamSink): Promise<void> {
@@ -47,14 +48,14 @@ export class MeteredTranscript implements OpenedStream<TranscriptProgress> {
   }
 }
 
-class WrittenTranscript implements TranscriptStream {
+class CompleteTranscript implements TranscriptStream {
   private outputBytes = 0;
 
   constructor(private readonly transcript: Transcript) {}
 
   get progress(): TranscriptStreamProgress {
-    const { text, usage } = this.transcript;
-    return { outputBytes: this.outputBytes, text, usage };
+    const { text, usage, reportedSeconds } = this.transcript;
+    return { outputBytes: this.outputBytes, text, usage, reportedSeconds };
   }
 
   async pipe(sink: StreamSink): Promise<void> {

@@ -1,4 +1,4 @@
-import { GatewayError } from '../common/errors/gateway-error';
+import { GatewayError } from '../core/errors/gateway-error';
 import type { CatalogModel } from '../models/catalog-model';
 import type { TranscriptionFieldsDto, TranscriptionFormat } from './dto/transcription-fields.dto';
 
@@ -9,14 +9,14 @@ const OF_SEGMENTS: Timestamps = ['segment'];
 const TIMED_FORMATS: ReadonlySet<TranscriptionFormat> = new Set(['srt', 'verbose_json', 'vtt']);
 
 /**
- * The times that the answer has to tell.
- * @throws GatewayError `validation_failed` for times in a format that has no place for them
+ * The timestamps that the response needs.
+ * @throws GatewayError `validation_failed` for timestamps in a format without them
  */
 export function requiredTimestamps(fields: TranscriptionFieldsDto): Timestamps {
   const format = fields.response_format ?? 'json';
   const wanted = fields.timestamp_granularities ?? [];
   if (wanted.length > 0 && format !== 'verbose_json') {
-    const message = 'timestamp_granularities needs the response_format verbose_json.';
+    const message = 'timestamp_granularities requires response_format verbose_json.';
     throw new GatewayError('validation_failed', message, { param: 'timestamp_granularities' });
   }
   if (!TIMED_FORMATS.has(format)) return NO_TIMESTAMPS;
@@ -24,28 +24,32 @@ export function requiredTimestamps(fields: TranscriptionFieldsDto): Timestamps {
 }
 
 /**
- * Requires that the model tells such times, by the catalogue: before anything is looked up or held.
+ * Checks in the catalogue that the model supports these timestamps, before the idempotency look-up and the hold.
  * @throws GatewayError `validation_failed` with `param`
  */
-export function assertTellsTimes(model: CatalogModel, fields: TranscriptionFieldsDto, timestamps: Timestamps): void {
-  if (tellsTimes(model, timestamps)) return;
+export function assertTimestampsSupported(
+  model: CatalogModel,
+  fields: TranscriptionFieldsDto,
+  timestamps: Timestamps,
+): void {
+  if (supportsTimestamps(model, timestamps)) return;
   const asked = fields.timestamp_granularities ?? [];
   const param = asked.length > 0 ? 'timestamp_granularities' : 'response_format';
-  const told = model.features.timestamps ?? [];
+  const supported = model.features.timestamps ?? [];
   const message =
-    told.length === 0
-      ? `${model.id} tells no times; its formats are json and text.`
-      : `${model.id} tells times of each ${told.join(' and ')} only.`;
+    supported.length === 0
+      ? `${model.id} does not support timestamps. Use response_format json or text.`
+      : `${model.id} only supports timestamps per ${supported.join(' and ')}.`;
   throw new GatewayError('validation_failed', message, { param });
 }
 
-export function tellsTimes({ features }: CatalogModel, timestamps: Timestamps): boolean {
+export function supportsTimestamps({ features }: CatalogModel, timestamps: Timestamps): boolean {
   return timestamps.every((each) => features.timestamps?.includes(each) === true);
 }
 
 /**
- * Whether the answer is a stream. What a model cannot do is ignored, as the vendor of the format does.
- * @throws GatewayError `validation_failed` for a stream in a format that is not known before its end
+ * Whether the response is streamed. `stream` is ignored for models that do not support it, as in the original API.
+ * @throws GatewayError `validation_failed` for a format that cannot be streamed
  */
 export function isStreamed(
   { features }: CatalogModel,
@@ -53,6 +57,6 @@ export function isStreamed(
 ): boolean {
   if (stream !== true || features.streaming !== true) return false;
   if (format == null || !TIMED_FORMATS.has(format)) return true;
-  const message = 'A stream has the response_format json or text.';
+  const message = 'Streaming requires response_format json or text.';
   throw new GatewayError('validation_failed', message, { param: 'response_format' });
 }

@@ -1,16 +1,36 @@
 import type { Bill, PricedText } from '../inference/inference.types';
 import { inputTokensOf, NO_USAGE, outputTokensOf, type UsageVector } from '../providers/contract/usage';
 
-/** More than vendors count for a second of sound, and for what is said in it. */
+/** Above the vendors' tokens per second of audio, and per second of speech. */
 const INPUT_TOKENS_PER_SECOND = 32;
 const OUTPUT_TOKENS_PER_SECOND = 8;
 
-/** What audio costs where its seconds are paid for. */
+/** Responses round to whole seconds, so smaller differences are ignored. */
+const ROUNDING_SECONDS = 1;
+/** A duration beyond these factors is in another unit, such as minutes or milliseconds. */
+const [MIN_PLAUSIBLE_FACTOR, MAX_PLAUSIBLE_FACTOR] = [0.1, 100];
+const MAX_SECONDS = 86_400;
+
+/**
+ * The seconds to charge: the measured duration, unless the provider reports another plausible one, which it charges the
+ * operator.
+ * @param measuredSeconds of the file that was sent to the provider.
+ */
+export function chargedSeconds(measuredSeconds: number, reportedSeconds: number | null): number {
+  if (reportedSeconds === null || Math.abs(reportedSeconds - measuredSeconds) < ROUNDING_SECONDS)
+    return measuredSeconds;
+  const isPlausible =
+    reportedSeconds >= measuredSeconds * MIN_PLAUSIBLE_FACTOR &&
+    reportedSeconds <= Math.min(measuredSeconds * MAX_PLAUSIBLE_FACTOR, MAX_SECONDS);
+  return isPlausible ? reportedSeconds : measuredSeconds;
+}
+
+/** Usage in seconds. */
 export function secondsUsage(seconds: number): UsageVector {
   return { ...NO_USAGE, seconds };
 }
 
-/** The same where tokens may count. */
+/** The same with estimated tokens. */
 export function estimateTranscription(ofSeconds: UsageVector, prompt: string, tokensPerByte: number): UsageVector {
   return {
     ...ofSeconds,
@@ -20,7 +40,7 @@ export function estimateTranscription(ofSeconds: UsageVector, prompt: string, to
   };
 }
 
-/** A reply's `usage` around its cost, which is its last field: the unit that is paid for, and how much of it. */
+/** The `usage` of a response in its billing unit, around its cost, which is the last field. */
 export function usageText({ usage, usageEstimated }: Bill, tokensCount: boolean): PricedText {
   const counts = tokensCount ? tokenCounts(usage) : { type: 'duration', seconds: usage.seconds };
   const json = JSON.stringify({ ...counts, ...(usageEstimated && { x_llm_usage_estimated: true }) });

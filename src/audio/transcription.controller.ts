@@ -1,9 +1,9 @@
 import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ValidForm, type ValidatedForm } from '../common/validation/valid-form.pipe';
-import { Idempotent } from '../idempotency/idempotent.decorator';
-import { Spends } from '../limits/spends.decorator';
-import { TakesForm } from '../media/takes-form.decorator';
+import { ValidForm, type ValidatedForm } from '../core/validation/valid-form.pipe';
+import { Idempotent } from '../auth/idempotency/idempotent.decorator';
+import { Spends } from '../auth/rate-limits/spends.decorator';
+import { TakesForm } from '../core/http/takes-form.decorator';
 import { TRANSCRIPTION_FIELD_KINDS, TranscriptionFieldsDto } from './dto/transcription-fields.dto';
 import { TranscriptionService } from './transcription.service';
 

@@ -1,16 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { GatewayError } from '../common/errors/gateway-error';
-import type { FormFile } from '../common/multipart-form';
-import type { RequestContext } from '../common/request-context';
-import type { ValidatedForm } from '../common/validation/valid-form.pipe';
+import { GatewayError } from '../core/errors/gateway-error';
+import type { RequestContext } from '../core/types/request-context';
+import type { ValidatedForm } from '../core/validation/valid-form.pipe';
 import type { Candidate, InferenceInput } from '../inference/inference.types';
 import { type InferenceTarget, requireTarget } from '../inference/require-target';
 import { type MeteredResult, RunInference } from '../inference/run-inference';
 import { StreamInference } from '../inference/stream-inference';
 import { TokenRatios } from '../inference/token-ratio.service';
-import { AudioProbe } from '../media/audio-probe';
-import type { ProbedAudio } from '../media/audio-probe.types';
+import { AudioProbe } from '../core/media/audio-probe';
+import type { ProbedAudio } from '../core/media/audio-probe.types';
 import { ModelCatalogService } from '../models/model-catalog.service';
 import type { TranscriptionProvider, TranscriptionRequest } from '../providers/contract/transcription';
 import type { UsageVector } from '../providers/contract/usage';
@@ -18,26 +17,31 @@ import type { TranscriptionFieldsDto } from './dto/transcription-fields.dto';
 import { mayCountTokens, paidUsage } from './priced-by-tokens';
 import { type MeasuredTranscript, renderTranscript, transcriptDoneEvent } from './transcript-reply';
 import { MeteredTranscript, openTranscript } from './transcript-stream';
-import { assertTellsTimes, isStreamed, requiredTimestamps, tellsTimes, type Timestamps } from './transcription-support';
-import { estimateTranscription, secondsUsage } from './transcription-usage';
+import {
+  assertTimestampsSupported,
+  isStreamed,
+  requiredTimestamps,
+  supportsTimestamps,
+  type Timestamps,
+} from './transcription-support';
+import { chargedSeconds, estimateTranscription, secondsUsage } from './transcription-usage';
 
 interface WrittenDown extends MeasuredTranscript, MeteredResult {}
 
 type Target = InferenceTarget & Pick<InferenceInput, 'streamed'>;
 
-/** One request, ready to be asked. */
+/** A validated request. */
 interface Order {
   readonly input: InferenceInput;
   readonly request: TranscriptionRequest;
   readonly fields: TranscriptionFieldsDto;
   readonly reply: FastifyReply;
-  /** What is paid for where seconds are. */
-  readonly seconds: UsageVector;
+  readonly measuredSeconds: number;
 }
 
 /**
- * `POST /v1/audio/transcriptions`: what is special to transcripts around the shared inference use-cases. The file is
- * measured before anything is held: its seconds are the price, whatever its provider says.
+ * `POST /v1/audio/transcriptions` on top of the shared inference use cases. The duration is measured before the hold, and the
+ * provider gets exactly the measured bytes. Another plausible duration reported by the provider takes precedence.
  */
 @Injectable()
 export class TranscriptionService {
@@ -56,21 +60,21 @@ export class TranscriptionService {
   ): Promise<void> {
     const [file] = form.filesOf('file');
     if (file === undefined) {
-      throw new GatewayError('validation_failed', 'The form has no file.', { param: 'file' });
+      throw new GatewayError('validation_failed', 'The form is missing its file.', { param: 'file' });
     }
     const timestamps = requiredTimestamps(fields);
     const target = { ...this.requireTarget(fields, timestamps, context), body: form };
     const probed = await this.probe.probe(file.bytes, 'file', target.principal.organizationId);
-    const seconds = secondsUsage(probed.durationSeconds);
-    const input = this.inputOf(target, fields, timestamps, seconds);
-    const request = toTranscriptionRequest(fields, file, probed, timestamps);
-    const order = { input, request, fields, reply, seconds };
+    const measuredSeconds = probed.durationSeconds;
+    const input = this.inputOf(target, fields, timestamps, secondsUsage(measuredSeconds));
+    const request = toTranscriptionRequest(fields, probed, timestamps);
+    const order = { input, request, fields, reply, measuredSeconds };
     return input.streamed ? this.stream(order) : this.complete(order);
   }
 
   /**
-   * What a request comes to, for a file of so many seconds.
-   * @throws GatewayError as {@link answer} would before anybody is asked
+   * The metering input of a request for a file of this duration.
+   * @throws GatewayError as {@link answer} before it calls a provider
    */
   describe(fields: TranscriptionFieldsDto, durationSeconds: number, context: RequestContext): InferenceInput {
     const timestamps = requiredTimestamps(fields);
@@ -78,10 +82,10 @@ export class TranscriptionService {
     return this.inputOf(target, fields, timestamps, secondsUsage(durationSeconds));
   }
 
-  /** All that is refused whatever is in the file. */
+  /** The checks that do not depend on the file. */
   private requireTarget(fields: TranscriptionFieldsDto, timestamps: Timestamps, context: RequestContext): Target {
     const target = requireTarget(this.catalog, context, fields, 'transcription');
-    assertTellsTimes(target.model, fields, timestamps);
+    assertTimestampsSupported(target.model, fields, timestamps);
     return { ...target, streamed: isStreamed(target.model, fields) };
   }
 
@@ -94,9 +98,9 @@ export class TranscriptionService {
     return {
       ...target,
       operation: 'createTranscription',
-      soldWhole: true,
+      allOrNothing: true,
       estimate: this.estimate(target, fields, seconds),
-      supports: ({ model }) => tellsTimes(model, timestamps),
+      supports: ({ model }) => supportsTimestamps(model, timestamps),
     };
   }
 
@@ -109,19 +113,20 @@ export class TranscriptionService {
     return estimateTranscription(seconds, prompt ?? '', this.ratios.of(model));
   }
 
-  private complete({ input, request, fields, reply, seconds }: Order): Promise<void> {
+  private complete({ input, request, fields, reply, measuredSeconds }: Order): Promise<void> {
     return this.unary.run<WrittenDown>({
       input,
       reply,
       attempt: async (candidate, call) => {
         const transcript = await transcriptionOf(candidate).transcribe(request, call);
         const tokensCount = candidate.price.isByTokens;
+        const known = secondsUsage(chargedSeconds(measuredSeconds, transcript.reportedSeconds));
         return {
           transcript,
           tokensCount,
-          durationSeconds: seconds.seconds,
+          durationSeconds: measuredSeconds,
           language: request.language,
-          usage: paidUsage(transcript.usage, seconds, tokensCount),
+          usage: paidUsage(transcript.usage, known, tokensCount),
           outputBytes: Buffer.byteLength(transcript.text),
         };
       },
@@ -130,14 +135,14 @@ export class TranscriptionService {
     });
   }
 
-  private stream({ input, request, reply, seconds }: Order): Promise<void> {
+  private stream({ input, request, reply, measuredSeconds }: Order): Promise<void> {
     return this.streamed.run({
       input,
       reply,
       open: async (candidate, call) =>
         new MeteredTranscript(
           await openTranscript(transcriptionOf(candidate), request, call),
-          seconds,
+          measuredSeconds,
           candidate.price.isByTokens,
         ),
       estimateUsage: () => input.estimate,
@@ -148,12 +153,11 @@ export class TranscriptionService {
 
 function toTranscriptionRequest(
   { language, prompt, temperature }: TranscriptionFieldsDto,
-  { bytes }: FormFile,
-  { contentType, extension }: ProbedAudio,
+  { bytes, contentType, extension }: ProbedAudio,
   timestamps: TranscriptionRequest['timestamps'],
 ): TranscriptionRequest {
   return {
-    audio: bytes,
+    audio: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length),
     contentType,
     fileName: `audio.${extension}`,
     language: language ?? null,

@@ -5,19 +5,19 @@ const PIECE = 768 * 1_024;
 
 describe('toBase64Pieces', () => {
   it.each([1, 2, 3, 4, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE + 2])(
-    'writes %d bytes as one base64 text',
+    'encodes %d bytes like a single base64 string',
     async (length) => {
       const bytes = randomBytes(length);
       expect(Buffer.concat(await toBase64Pieces(bytes)).toString()).toBe(bytes.toString('base64'));
     },
   );
 
-  it('lets others run while it writes ten large images', async () => {
+  it('yields to the event loop while it encodes ten large images', async () => {
     const images = Array.from({ length: 10 }, () => Buffer.alloc(4 * 1_048_576, 1));
-    let turns = 0;
+    let ticks = 0;
     let done = false;
     const countTurn = (): void => {
-      turns++;
+      ticks++;
       if (!done) setImmediate(countTurn);
     };
     setImmediate(countTurn);
@@ -25,6 +25,6 @@ describe('toBase64Pieces', () => {
     for (const bytes of images) pieces += (await toBase64Pieces(bytes)).length;
     done = true;
     expect(pieces).toBe(60);
-    expect(turns).toBeGreaterThanOrEqual(pieces - images.length);
+    expect(ticks).toBeGreaterThanOrEqual(pieces - images.length);
   });
 });

@@ -1,45 +1,45 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CLOCK, type Clock } from '../common/clock';
-import { GatewayError } from '../common/errors/gateway-error';
-import { APP_CONFIG, type AppConfig } from '../config/app-config';
-import type { StoredAnswer } from '../idempotency/idempotency.service';
-import type { RepeatedAnswer } from '../inference/keyed-answers';
-import { StoredObjects } from '../storage/stored-objects';
+import { CLOCK, type Clock } from '../core/time/clock';
+import { GatewayError } from '../core/errors/gateway-error';
+import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
+import type { StoredAnswer } from '../auth/idempotency/idempotency.service';
+import type { ReplayedResponse } from '../inference/keyed-answers';
+import { StoredObjects } from '../core/storage/stored-objects';
 import { toBase64Pieces } from './base64-pieces';
 import type { ImageResponseFormat } from './dto/image-fields.dto';
 import type { MadeImage } from './image-maker';
 import { unpackReply } from './packed-reply';
 
-/** How long a storage that has failed is left alone. */
-const REST_MS = 5_000;
+/** Cool-down after a storage failure. */
+const COOL_DOWN_MS = 5_000;
 
-/** One image as the client gets it. */
+/** One image of the response. */
 export type ReplyItem = ({ readonly url: string } | InlineImage) & { readonly revisedPrompt: string | null };
 
-/** An image that is part of the answer. */
+/** An image embedded in the response. */
 export interface InlineImage {
   readonly bytes: Buffer;
   readonly base64: readonly Buffer[];
 }
 
-/** Whom images are made for. */
+/** The owner of stored images. */
 export interface ImageOwner {
   readonly organizationId: string;
-  /** Of the request. */
+  /** Id of the request. */
   readonly id: string;
 }
 
-/** What `renderImages` has written for addresses. */
-interface ReplyWithAddresses {
+/** The response body of `renderImages` with image URLs. */
+interface ReplyWithUrls {
   readonly created: number;
   readonly data: readonly { readonly url: string }[];
 }
 
-/** Brings images to the client: in the answer, or as addresses under which they wait in the operator's storage. */
+/** Delivers images embedded in the response, or as signed URLs to the operator's storage. */
 @Injectable()
 export class ImageDelivery {
   private readonly lifetimeMs: number;
-  /** When an image could last not be stored; `null`: never. */
+  /** Time of the last storage failure; `null`: none. */
   private failedAtMs: number | null = null;
 
   constructor(
@@ -50,24 +50,24 @@ export class ImageDelivery {
     this.lifetimeMs = storage.signedUrlTtlSeconds * 1_000;
   }
 
-  /** Whether images can be kept; without, only the vendor's own addresses can be given. */
+  /** Whether storage is configured; without it, only the vendor's URLs can be returned. */
   get canStore(): boolean {
     return this.objects.isConfigured;
   }
 
   /**
-   * Nobody is asked for images that could not be stored: each of them would have to be made again.
-   * @throws GatewayError `service_unavailable` for a moment after a failure
+   * Refuses requests whose images could probably not be stored and would have to be generated again.
+   * @throws GatewayError `service_unavailable` during the cool-down after a failure
    */
   assertStorable(): void {
-    if (this.failedAtMs === null || this.clock.monotonic() - this.failedAtMs >= REST_MS) return;
-    const options = { retryAfterSeconds: REST_MS / 1_000 };
-    throw new GatewayError('service_unavailable', 'The storage of images is away at the moment.', options);
+    if (this.failedAtMs === null || this.clock.monotonic() - this.failedAtMs >= COOL_DOWN_MS) return;
+    const options = { retryAfterSeconds: COOL_DOWN_MS / 1_000 };
+    throw new GatewayError('service_unavailable', 'Image storage is temporarily unavailable. Retry shortly.', options);
   }
 
   /**
-   * @throws GatewayError `service_unavailable` when one cannot be stored: the client is told to come back, and pays
-   * nothing. What was stored of the others is deleted with its time.
+   * @throws GatewayError `service_unavailable` when an image cannot be stored: the client pays nothing and can retry.
+   * Images already stored are deleted when they expire.
    */
   async deliver(
     images: readonly MadeImage[],
@@ -84,14 +84,14 @@ export class ImageDelivery {
     return items;
   }
 
-  /** A stored answer as it was given, but for addresses that have expired: their images have new ones. */
-  refresh(stored: StoredAnswer, format: ImageResponseFormat): Promise<RepeatedAnswer> {
-    return format === 'url' ? this.renewAddresses(stored) : unpackReply(stored);
+  /** Restores a stored response and replaces expired URLs. */
+  refresh(stored: StoredAnswer, format: ImageResponseFormat): Promise<ReplayedResponse> {
+    return format === 'url' ? this.renewUrls(stored) : unpackReply(stored);
   }
 
-  /** A vendor's own addresses stay what they are. */
-  private async renewAddresses(stored: StoredAnswer): Promise<StoredAnswer> {
-    const reply = JSON.parse(stored.body.toString()) as ReplyWithAddresses;
+  /** Leaves the vendor's URLs unchanged. */
+  private async renewUrls(stored: StoredAnswer): Promise<StoredAnswer> {
+    const reply = JSON.parse(stored.body.toString()) as ReplyWithUrls;
     if (this.clock.now() < reply.created * 1_000 + this.lifetimeMs) return stored;
     const data = await Promise.all(reply.data.map(async (item) => ({ ...item, url: await this.renew(item.url) })));
     return { ...stored, body: Buffer.from(JSON.stringify({ ...reply, data })) };

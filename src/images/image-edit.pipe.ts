@@ -1,17 +1,17 @@
 import type { PipeTransform } from '@nestjs/common';
-import { MultipartForm } from '../common/multipart-form';
-import { ValidBody } from '../common/validation/valid-body.pipe';
-import { ValidForm } from '../common/validation/valid-form.pipe';
-import { ROUTING_FIELD_KINDS } from '../routing/routing.dto';
+import { MultipartForm } from '../core/types/multipart-form';
+import { ValidBody } from '../core/validation/valid-body.pipe';
+import { ValidForm } from '../core/validation/valid-form.pipe';
+import { ROUTING_FIELD_KINDS } from '../models/routing/routing.dto';
 import { ImageEditRequestDto } from './dto/image-edit-request.dto';
 import { ImageFieldsDto } from './dto/image-fields.dto';
 
-/** A valid request for an edit; `form` holds its files, unless it came as JSON. */
+/** A valid edit request; `form` holds its files, or is `null` for JSON. */
 export type ImageEdit =
   | { readonly body: ImageFieldsDto; readonly form: MultipartForm }
   | { readonly body: ImageEditRequestDto; readonly form: null };
 
-/** Edits are sent as a form or as JSON, whatever the client prefers. */
+/** Validates edits sent as a form or as JSON. */
 export class ValidImageEdit implements PipeTransform<unknown, ImageEdit> {
   private readonly form = new ValidForm(ImageFieldsDto, { n: 'number', routing: ROUTING_FIELD_KINDS });
   private readonly json = new ValidBody(ImageEditRequestDto);

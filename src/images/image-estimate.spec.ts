@@ -13,8 +13,8 @@ const estimate = (order: Partial<ImageOrder>, count: number, ...candidates: read
     0.25,
   );
 
-describe('the estimate of images', () => {
-  it('is their number where nobody is paid by tokens', () => {
+describe('estimateImages', () => {
+  it('counts only images when no candidate charges by tokens', () => {
     expect(estimate({}, 3, candidate(false), candidate(false, 1))).toEqual({ ...NO_USAGE, images: 3 });
   });
 
@@ -27,7 +27,7 @@ describe('the estimate of images', () => {
     ['1536x1024', 'high', 6_240],
     ['1536x1024', 'auto', 6_240],
     [null, null, 6_240],
-  ])('counts the tokens that the vendor names for %s at %s', (size, quality, tokens) => {
+  ])('counts the documented tokens for %s at %s', (size, quality, tokens) => {
     expect(estimate({ size, quality }, 2, candidate(true))).toEqual({
       ...NO_USAGE,
       inputText: 10,
@@ -36,7 +36,7 @@ describe('the estimate of images', () => {
     });
   });
 
-  it('counts the prompt, and what is shown, once for each call of whoever makes the fewest at once', () => {
+  it('counts prompt and input images once per call, for the candidate with the fewest images per call', () => {
     const source = { param: 'image', url: 'https://files.example/a.png' };
     const mask = { bytes: Buffer.alloc(1), contentType: 'image/png' } as const;
     const { inputText, inputImage } = estimate(

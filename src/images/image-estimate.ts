@@ -3,17 +3,17 @@ import { promptTokens } from '../inference/token-estimate';
 import { NO_USAGE, type UsageVector } from '../providers/contract/usage';
 import type { ImageOrder } from './image-order';
 
-/** Tokens that GPT Image models need to draw a square of 1,024 pixels; in proportion for other sizes. */
+/** Output tokens of GPT Image models for 1,024 × 1,024 pixels; other sizes scale in proportion. */
 const TOKENS_PER_SQUARE: Readonly<Record<string, number>> = { low: 272, medium: 1_056, high: 4_160 };
 const SQUARE_PIXELS = 1_024 * 1_024;
-/** The largest of the usual sizes, for requests that leave it open. */
-const USUAL_PIXELS = 1_536 * 1_024;
-/** What the same models count at most for an image that they are shown. */
+/** The largest common size, for requests without one. */
+const DEFAULT_PIXELS = 1_536 * 1_024;
+/** Most tokens that these models count for an input image. */
 const TOKENS_PER_SOURCE = 6_240;
 
 /**
- * What an order is expected to use: `count` images, and their tokens where a provider that may be asked is paid by tokens.
- * Whoever makes fewer at a time reads the prompt more often.
+ * The expected usage of an order: `count` images, and their tokens where a candidate charges by tokens. A candidate that
+ * makes fewer images per call reads the prompt more often.
  */
 export function estimateImages(
   order: ImageOrder,
@@ -34,7 +34,7 @@ export function estimateImages(
   };
 }
 
-/** How often a candidate is called for so many images. */
+/** Number of calls that a candidate needs for `count` images. */
 export function callsFor(count: number, { quirks }: Pick<Candidate, 'quirks'>): number {
   return Math.ceil(count / (quirks.imagesPerCall ?? count));
 }
@@ -42,6 +42,6 @@ export function callsFor(count: number, { quirks }: Pick<Candidate, 'quirks'>): 
 function drawnTokens({ size, quality }: ImageOrder): number {
   const perSquare = TOKENS_PER_SQUARE[quality ?? ''] ?? Math.max(...Object.values(TOKENS_PER_SQUARE));
   const [width, height] = (size ?? '').split('x').map(Number);
-  const pixels = width !== undefined && height !== undefined ? width * height : USUAL_PIXELS;
+  const pixels = width !== undefined && height !== undefined ? width * height : DEFAULT_PIXELS;
   return Math.ceil((perSquare * pixels) / SQUARE_PIXELS);
 }

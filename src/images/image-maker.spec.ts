@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import type { Candidate } from '../inference/inference.types';
-import type { OutboundClient } from '../outbound/outbound-client';
+import type { OutboundClient } from '../core/outbound/outbound-client';
 import type { GeneratedImage, ImageRequest, ImageResult } from '../providers/contract/images';
 import type { ProviderCall } from '../providers/contract/provider-call';
 import { ProviderError } from '../providers/contract/provider-error';
@@ -28,14 +28,14 @@ const image = (bytes = PNG): GeneratedImage => ({ bytes, revisedPrompt: null });
 const at = (url: string): GeneratedImage => ({ url, revisedPrompt: null });
 
 interface Scene {
-  /** What each call gives; one call a result. */
+  /** The result of each call, in order. */
   readonly results: readonly (ImageResult | Error)[];
   readonly imagesPerCall?: number;
   readonly isByTokens?: boolean;
   readonly request?: Partial<ImageRequest>;
 }
 
-/** What was made, and how many images each call was for. */
+/** Returns the images and the number of images requested in each call. */
 async function make({
   results,
   imagesPerCall,
@@ -50,7 +50,7 @@ async function make({
   };
   const outbound = {
     fetchArtifact: async (url: string) => {
-      if (url.includes('away')) throw new Error('away');
+      if (url.includes('unreachable')) throw new Error('unreachable');
       return { body: Readable.from([PNG.subarray(0, 4), PNG.subarray(4)]), contentType: 'text/html' };
     },
   } as unknown as OutboundClient;
@@ -60,7 +60,7 @@ async function make({
   return { ...(await new ImageMaker(outbound).make({ ...REQUEST, ...request }, candidate, call)), counts };
 }
 
-describe('calls', () => {
+describe('ImageMaker calls', () => {
   it.each([
     [1, undefined, [1]],
     [10, undefined, [10]],
@@ -69,27 +69,27 @@ describe('calls', () => {
     [10, 4, [3, 3, 4]],
     [7, 3, [2, 2, 3]],
     [2, 5, [2]],
-  ])('for %d images of a deployment that makes %d at once are for %j', async (count, imagesPerCall, expected) => {
+  ])('splits %d images at %s images per call into %j', async (count, imagesPerCall, expected) => {
     const results = Array.from({ length: 10 }, () => ({ images: [image()], usage: null }));
     expect((await make({ results, imagesPerCall, request: { count } })).counts).toEqual(expected);
   });
 });
 
-describe('an image', () => {
+describe('ImageMaker images', () => {
   it.each([
-    ['of bytes', image(), PNG],
-    ['at an address', at('https://vendor.example/a.png'), PNG],
-  ])('%s is passed on as bytes of the type that they show', async (_what, given, bytes) => {
+    ['bytes', image(), PNG],
+    ['a URL', at('https://vendor.example/a.png'), PNG],
+  ])('returns an image given as %s as bytes with the sniffed type', async (_what, given, bytes) => {
     const { images, outputBytes } = await make({ results: [{ images: [given], usage: null }] });
     expect(images).toEqual([{ bytes, contentType: 'image/png', revisedPrompt: null }]);
     expect(outputBytes).toBe(PNG.length);
   });
 
   it.each([
-    ['is none', image(Buffer.from('<html>'))],
-    ['is of a type that not everybody can show', image(GIF)],
-    ['cannot be fetched', at('https://away.example/a.png')],
-  ])('that %s is left out, and is an error when there is no other', async (_what, bad) => {
+    ['is not an image', image(Buffer.from('<html>'))],
+    ['has an unsupported type', image(GIF)],
+    ['cannot be fetched', at('https://unreachable.example/a.png')],
+  ])('drops an image that %s, and fails with provider_error when no other is left', async (_what, bad) => {
     const count = 2;
     const some = await make({ results: [{ images: [bad, image()], usage: USAGE }], request: { count } });
     expect([some.images.length, some.usage?.images]).toEqual([1, 1]);
@@ -97,46 +97,46 @@ describe('an image', () => {
     await expect(none).rejects.toMatchObject({ code: 'provider_error', options: { fallback: false } });
   });
 
-  it('is passed on as an address only where that will do, and only over https', async () => {
+  it('returns vendor URLs unchanged for url delivery, and drops images without a URL', async () => {
     const urls = ['https://vendor.example/a.png', 'http://vendor.example/a.png', 'HTTPS://vendor.example/b.png'];
     const results = [{ images: [...urls.map(at), image()], usage: null }];
     const { images } = await make({ results, request: { delivery: 'url', count: 4 } });
-    expect(images).toEqual([at(urls[0] ?? ''), at(urls[2] ?? '')]);
+    expect(images).toEqual(urls.map(at));
   });
 
-  it('tells of a prompt only when it is another one', async () => {
+  it('returns a revised prompt only when it differs from the prompt', async () => {
     const prompts = [null, 'a cat', 'a grey cat'].map((revisedPrompt) => ({ ...image(), revisedPrompt }));
     const { images } = await make({ results: [{ images: prompts, usage: null }], request: { count: 3 } });
     expect(images.map(({ revisedPrompt }) => revisedPrompt)).toEqual([null, null, 'a grey cat']);
   });
 
-  it('more than was asked for is left out', async () => {
+  it('drops surplus images', async () => {
     const { images, usage } = await make({ results: [{ images: [image(), image()], usage: null }] });
     expect([images.length, usage?.images]).toEqual([1, 1]);
   });
 });
 
-describe('usage', () => {
+describe('ImageMaker usage', () => {
   const one = { images: [image()], usage: USAGE };
   const silent = { images: [image()], usage: null };
   const scene = { imagesPerCall: 1, request: { count: 2 } };
 
-  it('is that of all calls, and the images that there are', async () => {
+  it('sums the usage of all calls and counts the returned images', async () => {
     const { usage } = await make({ ...scene, results: [one, one], isByTokens: true });
     expect(usage).toEqual({ ...NO_USAGE, inputText: 10, outputImage: 200, images: 2 });
   });
 
-  it('of a failed call is nobody’s', async () => {
+  it('ignores failed calls', async () => {
     const failure = new ProviderError('provider_error', '', { phase: 'headers', fallback: false });
     const { usage } = await make({ ...scene, results: [failure, one], isByTokens: true });
     expect(usage).toEqual({ ...USAGE, images: 1 });
   });
 
   it.each<[string, ImageResult]>([
-    ['did not report it', silent],
-    ['reported nothing but zeros', { images: [image()], usage: { ...NO_USAGE, images: 1 } }],
-    ['reported it for an image that is left out', { images: [image(GIF), image()], usage: USAGE }],
-  ])('is not known when one call %s, unless images alone are paid for', async (_what, result) => {
+    ['did not report usage', silent],
+    ['reported only zeros', { images: [image()], usage: { ...NO_USAGE, images: 1 } }],
+    ['reported it for a dropped image', { images: [image(GIF), image()], usage: USAGE }],
+  ])('is null when one call %s, unless the price is per image', async (_what, result) => {
     const scenario = { ...scene, results: [one, result], request: { count: 4 }, imagesPerCall: 2 };
     expect((await make({ ...scenario, isByTokens: true })).usage).toBeNull();
     expect((await make(scenario)).usage?.images).toBe(2);

@@ -1,10 +1,10 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { sniffImageType } from '../common/image-format';
-import { GatewayError } from '../common/errors/gateway-error';
+import { sniffImageType } from '../core/types/image-format';
+import { GatewayError } from '../core/errors/gateway-error';
 import type { Candidate } from '../inference/inference.types';
 import { callTogether } from '../inference/parallel-calls';
 import type { MeteredResult } from '../inference/run-inference';
-import { OutboundClient } from '../outbound/outbound-client';
+import { OutboundClient } from '../core/outbound/outbound-client';
 import type { GeneratedImage, ImageFile, ImageRequest, ImagesProvider } from '../providers/contract/images';
 import type { ProviderCall } from '../providers/contract/provider-call';
 import { ProviderError } from '../providers/contract/provider-error';
@@ -13,23 +13,21 @@ import { callsFor } from './image-estimate';
 
 const logger = new Logger('ImageMaker');
 
-/** More than any model draws. */
+/** Generous for the output of any model. */
 const FETCH_LIMITS = { maxBytes: 20 * 1_048_576, timeoutMs: 60_000 };
 
-const HTTPS = /^https:\/\//i;
+/** Types that every client can display; other images are dropped. */
+const ALLOWED_TYPES: ReadonlySet<string | null> = new Set(['image/png', 'image/jpeg', 'image/webp']);
 
-/** Types that every client can show; an image of another one is no answer. */
-const PASSED_ON: ReadonlySet<string | null> = new Set(['image/png', 'image/jpeg', 'image/webp']);
-
-/** An image that has been looked at, or its address at the vendor where that will do. */
+/** A validated image, or its vendor URL where a URL suffices. */
 export type MadeImage = (ImageFile | { readonly url: string }) & { readonly revisedPrompt: string | null };
 
 export interface MadeImages extends MeteredResult {
-  /** At least one, at most as many as were asked for. */
+  /** At least one, at most the requested number. */
   readonly images: readonly MadeImage[];
 }
 
-/** One attempt at images: as many calls as the deployment needs, and what they gave in a form that can be passed on. */
+/** One attempt to generate images, with as many calls as the deployment needs. */
 @Injectable()
 export class ImageMaker {
   constructor(private readonly outbound: OutboundClient) {}
@@ -39,7 +37,7 @@ export class ImageMaker {
     const provider = imagesOf(candidate);
     const parts = await callTogether(
       call,
-      shareOut(request.count, callsFor(request.count, candidate)).map(
+      distribute(request.count, callsFor(request.count, candidate)).map(
         (count) => () => this.makePart(provider, { ...request, count }, call),
       ),
     );
@@ -56,31 +54,31 @@ export class ImageMaker {
     request: ImageRequest,
     call: ProviderCall,
   ): Promise<Omit<MadeImages, 'outputBytes'>> {
-    const { images: given, usage } = await provider.generate(request, call);
-    const wanted = given.slice(0, request.count);
-    const looked = await Promise.all(wanted.map((image) => this.look(image, request, call)));
-    const images = looked.filter((image) => image !== null);
+    const { images: generated, usage } = await provider.generate(request, call);
+    const wanted = generated.slice(0, request.count);
+    const checked = await Promise.all(wanted.map((image) => this.check(image, request, call)));
+    const images = checked.filter((image) => image !== null);
     if (images.length === 0) {
-      const message = 'The provider made images that are not there, or are none.';
+      const message = 'The provider returned no usable image.';
       throw new ProviderError('provider_error', message, { phase: 'headers', fallback: false });
     }
-    // What is charged for those that are left has not been reported.
-    return { images, usage: images.length < given.length ? null : usage };
+    // The reported usage includes dropped images, so the usage of the rest is unknown.
+    return { images, usage: images.length < generated.length ? null : usage };
   }
 
-  /** `null`: it is of no use to anybody. */
-  private async look(
+  /** Returns `null` for an unusable image. */
+  private async check(
     image: GeneratedImage,
     { delivery, prompt }: ImageRequest,
     call: ProviderCall,
   ): Promise<MadeImage | null> {
     const revisedPrompt = image.revisedPrompt === prompt ? null : image.revisedPrompt;
     if (delivery === 'url') {
-      return 'url' in image && HTTPS.test(image.url) ? { url: image.url, revisedPrompt } : null;
+      return 'url' in image ? { url: image.url, revisedPrompt } : null;
     }
     const bytes = 'bytes' in image ? image.bytes : await this.fetch(image.url, call);
     const contentType = bytes === null ? null : sniffImageType(bytes);
-    return bytes === null || contentType === null || !PASSED_ON.has(contentType)
+    return bytes === null || contentType === null || !ALLOWED_TYPES.has(contentType)
       ? null
       : { bytes, contentType, revisedPrompt };
   }
@@ -92,7 +90,12 @@ export class ImageMaker {
       for await (const piece of body) pieces.push(piece as Buffer);
       return Buffer.concat(pieces);
     } catch (error) {
-      logger.warn({ message: 'an image at an address of its provider could not be fetched', requestId, err: error });
+      logger.warn({
+        event: 'provider_image_not_fetched',
+        message: 'an image could not be fetched from its provider URL',
+        requestId,
+        err: error,
+      });
       return null;
     }
   }
@@ -104,12 +107,12 @@ function imagesOf({ provider }: Candidate): ImagesProvider {
   return images;
 }
 
-/** As evenly as whole images go. */
-function shareOut(count: number, calls: number): number[] {
+/** Distributes the images over the calls as evenly as possible. */
+function distribute(count: number, calls: number): number[] {
   return Array.from({ length: calls }, (_, index) => Math.floor((count + index) / calls));
 }
 
-/** `null`: what decides the charge was not reported, by one of the calls at least. */
+/** Returns `null` when a call did not report the usage that determines the charge. */
 function joinUsage(
   parts: readonly Pick<MadeImages, 'usage'>[],
   images: number,

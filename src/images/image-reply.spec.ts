@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { AnswerBytes } from '../idempotency/answer-store';
+import type { AnswerBytes } from '../auth/idempotency/answer-store';
 import type { Bill } from '../inference/inference.types';
 import { NO_USAGE } from '../providers/contract/usage';
 import type { ReplyItem } from './image-delivery';
@@ -23,8 +23,8 @@ const toItem = (each: Image): ReplyItem =>
   'url' in each ? each : { ...each, bytes: Buffer.from(each.bytes), base64: [Buffer.from(base64(each.bytes))] };
 const bill: Bill = { costMicro: 7n, usage: { ...NO_USAGE, images: 3 }, usageEstimated: false };
 
-describe('the answer with images', () => {
-  it('is the image response around its cost, whatever the images and prompts are', () => {
+describe('renderImages', () => {
+  it('renders the image response around its cost for any images and prompts', () => {
     fc.assert(
       fc.property(fc.array(image, { minLength: 1, maxLength: 10 }), (images) => {
         const { head, tail, contentType } = renderImages(images.map(toItem), 1_700_000_000, bill);
@@ -41,7 +41,7 @@ describe('the answer with images', () => {
     );
   });
 
-  it('is the same, byte for byte, out of what is kept of it, which is shorter', async () => {
+  it('restores the identical response from its packed form, which is a quarter shorter', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(image, { minLength: 1, maxLength: 10 }), async (images) => {
         const { head, keptHead, tail } = renderImages(images.map(toItem), 1_700_000_000, bill);

@@ -4,7 +4,7 @@ import { fillGaps, GAP, packReply } from './packed-reply';
 
 const CONTENT_TYPE = 'application/json; charset=utf-8';
 
-/** The image response (contract 2.3) around its cost. Images that are part of it come in pieces. */
+/** Renders the image response (contract 2.3) around its cost. Embedded images come in pieces. */
 export function renderImages(items: readonly ReplyItem[], createdSeconds: number, { usage }: Bill): RenderedAnswer {
   const data = items.map(renderItem).join(',');
   const text = `{"created":${createdSeconds},"data":[${data}],"usage":{"images":${usage.images},"x_llm_cost_micro":`;

@@ -1,10 +1,10 @@
 import type { FastifyReply } from 'fastify';
-import type { Clock } from '../common/clock';
-import type { StoredAnswer } from '../idempotency/idempotency.service';
+import type { Clock } from '../core/time/clock';
+import type { StoredAnswer } from '../auth/idempotency/idempotency.service';
 import type { Bill, Candidate, InferenceInput, RenderedAnswer } from '../inference/inference.types';
-import type { RepeatedAnswer } from '../inference/keyed-answers';
+import type { ReplayedResponse } from '../inference/keyed-answers';
 import type { UnaryInference } from '../inference/run-inference';
-import type { ImageInputs } from '../media/image-inputs';
+import type { ImageInputs } from '../core/media/image-inputs';
 import type { CatalogModel } from '../models/catalog-model';
 import type { ImageFile } from '../providers/contract/images';
 import type { ProviderCall } from '../providers/contract/provider-call';
@@ -14,7 +14,7 @@ import type { ImageMaker, MadeImages } from './image-maker';
 import type { ImageOrder } from './image-order';
 import { renderImages } from './image-reply';
 
-/** What a run needs of the rest of the gateway. */
+/** The collaborators of a run. */
 export interface ImageParts {
   readonly inputs: ImageInputs;
   readonly maker: ImageMaker;
@@ -22,7 +22,7 @@ export interface ImageParts {
   readonly clock: Clock;
 }
 
-/** One request for images, from the hold on: its input is fetched, the images are made, stored, and told of. */
+/** One image request after the hold: fetches inputs, generates and stores images, renders the response. */
 export class ImageRun implements UnaryInference<MadeImages> {
   private shown: readonly ImageFile[] = [];
   private items: readonly ReplyItem[] = [];
@@ -33,7 +33,7 @@ export class ImageRun implements UnaryInference<MadeImages> {
     private readonly order: ImageOrder,
     readonly input: InferenceInput,
     readonly reply: FastifyReply,
-    /** What so many images are expected to use. */
+    /** Estimates the usage of `count` images. */
     private readonly estimate: (count: number, servedBy: CatalogModel) => UsageVector,
   ) {}
 
@@ -44,14 +44,14 @@ export class ImageRun implements UnaryInference<MadeImages> {
 
   attempt(candidate: Candidate, call: ProviderCall): Promise<MadeImages> {
     const { prompt, count, size, quality, style, user, mask } = this.order;
-    const delivery = this.keepsAddresses ? 'url' : 'bytes';
+    const delivery = this.returnsVendorUrls ? 'url' : 'bytes';
     const request = { prompt, count, size, quality, style, user, images: this.shown, mask, delivery } as const;
     return this.parts.maker.make(request, candidate, call);
   }
 
   async deliver({ images }: MadeImages): Promise<void> {
     const { principal, context } = this.input;
-    // Taken before addresses are signed, so that they do not expire earlier than `refresh` believes.
+    // Set before URLs are signed, so that they do not expire earlier than `refresh` assumes.
     this.createdSeconds = Math.floor(this.parts.clock.now() / 1000);
     this.items = await this.parts.delivery.deliver(images, this.order.responseFormat, {
       organizationId: principal.organizationId,
@@ -67,12 +67,12 @@ export class ImageRun implements UnaryInference<MadeImages> {
     return renderImages(this.items, this.createdSeconds, bill);
   }
 
-  refresh(stored: StoredAnswer): Promise<RepeatedAnswer> {
+  refresh(stored: StoredAnswer): Promise<ReplayedResponse> {
     return this.parts.delivery.refresh(stored, this.order.responseFormat);
   }
 
-  /** Without storage of the operator's an address at the vendor has to do. */
-  private get keepsAddresses(): boolean {
+  /** Without storage, the vendor's URLs are returned. */
+  private get returnsVendorUrls(): boolean {
     return this.order.responseFormat === 'url' && !this.parts.delivery.canStore;
   }
 }

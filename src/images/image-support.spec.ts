@@ -1,4 +1,4 @@
-import type { GatewayError } from '../common/errors/gateway-error';
+import type { GatewayError } from '../core/errors/gateway-error';
 import type { CatalogModel } from '../models/catalog-model';
 import type { ImageOrder } from './image-order';
 import { assertSupported, isSupported } from './image-support';
@@ -36,7 +36,7 @@ function refusalOf(order: Partial<ImageOrder>, model: CatalogModel): [string | u
   return refusal;
 }
 
-describe('what the catalogue lists', () => {
+describe('values listed in the catalogue', () => {
   const model = modelOf({ media: { sizes: ['1x1'], qualities: ['hd'], styles: ['vivid'], max_images: 3 } });
 
   it.each<[string, Partial<ImageOrder>, string, object]>([
@@ -44,35 +44,45 @@ describe('what the catalogue lists', () => {
     ['quality', { quality: 'low' }, 'quality', { supported: ['hd'] }],
     ['style', { style: 'natural' }, 'style', { supported: ['vivid'] }],
     ['number', { count: 4 }, 'n', { maximum: 3 }],
-  ])('is all there is: %s', (_what, order, param, details) => {
+  ])('refuses an unlisted %s', (_what, order, param, details) => {
     expect(refusalOf(order, model)).toEqual([param, details]);
   });
 
-  it('can be had, and left open', () => {
+  it('accepts listed values and unspecified ones', () => {
     expect(refusalOf({ size: '1x1', quality: 'hd', style: 'vivid', count: 3 }, model)).toBeNull();
     expect(refusalOf({}, model)).toBeNull();
   });
 
-  it('does not matter where nothing is listed', () => {
+  it('accepts any value when the catalogue lists none', () => {
     for (const media of [null, {}]) {
       expect(refusalOf({ size: '2x2', quality: 'low', style: 'any', count: 10 }, modelOf({ media }))).toBeNull();
     }
   });
 });
 
-describe('other images', () => {
+describe('input images', () => {
   it.each<[string, Partial<ImageOrder>, CatalogModel, string | null]>([
-    ['edited by a model that edits', { isEdit: true, sources: [SOURCE], mask: MASK }, EDITOR, null],
-    ['edited by another one', { isEdit: true, sources: [SOURCE] }, modelOf({ media: { references: true } }), 'model'],
-    ['masked where there are no masks', { mask: MASK, isEdit: true }, modelOf({ features: { edit: true } }), 'mask'],
-    ['followed by a model that edits', { sources: [SOURCE] }, EDITOR, null],
+    ['edited by a model with edit support', { isEdit: true, sources: [SOURCE], mask: MASK }, EDITOR, null],
     [
-      'followed by a model that takes references',
+      'edited by a model without edit support',
+      { isEdit: true, sources: [SOURCE] },
+      modelOf({ media: { references: true } }),
+      'model',
+    ],
+    [
+      'masked by a model without mask support',
+      { mask: MASK, isEdit: true },
+      modelOf({ features: { edit: true } }),
+      'mask',
+    ],
+    ['referenced by a model with edit support', { sources: [SOURCE] }, EDITOR, null],
+    [
+      'referenced by a model with reference support',
       { sources: [SOURCE] },
       modelOf({ media: { references: true } }),
       null,
     ],
-    ['followed by another one', { sources: [SOURCE] }, modelOf({}), 'input_images'],
+    ['referenced by a text-only model', { sources: [SOURCE] }, modelOf({}), 'input_images'],
     ['not there', {}, modelOf({}), null],
   ])('are %s', (_how, order, model, param) => {
     expect(refusalOf(order, model)?.[0] ?? null).toBe(param);

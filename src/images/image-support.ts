@@ -1,17 +1,17 @@
-/** What the catalogue says about a model, held against what is asked of it. Pure. */
-import { GatewayError } from '../common/errors/gateway-error';
+/** Compares an order with the catalogue entry of a model. Pure functions. */
+import { GatewayError } from '../core/errors/gateway-error';
 import type { CatalogModel } from '../models/catalog-model';
 import type { ImageOrder } from './image-order';
 
-/** What a model cannot do of an order. */
+/** The part of an order that a model does not support. */
 interface Mismatch {
   readonly param: string;
   readonly message: string;
-  /** What it can do instead. */
+  /** The supported values. */
   readonly details?: object;
 }
 
-/** @throws GatewayError `validation_failed`; `details` say what the model offers. */
+/** @throws GatewayError `validation_failed`; `details` list the supported values. */
 export function assertSupported(order: ImageOrder, model: CatalogModel): void {
   const mismatch = findMismatch(order, model);
   if (mismatch === null) return;
@@ -23,7 +23,7 @@ export function isSupported(order: ImageOrder, model: CatalogModel): boolean {
   return findMismatch(order, model) === null;
 }
 
-/** A list that the catalogue does not have is not known, which keeps nobody from asking. */
+/** A list that is missing in the catalogue is unknown and allows every value. */
 function findMismatch(order: ImageOrder, model: CatalogModel): Mismatch | null {
   const { media } = model;
   return (
@@ -42,20 +42,20 @@ function notListed(
   { id }: CatalogModel,
 ): Mismatch | null {
   if (value === null || supported === undefined || supported.includes(value)) return null;
-  return { param, message: `${id} does not offer this ${param}.`, details: { supported } };
+  return { param, message: `${id} does not support this ${param}.`, details: { supported } };
 }
 
 function tooMany({ count }: ImageOrder, { id, media }: CatalogModel): Mismatch | null {
   const maximum = media?.max_images ?? count;
   if (count <= maximum) return null;
-  return { param: 'n', message: `${id} makes at most ${maximum} at a time.`, details: { maximum } };
+  return { param: 'n', message: `${id} generates at most ${maximum} images per request.`, details: { maximum } };
 }
 
-/** A model that edits images can follow them, too. */
+/** A model that edits images also accepts reference images. */
 function notEditing(order: ImageOrder, { id, features, media }: CatalogModel): Mismatch | null {
-  if (order.isEdit && features.edit !== true) return { param: 'model', message: `${id} does not edit images.` };
-  if (order.mask !== null && features.mask !== true) return { param: 'mask', message: `${id} takes no mask.` };
-  const follows = features.edit === true || media?.references === true;
-  if (order.sources.length === 0 || follows) return null;
-  return { param: order.sourceField, message: `${id} makes images from text alone.` };
+  if (order.isEdit && features.edit !== true) return { param: 'model', message: `${id} does not support image edits.` };
+  if (order.mask !== null && features.mask !== true) return { param: 'mask', message: `${id} does not support masks.` };
+  const takesReferences = features.edit === true || media?.references === true;
+  if (order.sources.length === 0 || takesReferences) return null;
+  return { param: order.sourceField, message: `${id} does not accept input images.` };
 }

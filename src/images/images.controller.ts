@@ -1,9 +1,9 @@
 import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ValidBody } from '../common/validation/valid-body.pipe';
-import { Idempotent } from '../idempotency/idempotent.decorator';
-import { Spends } from '../limits/spends.decorator';
-import { TakesForm } from '../media/takes-form.decorator';
+import { ValidBody } from '../core/validation/valid-body.pipe';
+import { Idempotent } from '../auth/idempotency/idempotent.decorator';
+import { Spends } from '../auth/rate-limits/spends.decorator';
+import { TakesForm } from '../core/http/takes-form.decorator';
 import { MAX_IMAGES } from './dto/image-fields.dto';
 import { ImageRequestDto } from './dto/image-request.dto';
 import { type ImageEdit, ValidImageEdit } from './image-edit.pipe';

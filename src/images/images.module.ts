@@ -1,15 +1,15 @@
 import { Module } from '@nestjs/common';
 import { InferenceModule } from '../inference/inference.module';
-import { MediaModule } from '../media/media.module';
+import { MediaModule } from '../core/media/media.module';
 import { ModelsModule } from '../models/models.module';
-import { OutboundModule } from '../outbound/outbound.module';
-import { StorageModule } from '../storage/storage.module';
+import { OutboundModule } from '../core/outbound/outbound.module';
+import { StorageModule } from '../core/storage/storage.module';
 import { ImageDelivery } from './image-delivery';
 import { ImageMaker } from './image-maker';
 import { ImagesController } from './images.controller';
 import { ImagesService } from './images.service';
 
-/** Images from prompts, and from other images. */
+/** Image generation and image edits. */
 @Module({
   imports: [InferenceModule, MediaModule, ModelsModule, OutboundModule, StorageModule],
   controllers: [ImagesController],

@@ -1,17 +1,18 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { CLOCK, type Clock } from '../common/clock';
-import { GatewayError } from '../common/errors/gateway-error';
-import type { MultipartForm } from '../common/multipart-form';
-import type { RequestContext } from '../common/request-context';
+import { CLOCK, type Clock } from '../core/time/clock';
+import { GatewayError } from '../core/errors/gateway-error';
+import type { MultipartForm } from '../core/types/multipart-form';
+import type { RequestContext } from '../core/types/request-context';
 import { CandidateSelector } from '../inference/candidate-selector';
 import type { Candidate, InferenceInput } from '../inference/inference.types';
 import { requiredSupport } from '../inference/parameter-support';
 import { type InferenceTarget, requireTarget } from '../inference/require-target';
 import { RunInference } from '../inference/run-inference';
 import { TokenRatios } from '../inference/token-ratio.service';
-import { ImageInputs } from '../media/image-inputs';
+import { ImageInputs } from '../core/media/image-inputs';
 import { ModelCatalogService } from '../models/model-catalog.service';
+import { givesImageUrls } from '../providers/contract/images';
 import type { ImageEditRequestDto } from './dto/image-edit-request.dto';
 import type { ImageRequestDto } from './dto/image-request.dto';
 import type { ImageEdit } from './image-edit.pipe';
@@ -21,18 +22,18 @@ import { ImageMaker } from './image-maker';
 import { type ImageOrder, type OrderImages, toImageOrder } from './image-order';
 import { type ImageParts, ImageRun } from './image-run';
 import { assertSupported, isSupported } from './image-support';
-import { isPriced, nameWhatIsPriced } from './name-what-is-priced';
+import { isPriced, resolvePricedOptions } from './name-what-is-priced';
 
 const CREATE = 'createImage';
 const EDIT = 'createImageEdit';
 
-/** An order that is ready to be run. */
+/** A validated order with its metering input. */
 interface MeteredOrder {
   readonly order: ImageOrder;
   readonly input: InferenceInput;
 }
 
-/** The image endpoints: what is special to images around the shared inference use-case. */
+/** The image endpoints on top of the shared inference use case. */
 @Injectable()
 export class ImagesService {
   private readonly parts: ImageParts;
@@ -55,7 +56,7 @@ export class ImagesService {
     return this.answer(this.orderOf(body, context), reply);
   }
 
-  /** What the request comes to. @throws GatewayError as {@link create} would before anybody is asked */
+  /** The metering input of a request. @throws GatewayError as {@link create} before it calls a provider */
   describe(body: ImageRequestDto, context: RequestContext): InferenceInput {
     return this.orderOf(body, context).input;
   }
@@ -65,7 +66,7 @@ export class ImagesService {
     return this.answer(this.orderOfEdit(edit, context), reply);
   }
 
-  /** As {@link describe}, of an edit. */
+  /** Like {@link describe}, for an edit. */
   describeEdit(edit: ImageEdit, context: RequestContext): InferenceInput {
     return this.orderOfEdit(edit, context).input;
   }
@@ -110,10 +111,10 @@ export class ImagesService {
   private meterOrder(operation: string, asked: ImageOrder, target: InferenceTarget): MeteredOrder {
     assertSupported(asked, target.model);
     const candidates = [target.model, ...target.fallbacks].flatMap((model) => this.candidates.select(model));
-    const givesAddress = this.addressesOf(asked, candidates);
-    const order = nameWhatIsPriced(asked, target.model, candidates);
+    const matchesDelivery = this.urlFilter(asked, candidates);
+    const order = resolvePricedOptions(asked, target.model, candidates);
     const { size, quality, style, user, count: n } = order;
-    const knows = requiredSupport(target.routing, { n, size, quality, style, user });
+    const supportsParameters = requiredSupport(target.routing, { n, size, quality, style, user });
     const input: InferenceInput = {
       ...target,
       operation,
@@ -121,36 +122,36 @@ export class ImagesService {
       estimate: estimateImages(order, n, candidates, this.ratios.of(target.model)),
       pricedBy: { size: size ?? undefined, quality: quality ?? undefined },
       supports: (candidate) =>
-        (candidate.model === target.model || standsIn(candidate, order)) &&
-        givesAddress(candidate) &&
-        knows?.(candidate) !== false,
+        (candidate.model === target.model || canFallBackTo(candidate, order)) &&
+        matchesDelivery(candidate) &&
+        supportsParameters?.(candidate) !== false,
       atMostOnce: true,
     };
     return { order, input };
   }
 
   /**
-   * Which candidates can give addresses of images, where addresses are asked for: all of them when the operator has storage.
+   * The filter for candidates that can return image URLs when URLs are requested: all of them if storage is configured.
    * @throws GatewayError `not_configured` when none can.
    */
-  private addressesOf(
+  private urlFilter(
     { responseFormat }: ImageOrder,
     candidates: readonly Candidate[],
   ): (candidate: Candidate) => boolean {
     if (responseFormat !== 'url' || this.parts.delivery.canStore) return () => true;
-    if (candidates.length > 0 && !candidates.some(givesAddresses)) {
-      const message = 'Addresses of images need object storage, which is not configured. Ask for b64_json instead.';
+    if (candidates.length > 0 && !candidates.some(returnsUrls)) {
+      const message = 'Image URLs need object storage, which is not configured. Set response_format to b64_json.';
       throw new GatewayError('not_configured', message, { param: 'response_format' });
     }
-    return givesAddresses;
+    return returnsUrls;
   }
 }
 
-/** Whether a deployment of another model can do, at a price, what has been found right for the one that was asked for. */
-function standsIn(candidate: Candidate, order: ImageOrder): boolean {
+/** Whether a deployment of a fallback model supports the order and has a price for it. */
+function canFallBackTo(candidate: Candidate, order: ImageOrder): boolean {
   return isSupported(order, candidate.model) && isPriced(order, [candidate]);
 }
 
-function givesAddresses({ quirks }: Candidate): boolean {
-  return quirks.imageUrls === true;
+function returnsUrls({ quirks }: Candidate): boolean {
+  return givesImageUrls(quirks);
 }

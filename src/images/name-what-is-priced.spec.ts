@@ -1,18 +1,22 @@
-import { compilePrice } from '../billing/price';
+import { compilePrice } from '../billing/pricing/price';
 import type { Candidate } from '../inference/inference.types';
 import type { CatalogModel, Price } from '../models/catalog-model';
 import type { ImageOrder } from './image-order';
-import { nameWhatIsPriced } from './name-what-is-priced';
+import { resolvePricedOptions } from './name-what-is-priced';
 
 const MODEL = { media: { sizes: ['1x1', '2x2'], qualities: ['hd', 'low'] } } as unknown as CatalogModel;
 type Row = NonNullable<Price['image']>['rows'][number];
 
-function named(order: Partial<ImageOrder>, rows: readonly Omit<Row, 'per_image_micro'>[], model = MODEL): object {
+function resolve(order: Partial<ImageOrder>, rows: readonly Omit<Row, 'per_image_micro'>[], model = MODEL): object {
   return choose(order, model, [candidateOf(model, rows)]);
 }
 
 function choose(order: Partial<ImageOrder>, model: CatalogModel, candidates: readonly Candidate[]): object {
-  const { size, quality } = nameWhatIsPriced({ size: null, quality: null, ...order } as ImageOrder, model, candidates);
+  const { size, quality } = resolvePricedOptions(
+    { size: null, quality: null, ...order } as ImageOrder,
+    model,
+    candidates,
+  );
   return { size, quality };
 }
 
@@ -21,43 +25,43 @@ function candidateOf(model: CatalogModel, rows: readonly Omit<Row, 'per_image_mi
   return { model, price: compilePrice(price) } as Candidate;
 }
 
-describe('what a request leaves open', () => {
+describe('resolvePricedOptions', () => {
   it.each<[string, Partial<ImageOrder>, readonly Omit<Row, 'per_image_micro'>[], object]>([
-    ['stays open where one price is for all', {}, [{}], { size: null, quality: null }],
+    ['keeps options open when one price applies to all', {}, [{}], { size: null, quality: null }],
     [
-      'stays open where some have a price of their own',
+      'keeps options open when a wildcard row covers them',
       {},
       [{ size: '2x2' }, { size: '*' }],
       { size: null, quality: null },
     ],
-    ['is the first size where each has its price', {}, [{ size: '1x1' }], { size: '1x1', quality: null }],
-    ['is the first quality where each has its price', {}, [{ quality: 'hd' }], { size: null, quality: 'hd' }],
-    ['is both where both have prices', {}, [{ size: '1x1', quality: 'hd' }], { size: '1x1', quality: 'hd' }],
+    ['takes the first size when sizes are priced separately', {}, [{ size: '1x1' }], { size: '1x1', quality: null }],
     [
-      'leaves what is asked for alone',
-      { size: '2x2' },
-      [{ size: '2x2', quality: 'hd' }],
-      { size: '2x2', quality: 'hd' },
+      'takes the first quality when qualities are priced separately',
+      {},
+      [{ quality: 'hd' }],
+      { size: null, quality: 'hd' },
     ],
-    ['stays open where nothing helps', {}, [{ size: '9x9' }], { size: null, quality: null }],
+    ['takes both when both determine the price', {}, [{ size: '1x1', quality: 'hd' }], { size: '1x1', quality: 'hd' }],
+    ['keeps requested options', { size: '2x2' }, [{ size: '2x2', quality: 'hd' }], { size: '2x2', quality: 'hd' }],
+    ['keeps options open when no listed value has a price', {}, [{ size: '9x9' }], { size: null, quality: null }],
   ])('%s', (_what, order, rows, expected) => {
-    expect(named(order, rows)).toEqual(expected);
+    expect(resolve(order, rows)).toEqual(expected);
   });
 
-  it('stays open for a model that lists nothing', () => {
+  it('keeps options open for a model that lists no values', () => {
     const model = { media: null } as CatalogModel;
-    expect(named({}, [{ size: '1x1' }], model)).toEqual({ size: null, quality: null });
+    expect(resolve({}, [{ size: '1x1' }], model)).toEqual({ size: null, quality: null });
   });
 
-  describe('with models that may stand in', () => {
+  describe('with fallback models', () => {
     const other = { media: { sizes: ['3x3'] } } as unknown as CatalogModel;
 
-    it('is what the price of all depends on, where one name does for all', () => {
+    it('takes a value that all models have a price for', () => {
       const candidates = [candidateOf(MODEL, [{}]), candidateOf(other, [{ size: '1x1' }])];
       expect(choose({}, MODEL, candidates)).toEqual({ size: '1x1', quality: null });
     });
 
-    it('is what its own price depends on, where it does not', () => {
+    it('takes the value of the requested model when no value fits all', () => {
       const candidates = [candidateOf(MODEL, [{ size: '1x1' }]), candidateOf(other, [{ size: '3x3' }])];
       expect(choose({}, MODEL, candidates)).toEqual({ size: '1x1', quality: null });
     });

@@ -1,4 +1,4 @@
-import { estimating } from '../billing/price';
+import { estimating } from '../billing/pricing/price';
 import type { Candidate } from '../inference/inference.types';
 import type { CatalogModel } from '../models/catalog-model';
 import { NO_USAGE } from '../providers/contract/usage';
@@ -7,11 +7,15 @@ import type { ImageOrder } from './image-order';
 const ONE_IMAGE = { ...NO_USAGE, images: 1 };
 
 /**
- * A request may leave open what its price depends on. The first that the catalogue lists is then asked for by name, so that
- * what is priced is what is made; where the price does not depend on it, the choice stays with the provider. Models that may
- * stand in have a say as long as the one that was asked for has its price.
+ * Fills in the size or quality that a request omits but its price depends on, with the first value in the catalogue, so that
+ * the price matches the image. If the price does not depend on it, the provider chooses. Fallback models are considered as
+ * long as the requested model keeps a price.
  */
-export function nameWhatIsPriced(order: ImageOrder, model: CatalogModel, candidates: readonly Candidate[]): ImageOrder {
+export function resolvePricedOptions(
+  order: ImageOrder,
+  model: CatalogModel,
+  candidates: readonly Candidate[],
+): ImageOrder {
   const { media } = model;
   const withSize = { ...order, size: order.size ?? media?.sizes?.[0] ?? null };
   const withQuality = { ...order, quality: order.quality ?? media?.qualities?.[0] ?? null };
@@ -23,7 +27,7 @@ export function nameWhatIsPriced(order: ImageOrder, model: CatalogModel, candida
   return pricedBy(candidates) ?? pricedBy(own) ?? order;
 }
 
-/** Whether all of these say what an image of the order costs. */
+/** Whether every candidate has a price for an image of the order. */
 export function isPriced({ size, quality }: ImageOrder, candidates: readonly Candidate[]): boolean {
   const details = { size: size ?? undefined, quality: quality ?? undefined };
   return candidates.every(({ price }) => price.costMicro(ONE_IMAGE, estimating(details)) !== null);

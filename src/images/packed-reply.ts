@@ -1,16 +1,16 @@
 /**
- * How an answer with images in it is kept for replays: the images as bytes, a quarter shorter than in base64, and the text
- * with a gap for each of them. Each image is preceded by its length, the text by a length of zero.
+ * The stored form of a response with embedded images: the images as bytes, a quarter shorter than base64, then the text with
+ * a gap for each of them. Each image is preceded by its length, the text by a length of zero.
  */
-import type { StoredAnswer } from '../idempotency/idempotency.service';
-import type { RepeatedAnswer } from '../inference/keyed-answers';
+import type { StoredAnswer } from '../auth/idempotency/idempotency.service';
+import type { ReplayedResponse } from '../inference/keyed-answers';
 import { toBase64Pieces } from './base64-pieces';
 
-/** An image that is still to be filled in. Within texts the quotes are escaped, so that nothing else reads like it. */
+/** Placeholder for an image. Quotes inside strings are escaped, so no prompt can contain it. */
 export const GAP = '"b64_json":""';
 const LENGTH_BYTES = 4;
 
-/** A text with its gaps filled, in pieces. */
+/** Fills the gaps of a text; returns pieces. */
 export function fillGaps(text: string, images: readonly (readonly Buffer[])[]): Buffer[] {
   const pieces: Buffer[] = [];
   const [first = '', ...rest] = text.split(GAP);
@@ -27,8 +27,8 @@ export function packReply(text: string, images: readonly Buffer[]): Buffer[] {
   return [...images.flatMap((bytes) => [lengthOf(bytes), bytes]), lengthOf(Buffer.alloc(0)), Buffer.from(text)];
 }
 
-/** What {@link packReply} has packed, as it was sent. */
-export async function unpackReply({ body, ...stored }: StoredAnswer): Promise<RepeatedAnswer> {
+/** Restores a response stored by {@link packReply}. */
+export async function unpackReply({ body, ...stored }: StoredAnswer): Promise<ReplayedResponse> {
   const images: Buffer[][] = [];
   let at = 0;
   for (let length = body.readUInt32BE(at); length > 0; length = body.readUInt32BE(at)) {

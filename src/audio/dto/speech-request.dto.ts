@@ -1,13 +1,13 @@
 import { IsIn, IsNumber, IsOptional, IsString, Max, MaxLength, Min, MinLength } from 'class-validator';
-import { CodePointLength } from '../../common/validation/code-points';
-import { NestedObject } from '../../common/validation/nested';
+import { CodePointLength } from '../../core/validation/code-points';
+import { NestedObject } from '../../core/validation/nested';
 import type { SpeechFormat } from '../../providers/contract/speech';
-import { RoutingDto } from '../../routing/routing.dto';
+import { RoutingDto } from '../../models/routing/routing.dto';
 
 const SPEECH_FORMATS = ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'] as const satisfies readonly SpeechFormat[];
 const STREAM_FORMATS = ['audio', 'sse'] as const;
 
-/** Body of `POST /v1/audio/speech`: the document's `SpeechRequest`. Null means the same as absent. */
+/** Body of `POST /v1/audio/speech`: the document's `SpeechRequest`. Null means absent. */
 export class SpeechRequestDto {
   @IsString()
   @MinLength(1)

@@ -11,17 +11,17 @@ import {
   Min,
   MinLength,
 } from 'class-validator';
-import { CodePointLength } from '../../common/validation/code-points';
-import type { FieldKind } from '../../common/validation/form-field';
-import { NestedObject } from '../../common/validation/nested';
-import { ROUTING_FIELD_KINDS, RoutingDto } from '../../routing/routing.dto';
+import { CodePointLength } from '../../core/validation/code-points';
+import type { FieldKind } from '../../core/validation/form-field';
+import { NestedObject } from '../../core/validation/nested';
+import { ROUTING_FIELD_KINDS, RoutingDto } from '../../models/routing/routing.dto';
 
 const RESPONSE_FORMATS = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const;
 const GRANULARITIES = ['word', 'segment'] as const;
 
 export type TranscriptionFormat = (typeof RESPONSE_FORMATS)[number];
 
-/** What the form of `POST /v1/audio/transcriptions` says besides its file: the document's `TranscriptionFields`. */
+/** Fields of the form of `POST /v1/audio/transcriptions` besides its file: the document's `TranscriptionFields`. */
 export class TranscriptionFieldsDto {
   @IsString()
   @MinLength(1)

@@ -1,5 +1,5 @@
 import { ArrayMaxSize, ArrayNotEmpty, IsArray } from 'class-validator';
-import { AreImageSources } from '../../media/image-source';
+import { AreImageSources } from '../../core/media/image-source';
 import { ImageFieldsDto, MAX_IMAGES } from './image-fields.dto';
 
 /** JSON body of `POST /v1/images/edits`: the document's `ImageEditRequest`. */

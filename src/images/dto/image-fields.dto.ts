@@ -1,8 +1,8 @@
 import { IsIn, IsInt, IsOptional, IsString, Matches, Max, MaxLength, Min, MinLength } from 'class-validator';
-import { CodePointLength } from '../../common/validation/code-points';
-import { NestedObject } from '../../common/validation/nested';
+import { CodePointLength } from '../../core/validation/code-points';
+import { NestedObject } from '../../core/validation/nested';
 import { IMAGE_SIZE } from '../../contract/patterns';
-import { RoutingDto } from '../../routing/routing.dto';
+import { RoutingDto } from '../../models/routing/routing.dto';
 
 export const MAX_IMAGES = 10;
 const MAX_PROMPT_CHARACTERS = 32_000;
@@ -12,8 +12,8 @@ export const IMAGE_RESPONSE_FORMATS = ['url', 'b64_json'] as const;
 export type ImageResponseFormat = (typeof IMAGE_RESPONSE_FORMATS)[number];
 
 /**
- * What every request for images says (contract section 4.3), and all that the form of an edit says beside its files. Null
- * means the same as absent. Fields that are not declared are ignored (decision *unknown-fields*).
+ * The fields of every image request (contract section 4.3), and of the edit form besides its files. Null means absent.
+ * Undeclared fields are ignored (decision *unknown-fields*).
  */
 export class ImageFieldsDto {
   @IsString()
@@ -31,7 +31,7 @@ export class ImageFieldsDto {
   n?: number | null;
 
   @IsOptional()
-  @Matches(IMAGE_SIZE, { message: '$property must have the form WIDTHxHEIGHT' })
+  @Matches(IMAGE_SIZE, { message: '$property must have the form WIDTHxHEIGHT or be auto' })
   size?: string | null;
 
   @IsOptional()

@@ -1,5 +1,5 @@
 import { ArrayMaxSize, IsArray, IsOptional } from 'class-validator';
-import { AreImageSources } from '../../media/image-source';
+import { AreImageSources } from '../../core/media/image-source';
 import { ImageFieldsDto, MAX_IMAGES } from './image-fields.dto';
 
 /** Body of `POST /v1/images/generations`: the document's `ImageRequest`. */
