@@ -1,4 +1,4 @@
-import { compilePrice } from '../billing/price';
+import { compilePrice } from '../billing/pricing/price';
 import type { Price } from '../models/catalog-model';
 import { estimateJobMicro, holdForJob, jobCostMicro } from './job-hold';
 import type { MusicSettings, VideoSettings } from './media-job.types';
@@ -24,23 +24,23 @@ describe('the cost of a job', () => {
     [{ resolution: '1080p', audio: true }, 32_000n],
     [{ resolution: '480p', audio: false }, null],
     [{ resolution: null, audio: false }, null],
-  ])('of %o is that of the first row for it', (settings, cost) => {
+  ])('for %o uses the first matching price row', (settings, cost) => {
     expect(jobCostMicro(price, { ...VIDEO, ...settings }, 8)).toBe(cost);
   });
 
-  it('counts what was delivered, to the microsecond, and rounds up once', () => {
+  it('charges the delivered seconds to the microsecond and rounds up once', () => {
     expect(jobCostMicro(video([{ per_second_micro: 3 }], 5), VIDEO, 5.041_667)).toBe(21n);
     expect(jobCostMicro(music({ per_second_micro: 500 }), MUSIC, 30.000_001)).toBe(15_001n);
     expect(jobCostMicro(music({ per_job_micro: 700 }), MUSIC, 30)).toBe(700n);
   });
 
-  it('is expected to be that of the dearest that may make it', () => {
+  it('is estimated at the most expensive deployment of the route', () => {
     const cheap = video([{ per_second_micro: 1_000 }]);
     expect(estimateJobMicro([cheap, price], 'a/b', VIDEO)).toBe(16_000n);
     expect(estimateJobMicro([price, cheap], 'a/b', VIDEO)).toBe(16_000n);
   });
 
-  it('must be known of all of them', () => {
+  it('throws model_not_found when a deployment has no price for the settings', () => {
     const silent = video([{ resolution: '4k', per_second_micro: 1_000 }]);
     expect(() => estimateJobMicro([price, silent], 'a/b', VIDEO)).toThrow(
       expect.objectContaining({ code: 'model_not_found' }),

@@ -1,23 +1,23 @@
-import type { CompiledPrice, PricedDetails } from '../billing/price';
-import { GatewayError } from '../common/errors/gateway-error';
-import { divideCeiling, microToJson, type Micro } from '../common/micro';
+import type { CompiledPrice, PricedDetails } from '../billing/pricing/price';
+import { GatewayError } from '../core/errors/gateway-error';
+import { divideCeiling, microToJson, type Micro } from '../core/types/micro';
 import { NO_USAGE } from '../providers/contract/usage';
 import type { JobKind, JobSettings } from './media-job.types';
 
-/** What is reserved for a job, and the cap that it was given (contract 2.1). */
+/** The amount held for a job and the most it may cost (contract 2.1). */
 export interface JobHold {
   readonly holdMicro: Micro;
   readonly maxCostMicro: Micro;
 }
 
-/** What so many seconds cost in the quality that the settings ask for; `null`: the price says nothing about that. */
+/** The cost of `seconds` at the requested settings; `null` when the price has no row for them. */
 export function jobCostMicro(price: CompiledPrice, settings: JobSettings, seconds: number): Micro | null {
   return price.costMicro({ ...NO_USAGE, seconds }, pricedDetailsOf(settings) ?? undefined);
 }
 
 /**
- * What a job is expected to cost at the dearest of the deployments that may make it.
- * @throws GatewayError `model_not_found` where one has no price for what is asked (decision *unpriced*)
+ * The estimated cost at the most expensive deployment of the route.
+ * @throws GatewayError `model_not_found` when a deployment has no price for the settings (decision *unpriced*)
  */
 export function estimateJobMicro(prices: readonly CompiledPrice[], model: string, settings: JobSettings): Micro {
   let most = 0n;
@@ -30,15 +30,15 @@ export function estimateJobMicro(prices: readonly CompiledPrice[], model: string
 }
 
 /**
- * What is reserved: one and a half estimates for a video, the estimate for music, at most the caller's cap (decisions
- * *hold-video*, *hold-music*).
- * @throws GatewayError `validation_failed` for a cap below the estimate: it would buy a job for less than it costs
+ * The hold: 1.5 times the estimate for a video, the estimate for music, at most the caller's cap (decisions *hold-video*,
+ * *hold-music*).
+ * @throws GatewayError `validation_failed` for a cap below the estimate
  */
 export function holdForJob(kind: JobKind, estimateMicro: Micro, capMicro: Micro | null): JobHold {
   const fullMicro = kind === 'video' ? divideCeiling(estimateMicro * 3n, 2n) : estimateMicro;
   if (capMicro === null) return { holdMicro: fullMicro, maxCostMicro: fullMicro };
   if (capMicro < estimateMicro) {
-    throw new GatewayError('validation_failed', 'max_cost_micro is less than this request is expected to cost.', {
+    throw new GatewayError('validation_failed', 'max_cost_micro is below the estimated cost of this request.', {
       param: 'max_cost_micro',
       details: { estimated_cost_micro: microToJson(estimateMicro) },
     });
@@ -46,7 +46,7 @@ export function holdForJob(kind: JobKind, estimateMicro: Micro, capMicro: Micro 
   return { holdMicro: fullMicro < capMicro ? fullMicro : capMicro, maxCostMicro: capMicro };
 }
 
-/** What chooses the row of the price besides the seconds; `null`: nothing. */
+/** The settings that select a price row; `null` for music, which has one price. */
 export function pricedDetailsOf(settings: JobSettings): PricedDetails | null {
   if (!('audio' in settings)) return null;
   const { resolution, audio } = settings;

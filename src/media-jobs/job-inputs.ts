@@ -1,48 +1,44 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { ImageInputs, type ParsedImage, verifyImage } from '../media/image-inputs';
-import { OutboundClient } from '../outbound/outbound-client';
+import { type ImageInput, ImageInputs, type ParsedImage, verifyImage } from '../core/media/image-inputs';
+import { OutboundClient } from '../core/outbound/outbound-client';
 import type { ImageFile } from '../providers/contract/images';
-import { toObjectKey } from '../storage/object-key';
-import { StoredObjects } from '../storage/stored-objects';
+import { toObjectKey } from '../core/storage/object-key';
+import { StoredObjects } from '../core/storage/stored-objects';
+import type { ImageParams } from './job-lane';
 import type { MediaJob } from './media-job.types';
 
-/** Beyond the indexes of the results, which count from 0: what belongs to a job goes with it. */
+/** Above the indexes of the results, which count from 0, so that deleting the job's objects includes its inputs. */
 const FIRST_INPUT_INDEX = 900;
-/** How an image that came with the request is told of afterwards: no address of a client looks like that. */
+const FIRST_FRAME_INDEX = 998;
+const LAST_FRAME_INDEX = 999;
+/** How `params` describes an inline image. A client cannot send a URL of this form. */
 const INLINE_IMAGE = /^data:(image\/[a-z]+);bytes=\d+$/;
 
-/** An address of a submission and the field that it came in. */
-export interface NamedAddress {
+/** A URL of a submission and the field that contains it. */
+export interface NamedUrl {
   readonly param: string;
   readonly url: string;
 }
 
-/** What a submission shows to its model. */
+/** The URLs and images of a submission. */
 export interface JobSources {
-  readonly addresses: readonly NamedAddress[];
-  /** As they were sent; the field is `input_images`. */
+  readonly urls: readonly NamedUrl[];
+  /** `input_images` as sent. */
   readonly references: readonly string[];
 }
 
-/** Pictures for a video, fetched and looked at. */
+/** Images for a video, fetched and verified. */
 export interface VideoImages {
   readonly firstFrame: ImageFile | null;
   readonly lastFrame: ImageFile | null;
   readonly references: readonly ImageFile[];
 }
 
-/** The members of a video's `params` that are pictures. */
-interface PictureParams {
-  readonly image_url?: string;
-  readonly end_image_url?: string;
-  readonly input_images?: readonly string[];
-}
-
 type Owner = Pick<MediaJob, 'id' | 'organizationId'>;
 
 /**
- * The images of a video job. Addresses are judged at the submission and fetched by the worker; images that came with the
- * request wait for the worker in the object storage, so that neither the job's row nor its replies carry them.
+ * The images of a video job. Submission checks their URLs; a worker fetches them before it submits the job to a provider.
+ * All images are kept in object storage: the row and the replies stay small, and every submission sends the same bytes.
  */
 @Injectable()
 export class JobInputs {
@@ -55,21 +51,21 @@ export class JobInputs {
   ) {}
 
   /**
-   * What can be told without I/O. Answers with the references.
+   * The checks that need no I/O. Returns the parsed references.
    * @throws GatewayError `validation_failed`, `ssrf_blocked`, with `param`
    */
-  parse({ addresses, references }: JobSources): readonly ParsedImage[] {
-    for (const { url, param } of addresses) this.outbound.assertPublicUrl(url, param);
+  parse({ urls, references }: JobSources): readonly ParsedImage[] {
+    for (const { url, param } of urls) this.outbound.assertPublicUrl(url, param);
     return this.images.parse(references, 'input_images');
   }
 
-  /** Looks up the hosts of all addresses, at once. @throws GatewayError `ssrf_blocked`, with `param` */
-  async assertPublicHosts(addresses: readonly NamedAddress[], references: readonly ParsedImage[]): Promise<void> {
-    const all = [...addresses, ...references.filter((reference) => 'url' in reference)];
+  /** Resolves the hosts of all URLs concurrently. @throws GatewayError `ssrf_blocked`, with `param` */
+  async assertPublicHosts(urls: readonly NamedUrl[], references: readonly ParsedImage[]): Promise<void> {
+    const all = [...urls, ...references.filter((reference) => 'url' in reference)];
     await Promise.all(all.map(({ url, param }) => this.outbound.assertPublicHost(url, param)));
   }
 
-  /** Keeps the images that came with the request. @throws GatewayError `service_unavailable` */
+  /** Stores the inline images. @throws GatewayError `service_unavailable` */
   async store(owner: Owner, references: readonly ParsedImage[]): Promise<void> {
     await Promise.all(
       references.map(async (reference, position) => {
@@ -80,46 +76,94 @@ export class JobInputs {
     );
   }
 
-  /** Of a job that was not accepted. Never throws: what is left goes with its retention. */
+  /** Deletes the images of a job that was not accepted. Never throws: retention removes what remains. */
   async discard(owner: Owner, references: readonly ParsedImage[]): Promise<void> {
     if (references.every((reference) => 'url' in reference)) return;
     try {
       await this.objects.deleteAll(objectOwner(owner));
     } catch (error) {
-      this.logger.warn(`The images of a job that was not accepted are left to their retention: ${String(error)}`);
+      this.logger.warn({
+        message: 'failed to delete the images of a rejected job; retention will remove them',
+        event: 'job_input_cleanup_failed',
+        jobId: owner.id,
+        err: error,
+      });
     }
   }
 
   /**
-   * The pictures of an accepted job; addresses are fetched, all at once.
-   * @throws GatewayError `validation_failed` or `ssrf_blocked` with the field as `param`, which will not get better;
+   * Fetches all images that an accepted job names by URL and stores them beside the inline ones. Returns their content
+   * types by field, which {@link load} needs.
+   * @throws GatewayError `validation_failed` or `ssrf_blocked` with the field as `param`, both permanent;
    * `service_unavailable`
    */
-  async load(job: Owner & Pick<MediaJob, 'params'>, signal: AbortSignal): Promise<VideoImages> {
-    const { image_url: first, end_image_url: last, input_images: references = [] } = job.params as PictureParams;
-    const sources: Promise<ParsedImage>[] = [];
-    if (first !== undefined) sources.push(Promise.resolve({ param: 'image_url', url: first }));
-    if (last !== undefined) sources.push(Promise.resolve({ param: 'end_image_url', url: last }));
-    references.forEach((reference, position) => sources.push(this.locate(job, reference, position)));
-    const pictures = await this.images.load(await Promise.all(sources), signal);
+  async fetch(job: Owner & Pick<MediaJob, 'params'>, signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
+    const named = imagesOf(job.params);
+    const sources = await Promise.all(named.map((image) => this.locate(job, image)));
+    const images = await this.images.load(sources, signal);
+    const types: Record<string, string> = {};
+    await Promise.all(
+      images.map(async ({ bytes: body, contentType }, position) => {
+        const { param, source, index } = named[position] as NamedImage;
+        if (INLINE_IMAGE.test(source)) return;
+        await this.objects.store({ ...objectOwner(job), index, contentType, body });
+        types[param] = contentType;
+      }),
+    );
+    return types;
+  }
+
+  /**
+   * Reads the images of a job from object storage, after {@link fetch}.
+   * @throws GatewayError `validation_failed` for an image that is no longer stored; `service_unavailable`
+   */
+  async load(job: Owner & Pick<MediaJob, 'params' | 'inputTypes'>): Promise<VideoImages> {
+    const named = imagesOf(job.params);
+    const images = await Promise.all(named.map((image) => this.read(job, image, job.inputTypes?.[image.param])));
+    const at = (param: string): ImageFile | null => images[named.findIndex((image) => image.param === param)] ?? null;
     return {
-      firstFrame: first === undefined ? null : (pictures.shift() ?? null),
-      lastFrame: last === undefined ? null : (pictures.shift() ?? null),
-      references: pictures,
+      firstFrame: at('image_url'),
+      lastFrame: at('end_image_url'),
+      references: images.filter((_, position) => named[position]?.param.startsWith('input_images')),
     };
   }
 
-  private async locate(job: Owner, reference: string, position: number): Promise<ParsedImage> {
-    const param = `input_images[${position}]`;
-    const [, contentType] = INLINE_IMAGE.exec(reference) ?? [];
-    if (contentType === undefined) return { param, url: reference };
-    const bytes = await this.objects.read(toObjectKey(objectOwner(job), FIRST_INPUT_INDEX + position, contentType));
-    // Gone with its retention, it is no image any more.
-    return { param, image: verifyImage(bytes ?? Buffer.alloc(0), param) };
+  private async locate(job: Owner, image: NamedImage): Promise<ParsedImage> {
+    const { param, source } = image;
+    return INLINE_IMAGE.test(source) ? { param, image: await this.read(job, image) } : { param, url: source };
+  }
+
+  /** @param fetchedType content type of an image that was fetched from its URL */
+  private async read(job: Owner, { param, source, index }: NamedImage, fetchedType?: string): Promise<ImageInput> {
+    const contentType = INLINE_IMAGE.exec(source)?.[1] ?? fetchedType;
+    const key = contentType === undefined ? null : toObjectKey(objectOwner(job), index, contentType);
+    const bytes = key === null ? null : await this.objects.read(key);
+    // An image that retention has removed is verified as empty bytes, which fails with its `param`.
+    return verifyImage(bytes ?? Buffer.alloc(0), param);
   }
 }
 
-/** How references are told of in the `params` of their job: addresses as they are, images by their type and size. */
+/** An image of a job, with the index of its object. */
+interface NamedImage {
+  readonly param: string;
+  /** A URL, or the {@link describeReferences} form of an inline image. */
+  readonly source: string;
+  readonly index: number;
+}
+
+function imagesOf(params: MediaJob['params']): NamedImage[] {
+  const { image_url: first, end_image_url: last, input_images: references = [] } = params as ImageParams;
+  const named = references.map((source, position) => ({
+    param: `input_images[${position}]`,
+    source,
+    index: FIRST_INPUT_INDEX + position,
+  }));
+  if (first !== undefined) named.push({ param: 'image_url', source: first, index: FIRST_FRAME_INDEX });
+  if (last !== undefined) named.push({ param: 'end_image_url', source: last, index: LAST_FRAME_INDEX });
+  return named;
+}
+
+/** References as the job's `params` shows them: URLs unchanged, inline images by type and size. */
 export function describeReferences(references: readonly ParsedImage[]): string[] {
   return references.map((reference) =>
     'url' in reference ? reference.url : `data:${reference.image.contentType};bytes=${reference.image.bytes.length}`,

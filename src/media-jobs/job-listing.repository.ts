@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { decodeCursor } from '../common/cursor';
-import { type PageRequest, textOfTime } from '../common/page';
+import { decodeCursor } from '../core/types/cursor';
+import { type PageRequest, textOfTime } from '../core/types/page';
 import { type MediaJobRow, toMediaJob } from './media-job.row';
 import type { JobStatus } from './media-job.states';
 import type { JobKind, MediaJob } from './media-job.types';
 
-/** Which jobs are asked for; what is left out restricts nothing. */
+/** An absent member does not filter. */
 export interface JobFilter {
   readonly kind?: JobKind;
   readonly status?: JobStatus;
@@ -18,7 +18,7 @@ export interface JobFilter {
   readonly to?: Date;
 }
 
-/** With `created_at` to its last digit: together with the id, its place in the list. */
+/** `created_at` at full precision: with the id, it forms the cursor. */
 export interface ListedJob extends MediaJob {
   readonly createdAtText: string;
 }
@@ -34,12 +34,12 @@ const LIST = `
      AND ($8::timestamptz IS NULL OR (j.created_at, j.id) < ($8, $9::uuid))
    ORDER BY j.created_at DESC, j.id DESC LIMIT $10`;
 
-/** Jobs of an organization, whatever key has submitted them. */
+/** Lists the jobs of an organization across all its keys. */
 @Injectable()
 export class JobListingRepository {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** The newest first. One more than asked for, if there are so many. @throws GatewayError for a cursor that is none */
+  /** Newest first, with one row more than `limit` when there is another page. @throws GatewayError for an invalid cursor */
   async list(
     organizationId: string,
     { kind, status, model, keyId, from, to }: JobFilter,

@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Pool } from 'pg';
-import { isPermanentDatabaseError } from '../database/driver-error';
-import { readRefusal, recordValues } from '../billing/money-statements';
-import type { UsageRecord } from '../billing/usage-record';
-import { CLOCK, type Clock } from '../common/clock';
-import { GatewayError } from '../common/errors/gateway-error';
-import { MONEY_POOL } from '../database/money-pool';
-import { AccountTurns } from '../common/account-turns';
+import { isPermanentDatabaseError } from '../core/database/driver-error';
+import { readRefusal, recordValues } from '../billing/ledger/money-statements';
+import type { UsageRecord } from '../billing/ledger/usage-record';
+import { CLOCK, type Clock } from '../core/time/clock';
+import { GatewayError } from '../core/errors/gateway-error';
+import { MONEY_POOL } from '../core/database/money-pool';
+import { AccountTurns } from '../core/concurrency/account-turns';
 import { type MediaJobRow, toMediaJob } from './media-job.row';
 import { statesBefore } from './media-job.states';
 import type { JobEnding, JobSubmission, MediaJob, SubmissionAnswer } from './media-job.types';
@@ -24,31 +24,31 @@ interface SubmitRow {
   readonly headers: Record<string, string> | null;
 }
 
-/** What the caller believes of the job: where it is not so any more, nothing happens. */
+/** Preconditions of an end: when one no longer holds, nothing changes. */
 export interface EndGuard {
-  /** A worker's: nobody has taken the job over. */
+  /** For a worker: no other worker has claimed the job since. */
   readonly fence?: number;
-  /** Of whoever has looked at the job to decide: nothing has changed since. */
+  /** For a decision based on a read: the job has not changed since. */
   readonly version?: number;
 }
 
-/** The two moments of a job that move money, each in one transaction with all that hangs on it (migrations). */
+/** The two operations of a job that move money. Each is one SQL function and one transaction (migrations). */
 @Injectable()
 export class JobMoneyRepository {
-  private readonly turns: AccountTurns;
+  private readonly accounts: AccountTurns;
 
   constructor(
     @Inject(MONEY_POOL) private readonly pool: Pool,
     @Inject(CLOCK) clock: Clock,
   ) {
-    this.turns = new AccountTurns(clock);
+    this.accounts = new AccountTurns(clock);
   }
 
   /**
-   * Accepts a job: its key, its hold and its row, or none of them. May be repeated: the same key and body get the same
-   * answer, and nothing is held twice.
-   * @throws GatewayError `idempotency_conflict` (another body), the codes of 402, `service_unavailable` without an answer
-   * of the database: then a repetition tells whether the job was accepted
+   * Accepts a job: writes its idempotency record, hold and row, or none of them. Idempotent: the same key and body get the
+   * same response, and the hold is made once.
+   * @throws GatewayError `idempotency_conflict` (another body), the 402 codes, `service_unavailable` when the database does
+   * not respond: retrying shows whether the job was accepted
    */
   async submit(submission: JobSubmission): Promise<SubmissionAnswer> {
     const [row] = await this.run<SubmitRow>(submission, SUBMIT, submitValues(submission));
@@ -56,7 +56,7 @@ export class JobMoneyRepository {
       throw new GatewayError('idempotency_conflict', 'This Idempotency-Key was used for a request with another body.');
     }
     if (row?.answer !== 'A' && row?.answer !== 'R') throw readRefusal(row?.answer);
-    if (row.body === null) throw new GatewayError('internal_error', 'The answer to this submission is gone.');
+    if (row.body === null) throw new GatewayError('internal_error', 'The stored response is missing.');
     return {
       isReplayed: row.answer === 'R',
       status: 202,
@@ -66,10 +66,10 @@ export class JobMoneyRepository {
   }
 
   /**
-   * Ends a job with its hold, its artifacts, its receipt and what has to be told of it. Returns the job as it is then;
-   * `null`, and nothing has happened: it has ended otherwise, or the guard does not hold, or it cannot end so at the
-   * moment (`media_job_finish`). May be repeated when the answer was lost: then look at the job.
-   * @throws GatewayError `service_unavailable` without an answer of the database
+   * Ends a job: settles or releases its hold and writes artifacts, receipt and webhook delivery. Returns the ended job, or
+   * `null` without any change: it has already ended, the guard does not hold, or it cannot end this way now
+   * (`media_job_finish`). Safe to repeat after a lost response; then read the job.
+   * @throws GatewayError `service_unavailable` when the database does not respond
    */
   async finish(id: string, ending: JobEnding, record: UsageRecord, guard: EndGuard = {}): Promise<MediaJob | null> {
     const error = ending.status === 'failed' ? ending.error : null;
@@ -89,17 +89,17 @@ export class JobMoneyRepository {
     return row === undefined ? null : toMediaJob(row);
   }
 
-  /** Waiting for a row for too long is no different from a database that is away: both pass. */
+  /** A lock timeout is transient, like an unreachable database. */
   private async run<Row extends object>(
     { organizationId }: Pick<MediaJob, 'organizationId'>,
     text: string,
     values: unknown[],
   ): Promise<Row[]> {
     try {
-      return (await this.turns.run(organizationId, () => this.pool.query<Row>(text, values))).rows;
+      return (await this.accounts.run(organizationId, () => this.pool.query<Row>(text, values))).rows;
     } catch (error) {
       if (error instanceof GatewayError || isPermanentDatabaseError(error)) throw error;
-      throw new GatewayError('service_unavailable', 'Jobs cannot be accepted or ended at the moment.', {
+      throw new GatewayError('service_unavailable', 'Jobs are temporarily unavailable. Retry shortly.', {
         retryAfterSeconds: 1,
         cause: error,
       });

@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
-import { GatewayError } from '../common/errors/gateway-error';
+import { GatewayError } from '../core/errors/gateway-error';
 import type { CatalogModel } from '../models/catalog-model';
 import type { JobFieldsDto } from './dto/job-fields.dto';
 import type { MusicRequestDto } from './dto/music-request.dto';
 import type { VideoRequestDto } from './dto/video-request.dto';
-import type { JobSources, NamedAddress } from './job-inputs';
+import type { JobSources, NamedUrl } from './job-inputs';
 import { musicSettings, videoSettings } from './job-support';
 import type { JobKind, JobSettings, MusicSettings, VideoSettings } from './media-job.types';
 
 /** UTF-8 bytes of all names and values. */
 const MAX_METADATA_BYTES = 16_384;
 
-/** What a submission asks for, of whatever kind. */
+/** A submission of either kind. */
 export interface JobOrder {
   readonly kind: JobKind;
   /** Operation id of the document. */
@@ -19,17 +19,17 @@ export interface JobOrder {
   readonly body: JobFieldsDto;
   readonly sources: JobSources;
   /**
-   * What it means for the model that it names.
-   * @throws GatewayError `validation_failed` for what the model does not do
+   * Resolves the request for a model.
+   * @throws GatewayError `validation_failed` for an option that the model does not support
    */
   specify(model: CatalogModel): SpecifiedJob;
 }
 
 export interface SpecifiedJob {
   readonly settings: JobSettings;
-  /** What the job tells of its submission, defaults included. @param references how its images are told of */
+  /** The `params` of the job, with defaults filled in. @param references as {@link describeReferences} shows them */
   params(references: readonly string[]): Readonly<Record<string, unknown>>;
-  /** Whether another model makes the very same. */
+  /** Whether another model resolves to the same settings. */
   isMadeBy(model: CatalogModel): boolean;
 }
 
@@ -40,7 +40,7 @@ export function orderVideo(body: VideoRequestDto): JobOrder {
     kind: 'video',
     operation: 'createVideo',
     body,
-    sources: { addresses: addressesOf({ ...frames, webhook_url: body.webhook_url }), references: input_images ?? [] },
+    sources: { urls: urlsOf({ ...frames, webhook_url: body.webhook_url }), references: input_images ?? [] },
     specify: (model) => {
       const settings = videoSettings(model, body);
       return {
@@ -63,7 +63,7 @@ export function orderMusic(body: MusicRequestDto): JobOrder {
     kind: 'music',
     operation: 'createMusic',
     body,
-    sources: { addresses: addressesOf({ webhook_url: body.webhook_url }), references: [] },
+    sources: { urls: urlsOf({ webhook_url: body.webhook_url }), references: [] },
     specify: (model) => {
       const settings = musicSettings(model, body);
       return {
@@ -75,12 +75,12 @@ export function orderMusic(body: MusicRequestDto): JobOrder {
   };
 }
 
-/** What no schema can say. @throws GatewayError `validation_failed` */
+/** A size limit that the schema cannot express. @throws GatewayError `validation_failed` */
 export function assertMetadataFits({ metadata }: JobFieldsDto): void {
   if (metadata == null) return;
   const bytes = Object.entries(metadata).reduce((sum, entry) => sum + Buffer.byteLength(entry.join('')), 0);
   if (bytes <= MAX_METADATA_BYTES) return;
-  throw new GatewayError('validation_failed', `metadata may have at most ${MAX_METADATA_BYTES} bytes in all.`, {
+  throw new GatewayError('validation_failed', `metadata may have at most ${MAX_METADATA_BYTES} bytes in total.`, {
     param: 'metadata',
   });
 }
@@ -93,7 +93,7 @@ function musicFields({ durationSeconds, format, sampleRate, instrumental }: Musi
   return { duration_seconds: durationSeconds, format, sample_rate: sampleRate, instrumental };
 }
 
-function addressesOf(fields: Readonly<Record<string, string | null | undefined>>): NamedAddress[] {
+function urlsOf(fields: Readonly<Record<string, string | null | undefined>>): NamedUrl[] {
   return Object.entries(fields).flatMap(([param, url]) => (url == null ? [] : [{ param, url }]));
 }
 

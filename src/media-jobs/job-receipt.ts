@@ -1,14 +1,14 @@
-import type { UsageRecord } from '../billing/usage-record';
-import { ERROR_CATALOG } from '../common/errors/catalog';
+import type { UsageRecord } from '../billing/ledger/usage-record';
+import { ERROR_CATALOG } from '../core/errors/catalog';
 import { NO_USAGE, type UsageVector } from '../providers/contract/usage';
 import { pricedDetailsOf } from './job-hold';
 import type { JobEnding, MediaJob } from './media-job.types';
 
 const OPERATIONS = { video: 'createVideo', music: 'createMusic' } as const;
-/** As for a client that left before it was answered. */
-const GIVEN_UP_STATUS = 499;
+/** The status of requests whose client disconnects. */
+const CANCELED_STATUS = 499;
 
-/** The receipt of a job that is about to end. `usage` counts only where it succeeded. */
+/** The receipt of a job that is about to end. `usage` counts only for a success. */
 export function receiptOf(job: MediaJob, ending: JobEnding, usage: UsageVector, nowMs: number): UsageRecord {
   return {
     id: job.id,
@@ -38,7 +38,7 @@ function verdictOf(ending: JobEnding): Pick<UsageRecord, 'status' | 'errorCode'>
     case 'failed':
       return { status: ERROR_CATALOG[ending.error.code].status, errorCode: ending.error.code };
     case 'canceled':
-      return { status: GIVEN_UP_STATUS, errorCode: null };
+      return { status: CANCELED_STATUS, errorCode: null };
     case 'expired':
       return { status: ERROR_CATALOG.provider_timeout.status, errorCode: 'provider_timeout' };
   }

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { StoredObjects } from '../storage/stored-objects';
+import { StoredObjects } from '../core/storage/stored-objects';
 import { type DeletedJob, MediaJobRepository } from './media-job.repository';
 
-/** Removes what is left of deleted jobs. Each step may be repeated, by any process. */
+/** Removes the objects and rows of deleted jobs. Every step is idempotent and can run in any process. */
 @Injectable()
 export class JobRemoval {
   constructor(
@@ -11,9 +11,9 @@ export class JobRemoval {
   ) {}
 
   /**
-   * The objects, then the rows. Objects that the storage does not delete now are not forgotten: their own rows see to it.
-   * `false`: its provider has still to be told to stop, and the job goes after that.
-   * @throws GatewayError `service_unavailable`, or what the database failed with
+   * Deletes the objects, then the rows. Objects that storage fails to delete keep their own rows and are retried.
+   * `false`: the job must still be canceled at its provider and is removed after that.
+   * @throws GatewayError `service_unavailable`, or the database error
    */
   async remove({ id, organizationId, kind }: DeletedJob): Promise<boolean> {
     await this.objects.deleteAll({ kind, organizationId, id });

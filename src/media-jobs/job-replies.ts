@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { StoredObjects } from '../storage/stored-objects';
+import { StoredObjects } from '../core/storage/stored-objects';
 import { MediaJobRepository } from './media-job.repository';
 import type { MediaJob } from './media-job.types';
 import { type ArtifactReply, type JobReply, toArtifactReply, toJobReply } from './to-job-reply';
 
-/** Tells of jobs, with addresses of their results that have just been signed. */
+/** Builds job replies with freshly signed result URLs. */
 @Injectable()
 export class JobReplies {
   constructor(
@@ -12,12 +12,12 @@ export class JobReplies {
     private readonly objects: StoredObjects,
   ) {}
 
-  /** @throws GatewayError `service_unavailable` when an address cannot be signed */
+  /** @throws GatewayError `service_unavailable` when a URL cannot be signed */
   async of(job: MediaJob): Promise<JobReply> {
     return toJobReply(job, job.status === 'succeeded' ? await this.artifactsOf(job) : []);
   }
 
-  /** Of a deployment that has no storage any more, there is nothing left to be fetched. */
+  /** None when object storage is no longer configured. */
   private async artifactsOf({ id }: MediaJob): Promise<ArtifactReply[]> {
     if (!this.objects.isConfigured) return [];
     const artifacts = await this.jobs.findArtifacts(id);

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { GatewayError } from '../common/errors/gateway-error';
+import { GatewayError } from '../core/errors/gateway-error';
 import { CandidateSelector } from '../inference/candidate-selector';
 import type { Candidate, InferenceInput } from '../inference/inference.types';
 import { requiredSupport } from '../inference/parameter-support';
@@ -12,7 +12,7 @@ import { jobCostMicro } from './job-hold';
 import type { JobOrder, SpecifiedJob } from './job-order';
 import type { JobKind } from './media-job.types';
 
-/** Who makes jobs of a kind: deployments of providers that have an adapter for it. */
+/** Finds the deployments whose providers have an adapter for a job kind. */
 @Injectable()
 export class JobRoutes {
   constructor(
@@ -21,12 +21,12 @@ export class JobRoutes {
     private readonly planner: RoutePlanner,
   ) {}
 
-  /** `null`: the provider is not configured any more, or does not make this kind. */
+  /** `null`: the provider is no longer configured or has no adapter for this kind. */
   adapterOf(provider: string, kind: JobKind): JobAdapter | null {
     return this.providers.get(provider)?.[kind] ?? null;
   }
 
-  /** Whether any provider of this deployment makes this kind. */
+  /** Whether any configured provider has an adapter for this kind. */
   isImplemented(kind: JobKind): boolean {
     return [...this.providers.configuredIds].some((id) => this.adapterOf(id, kind) !== null);
   }
@@ -37,7 +37,7 @@ export class JobRoutes {
   }
 
   /**
-   * The candidates for a job, the best first. One of another model has to make the very same, at a price.
+   * The candidates for a job, best first. A fallback model must resolve to the same settings and have a price for them.
    * @throws GatewayError `not_implemented`; `no_provider_available` and `provider_rate_limited` as for any request
    */
   plan(order: JobOrder, job: SpecifiedJob, target: InferenceTarget): readonly Candidate[] {
@@ -47,7 +47,7 @@ export class JobRoutes {
     return this.planner.plan(this.inputOf(order, job, target));
   }
 
-  /** The job as the planner of routes sees it. */
+  /** The job as input for the route planner. */
   inputOf({ kind, operation }: JobOrder, job: SpecifiedJob, target: InferenceTarget): InferenceInput {
     const { model, routing } = target;
     const { settings } = job;
@@ -70,5 +70,5 @@ export class JobRoutes {
 }
 
 function notImplemented(kind: JobKind): GatewayError {
-  return new GatewayError('not_implemented', `No provider of ${kind} is enabled in this deployment.`);
+  return new GatewayError('not_implemented', `No ${kind} provider is enabled in this deployment.`);
 }

@@ -1,34 +1,34 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { GatewayError } from '../common/errors/gateway-error';
-import type { IdempotencyClaim } from '../common/idempotency';
-import type { RequestContext } from '../common/request-context';
-import { APP_CONFIG, type AppConfig } from '../config/app-config';
-import { fingerprintJson } from '../idempotency/fingerprint';
-import { IdempotencyService } from '../idempotency/idempotency.service';
+import { GatewayError } from '../core/errors/gateway-error';
+import type { IdempotencyClaim } from '../core/types/idempotency';
+import type { RequestContext } from '../core/types/request-context';
+import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
+import { fingerprintJson } from '../auth/idempotency/fingerprint';
+import { IdempotencyService } from '../auth/idempotency/idempotency.service';
 import type { ExplainedRequest, PricedRoute } from '../inference/explanation.types';
 import type { Candidate } from '../inference/inference.types';
 import { type InferenceTarget, requireTarget } from '../inference/require-target';
-import { LimiterService } from '../limits/limiter.service';
-import type { ParsedImage } from '../media/image-inputs';
+import { LimiterService } from '../auth/rate-limits/limiter.service';
+import type { ParsedImage } from '../core/media/image-inputs';
 import { ModelCatalogService } from '../models/model-catalog.service';
-import { WakeUpQueue } from '../queue/wake-up-queue';
-import { StoredObjects } from '../storage/stored-objects';
+import { WakeUpQueue } from '../core/queue/wake-up-queue';
+import { StoredObjects } from '../core/storage/stored-objects';
 import { estimateJobMicro, holdForJob, type JobHold } from './job-hold';
 import { describeReferences, JobInputs } from './job-inputs';
+import { laneOf } from './job-lane';
 import { JobMoneyRepository } from './job-money.repository';
 import { assertMetadataFits, type JobOrder, type SpecifiedJob } from './job-order';
 import { JobRoutes } from './job-routes';
 import type { JobSubmission } from './media-job.types';
 import { type GivenAnswer, SubmissionsUnderWay } from './submissions-under-way';
 
-/** Limits count the submission; what the job takes is not counted in tokens. */
+/** Rate limits count the submission; jobs use no tokens. */
 const NO_TOKENS = 0;
 
 /**
- * `POST /v1/video/generations` and `POST /v1/music/generations`: from a valid body to a queued job, or to the answer that
- * its key was given before. What comes first costs least: a repeated submission needs no look-up of hosts, no provider, no
- * limits and no money.
+ * `POST /v1/video/generations` and `POST /v1/music/generations`: queues a job, or replays the stored response of the
+ * idempotency key. Cheap checks come first: a replay needs no DNS, provider, rate limit or hold.
  */
 @Injectable()
 export class JobSubmissionService {
@@ -49,7 +49,7 @@ export class JobSubmissionService {
     this.ttlSeconds = jobs.ttlSeconds;
   }
 
-  /** Answers 202 with the submission. @throws GatewayError the codes of contract sections 4.5 and 4.6 */
+  /** Responds 202 with the submission. @throws GatewayError the codes of contract sections 4.5 and 4.6 */
   async submit(order: JobOrder, context: RequestContext, reply: FastifyReply): Promise<void> {
     assertMetadataFits(order.body);
     const references = this.inputs.parse(order.sources);
@@ -64,8 +64,8 @@ export class JobSubmissionService {
   }
 
   /**
-   * What the submission comes to. Hosts are not looked up, and images not stored.
-   * @throws GatewayError as {@link submit} would before anybody is asked
+   * The route and price of a submission, without resolving hosts or storing images.
+   * @throws GatewayError the validation errors of {@link submit}
    */
   describe(order: JobOrder, context: RequestContext): ExplainedRequest {
     assertMetadataFits(order.body);
@@ -87,7 +87,7 @@ export class JobSubmissionService {
     candidates: readonly Candidate[],
   ): JobHold & PricedRoute {
     if (!this.objects.isConfigured) {
-      throw new GatewayError('not_configured', `Results of ${kind} need object storage, which is not configured.`);
+      throw new GatewayError('not_configured', `Object storage is not configured; ${kind} jobs require it.`);
     }
     const prices = candidates.map(({ price }) => price);
     const estimateMicro = estimateJobMicro(prices, model.id, settings);
@@ -95,7 +95,7 @@ export class JobSubmissionService {
     return { estimateMicro, ...holdForJob(kind, estimateMicro, capMicro) };
   }
 
-  /** A kind that nobody makes here is not implemented, whatever model is asked for it. */
+  /** A kind without any provider is `not_implemented` for every model. */
   private requireTarget(order: JobOrder, context: RequestContext): InferenceTarget {
     try {
       return requireTarget(this.catalog, context, order.body, order.kind);
@@ -118,12 +118,12 @@ export class JobSubmissionService {
     try {
       return await this.commit(submission, references);
     } finally {
-      // The job that goes on from here is no request in flight.
+      // The job that continues is not a request in flight.
       lease.release(0);
     }
   }
 
-  /** All that is stored of the job. Nothing has been spent by then. */
+  /** The row of the job, before any hold. */
   private async prepare(
     order: JobOrder,
     target: InferenceTarget,
@@ -133,7 +133,7 @@ export class JobSubmissionService {
     const { kind, body, sources } = order;
     const { context, principal, model } = target;
     const job = order.specify(model);
-    await this.inputs.assertPublicHosts(sources.addresses, references);
+    await this.inputs.assertPublicHosts(sources.urls, references);
     const candidates = this.routes.plan(order, job, target);
     const { holdMicro, maxCostMicro } = this.price(order, job, target, candidates);
     return {
@@ -160,11 +160,11 @@ export class JobSubmissionService {
     try {
       const answer = await this.money.submit(submission);
       isAccepted = !answer.isReplayed;
-      // A hint: the sweep of due jobs finds what it does not reach.
-      if (isAccepted) void this.wakeUps.send({ id: submission.id, version: 0, lane: submission.route[0] ?? '' });
+      // Best effort: the sweep of due jobs finds lost wake-ups.
+      if (isAccepted) void this.wakeUps.send({ id: submission.id, version: 0, lane: laneOf(submission) });
       return answer;
     } catch (error) {
-      // Without an answer of the database the job may be there, and need its images.
+      // When the database does not respond, the job may exist and need its images.
       isAccepted = !(error instanceof GatewayError) || error.code === 'service_unavailable';
       throw error;
     } finally {
@@ -178,7 +178,7 @@ function claimOf({ operation, body }: JobOrder, { idempotencyKey }: RequestConte
   return { operation, key: idempotencyKey, fingerprint: fingerprintJson(operation, body), atMostOnce: false };
 }
 
-/** The bytes are the same for everybody who sends this key; only the request's own id is not. */
+/** Every request with this key gets the same bytes; only the request id differs. */
 function send(
   { status, headers, body, isReplayed }: GivenAnswer,
   { requestId, rateLimitHeaders }: RequestContext,

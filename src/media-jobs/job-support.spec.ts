@@ -18,7 +18,7 @@ const music = (wishes: MusicWishes, media: MediaSupport | null = FULL) => musicS
 const refusal = (param: string) => expect.objectContaining({ code: 'validation_failed', param });
 
 describe('videoSettings', () => {
-  it('takes what the model supports as it is', () => {
+  it('keeps supported options unchanged', () => {
     const wishes = {
       duration_seconds: 8,
       resolution: '1080p',
@@ -31,7 +31,7 @@ describe('videoSettings', () => {
     expect(video(wishes)).toEqual({ durationSeconds: 8, resolution: '1080p', aspectRatio: '9:16', audio: true });
   });
 
-  it('fills in the first of what the model supports, so that price and provider speak of the same video', () => {
+  it('defaults to the first supported option, so that price and provider use the same settings', () => {
     const defaults = { durationSeconds: 4, resolution: '720p', aspectRatio: null, audio: false };
     expect(video({})).toEqual(defaults);
     expect(
@@ -52,7 +52,7 @@ describe('videoSettings', () => {
     ['duration_seconds', { duration_seconds: 8.5 }],
     ['resolution', { resolution: '480p' }],
     ['aspect_ratio', { aspect_ratio: '1:1' }],
-  ])('refuses another %s, and says what there is', (param, wishes) => {
+  ])('rejects an unsupported %s and lists the supported values', (param, wishes) => {
     expect(() => video(wishes)).toThrow(refusal(param));
     expect(() => video(wishes)).toThrow(expect.objectContaining({ details: { supported: expect.any(Array) } }));
   });
@@ -64,7 +64,7 @@ describe('videoSettings', () => {
     ['image_url', { image_url: 'https://example.com/a.png' }],
     ['end_image_url', { end_image_url: 'https://example.com/a.png' }],
     ['input_images', { input_images: ['https://example.com/a.png'] }],
-  ])('refuses a %s where the catalogue promises nothing', (param, wishes) => {
+  ])('rejects %s when the catalogue lists no support for it', (param, wishes) => {
     expect(() => video(wishes, {})).toThrow(refusal(param));
     expect(() => video(wishes, null)).toThrow(refusal(param));
   });
@@ -79,7 +79,7 @@ describe('videoSettings', () => {
     ['never', false, false],
     [undefined, null, false],
     [undefined, false, false],
-  ] as const)('with audio %p and a wish of %p has %p', (support, audio, settled) => {
+  ] as const)('with audio support %p and request %p resolves to %p', (support, audio, settled) => {
     expect(video({ audio }, support === undefined ? {} : { audio: support }).audio).toBe(settled);
   });
 
@@ -87,7 +87,7 @@ describe('videoSettings', () => {
     ['always', false],
     ['never', true],
     [undefined, true],
-  ] as const)('with audio %p refuses a wish of %p', (support, audio) => {
+  ] as const)('with audio support %p rejects a request for %p', (support, audio) => {
     expect(() => video({ audio }, support === undefined ? {} : { audio: support })).toThrow(refusal('audio'));
   });
 });
@@ -102,7 +102,7 @@ describe('a duration', () => {
     [{ min: 2, max: 10 }, 5.25],
     [{ min: 2, max: 10, step: 4 }, 6],
     [{ min: 2, max: 10, step: 4 }, 10],
-  ])('within %o may be %d', (durations, wanted) => {
+  ])('of %o allows %d seconds', (durations, wanted) => {
     expect(between(durations, wanted)).toBe(wanted);
   });
 
@@ -111,7 +111,7 @@ describe('a duration', () => {
     [{ min: 2, max: 10 }, 10.001],
     [{ min: 2, max: 10, step: 4 }, 4],
     [{ min: 2, max: 10, step: 1 }, 2.5],
-  ])('within %o may not be %d, and is not rounded', (durations, wanted) => {
+  ])('of %o rejects %d seconds without rounding', (durations, wanted) => {
     expect(() => between(durations, wanted)).toThrow(refusal('duration_seconds'));
     expect(() => between(durations, wanted)).toThrow(expect.objectContaining({ details: { supported: durations } }));
   });
@@ -122,13 +122,13 @@ describe('a duration', () => {
     [{ min: 1, max: 3 }, 3],
     [{ min: 2, max: 20, step: 2 }, 4],
     [undefined, 5],
-  ])('within %o is %d when nobody says', (durations, usual) => {
+  ])('of %o defaults to %d seconds', (durations, usual) => {
     expect(between(durations)).toBe(usual);
   });
 });
 
 describe('musicSettings', () => {
-  it('takes what the model supports, and fills in the rest', () => {
+  it('keeps supported options and fills in defaults', () => {
     expect(music({ duration_seconds: 12, format: 'wav', sample_rate: 48_000, instrumental: true })).toEqual({
       durationSeconds: 12,
       format: 'wav',
@@ -143,7 +143,7 @@ describe('musicSettings', () => {
     ['duration_seconds', { duration_seconds: 13 }],
     ['format', { format: 'flac' }],
     ['sample_rate', { sample_rate: 96_000 }],
-  ])('refuses another %s', (param, wishes) => {
+  ])('rejects an unsupported %s', (param, wishes) => {
     expect(() => music(wishes)).toThrow(refusal(param));
   });
 });

@@ -1,8 +1,8 @@
-import { GatewayError } from '../common/errors/gateway-error';
+import { GatewayError } from '../core/errors/gateway-error';
 import type { CatalogModel, MediaSupport } from '../models/catalog-model';
 import type { MusicSettings, VideoSettings } from './media-job.types';
 
-/** The fields of a video request whose support depends on the model; the edge has checked their form. */
+/** The model-dependent fields of a video request; the DTO has validated their form. */
 export interface VideoWishes {
   readonly duration_seconds?: number | null;
   readonly resolution?: string | null;
@@ -22,14 +22,14 @@ export interface MusicWishes {
 
 type ModelMedia = Pick<CatalogModel, 'id' | 'media'>;
 
-/** For who does not say: short, since it is paid by the second. */
+/** The default duration is short, since video is charged per second. */
 const USUAL_VIDEO_SECONDS = 5;
 const USUAL_MUSIC_SECONDS = 30;
 
 /**
- * What a video request means for its model. What it leaves open gets the model's default, which is the first of a list in
- * the catalogue, so that the price and the provider speak of the same video. Nothing is rounded or dropped.
- * @throws GatewayError `validation_failed` naming the field that the model does not support
+ * Resolves a video request for its model. An absent option gets the first value of the catalogue's list, so that price and
+ * provider use the same settings. Nothing is rounded or dropped.
+ * @throws GatewayError `validation_failed` with the unsupported field as `param`
  */
 export function videoSettings({ id, media }: ModelMedia, wishes: VideoWishes): VideoSettings {
   const support = media ?? {};
@@ -44,7 +44,7 @@ export function videoSettings({ id, media }: ModelMedia, wishes: VideoWishes): V
   };
 }
 
-/** What a music request means for its model; as {@link videoSettings}. */
+/** Resolves a music request for its model, as {@link videoSettings} does. */
 export function musicSettings({ id, media }: ModelMedia, wishes: MusicWishes): MusicSettings {
   const support = media ?? {};
   return {
@@ -55,7 +55,7 @@ export function musicSettings({ id, media }: ModelMedia, wishes: MusicWishes): M
   };
 }
 
-/** `null`: nothing was asked for. A model without a list gives no choice. */
+/** `null` for an absent option. A model without a list supports no value. */
 function choiceOf<Value extends string | number>(
   model: string,
   supported: readonly Value[] = [],
@@ -91,7 +91,7 @@ function usualWithin({ min, max, step }: { min: number; max: number; step?: numb
   return step === undefined ? longest : min + Math.floor((longest - min) / step) * step;
 }
 
-/** Steps are whole seconds, so that only whole numbers can be multiples. */
+/** Steps are whole seconds, so only whole numbers are multiples. */
 function isMultiple(seconds: number, step: number): boolean {
   return seconds % step === 0;
 }

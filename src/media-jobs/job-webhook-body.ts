@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { toRequestId } from '../common/ids';
+import { toRequestId } from '../core/types/ids';
 import type { WebhookBody, WebhookBodySource } from '../webhooks/webhook-body-source';
 import type { JobDelivery } from '../webhooks/webhook.types';
 import { JobReplies } from './job-replies';
 import { MediaJobRepository } from './media-job.repository';
 
-/** What a webhook tells of a job: what a client would be told that asked for it at this moment (contract section 6.1). */
+/** The webhook body of a job: the reply that `GET` returns at this moment (contract section 6.1). */
 @Injectable()
 export class JobWebhookBody implements WebhookBodySource {
   constructor(

@@ -4,12 +4,12 @@ import type { JobAdapter, JobHandle } from '../providers/contract/media-job';
 import { type MediaJobRow, toMediaJob } from './media-job.row';
 import type { JobClaim, JobWakeUp, MediaJob } from './media-job.types';
 
-/** A worker that has not been heard of for so long has lost its jobs; it renews four times as often. */
+/** A worker that does not renew its lease for this long loses the job. It renews four times per lease. */
 export const LEASE_SECONDS = 60;
 
 /**
- * Whatever the worker does next takes place under this fence, until the lease is given back or another worker claims the
- * job. A wake-up is for one version: a late or doubled one claims nothing.
+ * The worker's later writes use this fence, until it releases the lease or another worker claims the job. A wake-up is for
+ * one version: a late or duplicate one claims nothing.
  */
 const CLAIM = `
   UPDATE media_job j
@@ -20,13 +20,13 @@ const CLAIM = `
                     FOR UPDATE SKIP LOCKED)
   RETURNING *`;
 
-/** Each step is one statement that holds only for the worker with the newest fence. */
+/** Each step is one statement that applies only with the newest fence. */
 const OWNED = 'id = $1 AND fence = $2';
 const RELEASED = 'lease_owner = NULL, lease_until = NULL';
 const nextRunIn = (parameter: string): string =>
   `next_run_at = now() + ${parameter}::float8 * interval '1 millisecond'`;
 
-/** Not accepted by any provider; `submitted` only where the last one is waited for. */
+/** Not accepted by any provider. `submitted` only when the previous provider was synchronous. */
 const UNSENT = `status IN ('queued', 'submitted') AND provider_handle IS NULL`;
 
 const RENEW = `
@@ -34,7 +34,7 @@ const RENEW = `
    WHERE ${OWNED} AND completed_at IS NULL AND lease_owner IS NOT NULL
   RETURNING version`;
 
-/** A turn in which an accepted job was asked about counts as a poll, whatever came of it: the next one may wait longer. */
+/** Rescheduling an accepted job counts as a poll, whatever the result, so that the next pause can grow. */
 const RESCHEDULE = `
   UPDATE media_job
      SET version = version + 1, polls = polls + (provider_handle IS NOT NULL)::integer, ${nextRunIn('$3')}, ${RELEASED}
@@ -45,6 +45,11 @@ const RECORD_SETBACK = `
   UPDATE media_job
      SET version = version + 1, polls = polls + 1, ${nextRunIn('$3')}, ${RELEASED},
          setbacks = LEAST(setbacks + 1, 1000), setback_since = COALESCE(setback_since, now())
+   WHERE ${OWNED} AND completed_at IS NULL
+  RETURNING version`;
+
+const STORE_INPUT_TYPES = `
+  UPDATE media_job SET version = version + 1, input_types = $3::jsonb, next_run_at = now(), ${RELEASED}
    WHERE ${OWNED} AND completed_at IS NULL
   RETURNING version`;
 
@@ -62,7 +67,7 @@ const WITHDRAW_SUBMISSION = `
    WHERE ${OWNED} AND ${UNSENT}
   RETURNING version`;
 
-/** A job that was given up in the meantime keeps its end and gets the handle, so that its provider can be told. */
+/** A job that was canceled or expired meanwhile stays so, and gets the handle so that it can be canceled at its provider. */
 const STORE_HANDLE = `
   UPDATE media_job
      SET version = version + 1, provider_handle = $3::jsonb, ${nextRunIn('$4')}, ${RELEASED},
@@ -86,7 +91,7 @@ const BEGIN_FINALIZING = `
    WHERE ${OWNED} AND status IN ('submitted', 'running')
   RETURNING version`;
 
-/** Where a job is about to be submitted. */
+/** The deployment that a job is about to be submitted to. */
 export interface SubmissionTarget {
   readonly provider: string;
   readonly deploymentId: string;
@@ -94,7 +99,7 @@ export interface SubmissionTarget {
   readonly mode: JobAdapter['mode'];
 }
 
-/** What a poll has brought. */
+/** The result of a poll. */
 export interface PollFindings {
   readonly isRunning: boolean;
   /** Percent; `null`: the provider does not say. */
@@ -102,41 +107,45 @@ export interface PollFindings {
 }
 
 /**
- * The steps of a worker through its job. Each answers what the next one needs, or `null`: the job has ended or belongs
- * to another worker, and nothing was changed. Steps that end the worker's turn give the lease back and answer with the
- * wake-up for the next turn.
+ * The writes of a worker to its job. Each returns `null` without any change when the job has ended or belongs to another
+ * worker. Writes that end a step release the lease and return the next wake-up.
  */
 @Injectable()
 export class JobWorkRepository {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** Takes the job for `leaseSeconds`, if this is the wake-up that it waits for and nobody else is at work. */
+  /** Claims the job for `leaseSeconds` if the wake-up is for its current version and no other worker holds it. */
   async claim({ id, version }: JobWakeUp, owner: string, leaseSeconds = LEASE_SECONDS): Promise<MediaJob | null> {
     const [row] = await this.change<MediaJobRow>(CLAIM, [id, version, owner, leaseSeconds]);
     return row === undefined ? null : toMediaJob(row);
   }
 
-  /** `false`: the job is lost, and the worker should stop. */
+  /** `false`: the lease is lost, and the worker should stop. */
   async renewLease({ id, fence }: JobClaim, leaseSeconds = LEASE_SECONDS): Promise<boolean> {
     return (await this.change(RENEW, [id, fence, leaseSeconds])).length > 0;
   }
 
-  /** Ends the turn with nothing learned: a poll without an answer is no verdict. */
+  /** Releases the lease without a result, for example after a poll without a response. */
   reschedule({ id, fence }: JobClaim, nextRunInMs: number): Promise<JobWakeUp | null> {
-    return this.endTurn(id, RESCHEDULE, [id, fence, nextRunInMs]);
+    return this.endStep(id, RESCHEDULE, [id, fence, nextRunInMs]);
   }
 
   /**
-   * Ends a turn in which the provider did not know the job any more, or did not have the result that it had told of.
-   * Counted until a poll is answered: either may pass, and if it happens for long enough it is the truth.
+   * Ends a step in which the provider no longer knew the job, or did not have the result that it had announced. Both may be
+   * transient; the count is reset by the next successful poll.
    */
   recordSetback({ id, fence }: JobClaim, nextRunInMs: number): Promise<JobWakeUp | null> {
-    return this.endTurn(id, RECORD_SETBACK, [id, fence, nextRunInMs]);
+    return this.endStep(id, RECORD_SETBACK, [id, fence, nextRunInMs]);
+  }
+
+  /** Ends the step that fetched and stored the images of the job. @param types content types, by field */
+  storeInputTypes({ id, fence }: JobClaim, types: Readonly<Record<string, string>>): Promise<JobWakeUp | null> {
+    return this.endStep(id, STORE_INPUT_TYPES, [id, fence, JSON.stringify(types)]);
   }
 
   /**
-   * To be committed before the provider is called: from then on the job may have been accepted. Answers the token. A
-   * provider that is waited for has the job at once; another one when its handle is stored.
+   * Must be committed before the provider is called: from then on the job may have been accepted. Returns the token. With
+   * a synchronous provider the job is `submitted` at once, otherwise when its handle is stored.
    */
   async beginSubmission({ id, fence }: JobClaim, target: SubmissionTarget): Promise<string | null> {
     const { provider, deploymentId, priceVersionId, mode } = target;
@@ -151,14 +160,14 @@ export class JobWorkRepository {
     return row?.provider_token ?? null;
   }
 
-  /** Ends the turn of a submission that the provider surely did not accept: another one may be made. */
+  /** Ends a submission that the provider definitely did not accept, so that another may follow. */
   withdrawSubmission({ id, fence }: JobClaim, nextRunInMs: number): Promise<JobWakeUp | null> {
-    return this.endTurn(id, WITHDRAW_SUBMISSION, [id, fence, nextRunInMs]);
+    return this.endStep(id, WITHDRAW_SUBMISSION, [id, fence, nextRunInMs]);
   }
 
   /**
-   * The provider has accepted the job: ends the turn, before anything is asked about it. Where the job was given up in
-   * the meantime the answer is `null`, and its provider will be told (`MediaJobRepository.claimCancellations`).
+   * Records that the provider has accepted the job, before the first poll. Returns `null` when the job was canceled or
+   * expired meanwhile; it is then canceled at its provider (`MediaJobRepository.claimCancellations`).
    */
   async storeHandle({ id, fence }: JobClaim, handle: JobHandle, nextRunInMs: number): Promise<JobWakeUp | null> {
     const values = [id, fence, JSON.stringify(handle), nextRunInMs];
@@ -166,36 +175,36 @@ export class JobWorkRepository {
     return row?.is_under_way === true ? { id, version: row.version } : null;
   }
 
-  /** Ends the turn with what the provider said. Progress only grows, and a job that runs does not wait again. */
+  /** Records a poll. Progress only grows, and a running job does not return to waiting. */
   recordPoll(
     { id, fence }: JobClaim,
     { isRunning, progress }: PollFindings,
     nextRunInMs: number,
   ): Promise<JobWakeUp | null> {
-    return this.endTurn(id, RECORD_POLL, [id, fence, nextRunInMs, isRunning, toPercent(progress)]);
+    return this.endStep(id, RECORD_POLL, [id, fence, nextRunInMs, isRunning, toPercent(progress)]);
   }
 
   /**
-   * The provider has finished and will bill: for 60 seconds from the first time the job cannot be canceled. To be repeated
-   * with each try.
+   * The provider has finished and will bill: for 60 seconds from the first call the job cannot be canceled. Repeat before
+   * each attempt.
    */
   async beginFinalizing({ id, fence }: JobClaim): Promise<boolean> {
     return (await this.change(BEGIN_FINALIZING, [id, fence])).length > 0;
   }
 
-  private async endTurn(id: string, text: string, values: unknown[]): Promise<JobWakeUp | null> {
+  private async endStep(id: string, text: string, values: unknown[]): Promise<JobWakeUp | null> {
     const [row] = await this.change<{ version: number }>(text, values);
     return row === undefined ? null : { id, version: row.version };
   }
 
-  /** TypeORM answers a statement that writes with its rows and their number. */
+  /** For a write, TypeORM returns the rows and their count. */
   private async change<Row>(text: string, values: unknown[]): Promise<Row[]> {
     const [rows] = await this.dataSource.query<[Row[], number]>(text, values);
     return rows;
   }
 }
 
-/** Providers say all kinds of things. 100 is for the end: the provider's last percent is not the gateway's. */
+/** Clamps to 0..99, since providers report arbitrary values. 100 is reserved for a job that has ended. */
 function toPercent(progress: number | null): number | null {
   if (progress === null || Number.isNaN(progress)) return null;
   return Math.floor(Math.min(99, Math.max(0, progress)));

@@ -1,6 +1,6 @@
 import { Controller, Get, Param, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { requirePrincipal } from '../common/request-context';
+import { requirePrincipal } from '../core/types/request-context';
 import { JobsService } from './jobs.service';
 import type { JobReply } from './to-job-reply';
 

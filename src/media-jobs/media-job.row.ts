@@ -1,9 +1,9 @@
-import type { ErrorCode } from '../common/errors/catalog';
+import type { ErrorCode } from '../core/errors/catalog';
 import type { JobHandle } from '../providers/contract/media-job';
 import type { JobStatus } from './media-job.states';
 import type { JobKind, JobSettings, MediaArtifact, MediaJob } from './media-job.types';
 
-/** A row of `media_job`. One pool gives `bigint` columns as text, the other as `bigint`. */
+/** A row of `media_job`. One pool returns `bigint` columns as text, the other as `bigint`. */
 export interface MediaJobRow {
   readonly id: string;
   readonly organization_id: string;
@@ -32,6 +32,7 @@ export interface MediaJobRow {
   readonly polls: number;
   readonly setbacks: number;
   readonly setback_since: Date | null;
+  readonly input_types: Record<string, string> | null;
   readonly next_run_at: Date;
   readonly fence: number;
   readonly version: number;
@@ -82,6 +83,7 @@ export function toMediaJob(row: MediaJobRow): MediaJob {
     polls: row.polls,
     setbacks: row.setbacks,
     setbackSince: row.setback_since,
+    inputTypes: row.input_types,
     nextRunAt: row.next_run_at,
     fence: row.fence,
     version: row.version,

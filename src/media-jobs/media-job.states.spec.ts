@@ -1,6 +1,6 @@
 import { FINAL_STATUSES, isFinal, JOB_STATUSES, statesBefore, type Transition, TRANSITIONS } from './media-job.states';
 
-/** Contract, section 3, row by row; the columns that a machine can read. */
+/** Contract, section 3, row by row: the machine-readable columns. */
 const CONTRACT: readonly Transition[] = [
   { trigger: 'submission', from: [], to: 'queued', hold: 'reserved' },
   { trigger: 'sent', from: ['queued'], to: 'submitted' },
@@ -13,16 +13,16 @@ const CONTRACT: readonly Transition[] = [
   { trigger: 'deletion', from: ['succeeded', 'failed', 'canceled', 'expired'], to: null },
 ];
 
-describe('the states of a job', () => {
-  it.each(CONTRACT)('have the row of the contract: $trigger', (row) => {
+describe('job state machine', () => {
+  it.each(CONTRACT)('has the contract transition $trigger', (row) => {
     expect(TRANSITIONS).toContainEqual(row);
   });
 
-  it('have no row that the contract does not have', () => {
+  it('has no transition beyond the contract', () => {
     expect(TRANSITIONS).toHaveLength(CONTRACT.length);
   });
 
-  it('can all be reached from a submission', () => {
+  it('reaches every state from a submission', () => {
     const reached = new Set(TRANSITIONS.flatMap(({ from, to }) => (from.length === 0 && to !== null ? [to] : [])));
     for (const status of reached) {
       for (const { from, to } of TRANSITIONS) if (to !== null && from.includes(status)) reached.add(to);
@@ -30,14 +30,14 @@ describe('the states of a job', () => {
     expect(reached).toEqual(new Set(JOB_STATUSES));
   });
 
-  it('are final exactly where only deletion is left', () => {
+  it('treats a state as final when deletion is its only exit', () => {
     for (const status of JOB_STATUSES) {
       const exits = TRANSITIONS.filter(({ from }) => from.includes(status)).map(({ trigger }) => trigger);
       expect([status, isFinal(status)]).toEqual([status, exits.length === 1 && exits[0] === 'deletion']);
     }
   });
 
-  it('end the reservation exactly where they are final, and only then have something to tell', () => {
+  it('ends the reservation in every final state, and sends events only there', () => {
     for (const { to, hold, event } of TRANSITIONS) {
       const isEnd = to !== null && isFinal(to);
       expect([to, hold !== undefined && hold !== 'reserved']).toEqual([to, isEnd]);

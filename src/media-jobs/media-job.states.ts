@@ -1,6 +1,6 @@
 /**
- * The states of a job and every way from one to another (contract, section 3), as data: whoever ends a job takes
- * from here the states that it may be found in.
+ * The job states and their transitions (contract, section 3), as data. Code that ends a job takes the allowed source
+ * states from here.
  */
 
 export const JOB_STATUSES = ['queued', 'submitted', 'running', 'succeeded', 'failed', 'canceled', 'expired'] as const;
@@ -9,18 +9,18 @@ export type JobStatus = (typeof JOB_STATUSES)[number];
 export const FINAL_STATUSES = ['succeeded', 'failed', 'canceled', 'expired'] as const satisfies readonly JobStatus[];
 export type FinalStatus = (typeof FINAL_STATUSES)[number];
 
-/** What becomes of the reservation. */
+/** How the reservation ends. */
 export type HoldEnd = 'settled' | 'released' | 'expired';
 export type JobEvent = 'job.completed' | 'job.failed';
 
 export interface Transition {
   readonly trigger: 'submission' | 'sent' | 'begun' | 'finished' | 'failure' | 'cancellation' | 'expiry' | 'deletion';
-  /** Empty: there was no job before. */
+  /** Empty: the job does not exist yet. */
   readonly from: readonly JobStatus[];
-  /** `null`: there is no job any more. */
+  /** `null`: the job no longer exists. */
   readonly to: JobStatus | null;
   readonly hold?: 'reserved' | HoldEnd;
-  /** Told to the `webhook_url`, if there is one. */
+  /** Sent to the `webhook_url`, if set. */
   readonly event?: JobEvent;
 }
 
@@ -37,7 +37,7 @@ export const TRANSITIONS: readonly Transition[] = [
   { trigger: 'deletion', from: FINAL_STATUSES, to: null },
 ];
 
-/** The states that lead to this one. */
+/** The source states of all transitions to `status`. */
 export function statesBefore(status: JobStatus): JobStatus[] {
   return TRANSITIONS.flatMap(({ from, to }) => (to === status ? from : []));
 }

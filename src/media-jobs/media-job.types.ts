@@ -1,13 +1,13 @@
-import type { ErrorCode } from '../common/errors/catalog';
-import type { IdempotencyClaim } from '../common/idempotency';
-import type { Micro } from '../common/micro';
+import type { ErrorCode } from '../core/errors/catalog';
+import type { IdempotencyClaim } from '../core/types/idempotency';
+import type { Micro } from '../core/types/micro';
 import type { JobHandle } from '../providers/contract/media-job';
 import type { FinalStatus, JobStatus } from './media-job.states';
 
 export const JOB_KINDS = ['video', 'music'] as const;
 export type JobKind = (typeof JOB_KINDS)[number];
 
-/** What the parameters of a video mean for its model, with every default filled in. */
+/** The resolved parameters of a video, with every default filled in. */
 export interface VideoSettings {
   readonly durationSeconds: number;
   readonly resolution: string | null;
@@ -27,44 +27,46 @@ export type JobSettings = VideoSettings | MusicSettings;
 
 /** A job as it is stored. Times are the database's. */
 export interface MediaJob {
-  /** Of the submitting request, of the reservation and of the receipt. */
+  /** Also the id of the submitting request, the reservation and the receipt. */
   readonly id: string;
   readonly organizationId: string;
   readonly keyId: string;
   readonly kind: JobKind;
   readonly model: string;
   readonly status: JobStatus;
-  /** Percent; `null`: the provider does not say. */
+  /** Percent; `null`: the provider does not report it. */
   readonly progress: number | null;
-  /** What is held. */
+  /** The amount of the hold. */
   readonly estimatedCostMicro: Micro;
   readonly maxCostMicro: Micro;
   readonly costMicro: Micro;
   readonly error: JobError | null;
   readonly params: Readonly<Record<string, unknown>>;
   readonly settings: JobSettings;
-  /** Ids of the deployments that may make it, the best first. */
+  /** Candidate deployment ids, best first. */
   readonly route: readonly string[];
   readonly webhookUrl: string | null;
   readonly metadata: Readonly<Record<string, string>>;
-  /** Where it was submitted last, as are the next two; `null` before that. */
+  /** This and the next two: the target of the last submission; `null` before the first. */
   readonly provider: string | null;
   readonly deploymentId: string | null;
   readonly priceVersionId: string | null;
   readonly providerToken: string | null;
   readonly handle: JobHandle | null;
-  /** How often it was sent to a provider. */
+  /** Number of submissions to providers. */
   readonly submissions: number;
-  /** Set without a handle: it may have been accepted, and nobody knows. */
+  /** Set without a handle: the outcome of the submission is unknown. */
   readonly submitStartedAt: Date | null;
   readonly polls: number;
-  /** How often in a row the provider did not know the job or did not have its result, and since when. */
+  /** Consecutive polls in which the provider did not know the job or lacked its result, and the time of the first. */
   readonly setbacks: number;
   readonly setbackSince: Date | null;
+  /** Content types of the fetched images by field; `null` until they are stored. */
+  readonly inputTypes: Readonly<Record<string, string>> | null;
   readonly nextRunAt: Date;
-  /** Counts its workers: the write of one whose fence is old changes nothing. */
+  /** Counts the claims: a write with an old fence changes nothing. */
   readonly fence: number;
-  /** Counts its changes, and tells a wake-up that is due from one that is not. */
+  /** Counts the changes; a wake-up for an old version claims nothing. */
   readonly version: number;
   readonly finalizingAt: Date | null;
   readonly createdAt: Date;
@@ -73,27 +75,27 @@ export interface MediaJob {
   readonly expiresAt: Date;
 }
 
-/** Public: the code is of the error table, the message our own. */
+/** Public: the code is from the error catalog, the message is the gateway's. */
 export interface JobError {
   readonly code: ErrorCode;
   readonly message: string;
 }
 
-/** A worker's right to a job. */
+/** A worker's claim to a job. */
 export type JobClaim = Pick<MediaJob, 'id' | 'fence'>;
 
-/** A job at one of its versions: whom a wake-up is for. */
+/** The job version that a wake-up is for. */
 export type JobWakeUp = Pick<MediaJob, 'id' | 'version'>;
 
-/** A job that should be worked on. */
+/** A job that is ready for its next step. */
 export interface DueJob extends JobWakeUp {
-  /** The deployment that has it, or would get it first: jobs that may hold each other up (`worker/turn-slots.ts`). */
+  /** Jobs of one lane may delay each other (`job-lane.ts`, `worker/turn-slots.ts`). */
   readonly lane: string;
 }
 
-/** A job that is to be accepted. */
+/** The values of a new job. */
 export interface JobSubmission {
-  /** The id of the request. */
+  /** The request id. */
   readonly id: string;
   readonly organizationId: string;
   readonly keyId: string;
@@ -111,7 +113,7 @@ export interface JobSubmission {
   readonly claim: Omit<IdempotencyClaim, 'atMostOnce'>;
 }
 
-/** The answer to a submission: the same for everybody who sends its key and body. */
+/** The response to a submission, identical for every request with the same key and body. */
 export interface SubmissionAnswer {
   /** `true`: another request has submitted the job. */
   readonly isReplayed: boolean;
@@ -120,7 +122,7 @@ export interface SubmissionAnswer {
   readonly body: Buffer;
 }
 
-/** A file that is in storage and about to be one of the job's results. */
+/** A stored file that is about to become a result of the job. */
 export interface NewArtifact {
   readonly type: 'video' | 'audio';
   readonly contentType: string;

@@ -1,10 +1,11 @@
 import { Module } from '@nestjs/common';
 import { InferenceModule } from '../inference/inference.module';
-import { MediaModule } from '../media/media.module';
-import { OutboundModule } from '../outbound/outbound.module';
+import { MediaModule } from '../core/media/media.module';
+import { OutboundModule } from '../core/outbound/outbound.module';
 import { ProvidersModule } from '../providers/providers.module';
-import { QueueModule } from '../queue/queue.module';
-import { StorageModule } from '../storage/storage.module';
+import { QueueModule } from '../core/queue/queue.module';
+import { StorageModule } from '../core/storage/storage.module';
+import { JobExpiry } from './job-expiry.service';
 import { JobInputs } from './job-inputs';
 import { JobListingRepository } from './job-listing.repository';
 import { JobMoneyRepository } from './job-money.repository';
@@ -17,6 +18,7 @@ import { MediaJobRepository } from './media-job.repository';
 import { OrganizationJobs } from './organization-jobs.service';
 
 const PARTS = [
+  JobExpiry,
   JobInputs,
   JobListingRepository,
   JobMoneyRepository,
@@ -29,7 +31,7 @@ const PARTS = [
   OrganizationJobs,
 ];
 
-/** What the API and the workers know of jobs. */
+/** Job services shared by the API and the workers. Both expire jobs. */
 @Module({
   imports: [InferenceModule, MediaModule, OutboundModule, ProvidersModule, QueueModule, StorageModule],
   providers: PARTS,

@@ -1,8 +1,8 @@
 import { Module, type OnApplicationBootstrap } from '@nestjs/common';
-import { IdempotencyModule } from '../idempotency/idempotency.module';
-import { LimitsModule } from '../limits/limits.module';
+import { IdempotencyModule } from '../auth/idempotency/idempotency.module';
+import { LimitsModule } from '../auth/rate-limits/limits.module';
 import { ModelsModule } from '../models/models.module';
-import { WakeUpQueue } from '../queue/wake-up-queue';
+import { WakeUpQueue } from '../core/queue/wake-up-queue';
 import { JobRoutes } from './job-routes';
 import { JobSubmissionService } from './job-submission.service';
 import { JobsController } from './jobs.controller';
@@ -11,7 +11,7 @@ import { MediaJobsCoreModule } from './media-jobs-core.module';
 import { MusicController } from './music.controller';
 import { VideoController } from './video.controller';
 
-/** The endpoints of video, music and jobs (`README.md`). Workers are elsewhere, perhaps in another process. */
+/** The video, music and job endpoints (`README.md`). Workers may run in another process. */
 @Module({
   imports: [IdempotencyModule, LimitsModule, MediaJobsCoreModule, ModelsModule],
   controllers: [VideoController, MusicController, JobsController],
@@ -24,7 +24,7 @@ export class MediaJobsModule implements OnApplicationBootstrap {
     private readonly routes: JobRoutes,
   ) {}
 
-  /** So that the first job is not the one that has to wait for the sweep. */
+  /** Connects early, so that the first job does not have to wait for the sweep. */
   onApplicationBootstrap(): void {
     if (this.routes.isImplemented('video') || this.routes.isImplemented('music')) void this.wakeUps.open();
   }

@@ -1,9 +1,9 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { requirePrincipal } from '../common/request-context';
-import { ValidBody } from '../common/validation/valid-body.pipe';
-import { Idempotent } from '../idempotency/idempotent.decorator';
-import { Spends } from '../limits/spends.decorator';
+import { requirePrincipal } from '../core/types/request-context';
+import { ValidBody } from '../core/validation/valid-body.pipe';
+import { Idempotent } from '../auth/idempotency/idempotent.decorator';
+import { Spends } from '../auth/rate-limits/spends.decorator';
 import { MusicRequestDto } from './dto/music-request.dto';
 import { orderMusic } from './job-order';
 import { JobSubmissionService } from './job-submission.service';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { GatewayError } from '../common/errors/gateway-error';
-import { type Page, type PageRequest, toPage } from '../common/page';
+import { GatewayError } from '../core/errors/gateway-error';
+import { type Page, type PageRequest, toPage } from '../core/types/page';
 import { type JobFilter, JobListingRepository } from './job-listing.repository';
 import { JobReplies } from './job-replies';
 import { MediaJobRepository } from './media-job.repository';
@@ -9,11 +9,11 @@ import type { JobReply } from './to-job-reply';
 
 export interface OrganizationJob {
   readonly keyId: string;
-  /** As `/v1` tells it, with addresses that have just been signed. */
+  /** As `/v1` returns it, with freshly signed URLs. */
   readonly job: JobReply;
 }
 
-/** Jobs as the people of an organization see them: all of them, not only those that one key may look at. */
+/** The jobs of an organization for its dashboard users: all of them, regardless of key permissions. */
 @Injectable()
 export class OrganizationJobs {
   constructor(
@@ -22,13 +22,13 @@ export class OrganizationJobs {
     private readonly replies: JobReplies,
   ) {}
 
-  /** The newest first. @throws GatewayError `validation_failed` for a cursor that is none */
+  /** Newest first. @throws GatewayError `validation_failed` for an invalid cursor */
   async list(organizationId: string, filter: JobFilter, page: PageRequest): Promise<Page<MediaJob>> {
     const rows = await this.listing.list(organizationId, filter, page);
     return toPage(rows, page.limit, ({ createdAtText, id }) => [createdAtText, id]);
   }
 
-  /** @throws GatewayError `not_found`, `service_unavailable` when an address cannot be signed */
+  /** @throws GatewayError `not_found`, `service_unavailable` when a URL cannot be signed */
   async get(organizationId: string, id: string): Promise<OrganizationJob> {
     const job = await this.jobs.find(id, organizationId, null);
     if (job === null) throw new GatewayError('not_found', 'There is no such job.');

@@ -1,14 +1,14 @@
-import { microToJson } from '../common/micro';
+import { microToJson } from '../core/types/micro';
 import type { JobKind, JobSubmission } from './media-job.types';
 
-/** JSON text around a gap for the time of creation, which only the database knows. */
+/** JSON text around a gap for `created_at`, which the database sets. */
 export interface SubmissionText {
   readonly head: string;
   readonly tail: string;
 }
 
 const GAP = '\u0000';
-/** How a gap character is written in JSON; no field of the answer can hold another one. */
+/** The gap in its JSON escape; no other field can contain it. */
 const WRITTEN_GAP = JSON.stringify(GAP).slice(1, -1);
 
 /** The `object` of a job of this kind. */
@@ -30,7 +30,7 @@ export function writeSubmission({ id, kind, model, holdMicro }: JobSubmission): 
   return { head: text.slice(0, at), tail: text.slice(at + WRITTEN_GAP.length) };
 }
 
-/** The headers that every answer to this submission has (decision *stream-cost-header*). */
+/** The headers of every response to this submission (decision *stream-cost-header*). */
 export function submissionHeaders({ model, holdMicro }: JobSubmission): Readonly<Record<string, string>> {
   return { 'x-llm-model': model, 'x-llm-cost-micro': holdMicro.toString() };
 }

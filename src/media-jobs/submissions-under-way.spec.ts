@@ -1,4 +1,4 @@
-import { GatewayError } from '../common/errors/gateway-error';
+import { GatewayError } from '../core/errors/gateway-error';
 import { type GivenAnswer, SubmissionsUnderWay } from './submissions-under-way';
 
 const ANSWER: GivenAnswer = { status: 202, headers: { a: 'b' }, body: Buffer.from('{}'), isReplayed: false };
@@ -9,7 +9,7 @@ const claimOf = (key: string, fingerprint = 'one') => ({
   atMostOnce: false,
 });
 
-describe('submissions of one key at once', () => {
+describe('concurrent submissions with one idempotency key', () => {
   let submissions: SubmissionsUnderWay;
   let submitted: number;
   beforeEach(() => {
@@ -23,21 +23,21 @@ describe('submissions of one key at once', () => {
       return end();
     });
 
-  it('are one, and all have its answer', async () => {
+  it('submit once and share the response', async () => {
     const answers = await Promise.all([submit(), submit(), submit()]);
     expect(answers).toEqual([ANSWER, { ...ANSWER, isReplayed: true }, { ...ANSWER, isReplayed: true }]);
     expect(submitted).toBe(1);
   });
 
-  it('are told of another body', async () => {
+  it('return idempotency_conflict for another body', async () => {
     const [first, second] = await Promise.allSettled([submit(), submit(claimOf('k', 'two'))]);
     expect([first.status, second]).toMatchObject(['fulfilled', { reason: { code: 'idempotency_conflict' } }]);
     expect(submitted).toBe(1);
   });
 
-  it('go their own ways when the first is refused', async () => {
+  it('submit independently when the first is refused', async () => {
     const refuse = (): never => {
-      throw new GatewayError('budget_exceeded', 'Too dear.');
+      throw new GatewayError('budget_exceeded', 'Over budget.');
     };
     const ends = await Promise.allSettled([
       submit(undefined, undefined, refuse),
@@ -51,7 +51,7 @@ describe('submissions of one key at once', () => {
     ]);
   });
 
-  it('are apart from those of other keys and organizations, and from later ones', async () => {
+  it('do not affect other keys, other organizations or later submissions', async () => {
     await Promise.all([submit(), submit(claimOf('l')), submit(undefined, 'p')]);
     await submit();
     expect(submitted).toBe(4);

@@ -1,8 +1,8 @@
-import { GatewayError } from '../common/errors/gateway-error';
-import type { IdempotencyClaim } from '../common/idempotency';
-import type { StoredAnswer } from '../idempotency/idempotency.service';
+import { GatewayError } from '../core/errors/gateway-error';
+import type { IdempotencyClaim } from '../core/types/idempotency';
+import type { StoredAnswer } from '../auth/idempotency/idempotency.service';
 
-/** What a submission is answered with. */
+/** The response to a submission. */
 export interface GivenAnswer extends StoredAnswer {
   /** `true`: another request has submitted the job. */
   readonly isReplayed: boolean;
@@ -10,20 +10,20 @@ export interface GivenAnswer extends StoredAnswer {
 
 interface Submission {
   readonly fingerprint: string;
-  /** `null`: it was refused. */
+  /** `null`: the submission was refused. */
   readonly answer: Promise<GivenAnswer | null>;
 }
 
 /**
- * The submissions that this process is at, by their keys. A client that sends one many times at once has its twins wait here
- * for the first, instead of a thousand of them in the database for one row. Between processes the database decides.
+ * The submissions in flight in this process, by idempotency key. Concurrent duplicates wait here for the first instead of
+ * blocking on one row in the database. Between processes the database decides.
  */
 export class SubmissionsUnderWay {
   private readonly submissions = new Map<string, Submission>();
 
   /**
-   * Submits, or answers as a twin was that is at it. One that is refused binds nobody: twins may have other keys of the API.
-   * @throws GatewayError `idempotency_conflict` when the twin has another body and is accepted
+   * Submits, or returns the response of a duplicate in flight. A refusal is not shared: duplicates may use other API keys.
+   * @throws GatewayError `idempotency_conflict` when the accepted duplicate has another body
    */
   async run(
     organizationId: string,
@@ -31,11 +31,11 @@ export class SubmissionsUnderWay {
     submit: () => Promise<GivenAnswer>,
   ): Promise<GivenAnswer> {
     const id = `${organizationId} ${operation} ${key}`;
-    const twin = this.submissions.get(id);
-    // Without a twin nothing is waited for, so that this is the twin that the next one finds.
-    const known = twin === undefined ? null : await twin.answer;
+    const duplicate = this.submissions.get(id);
+    // No await without a duplicate, so that the next request finds this submission.
+    const known = duplicate === undefined ? null : await duplicate.answer;
     if (known !== null) {
-      if (twin?.fingerprint !== fingerprint) throw usedForAnotherBody();
+      if (duplicate?.fingerprint !== fingerprint) throw usedForAnotherBody();
       return { ...known, isReplayed: true };
     }
     const answer = submit();

@@ -1,7 +1,7 @@
-import { toRequestId } from '../common/ids';
-import { microToJson } from '../common/micro';
+import { toRequestId } from '../core/types/ids';
+import { microToJson } from '../core/types/micro';
 import type { components } from '../contract/api';
-import type { SignedUrl } from '../storage/object-storage';
+import type { SignedUrl } from '../core/storage/object-storage';
 import type { MediaArtifact, MediaJob } from './media-job.types';
 import { jobObject } from './submission-answer';
 

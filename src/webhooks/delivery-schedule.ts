@@ -1,20 +1,20 @@
-import type { WebhookAnswer } from '../outbound/outbound-client';
-import type { OutboundError } from '../outbound/outbound-error';
+import type { WebhookAnswer } from '../core/outbound/outbound-client';
+import type { OutboundError } from '../core/outbound/outbound-error';
 import type { AttemptOutcome, NextStep } from './webhook.types';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Between an attempt and the next (decision *webhook-retries*): 27 hours and 35 minutes together, eight attempts. */
+/** Pauses between the eight attempts (decision *webhook-retries*): 27 h 35 min in total. */
 const PAUSES_MS = [5 * SECOND_MS, 5 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 5 * HOUR_MS, 10 * HOUR_MS, 10 * HOUR_MS];
-/** Of the pause, to either side: receivers that were away for many are not called by all of them at once. */
+/** Fraction of the pause, to either side: spreads the retries to a receiver after an outage. */
 const JITTER = 0.1;
 const GONE = 410;
-/** Whoever answers so may say when to come back. */
+/** Statuses whose `Retry-After` counts. */
 const BUSY: ReadonlySet<number> = new Set([429, 503]);
 
-/** What an answer, or none, means for the receiver's log. */
+/** Maps a response or an outbound error to the outcome in the delivery log. */
 export function toOutcome(result: WebhookAnswer | OutboundError): AttemptOutcome {
   if (result instanceof Error) {
     return { status: null, error: result.fault === 'blocked' ? 'address_blocked' : 'unreachable' };
@@ -25,8 +25,8 @@ export function toOutcome(result: WebhookAnswer | OutboundError): AttemptOutcome
 }
 
 /**
- * @param attempt the number of the one that has just ended, from 1, since the delivery was last sent again
- * @param retryAfterSeconds of the answer; heeded where the receiver is busy, and only to wait longer
+ * @param attempt number of the attempt that has just ended, from 1, in the current round
+ * @param retryAfterSeconds from the response; honored for 429 and 503, and only to wait longer
  * @param random from 0 to 1
  */
 export function nextStep(

@@ -1,14 +1,14 @@
 import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { RedisSubscription } from '../redis/redis-subscription';
-import { REDIS } from '../redis/redis.module';
+import { RedisSubscription } from '../core/redis/redis-subscription';
+import { REDIS } from '../core/redis/redis.module';
 import { WebhookDeliveryService } from './webhook-delivery.service';
 
 const DUE_DELIVERY_CHANNEL = 'gateway:webhooks';
 
 /**
- * Tells every process that delivers to look at once. Call it after the delivery is committed. Never rejects: without
- * Redis the delivery is found by the next look, within a second.
+ * Wakes every delivering process. Call after the delivery is committed. Never rejects: without Redis the next poll finds
+ * the delivery within a second.
  */
 export async function publishDueDelivery(transport: {
   publish(channel: string, message: string): Promise<unknown>;
@@ -16,7 +16,7 @@ export async function publishDueDelivery(transport: {
   await transport.publish(DUE_DELIVERY_CHANNEL, 'due').catch(() => undefined);
 }
 
-/** Looks for deliveries when told that somebody has asked for one. Without Redis, the look of every second does. */
+/** Wakes the delivery service on {@link publishDueDelivery}. Without Redis, its one-second poll finds the delivery. */
 @Injectable()
 export class DueDeliveryListener implements OnModuleInit, OnModuleDestroy {
   private readonly subscription: RedisSubscription;

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { CLOCK, type Clock } from '../common/clock';
-import { OutboundClient, type WebhookAnswer } from '../outbound/outbound-client';
-import { OutboundError } from '../outbound/outbound-error';
+import { CLOCK, type Clock } from '../core/time/clock';
+import { OutboundClient, type WebhookAnswer } from '../core/outbound/outbound-client';
+import { OutboundError } from '../core/outbound/outbound-error';
 import { nextStep, toOutcome } from './delivery-schedule';
 import { testEventBody } from './test-event';
 import { WEBHOOK_BODY_SOURCE, type WebhookBody, type WebhookBodySource } from './webhook-body-source';
@@ -11,19 +11,19 @@ import { WebhookSecretService } from './webhook-secret.service';
 import { signatureHeaders } from './webhook-signature';
 import { type ClaimedDelivery, TEST_EVENT } from './webhook.types';
 
-/** With the 15 s of a post (`OutboundClient`) less than the lease: a post that begins is over before anybody repeats it. */
+/** Plus the 15 s of a post (`OutboundClient`), this is shorter than the lease: a post ends before another process claims. */
 const POST_WITHIN_MS = 40_000;
-/** Of a claim. What has been posted and cannot be noted down until then is posted again. */
+/** Since the claim. A post that cannot be recorded by then is repeated. */
 const RECORD_WITHIN_MS = 55_000;
 const RECORD_PAUSE_MS = 1_000;
-/** Until a message is made again that could not be made, or not in time. */
+/** Pause before a delivery whose message could not be built in time is attempted again. */
 const PUT_BACK_MS = 10_000;
 
-/** One attempt at a delivery: makes the message, signs it, posts it once, and notes down what came of it. */
+/** One attempt at a delivery: builds the message, signs it, posts it once and records the outcome. */
 @Injectable()
 export class WebhookAttemptService {
   private readonly logger = new Logger('Webhooks');
-  /** Told once, until a message can be made again. */
+  /** Set while messages cannot be built, so that the error is logged once. */
   private failing = false;
 
   constructor(
@@ -35,8 +35,8 @@ export class WebhookAttemptService {
   ) {}
 
   /**
-   * Never rejects: what goes wrong on this side of the wire leaves the delivery as it was, or to whoever claims it next.
-   * @param claimedAtMs when the claim was asked for, by the monotonic clock
+   * Never rejects: after a local failure the delivery is put back or claimed again when its lease ends.
+   * @param claimedAtMs monotonic time at which the claim was requested
    */
   async make(delivery: ClaimedDelivery, claimedAtMs: number): Promise<void> {
     try {
@@ -49,10 +49,16 @@ export class WebhookAttemptService {
       else if (this.since(claimedAtMs) < POST_WITHIN_MS) await this.deliver(delivery, body, secret, claimedAtMs);
       else await this.deliveries.putBack(delivery, PUT_BACK_MS);
     } catch (error) {
-      if (!this.failing)
-        this.logger.error({ message: 'webhooks cannot be made', ...idsOf(delivery), cause: String(error) });
+      if (!this.failing) {
+        this.logger.error({
+          message: 'failed to build a webhook message',
+          event: 'webhook_build_failed',
+          ...idsOf(delivery),
+          cause: String(error),
+        });
+      }
       this.failing = true;
-      // Without the database its lease ends by itself.
+      // When the database is unreachable, the lease expires.
       await this.deliveries.putBack(delivery, PUT_BACK_MS).catch(() => undefined);
     }
   }
@@ -87,7 +93,7 @@ export class WebhookAttemptService {
     }
   }
 
-  /** A database that is away for a moment must not make the receiver hear of it twice. */
+  /** Retries, so that a short database outage does not make the receiver get the event twice. */
   private async record(
     delivery: ClaimedDelivery,
     result: WebhookAnswer | OutboundError,
@@ -103,7 +109,12 @@ export class WebhookAttemptService {
         break;
       } catch (error) {
         if (this.since(claimedAtMs) > RECORD_WITHIN_MS) {
-          this.logger.error({ message: 'a webhook will be repeated', ...idsOf(delivery), cause: String(error) });
+          this.logger.error({
+            message: 'failed to record a webhook attempt; the webhook will be sent again',
+            event: 'webhook_record_failed',
+            ...idsOf(delivery),
+            cause: String(error),
+          });
           return;
         }
         await delay(RECORD_PAUSE_MS);
@@ -111,7 +122,13 @@ export class WebhookAttemptService {
     }
     const { attempt } = delivery;
     this.logger.debug({ message: 'webhook', ...idsOf(delivery), attempt, ...outcome, durationMs, state: step.state });
-    if (step.state === 'exhausted') this.logger.warn({ message: 'a webhook was given up', ...idsOf(delivery) });
+    if (step.state === 'exhausted') {
+      this.logger.warn({
+        message: 'webhook attempts exhausted',
+        event: 'webhook_exhausted',
+        ...idsOf(delivery),
+      });
+    }
   }
 
   private since(startMs: number): number {
@@ -119,7 +136,7 @@ export class WebhookAttemptService {
   }
 }
 
-/** The address stays out of the log: it may hold what lets others in. */
+/** The URL is not logged: it may contain credentials. */
 function idsOf({ id, jobId, organizationId }: ClaimedDelivery) {
   return { delivery_id: id, job_id: jobId, organization_id: organizationId };
 }

@@ -4,17 +4,16 @@ import type { JobDelivery } from './webhook.types';
 export const WEBHOOK_BODY_SOURCE = Symbol('WebhookBodySource');
 
 export interface WebhookBody {
-  /** JSON, `{ event, job }` (contract, section 6.1) but for tests: what is signed and sent, byte for byte. */
+  /** JSON, `{ event, job }` (contract, section 6.1) except for tests: signed and sent byte for byte. */
   readonly bytes: Buffer;
-  /** Of the submission, or of the request that asked for a test. */
+  /** The id of the submission, or of the request for a test. */
   readonly requestId: string;
 }
 
 /**
- * Says what a webhook tells. Implemented by those who know jobs, as this module does not. Asked anew for every attempt, so
- * that signed addresses are fresh.
+ * Builds webhook bodies. Implemented by the jobs module. Called for every attempt, so that signed URLs are fresh.
  */
 export interface WebhookBodySource {
-  /** `null`: nobody is to hear of it any more, since it was deleted. What it throws is tried again and costs no attempt. */
+  /** `null`: the job was deleted and the delivery is withdrawn. After an error the attempt is repeated and not counted. */
   build(delivery: JobDelivery): Promise<WebhookBody | null>;
 }

@@ -3,12 +3,12 @@ import { DataSource } from 'typeorm';
 import type { AttemptOutcome, ClaimedDelivery, DeliverySubject, NextStep } from './webhook.types';
 
 /**
- * Longer than an attempt can take (`WebhookAttemptService`), so that no two processes are at one delivery; a process that
- * has died is waited for so long.
+ * Longer than an attempt can take (`WebhookAttemptService`), so that two processes never post one delivery at once. After a
+ * process dies, its deliveries are claimed again when this ends.
  */
 export const LEASE_SECONDS = 60;
-/** Posts under way at once, of all processes together. */
-export const MAX_PER_HOST = 4;
+/** Concurrent posts of all processes. One organization may use at most half of the slots of a host. */
+export const MAX_PER_HOST = 8;
 export const MAX_PER_ORGANIZATION = 16;
 const RETENTION_DAYS = 30;
 
@@ -16,10 +16,10 @@ const CLAIM = `
   SELECT id, job_id, organization_id, event, url, attempt, attempt - prior_attempts AS attempt_of_round, lease_until
     FROM webhook_claim($1, $2, $3, $4)`;
 
-/** Holds for the claim that it belongs to: a lease that was given anew ends at another moment. */
+/** Matches only the current claim: every lease has its own end time. */
 const OWNED = `id = $1 AND lease_until = $2 AND state = 'pending'`;
 
-/** The delivery and its log together, by their keys. */
+/** Updates the delivery and appends to its log in one statement. */
 const RECORD = `
   WITH recorded AS (
     UPDATE webhook_delivery
@@ -39,7 +39,7 @@ const WITHDRAW = `
   UPDATE webhook_delivery SET state = 'withdrawn', attempt = attempt - 1, lease_until = NULL, ended_at = now()
    WHERE ${OWNED}`;
 
-/** Over `webhook_delivery_created_index`; the attempts go with their deliveries. */
+/** Over `webhook_delivery_created_index`; attempts are deleted with their deliveries. */
 const PRUNE = `
   WITH pruned AS (
     DELETE FROM webhook_delivery WHERE id IN (
@@ -61,7 +61,7 @@ interface ClaimedRow {
   readonly lease_until: Date;
 }
 
-/** What has to be told, for those who tell it. Its times are the database's; the rows are written by whoever ends a job. */
+/** The delivery queue of the delivering processes. Times are the database's; `media_job_finish` writes the rows. */
 @Injectable()
 export class WebhookDeliveryRepository {
   constructor(private readonly dataSource: DataSource) {}
@@ -70,7 +70,7 @@ export class WebhookDeliveryRepository {
   async claim(limit: number): Promise<ClaimedDelivery[]> {
     const values = [limit, LEASE_SECONDS, MAX_PER_HOST, MAX_PER_ORGANIZATION];
     return (await this.dataSource.query<ClaimedRow[]>(CLAIM, values)).map((row) => ({
-      // Which of them goes with which is a constraint of the table.
+      // A table constraint keeps event and job id consistent.
       ...({ event: row.event, jobId: row.job_id } as DeliverySubject),
       id: row.id,
       organizationId: row.organization_id,
@@ -103,7 +103,7 @@ export class WebhookDeliveryRepository {
     await this.dataSource.query(WITHDRAW, [id, leaseUntil]);
   }
 
-  /** Forgets deliveries of more than 30 days ago, with their attempts. Returns how many, at most `limit`. */
+  /** Deletes up to `limit` deliveries older than 30 days with their attempts. Returns their number. */
   async prune(limit: number): Promise<number> {
     const [row] = await this.dataSource.query<{ count: number }[]>(PRUNE, [RETENTION_DAYS, limit]);
     return row?.count ?? 0;

@@ -1,23 +1,23 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { CLOCK, type Clock } from '../common/clock';
-import { InFlight } from '../common/in-flight';
-import { PeriodicTask } from '../common/periodic-task';
+import { CLOCK, type Clock } from '../core/time/clock';
+import { InFlight } from '../core/concurrency/in-flight';
+import { PeriodicTask } from '../core/time/periodic-task';
 import { WebhookAttemptService } from './webhook-attempt.service';
 import { WebhookDeliveryRepository } from './webhook-delivery.repository';
 
-/** Posts of this process at once. */
+/** Concurrent posts per process. */
 const MAX_AT_ONCE = 64;
 const POLL_MS = 1_000;
-/** From a reason to look until the look, in which more reasons may come together. */
+/** Delay between a wake-up and the claim, which coalesces wake-ups. */
 const GAP_MS = 25;
-/** What a post may take, and noting it down. */
+/** Time limit of a post and its recording. */
 const DRAIN_MS = 20_000;
 const PRUNE_PAUSE_MS = 3_600_000;
 const PRUNE_BATCH = 1_000;
 
 /**
- * Delivers what is due, again and again, in every process that does work. It looks every second, at once when told, and
- * whenever a post ends. The processes share the work by claiming rows.
+ * Delivers due webhooks in every worker process. Polls every second, on each wake-up and whenever a post ends. Processes
+ * share the work by claiming rows.
  */
 @Injectable()
 export class WebhookDeliveryService implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -26,17 +26,22 @@ export class WebhookDeliveryService implements OnApplicationBootstrap, OnApplica
   private readonly pruner = new PeriodicTask({
     pauseMs: () => PRUNE_PAUSE_MS,
     run: () => this.prune(),
-    onError: (error) => this.logger.warn(`Old webhook deliveries cannot be removed at the moment: ${String(error)}`),
+    onError: (error) =>
+      this.logger.warn({
+        message: 'failed to delete old webhook deliveries',
+        event: 'webhook_prune_failed',
+        cause: String(error),
+      }),
   });
   private stopped = true;
   private looking = false;
-  /** To be looked for soon, or again. */
+  /** A wake-up is pending. */
   private hurry = false;
   private stopping: Promise<void> | null = null;
   private timer: NodeJS.Timeout | undefined;
-  /** Resolves when nothing is being claimed. */
+  /** Resolves when no claim is in progress. */
   private look: Promise<void> = Promise.resolve();
-  /** Told once, until it goes well again. */
+  /** Set while claims fail, so that the warning is logged once. */
   private failing = false;
 
   constructor(
@@ -60,21 +65,21 @@ export class WebhookDeliveryService implements OnApplicationBootstrap, OnApplica
     void this.pruner.start();
   }
 
-  /** Begins no more posts; resolves when those under way have ended and are noted down, or after 20 s. */
+  /** Starts no more posts; resolves when those under way are recorded, or after 20 s. */
   stop(): Promise<void> {
     this.stopped = true;
     clearTimeout(this.timer);
     return (this.stopping ??= this.drain());
   }
 
-  /** There may be something to deliver now: for whoever has just ended a job. */
+  /** Call after ending a job: a delivery may be due. */
   wake(): void {
     if (this.stopped || this.hurry) return;
     this.hurry = true;
     if (!this.looking) this.lookIn(GAP_MS);
   }
 
-  /** Claims what is due and posts it. Resolves, when all of it has ended, with how many it were. */
+  /** Claims and posts due deliveries. Resolves with their number when all posts have ended. */
   async deliverDue(): Promise<number> {
     const begun = await this.beginDue();
     await Promise.all(begun);
@@ -83,7 +88,12 @@ export class WebhookDeliveryService implements OnApplicationBootstrap, OnApplica
 
   private async drain(): Promise<void> {
     await Promise.all([this.look, this.pruner.stop()]);
-    if (!(await this.posts.whenIdle(DRAIN_MS))) this.logger.warn('webhooks were still under way at the drain deadline');
+    if (!(await this.posts.whenIdle(DRAIN_MS))) {
+      this.logger.warn({
+        message: 'webhook posts still under way at the drain deadline',
+        event: 'webhook_drain_timeout',
+      });
+    }
   }
 
   private async beginDue(): Promise<readonly Promise<void>[]> {
@@ -112,11 +122,17 @@ export class WebhookDeliveryService implements OnApplicationBootstrap, OnApplica
     this.looking = true;
     this.hurry = false;
     try {
-      // The end of each makes room, at its host or here.
+      // Each ended post frees a slot, of its host or of this process.
       for (const post of await this.beginDue()) void post.then(() => this.wake());
       this.failing = false;
     } catch (error) {
-      if (!this.failing) this.logger.warn(`Webhooks cannot be delivered at the moment: ${String(error)}`);
+      if (!this.failing) {
+        this.logger.warn({
+          message: 'failed to claim webhook deliveries',
+          event: 'webhook_claim_failed',
+          cause: String(error),
+        });
+      }
       this.failing = true;
     }
     this.looking = false;

@@ -1,18 +1,18 @@
 import { Module } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { SecretBox } from '../common/secret-box';
-import { APP_CONFIG, type AppConfig } from '../config/app-config';
-import { resolveSecretsKeys } from '../embedded/secrets';
-import { OutboundClient } from '../outbound/outbound-client';
-import { OutboundModule } from '../outbound/outbound.module';
-import { REDIS } from '../redis/redis.module';
+import { SecretBox } from '../core/secrets/secret-box';
+import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
+import { resolveSecretsKeys } from '../core/secrets/service-secrets';
+import { OutboundClient } from '../core/outbound/outbound-client';
+import { OutboundModule } from '../core/outbound/outbound.module';
+import { REDIS } from '../core/redis/redis.module';
 import { publishDueDelivery } from './due-delivery.listener';
 import { WebhookLogRepository } from './webhook-log.repository';
 import { WebhookLogService } from './webhook-log.service';
 import { WebhookSecretRepository } from './webhook-secret.repository';
 import { WebhookSecretService } from './webhook-secret.service';
 
-/** Secrets and the delivery log: for processes that deliver, and for those in which people look at both. */
+/** Webhook secrets and the delivery log, for delivering processes and for the dashboard. */
 @Module({
   imports: [OutboundModule],
   providers: [

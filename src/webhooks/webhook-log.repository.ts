@@ -1,21 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { decodeCursor } from '../common/cursor';
-import { type PageRequest, textOfTime } from '../common/page';
+import { decodeCursor } from '../core/types/cursor';
+import { type PageRequest, textOfTime } from '../core/types/page';
 import { type AttemptError, type DeliveryState, TEST_EVENT, type WebhookEvent } from './webhook.types';
 
-/** A delivery as its organization sees it. */
+/** A delivery as shown to its organization. */
 export interface WebhookDelivery {
   readonly id: string;
   readonly organizationId: string;
-  /** `null`: a test. */
+  /** `null` for a test. */
   readonly jobId: string | null;
   readonly event: WebhookEvent;
   readonly url: string;
   readonly state: DeliveryState;
-  /** How many have begun. */
+  /** Number of attempts started. */
   readonly attempts: number;
-  /** When it is tried next, if it is. */
+  /** Time of the next attempt; `null` when there is none. */
   readonly nextAttemptAt: Date | null;
   readonly lastStatus: number | null;
   readonly lastError: AttemptError | null;
@@ -23,9 +23,9 @@ export interface WebhookDelivery {
   readonly endedAt: Date | null;
 }
 
-/** One attempt and what came of it. One whose process died is missing. */
+/** One attempt and its outcome. An attempt whose process died has no row. */
 export interface WebhookAttempt {
-  /** From 1, over all rounds. */
+  /** From 1, across all rounds. */
   readonly number: number;
   readonly startedAt: Date;
   readonly status: number | null;
@@ -37,25 +37,25 @@ export interface DeliveryWithAttempts extends WebhookDelivery {
   readonly log: readonly WebhookAttempt[];
 }
 
-/** Which deliveries are asked for; what is left out restricts nothing. */
+/** An absent member does not filter. */
 export interface DeliveryFilter {
   readonly state?: DeliveryState;
   readonly jobId?: string;
   readonly event?: WebhookEvent;
-  /** Made at this time or later. */
+  /** Created at this time or later. */
   readonly from?: Date;
-  /** Made before this time. */
+  /** Created before this time. */
   readonly to?: Date;
 }
 
-/** With `created_at` to its last digit: together with the id, its place in the list. */
+/** `created_at` at full precision: with the id, it forms the cursor. */
 export interface ListedDelivery extends WebhookDelivery {
   readonly createdAtText: string;
 }
 
-/** A delivery that is being sent again, and what keeps it from that. */
+/** A delivery locked for redelivery. */
 export interface LockedDelivery extends WebhookDelivery {
-  /** What it tells of is no longer there. */
+  /** Its job was deleted. */
   readonly isOrphaned: boolean;
 }
 
@@ -104,7 +104,7 @@ const LOCK = `
   SELECT ${COLUMNS}, w.event <> '${TEST_EVENT}' AND (j.id IS NULL OR j.deleted_at IS NOT NULL) AS is_orphaned
     FROM webhook_delivery w LEFT JOIN media_job j ON j.id = w.job_id
    WHERE w.id = $1 AND w.organization_id = $2 FOR UPDATE OF w`;
-/** One that waits is only waited for no longer; one that has ended begins the schedule anew. */
+/** A pending delivery becomes due now; an ended one restarts the schedule. */
 const SEND_AGAIN = `
   UPDATE webhook_delivery w
      SET state = 'pending', ended_at = NULL, next_at = LEAST(w.next_at, clock_timestamp()),
@@ -114,9 +114,9 @@ const SEND_AGAIN = `
 const INSERT_TEST = `
   INSERT INTO webhook_delivery AS w (id, organization_id, event, url, target_host, next_at, created_at)
   VALUES ($1, $2, '${TEST_EVENT}', $3, $4, clock_timestamp(), clock_timestamp()) RETURNING ${COLUMNS}`;
-/** The lock is the organization's, so that of those that come at once each sees what the others have made. */
+/** Serializes the tests of an organization, so that concurrent requests count each other. */
 const LOCK_TESTS = `SELECT pg_advisory_xact_lock(hashtextextended('webhook tests ' || $1, 0))`;
-/** Over `webhook_delivery_organization_index`: when the window will have room, if it has none. */
+/** Over `webhook_delivery_organization_index`: the time at which a full window frees a slot. */
 const FULL_FOR = `
   SELECT extract(epoch FROM w.created_at + make_interval(secs => $2) - clock_timestamp())::float8 AS seconds
     FROM webhook_delivery w
@@ -124,7 +124,7 @@ const FULL_FOR = `
      AND w.created_at > clock_timestamp() - make_interval(secs => $2)
    ORDER BY w.created_at DESC OFFSET $3 LIMIT 1`;
 
-/** What has to be told and was told, for the organization that it is about. */
+/** The delivery log of an organization. */
 @Injectable()
 export class WebhookLogRepository {
   constructor(private readonly dataSource: DataSource) {}
@@ -133,7 +133,7 @@ export class WebhookLogRepository {
     return this.dataSource.transaction(work);
   }
 
-  /** The newest first. One more than asked for, if there are so many. @throws GatewayError for a cursor that is none */
+  /** Newest first, with one row more than `limit` when there is another page. @throws GatewayError for an invalid cursor */
   async list(
     organizationId: string,
     { state, jobId, event, from, to }: DeliveryFilter,
@@ -146,7 +146,7 @@ export class WebhookLogRepository {
     return rows.map((row) => ({ ...toDelivery(row), createdAtText: row.created_at_text }));
   }
 
-  /** A delivery and its attempts, in their order, as they were at one moment. */
+  /** A consistent snapshot of a delivery and its attempts, in order. */
   find(id: string, organizationId: string): Promise<DeliveryWithAttempts | null> {
     return this.dataSource.transaction('REPEATABLE READ', async (manager) => {
       const [row] = await manager.query<DeliveryRow[]>(FIND, [id, organizationId]);
@@ -164,15 +164,16 @@ export class WebhookLogRepository {
     return row === undefined ? null : { ...toDelivery(row), isOrphaned: row.is_orphaned };
   }
 
-  /** Of a delivery that is locked. */
+  /** Call with the delivery locked. */
   async sendAgain(manager: EntityManager, id: string): Promise<WebhookDelivery> {
     const [rows] = await manager.query<[DeliveryRow[], number]>(SEND_AGAIN, [id]);
     return toDelivery(rows[0] as DeliveryRow);
   }
 
   /**
-   * Seconds until another test may be made: 0, now. Until the transaction ends nobody else of the organization is told.
-   * @param atMost tests within `windowSeconds`
+   * Seconds until the organization may send another test; 0 for now. Locks the organization's tests until the transaction
+   * ends.
+   * @param atMost maximum tests within `windowSeconds`
    */
   async waitForTest(
     manager: EntityManager,

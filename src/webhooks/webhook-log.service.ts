@@ -1,8 +1,8 @@
-import { recordAudit } from '../audit/audit-log';
-import type { Actor } from '../common/actor';
-import { GatewayError } from '../common/errors/gateway-error';
-import { type Page, type PageRequest, toPage } from '../common/page';
-import { OutboundClient } from '../outbound/outbound-client';
+import { recordAudit } from '../core/database/audit-log';
+import type { Actor } from '../core/types/actor';
+import { GatewayError } from '../core/errors/gateway-error';
+import { type Page, type PageRequest, toPage } from '../core/types/page';
+import { OutboundClient } from '../core/outbound/outbound-client';
 import {
   type DeliveryFilter,
   type DeliveryWithAttempts,
@@ -10,24 +10,24 @@ import {
   WebhookLogRepository,
 } from './webhook-log.repository';
 
-/** Of one organization, in any minute. */
+/** Per organization and minute. */
 const MAX_TESTS = 10;
 const TEST_WINDOW_SECONDS = 60;
-/** A receiver that is asked more often will not get better, and its log must end somewhere. */
+/** Bounds the log of a delivery that is sent again and again. */
 const MAX_ATTEMPTS = 1_000;
-/** Told of every id that is not one of the organization's deliveries. */
+/** The message for any id that is not a delivery of the organization. */
 export const NO_DELIVERY = 'There is no such webhook delivery.';
 
-/** The delivery log of an organization, and what its people may set off: sending again, and sending a test. */
+/** The delivery log of an organization, redelivery and test webhooks. */
 export class WebhookLogService {
-  /** @param announce tells those who deliver that there is something to do; never rejects */
+  /** @param announce wakes the delivering processes; never rejects */
   constructor(
     private readonly repository: WebhookLogRepository,
     private readonly outbound: OutboundClient,
     private readonly announce: () => Promise<void>,
   ) {}
 
-  /** The newest first. @throws GatewayError `validation_failed` for a cursor that is none */
+  /** Newest first. @throws GatewayError `validation_failed` for an invalid cursor */
   async list(organizationId: string, filter: DeliveryFilter, page: PageRequest): Promise<Page<WebhookDelivery>> {
     const rows = await this.repository.list(organizationId, filter, page);
     return toPage(rows, page.limit, ({ createdAtText, id }) => [createdAtText, id]);
@@ -45,8 +45,8 @@ export class WebhookLogService {
   }
 
   /**
-   * Makes a delivery due now, in the state that it returns: one that waits, without another change; one that has ended, with
-   * the whole schedule before it. Its id, and so its `webhook-id`, and its log stay.
+   * Makes a delivery due now and returns it. A pending delivery keeps its schedule; an ended one restarts it. The id, which
+   * is the `webhook-id`, and the log stay.
    * @throws GatewayError `not_found`; `conflict` when the job was deleted, or after 1,000 attempts
    */
   async redeliver(organizationId: string, id: string, actor: Actor): Promise<WebhookDelivery> {
@@ -54,12 +54,12 @@ export class WebhookLogService {
       const delivery = await this.repository.lock(manager, id, organizationId);
       if (delivery === null) throw new GatewayError('not_found', NO_DELIVERY);
       if (delivery.isOrphaned || delivery.state === 'withdrawn') {
-        throw new GatewayError('conflict', 'The job was deleted, so that there is nothing to tell of it.');
+        throw new GatewayError('conflict', 'The job was deleted, so this webhook cannot be sent again.');
       }
       if (delivery.attempts >= MAX_ATTEMPTS) {
         throw new GatewayError(
           'conflict',
-          `This webhook has been sent ${delivery.attempts} times and is not sent again.`,
+          `This webhook has been sent ${delivery.attempts} times and cannot be sent again.`,
         );
       }
       const again = await this.repository.sendAgain(manager, id);
@@ -78,8 +78,8 @@ export class WebhookLogService {
   }
 
   /**
-   * Makes a delivery of a test event, due now and then treated like any other. It tells of no job.
-   * @param id of the request that asks for it: the delivery's id too
+   * Creates a delivery of a test event, due now and handled like any other.
+   * @param id request id, which becomes the delivery's id
    * @throws GatewayError `validation_failed`, `ssrf_blocked`, both with `param`; `rate_limited` beyond ten in a minute
    */
   async sendTest(organizationId: string, url: string, id: string, actor: Actor): Promise<WebhookDelivery> {
@@ -88,7 +88,7 @@ export class WebhookLogService {
     const test = await this.repository.transaction(async (manager) => {
       const wait = await this.repository.waitForTest(manager, organizationId, TEST_WINDOW_SECONDS, MAX_TESTS);
       if (wait > 0) {
-        throw new GatewayError('rate_limited', `An organization may send ${MAX_TESTS} test webhooks in a minute.`, {
+        throw new GatewayError('rate_limited', `An organization may send ${MAX_TESTS} test webhooks per minute.`, {
           retryAfterSeconds: Math.max(1, Math.ceil(wait)),
           details: { scope: 'organization', limit: MAX_TESTS, window: 'minute' },
         });
@@ -99,7 +99,7 @@ export class WebhookLogService {
         actor,
         action: 'webhook_test.sent',
         target: { type: 'webhook_delivery', id },
-        // The rest of the address may hold what lets others in.
+        // The rest of the URL may contain credentials.
         after: { host: targetHost },
       });
       return delivery;

@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import type { SealedRow, SealedTable } from '../common/reseal';
+import type { SealedRow, SealedTable } from '../core/secrets/reseal';
 import { webhookSecretPurpose } from './webhook-secret.service';
 
 /** Over the primary key, in pages. */
@@ -8,7 +8,7 @@ const NEXT = `
    WHERE $1::uuid IS NULL OR organization_id > $1::uuid ORDER BY organization_id LIMIT $2`;
 const REPLACE = 'UPDATE organization_webhook_secret SET sealed = $3 WHERE organization_id = $1 AND sealed = $2';
 
-/** The secrets of all organizations, to be sealed anew. */
+/** The secrets of all organizations, for re-encryption under a new key. */
 export function webhookSecretTable(dataSource: DataSource): SealedTable {
   return {
     purposeOf: webhookSecretPurpose,

@@ -7,7 +7,7 @@ const DESCRIBE = `
     FROM organization_webhook_secret WHERE organization_id = $1`;
 const CREATE = `
   INSERT INTO organization_webhook_secret (organization_id, sealed) VALUES ($1, $2) ON CONFLICT DO NOTHING`;
-/** Of those that come at once, the others wait for the row and find it revealed. */
+/** Concurrent requests wait for the row lock and then find the secret revealed. */
 const REVEAL = `
   UPDATE organization_webhook_secret SET revealed_at = clock_timestamp()
    WHERE organization_id = $1 AND revealed_at IS NULL
@@ -19,19 +19,19 @@ const REPLACE = `
     SET sealed = excluded.sealed, created_at = excluded.created_at, revealed_at = excluded.revealed_at
   RETURNING s.created_at AS "createdAt", s.revealed_at AS "revealedAt"`;
 
-/** What may be told of a secret at any time. */
+/** The metadata of a secret, which may always be shown. */
 export interface WebhookSecretFacts {
   readonly createdAt: Date;
-  /** When it was told in the dashboard; `null`: not yet. */
+  /** When it was shown in the dashboard; `null` before that. */
   readonly revealedAt: Date | null;
 }
 
-/** The same of a secret that is being told. */
-export interface ToldSecretFacts extends WebhookSecretFacts {
+/** The metadata of a secret that is being shown. */
+export interface RevealedSecretFacts extends WebhookSecretFacts {
   readonly revealedAt: Date;
 }
 
-/** Webhook secrets as they are stored: sealed. */
+/** Stores webhook secrets, encrypted. */
 @Injectable()
 export class WebhookSecretRepository {
   constructor(private readonly dataSource: DataSource) {}
@@ -50,7 +50,7 @@ export class WebhookSecretRepository {
     return row ?? null;
   }
 
-  /** Changes nothing where there is one. */
+  /** Keeps an existing secret. */
   async create(
     organizationId: string,
     sealed: string,
@@ -59,19 +59,19 @@ export class WebhookSecretRepository {
     await manager.query(CREATE, [organizationId, sealed]);
   }
 
-  /** Notes that a secret is being told; `null`: it has been told before. */
+  /** Marks the secret as revealed; `null` when it already was. */
   async reveal(
     manager: EntityManager,
     organizationId: string,
-  ): Promise<(ToldSecretFacts & { readonly sealed: string }) | null> {
-    type Row = ToldSecretFacts & { readonly sealed: string };
+  ): Promise<(RevealedSecretFacts & { readonly sealed: string }) | null> {
+    type Row = RevealedSecretFacts & { readonly sealed: string };
     const [rows] = await manager.query<[Row[], number]>(REVEAL, [organizationId]);
     return rows[0] ?? null;
   }
 
-  /** Whoever replaces a secret is told the new one. */
-  async replace(manager: EntityManager, organizationId: string, sealed: string): Promise<ToldSecretFacts> {
-    const [row] = await manager.query<ToldSecretFacts[]>(REPLACE, [organizationId, sealed]);
-    return row as ToldSecretFacts;
+  /** The new secret counts as revealed, since the caller is shown it. */
+  async replace(manager: EntityManager, organizationId: string, sealed: string): Promise<RevealedSecretFacts> {
+    const [row] = await manager.query<RevealedSecretFacts[]>(REPLACE, [organizationId, sealed]);
+    return row as RevealedSecretFacts;
   }
 }

@@ -1,18 +1,22 @@
 import { Injectable } from '@nestjs/common';
-import { recordAudit } from '../audit/audit-log';
-import type { Actor } from '../common/actor';
-import { GatewayError } from '../common/errors/gateway-error';
-import { SecretBox, SecretBoxError } from '../common/secret-box';
-import { type ToldSecretFacts, type WebhookSecretFacts, WebhookSecretRepository } from './webhook-secret.repository';
+import { recordAudit } from '../core/database/audit-log';
+import type { Actor } from '../core/types/actor';
+import { GatewayError } from '../core/errors/gateway-error';
+import { SecretBox, SecretBoxError } from '../core/secrets/secret-box';
+import {
+  type RevealedSecretFacts,
+  type WebhookSecretFacts,
+  WebhookSecretRepository,
+} from './webhook-secret.repository';
 import { makeWebhookSecret } from './webhook-signature';
 
-/** A secret, for the one moment in which it is told. */
-export interface RevealedSecret extends ToldSecretFacts {
+/** A secret in plain text, for the one response that shows it. */
+export interface RevealedSecret extends RevealedSecretFacts {
   /** `whsec_…` */
   readonly secret: string;
 }
 
-/** What the webhooks of an organization are signed with. Read for every attempt: a rotation holds from the next one on. */
+/** The signing secret of an organization. Read for every attempt: a rotation applies from the next one on. */
 @Injectable()
 export class WebhookSecretService {
   constructor(
@@ -21,7 +25,7 @@ export class WebhookSecretService {
   ) {}
 
   /**
-   * The organization's secret, `whsec_…`; made when it is first needed. Everybody who asks at once gets the same.
+   * The organization's secret, `whsec_…`, created on first use. Concurrent callers get the same one.
    * @throws SecretBoxError when `SECRETS_KEY` is not the one that it was stored under.
    */
   async require(organizationId: string): Promise<string> {
@@ -30,25 +34,25 @@ export class WebhookSecretService {
       await this.repository.create(organizationId, this.seal(organizationId, makeWebhookSecret()));
       sealed = await this.repository.find(organizationId);
     }
-    if (sealed === null) throw new Error('the webhook secret vanished while it was made');
+    if (sealed === null) throw new Error('the webhook secret is missing after its creation');
     return this.open(organizationId, sealed);
   }
 
-  /** `null`: none was needed so far. */
+  /** `null`: no secret exists yet. */
   describe(organizationId: string): Promise<WebhookSecretFacts | null> {
     return this.repository.describe(organizationId);
   }
 
   /**
-   * Tells the secret, once; makes it when there is none.
-   * @throws GatewayError `conflict` when it was told before, or was stored under another `SECRETS_KEY`
+   * Returns the secret, once; creates it if needed.
+   * @throws GatewayError `conflict` when it was already revealed, or was stored under another `SECRETS_KEY`
    */
   reveal(organizationId: string, actor: Actor): Promise<RevealedSecret> {
     return this.repository.transaction(async (manager) => {
       await this.repository.create(organizationId, this.seal(organizationId, makeWebhookSecret()), manager);
       const revealed = await this.repository.reveal(manager, organizationId);
       if (revealed === null) {
-        throw new GatewayError('conflict', 'The webhook secret has been shown. Rotate it to get another one.');
+        throw new GatewayError('conflict', 'The webhook secret has already been shown. Rotate it to get a new one.');
       }
       const { sealed, ...facts } = revealed;
       const secret = this.openForReveal(organizationId, sealed);
@@ -64,7 +68,7 @@ export class WebhookSecretService {
     });
   }
 
-  /** A new secret. The former one signs nothing from then on, since the contract has room for one signature. */
+  /** Replaces the secret at once: the contract has room for one signature, so the old secret signs nothing more. */
   rotate(organizationId: string, actor: Actor): Promise<RevealedSecret> {
     const secret = makeWebhookSecret();
     return this.repository.transaction(async (manager) => {
@@ -93,14 +97,14 @@ export class WebhookSecretService {
       return this.open(organizationId, sealed);
     } catch (cause) {
       if (!(cause instanceof SecretBoxError)) throw cause;
-      throw new GatewayError('conflict', 'The webhook secret cannot be read any more. Rotate it to get another one.', {
+      throw new GatewayError('conflict', 'The webhook secret can no longer be decrypted. Rotate it to get a new one.', {
         cause,
       });
     }
   }
 }
 
-/** What a secret of an organization is sealed for. */
+/** The encryption context of an organization's secret. */
 export function webhookSecretPurpose(organizationId: string): string {
   return `webhook secret of organization ${organizationId}`;
 }

@@ -4,7 +4,7 @@ import { makeWebhookSecret, signatureHeaders } from './webhook-signature';
 
 const SECRET = `whsec_${Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')}`;
 
-it('makes secrets of 32 random bytes that no two share', () => {
+it('creates unique secrets of 32 random bytes', () => {
   const secrets = new Set(Array.from({ length: 100 }, makeWebhookSecret));
   expect(secrets.size).toBe(100);
   for (const secret of secrets) {
@@ -13,7 +13,7 @@ it('makes secrets of 32 random bytes that no two share', () => {
   }
 });
 
-it('signs as worked out by hand', () => {
+it('matches signatures computed with openssl', () => {
   const message = { id: 'delivery', timestamp: 1_800_000_000, body: Buffer.from('{"event":"job.completed"}') };
   expect(signatureHeaders(message, SECRET)).toEqual({
     // openssl dgst -sha256 -hmac <the secret>; then over id.timestamp.body with -macopt hexkey:<its bytes>.
@@ -25,7 +25,7 @@ it('signs as worked out by hand', () => {
 });
 
 it.each(['{}', '{"text":"é \u{1f3b5} \\u0000"}', `{"long":"${'x'.repeat(100_000)}"}`])(
-  'is verified over exactly these bytes by what receivers use: %.40s',
+  'is accepted by the Standard Webhooks library for exactly these bytes: %.40s',
   (text) => {
     const secret = makeWebhookSecret();
     const body = Buffer.from(text);

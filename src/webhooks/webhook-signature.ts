@@ -11,15 +11,14 @@ export function makeWebhookSecret(): string {
 export interface SignedMessage {
   /** The same for every attempt. */
   readonly id: string;
-  /** Of this attempt, in Unix seconds. */
+  /** Time of this attempt in Unix seconds. */
   readonly timestamp: number;
   readonly body: Buffer;
 }
 
 /**
- * Both signatures of a message, as headers. They differ in their keys: that of `x-llm-signature` (contract, section 5) is
- * the whole secret as text, the way the customer has it; that of `webhook-signature` is the bytes which the secret
- * spells, as the libraries of Standard Webhooks expect.
+ * Both signatures of a message, as headers. `x-llm-signature` (contract, section 5) uses the whole secret text as its key;
+ * `webhook-signature` uses the decoded base64 bytes of the secret, as the Standard Webhooks libraries expect.
  */
 export function signatureHeaders({ id, timestamp, body }: SignedMessage, secret: string): Record<string, string> {
   const standardKey = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64');

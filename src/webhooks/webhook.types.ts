@@ -1,54 +1,54 @@
 export type JobEvent = 'job.completed' | 'job.failed';
-/** Sent on demand, to see whether a receiver is ready. It tells nothing of any job. */
+/** Sent on demand to test a receiver. Not about a job. */
 export const TEST_EVENT = 'webhook.test';
 export const WEBHOOK_EVENTS = ['job.completed', 'job.failed', TEST_EVENT] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
 /**
- * `exhausted`: given up; `gone`: the receiver said so; `withdrawn`: the job was deleted. All but `pending` have ended, until
- * the delivery is sent again.
+ * `exhausted`: all attempts failed; `gone`: the receiver responded 410; `withdrawn`: the job was deleted. All but `pending`
+ * are final until the delivery is sent again.
  */
 export const DELIVERY_STATES = ['pending', 'delivered', 'exhausted', 'gone', 'withdrawn'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** What a delivery tells of: the end of a job, or nothing. */
+/** The subject of a delivery: the end of a job, or a test. */
 export type DeliverySubject =
   { readonly event: JobEvent; readonly jobId: string } | { readonly event: typeof TEST_EVENT; readonly jobId: null };
 
-/** A delivery that tells of a job. */
+/** A delivery about a job. */
 export interface JobDelivery {
   readonly event: JobEvent;
   readonly jobId: string;
   readonly organizationId: string;
 }
 
-/** A delivery that this process has claimed: nobody else posts it until `leaseUntil`. */
+/** A delivery that this process has claimed: no other process posts it until `leaseUntil`. */
 export type ClaimedDelivery = DeliverySubject & {
   /** The `webhook-id` of every attempt. */
   readonly id: string;
   readonly organizationId: string;
   readonly url: string;
-  /** This one's number, from 1. */
+  /** Number of this attempt, from 1. */
   readonly attempt: number;
-  /** The same since the delivery was last sent again: what the schedule goes by. */
+  /** Number within the current round, which selects the pause. */
   readonly attemptOfRound: number;
   readonly leaseUntil: Date;
 };
 
 /**
- * Why an attempt is not a delivery: an answer that is not 2xx, 410, no answer, or an address that is not public at the
- * moment. More is not told, so that nobody learns about hosts what only the gateway can see.
+ * Why an attempt failed: a response other than 2xx, 410, no response, or a host without a public IP address. No detail is
+ * given, so that the log does not reveal hosts that only the gateway can reach.
  */
 export type AttemptError = 'rejected' | 'gone' | 'unreachable' | 'address_blocked';
 
-/** What an attempt has come to. */
+/** The outcome of an attempt. */
 export interface AttemptOutcome {
-  /** Of the answer; `null` without one. */
+  /** Response status; `null` without a response. */
   readonly status: number | null;
   /** `null`: delivered. */
   readonly error: AttemptError | null;
 }
 
-/** What becomes of a delivery after an attempt. */
+/** The state of a delivery after an attempt. */
 export type NextStep =
   { readonly state: 'delivered' | 'exhausted' | 'gone' } | { readonly state: 'pending'; readonly retryInMs: number };

@@ -1,5 +1,5 @@
 import { type DynamicModule, Module, type ModuleMetadata, type Type } from '@nestjs/common';
-import { OutboundModule } from '../outbound/outbound.module';
+import { OutboundModule } from '../core/outbound/outbound.module';
 import { DueDeliveryListener } from './due-delivery.listener';
 import { WebhookAttemptService } from './webhook-attempt.service';
 import { WEBHOOK_BODY_SOURCE, type WebhookBodySource } from './webhook-body-source';
@@ -7,10 +7,10 @@ import { WebhookDeliveryRepository } from './webhook-delivery.repository';
 import { WebhookDeliveryService } from './webhook-delivery.service';
 import { WebhookLogModule } from './webhook-log.module';
 
-/** Delivers webhooks for as long as the application runs: for processes that do work (`README.md`). */
+/** Delivers webhooks while the application runs, in worker processes (`README.md`). */
 @Module({})
 export class WebhooksModule {
-  /** @param source what tells the bodies, a provider that the `imports` export */
+  /** @param source builds the bodies; a provider that the `imports` export */
   static forSource(source: Type<WebhookBodySource>, imports: ModuleMetadata['imports'] = []): DynamicModule {
     return {
       module: WebhooksModule,

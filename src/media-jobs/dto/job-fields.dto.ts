@@ -1,18 +1,18 @@
 import { IsInt, IsOptional, IsString, Matches, Max, MaxLength, Min, MinLength } from 'class-validator';
-import { CodePointLength } from '../../common/validation/code-points';
-import { NestedObject } from '../../common/validation/nested';
-import { IsStringRecord } from '../../common/validation/records';
+import { CodePointLength } from '../../core/validation/code-points';
+import { NestedObject } from '../../core/validation/nested';
+import { IsStringRecord } from '../../core/validation/records';
 import { HTTPS_URL } from '../../contract/patterns';
-import { RoutingDto } from '../../routing/routing.dto';
+import { RoutingDto } from '../../models/routing/routing.dto';
 
 const MAX_PROMPT_CHARACTERS = 10_000;
-/** Labels for the client's own bookkeeping, no place for files. */
+/** Metadata is for client labels, not for files. */
 const METADATA_LIMITS = { maxEntries: 64, maxNameLength: 64, maxValueLength: 512 };
 
-/** An https address; what it points at is judged later. Null means the same as absent. */
+/** An https URL; its host is checked later. Null means the same as absent. */
 export function IsHttpsUrl(): PropertyDecorator {
   const isLong = CodePointLength(9, 2_048);
-  const isHttps = Matches(HTTPS_URL, { message: '$property must be an https address' });
+  const isHttps = Matches(HTTPS_URL, { message: '$property must be an https URL' });
   const isOptional = IsOptional();
   return (target, property) => {
     isLong(target, property);
@@ -22,8 +22,8 @@ export function IsHttpsUrl(): PropertyDecorator {
 }
 
 /**
- * What every submission of a job says (contract sections 4.5 and 4.6). Null means the same as absent. Fields that are not
- * declared are ignored (decision *unknown-fields*).
+ * Fields common to all job submissions (contract sections 4.5 and 4.6). Null means the same as absent. Undeclared fields
+ * are ignored (decision *unknown-fields*).
  */
 export class JobFieldsDto {
   @IsString()

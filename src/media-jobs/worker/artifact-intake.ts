@@ -1,17 +1,17 @@
 import { Readable } from 'node:stream';
 import { Inject, Injectable } from '@nestjs/common';
-import { APP_CONFIG, type AppConfig } from '../../config/app-config';
-import { ArtifactProbe } from '../../media/artifact-probe';
-import { OutboundClient } from '../../outbound/outbound-client';
-import { OutboundError } from '../../outbound/outbound-error';
+import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
+import { ArtifactProbe } from '../../core/media/artifact-probe';
+import { OutboundClient } from '../../core/outbound/outbound-client';
+import { OutboundError } from '../../core/outbound/outbound-error';
 import type { JobAdapter, JobOutput } from '../../providers/contract/media-job';
 import type { ProviderCall } from '../../providers/contract/provider-call';
-import { StoredObjects } from '../../storage/stored-objects';
+import { StoredObjects } from '../../core/storage/stored-objects';
 import type { MediaJob, NewArtifact } from '../media-job.types';
 import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
 import { LocalFileError, TemporaryFile, TooManyBytesError } from './temporary-file';
 
-/** What the provider has made cannot be had, or is not what it should be. */
+/** The provider's result cannot be fetched or is not valid. */
 export class ResultError extends Error {
   override readonly name = 'ResultError';
 
@@ -23,17 +23,17 @@ export class ResultError extends Error {
   }
 }
 
-const WEB_ADDRESS = /^https?:/i;
+const WEB_URL = /^https?:/i;
 
-/** Where a result comes from. */
+/** The adapter and call that a result is fetched with. */
 export interface OutputSource {
   readonly adapter: JobAdapter;
   readonly call: ProviderCall;
 }
 
 /**
- * Takes over what a provider has made: as a stream to a file without a name, of which is read what it is, and from there
- * to the object storage, under a name that is the same each time. So it is in memory at no time, and may be done again.
+ * Stores a provider's result: streams it to an unlinked temporary file, probes the file and uploads it to object storage
+ * under a deterministic name. The result is never in memory as a whole, and the intake can be repeated.
  */
 @Injectable()
 export class ArtifactIntake {
@@ -51,7 +51,7 @@ export class ArtifactIntake {
 
   /**
    * @param index of the output among those of its job
-   * @throws ResultError; or what our own disk, storage or database fail with, and then it may work later
+   * @throws ResultError; or the error of our own disk, storage or database, which may be transient
    */
   async take(job: MediaJob, index: number, output: JobOutput, source: OutputSource): Promise<NewArtifact> {
     const file = await TemporaryFile.create();
@@ -94,10 +94,10 @@ export class ArtifactIntake {
     }
   }
 
-  /** An address goes through the guard, whoever has named it; what is none means something to its provider only. */
+  /** An `http(s)` URL always goes through the SSRF guard; anything else is read by the provider's adapter. */
   private async open(output: JobOutput, adapter: JobAdapter, call: ProviderCall): Promise<Readable> {
     if (output.bytes !== undefined) return Readable.from([output.bytes]);
-    if (output.url === null || !WEB_ADDRESS.test(output.url)) return adapter.open(output, call);
+    if (output.url === null || !WEB_URL.test(output.url)) return adapter.open(output, call);
     const limits = { maxBytes: this.maxBytes, timeoutMs: this.options.artifactTimeoutMs };
     return (await this.outbound.fetchArtifact(output.url, limits, call.signal)).body;
   }

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { compilePrice } from '../../billing/price';
-import { sanitizeUsage } from '../../billing/sanitize-usage';
+import { compilePrice } from '../../billing/pricing/price';
+import { sanitizeUsage } from '../../billing/ledger/sanitize-usage';
 import { CatalogRepository } from '../../models/catalog.repository';
 import type { JobSnapshot } from '../../providers/contract/media-job';
 import { NO_USAGE, type UsageVector } from '../../providers/contract/usage';
@@ -10,16 +10,16 @@ import type { MediaJob, NewArtifact } from '../media-job.types';
 import { ArtifactIntake, type OutputSource, ResultError } from './artifact-intake';
 import { JobEndings } from './job-endings';
 import { NO_RESULT, TOO_LARGE } from './job-failure';
-import type { Turn } from './turn';
+import type { JobLease } from './turn';
 
 export type Success = Extract<JobSnapshot, { readonly state: 'succeeded' }>;
 
-/** `ended`: there is nothing left to do. Else who was in the way: the provider with its result, or we ourselves. */
+/** `ended`: done. `no-result`: the provider's result cannot be obtained. `no-storage`: our own storage failed. */
 export type Finalized = 'ended' | 'no-result' | 'no-storage';
 
 /**
- * From the provider's success to the job's: its files are taken over, then it is charged and ended. May be done again from
- * the beginning at any point, by anybody.
+ * Completes a job that the provider has finished: stores its files, charges it and ends it. Idempotent: any worker may
+ * restart it at any point.
  */
 @Injectable()
 export class FinalizeStep {
@@ -32,7 +32,7 @@ export class FinalizeStep {
     private readonly endings: JobEndings,
   ) {}
 
-  async run({ job, given }: Turn, success: Success, source: OutputSource): Promise<Finalized> {
+  async run({ job, stopRequested }: JobLease, success: Success, source: OutputSource): Promise<Finalized> {
     if (!(await this.work.beginFinalizing(job))) {
       await this.endings.noteLateSuccess(job);
       return 'ended';
@@ -47,7 +47,7 @@ export class FinalizeStep {
         artifacts.push(await this.intake.take(job, index, output, source));
       }
     } catch (error) {
-      return given.aborted ? 'no-storage' : this.judge(job, error);
+      return stopRequested.aborted ? 'no-storage' : this.judge(job, error);
     }
     const usage = usageOf(job, success.usage, artifacts);
     await this.endings.succeed(job, await this.costOf(job, usage), artifacts, usage);
@@ -57,25 +57,30 @@ export class FinalizeStep {
   private async judge(job: MediaJob, error: unknown): Promise<Finalized> {
     const facts = { jobId: job.id, provider: job.provider, err: error };
     if (!(error instanceof ResultError)) {
-      this.logger.warn({ message: 'the result of a job could not be stored', ...facts });
+      this.logger.warn({ message: 'failed to store the result of a job', event: 'job_result_store_failed', ...facts });
       return 'no-storage';
     }
-    this.logger.warn({ message: 'the result of a job could not be taken over', fault: error.fault, ...facts });
+    this.logger.warn({
+      message: 'failed to obtain the result of a job',
+      event: 'job_result_unavailable',
+      fault: error.fault,
+      ...facts,
+    });
     if (error.fault !== 'too-large') return 'no-result';
     await this.endings.fail(job, TOO_LARGE);
     return 'ended';
   }
 
-  /** At the price of the submission, which can always be found again: prices are never changed or removed. */
+  /** Uses the price of the submission: price versions are never changed or removed. */
   private async costOf({ id, priceVersionId, settings }: MediaJob, usage: UsageVector): Promise<bigint> {
     const price = priceVersionId === null ? null : await this.prices.findPrice(priceVersionId);
     const cost = price === null ? null : jobCostMicro(compilePrice(price), settings, usage.seconds);
-    if (cost === null) throw new Error(`The price of job ${id} is gone`);
+    if (cost === null) throw new Error(`The price of job ${id} is missing`);
     return cost;
   }
 }
 
-/** The seconds that the provider bills; else those of its files, of each at most what was asked for: the rest is padding. */
+/** The seconds that the provider bills; otherwise those of its files, each at most the requested duration. */
 function usageOf(job: MediaJob, reported: UsageVector | null, artifacts: readonly NewArtifact[]): UsageVector {
   const usage = reported === null ? NO_USAGE : sanitizeUsage(reported);
   if (usage.seconds > 0) return usage;

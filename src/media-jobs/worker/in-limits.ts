@@ -1,12 +1,12 @@
 import { ProviderError } from '../../providers/contract/provider-error';
 
-/** What an adapter may overrun its own deadline by before nobody waits for it any more. */
+/** How long an adapter may overrun its own deadline before the call is abandoned. */
 const GRACE_MS = 1_000;
 
 /**
- * A call to a provider that ends in time, even if the adapter does not listen to its signal.
- * @param signal when to give up before that
- * @throws ProviderError `provider_timeout` after the time, and a moment; what the call throws; the reason of the signal
+ * Enforces a time limit on a provider call, even if the adapter ignores its signal.
+ * @param signal aborts the call earlier
+ * @throws ProviderError `provider_timeout` after the limit and a grace period; the error of the call; the signal's reason
  */
 export async function inLimits<Answer>(
   timeoutMs: number,

@@ -1,14 +1,16 @@
 import { Inject, Injectable, Logger, Optional } from '@nestjs/common';
-import { CLOCK, type Clock } from '../../common/clock';
-import type { Micro } from '../../common/micro';
+import { CLOCK, type Clock } from '../../core/time/clock';
+import type { GatewayError } from '../../core/errors/gateway-error';
+import type { Micro } from '../../core/types/micro';
 import { NO_USAGE, type UsageVector } from '../../providers/contract/usage';
 import { WebhookDeliveryService } from '../../webhooks/webhook-delivery.service';
 import { JobMoneyRepository } from '../job-money.repository';
 import { receiptOf } from '../job-receipt';
 import { MediaJobRepository } from '../media-job.repository';
+import { UNKNOWN_SUBMISSION } from './job-failure';
 import type { JobEnding, JobError, MediaJob, NewArtifact } from '../media-job.types';
 
-/** The ends that workers bring about. Each is one transaction, and only the first of all ends happens. */
+/** Ends jobs for workers. Each end is one transaction, and only the first end of a job takes effect. */
 @Injectable()
 export class JobEndings {
   private readonly logger = new Logger(JobEndings.name);
@@ -20,33 +22,40 @@ export class JobEndings {
     @Optional() private readonly webhooks: WebhookDeliveryService | null = null,
   ) {}
 
-  /** @param cause for the log: the client is told `error` and nothing else */
+  /** @param cause only logged: the client gets `error` and nothing else */
   async fail(job: MediaJob, error: JobError, cause?: unknown): Promise<void> {
     const { provider, deploymentId, submissions } = job;
     const facts = { jobId: job.id, code: error.code, provider, deployment: deploymentId, submissions, err: cause };
     if (await this.end(job, { status: 'failed', error }, NO_USAGE)) {
-      this.logger.warn({ message: 'a job has failed', ...facts });
+      this.logger.warn({ message: 'job failed', event: 'job_failed', ...facts });
     }
+  }
+
+  /** Logs an error: the provider may be working on a result that the gateway never fetches. */
+  async failUnknown(job: MediaJob, cause?: unknown): Promise<void> {
+    const { id: jobId, provider, providerToken } = job;
+    const facts = { jobId, provider, providerToken, event: 'provider_submit_unknown', err: cause };
+    this.logger.error({ message: 'unknown whether the provider accepted the job', ...facts });
+    await this.fail(job, UNKNOWN_SUBMISSION, cause);
+  }
+
+  /** An image of the job is permanently unavailable. A submission that has begun may still have been accepted. */
+  async failInputs(job: MediaJob, error: GatewayError): Promise<void> {
+    if (job.submitStartedAt !== null) await this.failUnknown(job, error);
+    else await this.fail(job, { code: error.code, message: error.message }, error);
   }
 
   async succeed(job: MediaJob, costMicro: Micro, artifacts: readonly NewArtifact[], usage: UsageVector): Promise<void> {
     if (!(await this.end(job, { status: 'succeeded', costMicro, artifacts }, usage))) await this.noteLateSuccess(job);
   }
 
-  /** Whoever is at work on it: expiry asks nobody. `false`: it has ended otherwise. */
-  async expire(job: MediaJob): Promise<boolean> {
-    const ending: JobEnding = { status: 'expired' };
-    const ended = await this.money.finish(job.id, ending, receiptOf(job, ending, NO_USAGE, this.clock.now()));
-    return ended !== null;
-  }
-
-  /** A result came after the job was given up: it is not charged, and the operator may have to pay for it. */
+  /** Logs a result that arrived after the job ended: it is not charged, but the provider may bill the operator. */
   async noteLateSuccess({ id, organizationId, kind, provider, handle }: MediaJob): Promise<void> {
     const current = await this.jobs.find(id, organizationId, kind);
-    // Somebody else's job now, or their success: only the answer of the database to it was lost.
+    // Another worker holds the job, or the success was recorded and only the database's response was lost.
     if (current !== null && (current.completedAt === null || current.status === 'succeeded')) return;
     this.logger.warn({
-      message: 'a provider has finished a job that was given up',
+      message: 'a provider finished a job that had already ended',
       event: 'late_provider_success',
       jobId: id,
       status: current?.status ?? 'deleted',

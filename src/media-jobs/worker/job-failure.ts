@@ -1,7 +1,7 @@
 import { ProviderError } from '../../providers/contract/provider-error';
 import type { JobError } from '../media-job.types';
 
-/** The failure as a provider error: providers throw nothing else, and what they do throw is nobody's fault but theirs. */
+/** Wraps an unexpected adapter error as a `ProviderError`. */
 export function toProviderError(error: unknown): ProviderError {
   if (error instanceof ProviderError) return error;
   return new ProviderError('provider_error', 'The provider failed in an unexpected way.', {
@@ -11,7 +11,7 @@ export function toProviderError(error: unknown): ProviderError {
   });
 }
 
-/** What a client is told of it. Messages of provider errors are our own words; a job has no details that they could name. */
+/** The error that clients see. Provider error messages are written by the gateway; jobs have no `details` to refer to. */
 export function toJobError({ code, message }: ProviderError): JobError {
   return {
     code: code === 'stream_interrupted' ? 'provider_disconnect' : code,
@@ -19,7 +19,7 @@ export function toJobError({ code, message }: ProviderError): JobError {
   };
 }
 
-/** The provider does not know the job, which may be a moment's weakness. */
+/** The provider does not know the job, which may be transient. */
 export function isGone({ options }: ProviderError): boolean {
   const status = options.upstream?.status;
   return status === 404 || status === 410;
@@ -31,18 +31,21 @@ export const NO_RESULT: JobError = {
 };
 export const TOO_LARGE: JobError = {
   code: 'provider_error',
-  message: 'The result of the provider is larger than this gateway takes.',
+  message: "The provider's result exceeds the gateway's size limit.",
 };
-export const FORGOTTEN: JobError = { code: 'provider_error', message: 'The provider has lost the job.' };
-export const UNKEEPABLE: JobError = {
+export const JOB_UNKNOWN_TO_PROVIDER: JobError = {
   code: 'provider_error',
-  message: 'The provider accepted the job under a name that cannot be kept, so it was given up. Nothing was charged.',
+  message: 'The provider no longer knows this job.',
+};
+export const INVALID_PROVIDER_HANDLE: JobError = {
+  code: 'provider_error',
+  message: 'The provider returned a job id that cannot be stored. The job was abandoned and nothing was charged.',
 };
 export const UNKNOWN_SUBMISSION: JobError = {
   code: 'provider_error',
-  message: 'It is not known whether the provider accepted the job, so it was given up. Nothing was charged.',
+  message: 'It is unknown whether the provider accepted the job. The job was abandoned and nothing was charged.',
 };
-export const NOBODY_ACCEPTS: JobError = {
+export const NO_PROVIDER_ACCEPTED: JobError = {
   code: 'no_provider_available',
-  message: 'No provider has accepted the job in time.',
+  message: 'No provider accepted the job in time.',
 };

@@ -1,17 +1,17 @@
 import { Injectable } from '@nestjs/common';
-import { toRequestId } from '../../common/ids';
+import { toRequestId } from '../../core/types/ids';
 import { CandidateSelector } from '../../inference/candidate-selector';
 import type { Candidate } from '../../inference/inference.types';
 import { ModelCatalogService } from '../../models/model-catalog.service';
 import type { JobAdapter } from '../../providers/contract/media-job';
 import type { CallDeadlines, ModelFeatures, ProviderCall, Quirks } from '../../providers/contract/provider-call';
 import { ProvidersService } from '../../providers/providers.service';
-import { HealthService } from '../../routing/health.service';
-import type { Flight } from '../../routing/flight';
+import { HealthService } from '../../models/routing/health.service';
+import type { Flight } from '../../models/routing/flight';
 import { jobCostMicro } from '../job-hold';
 import type { MediaJob } from '../media-job.types';
 
-/** Whom to speak to about a job, and how. */
+/** The adapter for calls about a job, with the model's settings. */
 export interface JobTarget {
   readonly adapter: JobAdapter;
   readonly upstreamModel: string;
@@ -19,15 +19,15 @@ export interface JobTarget {
   readonly quirks: Quirks;
 }
 
-/** A deployment that may be asked to make a job, and the call that does so. */
-export interface JobChance extends JobTarget {
+/** A deployment selected for a submission, with its open call. */
+export interface SelectedDeployment extends JobTarget {
   readonly candidate: Candidate;
   readonly flight: Flight;
 }
 
 const NO_FEATURES: ModelFeatures = {};
 
-/** Finds those who make jobs, among the deployments that the submission has named. */
+/** Selects from the deployments in a job's route. */
 @Injectable()
 export class JobTargets {
   constructor(
@@ -38,11 +38,11 @@ export class JobTargets {
   ) {}
 
   /**
-   * The first of the job's deployments that can be asked now, those first that come behind the one that was asked last.
-   * Its flight has begun. `null`: nobody can, at the moment.
+   * The next available deployment of the route after the last one used, wrapping around. Its flight has begun. `null`: none
+   * is available now.
    */
-  async choose(job: MediaJob): Promise<JobChance | null> {
-    for (const candidate of this.inTurn(job)) {
+  async choose(job: MediaJob): Promise<SelectedDeployment | null> {
+    for (const candidate of this.afterLastUsed(job)) {
       const target = isPriced(candidate, job) ? toTarget(candidate, job) : null;
       if (target === null) continue;
       const flight = await this.health.begin(candidate.health, candidate.load);
@@ -52,15 +52,16 @@ export class JobTargets {
   }
 
   /**
-   * Whether everybody has been asked once more: the last of the route, or as many as it has, since those behind the one
-   * that was asked may not be offered any more.
+   * Whether a pass over the route is complete: its last deployment was used, or as many submissions were made as it has
+   * deployments, since some may no longer be offered.
    */
   isLast({ route, deploymentId, submissions }: MediaJob): boolean {
     return route.at(-1) === deploymentId || submissions % route.length === 0;
   }
 
   /**
-   * Where the job is, even if its deployment is not offered any more. `null`: this process knows nothing of its provider.
+   * The target of a submitted job, even if its deployment is no longer offered. `null`: its provider is not configured in
+   * this process.
    */
   find(job: MediaJob): JobTarget | null {
     const [candidate] = this.candidatesOf(job.deploymentId === null ? [] : [job.deploymentId]);
@@ -71,12 +72,12 @@ export class JobTargets {
     return { adapter, upstreamModel: job.handle.upstreamModel, features: NO_FEATURES, quirks: provider.quirks };
   }
 
-  private inTurn({ route, deploymentId }: MediaJob): readonly Candidate[] {
+  private afterLastUsed({ route, deploymentId }: MediaJob): readonly Candidate[] {
     const next = deploymentId === null ? 0 : route.indexOf(deploymentId) + 1;
     return this.candidatesOf([...route.slice(next), ...route.slice(0, next)]);
   }
 
-  /** In the order of their ids. A deployment may be one of a model that stands in for the job's. */
+  /** In the order of `deploymentIds`. A deployment may belong to a fallback model. */
   private candidatesOf(deploymentIds: readonly string[]): Candidate[] {
     const found = new Map<string, Candidate>();
     for (const model of this.catalog.list()) {
@@ -87,7 +88,7 @@ export class JobTargets {
   }
 }
 
-/** One call about a job. `attempt` counts the submissions. */
+/** A provider call about a job. `attempt` is the number of submissions. */
 export function toCall(job: MediaJob, target: JobTarget, deadlines: CallDeadlines, signal: AbortSignal): ProviderCall {
   return {
     requestId: toRequestId(job.id),
@@ -101,7 +102,7 @@ export function toCall(job: MediaJob, target: JobTarget, deadlines: CallDeadline
   };
 }
 
-/** A call that may take so long, all in all. */
+/** Deadlines of a call that may take `totalMs` in total. */
 export function deadlinesOf(totalMs: number, connectTimeoutMs: number): CallDeadlines {
   return { connectMs: Math.min(connectTimeoutMs, totalMs), firstTokenMs: totalMs, idleMs: totalMs, totalMs };
 }
@@ -111,7 +112,7 @@ function toTarget({ provider, deployment, features, quirks }: Candidate, { kind 
   return adapter === undefined ? null : { adapter, upstreamModel: deployment.upstreamModel, features, quirks };
 }
 
-/** Prices may have changed since the submission: what has none must not be sold (decision *unpriced*). */
+/** Prices may have changed since the submission; a job without a price is not submitted (decision *unpriced*). */
 function isPriced({ price }: Candidate, { settings }: MediaJob): boolean {
   return jobCostMicro(price, settings, settings.durationSeconds) !== null;
 }

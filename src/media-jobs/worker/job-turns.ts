@@ -1,28 +1,31 @@
 import { hostname } from 'node:os';
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { CLOCK, type Clock } from '../../common/clock';
-import { InFlight } from '../../common/in-flight';
-import { APP_CONFIG, type AppConfig } from '../../config/app-config';
-import { WakeUpQueue } from '../../queue/wake-up-queue';
+import { CLOCK, type Clock } from '../../core/time/clock';
+import { InFlight } from '../../core/concurrency/in-flight';
+import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
+import { WakeUpQueue } from '../../core/queue/wake-up-queue';
+import { laneOf, needsInputs, poolOf, type JobPool } from '../job-lane';
 import { JobWorkRepository } from '../job-work.repository';
 import type { DueJob, MediaJob } from '../media-job.types';
 import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
+import { InputStep } from './input-step';
 import { LeaseKeeper } from './lease-keeper';
 import { PollStep } from './poll-step';
 import { SubmitStep } from './submit-step';
-import { laneOf, type NextTurn, nextTurn } from './turn';
-import { TurnSlots } from './turn-slots';
+import { type NextStep, nextStep, type JobLease } from './turn';
+import { FairConcurrencyLimiter } from './turn-slots';
 
 /**
- * The turns of this process. Each claims a job, does the one thing that is due, writes it down under its fence, gives the
- * job back and sends the next wake-up. Whatever a turn dies of, the job's row says where the next one begins.
+ * Runs job steps in this process: claims a job, runs its due step, writes the result under the fence, releases the lease
+ * and sends the next wake-up. If a step dies, the job's row says where the next one starts.
  */
 @Injectable()
-export class JobTurns {
-  private readonly logger = new Logger(JobTurns.name);
+export class JobRunner {
+  private readonly logger = new Logger(JobRunner.name);
   private readonly owner = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
-  private readonly slots: TurnSlots;
+  /** Separate pools, so that hanging image hosts take no provider slots. */
+  private readonly slots: Readonly<Record<JobPool, FairConcurrencyLimiter>>;
   private readonly leaseSeconds: number;
   private readonly underWay = new Set<string>();
   private readonly running = new InFlight();
@@ -31,6 +34,7 @@ export class JobTurns {
 
   constructor(
     private readonly work: JobWorkRepository,
+    private readonly fetching: InputStep,
     private readonly submitting: SubmitStep,
     private readonly polling: PollStep,
     private readonly wakeUps: WakeUpQueue,
@@ -38,73 +42,87 @@ export class JobTurns {
     @Inject(APP_CONFIG) { worker }: Pick<AppConfig, 'worker'>,
     @Inject(JOB_WORKER_OPTIONS) private readonly options: JobWorkerOptions,
   ) {
-    this.slots = new TurnSlots(worker.concurrency);
+    this.slots = {
+      inputs: new FairConcurrencyLimiter(worker.concurrency),
+      providers: new FairConcurrencyLimiter(worker.concurrency),
+    };
     this.leaseSeconds = worker.leaseSeconds;
   }
 
-  /** How many jobs can be begun with now, if their lanes let them. */
-  get free(): number {
-    return this.taking ? this.slots.free : 0;
+  /** Free slots of a pool; lanes may limit further. */
+  free(pool: JobPool): number {
+    return this.taking ? this.slots[pool].free : 0;
   }
 
-  fullLanes(): string[] {
-    return this.slots.fullLanes();
+  fullLanes(pool: JobPool): string[] {
+    return this.slots[pool].fullLanes();
   }
 
-  /** Begins a turn, and resolves at its end; never rejects. `null`: not now, there is no place or one is under way. */
+  /** Runs a step and resolves at its end; never rejects. `null`: no free slot, or a step of this job is under way. */
   begin(due: DueJob): Promise<void> | null {
-    if (!this.taking || this.underWay.has(due.id) || !this.slots.enter(due.lane)) return null;
-    return this.run(due);
+    if (!this.taking || this.underWay.has(due.id) || !this.slots[poolOf(due.lane)].enter(due.lane)) return null;
+    return this.runStep(due);
   }
 
   /**
-   * Begins no more turns and waits for those under way. After `timeoutMs` they are asked to leave what can be done again
-   * elsewhere; resolves when they have, or soon after.
+   * Starts no more steps and waits for those under way. After `timeoutMs` it aborts the steps that another process can
+   * repeat, and waits briefly for them.
    */
   async stop(timeoutMs: number): Promise<void> {
     this.taking = false;
     if (await this.running.whenIdle(timeoutMs)) return;
-    this.stopping.abort(new Error('the process is being stopped'));
+    this.stopping.abort(new Error('the process is shutting down'));
     await this.running.whenIdle(this.options.unwokenSweepMs);
   }
 
-  private async run(due: DueJob): Promise<void> {
+  private async runStep(due: DueJob): Promise<void> {
     this.underWay.add(due.id);
     this.running.begin();
     try {
-      const next = await this.turn(due);
-      // From now on the next wake-up may come, be it at once.
+      const next = await this.claimAndRun(due);
+      // The next wake-up may arrive from now on.
       this.underWay.delete(due.id);
       if (next !== null) await this.wakeUps.send(next.due, next.inMs);
     } catch (error) {
-      this.logger.error({ message: 'the work on a job has failed', jobId: due.id, err: error });
+      this.logger.error({ message: 'a job step failed', event: 'job_step_failed', jobId: due.id, err: error });
     } finally {
       this.underWay.delete(due.id);
-      this.slots.leave(due.lane);
+      this.slots[poolOf(due.lane)].leave(due.lane);
       this.running.end();
     }
   }
 
-  private async turn(due: DueJob): Promise<NextTurn> {
+  private async claimAndRun(due: DueJob): Promise<NextStep> {
     const job = await this.work.claim(due, this.owner, this.leaseSeconds);
     if (job === null) return null;
-    const lease = new LeaseKeeper(this.work, job, this.leaseSeconds, this.clock);
-    const turn = { job, lost: lease.lost, given: AbortSignal.any([lease.lost, this.stopping.signal]) };
+    const keeper = new LeaseKeeper(this.work, job, this.leaseSeconds, this.clock);
+    const stopRequested = AbortSignal.any([keeper.lost, this.stopping.signal]);
     try {
-      return await (job.handle === null ? this.submitting.run(turn) : this.polling.run(turn, job.handle));
+      return await this.step({ job, leaseLost: keeper.lost, stopRequested });
     } catch (error) {
-      return await this.leave(job, error);
+      return await this.rescheduleFailed(job, error);
     } finally {
-      lease.end();
+      keeper.end();
     }
   }
 
-  /** After a failure that is ours. Where not even this can be written down, the lease runs out. */
-  private async leave(job: MediaJob, error: unknown): Promise<NextTurn> {
+  private step(lease: JobLease): Promise<NextStep> {
+    const { job } = lease;
+    if (needsInputs(job)) return this.fetching.run(lease);
+    return job.handle === null ? this.submitting.run(lease) : this.polling.run(lease, job.handle);
+  }
+
+  /** After an internal failure. If this write fails too, the lease expires. */
+  private async rescheduleFailed(job: MediaJob, error: unknown): Promise<NextStep> {
     if (!this.stopping.signal.aborted) {
-      this.logger.error({ message: 'a step of a job has failed and is tried again', jobId: job.id, err: error });
+      this.logger.error({
+        message: 'a job step failed and will be retried',
+        event: 'job_step_retried',
+        jobId: job.id,
+        err: error,
+      });
     }
     const inMs = this.stopping.signal.aborted ? 0 : this.options.repairMs;
-    return nextTurn(await this.work.reschedule(job, inMs), inMs, laneOf(job));
+    return nextStep(await this.work.reschedule(job, inMs), inMs, laneOf(job));
   }
 }

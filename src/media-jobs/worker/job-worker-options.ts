@@ -1,27 +1,27 @@
 /** Injection token of {@link JobWorkerOptions}. */
 export const JOB_WORKER_OPTIONS = Symbol('JobWorkerOptions');
 
-/** Times of the work on jobs, in milliseconds. */
+/** Time limits and intervals of the job worker, in milliseconds. */
 export interface JobWorkerOptions {
-  /** For a provider to accept a job. */
+  /** Time limit of a submission. */
   readonly submitTimeoutMs: number;
-  /** For an answer about a job, and for one to its cancellation. */
+  /** Time limit of a poll or a cancellation. */
   readonly pollTimeoutMs: number;
-  /** For one file, from the first byte to the last. */
+  /** Time limit of one file download. */
   readonly artifactTimeoutMs: number;
-  /** How long a job waits for a provider that accepts it. Then nobody will, and its client had better know. */
+  /** How long a job waits for a provider to accept it before it fails. */
   readonly patienceMs: number;
-  /** Between two looks for jobs that were not woken, and for those whose time is over. */
+  /** Interval of the sweep for lost wake-ups. */
   readonly sweepMs: number;
-  /** The same while nobody can be woken. */
+  /** The same while Redis is unreachable. */
   readonly unwokenSweepMs: number;
-  /** Between two looks for providers that have to be told to stop. */
+  /** Interval of the sweep for pending cancellations. */
   readonly cancelSweepMs: number;
-  /** Between two looks for deleted jobs, and for results that are not kept any more. */
+  /** Interval of the sweeps for deleted jobs and expired results. */
   readonly removalSweepMs: number;
-  /** How long a provider may know nothing of a job, or not have its result, before that is the truth. */
+  /** How long a provider may lack a job or its result before the job fails. */
   readonly setbackMs: number;
-  /** After a failure of ours. */
+  /** Pause after an internal failure. */
   readonly repairMs: number;
 }
 

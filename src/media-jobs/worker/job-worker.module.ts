@@ -1,23 +1,24 @@
 import { Module } from '@nestjs/common';
-import { MediaModule } from '../../media/media.module';
+import { MediaModule } from '../../core/media/media.module';
 import { ModelsModule } from '../../models/models.module';
-import { OutboundModule } from '../../outbound/outbound.module';
-import { RoutingModule } from '../../routing/routing.module';
+import { OutboundModule } from '../../core/outbound/outbound.module';
+import { RoutingModule } from '../../models/routing/routing.module';
 import { WebhooksModule } from '../../webhooks/webhooks.module';
 import { JobWebhookBody } from '../job-webhook-body';
 import { MediaJobsCoreModule } from '../media-jobs-core.module';
 import { ArtifactIntake } from './artifact-intake';
 import { FinalizeStep } from './finalize-step';
+import { InputStep } from './input-step';
 import { JobEndings } from './job-endings';
 import { JobSweeps } from './job-sweeps';
 import { JobTargets } from './job-targets';
-import { JobTurns } from './job-turns';
+import { JobRunner } from './job-turns';
 import { DEFAULT_JOB_WORKER_OPTIONS, JOB_WORKER_OPTIONS } from './job-worker-options';
 import { JobWorker } from './job-worker.service';
 import { PollStep } from './poll-step';
 import { SubmitStep } from './submit-step';
 
-/** The work on jobs, and telling of their ends: for processes that do work (`README.md`). */
+/** The job worker and webhook delivery, for worker processes (`README.md`). */
 @Module({
   imports: [
     MediaJobsCoreModule,
@@ -30,10 +31,11 @@ import { SubmitStep } from './submit-step';
   providers: [
     ArtifactIntake,
     FinalizeStep,
+    InputStep,
     JobEndings,
     JobSweeps,
     JobTargets,
-    JobTurns,
+    JobRunner,
     JobWorker,
     PollStep,
     SubmitStep,

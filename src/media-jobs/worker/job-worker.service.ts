@@ -1,15 +1,18 @@
 import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { APP_CONFIG, type AppConfig } from '../../config/app-config';
-import { WakeUpQueue } from '../../queue/wake-up-queue';
-import type { WakeUpConsumer } from '../../queue/wake-up-consumer';
+import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
+import { WakeUpQueue } from '../../core/queue/wake-up-queue';
+import type { WakeUpConsumer } from '../../core/queue/wake-up-consumer';
 import { JobRoutes } from '../job-routes';
 import { JobSweeps } from './job-sweeps';
-import { JobTurns } from './job-turns';
+import { JobRunner } from './job-turns';
 
-/** A wake-up that found no place comes back after so long: its lane has to wait, the others have not. */
-const NO_PLACE_PAUSE_MS = { least: 500, most: 1_500 };
+/** Delay of a wake-up that found no free slot: its lane waits without blocking other lanes. */
+const NO_SLOT_DELAY_MS = { least: 500, most: 1_500 };
 
-/** Works on jobs for as long as the application runs: woken through Redis, and sweeping for what was not. */
+/** Each has `WORKER_CONCURRENCY` slots (`job-turns.ts`). */
+const POOLS = 2;
+
+/** Runs jobs while the application runs: on wake-ups from Redis, and from sweeps for lost ones. */
 @Injectable()
 export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly concurrency: number;
@@ -17,7 +20,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   private stopping: Promise<void> | null = null;
 
   constructor(
-    private readonly turns: JobTurns,
+    private readonly runner: JobRunner,
     private readonly sweeps: JobSweeps,
     private readonly wakeUps: WakeUpQueue,
     private readonly routes: JobRoutes,
@@ -27,19 +30,19 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 
   onApplicationBootstrap(): void {
-    const hasMakers = this.routes.isImplemented('video') || this.routes.isImplemented('music');
-    this.sweeps.start(hasMakers);
-    if (hasMakers) this.consumer = this.listen();
+    const hasProviders = this.routes.isImplemented('video') || this.routes.isImplemented('music');
+    this.sweeps.start(hasProviders);
+    if (hasProviders) this.consumer = this.listen();
   }
 
-  /** As {@link drain}, for whoever has not called it: without waiting for anything that can be done elsewhere. */
+  /** {@link drain} without a grace period, for applications that did not call it. */
   beforeApplicationShutdown(): Promise<void> {
     return this.drain(0);
   }
 
   /**
-   * Takes no more jobs. Resolves when those that are worked on have come to the end of their turns; after `timeoutMs` they
-   * are given back where others can go on with them.
+   * Takes no more jobs and resolves when the steps under way have ended. After `timeoutMs` it releases jobs that other
+   * processes can continue.
    */
   drain(timeoutMs: number): Promise<void> {
     this.stopping ??= this.stop(timeoutMs);
@@ -47,23 +50,22 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 
   private async stop(timeoutMs: number): Promise<void> {
-    const turns = this.turns.stop(timeoutMs);
-    await Promise.all([turns, this.consumer?.stop(), this.sweeps.stop()]);
+    await Promise.all([this.runner.stop(timeoutMs), this.consumer?.stop(), this.sweeps.stop()]);
   }
 
-  /** Without it the sweeps do the work. */
+  /** Without Redis, the sweeps run all steps. */
   private listen(): WakeUpConsumer {
     void this.wakeUps.open();
     return this.wakeUps.consume(async (wakeUp) => {
-      const turn = this.turns.begin(wakeUp);
-      if (turn === null) return noPlacePauseMs();
-      await turn;
+      const step = this.runner.begin(wakeUp);
+      if (step === null) return noSlotDelayMs();
+      await step;
       return null;
-    }, this.concurrency);
+    }, POOLS * this.concurrency);
   }
 }
 
-function noPlacePauseMs(): number {
-  const { least, most } = NO_PLACE_PAUSE_MS;
+function noSlotDelayMs(): number {
+  const { least, most } = NO_SLOT_DELAY_MS;
   return least + Math.random() * (most - least);
 }

@@ -1,11 +1,11 @@
-import type { Clock } from '../../common/clock';
+import type { Clock } from '../../core/time/clock';
 import type { JobWorkRepository } from '../job-work.repository';
 import type { JobClaim } from '../media-job.types';
 
-/** A renewal may be late or fail three times before the lease is over. */
+/** Three renewals may be late or fail before the lease expires. */
 const RENEWALS_PER_LEASE = 4;
 
-/** Keeps a claim alive for as long as its job is worked on, and says so when it is lost. */
+/** Renews the lease of a job while a step runs, and signals its loss. */
 export class LeaseKeeper {
   private readonly losing = new AbortController();
   private readonly timer: NodeJS.Timeout;
@@ -31,7 +31,7 @@ export class LeaseKeeper {
   }
 
   private async renew(): Promise<void> {
-    // What counts is when it was asked for: the answer may have been long under way.
+    // The lease counts from the request: the response may have been delayed.
     const askedAtMs = this.clock.monotonic();
     try {
       if (await this.work.renewLease(this.claim, this.leaseSeconds)) {
@@ -39,10 +39,10 @@ export class LeaseKeeper {
         return;
       }
     } catch {
-      // The database is away. Nobody can take the job over before it is back, and then the next renewal tells.
+      // The database is unreachable, so no other worker can claim the job. The next renewal shows who holds the lease.
       if (this.clock.monotonic() < this.heldUntilMs) return;
     }
     this.end();
-    this.losing.abort(new Error('the job belongs to somebody else'));
+    this.losing.abort(new Error('the lease of the job is lost'));
   }
 }

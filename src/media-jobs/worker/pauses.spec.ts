@@ -5,12 +5,12 @@ const capabilities = { pollMs: [2_000, 30_000] } as Partial<JobCapabilities> as 
 const middle = (): number => 0.5;
 
 describe('pollPauseMs', () => {
-  it('begins with the first pause of the provider and grows by half each time, up to its last', () => {
+  it('starts at the shortest pause of the provider and grows by half up to its longest', () => {
     const pauses = [0, 1, 2, 3, 6, 7, 1_000_000].map((polls) => pollPauseMs(capabilities, polls, undefined, middle));
     expect(pauses).toEqual([2_000, 3_000, 4_500, 6_750, 22_781.25, 30_000, 30_000]);
   });
 
-  it('differs by up to a tenth', () => {
+  it('applies 10 percent jitter', () => {
     expect([0, 1].map((random) => pollPauseMs(capabilities, 0, undefined, () => random))).toEqual([1_800, 2_200]);
   });
 
@@ -20,19 +20,19 @@ describe('pollPauseMs', () => {
     [0, 2_000],
     [-1, 2_000],
     [Number.NaN, 2_000],
-  ])('is what the provider asks for, within reason: %d is %d', (asked, pause) => {
+  ])('limits the pause that the provider requests: %d becomes %d', (asked, pause) => {
     expect(pollPauseMs(capabilities, 0, asked, middle)).toBe(pause);
   });
 });
 
 describe('submitPauseMs', () => {
   it('grows from a second to a minute', () => {
-    expect([0, 1, 2, 50].map((turns) => submitPauseMs(turns, undefined, middle))).toEqual([
+    expect([0, 1, 2, 50].map((attempts) => submitPauseMs(attempts, undefined, middle))).toEqual([
       1_000, 1_500, 2_250, 60_000,
     ]);
   });
 
-  it('is what the provider asks for, and no longer than ten minutes', () => {
+  it('uses the requested pause, up to ten minutes', () => {
     expect([40, 3_600].map((seconds) => submitPauseMs(0, seconds, middle))).toEqual([40_000, 600_000]);
   });
 });

@@ -1,14 +1,14 @@
 import type { JobCapabilities } from '../../providers/contract/media-job';
 
 const GROWTH = 1.5;
-/** So that jobs which began together do not stay together. */
+/** Spreads jobs that started together. */
 const JITTER = 0.1;
-/** A job may have an end earlier than a provider expects. */
+/** Upper limit for a provider's `Retry-After`: the job may end earlier. */
 const LONGEST_ASKED_MS = 600_000;
 
 /**
- * From one poll to the next, in milliseconds: longer each time, within what the provider is good for.
- * @param askedMs what it asks for, from its shortest pause to ten minutes
+ * The pause before the next poll, in milliseconds. Grows with each poll within the provider's limits.
+ * @param askedMs the pause that the provider requests; used from its shortest pause up to ten minutes
  */
 export function pollPauseMs(
   { pollMs: [first, most] }: JobCapabilities,
@@ -20,10 +20,10 @@ export function pollPauseMs(
   return jittered(grown(first, most, polls), random);
 }
 
-/** Before a provider is asked again to accept a job: from a second to a minute. */
-export function submitPauseMs(turns: number, askedSeconds: number | undefined, random = Math.random): number {
+/** The pause before the next submission: from one second to one minute. */
+export function submitPauseMs(attempts: number, askedSeconds: number | undefined, random = Math.random): number {
   if (askedSeconds !== undefined) return jittered(Math.min(askedSeconds * 1_000, LONGEST_ASKED_MS), random);
-  return jittered(grown(1_000, 60_000, turns), random);
+  return jittered(grown(1_000, 60_000, attempts), random);
 }
 
 function grown(first: number, most: number, steps: number): number {

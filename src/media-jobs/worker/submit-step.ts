@@ -1,36 +1,37 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { setTimeout as delay } from 'node:timers/promises';
-import { CLOCK, type Clock } from '../../common/clock';
-import { GatewayError } from '../../common/errors/gateway-error';
-import { APP_CONFIG, type AppConfig } from '../../config/app-config';
-import { driverErrorOf, isPermanentDatabaseError } from '../../database/driver-error';
+import { CLOCK, type Clock } from '../../core/time/clock';
+import { GatewayError } from '../../core/errors/gateway-error';
+import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
+import { driverErrorOf, isPermanentDatabaseError } from '../../core/database/driver-error';
 import { isUnsupported, mayFallBack, wasNotBegun } from '../../inference/attempt-policy';
 import type { AsyncJobAdapter, JobHandle, JobSpec, SyncJobAdapter } from '../../providers/contract/media-job';
 import type { ProviderError } from '../../providers/contract/provider-error';
 import { JobInputs } from '../job-inputs';
+import { laneOf } from '../job-lane';
 import { JobWorkRepository } from '../job-work.repository';
 import { MediaJobRepository } from '../media-job.repository';
 import type { MediaJob } from '../media-job.types';
 import { type Finalized, FinalizeStep } from './finalize-step';
 import { inLimits } from './in-limits';
 import { JobEndings } from './job-endings';
-import { NO_RESULT, NOBODY_ACCEPTS, toJobError, toProviderError, UNKEEPABLE, UNKNOWN_SUBMISSION } from './job-failure';
+import { NO_RESULT, NO_PROVIDER_ACCEPTED, toJobError, toProviderError, INVALID_PROVIDER_HANDLE } from './job-failure';
 import { readJobSpec } from './job-spec';
-import { deadlinesOf, type JobChance, type JobTarget, JobTargets, toCall } from './job-targets';
+import { deadlinesOf, type SelectedDeployment, type JobTarget, JobTargets, toCall } from './job-targets';
 import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
 import { pollPauseMs, submitPauseMs } from './pauses';
-import { laneOf, type NextTurn, nextTurn, type Turn } from './turn';
+import { type NextStep, nextStep, type JobLease } from './turn';
 
-/** A job that was sent to a provider once more. */
+/** A job with the target and spec of its current submission. */
 interface Sent {
-  readonly turn: Turn;
+  readonly lease: JobLease;
   readonly target: JobTarget;
   readonly spec: JobSpec;
 }
 
 /**
- * Gets a job accepted by a provider, once. What was surely not accepted may be sent to another one; what may have been
- * accepted is sent again only where the provider can tell that it is the same, and otherwise given up.
+ * Submits a job to a provider, once. A definite refusal allows another provider. After an unknown outcome the job is sent
+ * again only if the provider deduplicates submissions; otherwise it fails.
  */
 @Injectable()
 export class SubmitStep {
@@ -51,38 +52,33 @@ export class SubmitStep {
     this.inference = inference;
   }
 
-  async run(turn: Turn): Promise<NextTurn> {
-    if (turn.job.submitStartedAt !== null) return this.sendAgain(turn);
-    const spec = await this.readSpec(turn);
+  async run(lease: JobLease): Promise<NextStep> {
+    if (lease.job.submitStartedAt !== null) return this.sendAgain(lease);
+    const spec = await this.readSpec(lease);
     if (spec === null) return null;
-    const chance = await this.targets.choose(turn.job);
-    if (chance === null) return this.waitForProvider(turn);
-    const sent = await this.begin(turn, chance);
+    const selected = await this.targets.choose(lease.job);
+    if (selected === null) return this.waitForProvider(lease);
+    const sent = await this.begin(lease, selected);
     if (sent === null) return null;
-    const { adapter } = chance;
-    if (adapter.mode === 'sync') return this.make({ turn: sent, target: chance, spec }, adapter, chance);
-    return this.send({ turn: sent, target: chance, spec }, adapter, chance);
+    const { adapter } = selected;
+    if (adapter.mode === 'sync') return this.make({ lease: sent, target: selected, spec }, adapter, selected);
+    return this.send({ lease: sent, target: selected, spec }, adapter, selected);
   }
 
-  /** `null`: a picture of the job is none, and never will be. */
-  private async readSpec({ job, given }: Turn): Promise<JobSpec | null> {
+  /** `null`: an image of the job is no longer stored, and the job has failed. */
+  private async readSpec({ job }: JobLease): Promise<JobSpec | null> {
     try {
-      return await readJobSpec(job, this.inputs, given);
+      return await readJobSpec(job, this.inputs);
     } catch (error) {
       if (!(error instanceof GatewayError) || error.status >= 500) throw error;
-      // It was one when the job was sent, which may have been accepted.
-      if (job.submitStartedAt !== null) return this.giveUpUnknown(job, error);
-      await this.endings.fail(job, { code: error.code, message: error.message }, error);
+      await this.endings.failInputs(job, error);
       return null;
     }
   }
 
-  /**
-   * Committed before the provider hears of it. `null`: the job is not ours any more. The flight ends then, and when it
-   * cannot be committed.
-   */
-  private async begin(turn: Turn, { adapter, candidate, flight }: JobChance): Promise<Turn | null> {
-    const { job } = turn;
+  /** Commits the submission before the provider is called; otherwise abandons the flight. `null`: the lease is lost. */
+  private async begin(lease: JobLease, { adapter, candidate, flight }: SelectedDeployment): Promise<JobLease | null> {
+    const { job } = lease;
     const place = {
       provider: candidate.provider.id,
       deploymentId: candidate.deployment.id,
@@ -95,136 +91,144 @@ export class SubmitStep {
       if (token === null) flight.abandon();
     }
     if (token === null) return null;
-    return { ...turn, job: { ...job, ...place, providerToken: token, submissions: job.submissions + 1 } };
+    return { ...lease, job: { ...job, ...place, providerToken: token, submissions: job.submissions + 1 } };
   }
 
-  /** Whoever was at it before has left no word of what became of it. */
-  private async sendAgain(turn: Turn): Promise<NextTurn> {
-    const { job } = turn;
+  /** Handles an earlier submission whose outcome was not recorded. */
+  private async sendAgain(lease: JobLease): Promise<NextStep> {
+    const { job } = lease;
     const target = this.targets.find(job);
     const adapter = target?.adapter;
     if (target === null || adapter?.mode !== 'async' || !adapter.capabilities.idempotentSubmit) {
-      return this.giveUpUnknown(job);
+      await this.endings.failUnknown(job);
+      return null;
     }
-    const spec = await this.readSpec(turn);
-    return spec === null ? null : this.send({ turn, target, spec }, adapter, null);
+    const spec = await this.readSpec(lease);
+    return spec === null ? null : this.send({ lease, target, spec }, adapter, null);
   }
 
-  private async send(sent: Sent, adapter: AsyncJobAdapter, chance: JobChance | null): Promise<NextTurn> {
-    const { turn, target, spec } = sent;
-    const { job } = turn;
+  private async send(sent: Sent, adapter: AsyncJobAdapter, selected: SelectedDeployment | null): Promise<NextStep> {
+    const { lease, target, spec } = sent;
+    const { job } = lease;
     const { submitTimeoutMs } = this.options;
     const deadlines = deadlinesOf(submitTimeoutMs, this.inference.connectTimeoutMs);
     let handle: JobHandle;
     try {
-      // Nothing but its time limit ends the call: half a submission is one that nobody knows the outcome of.
+      // Only the time limit ends the call: an interrupted submission has an unknown outcome.
       handle = await inLimits(submitTimeoutMs, null, (signal) =>
         adapter.submit(spec, job.providerToken ?? job.id, toCall(job, target, deadlines, signal)),
       );
     } catch (error) {
-      return this.refused(turn, adapter, chance, toProviderError(error));
+      return this.refused(lease, adapter, selected, toProviderError(error));
     }
-    chance?.flight.succeed(0);
+    selected?.flight.succeed(0);
     const inMs = pollPauseMs(adapter.capabilities, 0);
-    const wakeUp = await this.keep(turn, handle, inMs);
-    if (wakeUp === null) await this.callOff(turn, target, adapter, handle);
-    return nextTurn(wakeUp, inMs, laneOf(job));
+    const wakeUp = await this.persistHandle(lease, handle, inMs);
+    if (wakeUp === null) await this.cancelAtProvider(lease, target, adapter, handle);
+    return nextStep(wakeUp, inMs, laneOf(job));
   }
 
   /**
-   * A provider that has the job must not be forgotten over a database that is away for a moment. `null`: the job has ended,
-   * at the latest here, over a handle that the database refuses; sending it again would bring the same one.
+   * Stores the handle, and retries while the database is unreachable. `null`: the job has ended. A handle that the database
+   * rejects fails the job, since another submission would return the same one.
    */
-  private async keep({ job, given }: Turn, handle: JobHandle, inMs: number) {
+  private async persistHandle({ job, stopRequested }: JobLease, handle: JobHandle, inMs: number) {
     for (;;) {
       try {
         return await this.work.storeHandle(job, handle, inMs);
       } catch (error) {
         if (isPermanent(error)) {
-          await this.endings.fail(job, UNKEEPABLE, error);
+          await this.endings.fail(job, INVALID_PROVIDER_HANDLE, error);
           return null;
         }
-        if (given.aborted) throw error;
-        await delay(this.options.unwokenSweepMs, undefined, { signal: given }).catch(() => undefined);
+        if (stopRequested.aborted) throw error;
+        await delay(this.options.unwokenSweepMs, undefined, { signal: stopRequested }).catch(() => undefined);
       }
     }
   }
 
-  /** The job was given up, or taken over, while its provider accepted it: where nobody else knows of that, we tell it. */
-  private async callOff({ job }: Turn, target: JobTarget, adapter: AsyncJobAdapter, handle: JobHandle): Promise<void> {
+  /** Cancels a job that ended or changed owner while the provider accepted it, unless its handle is recorded elsewhere. */
+  private async cancelAtProvider(
+    { job }: JobLease,
+    target: JobTarget,
+    adapter: AsyncJobAdapter,
+    handle: JobHandle,
+  ): Promise<void> {
     if (adapter.cancel === undefined) return;
     const { pollTimeoutMs } = this.options;
     const deadlines = deadlinesOf(pollTimeoutMs, this.inference.connectTimeoutMs);
     try {
-      if (await this.isSeenTo(job, adapter, handle)) return;
+      if (await this.isHandleRecorded(job, adapter, handle)) return;
       await inLimits(pollTimeoutMs, null, async (signal) =>
         adapter.cancel?.(handle, toCall(job, target, deadlines, signal)),
       );
     } catch (error) {
-      this.logger.warn({ message: 'a provider was not told that a job was given up', jobId: job.id, err: error });
+      const facts = { event: 'provider_cancel_failed', jobId: job.id, err: error };
+      this.logger.warn({ message: 'failed to cancel a job at its provider', ...facts });
     }
   }
 
-  /**
-   * Whether the handle is in the job's row, be it that only the database's answer to that was lost; or will be, since whoever
-   * takes over a job that can be sent again gets the same one.
-   */
-  private async isSeenTo(job: MediaJob, { capabilities }: AsyncJobAdapter, handle: JobHandle): Promise<boolean> {
+  /** Whether the row has this handle, or will: from a provider that deduplicates, the next worker gets the same one. */
+  private async isHandleRecorded(
+    job: MediaJob,
+    { capabilities }: AsyncJobAdapter,
+    handle: JobHandle,
+  ): Promise<boolean> {
     const current = await this.jobs.find(job.id, job.organizationId, job.kind);
     if (current === null) return false;
     if (current.handle !== null) return current.handle.id === handle.id;
     return capabilities.idempotentSubmit && current.completedAt === null;
   }
 
-  /** A provider that answers with the result: the worker waits for it, and nobody can take that over. */
-  private async make(sent: Sent, adapter: SyncJobAdapter, chance: JobChance): Promise<NextTurn> {
-    const { turn, target, spec } = sent;
-    const { job, lost } = turn;
+  /** Waits for a synchronous provider. No other worker can take over the call. */
+  private async make(sent: Sent, adapter: SyncJobAdapter, selected: SelectedDeployment): Promise<NextStep> {
+    const { lease, target, spec } = sent;
+    const { job, leaseLost } = lease;
     const { replyTimeoutMs, connectTimeoutMs } = this.inference;
-    const call = toCall(job, target, deadlinesOf(replyTimeoutMs, connectTimeoutMs), lost);
+    const call = toCall(job, target, deadlinesOf(replyTimeoutMs, connectTimeoutMs), leaseLost);
     let success;
     try {
-      success = await inLimits(replyTimeoutMs, lost, (signal) => adapter.make(spec, { ...call, signal }));
+      success = await inLimits(replyTimeoutMs, leaseLost, (signal) => adapter.make(spec, { ...call, signal }));
     } catch (error) {
-      if (!lost.aborted) return this.refused(turn, adapter, chance, toProviderError(error));
-      chance.flight.abandon();
+      if (!leaseLost.aborted) return this.refused(lease, adapter, selected, toProviderError(error));
+      selected.flight.abandon();
       return null;
     }
-    chance.flight.succeed(0);
-    // The result is here and nowhere else, so that it is worth some patience.
-    for (let attempt = 0; !turn.given.aborted; attempt++) {
+    selected.flight.succeed(0);
+    // Only this process has the result, so storing it is retried.
+    for (let attempt = 0; !lease.stopRequested.aborted; attempt++) {
       const finalized = await this.finalize
-        .run(turn, success, { adapter, call })
-        .catch((error: unknown) => this.mayPass(job, error));
+        .run(lease, success, { adapter, call })
+        .catch((error: unknown) => this.assertTransient(job, error));
       if (finalized === 'ended') return null;
       if (finalized === 'no-result') break;
       const pauseMs = submitPauseMs(attempt, undefined);
-      await delay(pauseMs, undefined, { signal: turn.given }).catch(() => undefined);
+      await delay(pauseMs, undefined, { signal: lease.stopRequested }).catch(() => undefined);
     }
-    if (!turn.given.aborted) await this.endings.fail(job, NO_RESULT);
+    if (!lease.stopRequested.aborted) await this.endings.fail(job, NO_RESULT);
     return null;
   }
 
-  /** A database that is away for a moment is no other than a storage that is. */
-  private mayPass({ id: jobId }: MediaJob, error: unknown): Finalized {
+  /** Treats a transient database error like unavailable storage. @throws any other error */
+  private assertTransient({ id: jobId }: MediaJob, error: unknown): Finalized {
     if (isPermanent(error)) throw error;
-    this.logger.warn({ message: 'the end of a job could not be written down', jobId, err: error });
+    this.logger.warn({ message: 'failed to end a job', event: 'job_end_failed', jobId, err: error });
     return 'no-storage';
   }
 
   private async refused(
-    turn: Turn,
+    lease: JobLease,
     adapter: AsyncJobAdapter | SyncJobAdapter,
-    chance: JobChance | null,
+    selected: SelectedDeployment | null,
     error: ProviderError,
-  ): Promise<NextTurn> {
-    const { job } = turn;
-    conclude(chance, error);
+  ): Promise<NextStep> {
+    const { job } = lease;
+    conclude(selected, error);
     this.report(job, error);
-    // What a repetition was refused for, as for being one too many, says nothing about the submission before it.
-    const isRepetition = chance === null;
+    // The refusal of a repeated submission says nothing about the earlier one.
+    const isRepetition = selected === null;
     if (!wasNotBegun(error) || (isRepetition && mayFallBack(error, true))) {
-      return this.outcomeUnknown(turn, adapter, error);
+      return this.outcomeUnknown(lease, adapter, error);
     }
     if (!mayFallBack(error, true) || (isUnsupported(error) && job.submissions >= job.route.length)) {
       await this.endings.fail(job, toJobError(error), error);
@@ -236,41 +240,35 @@ export class SubmitStep {
       return null;
     }
     const inMs = isLast ? submitPauseMs(job.submissions, error.options.retryAfterSeconds) : 0;
-    return nextTurn(await this.work.withdrawSubmission(job, inMs), inMs, laneOf(job));
+    return nextStep(await this.work.withdrawSubmission(job, inMs), inMs, laneOf(job));
   }
 
   private async outcomeUnknown(
-    turn: Turn,
+    lease: JobLease,
     adapter: AsyncJobAdapter | SyncJobAdapter,
     error: ProviderError,
-  ): Promise<NextTurn> {
-    const { job } = turn;
+  ): Promise<NextStep> {
+    const { job } = lease;
     if (adapter.mode === 'sync') {
       await this.endings.fail(job, toJobError(error), error);
       return null;
     }
-    if (!adapter.capabilities.idempotentSubmit || this.isOutOfPatience(job)) return this.giveUpUnknown(job, error);
+    if (!adapter.capabilities.idempotentSubmit || this.isOutOfPatience(job)) {
+      await this.endings.failUnknown(job, error);
+      return null;
+    }
     const inMs = submitPauseMs(job.fence, error.options.retryAfterSeconds);
-    return nextTurn(await this.work.reschedule(job, inMs), inMs, laneOf(job));
+    return nextStep(await this.work.reschedule(job, inMs), inMs, laneOf(job));
   }
 
-  /** An alarm: the provider may be making something that nobody will fetch. */
-  private async giveUpUnknown(job: MediaJob, cause?: unknown): Promise<null> {
-    const { id: jobId, provider, providerToken } = job;
-    const facts = { jobId, provider, providerToken, event: 'provider_submit_unknown', err: cause };
-    this.logger.error({ message: 'it is not known whether a provider accepted a job', ...facts });
-    await this.endings.fail(job, UNKNOWN_SUBMISSION, cause);
-    return null;
-  }
-
-  /** Nobody can be asked now: all are away, full, or not offered any more. */
-  private async waitForProvider({ job }: Turn): Promise<NextTurn> {
+  /** All deployments are unavailable, at capacity or no longer offered. */
+  private async waitForProvider({ job }: JobLease): Promise<NextStep> {
     if (this.isOutOfPatience(job)) {
-      await this.endings.fail(job, NOBODY_ACCEPTS);
+      await this.endings.fail(job, NO_PROVIDER_ACCEPTED);
       return null;
     }
     const inMs = submitPauseMs(job.fence, undefined);
-    return nextTurn(await this.work.reschedule(job, inMs), inMs, laneOf(job));
+    return nextStep(await this.work.reschedule(job, inMs), inMs, laneOf(job));
   }
 
   private isOutOfPatience({ createdAt }: MediaJob): boolean {
@@ -279,7 +277,8 @@ export class SubmitStep {
 
   private report({ id, provider, deploymentId }: MediaJob, { code, options }: ProviderError): void {
     const { credentialRefused, phase, upstream } = options;
-    const facts = { jobId: id, provider, deployment: deploymentId, code, phase, upstream };
+    const event = credentialRefused === true ? 'provider_credential_refused' : 'provider_submit_refused';
+    const facts = { event, jobId: id, provider, deployment: deploymentId, code, phase, upstream };
     if (credentialRefused === true) this.logger.error({ message: 'a provider refused our credential', ...facts });
     else this.logger.warn({ message: 'a provider did not accept a job', ...facts });
   }
@@ -289,8 +288,8 @@ function isPermanent(error: unknown): boolean {
   return isPermanentDatabaseError(driverErrorOf(error));
 }
 
-/** What it says of the deployment. A mock's failures are asked for by the requests themselves. */
-function conclude(chance: JobChance | null, error: ProviderError): void {
-  if (chance?.candidate.provider.simulated === true) chance.flight.abandon();
-  else chance?.flight.fail(error);
+/** Reports the failure to the circuit breaker. A mock's failures are requested by clients and do not count. */
+function conclude(selected: SelectedDeployment | null, error: ProviderError): void {
+  if (selected?.candidate.provider.simulated === true) selected.flight.abandon();
+  else selected?.flight.fail(error);
 }

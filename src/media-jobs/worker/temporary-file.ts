@@ -3,17 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 
-/** The disk has failed, not whoever the bytes come from. */
+/** The local disk failed, not the source of the bytes. */
 export class LocalFileError extends Error {
   override readonly name = 'LocalFileError';
 }
 
-/** There was more than is taken. */
+/** The source exceeds the size limit. */
 export class TooManyBytesError extends Error {
   override readonly name = 'TooManyBytesError';
 }
 
-/** A file without a name: however the process ends, the space is free again. */
+/** An unlinked file: its space is freed however the process ends. */
 export class TemporaryFile {
   private bytes = 0;
 
@@ -48,7 +48,7 @@ export class TemporaryFile {
     }
   }
 
-  /** All of it, from the beginning, as often as it is asked for. */
+  /** Streams the whole file. May be called repeatedly. */
   read(): Readable {
     return this.handle.createReadStream({ start: 0, autoClose: false });
   }
@@ -62,6 +62,6 @@ async function local<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    throw new LocalFileError('The temporary file cannot be used.', { cause: error });
+    throw new LocalFileError('The temporary file failed.', { cause: error });
   }
 }

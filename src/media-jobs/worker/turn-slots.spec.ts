@@ -1,37 +1,37 @@
-import { TurnSlots } from './turn-slots';
+import { FairConcurrencyLimiter } from './turn-slots';
 
-/** How many of `lane` get in. */
-function fill(slots: TurnSlots, lane: string): number {
+/** Takes slots for `lane` until refused. Returns their number. */
+function fill(limiter: FairConcurrencyLimiter, lane: string): number {
   let count = 0;
-  while (slots.enter(lane)) count++;
+  while (limiter.enter(lane)) count++;
   return count;
 }
 
-describe('TurnSlots', () => {
-  it('gives one lane half of the places, and those that come after it their part of the rest', () => {
-    const slots = new TurnSlots(20);
-    expect(['one', 'two', 'three'].map((lane) => fill(slots, lane))).toEqual([10, 5, 3]);
-    expect(slots.free).toBe(2);
+describe('FairConcurrencyLimiter', () => {
+  it('gives the first lane half of the slots and later lanes half of the rest', () => {
+    const limiter = new FairConcurrencyLimiter(20);
+    expect(['one', 'two', 'three'].map((lane) => fill(limiter, lane))).toEqual([10, 5, 3]);
+    expect(limiter.free).toBe(2);
   });
 
-  it.each([1, 2, 3, 8, 20, 1_000])('always has a place for another lane, of %d, until all are taken', (limit) => {
-    const slots = new TurnSlots(limit);
-    for (let lane = 0; slots.free > 0; lane++) {
-      expect(slots.enter(`lane ${lane}`)).toBe(true);
-      fill(slots, `lane ${lane}`);
+  it.each([1, 2, 3, 8, 20, 1_000])('of %d slots keeps one for a new lane until all are taken', (limit) => {
+    const limiter = new FairConcurrencyLimiter(limit);
+    for (let lane = 0; limiter.free > 0; lane++) {
+      expect(limiter.enter(`lane ${lane}`)).toBe(true);
+      fill(limiter, `lane ${lane}`);
     }
-    expect(slots.enter('yet another')).toBe(false);
+    expect(limiter.enter('yet another')).toBe(false);
   });
 
-  it('takes back what is left, and names the lanes that would not be let in', () => {
-    const slots = new TurnSlots(4);
-    fill(slots, 'slow');
-    slots.enter('quick');
-    expect(slots.fullLanes()).toEqual(['slow', 'quick']);
-    slots.leave('slow');
-    expect(slots.fullLanes()).toEqual([]);
-    slots.leave('slow');
-    slots.leave('quick');
-    expect([slots.free, slots.fullLanes(), fill(slots, 'slow')]).toEqual([4, [], 2]);
+  it('frees slots on leave and lists the full lanes', () => {
+    const limiter = new FairConcurrencyLimiter(4);
+    fill(limiter, 'slow');
+    limiter.enter('quick');
+    expect(limiter.fullLanes()).toEqual(['slow', 'quick']);
+    limiter.leave('slow');
+    expect(limiter.fullLanes()).toEqual([]);
+    limiter.leave('slow');
+    limiter.leave('quick');
+    expect([limiter.free, limiter.fullLanes(), fill(limiter, 'slow')]).toEqual([4, [], 2]);
   });
 });

@@ -1,9 +1,8 @@
 /**
- * How many jobs a process works on at once. A lane may take a place while more are free than it has: whatever one
- * provider does to its calls, half of the places are left by its lane, a third by two such lanes together, and so on, so
- * that there is always a place for those who wait for nobody.
+ * Limits the concurrent steps of a process. A lane may take a slot only while more slots are free than it holds: one
+ * hanging lane leaves half of the slots free, two leave a third, and so on.
  */
-export class TurnSlots {
+export class FairConcurrencyLimiter {
   private readonly inLane = new Map<string, number>();
   private used = 0;
 
@@ -13,7 +12,7 @@ export class TurnSlots {
     return this.limit - this.used;
   }
 
-  /** `false`: the lane has its share already, and nothing was taken. */
+  /** `false`: the lane already holds its share, and no slot was taken. */
   enter(lane: string): boolean {
     const count = this.inLane.get(lane) ?? 0;
     if (count >= this.free) return false;
@@ -29,7 +28,7 @@ export class TurnSlots {
     this.used--;
   }
 
-  /** Lanes that would not be let in. */
+  /** Lanes that cannot take another slot now. */
   fullLanes(): string[] {
     return [...this.inLane].flatMap(([lane, count]) => (count >= this.free ? [lane] : []));
   }

@@ -1,22 +1,17 @@
 import type { DueJob, JobWakeUp, MediaJob } from '../media-job.types';
 
-/** What the turn after this one is, and when. `null`: there is none, or it is somebody else's. */
-export type NextTurn = { readonly due: DueJob; readonly inMs: number } | null;
+/** The next step and its delay. `null`: the job has ended or belongs to another worker. */
+export type NextStep = { readonly due: DueJob; readonly inMs: number } | null;
 
-/** A worker's time with a job: from the claim until the lease is given back, or lost. */
-export interface Turn {
+/** A claimed job, until its lease is released or lost. */
+export interface JobLease {
   readonly job: MediaJob;
-  /** The job has ended or belongs to another worker: whatever is done for it is in vain. */
-  readonly lost: AbortSignal;
-  /** That, or the process is being stopped: what can be done again elsewhere is left. */
-  readonly given: AbortSignal;
+  /** Aborted when the job has ended or belongs to another worker: further work has no effect. */
+  readonly leaseLost: AbortSignal;
+  /** Also aborted when the process shuts down: work that another process can repeat should stop. */
+  readonly stopRequested: AbortSignal;
 }
 
-/** Which of the jobs that wait may hold each other up: those of one deployment. */
-export function laneOf({ deploymentId, route }: Pick<MediaJob, 'deploymentId' | 'route'>): string {
-  return deploymentId ?? route[0] ?? '';
-}
-
-export function nextTurn(wakeUp: JobWakeUp | null, inMs: number, lane: string): NextTurn {
+export function nextStep(wakeUp: JobWakeUp | null, inMs: number, lane: string): NextStep {
   return wakeUp === null ? null : { due: { ...wakeUp, lane }, inMs };
 }

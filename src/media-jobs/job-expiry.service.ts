@@ -1,0 +1,99 @@
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
+import { CLOCK, type Clock } from '../core/time/clock';
+import { PeriodicTask } from '../core/time/periodic-task';
+import { NO_USAGE } from '../providers/contract/usage';
+import { JobMoneyRepository } from './job-money.repository';
+import { receiptOf } from './job-receipt';
+import { MediaJobRepository } from './media-job.repository';
+import type { JobEnding, MediaJob } from './media-job.types';
+
+/** Between two sweeps. */
+const SWEEP_MS = 5_000;
+/** Rows per query. */
+const BATCH = 100;
+/** With this many blocked accounts in one sweep, the database itself is at fault. */
+const MAX_BLOCKED_ACCOUNTS = 5;
+const EXPIRED: JobEnding = { status: 'expired' };
+
+/**
+ * Expires jobs past their deadline, even while a worker holds them. Runs in gateways and in workers: jobs still end and
+ * their holds are released when no worker is alive.
+ */
+@Injectable()
+export class JobExpiry implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger(JobExpiry.name);
+  private readonly task = new PeriodicTask({
+    run: () => this.expireDue(),
+    pauseMs: () => SWEEP_MS,
+    onError: (error) =>
+      this.logger.warn({
+        message: 'failed to find expired jobs',
+        event: 'job_expiry_sweep_failed',
+        err: error,
+      }),
+  });
+  private stopped = false;
+
+  constructor(
+    private readonly jobs: MediaJobRepository,
+    private readonly money: JobMoneyRepository,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    void this.task.start();
+  }
+
+  beforeApplicationShutdown(): Promise<void> {
+    this.stopped = true;
+    return this.task.stop();
+  }
+
+  /** One sweep: ends every job past its deadline, except those of accounts that are locked now. */
+  async expireDue(): Promise<void> {
+    const blocked = new Set<string>();
+    for (let more = true; more && !this.stopped;) {
+      const expired = await this.jobs.findExpired(BATCH, [...blocked]);
+      await this.expireAll(expired, blocked);
+      more = expired.length === BATCH;
+    }
+  }
+
+  /**
+   * Skips the other jobs of an organization after one fails; the next sweep retries them.
+   * @param blocked organizations to skip; failing ones are added
+   * @throws the last error once {@link MAX_BLOCKED_ACCOUNTS} organizations have failed
+   */
+  private async expireAll(expired: readonly MediaJob[], blocked: Set<string>): Promise<void> {
+    for (const job of expired) {
+      const { id: jobId, organizationId, status, provider } = job;
+      if (this.stopped || blocked.has(organizationId)) continue;
+      try {
+        if (await this.expire(job)) {
+          this.logger.warn({ message: 'job expired', event: 'job_expired', jobId, status, provider });
+        }
+      } catch (error) {
+        blocked.add(organizationId);
+        if (blocked.size === MAX_BLOCKED_ACCOUNTS) throw error;
+        this.logger.warn({
+          message: 'failed to expire a job',
+          event: 'job_expiry_failed',
+          jobId,
+          err: error,
+        });
+      }
+    }
+  }
+
+  /** `false`: the job has already ended in another way. */
+  private async expire(job: MediaJob): Promise<boolean> {
+    const receipt = receiptOf(job, EXPIRED, NO_USAGE, this.clock.now());
+    return (await this.money.finish(job.id, EXPIRED, receipt)) !== null;
+  }
+}

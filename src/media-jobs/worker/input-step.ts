@@ -1,0 +1,35 @@
+import { Injectable } from '@nestjs/common';
+import { GatewayError } from '../../core/errors/gateway-error';
+import { JobInputs } from '../job-inputs';
+import { laneOf } from '../job-lane';
+import { JobWorkRepository } from '../job-work.repository';
+import { JobEndings } from './job-endings';
+import { type NextStep, nextStep, type JobLease } from './turn';
+
+/**
+ * Fetches and stores the images of a job. A separate step in the organization's lane, so that a hanging host takes no
+ * slot of a deployment.
+ */
+@Injectable()
+export class InputStep {
+  constructor(
+    private readonly work: JobWorkRepository,
+    private readonly inputs: JobInputs,
+    private readonly endings: JobEndings,
+  ) {}
+
+  async run({ job, stopRequested }: JobLease): Promise<NextStep> {
+    let inputTypes: Readonly<Record<string, string>>;
+    try {
+      inputTypes = await this.inputs.fetch(job, stopRequested);
+    } catch (error) {
+      // An aborted fetch says nothing about the image.
+      if (stopRequested.aborted) return nextStep(await this.work.reschedule(job, 0), 0, laneOf(job));
+      if (!(error instanceof GatewayError) || error.status >= 500) throw error;
+      await this.endings.failInputs(job, error);
+      return null;
+    }
+    const wakeUp = await this.work.storeInputTypes(job, inputTypes);
+    return nextStep(wakeUp, 0, laneOf({ ...job, inputTypes }));
+  }
+}
