@@ -2,15 +2,16 @@ import { Module } from '@nestjs/common';
 import { BillingDashboardModule } from './billing/billing-dashboard.module';
 import { DashboardAccountsModule } from './accounts/dashboard-accounts.module';
 import { DashboardUsageModule } from './usage/dashboard-usage.module';
-import { DashboardKeysModule } from './keys/keys.module';
-import { DashboardOrganizationsModule } from './organizations/organizations.module';
+import { DashboardKeysModule } from './api-keys/dashboard-api-keys.module';
+import { DashboardOrganizationsModule } from './organizations/dashboard-organizations.module';
 import { DashboardExplainModule } from './explain/dashboard-explain.module';
 import { DashboardJobsModule } from './jobs/dashboard-jobs.module';
 import { DashboardWebhooksModule } from './webhooks/dashboard-webhooks.module';
 import { OperatorModule } from './operator/operator.module';
+import { DashboardPagesModule } from './pages/pages.module';
 import { DashboardSessionModule } from './session/dashboard-session.module';
 
-/** The control plane (contract section 5, *Dashboard API*): one folder for each family of its operations. */
+/** The control plane (contract section 5, *Dashboard API*): one folder per group of operations. */
 @Module({
   imports: [
     DashboardSessionModule,
@@ -23,6 +24,7 @@ import { DashboardSessionModule } from './session/dashboard-session.module';
     DashboardWebhooksModule,
     DashboardExplainModule,
     OperatorModule,
+    DashboardPagesModule,
   ],
 })
 export class DashboardModule {}

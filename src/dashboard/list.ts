@@ -1,7 +1,7 @@
-import type { Page, PageRequest } from '../common/page';
-import { DEFAULT_PAGE_LIMIT, type PageQuery } from '../common/validation/valid-query.pipe';
+import type { Page, PageRequest } from '../core/types/page';
+import { DEFAULT_PAGE_LIMIT, type PageQuery } from '../core/validation/valid-query.pipe';
 
-/** What every list answers with. */
+/** The shape of every list response. */
 export interface List<Item> {
   readonly object: 'list';
   readonly data: Item[];

@@ -29,14 +29,14 @@ async function send(from = pages()): Promise<string> {
   return Buffer.concat(await (sent as Readable).toArray()).toString();
 }
 
-it('makes many files whole, and no two pages at once', async () => {
+it('streams concurrent exports completely, one page at a time', async () => {
   const numbers = Array.from({ length: 1_800 }, (_, index) => index);
   const texts = await Promise.all(Array.from({ length: 5 }, () => send()));
   expect(new Set(texts)).toEqual(new Set([['number', ...numbers, ''].join('\r\n')]));
   expect(mostAtOnce).toBe(1);
 });
 
-it('is given up when its client takes nothing of it any more, however long the file', async () => {
+it('aborts the export when the client stops reading', async () => {
   const ended = Promise.withResolvers<void>();
   const endless = (async function* (): AsyncGenerator<readonly number[]> {
     try {
@@ -60,12 +60,12 @@ it('is given up when its client takes nothing of it any more, however long the f
   await server.close();
 });
 
-it('breaks off where the rest cannot be read, and says so', async () => {
+it('aborts the export and logs export_aborted when the rest cannot be read', async () => {
   const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation();
   const broken = (async function* (): AsyncGenerator<readonly number[]> {
     yield [1];
     throw new Error('no database');
   })();
   await expect(send(broken)).rejects.toThrow('no database');
-  expect(warn).toHaveBeenCalledWith('An export broke off: Error: no database');
+  expect(warn).toHaveBeenCalledWith(expect.objectContaining({ event: 'export_aborted' }));
 });

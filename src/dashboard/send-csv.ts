@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { systemClock } from '../common/clock';
-import { Semaphore } from '../common/semaphore';
+import { systemClock } from '../core/time/clock';
+import { Semaphore } from '../core/concurrency/semaphore';
 import { limitStall } from '../inference/stalled-reader';
 
 export interface CsvFile<Row> {
@@ -14,27 +14,27 @@ export interface CsvFile<Row> {
   toLine(row: Row): string;
 }
 
-/** Written at once: a few milliseconds in which nothing else happens in this process. */
+/** Formatted in one go; blocks the event loop for a few milliseconds. */
 const ROWS_AT_ONCE = 250;
 const MAX_REST_MS = 20;
-/** A client that takes nothing for so long would keep a page in memory for ever. */
+/** Disconnects a client that stops reading, which would keep a page in memory. */
 const STALL_MS = 60_000;
 
 const logger = new Logger('Exports');
 
-/** All exports of this process take turns, so that a hundred of them are no more of a burden to requests than one. */
-const turns = new Semaphore(1);
+/** Serializes the exports of this process, so that a hundred of them load it no more than one. */
+const exportLock = new Semaphore(1);
 
 /**
- * Sends rows as they are read, no faster than the client takes them. What fails before the first byte is an answer like any
- * other; later the connection is reset, so that half an export cannot pass for a whole one.
+ * Streams rows with back-pressure. A failure before the first byte is an ordinary error response; a later one resets the
+ * connection, so that a truncated export cannot pass for a complete one.
  */
 export async function sendCsv<Row>(reply: FastifyReply, file: CsvFile<Row>, stallMs = STALL_MS): Promise<void> {
-  const first = await inTurn(() => file.pages.next());
+  const first = await runExclusive(() => file.pages.next());
   reply
     .header('content-type', 'text/csv; charset=utf-8')
     .header('content-disposition', `attachment; filename="${file.name}"`);
-  // A stream that nobody is going to read would be made to its end.
+  // Without a reader, the whole stream would be produced for nothing.
   if (reply.request.method === 'HEAD') return void reply.send();
   limitStall(reply.raw, stallMs);
   reply.send(Readable.from(toText(file, first), { objectMode: false }));
@@ -46,24 +46,24 @@ async function* toText<Row>(
 ): AsyncGenerator<string> {
   try {
     yield header;
-    for (let page = first; page.done !== true; page = await inTurn(() => pages.next())) {
+    for (let page = first; page.done !== true; page = await runExclusive(() => pages.next())) {
       for (let from = 0; from < page.value.length; from += ROWS_AT_ONCE) {
         const rows = page.value.slice(from, from + ROWS_AT_ONCE);
-        yield await inTurn(() => rows.map(toLine).join(''));
+        yield await runExclusive(() => rows.map(toLine).join(''));
       }
     }
   } catch (error) {
-    // Whoever reads sees the connection end, and nobody else would see anything.
-    logger.warn(`An export broke off: ${String(error)}`);
+    // The client only sees the connection end.
+    logger.warn({ event: 'export_aborted', message: 'a CSV export was aborted', err: error });
     throw error;
   } finally {
     await pages.return(undefined);
   }
 }
 
-/** Then rests for as long as it took: at most half of a process makes files. */
-function inTurn<Result>(work: () => Result | Promise<Result>): Promise<Result> {
-  return turns.run(async () => {
+/** Then pauses for as long as the work took: exports use at most half of a process. */
+function runExclusive<Result>(work: () => Result | Promise<Result>): Promise<Result> {
+  return exportLock.run(async () => {
     const beganMs = systemClock.monotonic();
     const result = await work();
     await pause(Math.min(systemClock.monotonic() - beganMs, MAX_REST_MS));

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Patch, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { UserService } from '../../accounts/user.service';
-import { ClosedBody } from '../../common/validation/closed-body.pipe';
+import { UserService } from './user.service';
+import { ClosedBody } from '../../core/validation/closed-body.pipe';
 import type { CurrentUser } from '../../contract/dashboard';
 import { Access } from '../session/access.decorator';
 import { Caller, type DashboardCaller } from '../session/caller';
@@ -11,7 +11,7 @@ import { UserUpdateDto } from './dto/user-update.dto';
 import { toCurrentUserReply } from './to-account-reply';
 import { Visitor, type DashboardVisitor } from './visitor';
 
-/** The account of whoever is signed in. */
+/** The account of the signed-in user. */
 @Controller('dashboard/api/me')
 export class CurrentUserController {
   constructor(

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { AccountsModule } from '../../accounts/accounts.module';
+import { AccountsModule } from './accounts.module';
 import { DashboardSessionModule } from '../session/dashboard-session.module';
 import { CurrentUserController } from './current-user.controller';
 import { RegistrationController } from './registration.controller';

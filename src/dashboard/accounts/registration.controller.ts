@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
-import { PasswordResetService } from '../../accounts/password-reset.service';
-import { RegistrationService } from '../../accounts/registration.service';
-import { ClosedBody } from '../../common/validation/closed-body.pipe';
+import { PasswordResetService } from './password-reset.service';
+import { RegistrationService } from './registration.service';
+import { ClosedBody } from '../../core/validation/closed-body.pipe';
 import type { Accepted, User } from '../../contract/dashboard';
 import { Access } from '../session/access.decorator';
 import { EmailConfirmationDto } from './dto/email-confirmation.dto';
@@ -11,7 +11,7 @@ import { RegistrationRequestDto } from './dto/registration-request.dto';
 import { toAcceptedReply, toUserReply } from './to-account-reply';
 import { Visitor, type DashboardVisitor } from './visitor';
 
-/** What people do before they can sign in. */
+/** Registration, e-mail verification and password reset: operations that need no session. */
 @Controller('dashboard/api')
 export class RegistrationController {
   constructor(

@@ -1,9 +1,9 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { LoginService } from '../../accounts/login.service';
-import { SessionService } from '../../accounts/session.service';
-import { UserService } from '../../accounts/user.service';
-import { ClosedBody } from '../../common/validation/closed-body.pipe';
+import { LoginService } from './login.service';
+import { SessionService } from './session.service';
+import { UserService } from './user.service';
+import { ClosedBody } from '../../core/validation/closed-body.pipe';
 import type { Login, UserSessionList } from '../../contract/dashboard';
 import { Access } from '../session/access.decorator';
 import { Caller, type DashboardCaller } from '../session/caller';
@@ -12,7 +12,7 @@ import { LoginRequestDto } from './dto/login-request.dto';
 import { toLoginReply, toSessionListReply } from './to-account-reply';
 import { Visitor, type DashboardVisitor } from './visitor';
 
-/** Signing in and out. */
+/** Login, logout and the user's sessions. */
 @Controller('dashboard/api')
 export class SessionController {
   constructor(

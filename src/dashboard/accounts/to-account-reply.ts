@@ -1,8 +1,8 @@
-import type { Login as LoginResult } from '../../accounts/login.service';
-import type { UserMembership } from '../../accounts/user.service';
+import type { Login as LoginResult } from './login.service';
+import type { UserMembership } from './user.service';
 import type { Accepted, CurrentUser, Login, User, UserSession, UserSessionList } from '../../contract/dashboard';
-import type { UserAccountEntity } from '../../database/entities/user-account.entity';
-import type { UserSessionEntity } from '../../database/entities/user-session.entity';
+import type { UserAccountEntity } from '../../core/database/entities/user-account.entity';
+import type { UserSessionEntity } from '../../core/database/entities/user-session.entity';
 
 export function toAcceptedReply(object: Accepted['object']): Accepted {
   return { object, status: 'accepted' };

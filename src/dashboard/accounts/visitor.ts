@@ -1,12 +1,12 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { SessionOrigin } from '../../accounts/session.service';
-import type { Actor } from '../../common/actor';
+import type { SessionOrigin } from './session.service';
+import type { Actor } from '../../core/types/actor';
 
-/** Where a request comes from that nobody is signed in for, or that begins a session. */
+/** The origin of a request without a session, or of one that creates a session. */
 export interface DashboardVisitor {
   readonly origin: SessionOrigin;
-  /** Nobody yet. */
+  /** `system`: not signed in yet. */
   readonly actor: Actor;
 }
 

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { PaymentsModule } from '../../payments/payments.module';
+import { PaymentsModule } from '../../billing/payments/payments.module';
 import { BillingController } from './billing.controller';
 import { PaymentsController } from './payments.controller';
 import { PurchasesController } from './purchases.controller';

@@ -1,15 +1,15 @@
-import { csvLine } from '../../common/csv';
-import { toRequestId } from '../../common/ids';
-import { type Micro, microToJson } from '../../common/micro';
+import { csvLine } from '../../core/types/csv';
+import { toRequestId } from '../../core/types/ids';
+import { type Micro, microToJson } from '../../core/types/micro';
 import type {
   Balance,
   BillingSettings as BillingSettingsReply,
   Hold as HoldReply,
   LedgerEntry,
 } from '../../contract/dashboard';
-import type { AccountState, Hold, LedgerLine } from '../../payments/account-statement.repository';
-import type { BillingSettings } from '../../payments/billing-settings.repository';
-import type { PurchaseLimits } from '../../payments/purchase-limits';
+import type { AccountState, Hold, LedgerLine } from '../../billing/payments/account-statement.repository';
+import type { BillingSettings } from '../../billing/payments/billing-settings.repository';
+import type { PurchaseLimits } from '../../billing/payments/purchase-limits';
 
 export interface BalanceParts {
   readonly state: AccountState;
@@ -28,6 +28,7 @@ export function toBalance({ state, settings, limits, canBuy }: BalanceParts): Ba
     available_micro: microToJson(balanceMicro - reservedMicro),
     month_spent_micro: microToJson(monthSpentMicro),
     monthly_limit_micro: toJsonOrNull(settings.monthlyLimitMicro),
+    operator_monthly_limit_micro: toJsonOrNull(settings.operatorMonthlyLimitMicro),
     low_balance_threshold_micro: toJsonOrNull(settings.lowBalanceThresholdMicro),
     purchases: {
       enabled: canBuy,
@@ -43,6 +44,7 @@ export function toBillingSettings(settings: BillingSettings): BillingSettingsRep
   return {
     object: 'billing_settings',
     monthly_limit_micro: toJsonOrNull(settings.monthlyLimitMicro),
+    operator_monthly_limit_micro: toJsonOrNull(settings.operatorMonthlyLimitMicro),
     low_balance_threshold_micro: toJsonOrNull(settings.lowBalanceThresholdMicro),
   };
 }

@@ -1,11 +1,11 @@
 import { Body, Controller, Get, Patch, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { ClosedBody } from '../../common/validation/closed-body.pipe';
-import { ValidQuery, PageQuery } from '../../common/validation/valid-query.pipe';
+import { ClosedBody } from '../../core/validation/closed-body.pipe';
+import { ValidQuery, PageQuery } from '../../core/validation/valid-query.pipe';
 import type { Balance, BillingSettings, HoldList, LedgerEntryList } from '../../contract/dashboard';
-import { AccountStatementRepository } from '../../payments/account-statement.repository';
-import { BillingSettingsService } from '../../payments/billing-settings.service';
-import { PaymentProviders } from '../../payments/payment-providers';
+import { AccountStatementRepository } from '../../billing/payments/account-statement.repository';
+import { BillingSettingsService } from '../../billing/payments/billing-settings.service';
+import { PaymentProviders } from '../../billing/payments/payment-providers';
 import { toList, toPageRequest } from '../list';
 import { sendCsv } from '../send-csv';
 import { Access } from '../session/access.decorator';
@@ -20,10 +20,10 @@ import {
 } from './billing-replies';
 import { BillingSettingsUpdateDto, LedgerFilterQuery, LedgerQuery } from './dto/billing.dto';
 
-/** Read with one query, and held in memory at once. */
+/** Rows per query, all in memory at once. */
 const EXPORT_PAGE = 1_000;
 
-/** The money of an organization, as its members see it. */
+/** Balance, holds, ledger and billing settings of an organization. */
 @Controller('dashboard/api/organizations/:organization_id/billing')
 export class BillingController {
   constructor(

@@ -1,18 +1,18 @@
 import { Controller, Get, Header, HttpCode, Param, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { Actor } from '../../common/actor';
-import { GatewayError } from '../../common/errors/gateway-error';
+import type { Actor } from '../../core/types/actor';
+import { GatewayError } from '../../core/errors/gateway-error';
 import type { PaymentReceipt, Purchase } from '../../contract/dashboard';
-import { KeepsRawBody } from '../../http/keeps-raw-body.decorator';
-import { PaymentEventService } from '../../payments/payment-event.service';
+import { KeepsRawBody } from '../../core/http/keeps-raw-body.decorator';
+import { PaymentEventService } from '../../billing/payments/payment-event.service';
 import { Access } from '../session/access.decorator';
 import { TEST_PAGE_POLICY, testPaymentPage } from './test-payment-page';
 import { toPurchaseReply } from './to-purchase-reply';
 
-/** Stripe sends whole objects along. */
+/** Stripe events contain whole objects. */
 const MAX_EVENT_BYTES = 512 * 1024;
 
-/** What payment providers say, and the page of the one that only tests use. */
+/** Events of payment providers, and the payment page of the test provider. */
 @Controller('dashboard/api/payments')
 export class PaymentsController {
   constructor(private readonly payments: PaymentEventService) {}
@@ -23,7 +23,7 @@ export class PaymentsController {
   @KeepsRawBody()
   async receiveStripeEvent(@Req() request: FastifyRequest): Promise<PaymentReceipt> {
     if (request.rawBody === null)
-      throw new GatewayError('invalid_json', 'The request has no body; an event is expected.');
+      throw new GatewayError('invalid_json', 'The request body is empty. Send a Stripe event.');
     await this.payments.receive('stripe', request.rawBody, request.headers, actorOf(request));
     return { object: 'payment_receipt', received: true };
   }
@@ -44,7 +44,7 @@ export class PaymentsController {
   }
 }
 
-/** Nobody who is known here. */
+/** An unauthenticated actor. */
 function actorOf({ context }: FastifyRequest): Actor {
   return { kind: 'system', userId: null, address: context.clientAddress, requestId: context.requestId };
 }

@@ -1,17 +1,17 @@
-import { Body, Controller, Get, Param, Post, Query, Req } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { ClosedBody } from '../../common/validation/closed-body.pipe';
-import { PageQuery, ValidQuery } from '../../common/validation/valid-query.pipe';
+import { ClosedBody } from '../../core/validation/closed-body.pipe';
+import { PageQuery, ValidQuery } from '../../core/validation/valid-query.pipe';
 import type { Purchase, PurchaseList } from '../../contract/dashboard';
-import { Idempotent } from '../../idempotency/idempotent.decorator';
-import { PurchaseService } from '../../payments/purchase.service';
+import { Idempotent } from '../../auth/idempotency/idempotent.decorator';
+import { PurchaseService } from '../../billing/payments/purchase.service';
 import { toList, toPageRequest } from '../list';
 import { Access } from '../session/access.decorator';
 import { Caller, type DashboardCaller, requireOrganization } from '../session/caller';
 import { PurchaseCreationDto } from './dto/billing.dto';
 import { toPurchaseReply } from './to-purchase-reply';
 
-/** Credit that an organization buys. */
+/** Credit purchases of an organization. */
 @Controller('dashboard/api/organizations/:organization_id/billing/purchases')
 export class PurchasesController {
   constructor(private readonly purchases: PurchaseService) {}
@@ -41,5 +41,12 @@ export class PurchasesController {
   @Access('admin')
   async getPurchase(@Param('purchase_id') id: string, @Caller() caller: DashboardCaller): Promise<Purchase> {
     return toPurchaseReply(await this.purchases.get(requireOrganization(caller), id));
+  }
+
+  @Post(':purchase_id/cancel')
+  @HttpCode(200)
+  @Access('admin')
+  async cancelPurchase(@Param('purchase_id') id: string, @Caller() caller: DashboardCaller): Promise<Purchase> {
+    return toPurchaseReply(await this.purchases.cancel(requireOrganization(caller), id, caller.actor));
   }
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Purchase } from '../../payments/purchase';
+import type { Purchase } from '../../billing/payments/purchase';
 
 const SCRIPT = `
 document.querySelector('button').addEventListener('click', async ({ target }) => {
@@ -10,12 +10,12 @@ document.querySelector('button').addEventListener('click', async ({ target }) =>
 });
 `;
 
-/** Nothing but the script above runs, and it talks to this origin. */
+/** Allows only the script above, with requests to this origin. */
 export const TEST_PAGE_POLICY = `default-src 'none'; script-src 'sha256-${createHash('sha256')
   .update(SCRIPT)
   .digest('base64')}'; connect-src 'self'; frame-ancestors 'none'`;
 
-/** Where a purchase of the test provider is paid. What is put into it are a number and a word of ours: nothing to escape. */
+/** Payment page of the test provider. It interpolates only a number and a state, which need no escaping. */
 export function testPaymentPage({ amountMicro, state }: Purchase): string {
   const cents = amountMicro / 10_000n;
   const dollars = `${cents / 100n}.${(cents % 100n).toString().padStart(2, '0')}`;
@@ -24,7 +24,7 @@ export function testPaymentPage({ amountMicro, state }: Purchase): string {
 <meta charset="utf-8">
 <title>Test payment</title>
 <h1>Test payment</h1>
-<p>Credit for ${dollars} USD. No money is taken: this page stands in for a payment provider.</p>
+<p>Credit for ${dollars} USD. No money is charged: this page simulates a payment provider.</p>
 <p><button${state === 'pending' ? '' : ' disabled'}>Pay</button> <output>This purchase is ${state}.</output></p>
 <script>${SCRIPT}</script>
 </html>

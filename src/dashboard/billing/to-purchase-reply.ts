@@ -1,6 +1,6 @@
-import { microToJson } from '../../common/micro';
+import { microToJson } from '../../core/types/micro';
 import type { Purchase as PurchaseReply } from '../../contract/dashboard';
-import type { Purchase } from '../../payments/purchase';
+import type { Purchase } from '../../billing/payments/purchase';
 
 export function toPurchaseReply(purchase: Purchase): PurchaseReply {
   return {
@@ -12,7 +12,7 @@ export function toPurchaseReply(purchase: Purchase): PurchaseReply {
     refunded_micro: microToJson(purchase.refundedMicro),
     disputed_micro: microToJson(purchase.disputedMicro),
     owed_micro: microToJson(purchase.owedMicro),
-    // Where nothing can be paid any more there is nothing to visit.
+    // Only a pending purchase can be paid.
     checkout_url: purchase.state === 'pending' ? purchase.checkoutUrl : null,
     failure: purchase.failure,
     created_by: purchase.userId,

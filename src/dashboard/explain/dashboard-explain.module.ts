@@ -2,8 +2,8 @@ import { Module } from '@nestjs/common';
 import { AudioModule } from '../../audio/audio.module';
 import { AuthModule } from '../../auth/auth.module';
 import { ChatModule } from '../../chat/chat.module';
-import { CompletionsModule } from '../../completions/completions.module';
-import { EmbeddingsModule } from '../../embeddings/embeddings.module';
+import { CompletionsModule } from '../../chat/completions/completions.module';
+import { EmbeddingsModule } from '../../chat/embeddings/embeddings.module';
 import { ImagesModule } from '../../images/images.module';
 import { InferenceModule } from '../../inference/inference.module';
 import { MediaJobsModule } from '../../media-jobs/media-jobs.module';
@@ -11,7 +11,7 @@ import { ResponsesModule } from '../../responses/responses.module';
 import { ExplainController } from './explain.controller';
 import { ExplainedOperations } from './explained-operations';
 
-/** What would become of a request. */
+/** Predicts the outcome of a request without running it. */
 @Module({
   imports: [
     AudioModule,

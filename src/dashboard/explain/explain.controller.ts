@@ -1,14 +1,15 @@
 import { Body, Controller, HttpCode, Inject, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { ApiKeyRepository } from '../../auth/api-key.repository';
-import { assertAddressAllowed, assertKeyUsable } from '../../auth/api-key-verifier';
-import { CLOCK, type Clock } from '../../common/clock';
-import { GatewayError } from '../../common/errors/gateway-error';
-import { parseIpAddress } from '../../common/ip-range';
-import { requireUuid } from '../../common/require-uuid';
-import { mayActAs, ROLES } from '../../common/role';
-import { ClosedBody } from '../../common/validation/closed-body.pipe';
+import { ApiKeyRepository } from '../../auth/api-keys/api-key.repository';
+import { assertAddressAllowed, assertKeyUsable } from '../../auth/api-keys/api-key-verifier';
+import { CLOCK, type Clock } from '../../core/time/clock';
+import { GatewayError } from '../../core/errors/gateway-error';
+import { parseIpAddress } from '../../core/types/ip-range';
+import { requireUuid } from '../../core/types/require-uuid';
+import { mayActAs, ROLES } from '../../core/types/role';
+import { ClosedBody } from '../../core/validation/closed-body.pipe';
 import type { components } from '../../contract/dashboard';
+import { AcceptsUnfaithful } from '../../core/http/accepts-unfaithful.decorator';
 import { RequestExplainer } from '../../inference/request-explainer';
 import { Access } from '../session/access.decorator';
 import { Caller, type DashboardCaller } from '../session/caller';
@@ -16,7 +17,7 @@ import { ExplainRequestDto } from './explain-request.dto';
 import { ExplainedOperations } from './explained-operations';
 import { toExplanationReply } from './explanation-reply';
 
-/** As much as `/v1` takes by default: images come in the body. */
+/** The default limit of `/v1`, because images are in the body. */
 const MAX_BODY_BYTES = 10 * 1_048_576;
 const DEVELOPERS = ROLES.filter((role) => mayActAs(role, 'developer'));
 const NO_KEY = 'There is no such API key.';
@@ -33,16 +34,17 @@ export class ExplainController {
   @Post()
   @HttpCode(200)
   @Access('user', { maxBodyBytes: MAX_BODY_BYTES })
+  @AcceptsUnfaithful()
   async explainRequest(
     @Caller() caller: DashboardCaller,
     @Body(new ClosedBody(ExplainRequestDto)) { key_id: keyId, operation, client_ip, request }: ExplainRequestDto,
-    @Req() { context }: FastifyRequest,
+    @Req() { context, unfaithfulBody }: FastifyRequest,
   ): Promise<components['schemas']['Explanation']> {
     const key = await this.keys.findForMember(requireUuid(keyId, NO_KEY), caller.userId, DEVELOPERS);
     if (key === null) throw new GatewayError('not_found', NO_KEY);
     const { principal } = key;
     const clientAddress = client_ip == null ? null : requireAddress(client_ip);
-    const understand = this.operations.understand(operation, request, { ...context, principal });
+    const understand = this.operations.understand(operation, request, { ...context, principal }, unfaithfulBody);
     const assertKey = (): void => {
       assertKeyUsable(key, this.clock.now());
       if (clientAddress !== null) assertAddressAllowed(key, clientAddress);

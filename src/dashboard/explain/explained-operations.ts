@@ -5,13 +5,13 @@ import { SpeechService } from '../../audio/speech.service';
 import { TranscriptionService } from '../../audio/transcription.service';
 import { ChatService } from '../../chat/chat.service';
 import { ChatCompletionRequestDto } from '../../chat/dto/chat-completion-request.dto';
-import { GatewayError } from '../../common/errors/gateway-error';
-import type { RequestContext } from '../../common/request-context';
-import { ValidBody } from '../../common/validation/valid-body.pipe';
-import { CompletionsService } from '../../completions/completions.service';
-import { CompletionRequestDto } from '../../completions/dto/completion-request.dto';
-import { EmbeddingRequestDto } from '../../embeddings/dto/embedding-request.dto';
-import { EmbeddingsService } from '../../embeddings/embeddings.service';
+import { GatewayError } from '../../core/errors/gateway-error';
+import type { RequestContext } from '../../core/types/request-context';
+import { ValidBody } from '../../core/validation/valid-body.pipe';
+import { CompletionsService } from '../../chat/completions/completions.service';
+import { CompletionRequestDto } from '../../chat/completions/dto/completion-request.dto';
+import { EmbeddingRequestDto } from '../../chat/embeddings/dto/embedding-request.dto';
+import { EmbeddingsService } from '../../chat/embeddings/embeddings.service';
 import { ImageEditRequestDto } from '../../images/dto/image-edit-request.dto';
 import { ImageRequestDto } from '../../images/dto/image-request.dto';
 import { ImagesService } from '../../images/images.service';
@@ -27,10 +27,10 @@ import type { ExplainedOperation } from './explain-request.dto';
 
 type Understanding = (request: Readonly<Record<string, unknown>>, context: RequestContext) => ExplainedRequest;
 
-/** A day of audio: nobody sends more in one file. */
+/** One day of audio; larger than any accepted file. */
 const MAX_AUDIO_SECONDS = 86_400;
 
-/** Each operation that spends, with its own rules: the body's, and what it makes of a body. */
+/** Parses the body of each operation that spends, with that operation's validation and interpretation. */
 @Injectable()
 export class ExplainedOperations {
   private readonly understandings: Readonly<Record<ExplainedOperation, Understanding>>;
@@ -62,16 +62,21 @@ export class ExplainedOperations {
   }
 
   /**
-   * What the operation makes of a request, to be called when it is wanted: then it throws what the operation refuses.
-   * @throws GatewayError `validation_failed` where the request is not one that can be explained
+   * Returns a function that interprets the request and throws the operation's refusal.
+   * @param unfaithful why the body cannot be forwarded unchanged
+   * @throws GatewayError `validation_failed` when the request cannot be explained
    */
   understand(
     operation: ExplainedOperation,
     request: Readonly<Record<string, unknown>>,
     context: RequestContext,
+    unfaithful: GatewayError | null,
   ): () => ExplainedRequest {
     if (operation === 'createTranscription') assertHasDuration(request);
-    return () => this.understandings[operation](request, context);
+    return () => {
+      if (unfaithful !== null) throw withinRequest(unfaithful);
+      return this.understandings[operation](request, context);
+    };
   }
 }
 
@@ -83,7 +88,7 @@ function understanding<Dto extends object>(
   return (request, context) => describe(valid.transform(request), context);
 }
 
-/** Where every step but the first is everybody's, and adapters take whatever the catalogue lets through. */
+/** For operations whose steps after validation are the shared ones, and whose adapters accept what the catalogue accepts. */
 function whole<Dto extends object>(
   dto: new () => Dto,
   describe: (body: Dto, context: RequestContext) => InferenceInput,
@@ -91,12 +96,18 @@ function whole<Dto extends object>(
   return understanding(dto, (body, context) => ({ input: describe(body, context) }));
 }
 
-/** Its file cannot be sent here, so that its length is asked for instead. */
+/** The audio file cannot be sent here, so the request has its duration instead. */
 function transcription(transcriptions: TranscriptionService): Understanding {
   const valid = new ValidBody(TranscriptionFieldsDto);
   return ({ duration_seconds: seconds, ...fields }, context) => ({
     input: transcriptions.describe(valid.transform(fields), seconds as number, context),
   });
+}
+
+/** The error as the operation itself would return it: its body is the field `request` here. */
+function withinRequest({ code, message, param = '' }: GatewayError): GatewayError {
+  const inner = param.replace(/^request\.?/, '');
+  return new GatewayError(code, message.replace(param, inner || 'The request body'), { param: inner || undefined });
 }
 
 function assertHasDuration({ duration_seconds: seconds }: Readonly<Record<string, unknown>>): void {

@@ -1,24 +1,24 @@
-import { estimating } from '../../billing/price';
-import type { BudgetStanding } from '../../billing/spending-outlook.service';
-import type { GatewayError } from '../../common/errors/gateway-error';
-import { microToJson } from '../../common/micro';
-import type { Principal } from '../../common/principal';
+import { estimating } from '../../billing/pricing/price';
+import type { BudgetStanding } from '../../billing/ledger/spending-outlook.service';
+import type { GatewayError } from '../../core/errors/gateway-error';
+import { microToJson } from '../../core/types/micro';
+import type { Principal } from '../../core/types/principal';
 import type { components } from '../../contract/dashboard';
 import type { CheckOutcome, Explanation, LeftOutDeployment } from '../../inference/explanation.types';
 import type { Candidate, InferenceInput } from '../../inference/inference.types';
-import type { LimitStanding } from '../../limits/limit-outlook';
+import type { LimitStanding } from '../../auth/rate-limits/limit-outlook';
 import type { ExplainedOperation } from './explain-request.dto';
 
 type Schemas = components['schemas'];
 
-/** What was asked beside the request itself. */
+/** Parameters of the explanation other than the request. */
 interface ExplainedCircumstances {
   readonly operation: ExplainedOperation;
-  /** `null`: it was left open. */
+  /** `null`: not given. */
   readonly clientAddress: string | null;
 }
 
-/** An explanation as it is told: the document's `Explanation`. */
+/** The document's `Explanation`. */
 export function toExplanationReply(
   { organizationId, keyId }: Principal,
   { operation, clientAddress }: ExplainedCircumstances,
@@ -50,7 +50,7 @@ function toError(refusal: GatewayError): Schemas['ExplainedError'];
 function toError(refusal: GatewayError | null): Schemas['ExplainedError'] | null;
 function toError(refusal: GatewayError | null): Schemas['ExplainedError'] | null {
   if (refusal === null) return null;
-  // The request that would have failed has no id.
+  // The explained request has no id.
   const { request_id: _requestId, ...error } = refusal.toEnvelope('').error;
   return { status: refusal.status, ...error };
 }

@@ -1,5 +1,5 @@
-import { toRequestId } from '../../common/ids';
-import { microToJson } from '../../common/micro';
+import { toRequestId } from '../../core/types/ids';
+import { microToJson } from '../../core/types/micro';
 import type { components } from '../../contract/dashboard';
 import type { MediaJob } from '../../media-jobs/media-job.types';
 import { jobObject } from '../../media-jobs/submission-answer';

@@ -1,6 +1,6 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
-import { requireUuid } from '../../common/require-uuid';
-import { DEFAULT_PAGE_LIMIT, ValidQuery } from '../../common/validation/valid-query.pipe';
+import { requireUuid } from '../../core/types/require-uuid';
+import { DEFAULT_PAGE_LIMIT, ValidQuery } from '../../core/validation/valid-query.pipe';
 import type { components } from '../../contract/dashboard';
 import { OrganizationJobs } from '../../media-jobs/organization-jobs.service';
 import { WebhookLogService } from '../../webhooks/webhook-log.service';

@@ -1,7 +1,7 @@
-import type { PriceVersionEntity } from '../../database/entities/price-version.entity';
-import { toRateLimitFields } from '../../common/rate-limits';
+import type { PriceVersionEntity } from '../../core/database/entities/price-version.entity';
+import { toRateLimitFields } from '../../core/types/rate-limits';
 import type { components } from '../../contract/dashboard';
-import type { CatalogSource } from '../../database/entities/model.entity';
+import type { CatalogSource } from '../../core/database/entities/model.entity';
 import type { DecidedDeployment, DecidedModel } from '../../models/catalog-admin.service';
 
 type Schemas = components['schemas'];

@@ -1,6 +1,6 @@
 import type { components } from '../../contract/dashboard';
-import type { DeploymentReport } from '../../routing/deployment-report';
-import type { ProviderReport } from '../../routing/provider-admin.service';
+import type { DeploymentReport } from '../../models/routing/deployment-report';
+import type { ProviderReport } from '../../models/routing/provider-admin.service';
 
 type Schemas = components['schemas'];
 
@@ -32,6 +32,7 @@ export function toHealthRecord(report: DeploymentReport): Schemas['DeploymentHea
     in_flight: report.inFlight,
     last_failure:
       lastFailure === null ? null : { code: lastFailure.code, at: new Date(lastFailure.atMs).toISOString() },
+    skipped_events: report.skippedEvents,
     first_token_ms: rounded(report.firstTokenMs),
     reply_ms: rounded(report.replyMs),
     bytes_per_second: rounded(report.bytesPerSecond),

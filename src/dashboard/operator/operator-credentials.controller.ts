@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Put } from '@nestjs/common';
-import { ClosedBody } from '../../common/validation/closed-body.pipe';
+import { ClosedBody } from '../../core/validation/closed-body.pipe';
 import type { components } from '../../contract/dashboard';
-import { type CredentialRecord, CredentialService } from '../../credentials/credential.service';
+import { type CredentialRecord, CredentialService } from '../../models/credentials/credential.service';
 import { Access } from '../session/access.decorator';
 import { Caller, type DashboardCaller } from '../session/caller';
 import { CredentialUpdateDto } from './dto/credential.dto';

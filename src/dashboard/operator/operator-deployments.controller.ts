@@ -1,10 +1,10 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
-import { requireUuid } from '../../common/require-uuid';
-import { ClosedBody } from '../../common/validation/closed-body.pipe';
-import { ValidQuery } from '../../common/validation/valid-query.pipe';
+import { requireUuid } from '../../core/types/require-uuid';
+import { ClosedBody } from '../../core/validation/closed-body.pipe';
+import { ValidQuery } from '../../core/validation/valid-query.pipe';
 import type { components } from '../../contract/dashboard';
 import { CatalogAdminService } from '../../models/catalog-admin.service';
-import { ProviderAdminService } from '../../routing/provider-admin.service';
+import { ProviderAdminService } from '../../models/routing/provider-admin.service';
 import { Access } from '../session/access.decorator';
 import { Caller, type DashboardCaller } from '../session/caller';
 import { toDeploymentRecord } from './catalog-record';

@@ -1,9 +1,9 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
-import { toPage } from '../../common/page';
-import { decodeCursor } from '../../common/cursor';
-import { requireUuid } from '../../common/require-uuid';
-import { ClosedBody } from '../../common/validation/closed-body.pipe';
-import { DEFAULT_PAGE_LIMIT, PageQuery, ValidQuery } from '../../common/validation/valid-query.pipe';
+import { toPage } from '../../core/types/page';
+import { decodeCursor } from '../../core/types/cursor';
+import { requireUuid } from '../../core/types/require-uuid';
+import { ClosedBody } from '../../core/validation/closed-body.pipe';
+import { DEFAULT_PAGE_LIMIT, PageQuery, ValidQuery } from '../../core/validation/valid-query.pipe';
 import type { components } from '../../contract/dashboard';
 import { CatalogAdminService } from '../../models/catalog-admin.service';
 import { NO_SUCH_PRICE, PriceAdminService } from '../../models/price-admin.service';
@@ -16,7 +16,7 @@ import { toLimitChanges } from './dto/rate-limits.dto';
 
 type Schemas = components['schemas'];
 
-/** Ids of models have one slash: vendor and name. */
+/** A model id is `<vendor>/<name>`. */
 @Controller('dashboard/api/operator/models')
 export class OperatorModelsController {
   constructor(

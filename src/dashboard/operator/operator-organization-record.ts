@@ -1,7 +1,7 @@
-import { microToJson, type Micro } from '../../common/micro';
-import { toRateLimitFields } from '../../common/rate-limits';
+import { microToJson, type Micro } from '../../core/types/micro';
+import { toRateLimitFields } from '../../core/types/rate-limits';
 import type { components } from '../../contract/dashboard';
-import type { OrganizationDetails, OrganizationSummary } from '../../organizations/operator-organization.service';
+import type { OrganizationDetails, OrganizationSummary } from '../organizations/operator-organization.service';
 
 type Schemas = components['schemas'];
 
@@ -16,6 +16,7 @@ export function toOrganizationRecord(organization: OrganizationSummary): Schemas
     reserved_micro: microToJson(reservedMicro),
     ...toRateLimitFields(limits),
     monthly_limit_micro: toJson(organization.monthlyLimitMicro),
+    own_monthly_limit_micro: toJson(organization.ownMonthlyLimitMicro),
     purchase_limit_day_micro: toJson(organization.purchaseLimitDayMicro),
     purchase_limit_month_micro: toJson(organization.purchaseLimitMonthMicro),
     created_at: createdAt.toISOString(),

@@ -1,12 +1,12 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
-import { BalanceAdjustmentService } from '../../billing/balance-adjustment.service';
-import { microToJson } from '../../common/micro';
-import { requireUuid } from '../../common/require-uuid';
-import { ClosedBody } from '../../common/validation/closed-body.pipe';
-import { DEFAULT_PAGE_LIMIT, ValidQuery } from '../../common/validation/valid-query.pipe';
+import { BalanceAdjustmentService } from '../../billing/ledger/balance-adjustment.service';
+import { microToJson } from '../../core/types/micro';
+import { requireUuid } from '../../core/types/require-uuid';
+import { ClosedBody } from '../../core/validation/closed-body.pipe';
+import { DEFAULT_PAGE_LIMIT, ValidQuery } from '../../core/validation/valid-query.pipe';
 import type { components } from '../../contract/dashboard';
-import { OperatorOrganizationService } from '../../organizations/operator-organization.service';
-import { OrganizationService } from '../../organizations/organization.service';
+import { OperatorOrganizationService } from '../organizations/operator-organization.service';
+import { OrganizationService } from '../organizations/organization.service';
 import { Access } from '../session/access.decorator';
 import { Caller, type DashboardCaller } from '../session/caller';
 import {

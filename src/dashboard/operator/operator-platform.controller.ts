@@ -1,18 +1,20 @@
 import { Controller, Get } from '@nestjs/common';
-import { InstanceDirectoryService, LEASE_LIFETIME_MS } from '../../billing/instance-directory.service';
+import { InstanceDirectoryService, LEASE_LIFETIME_MS } from '../../billing/ledger/instance-directory.service';
+import { LedgerAuditService } from '../../billing/ledger/ledger-audit.service';
 import type { components } from '../../contract/dashboard';
-import { ProviderAdminService } from '../../routing/provider-admin.service';
+import { ProviderAdminService } from '../../models/routing/provider-admin.service';
 import { Access } from '../session/access.decorator';
 import { toProviderRecord } from './health-record';
 
 type Schemas = components['schemas'];
 
-/** How the platform is: its providers and its processes. */
+/** Health of the platform: providers, processes and the ledger audit. */
 @Controller('dashboard/api/operator')
 export class OperatorPlatformController {
   constructor(
     private readonly providers: ProviderAdminService,
     private readonly instances: InstanceDirectoryService,
+    private readonly audit: LedgerAuditService,
   ) {}
 
   @Get('providers')
@@ -35,5 +37,22 @@ export class OperatorPlatformController {
       alive: heartbeatAgeMs < LEASE_LIFETIME_MS,
     }));
     return { object: 'list', data, next_cursor: null };
+  }
+
+  @Get('ledger-audit')
+  @Access('operator')
+  async getLedgerAudit(): Promise<Schemas['LedgerAudit']> {
+    const { lastCompleted, lastFailure, nextDueAt } = await this.audit.refresh();
+    return {
+      object: 'ledger_audit',
+      state: this.audit.state,
+      completed_at: lastCompleted?.completedAt.toISOString() ?? null,
+      duration_ms: lastCompleted?.durationMs ?? null,
+      violation_count: lastCompleted?.violationCount ?? null,
+      violations: lastCompleted?.violations.map(({ invariant, subject }) => ({ invariant, subject })) ?? [],
+      failed_at: lastFailure?.failedAt.toISOString() ?? null,
+      failure: lastFailure?.failure ?? null,
+      next_due_at: nextDueAt.toISOString(),
+    };
   }
 }

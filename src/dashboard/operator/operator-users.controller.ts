@@ -1,8 +1,8 @@
 import { Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { UserAdministrationService } from '../../accounts/user-administration.service';
-import { type UserSummary, UserDirectoryService } from '../../accounts/user-directory.service';
-import { requireUuid } from '../../common/require-uuid';
-import { DEFAULT_PAGE_LIMIT, PageQuery, QueryText, ValidQuery } from '../../common/validation/valid-query.pipe';
+import { UserAdministrationService } from '../accounts/user-administration.service';
+import { type UserSummary, UserDirectoryService } from '../accounts/user-directory.service';
+import { requireUuid } from '../../core/types/require-uuid';
+import { DEFAULT_PAGE_LIMIT, PageQuery, QueryText, ValidQuery } from '../../core/validation/valid-query.pipe';
 import type { components } from '../../contract/dashboard';
 import { Access } from '../session/access.decorator';
 import { Caller, type DashboardCaller } from '../session/caller';

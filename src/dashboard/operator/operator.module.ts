@@ -1,18 +1,19 @@
 import { Module } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { DataSource } from 'typeorm';
-import { AccountsModule } from '../../accounts/accounts.module';
-import { UserDirectoryService } from '../../accounts/user-directory.service';
-import { BalanceAdjustmentService } from '../../billing/balance-adjustment.service';
-import { InstanceDirectoryService } from '../../billing/instance-directory.service';
-import { CredentialsModule } from '../../credentials/credentials.module';
+import { AccountsModule } from '../accounts/accounts.module';
+import { UserDirectoryService } from '../accounts/user-directory.service';
+import { BalanceAdjustmentService } from '../../billing/ledger/balance-adjustment.service';
+import { BillingModule } from '../../billing/billing.module';
+import { InstanceDirectoryService } from '../../billing/ledger/instance-directory.service';
+import { CredentialsModule } from '../../models/credentials/credentials.module';
 import { ModelsModule } from '../../models/models.module';
-import { OperatorOrganizationService } from '../../organizations/operator-organization.service';
-import { OrganizationsModule } from '../../organizations/organizations.module';
+import { OperatorOrganizationService } from '../organizations/operator-organization.service';
+import { OrganizationsModule } from '../organizations/organizations.module';
 import { ProvidersModule } from '../../providers/providers.module';
-import { REDIS } from '../../redis/redis.module';
-import { ProviderAdminService } from '../../routing/provider-admin.service';
-import { RoutingModule } from '../../routing/routing.module';
+import { REDIS } from '../../core/redis/redis.module';
+import { ProviderAdminService } from '../../models/routing/provider-admin.service';
+import { RoutingModule } from '../../models/routing/routing.module';
 import { OperatorCredentialsController } from './operator-credentials.controller';
 import { OperatorDeploymentsController } from './operator-deployments.controller';
 import { OperatorModelsController } from './operator-models.controller';
@@ -20,9 +21,17 @@ import { OperatorOrganizationsController } from './operator-organizations.contro
 import { OperatorPlatformController } from './operator-platform.controller';
 import { OperatorUsersController } from './operator-users.controller';
 
-/** How staff of the platform run it: organizations, users, models and prices, providers and their credentials. */
+/** Operator API: organizations, users, models and prices, providers and their credentials. */
 @Module({
-  imports: [AccountsModule, CredentialsModule, ModelsModule, OrganizationsModule, ProvidersModule, RoutingModule],
+  imports: [
+    AccountsModule,
+    BillingModule,
+    CredentialsModule,
+    ModelsModule,
+    OrganizationsModule,
+    ProvidersModule,
+    RoutingModule,
+  ],
   controllers: [
     OperatorCredentialsController,
     OperatorDeploymentsController,

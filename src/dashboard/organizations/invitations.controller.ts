@@ -1,14 +1,14 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
-import { ClosedBody } from '../../common/validation/closed-body.pipe';
+import { ClosedBody } from '../../core/validation/closed-body.pipe';
 import type { Organization } from '../../contract/dashboard';
-import { InvitationService } from '../../organizations/invitation.service';
-import { OrganizationService } from '../../organizations/organization.service';
+import { InvitationService } from './invitation.service';
+import { OrganizationService } from './organization.service';
 import { Access } from '../session/access.decorator';
 import { Caller, type DashboardCaller } from '../session/caller';
 import { InvitationAcceptanceDto } from './dto/organization.dto';
 import { toOrganization } from './replies';
 
-/** Invitations as those who are invited see them: members of the organization they become by accepting. */
+/** Acceptance of invitations by invited users, who are not members yet. */
 @Controller('dashboard/api/invitations')
 export class InvitationsController {
   constructor(

@@ -1,18 +1,18 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
-import { MailRequests } from '../../accounts/mail-requests';
-import { requireUuid } from '../../common/require-uuid';
-import { ClosedBody } from '../../common/validation/closed-body.pipe';
-import { PageQuery, ValidQuery } from '../../common/validation/valid-query.pipe';
+import { MailRequests } from '../accounts/mail-requests';
+import { requireUuid } from '../../core/types/require-uuid';
+import { ClosedBody } from '../../core/validation/closed-body.pipe';
+import { PageQuery, ValidQuery } from '../../core/validation/valid-query.pipe';
 import type { Invitation, InvitationList, Member, MemberList } from '../../contract/dashboard';
-import { InvitationService } from '../../organizations/invitation.service';
-import { MemberService } from '../../organizations/member.service';
+import { InvitationService } from './invitation.service';
+import { MemberService } from './member.service';
 import { toList, toPageRequest } from '../list';
 import { Access } from '../session/access.decorator';
 import { Caller, type DashboardCaller, requireOrganization } from '../session/caller';
 import { InvitationCreationDto, MemberUpdateDto } from './dto/organization.dto';
 import { toInvitation, toMember } from './replies';
 
-/** Who belongs to an organization, and who is invited to. */
+/** Members and invitations of an organization. */
 @Controller('dashboard/api/organizations/:organization_id')
 export class MembersController {
   constructor(
@@ -64,8 +64,8 @@ export class MembersController {
     @Caller() caller: DashboardCaller,
   ): Promise<Invitation> {
     const organizationId = requireOrganization(caller);
-    await this.mails.countInvitation(email, caller.userId);
-    return toInvitation(await this.invitations.create(organizationId, { email, role }, caller.actor));
+    const invite = () => this.invitations.create(organizationId, { email, role }, caller.actor);
+    return toInvitation(await this.mails.inviteWithinLimit(email, caller.userId, invite));
   }
 
   @Delete('invitations/:invitation_id')

@@ -1,12 +1,12 @@
 import { Body, Controller, Get, HttpCode, Patch, Post, Query } from '@nestjs/common';
-import { GatewayError } from '../../common/errors/gateway-error';
-import type { Role } from '../../common/role';
-import { ClosedBody } from '../../common/validation/closed-body.pipe';
-import { PageQuery, ValidQuery } from '../../common/validation/valid-query.pipe';
+import { GatewayError } from '../../core/errors/gateway-error';
+import type { Role } from '../../core/types/role';
+import { ClosedBody } from '../../core/validation/closed-body.pipe';
+import { PageQuery, ValidQuery } from '../../core/validation/valid-query.pipe';
 import type { AuditEntryList, Organization, OrganizationList } from '../../contract/dashboard';
-import { AuditLogReader } from '../../organizations/audit-log.reader';
-import { MemberService } from '../../organizations/member.service';
-import { OrganizationService } from '../../organizations/organization.service';
+import { AuditLogReader } from './audit-log.reader';
+import { MemberService } from './member.service';
+import { OrganizationService } from './organization.service';
 import { toList, toPageRequest } from '../list';
 import { Access } from '../session/access.decorator';
 import { Caller, type DashboardCaller, requireOrganization } from '../session/caller';
@@ -77,7 +77,7 @@ export class OrganizationsController {
   }
 }
 
-/** Of the caller in the organization of the path. */
+/** The caller's role in the organization of the path. */
 function requireRole({ role }: DashboardCaller): Role {
   if (role === null) throw new GatewayError('internal_error', 'The route names no organization.');
   return role;

@@ -1,10 +1,10 @@
-import { type RateLimits, toRateLimitFields } from '../../common/rate-limits';
-import type { Role } from '../../common/role';
+import { type RateLimits, toRateLimitFields } from '../../core/types/rate-limits';
+import type { Role } from '../../core/types/role';
 import type { AuditEntry, Invitation, Member, Organization } from '../../contract/dashboard';
-import type { OrganizationStatus } from '../../database/entities/organization.entity';
-import type { AuditLogEntry } from '../../organizations/audit-log.reader';
-import type { StoredInvitation } from '../../organizations/invitation.repository';
-import type { OrganizationMember } from '../../organizations/membership.repository';
+import type { OrganizationStatus } from '../../core/database/entities/organization.entity';
+import type { AuditLogEntry } from './audit-log.reader';
+import type { StoredInvitation } from './invitation.repository';
+import type { OrganizationMember } from './membership.repository';
 
 interface ShownOrganization extends RateLimits {
   readonly id: string;

@@ -1,26 +1,26 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { Actor } from '../../common/actor';
-import { GatewayError } from '../../common/errors/gateway-error';
-import type { Role } from '../../common/role';
+import type { Actor } from '../../core/types/actor';
+import { GatewayError } from '../../core/errors/gateway-error';
+import type { Role } from '../../core/types/role';
 
-/** Who is signed in. */
+/** The signed-in user of a request. */
 export interface DashboardCaller {
   readonly userId: string;
   readonly sessionId: string;
   readonly email: string;
   readonly name: string;
   readonly isOperator: boolean;
-  /** Of the path, of which the caller is a member with `role`; `null` where the path names none. */
+  /** From the path; the caller is a member with `role`. `null` when the path names none. */
   readonly organizationId: string | null;
   readonly role: Role | null;
-  /** The same person for the audit log. */
+  /** The caller in the audit log. */
   readonly actor: Actor;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set on routes of the dashboard that take a session. */
+    /** Set on dashboard routes that require a session. */
     caller: DashboardCaller | null;
   }
 }
@@ -28,11 +28,11 @@ declare module 'fastify' {
 /** The caller as a parameter of a handler. */
 export const Caller = createParamDecorator((_data: undefined, context: ExecutionContext): DashboardCaller => {
   const { caller } = context.switchToHttp().getRequest<FastifyRequest>();
-  if (caller === null) throw new GatewayError('internal_error', 'The route takes no session.');
+  if (caller === null) throw new GatewayError('internal_error', 'The route requires no session.');
   return caller;
 });
 
-/** The organization of the path. On routes whose access is a role there is one. */
+/** The organization in the path. Present on every route whose access is a role. */
 export function requireOrganization({ organizationId }: DashboardCaller): string {
   if (organizationId === null) throw new GatewayError('internal_error', 'The route names no organization.');
   return organizationId;

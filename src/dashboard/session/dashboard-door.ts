@@ -1,29 +1,33 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { SessionService, type VerifiedSession } from '../../accounts/session.service';
-import type { Access } from '../../common/access';
-import type { Actor } from '../../common/actor';
-import { GatewayError } from '../../common/errors/gateway-error';
-import { isUuid } from '../../common/require-uuid';
-import { mayActAs } from '../../common/role';
+import { changeLogOfUser } from '../accounts/attempt-logs';
+import type { AttemptThrottle } from '../accounts/attempt-throttle';
+import { SessionService, type VerifiedSession } from '../accounts/session.service';
+import type { Access } from '../../core/types/access';
+import type { Actor } from '../../core/types/actor';
+import { GatewayError } from '../../core/errors/gateway-error';
+import { isUuid } from '../../core/types/require-uuid';
+import { mayActAs } from '../../core/types/role';
 import { SessionDoor } from '../../http/session-door';
-import { inTime } from '../../database/in-time';
+import { inTime } from '../../core/database/in-time';
 import type { DashboardCaller } from './caller';
-import { assertSameSite } from './same-site';
+import { assertSameSite, isRead } from './same-site';
 import { SessionCookie } from './session-cookie';
 
-/** What anonymous bodies count as, together. */
+/** Key under which all anonymous request bodies are counted together. */
 const ANONYMOUS = 'anonymous';
 
 /**
- * Who may pass, in this order: a session is asked for where one is needed (401), a change has to come from our own pages
- * (403 `csrf_failed`), the session has to be alive (401), its user a member of the organization in the path (404) with a
- * role that suffices (403).
+ * Authorizes a request, in this order: a cookie is present where a session is required (401), a change comes from our own
+ * pages (403 `csrf_failed`), the session is valid (401), its user is a member of the organization in the path (404) with a
+ * sufficient role (403), and a change is within the user's limit (429).
  */
-export class DashboardDoor extends SessionDoor {
+export class DashboardSessionGuard extends SessionDoor {
   constructor(
     private readonly sessions: SessionService,
     private readonly cookie: SessionCookie,
     private readonly ownHost: string | null,
+    private readonly throttle: AttemptThrottle,
+    private readonly changesPerMinute: number,
   ) {
     super();
   }
@@ -40,10 +44,14 @@ export class DashboardDoor extends SessionDoor {
     const organizationId = named !== undefined && isUuid(named) ? named.toLowerCase() : null;
     const session = await inTime(
       this.sessions.verify(token, isRole(access) ? organizationId : null),
-      'Sessions cannot be checked at the moment. Try again shortly.',
+      'Sessions cannot be verified at the moment. Retry shortly.',
     );
     if (session === null) throw unauthenticated();
-    assertMayPass(access, session);
+    assertAuthorized(access, session);
+    // Counted once: a request with a slow body is checked twice.
+    if (request.caller === null && !isRead(request)) {
+      await this.throttle.take([changeLogOfUser(session.userId, this.changesPerMinute)]);
+    }
     request.caller = toCaller(request, access, session, organizationId);
     return session.userId;
   }
@@ -53,13 +61,13 @@ function isRole(access: Access): boolean {
   return access !== 'user' && access !== 'operator';
 }
 
-function assertMayPass(access: Access, { role, isOperator }: VerifiedSession): void {
+function assertAuthorized(access: Access, { role, isOperator }: VerifiedSession): void {
   if (access === 'anonymous' || access === 'machine' || access === 'user') return;
   if (access === 'operator') {
     if (!isOperator) throw forbidden();
     return;
   }
-  // To others it is as if there were no such organization.
+  // Does not reveal to non-members that the organization exists.
   if (role === null) throw new GatewayError('not_found', 'There is no such organization.');
   if (!mayActAs(role, access)) throw forbidden();
 }
@@ -80,7 +88,7 @@ function toCaller(
 }
 
 function unauthenticated(): GatewayError {
-  return new GatewayError('unauthenticated', 'Nobody is signed in, or the session is over.');
+  return new GatewayError('unauthenticated', 'Not signed in, or the session has expired.');
 }
 
 function forbidden(): GatewayError {

@@ -1,13 +1,14 @@
 import { Module } from '@nestjs/common';
-import { AccountsModule } from '../../accounts/accounts.module';
-import { SessionService } from '../../accounts/session.service';
-import { APP_CONFIG, type AppConfig } from '../../config/app-config';
+import { AccountsModule } from '../accounts/accounts.module';
+import { AttemptThrottle } from '../accounts/attempt-throttle';
+import { SessionService } from '../accounts/session.service';
+import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import { SessionDoor } from '../../http/session-door';
-import { DashboardDoor } from './dashboard-door';
+import { DashboardSessionGuard } from './dashboard-door';
 import { hostOf } from './same-site';
 import { SessionCookie } from './session-cookie';
 
-/** Who may pass to the routes of the dashboard. */
+/** Session cookie and authorization of the dashboard routes. */
 @Module({
   imports: [AccountsModule],
   providers: [
@@ -18,9 +19,16 @@ import { SessionCookie } from './session-cookie';
     },
     {
       provide: SessionDoor,
-      inject: [SessionService, SessionCookie, APP_CONFIG],
-      useFactory: (sessions: SessionService, cookie: SessionCookie, { http }: AppConfig) =>
-        new DashboardDoor(sessions, cookie, http.publicBaseUrl === null ? null : hostOf(http.publicBaseUrl)),
+      inject: [SessionService, SessionCookie, AttemptThrottle, APP_CONFIG],
+      useFactory: (
+        sessions: SessionService,
+        cookie: SessionCookie,
+        throttle: AttemptThrottle,
+        { http, dashboard }: AppConfig,
+      ) => {
+        const ownHost = http.publicBaseUrl === null ? null : hostOf(http.publicBaseUrl);
+        return new DashboardSessionGuard(sessions, cookie, ownHost, throttle, dashboard.changesPerMinute);
+      },
     },
   ],
   exports: [SessionCookie, SessionDoor],

@@ -1,19 +1,20 @@
 import type { FastifyRequest } from 'fastify';
-import { GatewayError } from '../../common/errors/gateway-error';
+import { GatewayError } from '../../core/errors/gateway-error';
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
-/** `none`: typed by the user himself, or no page at all. */
+/** `none`: typed into the browser, or not sent from a page. */
 const OWN_SITES: ReadonlySet<unknown> = new Set(['same-origin', 'none', undefined]);
 
 /**
- * A change has to be asked for by our own pages. A page of somebody else can make a browser send the cookie, but cannot set
- * `X-Requested-With` (contract section 5) without being asked first, nor forge what the browser says of its origin.
- * @param ownHost how clients reach the service, where a proxy in front of it has another name for it.
+ * CSRF protection: only pages of this service may make changes. A foreign page can make a browser send the cookie, but
+ * cannot set `X-Requested-With` (contract section 5) without a CORS preflight, nor forge the `Origin` header.
+ * @param ownHost public host of the service, when a proxy in front of it uses another one.
  * @throws GatewayError `csrf_failed`.
  */
-export function assertSameSite({ method, headers, host }: FastifyRequest, ownHost: string | null): void {
-  if (READS.has(method)) return;
-  if (!headers['x-requested-with']) throw refusal('The request lacks the header X-Requested-With.');
+export function assertSameSite(request: FastifyRequest, ownHost: string | null): void {
+  if (isRead(request)) return;
+  const { headers, host } = request;
+  if (!headers['x-requested-with']) throw refusal('The X-Requested-With header is missing.');
   if (!OWN_SITES.has(headers['sec-fetch-site'])) throw refusal('The request comes from another site.');
   if (headers.origin === undefined) return;
   const origin = hostOf(headers.origin);
@@ -22,7 +23,12 @@ export function assertSameSite({ method, headers, host }: FastifyRequest, ownHos
   }
 }
 
-/** Name and port of an address, in lower case; `null` for `null` and whatever else is no address. */
+/** Whether the request changes nothing. */
+export function isRead({ method }: FastifyRequest): boolean {
+  return READS.has(method);
+}
+
+/** Host and port of a URL, in lower case; `null` for the string `null` and any other text that is not a URL. */
 export function hostOf(url: string): string | null {
   return URL.canParse(url) ? new URL(url).host : null;
 }

@@ -2,10 +2,10 @@ import { parseCookie, stringifySetCookie } from 'cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 const SECURE_NAME = '__Host-sid';
-/** For plain http, where a browser takes no cookie of the other name. */
+/** For plain HTTP, where browsers reject the `__Host-` prefix. */
 const PLAIN_NAME = 'sid';
 
-/** The cookie that holds the token of a session. Scripts cannot read it, and other sites send it with links only. */
+/** The session cookie. Scripts cannot read it, and other sites send it only with top-level navigation. */
 export class SessionCookie {
   readonly name: string;
 

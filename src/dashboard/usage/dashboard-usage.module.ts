@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { UsageModule } from '../../usage/usage.module';
+import { UsageModule } from '../../billing/usage/usage.module';
 import { UsageController } from './usage.controller';
 
 @Module({ imports: [UsageModule], controllers: [UsageController] })

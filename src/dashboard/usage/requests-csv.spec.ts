@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { NO_USAGE } from '../../providers/contract/usage';
-import type { RequestSummary } from '../../usage/usage.types';
+import type { RequestSummary } from '../../billing/usage/usage.types';
 import { sendRequestsAsCsv } from './requests-csv';
 
 const REQUEST: RequestSummary = {
@@ -22,13 +22,13 @@ const REQUEST: RequestSummary = {
   chargedMicro: 34n,
 };
 
-/** Counts the pages that are asked for. */
+/** Counts the pages that are read. */
 class Pages {
-  asked = 0;
+  readCount = 0;
 
   async *read(count: number): AsyncGenerator<RequestSummary[]> {
-    while (this.asked < count) {
-      this.asked++;
+    while (this.readCount < count) {
+      this.readCount++;
       yield Array.from({ length: 1_000 }, () => REQUEST);
     }
   }
@@ -46,7 +46,7 @@ async function send(pages: AsyncGenerator<readonly RequestSummary[]>, method = '
   return sent as Readable;
 }
 
-it('writes a request as one line, and nothing that a spreadsheet would run', async () => {
+it('writes one line per request and escapes spreadsheet formulas', async () => {
   const stream = await send(
     (async function* () {
       yield [REQUEST];
@@ -61,33 +61,33 @@ it('writes a request as one line, and nothing that a spreadsheet would run', asy
   );
 });
 
-it('reads no further ahead of its client than a page', async () => {
+it('reads at most one page ahead of a slow client', async () => {
   const pages = new Pages();
   const stream = await send(pages.read(50));
   for await (const chunk of stream) {
     expect(chunk).toBeDefined();
-    // However long the client takes.
-    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
-    expect(pages.asked).toBeLessThanOrEqual(3);
+    // The client reads nothing more.
+    for (let tick = 0; tick < 20; tick++) await new Promise((resolve) => setImmediate(resolve));
+    expect(pages.readCount).toBeLessThanOrEqual(3);
     break;
   }
 });
 
-it('reads no further when its client has left', async () => {
+it('stops reading when the client disconnects', async () => {
   const pages = new Pages();
   const stream = await send(pages.read(50));
   stream.destroy();
-  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
-  expect(pages.asked).toBe(1);
+  for (let tick = 0; tick < 20; tick++) await new Promise((resolve) => setImmediate(resolve));
+  expect(pages.readCount).toBe(1);
 });
 
-it('reads one page for a HEAD, and sends none', async () => {
+it('reads one page for HEAD and sends no body', async () => {
   const pages = new Pages();
   expect(await send(pages.read(50), 'HEAD')).toBeUndefined();
-  expect(pages.asked).toBe(1);
+  expect(pages.readCount).toBe(1);
 });
 
-it('rejects, with nothing sent, when the first page cannot be read', async () => {
+it('rejects without sending a byte when the first page cannot be read', async () => {
   const broken = (async function* (): AsyncGenerator<RequestSummary[]> {
     yield* [];
     throw new Error('no database');

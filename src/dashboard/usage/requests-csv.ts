@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
-import { type CsvField, csvLine } from '../../common/csv';
+import { type CsvField, csvLine } from '../../core/types/csv';
 import type { UsageRequest } from '../../contract/dashboard';
-import type { RequestSummary } from '../../usage/usage.types';
+import type { RequestSummary } from '../../billing/usage/usage.types';
 import { sendCsv } from '../send-csv';
 import { toRequestFields } from './to-request-reply';
 
@@ -29,7 +29,7 @@ const COLUMNS = [
   'cost_micro',
 ] as const satisfies readonly (keyof UsageRequest)[];
 
-/** Sends requests as a file, page by page. */
+/** Streams requests as a CSV file, page by page. */
 export function sendRequestsAsCsv(
   reply: FastifyReply,
   pages: AsyncGenerator<readonly RequestSummary[]>,

@@ -1,11 +1,11 @@
-import type { PricedUnit } from '../../billing/price';
-import type { Micro } from '../../common/micro';
-import { microToJson } from '../../common/micro';
+import type { PricedUnit } from '../../billing/pricing/price';
+import type { Micro } from '../../core/types/micro';
+import { microToJson } from '../../core/types/micro';
 import type { UsageAttempt, UsageLine, UsagePrice, UsageReceipt, UsageTokens } from '../../contract/dashboard';
 import type { UsageVector } from '../../providers/contract/usage';
-import type { ChargeLine } from '../../usage/explain-charge';
-import type { Receipt } from '../../usage/request-log.service';
-import type { ChargedPrice, RequestDetails } from '../../usage/usage.types';
+import type { ChargeLine } from '../../billing/usage/explain-charge';
+import type { Receipt } from '../../billing/usage/request-log.service';
+import type { ChargedPrice, RequestDetails } from '../../billing/usage/usage.types';
 import { toRequestFields } from './to-request-reply';
 
 export function toReceiptReply({ request, price, lines }: Receipt): UsageReceipt {
@@ -79,7 +79,7 @@ function toPrice(price: ChargedPrice): UsagePrice {
   };
 }
 
-/** One that succeeded at once is not noted: it is what the request itself tells. */
+/** A single successful attempt is not logged; it is derived from the request. */
 function toAttempts(request: RequestDetails): UsageAttempt[] {
   const { attempts, attemptLog, provider, deploymentId, httpStatus, errorCode, totalMs } = request;
   if (attemptLog !== null) {

@@ -1,15 +1,15 @@
-import { toRequestId } from '../../common/ids';
-import { microToJson } from '../../common/micro';
+import { toRequestId } from '../../core/types/ids';
+import { microToJson } from '../../core/types/micro';
 import type { UsageRequest } from '../../contract/dashboard';
 import { inputTokensOf, outputTokensOf } from '../../providers/contract/usage';
-import { OPERATION_MODALITIES } from '../../usage/operations';
-import type { RequestSummary } from '../../usage/usage.types';
+import { OPERATION_MODALITIES } from '../../billing/usage/operations';
+import type { RequestSummary } from '../../billing/usage/usage.types';
 
 export function toRequestReply(request: RequestSummary): UsageRequest {
   return { object: 'usage.request', ...toRequestFields(request) };
 }
 
-/** What the list and the receipt tell alike. */
+/** Fields that the list and the receipt share. */
 export function toRequestFields(request: RequestSummary): Omit<UsageRequest, 'object'> {
   const { id, usage, httpStatus } = request;
   return {

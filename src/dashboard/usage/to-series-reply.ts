@@ -1,7 +1,7 @@
-import { microToJson } from '../../common/micro';
+import { microToJson } from '../../core/types/micro';
 import type { UsageSeries as UsageSeriesReply, UsageSums as UsageSumsReply } from '../../contract/dashboard';
-import type { UsageSeries } from '../../usage/usage-series.service';
-import type { UsageSums } from '../../usage/usage.types';
+import type { UsageSeries } from '../../billing/usage/usage-series.service';
+import type { UsageSums } from '../../billing/usage/usage.types';
 
 export function toSeriesReply({ interval, groupBy, from, to, total, groups }: UsageSeries): UsageSeriesReply {
   return {

@@ -1,9 +1,9 @@
 import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { DEFAULT_PAGE_LIMIT, ValidQuery } from '../../common/validation/valid-query.pipe';
+import { DEFAULT_PAGE_LIMIT, ValidQuery } from '../../core/validation/valid-query.pipe';
 import type { UsageReceipt, UsageRequestList, UsageSeries } from '../../contract/dashboard';
-import { RequestLogService } from '../../usage/request-log.service';
-import { UsageSeriesService } from '../../usage/usage-series.service';
+import { RequestLogService } from '../../billing/usage/request-log.service';
+import { UsageSeriesService } from '../../billing/usage/usage-series.service';
 import { Access } from '../session/access.decorator';
 import { Caller, type DashboardCaller, requireOrganization } from '../session/caller';
 import { RequestFilterQuery, RequestListQuery, toFilter, UsageSeriesQuery } from './dto/usage-queries.dto';
@@ -14,7 +14,7 @@ import { toSeriesReply } from './to-series-reply';
 
 const EXPORT_PAGE = 1_000;
 
-/** What an organization has used: its requests one by one, their receipts, and their sums over time. */
+/** Usage of an organization: requests, receipts and time series. */
 @Controller('dashboard/api/organizations/:organization_id/usage')
 export class UsageController {
   constructor(

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { AccountsModule } from '../../accounts/accounts.module';
+import { AccountsModule } from '../accounts/accounts.module';
 import { WebhookLogModule } from '../../webhooks/webhook-log.module';
 import { WebhookDeliveriesController } from './webhook-deliveries.controller';
 import { WebhookSecretController } from './webhook-secret.controller';

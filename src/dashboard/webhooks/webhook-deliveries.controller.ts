@@ -1,10 +1,10 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { redeliveryLogOf } from '../../accounts/attempt-logs';
-import { AttemptThrottle } from '../../accounts/attempt-throttle';
-import { requireUuid } from '../../common/require-uuid';
-import { ClosedBody } from '../../common/validation/closed-body.pipe';
-import { DEFAULT_PAGE_LIMIT, ValidQuery } from '../../common/validation/valid-query.pipe';
+import { redeliveryLogOf } from '../accounts/attempt-logs';
+import { AttemptThrottle } from '../accounts/attempt-throttle';
+import { requireUuid } from '../../core/types/require-uuid';
+import { ClosedBody } from '../../core/validation/closed-body.pipe';
+import { DEFAULT_PAGE_LIMIT, ValidQuery } from '../../core/validation/valid-query.pipe';
 import type { components } from '../../contract/dashboard';
 import { NO_DELIVERY, WebhookLogService } from '../../webhooks/webhook-log.service';
 import { Access } from '../session/access.decorator';

@@ -32,7 +32,7 @@ export function toWebhookAttempt(attempt: WebhookAttempt): Schemas['WebhookAttem
   };
 }
 
-/** @param facts `null`: there is none */
+/** @param facts `null`: no secret */
 export function toWebhookSecret(facts: WebhookSecretFacts | null): Schemas['WebhookSecret'] {
   return {
     object: 'webhook_secret',

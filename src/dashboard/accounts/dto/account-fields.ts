@@ -1,6 +1,6 @@
 import { Matches } from 'class-validator';
-import { EMAIL_ADDRESS, MAX_EMAIL_LENGTH } from '../../../common/email-address';
-import { CodePointLength } from '../../../common/validation/code-points';
+import { EMAIL_ADDRESS, MAX_EMAIL_LENGTH } from '../../../core/types/email-address';
+import { CodePointLength } from '../../../core/validation/code-points';
 
 /** The document's `EmailAddress`. */
 export function IsEmailAddress(): PropertyDecorator {
@@ -12,7 +12,7 @@ export function IsEmailAddress(): PropertyDecorator {
   };
 }
 
-/** The document's `NewPassword`; the commonest ones are refused where it is set. */
+/** The document's `NewPassword`; `parseNewPassword` refuses common ones. */
 export const IsNewPassword = (): PropertyDecorator => CodePointLength(8, 128);
 
 /** The document's `Password`. */

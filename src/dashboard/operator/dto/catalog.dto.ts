@@ -1,11 +1,11 @@
 import { IsBoolean, IsInt, IsObject, IsOptional, Max, Min } from 'class-validator';
-import { CodePointLength } from '../../../common/validation/code-points';
-import { QueryText } from '../../../common/validation/valid-query.pipe';
+import { CodePointLength } from '../../../core/validation/code-points';
+import { QueryText } from '../../../core/validation/valid-query.pipe';
 import { RateLimitsDto } from './rate-limits.dto';
 
 /** The document's `ModelUpdate`. */
 export class ModelUpdateDto extends RateLimitsDto {
-  /** Null: as the files say. */
+  /** Null: use the catalogue files. */
   @IsOptional()
   @IsBoolean()
   enabled?: boolean | null;
@@ -17,7 +17,7 @@ export class DeploymentsQuery {
   model?: string;
 }
 
-/** The document's `DeploymentUpdate`; null: as the files say. */
+/** The document's `DeploymentUpdate`; null: use the catalogue files. */
 export class DeploymentUpdateDto {
   @IsOptional()
   @IsBoolean()
@@ -36,7 +36,7 @@ export class DeploymentUpdateDto {
   weight?: number | null;
 }
 
-/** The document's `PriceVersionCreation`. What `price` holds is judged as in a file of the catalogue. */
+/** The document's `PriceVersionCreation`. `price` is validated like a price in a catalogue file. */
 export class PriceVersionCreationDto {
   @IsOptional()
   @CodePointLength(1, 100)

@@ -1,4 +1,4 @@
-import { CodePointLength } from '../../../common/validation/code-points';
+import { CodePointLength } from '../../../core/validation/code-points';
 
 /** The document's `CredentialUpdate`. */
 export class CredentialUpdateDto {

@@ -1,9 +1,9 @@
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
-import type { Micro } from '../../../common/micro';
-import { CodePointLength } from '../../../common/validation/code-points';
-import { PageQuery, QueryOneOf, QueryText } from '../../../common/validation/valid-query.pipe';
-import { ORGANIZATION_STATUSES, type OrganizationStatus } from '../../../database/entities/organization.entity';
-import type { OrganizationLimitChanges } from '../../../organizations/operator-organization.service';
+import type { Micro } from '../../../core/types/micro';
+import { CodePointLength } from '../../../core/validation/code-points';
+import { PageQuery, QueryOneOf, QueryText } from '../../../core/validation/valid-query.pipe';
+import { ORGANIZATION_STATUSES, type OrganizationStatus } from '../../../core/database/entities/organization.entity';
+import type { OrganizationLimitChanges } from '../../organizations/operator-organization.service';
 import { RateLimitsDto, toLimitChanges } from './rate-limits.dto';
 
 export class OrganizationsQuery extends PageQuery {
@@ -15,7 +15,7 @@ export class OrganizationsQuery extends PageQuery {
   search?: string;
 }
 
-/** Body of suspending and activating: the document's `OrganizationStatusChange`. */
+/** Body of suspend and activate: the document's `OrganizationStatusChange`. */
 export class OrganizationStatusChangeDto {
   @CodePointLength(1, 500)
   reason!: string;

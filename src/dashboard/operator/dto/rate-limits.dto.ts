@@ -1,10 +1,10 @@
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
-import type { RateLimits } from '../../../common/rate-limits';
+import type { RateLimits } from '../../../core/types/rate-limits';
 
-/** What the database stores limits as. */
+/** Maximum of the `integer` column. */
 const MAX_LIMIT = 2_147_483_647;
 
-/** Limits to change: absent as it was, null no such limit. */
+/** Rate limits to change. Absent: unchanged; null: no limit. */
 export abstract class RateLimitsDto {
   @IsOptional()
   @IsInt()

@@ -1,4 +1,4 @@
-import { PageQuery, QueryText, QueryTime, QueryUuid } from '../../../common/validation/valid-query.pipe';
+import { PageQuery, QueryText, QueryTime, QueryUuid } from '../../../core/validation/valid-query.pipe';
 
 /** The query of `listAuditEntries`. */
 export class AuditLogQuery extends PageQuery {

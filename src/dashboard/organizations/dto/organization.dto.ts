@@ -1,6 +1,6 @@
 import { IsIn } from 'class-validator';
-import { ROLES, type Role } from '../../../common/role';
-import { CodePointLength } from '../../../common/validation/code-points';
+import { ROLES, type Role } from '../../../core/types/role';
+import { CodePointLength } from '../../../core/validation/code-points';
 import { IsEmailAddress, IsMailedToken } from '../../accounts/dto/account-fields';
 
 /** The document's `OrganizationProfile`. */

@@ -1,9 +1,9 @@
-import { MODALITIES, type Modality } from '../../../common/modality';
-import { QueryInteger, QueryOneOf, QueryText, QueryTime, QueryUuid } from '../../../common/validation/valid-query.pipe';
-import { type Operation, OPERATIONS } from '../../../usage/operations';
-import { type Grouping, GROUPINGS } from '../../../usage/usage-series.service';
-import type { RequestFilter, RequestStatus } from '../../../usage/usage.types';
-import type { Span } from '../../../usage/usage-totals.repository';
+import { MODALITY_GROUPS, type ModalityGroup } from '../../../core/types/modality';
+import { QueryInteger, QueryOneOf, QueryText, QueryTime, QueryUuid } from '../../../core/validation/valid-query.pipe';
+import { type Operation, OPERATIONS } from '../../../billing/usage/operations';
+import { type Grouping, GROUPINGS } from '../../../billing/usage/usage-series.service';
+import type { RequestFilter, RequestStatus } from '../../../billing/usage/usage.types';
+import type { Span } from '../../../billing/usage/usage-totals.repository';
 
 export class RequestFilterQuery {
   @QueryTime()
@@ -21,8 +21,8 @@ export class RequestFilterQuery {
   @QueryOneOf(['success', 'error'])
   status?: RequestStatus;
 
-  @QueryOneOf(MODALITIES)
-  modality?: Modality;
+  @QueryOneOf(MODALITY_GROUPS)
+  modality?: ModalityGroup;
 
   @QueryOneOf(OPERATIONS)
   operation?: Operation;

@@ -1,0 +1,44 @@
+import type { Redis } from 'ioredis';
+import type { Clock } from '../../core/time/clock';
+import { uuidV7 } from '../../core/types/ids';
+import { digest, LOGIN_WINDOW_MS, networkOf, type SignInHistory } from './attempt-logs';
+
+const KNOWN_NETWORK_MS = 30 * 24 * 3_600_000;
+const NONE: SignInHistory = { isKnownNetwork: false, resetId: null };
+
+/** Stores in Redis the networks that accounts signed in from, and recent password resets. Empty while Redis is down. */
+export class SignInHistoryStore {
+  constructor(
+    private readonly redis: Pick<Redis, 'mget' | 'set'>,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Never throws. */
+  async find(emailKey: string, address: string | null): Promise<SignInHistory> {
+    try {
+      const [network, resetId] = await this.redis.mget(networkKey(emailKey, address), resetKey(emailKey));
+      return { isKnownNetwork: network !== null, resetId: resetId ?? null };
+    } catch {
+      return NONE;
+    }
+  }
+
+  /** Never throws. */
+  async addNetwork(emailKey: string, address: string | null): Promise<void> {
+    await this.redis.set(networkKey(emailKey, address), '1', 'PX', KNOWN_NETWORK_MS).catch(() => undefined);
+  }
+
+  /** Never throws. */
+  async addReset(emailKey: string): Promise<void> {
+    const resetId = uuidV7(this.clock.now());
+    await this.redis.set(resetKey(emailKey), resetId, 'PX', LOGIN_WINDOW_MS).catch(() => undefined);
+  }
+}
+
+function networkKey(emailKey: string, address: string | null): string {
+  return `sign-in:network:${digest(emailKey)}:${address === null ? 'unknown' : networkOf(address)}`;
+}
+
+function resetKey(emailKey: string): string {
+  return `sign-in:reset:${digest(emailKey)}`;
+}

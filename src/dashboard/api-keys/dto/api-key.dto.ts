@@ -1,0 +1,88 @@
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsString,
+  Matches,
+  Max,
+  Min,
+} from 'class-validator';
+import { MODALITY_GROUPS, type ModalityGroup } from '../../../core/types/modality';
+import { CodePointLength } from '../../../core/validation/code-points';
+import { PageQuery, QueryOneOf } from '../../../core/validation/valid-query.pipe';
+import { API_KEY_STATUSES, type ApiKeyStatus } from '../../../auth/api-keys/api-key-record';
+
+/** The document's pattern: a timestamp with a time zone. Whether the date exists is checked later. */
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
+const MAX_LIMIT = 2 ** 31 - 1;
+const MAX_GRACE_SECONDS = 2_592_000;
+
+/** The document's `ApiKeySettings`. Null: no such rule. */
+export class ApiKeySettingsDto {
+  @IsOptional()
+  @CodePointLength(1, 200)
+  name?: string | null;
+
+  @IsOptional()
+  @Matches(TIME, { message: '$property must be a time such as 2030-01-31T12:00:00Z' })
+  expires_at?: string | null;
+
+  @IsOptional()
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(200)
+  @IsString({ each: true })
+  allowed_ips?: string[] | null;
+
+  @IsOptional()
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(200)
+  @IsString({ each: true })
+  allowed_models?: string[] | null;
+
+  @IsOptional()
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(MODALITY_GROUPS.length)
+  @IsIn(MODALITY_GROUPS, { each: true })
+  allowed_modalities?: ModalityGroup[] | null;
+
+  @LimitOf(MAX_LIMIT, 1)
+  requests_per_second?: number | null;
+
+  @LimitOf(MAX_LIMIT, 1)
+  requests_per_minute?: number | null;
+
+  @LimitOf(MAX_LIMIT, 1)
+  tokens_per_minute?: number | null;
+
+  @LimitOf(MAX_LIMIT, 1)
+  concurrency?: number | null;
+
+  @LimitOf(Number.MAX_SAFE_INTEGER)
+  daily_budget_micro?: number | null;
+
+  @LimitOf(Number.MAX_SAFE_INTEGER)
+  monthly_budget_micro?: number | null;
+}
+
+/** The document's `ApiKeyRotation`. */
+export class ApiKeyRotationDto {
+  @LimitOf(MAX_GRACE_SECONDS)
+  grace_seconds?: number | null;
+}
+
+/** The query of `listApiKeys`. */
+export class ApiKeyQuery extends PageQuery {
+  @QueryOneOf(API_KEY_STATUSES)
+  status?: ApiKeyStatus;
+}
+
+function LimitOf(max: number, min = 0): PropertyDecorator {
+  const rules = [Max(max), Min(min), IsInt(), IsOptional()];
+  return (target, property) => rules.forEach((rule) => rule(target, property));
+}

@@ -1,0 +1,141 @@
+import type { DataSource } from 'typeorm';
+import { recordAudit } from '../../core/database/audit-log';
+import { publishKeyInvalidation, type KeyInvalidationTransport } from '../../auth/api-keys/key-invalidation';
+import type { Actor } from '../../core/types/actor';
+import { decodeCursor } from '../../core/types/cursor';
+import { type Micro, microToJson } from '../../core/types/micro';
+import { type RateLimits, toRateLimitFields } from '../../core/types/rate-limits';
+import { type Page, type PageRequest, toPage } from '../../core/types/page';
+import { OrganizationEntity, type OrganizationStatus } from '../../core/database/entities/organization.entity';
+import { parseAmount, parseRateLimits } from '../../auth/api-keys/api-key-settings';
+import { changedFields } from '../../core/database/changed-fields';
+import {
+  countOf,
+  findOrganization,
+  findOrganizations,
+  type OrganizationCounts,
+  type OrganizationFilter,
+  type OrganizationSummaryRow,
+  updatePurchaseLimits,
+} from './operator-organization.repository';
+import { updateMonthlyLimit } from './organization-account.repository';
+import { lockOrganization, organizationNotFound } from '../../auth/organization-access';
+
+/** An organization as operators see it. */
+export interface OrganizationSummary {
+  readonly id: string;
+  readonly name: string;
+  readonly status: OrganizationStatus;
+  readonly createdAt: Date;
+  readonly limits: RateLimits;
+  readonly balanceMicro: Micro;
+  readonly reservedMicro: Micro;
+  /** The operator's; `null`: no limit. */
+  readonly monthlyLimitMicro: Micro | null;
+  /** Set by the organization; the lower limit applies. */
+  readonly ownMonthlyLimitMicro: Micro | null;
+  /** `null`: the platform's limit. */
+  readonly purchaseLimitDayMicro: Micro | null;
+  readonly purchaseLimitMonthMicro: Micro | null;
+}
+
+export interface OrganizationDetails extends OrganizationSummary, OrganizationCounts {}
+
+/** `undefined`: unchanged; `null`: no limit, for purchases the platform's limit. */
+export interface OrganizationLimitChanges {
+  readonly limits?: Partial<RateLimits>;
+  readonly monthlyLimitMicro?: Micro | null;
+  readonly purchaseLimitDayMicro?: Micro | null;
+  readonly purchaseLimitMonthMicro?: Micro | null;
+}
+
+/** Administration of all organizations by operators. */
+export class OperatorOrganizationService {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly transport: KeyInvalidationTransport,
+  ) {}
+
+  /** Newest first. @throws GatewayError `validation_failed` for an invalid cursor. */
+  async list(filter: OrganizationFilter, { limit, cursor }: PageRequest): Promise<Page<OrganizationSummary>> {
+    const after = cursor === null ? null : decodeCursor(cursor, ['time', 'uuid']);
+    const rows = await findOrganizations(this.dataSource.manager, filter, after, limit + 1);
+    const page = toPage(rows, limit, ({ createdAtText, id }) => [createdAtText, id]);
+    return { ...page, items: page.items.map(toSummary) };
+  }
+
+  /** @throws GatewayError `not_found`. */
+  async require(organizationId: string): Promise<OrganizationDetails> {
+    const { manager } = this.dataSource;
+    const row = await findOrganization(manager, organizationId);
+    if (row === null) throw organizationNotFound();
+    return { ...toSummary(row), ...(await countOf(manager, organizationId)) };
+  }
+
+  /** Changes limits atomically. @throws GatewayError `not_found`, `validation_failed`. */
+  async updateLimits(
+    organizationId: string,
+    changes: OrganizationLimitChanges,
+    actor: Actor,
+  ): Promise<OrganizationDetails> {
+    const rates = parseRateLimits(changes.limits ?? {});
+    const dayMicro = parse(changes.purchaseLimitDayMicro, 'purchase_limit_day_micro');
+    const monthMicro = parse(changes.purchaseLimitMonthMicro, 'purchase_limit_month_micro');
+    const monthlyMicro = parse(changes.monthlyLimitMicro, 'monthly_limit_micro');
+    await this.dataSource.transaction(async (manager) => {
+      await lockOrganization(manager, organizationId);
+      const before = await findOrganization(manager, organizationId);
+      if (Object.keys(rates).length > 0) await manager.update(OrganizationEntity, { id: organizationId }, rates);
+      if (monthlyMicro !== undefined) await updateMonthlyLimit(manager, organizationId, monthlyMicro);
+      await updatePurchaseLimits(manager, organizationId, { dayMicro, monthMicro });
+      const after = await findOrganization(manager, organizationId);
+      await recordAudit(manager, {
+        organizationId,
+        actor,
+        action: 'organization.limits_updated',
+        target: { type: 'organization', id: organizationId },
+        ...changedFields(limitFields(before), limitFields(after)),
+      });
+    });
+    await publishKeyInvalidation(this.transport, { scope: 'organization', organizationId });
+    return this.require(organizationId);
+  }
+}
+
+function parse(amount: Micro | null | undefined, param: string): Micro | null | undefined {
+  return amount === undefined ? undefined : parseAmount(amount, param);
+}
+
+function toSummary(row: OrganizationSummaryRow): OrganizationSummary {
+  const { id, name, status, createdAt, requestsPerSecond, requestsPerMinute, tokensPerMinute, concurrency } = row;
+  return {
+    id,
+    name,
+    status,
+    createdAt,
+    limits: { requestsPerSecond, requestsPerMinute, tokensPerMinute, concurrency },
+    balanceMicro: BigInt(row.balance),
+    reservedMicro: BigInt(row.reserved),
+    monthlyLimitMicro: toMicro(row.monthlyLimit),
+    ownMonthlyLimitMicro: toMicro(row.ownMonthlyLimit),
+    purchaseLimitDayMicro: toMicro(row.purchaseLimitDay),
+    purchaseLimitMonthMicro: toMicro(row.purchaseLimitMonth),
+  };
+}
+
+function limitFields(row: OrganizationSummaryRow | null) {
+  return {
+    ...toRateLimitFields(row),
+    monthly_limit_micro: toJson(row?.monthlyLimit ?? null),
+    purchase_limit_day_micro: toJson(row?.purchaseLimitDay ?? null),
+    purchase_limit_month_micro: toJson(row?.purchaseLimitMonth ?? null),
+  };
+}
+
+function toMicro(text: string | null): Micro | null {
+  return text === null ? null : BigInt(text);
+}
+
+function toJson(text: string | null): number | null {
+  return text === null ? null : microToJson(BigInt(text));
+}
