@@ -2,18 +2,18 @@ import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { LoggerService } from '@nestjs/common';
 import { AppModule } from './app.module';
-import { ApiKeyVerifier } from './auth/api-key-verifier';
-import { type Clock, systemClock } from './common/clock';
-import type { AppConfig } from './config/app-config';
-import { createFastifyAdapter } from './http/fastify-adapter';
-import { LimiterService } from './limits/limiter.service';
+import { ApiKeyVerifier } from './auth/api-keys/api-key-verifier';
+import { type Clock, systemClock } from './core/time/clock';
+import type { AppConfig } from './core/config/app-config';
+import { createFastifyAdapter } from './core/http/fastify-adapter';
+import { LimiterService } from './auth/rate-limits/limiter.service';
 import { installRequestPipeline } from './http/request-pipeline';
 import { SessionDoor } from './http/session-door';
 
-/** The settings of a process whose servers are known: embedded ones have been started by now. */
+/** The settings of a process with resolved server URLs: embedded servers are already running. */
 export type ConnectedConfig = AppConfig & { readonly databaseUrl: string; readonly redisUrl: string };
 
-/** The whole application, initialised and not yet listening: what `main.ts` runs and the tests run. */
+/** The whole application, initialised and not yet listening, for `main.ts` and the tests. */
 export async function createGateway(
   config: ConnectedConfig,
   logger: LoggerService | false,

@@ -1,15 +1,15 @@
-/** Starts the HTTP process: settings, the servers it lacks, the schema, the application; stops them in reverse. */
+/** Starts the HTTP process: settings, embedded servers, schema, application; stops them in reverse. */
 import 'reflect-metadata';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Logger } from 'pino';
-import type { AppConfig } from './config/app-config';
-import { loadConfig } from './config/load-config';
+import type { AppConfig } from './core/config/app-config';
+import { loadConfig } from './core/config/load-config';
 import { createGateway } from './create-gateway';
-import { runMigrations } from './database/run-migrations';
-import { startEmbeddedServices, type RunningServices } from './embedded/embedded-services';
+import { runMigrations } from './core/database/run-migrations';
+import { startEmbeddedServices, type RunningServices } from './core/embedded/embedded-services';
 import { DrainService } from './http/drain.service';
 import { JobWorker } from './media-jobs/worker/job-worker.service';
-import { createLogger, toNestLogger } from './observability/logger';
+import { createLogger, toNestLogger } from './core/observability/logger';
 import { runProcess } from './process-life';
 import { welcome } from './welcome';
 
@@ -45,8 +45,8 @@ async function startApplication(
 }
 
 /**
- * Requests under way may finish until the deadline; then their connections are closed under them. So may the steps of
- * jobs, which others go on with.
+ * Requests and job steps in flight may finish until the deadline; then connections are closed, and other workers
+ * continue the jobs.
  */
 async function drain(app: NestFastifyApplication, config: AppConfig, logger: Logger): Promise<void> {
   const { drainTimeoutMs: timeoutMs } = config.http;
@@ -54,7 +54,7 @@ async function drain(app: NestFastifyApplication, config: AppConfig, logger: Log
     app.get(DrainService, { strict: false }).drain(timeoutMs),
     config.worker.inline && app.get(JobWorker, { strict: false }).drain(timeoutMs),
   ]);
-  if (!finished) logger.warn('requests were still under way at the drain deadline');
+  if (!finished) logger.warn({ event: 'drain_deadline_passed' }, 'requests were still in flight at the drain deadline');
   await app.close();
 }
 

@@ -1,6 +1,6 @@
-/** How the long-running processes begin and end: signals, exit codes, what is printed of a failure. */
-import { ConfigurationError } from './config/load-config';
-import { DataDirectoryInUseError } from './embedded/services-file';
+/** Start and end of the long-running processes: signals, exit codes, error output. */
+import { ConfigurationError } from './core/config/load-config';
+import { DataDirectoryInUseError } from './core/embedded/services-file';
 import { CatalogError } from './models/load-catalog';
 
 /** Runs a program to its end and ends the process with it: 0, or 1 and the reason on standard error. */
@@ -20,10 +20,10 @@ function waitForStopSignal(): Promise<string> {
   });
 }
 
-/** What the operator has to change needs no stack. */
+/** Operator errors are printed without a stack. */
 function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const ours = [ConfigurationError, CatalogError, DataDirectoryInUseError].some((kind) => error instanceof kind);
-  // A port that is taken, a server that cannot be reached: the system's own words say it.
+  // For a port in use or an unreachable server the system message is enough.
   return ours || 'syscall' in error ? error.message : (error.stack ?? error.message);
 }

@@ -1,15 +1,15 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { generatePassword, UserAdministrationService } from './accounts/user-administration.service';
-import { ApiKeyVerifier } from './auth/api-key-verifier';
-import { LedgerService } from './billing/ledger.service';
-import { SYSTEM } from './common/actor';
-import { GatewayError } from './common/errors/gateway-error';
-import { listeningAddress } from './common/listening-address';
-import type { AppConfig } from './config/app-config';
-import { ApiKeyService } from './organizations/api-key.service';
-import { OrganizationService } from './organizations/organization.service';
+import { generatePassword, UserAdministrationService } from './dashboard/accounts/user-administration.service';
+import { ApiKeyVerifier } from './auth/api-keys/api-key-verifier';
+import { LedgerService } from './billing/ledger/ledger.service';
+import { SYSTEM } from './core/types/actor';
+import { GatewayError } from './core/errors/gateway-error';
+import { listeningAddress } from './core/types/listening-address';
+import type { AppConfig } from './core/config/app-config';
+import { ApiKeyService } from './auth/api-keys/api-key.service';
+import { OrganizationService } from './dashboard/organizations/organization.service';
 
 const DEMO_CREDIT_MICRO = 100_000_000n;
 const DEMO_EMAIL = 'demo@example.com';
@@ -20,9 +20,9 @@ interface Demo {
 }
 
 /**
- * What a start prints. Beside an embedded database there is a demo organization, made once, whose key and owner are kept in
- * the data directory, so that a newcomer can paste the first request. Elsewhere keys and users come from the command line
- * and the dashboard only.
+ * Prints the start message. With an embedded database it creates a demo organization once and keeps its key and owner
+ * in the data directory, so that a newcomer can paste the first request. Elsewhere keys and users come only from the
+ * command line and the dashboard.
  */
 export async function welcome(app: NestFastifyApplication, config: AppConfig): Promise<string> {
   const base = config.http.publicBaseUrl ?? listeningAddress(app.getHttpServer());
@@ -65,14 +65,14 @@ async function createDemoOrganization(app: NestFastifyApplication): Promise<{ ke
   return { key, organizationId: id };
 }
 
-/** Owner of the demo organization, and operator: whoever starts the gateway on their own machine is both. */
+/** Owner of the demo organization and operator: on a local machine the developer is both. */
 async function createDemoOwner(app: NestFastifyApplication, organizationId: string, password: string): Promise<void> {
   const users = app.get(UserAdministrationService, { strict: false });
   const membership = { organizationId, role: 'owner' } as const;
   try {
     await users.create({ email: DEMO_EMAIL, name: 'Demo', password, isOperator: true, membership }, SYSTEM);
   } catch (error) {
-    // Only the file with the password is gone.
+    // Only the password file is missing.
     if (!(error instanceof GatewayError && error.code === 'conflict')) throw error;
     await users.setPassword(DEMO_EMAIL, password, SYSTEM);
   }
@@ -82,7 +82,7 @@ function readIfThere(file: string): string | null {
   return existsSync(file) ? readFileSync(file, 'utf8').trim() : null;
 }
 
-/** Whose key it is; `null`: the database may have been emptied, or the key revoked, since the file was written. */
+/** The key's organization; `null`: the database was emptied or the key revoked since the file was written. */
 async function findOrganization(app: NestFastifyApplication, key: string): Promise<string | null> {
   try {
     return (await app.get(ApiKeyVerifier, { strict: false }).verify(`Bearer ${key}`, '127.0.0.1')).organizationId;

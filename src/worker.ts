@@ -1,18 +1,18 @@
-/** Starts a process that works on video and music jobs and does nothing else but answer probes; any number of them. */
+/** Starts a worker, which runs video and music jobs and answers probes. Any number of workers can run. */
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { systemClock } from './common/clock';
-import type { AppConfig } from './config/app-config';
-import { ConfigurationError, loadConfig } from './config/load-config';
+import { systemClock } from './core/time/clock';
+import type { AppConfig } from './core/config/app-config';
+import { ConfigurationError, loadConfig } from './core/config/load-config';
 import type { ConnectedConfig } from './create-gateway';
-import { runMigrations } from './database/run-migrations';
-import { readLiveServices } from './embedded/services-file';
+import { runMigrations } from './core/database/run-migrations';
+import { readLiveServices } from './core/embedded/services-file';
 import { DrainService } from './http/drain.service';
-import { createFastifyAdapter } from './http/fastify-adapter';
+import { createFastifyAdapter } from './core/http/fastify-adapter';
 import { installProbePipeline } from './http/probe-pipeline';
 import { JobWorker } from './media-jobs/worker/job-worker.service';
-import { createLogger, toNestLogger } from './observability/logger';
+import { createLogger, toNestLogger } from './core/observability/logger';
 import { runProcess } from './process-life';
 import { WorkerModule } from './worker.module';
 
@@ -31,7 +31,7 @@ async function main(stopSignal: Promise<string>): Promise<void> {
     process.stdout.write(`\nThe worker answers probes on ${await app.getUrl()}\n\n`);
     logger.info({ signal: await stopSignal }, 'stopping');
     const { drainTimeoutMs } = config.http;
-    // Not ready from now on.
+    // Reports not ready.
     await Promise.all([app.get(DrainService).drain(drainTimeoutMs), app.get(JobWorker).drain(drainTimeoutMs)]);
   } finally {
     await app.close();
@@ -40,7 +40,7 @@ async function main(stopSignal: Promise<string>): Promise<void> {
 }
 
 /**
- * The servers of the settings, or else those that a gateway runs on the same data directory: a worker starts none.
+ * The configured servers, else those of a gateway with the same data directory: a worker starts none.
  * @throws ConfigurationError
  */
 function connect(config: AppConfig): ConnectedConfig {
@@ -49,12 +49,12 @@ function connect(config: AppConfig): ConnectedConfig {
   const redisUrl = config.redisUrl ?? live?.redisUrl ?? null;
   const problems: string[] = [];
   if (databaseUrl === null || redisUrl === null) {
-    problems.push('DATABASE_URL or REDIS_URL is not set, and no gateway runs its own servers on this DATA_DIR');
+    problems.push('DATABASE_URL or REDIS_URL is not set, and no gateway runs embedded servers on this DATA_DIR');
   }
   if (config.storage.backend.type === 'local' && config.http.publicBaseUrl === null) {
     problems.push(
-      'PUBLIC_BASE_URL is not set: outputs in files are served by the gateway, and a worker has to know its address ' +
-        'to tell of them in webhooks',
+      'PUBLIC_BASE_URL is not set: the gateway serves local outputs, and a worker needs its URL ' +
+        'to name them in webhooks',
     );
   }
   if (databaseUrl === null || redisUrl === null || problems.length > 0) throw new ConfigurationError(problems);

@@ -1,21 +1,21 @@
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import type { DataSource } from 'typeorm';
-import { resolveApiKeyPepper } from '../auth/api-key-pepper';
-import type { KeyInvalidationTransport } from '../auth/key-invalidation';
-import { LedgerService } from '../billing/ledger.service';
-import { systemClock, type Clock } from '../common/clock';
-import type { AppConfig } from '../config/app-config';
-import { loadConfig } from '../config/load-config';
-import { createDataSource } from '../database/data-source';
-import { createMoneyPool } from '../database/money-pool';
-import { onceReachable } from '../database/once-reachable';
-import { hasPendingMigrations, runMigrations } from '../database/run-migrations';
-import { attachEmbeddedServices } from '../embedded/embedded-services';
-import { ApiKeyService } from '../organizations/api-key.service';
-import { OrganizationService } from '../organizations/organization.service';
+import { resolveApiKeyPepper } from '../auth/api-keys/api-key-pepper';
+import type { KeyInvalidationTransport } from '../auth/api-keys/key-invalidation';
+import { LedgerService } from '../billing/ledger/ledger.service';
+import { systemClock, type Clock } from '../core/time/clock';
+import type { AppConfig } from '../core/config/app-config';
+import { loadConfig } from '../core/config/load-config';
+import { createDataSource } from '../core/database/data-source';
+import { createMoneyPool } from '../core/database/money-pool';
+import { onceReachable } from '../core/database/once-reachable';
+import { hasPendingMigrations, runMigrations } from '../core/database/run-migrations';
+import { attachEmbeddedServices } from '../core/embedded/embedded-services';
+import { ApiKeyService } from '../auth/api-keys/api-key.service';
+import { OrganizationService } from '../dashboard/organizations/organization.service';
 
-/** What the commands work with: the services of the gateway, put together by hand because a command has no server. */
+/** Gateway services for commands, constructed by hand because a command starts no server. */
 export interface CliContext {
   readonly config: AppConfig;
   readonly clock: Clock;
@@ -23,11 +23,11 @@ export interface CliContext {
   readonly organizations: OrganizationService;
   readonly keys: ApiKeyService;
   readonly ledger: LedgerService;
-  /** For telling running gateways of a change. */
+  /** For notifying running gateways of a change. */
   readonly redis: KeyInvalidationTransport;
 }
 
-/** A failure that needs no stack trace: the message says what to do. */
+/** A failure reported without a stack trace: the message says what to do. */
 export class CliError extends Error {
   override readonly name = 'CliError';
 }
@@ -37,13 +37,13 @@ const REDIS_TIMEOUT_MS = 1_000;
 
 /**
  * Runs `work` with the URLs of PostgreSQL and Redis: the configured servers, those of a gateway running on the same
- * data directory, or embedded ones that are started for as long as the command takes.
+ * data directory, or embedded ones that run only during the command.
  */
 export async function withServices<Result>(
   work: (urls: { readonly databaseUrl: string; readonly redisUrl: string }, config: AppConfig) => Promise<Result>,
 ): Promise<Result> {
   const config = loadConfig();
-  // Standard output belongs to the command's result.
+  // Standard output is reserved for the result.
   const logger = pino({ level: 'warn' }, pino.destination(2));
   const services = await attachEmbeddedServices(config, logger);
   try {
@@ -55,7 +55,7 @@ export async function withServices<Result>(
 
 /**
  * Runs `work` with the services of a gateway and closes all connections afterwards.
- * @throws CliError when the database is not migrated. An embedded one is, on the way: nobody else looks after it.
+ * @throws CliError when the database has pending migrations. An embedded database is migrated automatically.
  */
 export function withContext<Result>(work: (context: CliContext) => Promise<Result>): Promise<Result> {
   return withServices(async ({ databaseUrl, redisUrl }, config) => {
@@ -90,7 +90,7 @@ async function ensureMigrated(dataSource: DataSource, databaseUrl: string, confi
   await runMigrations(databaseUrl);
 }
 
-/** Connects when something is to be published, tries once, and says so when nobody could be told. */
+/** Connects on first publish, tries once, and warns on standard error on failure. */
 function connectRedis(url: string): KeyInvalidationTransport & { disconnect(): void } {
   const redis = new Redis(url, {
     lazyConnect: true,
@@ -101,8 +101,8 @@ function connectRedis(url: string): KeyInvalidationTransport & { disconnect(): v
   });
   redis.once('error', () => {
     process.stderr.write(
-      'warning: Redis does not answer; running gateways notice a changed model or price within 30 seconds, ' +
-        'anything else within 5 seconds.\n',
+      'warning: Redis is unreachable; running gateways apply model and price changes within 30 seconds, ' +
+        'other changes within 5 seconds.\n',
     );
   });
   redis.on('error', () => undefined);

@@ -1,15 +1,15 @@
 import type { Command } from 'commander';
 
-/** What a command has to say, for people and for programs. */
+/** The result of a command, as text and as JSON. */
 export interface CommandResult {
   readonly text: string;
-  /** The one document that `--json` prints. */
+  /** The document that `--json` prints. */
   readonly json: unknown;
-  /** The command ran and the answer is bad news: the process ends with 1. */
+  /** The command ran, but its finding is a failure: exit code 1. */
   readonly failed?: boolean;
 }
 
-/** An action for commander: does the work, then prints its result, and nothing else, on standard output. */
+/** A commander action that runs `work` and prints only its result to standard output. */
 export function run<Options>(
   work: (options: Options) => Promise<CommandResult>,
 ): (options: Options, command: Command) => Promise<void> {
@@ -46,7 +46,7 @@ export function formatFields(fields: readonly (readonly [name: string, value: st
   return fields.map(([name, value]) => `${`${name}:`.padEnd(width + 1)} ${value}`).join('\n');
 }
 
-/** An amount for people: micro-units and what that is in USD. */
+/** An amount in micro-units and in USD. */
 export function formatMicro(amount: bigint): string {
   const sign = amount < 0n ? '-' : '';
   const absolute = amount < 0n ? -amount : amount;

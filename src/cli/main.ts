@@ -1,12 +1,12 @@
 /**
- * The command line, `npm run gateway -- <command>`: what an operator does without the dashboard. Commands use the same
- * services as the HTTP process and need no running gateway. Results go to standard output, everything else to
- * standard error; with `--json` the result is exactly one document.
+ * The command line, `npm run gateway -- <command>`: administration without the dashboard. Commands use the same services as the
+ * HTTP process and need no running gateway. Results go to standard output, messages to standard error; with `--json` the
+ * result is exactly one document.
  */
 import { createProgram } from './program';
 import { reportFailure } from './report-failure';
 
-// Embedded servers that a command has started end on `exit`, which does not come when a signal ends the process.
+// Embedded servers stop on `exit`, which is not emitted when a signal ends the process.
 process.once('SIGINT', () => process.exit(130));
 process.once('SIGTERM', () => process.exit(143));
 

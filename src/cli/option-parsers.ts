@@ -1,12 +1,11 @@
 import { InvalidArgumentError } from 'commander';
-import type { Micro } from '../common/micro';
-import { ROLES, type Role } from '../common/role';
+import { MAX_MICRO, type Micro } from '../core/types/micro';
+import { ROLES, type Role } from '../core/types/role';
 
-/** Readers of option values. What they throw is printed with the name of the option, and ends the command with 2. */
+/** Parsers of option values. Their errors are printed with the name of the option, with exit code 2. */
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
-const MAX_BIGINT = 2n ** 63n - 1n;
 
 export function parseId(text: string): string {
   if (!UUID.test(text)) throw new InvalidArgumentError('Expected a UUID.');
@@ -14,26 +13,26 @@ export function parseId(text: string): string {
 }
 
 export function parseText(text: string): string {
-  if (text.trim() === '') throw new InvalidArgumentError('Expected some text.');
+  if (text.trim() === '') throw new InvalidArgumentError('Expected non-empty text.');
   return text;
 }
 
 /** Micro-units: 1 USD is 1000000. */
 export function parseAmount(text: string): Micro {
-  const amount = /^\d{1,19}$/.test(text) ? BigInt(text) : -1n;
-  if (amount < 0n || amount > MAX_BIGINT) {
-    throw new InvalidArgumentError('Expected an integer of at least 0, in micro-units (1 USD is 1000000).');
+  const amount = /^\d{1,16}$/.test(text) ? BigInt(text) : -1n;
+  if (amount < 0n || amount > MAX_MICRO) {
+    throw new InvalidArgumentError(`Expected an integer from 0 to ${MAX_MICRO}, in micro-units (1 USD is 1000000).`);
   }
   return amount;
 }
 
 export function parsePositiveAmount(text: string): Micro {
   const amount = parseAmount(text);
-  if (amount === 0n) throw new InvalidArgumentError('Expected more than 0.');
+  if (amount === 0n) throw new InvalidArgumentError('Expected a value greater than 0.');
   return amount;
 }
 
-/** An amount, or `none`: as text, since commander takes a `null` for an absent value. */
+/** An amount, or `none`: as text, because commander treats `null` as absent. */
 export function parseAmountOrNone(text: string): Micro | 'none' {
   return text === 'none' ? text : parseAmount(text);
 }
@@ -43,12 +42,12 @@ export function parseInteger(text: string): number {
   return Number(text);
 }
 
-/** A whole number, or `none`: as text, since commander takes a `null` for an absent value. */
+/** A whole number, or `none`: as text, because commander treats `null` as absent. */
 export function parseIntegerOrNone(text: string): number | 'none' {
   return text === 'none' ? text : parseInteger(text);
 }
 
-/** `2030-01-31` (midnight UTC) or `2030-01-31T12:00:00Z`; a time of day must say its zone. */
+/** `2030-01-31` (midnight UTC) or `2030-01-31T12:00:00Z`; a time of day needs a time zone. */
 export function parseTime(text: string): Date {
   const time = new Date(TIME.test(text) ? text : Number.NaN);
   if (Number.isNaN(time.getTime()) || !isCalendarDay(text.slice(0, 10))) {
@@ -62,25 +61,25 @@ export function parseTimeOrNone(text: string): Date | 'none' {
   return text === 'none' ? text : parseTime(text);
 }
 
-/** `Date` reads 30 February as 2 March. */
+/** `Date` parses 30 February as 2 March. */
 function isCalendarDay(day: string): boolean {
   return new Date(day).toISOString().startsWith(day);
 }
 
-/** Values separated by commas. */
+/** Comma-separated values. */
 export function parseList(text: string): string[] {
   const entries = text.split(',').map((entry) => entry.trim());
-  if (entries.includes('')) throw new InvalidArgumentError('Expected values separated by commas.');
+  if (entries.includes('')) throw new InvalidArgumentError('Expected comma-separated values.');
   return entries;
 }
 
-/** Values separated by commas, or `none`. */
+/** Comma-separated values, or `none`. */
 export function parseListOrNone(text: string): string[] | 'none' {
   return text === 'none' ? text : parseList(text);
 }
 
 export function parseRole(text: string): Role {
   const role = ROLES.find((known) => known === text);
-  if (role === undefined) throw new InvalidArgumentError(`Expected one of ${ROLES.join(', ')}.`);
+  if (role === undefined) throw new InvalidArgumentError(`Expected one of: ${ROLES.join(', ')}.`);
   return role;
 }

@@ -10,10 +10,10 @@ import { addUsageCommands } from './commands/usage.commands';
 import { addUserCommands } from './commands/user.commands';
 import { addWebhookCommands } from './commands/webhook.commands';
 
-/** Every command there is. Parsing throws `CommanderError` instead of ending the process. */
+/** All commands. Parsing throws `CommanderError` instead of exiting. */
 export function createProgram(): Command {
   const program = new Command('gateway')
-    .description('Administers the gateway: organizations, API keys, users, model catalogue, books, database.')
+    .description('Administers the gateway: organizations, API keys, users, model catalogue, ledger, database.')
     .option('--json', 'print one JSON document instead of text')
     .configureHelp({ showGlobalOptions: true })
     .exitOverride();

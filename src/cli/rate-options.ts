@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import type { RateLimits } from '../common/rate-limits';
+import type { RateLimits } from '../core/types/rate-limits';
 import { parseIntegerOrNone } from './option-parsers';
 
-/** Options of limits by their name; what is not given is `undefined`. */
+/** Rate limit options; absent ones are `undefined`. */
 export interface RateOptions<Value> {
   readonly rps?: Value;
   readonly rpm?: Value;
@@ -10,7 +10,7 @@ export interface RateOptions<Value> {
   readonly concurrency?: Value;
 }
 
-/** The options of a command that changes limits. */
+/** Adds the options of a command that changes limits. */
 export function addRateChanges(command: Command): Command {
   return command
     .option('--rps <count>', 'requests per second, or "none"', parseIntegerOrNone)
@@ -19,7 +19,7 @@ export function addRateChanges(command: Command): Command {
     .option('--concurrency <count>', 'requests in flight, or "none"', parseIntegerOrNone);
 }
 
-/** The limits that were given. */
+/** Only the given limits. */
 export function toRateLimits({ rps, rpm, tpm, concurrency }: RateOptions<number | 'none'>): Partial<RateLimits> {
   return {
     ...(rps !== undefined && { requestsPerSecond: noneToNull(rps) }),
@@ -33,7 +33,7 @@ export function noneToNull<Value>(value: Value | 'none'): Value | null {
   return value === 'none' ? null : value;
 }
 
-/** Limits for people, as `formatFields` takes them. */
+/** Limits as text, for `formatFields`. */
 export function rateFields(limits: RateLimits): [name: string, value: string][] {
   return [
     ['Requests per second', formatLimit(limits.requestsPerSecond)],

@@ -1,10 +1,11 @@
 import { CommanderError } from 'commander';
-import { GatewayError } from '../common/errors/gateway-error';
-import { ConfigurationError } from '../config/load-config';
+import { DatabaseError } from 'pg';
+import { GatewayError } from '../core/errors/gateway-error';
+import { ConfigurationError } from '../core/config/load-config';
 import { CliError } from './cli-context';
 import { reportFailure } from './report-failure';
 
-describe('failures of commands', () => {
+describe('reportFailure', () => {
   let written: string;
 
   beforeEach(() => {
@@ -37,7 +38,12 @@ describe('failures of commands', () => {
     [
       Object.assign(new Error('no'), { code: 'ECONNREFUSED', syscall: 'connect' }),
       1,
-      'error: A server cannot be reached: no\n',
+      'error: Cannot reach a server: no\n',
+    ],
+    [
+      Object.assign(new DatabaseError('bigint out of range', 0, 'error'), { code: '22003' }),
+      1,
+      'error: The database rejected the statement: bigint out of range\n',
     ],
     [new CommanderError(1, 'commander.unknownOption', 'unknown'), 2, ''],
     [new CommanderError(0, 'commander.helpDisplayed', 'help'), 0, ''],
@@ -46,7 +52,7 @@ describe('failures of commands', () => {
     expect(written).toBe(text);
   });
 
-  it('keeps the stack of an error that nobody foresaw', () => {
+  it('prints the stack of an unexpected error', () => {
     expect(reportFailure(new TypeError('oops'))).toBe(1);
     expect(written).toMatch(/^error: TypeError: oops\n +at /);
   });

@@ -1,22 +1,24 @@
 import { CommanderError } from 'commander';
-import { GatewayError } from '../common/errors/gateway-error';
-import { ConfigurationError } from '../config/load-config';
+import { GatewayError } from '../core/errors/gateway-error';
+import { ConfigurationError } from '../core/config/load-config';
+import { driverErrorOf, isPermanentDatabaseError } from '../core/database/driver-error';
 import { CatalogError } from '../models/load-catalog';
 import { CliError } from './cli-context';
 
 export const EXIT_FAILURE = 1;
 export const EXIT_USAGE = 2;
 
-/** Options whose name is not the setting's name with dashes. */
+/** Options whose name differs from the parameter name with dashes. */
 const OPTION_NAMES: Readonly<Record<string, string>> = {
+  reference: '--ref',
   requests_per_second: '--rps',
   requests_per_minute: '--rpm',
   tokens_per_minute: '--tpm',
 };
 
 /**
- * Writes what went wrong to standard error.
- * @returns the exit code: 2 for a command line or setting that must be changed, 1 for anything else.
+ * Writes the error to standard error.
+ * @returns the exit code: 2 for an invalid command line or setting, 1 for any other error.
  */
 export function reportFailure(error: unknown): number {
   // Commander has written its own message; it also throws after printing help.
@@ -34,7 +36,9 @@ function describe(error: unknown): string {
     return error.message;
   }
   if (error instanceof AggregateError) return error.errors.map(describe).join('; ');
-  if (isConnectionError(error)) return `A server cannot be reached: ${error.message}`;
+  const cause = driverErrorOf(error);
+  if (isPermanentDatabaseError(cause)) return `The database rejected the statement: ${(cause as Error).message}`;
+  if (isConnectionError(error)) return `Cannot reach a server: ${error.message}`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 

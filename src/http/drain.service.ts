@@ -1,13 +1,13 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { CLOCK, type Clock } from '../common/clock';
-import { InFlight } from '../common/in-flight';
+import { CLOCK, type Clock } from '../core/time/clock';
+import { InFlight } from '../core/concurrency/in-flight';
 import { MeteringService } from '../inference/metering.service';
 
 /**
- * The way out of service. While accepted requests are finished the server goes on listening: a probe that found the
- * port closed could not tell a stop from a crash, and whoever sends a request gets an answer that can be retried.
+ * Drains the process on shutdown. The server keeps listening while accepted requests finish: a closed port would look
+ * like a crash to probes, and new requests get a retryable error.
  */
 @Injectable()
 export class DrainService implements OnModuleInit {
@@ -25,7 +25,7 @@ export class DrainService implements OnModuleInit {
     return this.hasBegun;
   }
 
-  /** How many accepted requests are being answered. */
+  /** Number of accepted requests in flight. */
   get inFlight(): number {
     return this.answering.size;
   }
@@ -41,8 +41,8 @@ export class DrainService implements OnModuleInit {
   }
 
   /**
-   * Refuses new requests from now on. Resolves when the accepted ones are answered, and those finished whose clients have
-   * left and will come back with their key; `false`: not all of them in time.
+   * Refuses new requests. Resolves when all accepted requests are answered, including those of disconnected clients
+   * that may retry with their key; `false`: the deadline passed first.
    */
   async drain(timeoutMs: number): Promise<boolean> {
     this.hasBegun = true;

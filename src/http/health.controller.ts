@@ -1,11 +1,11 @@
 import { Controller, Get, Inject, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { CLOCK, type Clock } from '../common/clock';
-import { PublicRoute } from './public-route.decorator';
+import { CLOCK, type Clock } from '../core/time/clock';
+import { PublicRoute } from '../core/http/public-route.decorator';
 import { ReadinessService } from './readiness.service';
-import { SERVICE_VERSION } from '../common/service-version';
+import { SERVICE_VERSION } from '../core/types/service-version';
 
-/** The two probes (decision *probes*). `/health` touches nothing: it says only that the process answers. */
+/** The two probes (decision *probes*). `/health` checks no dependency, only that the process answers. */
 @Controller()
 export class HealthController {
   private readonly startedAtMs: number;

@@ -1,9 +1,9 @@
 import { fastify, type FastifyInstance } from 'fastify';
-import { GatewayError } from '../common/errors/gateway-error';
-import type { RequestContext } from '../common/request-context';
+import { GatewayError } from '../core/errors/gateway-error';
+import type { RequestContext } from '../core/types/request-context';
 import { addIdempotencyKeys } from './idempotency-key-hook';
 
-/** A server with one route of each kind, which answers with the key that it was given. */
+/** A server with one route of each kind, which returns the key it received. */
 function serve(): FastifyInstance {
   const server = fastify();
   server.decorateRequest('context');
@@ -27,7 +27,7 @@ it.each([
   ['required', 'abc', { key: 'abc' }],
   ['required', undefined, { code: 'idempotency_key_required' }],
   ['undefined', 'a b', { key: null }],
-])('a route whose key is %s, sent %p, answers %p', async (need, key, expected) => {
+])('a route with the key %s, sent %p, returns %p', async (need, key, expected) => {
   const headers = key === undefined ? {} : { 'idempotency-key': key };
   const reply = await serve().inject({ method: 'POST', url: `/${need}`, headers });
   expect(reply.json()).toEqual(expected);

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
-import { readIdempotencyKey } from '../idempotency/idempotency-key';
+import { readIdempotencyKey } from '../auth/idempotency/idempotency-key';
 
-/** Routes marked with `@Idempotent()` read their key, between body and DTO; others never look. */
+/** Reads the key of routes marked with `@Idempotent()`, between body and DTO; other routes ignore it. */
 export function addIdempotencyKeys(server: FastifyInstance): void {
   server.addHook('onRoute', (route: RouteOptions) => {
     const need = route.config?.idempotencyKey;

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Controller, Get, Header, Inject, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { APP_CONFIG, type AppConfig } from '../config/app-config';
-import { PublicRoute } from './public-route.decorator';
+import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
+import { PublicRoute } from '../core/http/public-route.decorator';
 
-/** The server address that the bundle is written with. */
+/** The server URL in the bundled document. */
 const PLACEHOLDER = 'https://gateway.example.com';
-/** Name or address with an optional port. Nothing else may get from a Host header into the document. */
+/** Name or IP address with an optional port. Nothing else from a Host header may reach the document. */
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 
 /** Serves the documents (contract section 9), naming this deployment as their default server. */
@@ -43,7 +43,7 @@ function readBundle(name: string): string {
   return readFileSync(join(__dirname, '../contract', name), 'utf8');
 }
 
-/** Where nobody has said how clients reach this service, it is the way this one did. */
+/** Without a configured base URL, the URL of this request is used. */
 function addressOf({ protocol, host }: FastifyRequest): string {
   return HOST.test(host) && /^https?$/.test(protocol) ? `${protocol}://${host}` : '/';
 }

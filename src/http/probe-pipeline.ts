@@ -1,11 +1,11 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { GatewayError } from '../common/errors/gateway-error';
-import { toRequestId } from '../common/ids';
-import { GatewayExceptionFilter } from './gateway-exception.filter';
+import { GatewayError } from '../core/errors/gateway-error';
+import { toRequestId } from '../core/types/ids';
+import { GatewayExceptionFilter } from '../core/http/gateway-exception.filter';
 
 /**
- * What every request passes in a process that has no API: only the open routes are there, whatever else the modules bring
- * that its work needs. A key is asked for by nobody here, so that nothing may be served that needs one.
+ * The request pipeline of a process without an API: only public routes are served, even if imported modules declare
+ * others. Keys are not checked here, so no route that needs one may be served.
  */
 export function installProbePipeline(app: NestFastifyApplication): void {
   const server = app.getHttpAdapter().getInstance();

@@ -5,7 +5,7 @@ import { DrainService } from './drain.service';
 import { HealthController } from './health.controller';
 import { ReadinessService } from './readiness.service';
 
-/** `/health`, `/ready` and the way out of service: all that a process without an API listens for. */
+/** `/health`, `/ready` and draining: the HTTP surface of a process without an API. */
 @Module({
   imports: [BillingModule, InferenceModule],
   controllers: [HealthController],

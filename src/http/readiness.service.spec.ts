@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { DataSource } from 'typeorm';
-import type { LedgerAuditService } from '../billing/ledger-audit.service';
-import type { Clock } from '../common/clock';
+import type { LedgerAuditService } from '../billing/ledger/ledger-audit.service';
+import type { Clock } from '../core/time/clock';
 import type { DrainService } from './drain.service';
 import { ReadinessService } from './readiness.service';
 
@@ -27,7 +27,7 @@ function createReadiness() {
 }
 
 describe('ReadinessService', () => {
-  it('asks the servers once for any number of probes within a second', async () => {
+  it('checks dependencies once for all probes within a second', async () => {
     const { servers, clock, ask } = createReadiness();
     expect(new Set(await Promise.all(Array.from({ length: 1_000 }, ask)))).toEqual(new Set(['ready']));
     clock.nowMs = 999;
@@ -41,14 +41,14 @@ describe('ReadinessService', () => {
     expect(servers.asked).toBe(0);
   });
 
-  it('shows the beginning of a stop at once', async () => {
+  it('reports draining immediately', async () => {
     const { drain, ask } = createReadiness();
     expect(await ask()).toBe('ready');
     drain.draining = true;
     expect(await ask()).toBe('not_ready');
   });
 
-  it('looks again after a tenth of a second for what is missing', async () => {
+  it('checks a failed dependency again after 100 ms', async () => {
     const { servers, clock, ask } = createReadiness();
     servers.redisIsUp = false;
     expect(await ask()).toBe('not_ready');

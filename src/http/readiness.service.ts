@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { DataSource } from 'typeorm';
-import { LedgerAuditService } from '../billing/ledger-audit.service';
-import { hasPendingMigrations } from '../database/run-migrations';
-import { REDIS } from '../redis/redis.module';
-import { CLOCK, type Clock } from '../common/clock';
+import { LedgerAuditService, type LedgerState } from '../billing/ledger/ledger-audit.service';
+import { hasPendingMigrations } from '../core/database/run-migrations';
+import { REDIS } from '../core/redis/redis.module';
+import { CLOCK, type Clock } from '../core/time/clock';
 import { DrainService } from './drain.service';
 
 export type CheckResult = 'ok' | 'failed' | 'unknown';
@@ -15,25 +15,25 @@ export interface ReadinessReport {
     readonly postgres: CheckResult;
     readonly redis: CheckResult;
     readonly migrations: CheckResult;
-    readonly ledger: CheckResult;
+    readonly ledger: LedgerState;
   };
 }
 
 const CHECK_TIMEOUT_MS = 1_000;
-/** How long a result is passed on, however many ask. What is missing may come back any moment, and is waited for. */
+/** How long a result is cached. Failures are cached more briefly, so that recovery shows soon. */
 const GOOD_FOR_MS = { ready: 1_000, not_ready: 100 };
 
 type Checks = ReadinessReport['checks'];
 
 interface CheckRun {
   readonly checks: Promise<Checks>;
-  /** Monotonic; `null` while the checks are under way. */
+  /** Monotonic; `null` while the checks run. */
   goodUntilMs: number | null;
 }
 
 /**
- * Whether this process can serve (decision *probes*). A broken ledger invariant is reported and raises an alarm, but
- * does not take the service away: stopping every replica at once would not mend a single row.
+ * Whether this process can serve (decision *probes*). A broken ledger invariant, or an audit that fails or is overdue,
+ * is reported and raises an alarm, but does not make the process unready: stopping every replica would repair nothing.
  */
 @Injectable()
 export class ReadinessService {
@@ -48,7 +48,7 @@ export class ReadinessService {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** A stop shows at once; what the servers say is asked once for all who ask within a second. */
+  /** Draining shows immediately; dependency checks are shared by all probes within a second. */
   async check(): Promise<ReadinessReport> {
     const checks = await this.currentRun().checks;
     return { status: isServing(checks) && !this.drain.draining ? 'ready' : 'not_ready', checks };
@@ -76,7 +76,7 @@ export class ReadinessService {
     return { postgres, redis, migrations, ledger: this.audit.state };
   }
 
-  /** Asked until the answer is yes: a schema does not become older. */
+  /** Checked until it succeeds once: a schema does not go back. */
   private async requireMigrations(): Promise<void> {
     if (this.migrated) return;
     if (await hasPendingMigrations(this.dataSource)) throw new Error('migrations are pending');

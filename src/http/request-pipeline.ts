@@ -1,38 +1,40 @@
+import type { IncomingMessage } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
-import type { ApiKeyVerifier } from '../auth/api-key-verifier';
-import type { Clock } from '../common/clock';
-import { GatewayError } from '../common/errors/gateway-error';
-import { toRequestId } from '../common/ids';
-import type { Principal } from '../common/principal';
-import type { AppConfig } from '../config/app-config';
-import type { LimiterService } from '../limits/limiter.service';
-import { BodyBudget } from './body-budget';
-import { BodyParser } from './body-parser';
-import { toClientAddress } from './client-address';
+import type { ApiKeyVerifier } from '../auth/api-keys/api-key-verifier';
+import type { Clock } from '../core/time/clock';
+import { GatewayError } from '../core/errors/gateway-error';
+import { toRequestId } from '../core/types/ids';
+import type { Principal } from '../core/types/principal';
+import { requirePrincipal } from '../core/types/request-context';
+import type { AppConfig } from '../core/config/app-config';
+import type { LimiterService } from '../auth/rate-limits/limiter.service';
+import { BodyBudget } from '../core/http/body-budget';
+import { BodyParser } from '../core/http/body-parser';
+import { toClientAddress } from '../core/http/client-address';
 import { DrainService } from './drain.service';
-import { GatewayExceptionFilter } from './gateway-exception.filter';
+import { GatewayExceptionFilter } from '../core/http/gateway-exception.filter';
 import { addIdempotencyKeys } from './idempotency-key-hook';
-import { LoadGuard } from './load-guard';
+import { LoadGuard } from '../core/http/load-guard';
 import type { SessionDoor } from './session-door';
 
 const MAX_CLIENT_REQUEST_ID_LENGTH = 128;
 
-/** Made once: a stack for each would cost as much as the rest of the refusal. */
-const OVERLOADED = new GatewayError('service_unavailable', 'This process has too much to do.', {
+/** Created once: capturing a stack per refusal would double its cost. */
+const OVERLOADED = new GatewayError('service_unavailable', 'The server is overloaded. Retry shortly.', {
   retryAfterSeconds: 1,
 });
 
 type Done = (error?: Error) => void;
 
 /**
- * What every request passes, in order:
+ * The stages of every request, in order:
  *
  *   1. `onRequest`  a context and its id; unknown routes end here, and all but the open ones during a
  *                   stop or an overload
  *   2. `onRequest`  the API key, on routes of the dashboard the session, before a byte of the body is read (decision
  *                   *auth-first*)
- *   3. `onRequest`  on routes that spend: callers known to be over their limits
+ *   3. `onRequest`  on routes that spend: callers known to be over their limits; on the others, the limit of reads
  *   4. `onRequest`  room for its body in the memory of the process, else 503
  *   5. body         strict JSON, or a form on routes that take one; any other content type ends here. When it took
  *                   long, key or session are looked at once more
@@ -40,7 +42,7 @@ type Done = (error?: Error) => void;
  *   7. the controller, with the DTO validated by its parameter pipe
  *   8. the filter   anything thrown, anywhere, becomes the envelope
  *
- * Guards and interceptors of Nest are left out on purpose: a hook does the same without an observable per request.
+ * Nest guards and interceptors are deliberately not used: a hook does the same without an observable per request.
  */
 export function installRequestPipeline(
   app: NestFastifyApplication,
@@ -65,6 +67,7 @@ export function installRequestPipeline(
   server.addHook('onClose', async () => load.stop());
   addContext(server, clock, drain, load);
   addAuthentication(server, verifier, limiter, bodies, clock);
+  addReadLimits(server, limiter);
   addSessions(server, door, bodies, clock);
   bodies.install(server);
   addIdempotencyKeys(server);
@@ -84,19 +87,25 @@ function addContext(server: FastifyInstance, clock: Clock, drain: DrainService, 
       principal: null,
       rateLimitHeaders: null,
       idempotencyKey: null,
+      modelId: undefined,
       memory: null,
     };
     reply.header('x-request-id', requestId);
-    if (drain.draining) reply.header('connection', 'close');
+    if (drain.draining) reply.raw.shouldKeepAlive = false;
     const doubled = findDoubledHeader(request);
-    if (request.is404) {
+    const hostFault = doubled === 'host' ? 'has more than one Host header' : findHostFault(request.raw);
+    if (hostFault !== null) {
+      done(new GatewayError('validation_failed', `The request ${hostFault}.`));
+    } else if (request.is404) {
       done(new GatewayError('not_found', 'There is no such endpoint.'));
-    } else if (doubled === 'host') {
-      done(new GatewayError('validation_failed', 'The request has more than one Host header.'));
     } else if (doubled === 'authorization') {
       done(new GatewayError('invalid_api_key', 'The request has more than one Authorization header.'));
     } else if (drain.draining && request.routeOptions.config.publicRoute !== true) {
-      done(new GatewayError('service_unavailable', 'This process is being stopped.', { retryAfterSeconds: 1 }));
+      done(
+        new GatewayError('service_unavailable', 'The server is shutting down. Retry shortly.', {
+          retryAfterSeconds: 1,
+        }),
+      );
     } else if (load.overloaded && request.routeOptions.config.publicRoute !== true) {
       done(OVERLOADED);
     } else {
@@ -110,7 +119,7 @@ function readClientRequestId({ headers }: FastifyRequest): string | undefined {
   return typeof given === 'string' ? given.slice(0, MAX_CLIENT_REQUEST_ID_LENGTH) : undefined;
 }
 
-/** Node keeps the first of two such lines silently; a proxy before us may have believed the second. */
+/** Node silently keeps the first of two such headers; a proxy in front may have used the second. */
 function findDoubledHeader({ raw: { rawHeaders } }: FastifyRequest): 'host' | 'authorization' | null {
   let hosts = 0;
   let authorizations = 0;
@@ -122,7 +131,16 @@ function findDoubledHeader({ raw: { rawHeaders } }: FastifyRequest): 'host' | 'a
   return null;
 }
 
-/** Closed by default: a route is open only when it says so with `@PublicRoute()`. */
+/** A registered name or IPv4 address, or an IPv6 address in brackets, and a port (RFC 9110 section 7.2). */
+const HOST = /^(?:(?:[\w.~!$&'()*+,;=-]|%[0-9a-f]{2})+|\[[0-9a-f:.]+\])(?::\d{0,5})?$/i;
+
+/** The reason for a 400 by RFC 9112 section 3.2; `null`: none. */
+function findHostFault({ headers: { host }, httpVersion }: IncomingMessage): string | null {
+  if (host === undefined) return httpVersion === '1.1' ? 'has no Host header' : null;
+  return HOST.test(host) ? null : 'has an invalid Host header';
+}
+
+/** Closed by default: a route is public only with `@PublicRoute()`. */
 function addAuthentication(
   server: FastifyInstance,
   verifier: ApiKeyVerifier,
@@ -146,7 +164,7 @@ function addAuthentication(
       done(error as Error);
       return;
     }
-    // Clients that speak HTTP/1.0 know no interim answer.
+    // HTTP/1.0 clients do not understand interim responses.
     if (request.headers.expect !== undefined && request.raw.httpVersion !== '1.0') reply.raw.writeContinue();
     done();
   };
@@ -181,23 +199,35 @@ function addAuthentication(
   });
 }
 
-/** So old may a verdict be when a request is carried out: what was taken away opens nothing after a second. */
+/** Adds the read limit to API key routes that do not spend (decision *read-limits*). */
+function addReadLimits(server: FastifyInstance, limiter: LimiterService): void {
+  const limitReads = (request: FastifyRequest, _reply: FastifyReply, done: Done): void => {
+    limiter.admitRead(requirePrincipal(request.context)).then(() => done(), done);
+  };
+  server.addHook('onRoute', (route: RouteOptions) => {
+    const { publicRoute, access, spends } = route.config ?? {};
+    if (publicRoute === true || access !== undefined || spends === true) return;
+    route.onRequest = [...[route.onRequest ?? []].flat(), limitReads];
+  });
+}
+
+/** Maximum age of a verdict when the request runs: revoked access ends within a second. */
 const MAX_VERDICT_AGE_MS = 1_000;
 
-/** Whether its body took so long that whoever sends it may have lost the right to, since it was let in. */
+/** Whether the body took so long that the caller's access may have changed since the first check. */
 function isVerdictOld({ bodyClaim, context }: FastifyRequest, clock: Clock): boolean {
   return bodyClaim !== null && clock.monotonic() - context.startedAtMs > MAX_VERDICT_AGE_MS;
 }
 
 const DASHBOARD_API = '/dashboard/api/';
 
-/** Routes that know sessions instead of keys. One of the dashboard that does not say who may call it stops the start. */
+/** Routes with sessions instead of keys. A dashboard route without an access declaration fails the start. */
 function addSessions(server: FastifyInstance, door: SessionDoor, bodies: BodyParser, clock: Clock): void {
   server.decorateRequest('caller', null);
   server.addHook('onRoute', (route: RouteOptions) => {
     const { access } = route.config ?? {};
     if ((access !== undefined) !== route.url.startsWith(DASHBOARD_API)) {
-      throw new Error(`${route.url}: routes below ${DASHBOARD_API}, and no others, say who may call them`);
+      throw new Error(`${route.url}: routes below ${DASHBOARD_API}, and no others, must declare their access`);
     }
     if (access === undefined) return;
     route.onRequest = async (request: FastifyRequest, reply: FastifyReply) => {

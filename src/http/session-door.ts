@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** Lets callers in on routes that say `access` (src/common/access.ts). Everything else takes an API key. */
+/** Authenticates routes that declare `access` (src/core/types/access.ts). All other routes take an API key. */
 export abstract class SessionDoor {
   /**
-   * @returns on whose account the body is read: whose memory it takes.
+   * @returns the owner that the body's memory is charged to.
    * @throws GatewayError `unauthenticated`, `csrf_failed`, `forbidden`, `not_found`, before a byte of the body is read.
    */
   abstract admit(request: FastifyRequest, reply: FastifyReply): Promise<string>;

@@ -1,16 +1,16 @@
 import { Readable } from 'node:stream';
 import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { GatewayError } from '../common/errors/gateway-error';
-import { LocalStorage, type StoredFile } from '../storage/local-storage';
-import { headOf } from '../storage/object-key';
-import { OBJECT_STORAGE, type ObjectStorage } from '../storage/object-storage';
-import { type ByteRange, readByteRange } from './byte-range';
-import { PublicRoute } from './public-route.decorator';
+import { GatewayError } from '../core/errors/gateway-error';
+import { LocalStorage, type StoredFile } from '../core/storage/local-storage';
+import { headOf } from '../core/storage/object-key';
+import { OBJECT_STORAGE, type ObjectStorage } from '../core/storage/object-storage';
+import { type ByteRange, readByteRange } from '../core/http/byte-range';
+import { PublicRoute } from '../core/http/public-route.decorator';
 
 /**
- * Hands out what `LocalStorage` keeps. The address itself is the permission: whoever has it may fetch, until it expires. A
- * wrong signature, an address past its time and an object that is gone look alike, and the first two touch no file.
+ * Serves the objects of `LocalStorage`. The signed URL is the permission, until it expires. A wrong signature, an
+ * expired URL and a missing object return the same error, and the first two touch no file.
  */
 @Controller('v1/objects')
 export class StoredObjectController {
@@ -20,7 +20,7 @@ export class StoredObjectController {
     this.storage = storage instanceof LocalStorage ? storage : null;
   }
 
-  /** Keys hold slashes, hence the wildcard. Fastify answers HEAD from here too. */
+  /** Object keys contain slashes, hence the wildcard. Fastify serves HEAD from this handler too. */
   @Get('*')
   @PublicRoute()
   async getStoredObject(
@@ -32,7 +32,7 @@ export class StoredObjectController {
   ): Promise<void> {
     const secondsLeft = this.storage?.secondsLeft(key, expires, signature) ?? 0;
     const file = secondsLeft > 0 ? await this.storage?.open(key) : null;
-    if (file == null) throw new GatewayError('not_found', 'There is nothing at this address, or its time is over.');
+    if (file == null) throw new GatewayError('not_found', 'The object does not exist, or the URL has expired.');
     if (request.method === 'HEAD') {
       await file.close();
       describe(reply, key, file, secondsLeft);
@@ -46,22 +46,33 @@ export class StoredObjectController {
   }
 }
 
-/** @throws GatewayError `validation_failed` with the size in `Content-Range`. */
+/** The code is one of the contract's; the status is the one that clients of ranges expect (RFC 9110 section 15.5.17). */
+class RangeNotSatisfiableError extends GatewayError {
+  constructor(sizeBytes: number) {
+    super('validation_failed', `The object has only ${sizeBytes} bytes.`, { param: 'Range' });
+  }
+
+  override get status(): number {
+    return 416;
+  }
+}
+
+/** @throws RangeNotSatisfiableError after the size is set in `Content-Range` */
 async function requireRange(
   { headers }: FastifyRequest,
   reply: FastifyReply,
   { sizeBytes, entityTag, close }: StoredFile,
 ): Promise<ByteRange | 'whole'> {
-  // A part of an older version is of no use to somebody who has the rest of it.
+  // A range of another version must not be combined with cached parts.
   const isOfThisVersion = headers['if-range'] === undefined || headers['if-range'] === entityTag;
   const range = isOfThisVersion ? readByteRange(headers.range, sizeBytes) : 'whole';
   if (range !== 'beyond') return range;
   await close();
   reply.header('content-range', `bytes */${sizeBytes}`);
-  throw new GatewayError('validation_failed', `The object has only ${sizeBytes} bytes.`, { param: 'Range' });
+  throw new RangeNotSatisfiableError(sizeBytes);
 }
 
-/** A page of this origin must not come to life from what a model has made: it is saved, or shown as what it is. */
+/** Model output must never run as a page of this origin: it is downloaded, or shown as its media type. */
 function describe(reply: FastifyReply, key: string, file: StoredFile, secondsLeft: number): void {
   const { contentType, fileName } = headOf(key);
   reply

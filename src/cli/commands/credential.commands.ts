@@ -1,13 +1,13 @@
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import { recordAudit } from '../../audit/audit-log';
-import { COMMAND_LINE } from '../../common/actor';
-import { type ResealSummary, resealTable } from '../../common/reseal';
-import { SecretBox } from '../../common/secret-box';
-import { publishCredentialChange } from '../../credentials/credential-change';
-import { CredentialRepository } from '../../credentials/credential.repository';
-import { type CredentialRecord, CredentialService } from '../../credentials/credential.service';
-import { resolveSecretsKeys } from '../../embedded/secrets';
+import { recordAudit } from '../../core/database/audit-log';
+import { COMMAND_LINE } from '../../core/types/actor';
+import { type ResealSummary, resealTable } from '../../core/secrets/reseal';
+import { SecretBox } from '../../core/secrets/secret-box';
+import { publishCredentialChange } from '../../models/credentials/credential-change';
+import { CredentialRepository } from '../../models/credentials/credential.repository';
+import { type CredentialRecord, CredentialService } from '../../models/credentials/credential.service';
+import { resolveSecretsKeys } from '../../core/secrets/service-secrets';
 import { ProvidersService } from '../../providers/providers.service';
 import { webhookSecretTable } from '../../webhooks/webhook-secret-table.repository';
 import { type CliContext, withContext } from '../cli-context';
@@ -18,35 +18,32 @@ interface NameOptions {
   readonly name: string;
 }
 
-/** What is stored under `SECRETS_KEY`. */
+/** Commands for values encrypted with `SECRETS_KEY`. */
 export function addCredentialCommands(program: Command): void {
-  const credential = program.command('credential').description('keys and addresses of providers, stored encrypted');
+  const credential = program.command('credential').description('manage provider keys and URLs, stored encrypted');
   credential
     .command('set')
-    .description('store the value on standard input, in place of what the environment says')
-    .requiredOption('--name <name>', 'as the environment names it, for example OPENAI_API_KEY', parseText)
+    .description('store the value from standard input; it overrides the environment variable')
+    .requiredOption('--name <name>', 'environment variable name, for example OPENAI_API_KEY', parseText)
     .action(run(setCredential));
-  credential
-    .command('list')
-    .description('list what can be stored; values are never shown')
-    .action(run(listCredentials));
+  credential.command('list').description('list all credentials; values are never shown').action(run(listCredentials));
   credential
     .command('delete')
-    .description('forget a stored value')
-    .requiredOption('--name <name>', 'as the environment names it', parseText)
+    .description('delete a stored value')
+    .requiredOption('--name <name>', 'environment variable name', parseText)
     .action(run(deleteCredential));
 
   program
     .command('secrets')
-    .description('look after what is stored encrypted')
+    .description('manage encryption of stored secrets')
     .command('reseal')
-    .description('encrypt everything with the first key of SECRETS_KEY; ends with 1 when something cannot be read')
+    .description('re-encrypt everything with the first key of SECRETS_KEY; exit code 1 if a value cannot be decrypted')
     .action(run(resealSecrets));
 }
 
 function setCredential({ name }: NameOptions): Promise<CommandResult> {
   return withContext(async (context) => {
-    // An argument would be in the list of processes and in the history of the shell.
+    // An argument would be visible in the process list and the shell history.
     const value = (await text(process.stdin)).replace(/\r?\n$/, '');
     const record = await createService(context).set(name, value, COMMAND_LINE);
     return { text: `${name} is stored. Running gateways use it within seconds.`, json: toRecord(record) };
@@ -66,7 +63,7 @@ function listCredentials(): Promise<CommandResult> {
           stored?.updatedAt.toISOString() ?? '',
           stored === null ? '' : stored.readable ? stored.keyId : `${stored.keyId} (not in SECRETS_KEY)`,
         ]),
-        'No provider reads credentials.',
+        'No provider uses credentials.',
       ),
       json: { credentials: records.map(toRecord) },
     };
@@ -76,7 +73,7 @@ function listCredentials(): Promise<CommandResult> {
 function deleteCredential({ name }: NameOptions): Promise<CommandResult> {
   return withContext(async (context) => {
     await createService(context).remove(name, COMMAND_LINE);
-    return { text: `${name} is not stored any more.`, json: { name, stored: null } };
+    return { text: `${name} is no longer stored.`, json: { name, stored: null } };
   });
 }
 
@@ -107,8 +104,8 @@ function resealSecrets(): Promise<CommandResult> {
 }
 
 function describe(what: string, { resealed, current, unreadable }: ResealSummary): string {
-  const rest = unreadable.length === 0 ? '' : `; ${unreadable.length} cannot be read: ${unreadable.join(', ')}`;
-  return `${what}: ${resealed} encrypted anew, ${current} had the first key already${rest}`;
+  const rest = unreadable.length === 0 ? '' : `; ${unreadable.length} cannot be decrypted: ${unreadable.join(', ')}`;
+  return `${what}: ${resealed} re-encrypted, ${current} already used the first key${rest}`;
 }
 
 function createService(

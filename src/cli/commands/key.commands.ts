@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { COMMAND_LINE } from '../../common/actor';
-import type { Micro } from '../../common/micro';
-import type { ApiKeyEntity } from '../../database/entities/api-key.entity';
-import { toApiKeyRecord } from '../../organizations/api-key-record';
+import { COMMAND_LINE } from '../../core/types/actor';
+import type { Micro } from '../../core/types/micro';
+import type { ApiKeyEntity } from '../../core/database/entities/api-key.entity';
+import { toApiKeyRecord } from '../../auth/api-keys/api-key-record';
 import { withContext, type CliContext } from '../cli-context';
 import { formatFields, formatMicro, formatTable, run, type CommandResult } from '../command-result';
 import {
@@ -18,69 +18,69 @@ import {
 } from '../option-parsers';
 import { addRateChanges, noneToNull, rateFields, toRateLimits, type RateOptions } from '../rate-options';
 
-const SHOWN_ONCE = 'It is shown this once and stored nowhere: put it into a safe place now.';
+const SHOWN_ONCE = 'The key is shown only once. Store it in a safe place.';
 
 interface KeyOptions {
   readonly key: string;
 }
 
 export function addKeyCommands(program: Command): void {
-  const key = program.command('key').description('issue, rotate and revoke API keys');
+  const key = program.command('key').description('create, rotate and revoke API keys');
 
   key
     .command('create')
-    .description('issue a key; whatever is not given is not limited')
-    .requiredOption('--org <id>', 'the organization', parseId)
-    .option('--name <text>', 'name for people', parseText)
+    .description('create a key; omitted limits and restrictions do not apply')
+    .requiredOption('--org <id>', 'organization id', parseId)
+    .option('--name <text>', 'display name', parseText)
     .option('--expires-at <time>', 'for example 2030-01-31T12:00:00Z', parseTime)
-    .option('--allowed-ips <list>', 'addresses and CIDR ranges, separated by commas', parseList)
-    .option('--allowed-models <list>', 'vendor/name or vendor/*, separated by commas', parseList)
-    .option('--allowed-modalities <list>', 'for example text,image', parseList)
+    .option('--allowed-ips <list>', 'comma-separated IP addresses and CIDR ranges', parseList)
+    .option('--allowed-models <list>', 'comma-separated vendor/name or vendor/*', parseList)
+    .option('--allowed-modalities <list>', 'for example text,audio', parseList)
     .option('--rps <count>', 'requests per second', parseInteger)
     .option('--rpm <count>', 'requests per minute', parseInteger)
     .option('--tpm <count>', 'tokens per minute', parseInteger)
     .option('--concurrency <count>', 'requests in flight', parseInteger)
-    .option('--daily-budget-micro <amount>', 'most it may spend in a day (UTC)', parseAmount)
-    .option('--monthly-budget-micro <amount>', 'most it may spend in a calendar month (UTC)', parseAmount)
+    .option('--daily-budget-micro <amount>', 'maximum spending per day (UTC)', parseAmount)
+    .option('--monthly-budget-micro <amount>', 'maximum spending per calendar month (UTC)', parseAmount)
     .action(run(createKey));
   key
     .command('list')
-    .description('list the keys of an organization, revoked ones included')
-    .requiredOption('--org <id>', 'the organization', parseId)
+    .description('list the keys of an organization, including revoked ones')
+    .requiredOption('--org <id>', 'organization id', parseId)
     .action(run(listKeys));
 
-  const limit = keyCommand(key, 'limit', 'set its limits and budgets; those not given stay as they are');
+  const limit = keyCommand(key, 'limit', 'set limits and budgets; omitted ones are unchanged');
   addRateChanges(limit)
-    .option('--daily-budget-micro <amount>', 'most it may spend in a day (UTC), or "none"', parseAmountOrNone)
+    .option('--daily-budget-micro <amount>', 'maximum spending per day (UTC), or "none"', parseAmountOrNone)
     .option(
       '--monthly-budget-micro <amount>',
-      'most it may spend in a calendar month (UTC), or "none"',
+      'maximum spending per calendar month (UTC), or "none"',
       parseAmountOrNone,
     )
     .action(run(limitKey));
-  keyCommand(key, 'restrict', 'say what it may be used for; what is not given stays as it is')
-    .option('--name <text>', 'name for people', parseText)
+  keyCommand(key, 'restrict', 'set name, expiry and restrictions; omitted ones are unchanged')
+    .option('--name <text>', 'display name', parseText)
     .option('--expires-at <time>', 'for example 2030-01-31T12:00:00Z, or "none"', parseTimeOrNone)
-    .option('--allowed-ips <list>', 'addresses and CIDR ranges, separated by commas, or "none"', parseListOrNone)
-    .option('--allowed-models <list>', 'vendor/name or vendor/*, separated by commas, or "none"', parseListOrNone)
-    .option('--allowed-modalities <list>', 'for example text,image, or "none"', parseListOrNone)
+    .option('--allowed-ips <list>', 'comma-separated IP addresses and CIDR ranges, or "none"', parseListOrNone)
+    .option('--allowed-models <list>', 'comma-separated vendor/name or vendor/*, or "none"', parseListOrNone)
+    .option('--allowed-modalities <list>', 'for example text,audio, or "none"', parseListOrNone)
     .action(run(restrictKey));
-  keyCommand(key, 'disable', 'refuse its requests until it is enabled').action(
+  keyCommand(key, 'disable', 'refuse requests with the key until it is enabled').action(
     run((options: KeyOptions) => changeKey(({ keys }) => keys.disable(options.key, null, COMMAND_LINE))),
   );
-  keyCommand(key, 'enable', 'accept the requests of a disabled key again').action(
+  keyCommand(key, 'enable', 'accept requests with a disabled key again').action(
     run((options: KeyOptions) => changeKey(({ keys }) => keys.enable(options.key, null, COMMAND_LINE))),
   );
-  keyCommand(key, 'revoke', 'end it for good, at once').action(
+  keyCommand(key, 'revoke', 'revoke the key permanently, at once').action(
     run((options: KeyOptions) => changeKey(({ keys }) => keys.revoke(options.key, null, COMMAND_LINE))),
   );
-  keyCommand(key, 'rotate', 'replace it by a new key with the same settings')
-    .option('--grace-seconds <seconds>', 'how long the old key goes on working', parseInteger, 0)
+  keyCommand(key, 'rotate', 'replace the key by a new one with the same settings')
+    .option('--grace-seconds <seconds>', 'how long the old key stays valid', parseInteger, 0)
     .action(run(rotateKey));
 }
 
 function keyCommand(parent: Command, name: string, description: string): Command {
-  return parent.command(name).description(description).requiredOption('--key <id>', 'id of the key', parseId);
+  return parent.command(name).description(description).requiredOption('--key <id>', 'key id', parseId);
 }
 
 interface CreateKeyOptions {
@@ -179,7 +179,7 @@ function restrictKey({ key, name, expiresAt, ...lists }: RestrictOptions): Promi
       ['API key', `${apiKey.prefix}...${apiKey.last4} (${apiKey.id})`],
       ['Name', apiKey.name],
       ['Expires', apiKey.expiresAt?.toISOString() ?? 'never'],
-      ['Addresses', formatList(apiKey.allowedIps)],
+      ['IP addresses', formatList(apiKey.allowedIps)],
       ['Models', formatList(apiKey.allowedModels)],
       ['Modalities', formatList(apiKey.allowedModalities)],
     ]);
@@ -206,7 +206,7 @@ function rotateKey({ key: keyId, graceSeconds }: RotateOptions): Promise<Command
       text: `${formatFields([
         ['Id', apiKey.id],
         ['API key', key],
-        ['Old key works until', graceSeconds === 0 ? 'now' : (replaced.revokedAt?.toISOString() ?? 'now')],
+        ['Old key valid until', graceSeconds === 0 ? 'now' : (replaced.revokedAt?.toISOString() ?? 'now')],
       ])}\n${SHOWN_ONCE}`,
       json: { ...toApiKeyRecord(apiKey, clock.now()), key, replaced: toApiKeyRecord(replaced, clock.now()) },
     };

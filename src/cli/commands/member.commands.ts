@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { COMMAND_LINE } from '../../common/actor';
-import type { Role } from '../../common/role';
-import { MemberService } from '../../organizations/member.service';
-import type { OrganizationMember } from '../../organizations/membership.repository';
+import { COMMAND_LINE } from '../../core/types/actor';
+import type { Role } from '../../core/types/role';
+import { MemberService } from '../../dashboard/organizations/member.service';
+import type { OrganizationMember } from '../../dashboard/organizations/membership.repository';
 import { withContext } from '../cli-context';
 import { formatTable, run, type CommandResult } from '../command-result';
 import { parseId, parseRole } from '../option-parsers';
@@ -22,21 +22,21 @@ interface RoleOptions extends MemberOptions {
 }
 
 export function addMemberCommands(program: Command): void {
-  const member = program.command('member').description('who belongs to an organization');
+  const member = program.command('member').description('manage the members of an organization');
 
   organizationCommand(member, 'list', 'list the members of an organization').action(run(listMembers));
-  memberCommand(member, 'role', 'give a member another role')
+  memberCommand(member, 'role', 'change the role of a member')
     .requiredOption('--role <role>', 'owner, admin, developer or viewer', parseRole)
     .action(run(setRole));
-  memberCommand(member, 'remove', 'remove a member; the last owner stays').action(run(removeMember));
+  memberCommand(member, 'remove', 'remove a member; the last owner cannot be removed').action(run(removeMember));
 }
 
 function organizationCommand(parent: Command, name: string, description: string): Command {
-  return parent.command(name).description(description).requiredOption('--org <id>', 'the organization', parseId);
+  return parent.command(name).description(description).requiredOption('--org <id>', 'organization id', parseId);
 }
 
 function memberCommand(parent: Command, name: string, description: string): Command {
-  return organizationCommand(parent, name, description).requiredOption('--user <id>', 'the member', parseId);
+  return organizationCommand(parent, name, description).requiredOption('--user <id>', 'user id of the member', parseId);
 }
 
 function listMembers({ org }: OrganizationOptions): Promise<CommandResult> {
@@ -75,7 +75,7 @@ function setRole({ org, user, role }: RoleOptions): Promise<CommandResult> {
 function removeMember({ org, user }: MemberOptions): Promise<CommandResult> {
   return withContext(async ({ dataSource }) => {
     await new MemberService(dataSource).remove(org, user, COMMAND_LINE);
-    return { text: `User ${user} is no member any more.`, json: { organization_id: org, user_id: user } };
+    return { text: `User ${user} is no longer a member.`, json: { organization_id: org, user_id: user } };
   });
 }
 

@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
-import type { Micro } from '../../common/micro';
-import { microToJson } from '../../common/micro';
-import { loadConfig } from '../../config/load-config';
-import { runMigrations } from '../../database/run-migrations';
+import { DatabaseError } from 'pg';
+import { CheckTimeoutError } from '../../billing/ledger/ledger-checks';
+import type { Micro } from '../../core/types/micro';
+import { microToJson } from '../../core/types/micro';
+import { loadConfig } from '../../core/config/load-config';
+import { runMigrations } from '../../core/database/run-migrations';
 import { importCatalog } from '../../models/catalog-import';
 import { CatalogRepository } from '../../models/catalog.repository';
 import {
@@ -14,29 +16,25 @@ import {
 } from '../../models/load-catalog';
 import { findUnknownProviders, findWarnings } from '../../models/review-catalog';
 import { PROVIDER_DEFINITIONS } from '../../providers/registry';
-import { withContext, withServices } from '../cli-context';
+import { CliError, withContext, withServices } from '../cli-context';
 import { formatTable, run, type CommandResult } from '../command-result';
+import { parseInteger } from '../option-parsers';
 
 export function addOperationCommands(program: Command): void {
   const catalog = program.command('catalog').description('check and import the model catalogue');
-  catalog
-    .command('check')
-    .description('read the built-in catalogue and CATALOG_DIR, and say what is wrong with them')
-    .action(run(checkCatalog));
-  catalog
-    .command('import')
-    .description('bring the database to what the catalogue files say')
-    .action(run(importCatalogFiles));
+  catalog.command('check').description('validate the built-in catalogue and CATALOG_DIR').action(run(checkCatalog));
+  catalog.command('import').description('import the catalogue files into the database').action(run(importCatalogFiles));
 
-  const ledger = program.command('ledger').description('audit the books');
+  const ledger = program.command('ledger').description('audit the ledger');
   ledger
     .command('verify')
-    .description('list every broken invariant; ends with 1 when there is one')
+    .description('list violated invariants; exit code 1 if there are any or the audit does not complete')
+    .option('--timeout-seconds <seconds>', 'time limit; 0: none', parseInteger, 0)
     .action(run(verifyLedger));
 
   program
     .command('migrate')
-    .description('bring the database schema up to date')
+    .description('apply pending database migrations')
     .action(run(() => withServices(({ databaseUrl }) => migrate(databaseUrl))));
 }
 
@@ -76,20 +74,21 @@ function importCatalogFiles(): Promise<CommandResult> {
     return {
       text:
         `Read ${models.length} models: ${added.length} added, ${changed.length} changed, ` +
-        `${disabled.length} disabled, ${prices} new prices. Running gateways follow within 30 seconds.`,
+        `${disabled.length} disabled, ${prices} new prices. Running gateways apply this within 30 seconds.`,
       json: { models: models.length, ...summary },
     };
   });
 }
 
-function verifyLedger(): Promise<CommandResult> {
+function verifyLedger({ timeoutSeconds }: { timeoutSeconds: number }): Promise<CommandResult> {
   return withContext(async ({ ledger }) => {
-    const violations = await ledger.verify();
+    const timeoutMs = timeoutSeconds === 0 ? null : timeoutSeconds * 1_000;
+    const violations = await ledger.verify(timeoutMs).catch(explainFailure);
     return {
       text: formatTable(
         ['INVARIANT', 'SUBJECT', 'DIFFERENCE (MICRO)'],
         violations.map(({ invariant, subject, differenceMicro }) => [invariant, subject, differenceMicro.toString()]),
-        'The books are right: every invariant holds.',
+        'The ledger is consistent: no invariant is violated.',
       ),
       json: {
         ok: violations.length === 0,
@@ -104,7 +103,13 @@ function verifyLedger(): Promise<CommandResult> {
   });
 }
 
-/** Books that are wrong may be wrong by more than a JSON number can hold: then it is text. */
+/** Database errors need no stack trace. `reportFailure` explains connection errors. */
+function explainFailure(error: unknown): never {
+  if (!(error instanceof CheckTimeoutError || error instanceof DatabaseError)) throw error;
+  throw new CliError(`The ledger could not be verified; its state is unknown: ${error.message}`);
+}
+
+/** A violation may exceed the safe range of JSON numbers: then it is text. */
 function toJson(amount: Micro): number | string {
   try {
     return microToJson(amount);

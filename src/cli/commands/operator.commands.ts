@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import { parse } from 'yaml';
-import { BalanceAdjustmentService } from '../../billing/balance-adjustment.service';
-import { COMMAND_LINE } from '../../common/actor';
-import { type Micro, microToJson } from '../../common/micro';
+import { BalanceAdjustmentService } from '../../billing/ledger/balance-adjustment.service';
+import { COMMAND_LINE } from '../../core/types/actor';
+import { type Micro, microToJson } from '../../core/types/micro';
 import {
   CatalogAdminService,
   type DecidedDeployment,
@@ -16,65 +16,69 @@ import { type CliContext, CliError, withContext } from '../cli-context';
 import { type CommandResult, formatMicro, formatTable, run } from '../command-result';
 import { parseAmount, parseId, parseInteger, parseText } from '../option-parsers';
 
-/** What operators decide about balances, models, deployments and prices, as the dashboard lets them. */
+/** Operator commands for balances, models, deployments and prices, equivalent to the dashboard. */
 export function addOperatorCommands(program: Command): void {
   addAdjustCommand(program);
-  const model = program.command('model').description('decide which models are served, whatever the files say');
+  const model = program.command('model').description('override which models are served');
   for (const [name, enabled] of [
     ['enable', true],
     ['disable', false],
   ] as const) {
     model
       .command(name)
-      .description(enabled ? 'serve a model; it needs a price' : 'no longer serve a model')
+      .description(enabled ? 'serve a model; it needs a price' : 'stop serving a model')
       .requiredOption('--model <id>', '<vendor>/<name>', parseText)
       .action(run((options: ModelOptions) => decideModel(options, enabled)));
   }
 
-  const deployment = program.command('deployment').description('where models run');
+  const deployment = program.command('deployment').description('manage deployments of models');
   deployment
     .command('list')
-    .description('list deployments in the order in which they are tried')
+    .description('list deployments in the order of attempts')
     .option('--model <id>', 'only those of this model', parseText)
     .action(run(listDeployments));
   deployment
     .command('set')
-    .description('decide about a deployment; "files" gives a setting back to the catalogue files')
-    .requiredOption('--deployment <id>', 'the deployment', parseId)
-    .option('--enabled <yes|no|files>', 'whether requests may go there', parseChoice)
-    .option('--priority <number>', 'the lowest is tried first, or "files"', parseNumberOrFiles(0))
-    .option('--weight <number>', 'how often it is chosen among equals, or "files"', parseNumberOrFiles(1))
+    .description('override settings of a deployment; "files" restores the value of the catalogue files')
+    .requiredOption('--deployment <id>', 'deployment id', parseId)
+    .option('--enabled <yes|no|files>', 'whether the deployment receives requests', parseChoice)
+    .option('--priority <number>', 'lowest first, or "files"', parseNumberOrFiles(0))
+    .option('--weight <number>', 'share of requests among equal priorities, or "files"', parseNumberOrFiles(1))
     .action(run(setDeployment));
 
-  const price = program.command('price').description('prices of models');
+  const price = program.command('price').description('manage prices of models');
   price
     .command('add')
-    .description('set a price, which holds before those of the catalogue files')
+    .description('add a price, which overrides the catalogue files')
     .requiredOption('--model <id>', '<vendor>/<name>', parseText)
     .requiredOption('--file <path>', 'YAML or JSON such as { tokens: { per_1m_micro: { input: 1, output: 2 } } }')
-    .requiredOption('--ref <text>', 'where the figures come from', parseText)
-    .option('--deployment <id>', 'for this deployment alone', parseId)
-    .option('--from <time>', 'when it begins; now when not given', parseText)
-    .option('--to <time>', 'when it ends', parseText)
+    .requiredOption('--ref <text>', 'source of the figures', parseText)
+    .option('--deployment <id>', 'only for this deployment', parseId)
+    .option('--from <time>', 'start; default: now', parseText)
+    .option('--to <time>', 'end', parseText)
     .action(run(addPrice));
   price
     .command('withdraw')
-    .description('take back a price that has not begun; the catalogue files hold again')
+    .description('withdraw a price that has not started; the catalogue files apply again')
     .requiredOption('--model <id>', '<vendor>/<name>', parseText)
-    .requiredOption('--price <id>', 'the version', parseId)
+    .requiredOption('--price <id>', 'price version id', parseId)
     .action(run(withdrawPrice));
 }
 
 function addAdjustCommand(program: Command): void {
   const organization = program.commands.find((command) => command.name() === 'org');
-  if (organization === undefined) throw new Error('the commands of organizations have to be added first');
+  if (organization === undefined) throw new Error('add the organization commands first');
   organization
     .command('adjust')
-    .description('correct the balance; repeating a reference changes nothing')
-    .requiredOption('--org <id>', 'the organization', parseId)
-    .requiredOption('--amount-micro <amount>', 'added, or taken when negative; 1 USD is 1000000', parseSignedAmount)
-    .requiredOption('--ref <text>', 'unique for the organization', parseText)
-    .requiredOption('--reason <text>', 'for the audit log', parseText)
+    .description('correct the balance; a repeated reference has no effect')
+    .requiredOption('--org <id>', 'organization id', parseId)
+    .requiredOption(
+      '--amount-micro <amount>',
+      'in micro-units, negative to deduct; 1 USD is 1000000',
+      parseSignedAmount,
+    )
+    .requiredOption('--ref <text>', 'reference, unique per organization', parseText)
+    .requiredOption('--reason <text>', 'reason for the audit log', parseText)
     .action(run(adjustBalance));
 }
 
@@ -93,7 +97,7 @@ function adjustBalance({ org, amountMicro, ref, reason }: AdjustOptions): Promis
       adjustment,
       COMMAND_LINE,
     );
-    const what = applied ? `Booked ${formatMicro(amountMicro)}.` : `Nothing to do: ${ref} was booked before.`;
+    const what = applied ? `Booked ${formatMicro(amountMicro)}.` : `No change: ${ref} was already booked.`;
     return {
       text: `${what} Balance: ${formatMicro(balanceMicro)}.`,
       json: { organization_id: org, applied, balance_micro: microToJson(balanceMicro) },
@@ -110,7 +114,7 @@ function decideModel({ model }: ModelOptions, enabled: boolean): Promise<Command
     const { row, obstacles } = await catalogOf(context).updateModel(model, { enabled }, COMMAND_LINE);
     const rest = obstacles.length === 0 ? 'is served' : `is not served: ${obstacles.join(', ')}`;
     return {
-      text: `${row.id} ${rest}, as far as the settings of this command tell.`,
+      text: `${row.id} ${rest} (with the settings of this command).`,
       json: { id: row.id, enabled: row.enabled, not_served_because: obstacles },
     };
   });
@@ -132,7 +136,7 @@ function listDeployments({ model }: Partial<ModelOptions>): Promise<CommandResul
           String(row.priority),
           String(row.weight),
         ]),
-        'There are no deployments.',
+        'No deployments.',
       ),
       json: { deployments: deployments.map(toRecord) },
     };
@@ -174,7 +178,7 @@ function addPrice({ model, file, ref, deployment, from, to }: PriceOptions): Pro
     const version = await pricesOf(context).add(model, input, COMMAND_LINE);
     const begins = version.effectiveFrom.toISOString();
     return {
-      text: `${model} has a new price from ${begins} on.`,
+      text: `${model} has a new price from ${begins}.`,
       json: { id: version.id, model, effective_from: begins, revision: version.revision },
     };
   });
@@ -188,18 +192,18 @@ function withdrawPrice({ model, price }: PriceWithdrawal): Promise<CommandResult
   return withContext(async (context) => {
     const { id, effectiveFrom, revision, content } = await pricesOf(context).withdraw(model, price, COMMAND_LINE);
     return {
-      text: `${model} does not get this price.`,
+      text: `The price of ${model} was withdrawn.`,
       json: { id, model, effective_from: effectiveFrom.toISOString(), revision, price: content },
     };
   });
 }
 
-/** JSON is read as the YAML that it also is. */
+/** Parses YAML, which includes JSON. */
 function readPrice(file: string): unknown {
   try {
     return parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    throw new CliError(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw new CliError(`Cannot read ${file}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
@@ -231,12 +235,12 @@ function parseChoice(text: string): 'yes' | 'no' | 'files' {
   throw new InvalidArgumentError('Expected yes, no or files.');
 }
 
-/** The bounds of the dashboard's API. */
+/** Same bounds as the dashboard API. */
 function parseNumberOrFiles(min: number): (text: string) => number | 'files' {
   return (text) => {
     if (text === 'files') return text;
     const number = parseInteger(text);
-    if (number < min || number > 1000) throw new InvalidArgumentError(`Expected ${min} to 1000.`);
+    if (number < min || number > 1000) throw new InvalidArgumentError(`Expected a number from ${min} to 1000.`);
     return number;
   };
 }

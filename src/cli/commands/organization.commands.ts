@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { BalanceAdjustmentService } from '../../billing/balance-adjustment.service';
-import { COMMAND_LINE } from '../../common/actor';
-import { microToJson, type Micro } from '../../common/micro';
-import { SecretBox } from '../../common/secret-box';
-import type { OrganizationEntity } from '../../database/entities/organization.entity';
-import { resolveSecretsKeys } from '../../embedded/secrets';
+import { BalanceAdjustmentService } from '../../billing/ledger/balance-adjustment.service';
+import { COMMAND_LINE } from '../../core/types/actor';
+import { microToJson, type Micro } from '../../core/types/micro';
+import { SecretBox } from '../../core/secrets/secret-box';
+import type { OrganizationEntity } from '../../core/database/entities/organization.entity';
+import { resolveSecretsKeys } from '../../core/secrets/service-secrets';
 import { WebhookSecretRepository } from '../../webhooks/webhook-secret.repository';
 import { WebhookSecretService } from '../../webhooks/webhook-secret.service';
 import { withContext, type CliContext } from '../cli-context';
@@ -29,43 +29,49 @@ export function addOrganizationCommands(program: Command): void {
   organization
     .command('create')
     .description('create an organization with an empty account')
-    .requiredOption('--name <text>', 'name for people', parseText)
-    .option('--monthly-limit-micro <amount>', 'most it may spend in a calendar month (UTC)', parseAmount)
-    .option('--rps <count>', 'requests per second of all its keys together', parseInteger)
+    .requiredOption('--name <text>', 'display name', parseText)
+    .option('--monthly-limit-micro <amount>', 'maximum spending per calendar month (UTC)', parseAmount)
+    .option('--rps <count>', 'requests per second, over all keys', parseInteger)
     .option('--rpm <count>', 'requests per minute', parseInteger)
     .option('--tpm <count>', 'tokens per minute', parseInteger)
     .option('--concurrency <count>', 'requests in flight', parseInteger)
     .action(run(createOrganization));
   organization.command('list').description('list all organizations').action(run(listOrganizations));
 
-  organizationCommand(organization, 'show', 'show balance, holds, spending and limit').action(run(showOrganization));
-  organizationCommand(organization, 'credit', 'add to the balance; repeating a reference changes nothing')
-    .requiredOption('--amount-micro <amount>', 'micro-units: 1 USD is 1000000', parsePositiveAmount)
-    .requiredOption('--ref <text>', 'reference of the payment, unique for the organization', parseText)
+  organizationCommand(organization, 'show', 'show balance, holds, spending and limits').action(run(showOrganization));
+  organizationCommand(organization, 'credit', 'add credit; a repeated reference has no effect')
+    .requiredOption('--amount-micro <amount>', 'in micro-units: 1 USD is 1000000', parsePositiveAmount)
+    .requiredOption('--ref <text>', 'payment reference, unique per organization', parseText)
     .action(run(creditOrganization));
   const limit = organizationCommand(
     organization,
     'limit',
-    'set limits for all its keys together; those not given stay as they are',
+    'set limits over all keys; omitted limits are unchanged',
   ).option(
     '--monthly-limit-micro <amount>',
-    'most it may spend in a calendar month (UTC), or "none"',
+    'maximum spending per calendar month (UTC), or "none"; a lower limit set by the organization still applies',
     parseAmountOrNone,
   );
   addRateChanges(limit).action(run(limitOrganization));
-  organizationCommand(organization, 'webhook-secret', 'show what its webhooks are signed with, made when there is none')
-    .option('--rotate', 'make another one; the former signs nothing from then on')
+  organizationCommand(organization, 'webhook-secret', 'show the webhook signing secret; creates one if there is none')
+    .option('--rotate', 'replace the secret; the old one is no longer used for signing')
     .action(run(showWebhookSecret));
-  statusCommand(organization, 'suspend', 'refuse all its requests', ({ organizations }, { org, reason = null }) =>
-    organizations.suspend(org, reason, COMMAND_LINE),
+  statusCommand(
+    organization,
+    'suspend',
+    'refuse all requests of the organization',
+    ({ organizations }, { org, reason = null }) => organizations.suspend(org, reason, COMMAND_LINE),
   );
-  statusCommand(organization, 'activate', 'accept its requests again', ({ organizations }, { org, reason = null }) =>
-    organizations.activate(org, reason, COMMAND_LINE),
+  statusCommand(
+    organization,
+    'activate',
+    'accept requests of the organization again',
+    ({ organizations }, { org, reason = null }) => organizations.activate(org, reason, COMMAND_LINE),
   );
 }
 
 function organizationCommand(parent: Command, name: string, description: string): Command {
-  return parent.command(name).description(description).requiredOption('--org <id>', 'the organization', parseId);
+  return parent.command(name).description(description).requiredOption('--org <id>', 'organization id', parseId);
 }
 
 interface StatusOptions extends OrganizationOptions {
@@ -79,7 +85,7 @@ function statusCommand(
   change: (context: CliContext, options: StatusOptions) => Promise<OrganizationEntity>,
 ): void {
   organizationCommand(parent, name, description)
-    .option('--reason <text>', 'for the audit log', parseText)
+    .option('--reason <text>', 'reason for the audit log', parseText)
     .action(run((options: StatusOptions) => changeStatus(options, (context) => change(context, options))));
 }
 
@@ -103,7 +109,7 @@ function listOrganizations(): Promise<CommandResult> {
       text: formatTable(
         ['ID', 'STATUS', 'CREATED', 'NAME'],
         all.map(({ id, status, createdAt, name }) => [id, status, createdAt.toISOString(), name]),
-        'There are no organizations.',
+        'No organizations.',
       ),
       json: { organizations: all.map(toRecord) },
     };
@@ -123,7 +129,7 @@ function creditOrganization({ org, amountMicro, ref }: CreditOptions): Promise<C
   return withContext(async ({ dataSource }) => {
     const credit = { amountMicro, reference: ref };
     const { applied, balanceMicro } = await new BalanceAdjustmentService(dataSource).credit(org, credit, COMMAND_LINE);
-    const what = applied ? `Credited ${formatMicro(amountMicro)}.` : `Nothing to do: ${ref} was credited before.`;
+    const what = applied ? `Credited ${formatMicro(amountMicro)}.` : `No change: ${ref} was already credited.`;
     return {
       text: `${what} Balance: ${formatMicro(balanceMicro)}.`,
       json: { organization_id: org, applied, balance_micro: microToJson(balanceMicro) },
@@ -171,7 +177,8 @@ function changeStatus(
 
 async function describe({ organizations, ledger }: CliContext, organizationId: string): Promise<CommandResult> {
   const organization = await organizations.require(organizationId);
-  const { balanceMicro, reservedMicro, monthlyLimitMicro } = await ledger.balance(organizationId);
+  const { balanceMicro, reservedMicro, operatorMonthlyLimitMicro, ownMonthlyLimitMicro } =
+    await ledger.balance(organizationId);
   const spentMicro = await organizations.findMonthSpending(organizationId);
   return {
     text: formatFields([
@@ -181,7 +188,8 @@ async function describe({ organizations, ledger }: CliContext, organizationId: s
       ['Held', formatMicro(reservedMicro)],
       ['Available', formatMicro(balanceMicro - reservedMicro)],
       ['Spent this month', formatMicro(spentMicro)],
-      ['Monthly limit', monthlyLimitMicro === null ? 'none' : formatMicro(monthlyLimitMicro)],
+      ['Monthly limit', operatorMonthlyLimitMicro === null ? 'none' : formatMicro(operatorMonthlyLimitMicro)],
+      ['Own monthly limit', ownMonthlyLimitMicro === null ? 'none' : formatMicro(ownMonthlyLimitMicro)],
       ...rateFields(organization),
     ]),
     json: {
@@ -190,7 +198,8 @@ async function describe({ organizations, ledger }: CliContext, organizationId: s
       held_micro: microToJson(reservedMicro),
       available_micro: microToJson(balanceMicro - reservedMicro),
       month_spent_micro: microToJson(spentMicro),
-      monthly_limit_micro: monthlyLimitMicro === null ? null : microToJson(monthlyLimitMicro),
+      monthly_limit_micro: operatorMonthlyLimitMicro === null ? null : microToJson(operatorMonthlyLimitMicro),
+      own_monthly_limit_micro: ownMonthlyLimitMicro === null ? null : microToJson(ownMonthlyLimitMicro),
     },
   };
 }

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { COMMAND_LINE } from '../../common/actor';
-import { type Micro, microToJson } from '../../common/micro';
-import { OperatorOrganizationService } from '../../organizations/operator-organization.service';
-import { findPurchases } from '../../payments/purchase.repository';
+import { COMMAND_LINE } from '../../core/types/actor';
+import { type Micro, microToJson } from '../../core/types/micro';
+import { OperatorOrganizationService } from '../../dashboard/organizations/operator-organization.service';
+import { findPurchases } from '../../billing/payments/purchase.repository';
 import { withContext } from '../cli-context';
 import { type CommandResult, formatFields, formatMicro, formatTable, run } from '../command-result';
 import { parseAmountOrNone, parseId } from '../option-parsers';
@@ -10,20 +10,20 @@ import { noneToNull } from '../rate-options';
 
 const LISTED = 100;
 
-/** Credit that organizations buy. */
+/** Commands for credit purchases. */
 export function addPurchaseCommands(program: Command): void {
-  const purchase = program.command('purchase').description('credit that organizations buy');
+  const purchase = program.command('purchase').description('manage credit purchases of organizations');
   purchase
     .command('list')
     .description(`show the last ${LISTED} purchases of an organization`)
-    .requiredOption('--org <id>', 'the organization', parseId)
+    .requiredOption('--org <id>', 'organization id', parseId)
     .action(run(listPurchases));
   purchase
     .command('limit')
-    .description('set how much credit an organization may buy; limits not given stay as they are')
-    .requiredOption('--org <id>', 'the organization', parseId)
-    .option('--day-micro <amount>', 'in a day (UTC); "none" is that of the platform', parseAmountOrNone)
-    .option('--month-micro <amount>', 'in a calendar month (UTC); "none" is that of the platform', parseAmountOrNone)
+    .description('limit the credit that an organization may buy; omitted limits are unchanged')
+    .requiredOption('--org <id>', 'organization id', parseId)
+    .option('--day-micro <amount>', 'per day (UTC); "none": platform limit', parseAmountOrNone)
+    .option('--month-micro <amount>', 'per calendar month (UTC); "none": platform limit', parseAmountOrNone)
     .action(run(limitPurchases));
 }
 
@@ -41,7 +41,7 @@ function listPurchases({ org }: { readonly org: string }): Promise<CommandResult
           createdAt.toISOString(),
           failure ?? '',
         ]),
-        'Nothing was bought.',
+        'No purchases.',
       ),
       json: {
         purchases: items.map((item) => ({
@@ -77,8 +77,8 @@ function limitPurchases({ org, dayMicro, monthMicro }: LimitOptions): Promise<Co
     const { purchaseLimitDayMicro: day, purchaseLimitMonthMicro: month } = after;
     return {
       text: formatFields([
-        ['In a day', day === null ? 'as the platform says' : formatMicro(day)],
-        ['In a month', month === null ? 'as the platform says' : formatMicro(month)],
+        ['Per day', day === null ? 'platform limit' : formatMicro(day)],
+        ['Per month', month === null ? 'platform limit' : formatMicro(month)],
       ]),
       json: {
         organization_id: org,

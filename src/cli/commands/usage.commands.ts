@@ -1,8 +1,13 @@
 import { type Command, Option } from 'commander';
 import { toSeriesReply } from '../../dashboard/usage/to-series-reply';
-import { type Grouping, GROUPINGS, type UsageSeries, UsageSeriesService } from '../../usage/usage-series.service';
-import { UsageTotalsRepository } from '../../usage/usage-totals.repository';
-import type { UsageSums } from '../../usage/usage.types';
+import {
+  type Grouping,
+  GROUPINGS,
+  type UsageSeries,
+  UsageSeriesService,
+} from '../../billing/usage/usage-series.service';
+import { UsageTotalsRepository } from '../../billing/usage/usage-totals.repository';
+import type { UsageSums } from '../../billing/usage/usage.types';
 import { withContext } from '../cli-context';
 import { type CommandResult, formatMicro, formatTable, run } from '../command-result';
 import { parseId, parseTime } from '../option-parsers';
@@ -10,13 +15,13 @@ import { parseId, parseTime } from '../option-parsers';
 export function addUsageCommands(program: Command): void {
   program
     .command('usage')
-    .description('what organizations have used')
+    .description('usage of organizations')
     .command('show')
-    .description('show requests, tokens and cost; whole days, in UTC')
-    .requiredOption('--org <id>', 'the organization', parseId)
-    .option('--from <time>', 'first day; when not given 30 days before the last one', parseTime)
-    .option('--to <time>', 'end, exclusive; when not given now', parseTime)
-    .addOption(new Option('--group-by <what>', 'what to tell apart').choices(GROUPINGS).default('model'))
+    .description('show requests, tokens and cost per group; whole days, in UTC')
+    .requiredOption('--org <id>', 'organization id', parseId)
+    .option('--from <time>', 'first day; default: 30 days before the last one', parseTime)
+    .option('--to <time>', 'end, exclusive; default: now', parseTime)
+    .addOption(new Option('--group-by <field>', 'field to group by').choices(GROUPINGS).default('model'))
     .action(run(showUsage));
 }
 
@@ -45,7 +50,7 @@ function toTable({ groupBy, groups, total }: UsageSeries): string {
   return formatTable(
     [groupBy.toUpperCase(), 'REQUESTS', 'ERRORS', 'INPUT TOKENS', 'OUTPUT TOKENS', 'COST (MICRO)'],
     [...lines, ...sum],
-    'There were no requests.',
+    'No requests.',
   );
 }
 

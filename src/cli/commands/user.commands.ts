@@ -1,16 +1,16 @@
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import { PasswordHasher } from '../../accounts/password-hasher';
-import { SessionService } from '../../accounts/session.service';
-import { generatePassword, UserAdministrationService } from '../../accounts/user-administration.service';
-import { COMMAND_LINE } from '../../common/actor';
-import { ROLES, type Role } from '../../common/role';
-import type { UserAccountEntity } from '../../database/entities/user-account.entity';
+import { PasswordHasher } from '../../dashboard/accounts/password-hasher';
+import { SessionService } from '../../dashboard/accounts/session.service';
+import { generatePassword, UserAdministrationService } from '../../dashboard/accounts/user-administration.service';
+import { COMMAND_LINE } from '../../core/types/actor';
+import { ROLES, type Role } from '../../core/types/role';
+import type { UserAccountEntity } from '../../core/database/entities/user-account.entity';
 import { CliError, withContext, type CliContext } from '../cli-context';
 import { formatFields, formatTable, run, type CommandResult } from '../command-result';
 import { parseId, parseRole, parseText } from '../option-parsers';
 
-const SHOWN_ONCE = 'The password is shown this once and stored nowhere.';
+const SHOWN_ONCE = 'The password is shown only once.';
 
 interface UserOptions {
   readonly email: string;
@@ -21,36 +21,37 @@ interface PasswordOptions extends UserOptions {
 }
 
 export function addUserCommands(program: Command): void {
-  const user = program.command('user').description('people who sign in to the dashboard');
+  const user = program.command('user').description('manage dashboard users');
 
   withPassword(userCommand(user, 'create', 'create a verified account'))
-    .requiredOption('--name <text>', 'name for people', parseText)
-    .option('--operator', 'make it staff of the platform')
-    .option('--org <id>', 'an organization to make it a member of', parseId)
-    .option('--role <role>', `what it may do there: ${ROLES.join(', ')}`, parseRole, 'owner')
+    .requiredOption('--name <text>', 'display name', parseText)
+    .option('--operator', 'make the user an operator')
+    .option('--org <id>', 'add the user to this organization', parseId)
+    .option('--role <role>', `role in that organization: ${ROLES.join(', ')}`, parseRole, 'owner')
     .action(run(createUser));
   user.command('list').description('list all accounts').action(run(listUsers));
-  userCommand(user, 'disable', 'sign it out everywhere and refuse to sign it in').action(
+  userCommand(user, 'disable', 'end all sessions of the user and refuse logins').action(
     run((options: UserOptions) => changeUser((users) => users.disable(options.email, COMMAND_LINE))),
   );
-  userCommand(user, 'enable', 'let it sign in again').action(
+  userCommand(user, 'enable', 'allow logins of the user again').action(
     run((options: UserOptions) => changeUser((users) => users.enable(options.email, COMMAND_LINE))),
   );
-  userCommand(user, 'operator', 'make it staff of the platform, or not')
-    .option('--grant', 'from now on')
-    .option('--revoke', 'no longer')
+  userCommand(user, 'operator', 'grant or revoke operator rights')
+    .option('--grant', 'make the user an operator')
+    .option('--revoke', 'revoke operator rights')
     .action(run(setOperator));
-  withPassword(userCommand(user, 'password', 'set another password and sign it out everywhere')).action(
-    run(setPassword),
-  );
+  withPassword(userCommand(user, 'password', 'set a new password and end all sessions')).action(run(setPassword));
 }
 
 function userCommand(parent: Command, name: string, description: string): Command {
-  return parent.command(name).description(description).requiredOption('--email <address>', 'the account', parseText);
+  return parent
+    .command(name)
+    .description(description)
+    .requiredOption('--email <address>', 'e-mail of the user', parseText);
 }
 
 function withPassword(command: Command): Command {
-  return command.option('--password-stdin', 'read the password from standard input instead of making one up');
+  return command.option('--password-stdin', 'read the password from standard input instead of generating one');
 }
 
 interface CreateOptions extends PasswordOptions {
@@ -84,7 +85,7 @@ function listUsers(): Promise<CommandResult> {
           user.email,
           user.name,
         ]),
-        'There are no users.',
+        'No users.',
       ),
       json: { users: users.map(toRecord) },
     };
@@ -97,7 +98,7 @@ interface OperatorOptions extends UserOptions {
 }
 
 async function setOperator({ email, grant = false, revoke = false }: OperatorOptions): Promise<CommandResult> {
-  if (grant === revoke) throw new CliError('Say either --grant or --revoke.');
+  if (grant === revoke) throw new CliError('Specify either --grant or --revoke.');
   return changeUser((users) => users.setOperator(email, grant, COMMAND_LINE));
 }
 
@@ -109,7 +110,7 @@ async function setPassword({ email, passwordStdin }: PasswordOptions): Promise<C
   });
 }
 
-/** Never an option: other users of the machine can read those. */
+/** Never an option: other users of the host can read process arguments. */
 async function choosePassword(fromStdin = false): Promise<{ password: string; isGenerated: boolean }> {
   if (!fromStdin) return { password: generatePassword(), isGenerated: true };
   return { password: (await text(process.stdin)).replace(/\r?\n$/, ''), isGenerated: false };
@@ -118,7 +119,7 @@ async function choosePassword(fromStdin = false): Promise<{ password: string; is
 function changeUser(change: (users: UserAdministrationService) => Promise<UserAccountEntity>): Promise<CommandResult> {
   return withContext(async (context) => {
     const user = await change(usersOf(context));
-    const staff = user.isOperator ? ', staff of the platform' : '';
+    const staff = user.isOperator ? ', operator' : '';
     return { text: `User ${user.email} is ${statusOf(user)}${staff}.`, json: toRecord(user) };
   });
 }

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
-import { COMMAND_LINE } from '../../common/actor';
-import { uuidV7 } from '../../common/ids';
+import { COMMAND_LINE } from '../../core/types/actor';
+import { uuidV7 } from '../../core/types/ids';
 import { toWebhookAttempt, toWebhookDelivery } from '../../dashboard/webhooks/webhook-replies';
-import { GuardedClient } from '../../outbound/guarded-client';
+import { GuardedClient } from '../../core/outbound/guarded-client';
 import { publishDueDelivery } from '../../webhooks/due-delivery.listener';
 import { type WebhookDelivery, WebhookLogRepository } from '../../webhooks/webhook-log.repository';
 import { WebhookLogService } from '../../webhooks/webhook-log.service';
@@ -11,27 +11,27 @@ import { type CliContext, withContext } from '../cli-context';
 import { type CommandResult, formatFields, formatTable, run } from '../command-result';
 import { parseId, parseText } from '../option-parsers';
 
-/** More are looked at in the dashboard, page by page. */
+/** The dashboard shows more, page by page. */
 const LISTED = 50;
 
 export function addWebhookCommands(program: Command): void {
-  const webhook = program.command('webhook').description('look at deliveries of webhooks, send them again, send tests');
+  const webhook = program.command('webhook').description('show and redeliver webhook deliveries, send test events');
   webhookCommand(webhook, 'list', `list the last ${LISTED} deliveries`)
-    .addOption(new Option('--state <state>', 'only those in this state').choices(DELIVERY_STATES))
+    .addOption(new Option('--state <state>', 'only deliveries in this state').choices(DELIVERY_STATES))
     .action(run(listDeliveries));
   webhookCommand(webhook, 'show', 'show a delivery and its attempts')
-    .requiredOption('--delivery <id>', 'the delivery', parseId)
+    .requiredOption('--delivery <id>', 'delivery id', parseId)
     .action(run(showDelivery));
-  webhookCommand(webhook, 'redeliver', 'send a delivery again')
-    .requiredOption('--delivery <id>', 'the delivery', parseId)
+  webhookCommand(webhook, 'redeliver', 'redeliver a webhook')
+    .requiredOption('--delivery <id>', 'delivery id', parseId)
     .action(run(redeliver));
   webhookCommand(webhook, 'test', 'send a test event')
-    .requiredOption('--url <url>', 'the receiver, at a public https address', parseText)
+    .requiredOption('--url <url>', 'public https URL of the receiver', parseText)
     .action(run(sendTest));
 }
 
 function webhookCommand(parent: Command, name: string, description: string): Command {
-  return parent.command(name).description(description).requiredOption('--org <id>', 'the organization', parseId);
+  return parent.command(name).description(description).requiredOption('--org <id>', 'organization id', parseId);
 }
 
 interface OrganizationOption {
@@ -53,11 +53,7 @@ function listDeliveries({ org, state }: OrganizationOption & { readonly state?: 
       each.createdAt.toISOString(),
     ]);
     return {
-      text: formatTable(
-        ['DELIVERY', 'EVENT', 'STATE', 'ATTEMPTS', 'LAST', 'CREATED'],
-        rows,
-        'There are no deliveries.',
-      ),
+      text: formatTable(['DELIVERY', 'EVENT', 'STATE', 'ATTEMPTS', 'LAST', 'CREATED'], rows, 'No deliveries.'),
       json: items.map(toWebhookDelivery),
     };
   });
@@ -73,11 +69,7 @@ function showDelivery({ org, delivery: id }: DeliveryOptions): Promise<CommandRe
       error ?? 'delivered',
       `${durationMs} ms`,
     ]);
-    const table = formatTable(
-      ['ATTEMPT', 'STARTED', 'STATUS', 'OUTCOME', 'TOOK'],
-      attempts,
-      'Nothing was sent so far.',
-    );
+    const table = formatTable(['ATTEMPT', 'STARTED', 'STATUS', 'OUTCOME', 'DURATION'], attempts, 'No attempts yet.');
     return {
       text: `${describe(delivery)}\n\n${table}`,
       json: { delivery: toWebhookDelivery(delivery), attempts: log.map(toWebhookAttempt) },
@@ -95,7 +87,7 @@ function sendTest({ org, url }: OrganizationOption & { readonly url: string }): 
   );
 }
 
-/** @throws GatewayError `not_found` without such an organization */
+/** @throws GatewayError `not_found` for an unknown organization */
 function withWebhooks(
   organizationId: string,
   work: (webhooks: WebhookLogService, context: CliContext) => Promise<CommandResult>,
@@ -121,9 +113,9 @@ function describe(delivery: WebhookDelivery): string {
     ['Delivery', delivery.id],
     ['Event', delivery.event],
     ['Job', delivery.jobId ?? '-'],
-    ['To', delivery.url],
+    ['URL', delivery.url],
     ['State', delivery.state],
-    ['Attempts', `${delivery.attempts}, the last one: ${lastOf(delivery)}`],
+    ['Attempts', `${delivery.attempts}, last: ${lastOf(delivery)}`],
     ['Next attempt', delivery.nextAttemptAt?.toISOString() ?? '-'],
   ]);
 }
