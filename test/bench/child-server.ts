@@ -6,7 +6,7 @@ export interface ServerReady {
   readonly port: number;
 }
 
-/** Listens on a free loopback port, tells the parent which, and ends with the parent, however that one ends. */
+/** Listens on a free loopback port, reports it to the parent, and exits with the parent, however that ends. */
 export function listenForBench(server: Server): void {
   server.keepAliveTimeout = 65_000;
   server.listen({ host: '127.0.0.1', port: 0, backlog: 4096 }, () => {

@@ -1,6 +1,6 @@
 /**
- * Every process that the bench starts, and the promise that none outlives it: `stopAll` ends them in reverse order of
- * starting, and whatever is left when the bench itself exits is killed.
+ * Registry of all processes that the bench starts: `stopAll` ends them in reverse order of starting, and an exit
+ * handler kills the rest, so that none outlives the bench.
  */
 import { fork, spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,7 +19,7 @@ process.on('exit', () => {
 
 let stopping: Promise<void> | null = null;
 
-/** Safe to call again: every caller waits for the same end, and nothing can be started any more. */
+/** Idempotent: every caller waits for the same shutdown, and no process can be started afterwards. */
 export function stopAll(): Promise<void> {
   stopping ??= stopInReverse();
   return stopping;
@@ -44,7 +44,10 @@ export interface Program {
   readonly options?: Pick<SpawnOptions, 'env' | 'cwd' | 'uid' | 'gid'>;
 }
 
-/** Starts a server program with its output in a file. In a process group of its own, so that Ctrl-C reaches only us. */
+/**
+ * Starts a server program with its output in a file, in a separate process group, so that Ctrl-C reaches only the
+ * bench.
+ */
 export function startProgram(program: Program): ChildProcess & { readonly pid: number } {
   const log = openSync(program.logFile, 'a');
   const child = spawn(program.command, program.args, {

@@ -1,19 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
-/**
- * Processor time and memory as the kernel accounts for them (`/proc`), so that nothing has to be built into what is
- * measured. Linux only.
- */
+/** CPU time and memory from the kernel (`/proc`), so that the measured programs need no instrumentation. Linux only. */
 interface ProcessStat {
   readonly pid: number;
   readonly parentPid: number;
   readonly ownTicks: number;
-  /** Time of children that have ended and were waited for. */
+  /** Time of children that have exited and were waited for. */
   readonly reapedTicks: number;
 }
 
-/** A process whose time is counted under a name: alone, or with everything below it that lives or has ended. */
+/** A process whose time is counted under a name: alone, or with all living and exited descendants. */
 export interface MeteredProcess {
   readonly name: string;
   readonly pid: number;
@@ -22,13 +19,13 @@ export interface MeteredProcess {
 
 export interface Memory {
   readonly rssMiB: number;
-  /** The highest ever, since the process began. */
+  /** The peak since the process started. */
   readonly peakMiB: number;
 }
 
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 
-/** Microseconds of processor time so far, by name; processes of one name are added up. */
+/** Microseconds of CPU time so far, by name; processes of one name are added up. */
 export function readCpuMicros(metered: readonly MeteredProcess[]): Map<string, number> {
   const table = readProcessTable();
   const micros = new Map<string, number>();
@@ -39,7 +36,7 @@ export function readCpuMicros(metered: readonly MeteredProcess[]): Map<string, n
   return micros;
 }
 
-/** System calls that read, so far: how many pieces a process took its input in. */
+/** Read system calls so far: the number of pieces in which a process read its input. */
 export function readReadCalls(pid: number): number {
   return Number(/^syscr: (\d+)$/m.exec(readOwnFile(pid, 'io'))?.[1] ?? 0);
 }
@@ -51,7 +48,7 @@ export function readMemory(pid: number): Memory {
   return { rssMiB: field('VmRSS'), peakMiB: field('VmHWM') };
 }
 
-/** For processes that must be there: the figures of one that died mean nothing. */
+/** For processes that must be alive: the figures of a dead process are meaningless. */
 function readOwnFile(pid: number, name: string): string {
   try {
     return readFileSync(`/proc/${pid}/${name}`, 'utf8');
@@ -79,7 +76,10 @@ function readProcessTable(): Map<number, ProcessStat> {
   return table;
 }
 
-/** `null` when the process ended meanwhile. Fields as in proc(5), counted after the command, which may hold anything. */
+/**
+ * `null` when the process has exited. Fields as in proc(5), counted after the command name, which can contain any
+ * character.
+ */
 function readStat(pid: number): ProcessStat | null {
   let line: string;
   try {

@@ -3,7 +3,7 @@ import { availableParallelism, cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { round, summarize } from '#bench/statistics';
 
-/** What the figures depend on besides the programs. */
+/** The environment that the figures depend on. */
 export interface BenchEnvironment {
   readonly node: string;
   readonly processor: string;

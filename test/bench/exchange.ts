@@ -2,17 +2,17 @@ import type { Agent, Dispatcher } from 'undici';
 import type { LoadJob } from '#bench/load';
 import { requestBody, STREAM_EVENTS } from '#bench/wire';
 
-/** What one request and its reply came to. Instants are those of `performance.now()`. */
+/** The outcome of one request. Instants are those of `performance.now()`. */
 export interface Exchange {
   readonly firstByteMs: number;
   readonly endMs: number;
-  /** Why the reply does not count, or `null` when it is complete and as expected. */
+  /** Why the reply does not count, or `null` when it is complete and correct. */
   readonly problem: string | null;
 }
 
 const BODIES = { plain: requestBody(false), stream: requestBody(true) };
 const END_OF_STREAM = 'data: [DONE]\n\n';
-/** Enough for the last chunk with its usage, and for a whole reply that is not streamed. */
+/** Enough for the last chunk with its usage, and for a whole non-streamed reply. */
 const TAIL_BYTES = 2048;
 const LINE_FEED = 10;
 
@@ -32,7 +32,7 @@ export function exchange(agent: Agent, job: LoadJob): Promise<Exchange> {
   });
 }
 
-/** Reads a reply at little cost: counts events, keeps only the tail. */
+/** Reads a reply cheaply: counts events and keeps only the tail. */
 class ReplyReader implements Dispatcher.DispatchHandler {
   private readonly job: LoadJob;
   private readonly done: (result: Exchange) => void;

@@ -1,6 +1,6 @@
 /**
- * The floor: the least a Node program can do that stands between a client and a provider. It reads the request, sends it
- * on with undici and pipes the answer back; no checks, no keys, no money. Same HTTP client settings as the gateway.
+ * The baseline: the minimal Node program between a client and a provider. It reads the request, sends it on with undici
+ * and pipes the response back, without checks, keys or billing. Same HTTP client settings as the gateway.
  */
 import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
 import { Agent } from 'undici';

@@ -1,4 +1,4 @@
-/** The gateway as its users run it, with an organization, a key and credit made by its own command line. */
+/** The gateway as users run it, with an organization, a key and credit created by its command line. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ export interface GatewayPlaces {
   /** Empty folder for its data, catalogue and log. */
   readonly directory: string;
   readonly upstreamOrigin: string;
-  /** `null`: it starts its embedded one. */
+  /** `null`: it starts the embedded one. */
   readonly databaseUrl: string | null;
   readonly redisUrl: string | null;
 }
@@ -74,7 +74,7 @@ export async function startGateway(places: GatewayPlaces): Promise<Gateway> {
   };
 }
 
-/** The servers that the gateway runs itself, as it notes them in its data folder; none where it was given real ones. */
+/** The servers that the gateway runs itself, read from its data folder; none when it uses external ones. */
 export function embeddedServices(directory: string): { databaseUrl: string | null; processes: MeteredProcess[] } {
   const file = join(directory, DATA_FOLDER, 'services.json');
   if (!existsSync(file)) return { databaseUrl: null, processes: [] };
@@ -90,7 +90,7 @@ export function embeddedServices(directory: string): { databaseUrl: string | nul
   return { databaseUrl, processes };
 }
 
-/** Nothing of the caller's environment but what any program needs, so that a developer's settings do not count. */
+/** Passes only the variables that any program needs, so that a developer's settings have no effect. */
 function gatewayEnvironment(places: GatewayPlaces, catalogDirectory: string, port: number): NodeJS.ProcessEnv {
   return {
     PATH: process.env.PATH,
@@ -107,7 +107,7 @@ function gatewayEnvironment(places: GatewayPlaces, catalogDirectory: string, por
   };
 }
 
-/** Every limit of key and organization is judged, and none is ever reached. */
+/** Every limit of key and organization is checked, and none is ever reached. */
 const LIMITS = ['--rps', '1000000', '--rpm', '60000000', '--tpm', '2000000000', '--concurrency', '100000'];
 
 async function createKey(command: Gateway['command']): Promise<string> {

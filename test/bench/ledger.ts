@@ -6,13 +6,13 @@ import { PRICE_MICRO } from '#bench/wire';
 export interface LedgerResult {
   /** Exit code 0 of `ledger verify`. */
   readonly verified: boolean;
-  /** What `ledger verify --json` printed. */
+  /** Output of `ledger verify --json`. */
   readonly report: unknown;
-  /** Complete replies that the load generator counted. */
+  /** Complete replies counted by the load generator. */
   readonly answered: number;
   readonly usageRecords: number;
   readonly expectedMicro: number;
-  /** By the usage records, and by the ledger: both must be what was expected. */
+  /** By the usage records, and by the ledger: both must equal the expected charge. */
   readonly recordedMicro: number;
   readonly chargedMicro: number;
   readonly heldReservations: number;
@@ -21,7 +21,7 @@ export interface LedgerResult {
 
 const SETTLE_TIMEOUT_MS = 10_000;
 
-/** After the load: the books balance, and every reply was paid for, once, at its price. */
+/** After the load: the ledger balances, and every reply was charged once, at its price. */
 export async function checkLedger(gateway: Gateway, databaseUrl: string, answered: number): Promise<LedgerResult> {
   const client = new Client(databaseUrl);
   await client.connect();
@@ -50,7 +50,7 @@ export async function checkLedger(gateway: Gateway, databaseUrl: string, answere
 
 type Sums = Pick<LedgerResult, 'heldReservations' | 'usageRecords' | 'recordedMicro' | 'chargedMicro'>;
 
-/** Settling follows the reply: waits until nothing is held, or until that took too long. */
+/** Settlement follows the reply: waits until no hold remains, or until a timeout. */
 async function settledSums(client: Client): Promise<Sums> {
   const deadlineMs = performance.now() + SETTLE_TIMEOUT_MS;
   for (;;) {
@@ -60,7 +60,7 @@ async function settledSums(client: Client): Promise<Sums> {
   }
 }
 
-/** The database is the bench's own, so everything in it counts. */
+/** The database belongs to the bench, so every row counts. */
 async function readSums(client: Client): Promise<Sums> {
   const { rows } = await client.query<Record<string, string>>(`
     SELECT (SELECT count(*) FROM reservation WHERE state = 'held') AS held,

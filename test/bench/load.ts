@@ -1,6 +1,6 @@
 /**
- * The load generator, in its own process. It takes one job at a time from the bench, runs it against one loopback origin
- * and reports; every reply is checked to be complete, and whatever is not complete is an error.
+ * The load generator, in a separate process. It takes one job at a time from the bench, runs it against one loopback
+ * origin and reports; every incomplete reply is an error.
  */
 import { Agent } from 'undici';
 import { exitWithParent } from '#bench/child-server';
@@ -12,10 +12,10 @@ export interface LoadJob {
   readonly origin: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly stream: boolean;
-  /** Text that each complete reply must hold near its end, besides the end mark of streams; empty: nothing. */
+  /** Text that each complete reply must contain near its end, besides the end mark of streams; empty: none. */
   readonly expectedText: string;
   readonly durationMs: number;
-  /** `closed`: so many callers, each sends when it has its answer. `open`: requests are due at fixed instants. */
+  /** `closed`: a fixed number of callers, each sends after its response. `open`: requests are due at fixed instants. */
   readonly loop:
     { readonly kind: 'closed'; readonly callers: number } | { readonly kind: 'open'; readonly perSecond: number };
 }
@@ -23,14 +23,14 @@ export interface LoadJob {
 export interface LoadResult {
   readonly requests: number;
   readonly errors: number;
-  /** The first few, in words. */
+  /** The first few errors, as text. */
   readonly errorSamples: readonly string[];
   readonly requestsPerSecond: number;
   /** From the instant the request was due to the last byte. */
   readonly totalMs: Summary;
   /** From the same instant to the first byte of the body. */
   readonly firstByteMs: Summary;
-  /** Open loop: how late the generator itself sent. When this is high the latencies say little. */
+  /** Open loop: lateness of the generator itself. When it is high, the latencies mean little. */
   readonly sendLagMs: Summary;
 }
 
@@ -38,7 +38,7 @@ const MAX_REQUESTS_PER_JOB = 5_000_000;
 const MAX_OPEN_EXCHANGES = 1000;
 const ERROR_SAMPLES = 5;
 
-/** Collects what the exchanges of one job tell. */
+/** Collects the outcomes of the exchanges of one job. */
 class Tally {
   readonly totalMs: number[] = [];
   readonly firstByteMs: number[] = [];
@@ -95,7 +95,7 @@ async function runClosed(endMs: number, callers: number, send: (dueMs: number) =
   await Promise.all(Array.from({ length: callers }, call));
 }
 
-/** Requests go out when they are due, whether or not earlier ones were answered; a flood of open ones counts as errors. */
+/** Sends requests on schedule, whether or not earlier ones were answered; too many open ones count as errors. */
 async function runOpen(
   startMs: number,
   endMs: number,

@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: what the gateway costs beside a bare forwarder, with everything on, and whether its books are right
- * afterwards. Figures go to standard output as JSON, a short reading of them to standard error. See README.md here.
+ * `npm run bench`: the cost of the gateway compared with a bare forwarder, with all features on, and a verification of
+ * its ledger afterwards. Figures go to standard output as JSON, a short summary to standard error. See README.md here.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -130,7 +130,7 @@ function sayVerdict({ errors, errorSamples, memoryMiB, soak: soaked, ledger, ok 
   say(ok ? 'ok' : 'FAILED');
 }
 
-/** Stops everything on Ctrl-C and on termination; `interrupted` tells that this is why the bench failed. */
+/** Stops all processes on Ctrl-C and on termination; `interrupted` is `true` when that caused the bench to fail. */
 function stopOnSignals(directory: string): { interrupted: boolean } {
   const state = { interrupted: false };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

@@ -8,15 +8,15 @@ export interface Target {
   readonly name: string;
   readonly origin: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** What each of its replies must hold. */
+  /** Required content of each reply. */
   readonly expectedText: string;
   readonly pid: number;
 }
 
 export interface Phase extends LoadResult {
-  /** Microseconds of processor time per request, by process. */
+  /** Microseconds of CPU time per request, by process. */
   readonly cpuMicrosPerRequest: Readonly<Record<string, number>>;
-  /** Read calls of the target per request: about one per chunk when no chunks were merged on their way. */
+  /** Read calls of the target per request: about one per chunk when no chunks were merged in transit. */
   readonly readsPerRequest: number;
 }
 
@@ -34,7 +34,7 @@ export interface Round {
 
 export interface Bench {
   readonly options: BenchOptions;
-  /** What the subject is compared with. */
+  /** The baseline of the comparison. */
   readonly floor: Target;
   readonly subject: Target;
   readonly metered: readonly MeteredProcess[];
@@ -42,10 +42,10 @@ export interface Bench {
   say(line: string): void;
 }
 
-/** Work that follows the reply (settling, writing usage) belongs to the request that caused it. */
+/** Work after the reply (settlement, usage records) belongs to the request that caused it. */
 const AFTERMATH_MS = 400;
 
-/** Warms both up, then measures them in turn; which one goes first alternates from round to round. */
+/** Warms both up, then measures them one after the other; the order alternates between rounds. */
 export async function measure(bench: Bench, mode: Mode): Promise<readonly Round[]> {
   const { options, floor, subject } = bench;
   for (const target of [floor, subject]) {
@@ -60,7 +60,7 @@ export async function measure(bench: Bench, mode: Mode): Promise<readonly Round[
   return rounds;
 }
 
-/** The same phase of both targets follows at once, so that what else goes on in the machine hits both alike. */
+/** Measures the same phase of both targets back to back, so that other load on the machine affects both alike. */
 async function measureRound(bench: Bench, mode: Mode, floorFirst: boolean): Promise<Round> {
   const { options } = bench;
   const closed = await measureBoth(bench, floorFirst, (target) => closedJob(options, target, mode, options.closedMs));
@@ -85,7 +85,7 @@ async function measureBoth(
   return { floor: await run(bench.floor), subject };
 }
 
-/** Runs one load job and accounts for it. */
+/** Runs one load job and measures its cost. */
 export async function runPhase(bench: Bench, target: Target, job: LoadJob): Promise<Phase> {
   const before = readCpuMicros(bench.metered);
   const readsBefore = readReadCalls(target.pid);

@@ -14,11 +14,11 @@ export interface BenchOptions {
   readonly chunkGapMs: number;
   /** Arrival rate of the open loop, per second. */
   readonly arrivals: Readonly<Record<Mode, number>>;
-  /** Measure the forwarder against a second copy of itself: what this machine calls a difference when there is none. */
+  /** Measure the forwarder against a second copy of itself: the measurement error of this machine. */
   readonly selfCheck: boolean;
-  /** Let the gateway start its own PostgreSQL and Redis although real ones are installed. */
+  /** Let the gateway start embedded PostgreSQL and Redis although real ones are installed. */
   readonly embedded: boolean;
-  /** `null`: no soak. With one, the rounds are left out. */
+  /** `null`: no soak. A soak replaces the rounds. */
   readonly soak: { readonly minutes: number; readonly perSecond: number } | null;
   readonly jsonFile: string | null;
 }
@@ -38,7 +38,7 @@ export const USAGE = `npm run bench -- [options]
   --help
 `;
 
-/** Reads the command line; throws on anything it does not know. */
+/** Reads the command line; throws on any unknown option. */
 export function readOptions(args: readonly string[]): BenchOptions {
   const { values } = parseArgs({
     args: [...args],

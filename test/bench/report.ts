@@ -4,12 +4,15 @@ import { median, round } from '#bench/statistics';
 
 /** Medians over the rounds of one mode; ratios and differences are taken within a round, before the median. */
 export interface ModeReport {
-  /** Processor time per request of the subject over that of the floor. */
+  /** CPU time per request of the subject divided by that of the forwarder. */
   readonly cpuRatio: number;
   readonly cpuRatioByRound: readonly number[];
-  /** The same in the open loop, where both do the same work in the same time; coarse where that work is small. */
+  /** The same in the open loop, where both do the same work in the same time; coarse when that work is small. */
   readonly cpuRatioAtFixedRate: number;
-  /** Requests per second of the subject over those of the floor; with two cores for all processes it says little more. */
+  /**
+   * Requests per second of the subject divided by those of the forwarder; with two cores for all processes it means
+   * little.
+   */
   readonly throughputRatio: number;
   readonly addedP50Ms: number;
   readonly addedP99Ms: number;
@@ -87,7 +90,7 @@ function reportTarget(rounds: readonly TargetRound[]): TargetReport {
   };
 }
 
-/** The few lines for a reader; the JSON has the rest. */
+/** A short summary; the JSON has the rest. */
 export function describeMode(mode: Mode, perSecond: number, report: ModeReport): string {
   const { floor, subject } = report;
   const cpu = Object.entries(subject.cpuMicrosPerRequest)

@@ -65,7 +65,10 @@ export async function startRedis(directory: string): Promise<RealServer | null> 
   return { url: `redis://127.0.0.1:${port}`, version: `Redis ${versionOf(redis)}`, process };
 }
 
-/** Asks until the answer is yes; an attempt that throws is a no. Rejects when the program ends or takes too long. */
+/**
+ * Polls until the condition is true; an attempt that throws counts as false. Rejects when the program exits or takes
+ * too long.
+ */
 export async function untilReady(child: ChildProcess, what: string, isReady: () => Promise<boolean>): Promise<void> {
   const deadlineMs = performance.now() + READY_TIMEOUT_MS;
   let cause: unknown;
@@ -126,7 +129,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** PostgreSQL refuses to run as root; the packages make a user `postgres` for it. */
+/** PostgreSQL refuses to run as root; its packages create a user `postgres`. */
 function postgresOwner(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   return { uid: postgresId('-u'), gid: postgresId('-g') };

@@ -29,7 +29,7 @@ export function slope(points: readonly { readonly x: number; readonly y: number 
   return variance === 0 ? 0 : covariance / variance;
 }
 
-/** Three significant digits below 100, whole numbers above: what the noise of a bench leaves meaningful. */
+/** Three significant digits below 100, whole numbers above: the precision that the noise of a bench permits. */
 export function round(value: number): number {
   return Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3));
 }

@@ -7,13 +7,13 @@ import type { BenchOptions } from '#bench/options';
 import type { Target } from '#bench/measure';
 import { startPostgres, startRedis } from '#bench/servers';
 
-/** What is compared with the forwarder, and all that runs for its sake. */
+/** The program compared with the forwarder, and its servers. */
 export type Subject = { readonly target: Target } & (
   | {
       readonly gateway: Gateway;
       readonly databaseUrl: string;
       readonly processes: readonly MeteredProcess[];
-      /** In words: which servers these are. */
+      /** Names of these servers. */
       readonly services: { readonly postgres: string; readonly redis: string };
     }
   | {

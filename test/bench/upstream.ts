@@ -1,7 +1,7 @@
 /**
- * The provider of the bench, in its own process: always the same answer, as cheaply as `node:http` can give it, so that
- * what is measured is the program in front of it. Its argument is the pause between the events of a stream in
- * milliseconds; 0 leaves one turn of the event loop.
+ * The provider of the bench, in a separate process: always the same response, as cheap as `node:http` permits, so that
+ * the measurement covers the program in front of it. Its argument is the pause between the events of a stream in
+ * milliseconds; 0 leaves one event loop iteration.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { listenForBench } from '#bench/child-server';
@@ -25,7 +25,7 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   });
 }
 
-/** Each event leaves in a write of its own. Only a pause makes the reader see it alone: without one it finds several. */
+/** Each event is a separate write. Only a pause makes the reader see it alone: without one, a read returns several. */
 function writeFrom(response: ServerResponse, index: number): void {
   if (response.destroyed) return;
   const event = STREAM_EVENTS[index];

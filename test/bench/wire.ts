@@ -1,6 +1,6 @@
 /**
- * What goes over the wire in every measurement: one request, one fixed reply, one price. The upstream answers with it,
- * the load generator checks it, and the ledger check multiplies by it.
+ * The traffic of every measurement: one request, one fixed reply, one price. The upstream sends the reply, the load
+ * generator checks it, and the ledger check multiplies its price.
  */
 export const MODEL_NAME = 'bench';
 export const MODEL_ID = `openai-compatible/${MODEL_NAME}`;
@@ -9,11 +9,11 @@ export const STREAM_CHUNKS = 100;
 const INPUT_MICRO_PER_TOKEN = 1;
 const OUTPUT_MICRO_PER_TOKEN = 2;
 const USAGE = { prompt_tokens: 50, completion_tokens: STREAM_CHUNKS, total_tokens: 50 + STREAM_CHUNKS };
-/** What every complete reply costs, streamed or not. */
+/** Cost of a complete reply, streamed or not. */
 export const PRICE_MICRO =
   USAGE.prompt_tokens * INPUT_MICRO_PER_TOKEN + USAGE.completion_tokens * OUTPUT_MICRO_PER_TOKEN;
 
-/** The catalogue file that makes the gateway serve the upstream as a priced model. */
+/** The catalogue file with the upstream as a priced model. */
 export const CATALOG_YAML = `- id: ${MODEL_ID}
   display_name: Bench
   modality: text

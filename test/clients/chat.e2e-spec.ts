@@ -1,6 +1,7 @@
 import { CHAT_MODELS, RelayedGateway } from './relayed-gateway';
 import { OFFICIAL_CLIENTS } from './official-client';
 import type { TestCustomer, TestGateway } from '../harness/gateway';
+import { PIXEL } from '../harness/public-host';
 import type OpenAI from 'openai';
 
 let gateways: RelayedGateway;
@@ -25,7 +26,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       client = official.connect(gateway, customer.key);
     });
 
-    it('completes a chat, says what it cost, and tells the request id', async () => {
+    it('completes a chat with its cost and request id', async () => {
       const { data, response, request_id } = await client.chat.completions.create(request).withResponse();
       expect(data.object).toBe('chat.completion');
       expect(data.model).toBe(model);
@@ -48,7 +49,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       expect(records).toEqual([{ charged_micro: String(usage.x_llm_cost_micro) }]);
     });
 
-    it('takes every role, content part and option of the format', async () => {
+    it('accepts every role, content part and option of the format', async () => {
       const completion = await client.chat.completions.create({
         model,
         messages: [
@@ -60,7 +61,10 @@ describe.each(CHAT_MODELS)('%s', (model) => {
             role: 'user',
             content: [
               { type: 'text', text: 'What is on this picture?' },
-              { type: 'image_url', image_url: { url: 'https://example.com/cat.png', detail: 'low' } },
+              {
+                type: 'image_url',
+                image_url: { url: `data:image/png;base64,${PIXEL.toString('base64')}`, detail: 'low' },
+              },
             ],
           },
         ],
@@ -86,7 +90,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       expect(completion.usage?.completion_tokens).toBe(5);
     });
 
-    it('streams the same text in chunks of one shape, and the usage once, after the finish', async () => {
+    it('streams the same text in uniform chunks, and the usage once, after the finish', async () => {
       const whole = await client.chat.completions.create(request);
       const chunks: OpenAI.ChatCompletionChunk[] = [];
       for await (const chunk of await client.chat.completions.create({ ...request, stream: true })) chunks.push(chunk);
@@ -112,7 +116,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       });
     });
 
-    it('sends one usage chunk also to a client that asks for it', async () => {
+    it('sends one usage chunk also to a client that requests it', async () => {
       const stream = await client.chat.completions.create({
         ...request,
         stream: true,
@@ -123,7 +127,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       expect(usages).toHaveLength(1);
     });
 
-    it('feeds the stream helper, which puts the completion together again', async () => {
+    it('works with the stream helper, which assembles the completion', async () => {
       const whole = await client.chat.completions.create(request);
       const texts: string[] = [];
       const runner = official.helpers(client).stream(request);
@@ -136,7 +140,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       expect(await runner.totalUsage()).toMatchObject({ total_tokens: whole.usage?.total_tokens });
     });
 
-    it('lets a stream be split and turned into a readable one', async () => {
+    it('works with a teed stream and toReadableStream', async () => {
       const stream = await client.chat.completions.create({ ...request, stream: true });
       const [left, right] = stream.tee();
       const lines = (await new Response(left.toReadableStream() as ReadableStream).text()).trim().split('\n');
@@ -148,6 +152,6 @@ describe.each(CHAT_MODELS)('%s', (model) => {
   });
 });
 
-it('keeps every invariant of the books', async () => {
+it('keeps every ledger invariant', async () => {
   expect(await gateways.violations()).toEqual([]);
 });

@@ -3,7 +3,7 @@ import type { TestCustomer, TestGateway } from '../harness/gateway';
 import { OFFICIAL_CLIENTS } from './official-client';
 import { RelayedGateway } from './relayed-gateway';
 
-/** Asked in a chat here, asked in a chat over HTTP, and asked for a completion over HTTP. */
+/** By chat here, by chat over HTTP, and as a completion over HTTP. */
 const MODELS = ['mock/chat-1', 'relay/chat-1', 'relay/base-1'];
 const PROMPT = 'What does "Grüße, 世界 🚀 👩‍👩‍👧‍👦" mean?';
 
@@ -26,7 +26,7 @@ describe.each(MODELS)('%s', (model) => {
       client = official.connect(gateway, customer.key);
     });
 
-    it('completes a text and says what it cost', async () => {
+    it('completes a text and reports its cost', async () => {
       const { data, response } = await client.completions.create(request).withResponse();
       expect(data).toMatchObject({
         object: 'text_completion',
@@ -49,14 +49,14 @@ describe.each(MODELS)('%s', (model) => {
       expect(chunks.at(-1)).toMatchObject({ choices: [], usage: whole.usage });
     });
 
-    it('gets log probabilities in the lists of the format', async () => {
+    it("gets log probabilities in OpenAI's format", async () => {
       const { choices } = await client.completions.create({ ...request, logprobs: 1, max_tokens: 3 });
       const logprobs = choices[0]?.logprobs;
       expect(logprobs?.tokens?.join('')).toBe(choices[0]?.text);
       expect(logprobs?.text_offset).toHaveLength(3);
     });
 
-    it('is told that one prompt is the limit', async () => {
+    it('gets an error that only one prompt is allowed', async () => {
       const error = await client.completions
         .create({ ...request, prompt: ['one', 'two'] })
         .catch((thrown: unknown) => thrown);
@@ -65,6 +65,6 @@ describe.each(MODELS)('%s', (model) => {
   });
 });
 
-it('leaves the books in order', async () => {
+it('leaves a valid ledger', async () => {
   expect(await gateways.violations()).toEqual([]);
 });

@@ -26,7 +26,7 @@ describe.each(EMBEDDING_MODELS)('%s', (model) => {
     const embed = async (fields: Partial<OpenAI.EmbeddingCreateParams> = {}): Promise<OpenAI.CreateEmbeddingResponse> =>
       client.embeddings.create({ model, input: INPUT, ...fields });
 
-    it('gets vectors of numbers, though it asks for base64 by itself', async () => {
+    it('gets vectors of numbers, though the client requests base64 by default', async () => {
       const { data, response } = await client.embeddings.create({ model, input: INPUT }).withResponse();
       expect(data).toMatchObject({ object: 'list', model });
       expect(data.data.map(({ index, object }) => [index, object])).toEqual([
@@ -55,12 +55,12 @@ describe.each(EMBEDDING_MODELS)('%s', (model) => {
       expect(vectors[1]?.[0]).toHaveLength(64);
     });
 
-    it('takes token ids', async () => {
+    it('accepts token ids', async () => {
       const { data } = await embed({ input: [[1, 2, 3], [4]], dimensions: 4 });
       expect(data).toHaveLength(2);
     });
 
-    it('is told which input is empty', async () => {
+    it('gets an error that names the empty input', async () => {
       const error = await embed({ input: ['a', ''] }).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(official.sdk.BadRequestError);
       expect(error).toMatchObject({ status: 400, code: 'validation_failed', param: 'input[1]' });
@@ -68,11 +68,11 @@ describe.each(EMBEDDING_MODELS)('%s', (model) => {
   });
 });
 
-/** A client that was asked for base64 by name hands it on as it is. */
+/** A client that explicitly requests base64 returns it undecoded. */
 function floatsOf(base64: string): number[] {
   return [...new Float32Array(new Uint8Array(Buffer.from(base64, 'base64')).buffer)];
 }
 
-it('leaves the books in order', async () => {
+it('leaves a valid ledger', async () => {
   expect(await gateways.violations()).toEqual([]);
 });

@@ -23,7 +23,7 @@ const HELLO = say('Hello');
 describe.each(OFFICIAL_CLIENTS)('%s', (_title, official) => {
   const { sdk } = official;
 
-  /** Asks without retries, and returns what the client throws. */
+  /** Sends without retries, and returns the client's error. */
   async function failureOf(body: object, key = customer.key): Promise<InstanceType<typeof sdk.APIError>> {
     const client = official.connect(gateway, key, { maxRetries: 0 });
     const failure: unknown = await client.chat.completions.create({ ...HELLO, ...body }).catch((error) => error);
@@ -31,7 +31,7 @@ describe.each(OFFICIAL_CLIENTS)('%s', (_title, official) => {
     return failure as InstanceType<typeof sdk.APIError>;
   }
 
-  describe('raises the error class of the status, readable in full', () => {
+  describe('raises the error class of the status, with all fields', () => {
     it('400 BadRequestError with code, param and request id', async () => {
       const failure = await failureOf({
         messages: [{ role: 'user', content: [{ type: 'image_url', image_url: {} }] }],
@@ -45,7 +45,7 @@ describe.each(OFFICIAL_CLIENTS)('%s', (_title, official) => {
         error: { request_id: expect.stringMatching(/^req_[0-9a-f]{32}$/) },
       });
       const { request_id: requestId } = failure.error as { request_id: string };
-      // Version 4 still wrote this name with an underscore.
+      // Version 4 spells this name with an underscore.
       expect((failure as { request_id?: unknown }).request_id ?? failure.requestID).toBe(requestId);
       expect(failure.message).toMatch(/^400 .*url/);
     });
@@ -69,7 +69,7 @@ describe.each(OFFICIAL_CLIENTS)('%s', (_title, official) => {
       expect(failure).toMatchObject({ status: 403, code: 'model_not_allowed', type: 'permission_error' });
     });
 
-    it('404 NotFoundError for a model, and for a path', async () => {
+    it('404 NotFoundError for an unknown model, and for an unknown path', async () => {
       const failure = await failureOf({ model: 'mock/none' });
       expect(failure).toBeInstanceOf(sdk.NotFoundError);
       expect(failure).toMatchObject({ status: 404, code: 'model_not_found', param: 'model' });
@@ -93,7 +93,7 @@ describe.each(OFFICIAL_CLIENTS)('%s', (_title, official) => {
       ['reset_after=0', 503, 'provider_unavailable'],
       ['status=504', 504, 'provider_timeout'],
       ['hang', 504, 'provider_timeout'],
-    ])('%s: %i InternalServerError, also where a stream was asked for', async (script, status, code) => {
+    ])('%s: %i InternalServerError, also for a stream request', async (script, status, code) => {
       const request = say(`[[mock: ${script}]]`);
       for (const failure of await Promise.all([failureOf(request), failureOf({ ...request, stream: true })])) {
         expect(failure).toBeInstanceOf(sdk.InternalServerError);
@@ -102,8 +102,8 @@ describe.each(OFFICIAL_CLIENTS)('%s', (_title, official) => {
     });
   });
 
-  describe('tries again exactly as often as it should', () => {
-    /** A new customer, whose client asked and has given up. */
+  describe('retries', () => {
+    /** A new customer whose client has exhausted its retries. */
     async function afterFailing(
       ask: (client: OpenAI) => Promise<unknown>,
       creditMicro?: bigint,
@@ -113,13 +113,13 @@ describe.each(OFFICIAL_CLIENTS)('%s', (_title, official) => {
       return failed;
     }
 
-    it('two more times after a 429, each after the seconds of Retry-After, with nothing charged', async () => {
+    it('twice after a 429, each after Retry-After seconds, without a charge', async () => {
       const limited = await afterFailing((client) =>
         client.chat.completions.create(say('[[mock: status=429 retry_after=1]]')),
       );
       const attempts = attemptsOf(limited);
       expect(attempts.map(({ retryCount }) => retryCount)).toEqual([0, 1, 2]);
-      // Without the header the first pause is half a second at most. Timers may fire a moment early.
+      // Without the header the first pause is at most half a second. Timers can fire slightly early.
       const [first, second, third] = attempts.map(({ atMs }) => atMs) as [number, number, number];
       expect(second - first).toBeGreaterThan(990);
       expect(third - second).toBeGreaterThan(990);
@@ -128,14 +128,14 @@ describe.each(OFFICIAL_CLIENTS)('%s', (_title, official) => {
       expect(await heldMicro(gateway, limited)).toBe(0);
     });
 
-    it('after a 503, where the error table says yes', async () => {
+    it('after a 503, if the error table permits it', async () => {
       const unlucky = await afterFailing((client) =>
         client.chat.completions.create(say('[[mock: status=503]]'), { maxRetries: 1 }),
       );
       expect(attemptsOf(unlucky)).toHaveLength(2);
     });
 
-    it('never after a 501, although clients retry every 5xx by themselves', async () => {
+    it('never after a 501, although clients retry every 5xx by default', async () => {
       const asking = await afterFailing((client) =>
         client.post('/video/generations', {
           body: { model: 'mock/video-1', prompt: 'A cat' },
@@ -159,7 +159,7 @@ describe.each(OFFICIAL_CLIENTS)('%s', (_title, official) => {
   });
 });
 
-it('keeps every invariant of the books', async () => {
+it('keeps every ledger invariant', async () => {
   expect(await gateway.violations()).toEqual([]);
 });
 

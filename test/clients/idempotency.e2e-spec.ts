@@ -7,7 +7,7 @@ import { OFFICIAL_CLIENTS } from './official-client';
 import { startRelayTo } from './relayed-gateway';
 import { heldMicro, recordsOf } from './traces';
 
-/** The way from the client to the gateway: its first answer is lost although the gateway has given it. */
+/** The connection from the client to the gateway: it drops the first response although the gateway has sent it. */
 class LosingTheFirstAnswer {
   private lost = false;
   private readonly clients = new Set<Socket>();
@@ -86,7 +86,7 @@ afterAll(async () => {
 describe.each(OFFICIAL_CLIENTS)('%s', (title, official) => {
   const request = { model: 'relay/chat-1', messages: [{ role: 'user' as const, content: 'Hello' }] };
 
-  it('whose answer is lost on the way retries by itself, and pays and runs once', async () => {
+  it('retries by itself after a lost response, and pays and executes once', async () => {
     const askedBefore = upstream.received.length;
     const client = official.connect(gateway, customer.key, { baseURL: line.url });
     const completion = await client.chat.completions.create(request, {
@@ -99,7 +99,7 @@ describe.each(OFFICIAL_CLIENTS)('%s', (title, official) => {
     expect(await heldMicro(gateway, customer)).toBe(0);
   });
 
-  it('reads a repeated stream like the first one', async () => {
+  it('reads a replayed stream like the original', async () => {
     const client = official.connect(gateway, customer.key);
     const headers = { 'Idempotency-Key': `${title} stream`.replaceAll(' ', '-') };
     const read = () => official.helpers(client).stream(request, { headers }).finalChatCompletion();
@@ -109,7 +109,7 @@ describe.each(OFFICIAL_CLIENTS)('%s', (title, official) => {
     expect(await recordsOf(gateway, customer)).toHaveLength(1);
   });
 
-  it('with a key that was used for something else is told so, and does not retry', async () => {
+  it('gets 409 without a retry for a key that was used with another body', async () => {
     const client = official.connect(gateway, customer.key);
     const headers = { 'Idempotency-Key': `${title} other`.replaceAll(' ', '-') };
     await client.chat.completions.create(request, { headers });

@@ -38,7 +38,7 @@ describe.each(IMAGE_MODELS)('%s', (model) => {
       client = official.connect(gateway, customer.key);
     });
 
-    it('generates images that can be fetched from their addresses', async () => {
+    it('generates images that can be fetched from their URLs', async () => {
       const { data: reply, response } = await client.images
         .generate({ model, prompt: 'A cat in a hat', size: SIZE, n: 2 })
         .withResponse();
@@ -53,7 +53,7 @@ describe.each(IMAGE_MODELS)('%s', (model) => {
       expect(response.headers.get('x-llm-cost-micro')).toBe(String(2 * PRICE));
     });
 
-    it('generates images that are part of the answer', async () => {
+    it('generates inline images', async () => {
       const reply = await client.images.generate({
         model,
         prompt: 'Grüße, 世界 🚀',
@@ -65,7 +65,7 @@ describe.each(IMAGE_MODELS)('%s', (model) => {
       expect(inlineOf(reply as Reply)).toEqual([PIXELS]);
     });
 
-    it('edits a file, several files, and what a mask leaves open', async () => {
+    it('edits one file, several files, and the area that a mask leaves open', async () => {
       const common = { model, prompt: 'Add a hat', size: SIZE, response_format: 'b64_json', n: 1 } as const;
       const one = await client.images.edit({ ...common, image: await file('cat.png', 1) });
       const several = await client.images.edit({ ...common, image: [await file('a.png', 1), await file('b.png', 2)] });
@@ -77,18 +77,18 @@ describe.each(IMAGE_MODELS)('%s', (model) => {
       for (const reply of [one, several, masked]) expect(inlineOf(reply as Reply)).toEqual([PIXELS]);
     });
 
-    it('routes an edit, whose form has the fields of an object one by one, like a generation', async () => {
-      const nobody = { routing: { only: ['nobody'], allow_fallbacks: false, max_price: { request: 1 } } };
-      // The stream that version 4 sends a form as cannot be sent again.
+    it('routes an edit like a generation, with object fields spread over the form', async () => {
+      const unroutable = { routing: { only: ['nobody'], allow_fallbacks: false, max_price: { request: 1 } } };
+      // Version 4 sends a form as a stream, which cannot be sent again.
       const once = { maxRetries: 0 };
       const outcomes = [
-        client.images.generate({ model, prompt: 'A cat', ...nobody } as never, once),
-        client.images.edit({ model, prompt: 'A cat', image: await file('cat.png', 1), ...nobody } as never, once),
+        client.images.generate({ model, prompt: 'A cat', ...unroutable } as never, once),
+        client.images.edit({ model, prompt: 'A cat', image: await file('cat.png', 1), ...unroutable } as never, once),
       ].map((call) => call.catch((thrown: { code?: unknown }) => thrown.code));
       expect(await Promise.all(outcomes)).toEqual(['no_provider_available', 'no_provider_available']);
     });
 
-    it('is told which field is at fault', async () => {
+    it('gets an error that names the field', async () => {
       const tooMany = client.images.generate({ model, prompt: 'A cat', n: 11 });
       const noImage = client.images.edit({
         model,
@@ -107,6 +107,6 @@ describe.each(IMAGE_MODELS)('%s', (model) => {
   });
 });
 
-it('leaves the books in order', async () => {
+it('leaves a valid ledger', async () => {
   expect(await gateways.violations()).toEqual([]);
 });

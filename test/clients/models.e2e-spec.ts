@@ -36,13 +36,13 @@ describe.each(OFFICIAL_CLIENTS)('%s', (_title, official) => {
     expect(await client.get(path)).toMatchObject({ id: 'mock/chat-1' });
   });
 
-  it('raises NotFoundError for a model that there is not', async () => {
+  it('raises NotFoundError for an unknown model', async () => {
     const failure = await client.models.retrieve('mock/none').catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(official.sdk.NotFoundError);
     expect(failure).toMatchObject({ status: 404, code: 'model_not_found' });
   });
 });
 
-it('keeps every invariant of the books', async () => {
+it('keeps every ledger invariant', async () => {
   expect(await gateway.violations()).toEqual([]);
 });

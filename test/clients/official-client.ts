@@ -1,6 +1,6 @@
 /**
- * The official `openai` package in each major version that is still in use, set up as its users set it up: a base
- * address, a key, and nothing else. One suite runs over all of them, written against the newest one's types.
+ * The official `openai` package in each major version still in use, configured as users do: a base URL and a key. One
+ * suite runs over all versions, written against the types of the newest.
  */
 import type OpenAI from 'openai';
 import type { ClientOptions } from 'openai';
@@ -15,7 +15,7 @@ type Helpers = Pick<OpenAI['chat']['completions'], 'parse' | 'stream' | 'runTool
 interface PackageName {
   readonly major: number;
   readonly name: string;
-  /** Versions 4 and 5 read the insides of zod 3 schemas; later ones take zod 4. */
+  /** Versions 4 and 5 read the internals of zod 3 schemas; later ones take zod 4. */
   readonly zod: 3 | 4;
 }
 
@@ -26,20 +26,20 @@ const PACKAGES: readonly PackageName[] = [
   { major: 7, name: 'openai', zod: 4 },
 ];
 
-/** One version, loaded. Errors are of the classes in `sdk`, which no two versions share. */
+/** One loaded version. Its error classes are in `sdk`; no two versions share them. */
 export class OfficialClient {
   private constructor(
     readonly sdk: OpenAiPackage,
     readonly zodResponseFormat: ZodHelpers['zodResponseFormat'],
     readonly zodTextFormat: ZodHelpers['zodTextFormat'],
-    /** The zod that this version's helpers understand. */
+    /** The zod version that this client's helpers support. */
     readonly z: typeof Zod,
   ) {}
 
   static load({ name, zod }: PackageName): OfficialClient {
     const loaded: OfficialClient[] = [];
     jest.isolateModules(() => {
-      // What an application with zod 3 installed has; zod 4 ships it beside its own code.
+      // An application with zod 3 installed gets this code; zod 4 ships it too.
       if (zod === 3) jest.doMock('zod', () => jest.requireActual('zod/v3'));
       const sdk: OpenAiPackage = require(name);
       const { zodResponseFormat, zodTextFormat }: ZodHelpers = require(`${name}/helpers/zod`);
@@ -53,7 +53,7 @@ export class OfficialClient {
     return new this.sdk.OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: key, ...options });
   }
 
-  /** Where `parse`, `stream` and `runTools` live: version 4 had them under `beta`. */
+  /** The location of `parse`, `stream` and `runTools`: version 4 has them under `beta`. */
   helpers(client: OpenAI): Helpers {
     const { chat = client.chat } = client.beta as { chat?: { completions: Helpers } };
     return chat.completions;

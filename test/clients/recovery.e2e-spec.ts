@@ -39,7 +39,7 @@ const STREAMED = [
   'data: [DONE]\n\n',
 ].join('');
 
-/** The upstream refuses once, then answers. */
+/** The upstream refuses once, then responds. */
 function refuseOnce(status: number): void {
   let refused = false;
   upstream.answer = (response, { body }) => {
@@ -60,7 +60,7 @@ function refuseOnce(status: number): void {
 describe.each(OFFICIAL_CLIENTS)('%s', (_title, official) => {
   const request = { model: 'relay/chat-1', messages: [{ role: 'user' as const, content: 'Hello' }] };
 
-  it.each([false, true])('recovers by itself from a rate limit, charged once, streamed: %s', async (stream) => {
+  it.each([false, true])('retries after a 429 by itself, charged once, streamed: %s', async (stream) => {
     refuseOnce(429);
     const client = official.connect(gateway, customer.key);
     const completion = stream
@@ -76,6 +76,6 @@ describe.each(OFFICIAL_CLIENTS)('%s', (_title, official) => {
   });
 });
 
-it('keeps every invariant of the books', async () => {
+it('keeps every ledger invariant', async () => {
   expect(await gateway.violations()).toEqual([]);
 });

@@ -1,6 +1,6 @@
 /**
- * A gateway that serves the mock model twice: by itself as `mock/chat-1`, and as `relay/chat-1` over HTTP from a second
- * gateway, as it would serve any vendor's model. What a client sees must not depend on which.
+ * A gateway that serves the mock model twice: directly as `mock/chat-1`, and as `relay/chat-1` over HTTP from a second
+ * gateway, like a vendor's model. Clients must see no difference.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { TestGateway } from '../harness/gateway';
 
 /** For `describe.each`. */
 export const CHAT_MODELS = ['mock/chat-1', 'relay/chat-1'];
-/** The relay asks for numbers, whatever its clients want. */
+/** The relay requests numbers, whatever its clients request. */
 export const EMBEDDING_MODELS = ['mock/embed-1', 'relay/embed-1'];
 export const IMAGE_MODELS = ['mock/image-1', 'relay/image-1'];
 export const SPEECH_MODELS = ['mock/speech-1', 'relay/speech-1'];
@@ -96,9 +96,9 @@ const CATALOGUE = `
       transcription: { per_minute_micro: 600, round_up_to_s: 1 }
 `;
 
-/** A gateway whose `relay/chat-1` is served by whatever answers at `origin`. */
+/** A gateway whose `relay/chat-1` is served by the server at `origin`. */
 export async function startRelayTo(origin: string, environment: Record<string, string> = {}): Promise<TestGateway> {
-  // The catalogue is read while the gateway starts, and not again.
+  // The gateway reads the catalogue at startup only.
   const directory = mkdtempSync(join(tmpdir(), 'gateway-catalogue-'));
   try {
     writeFileSync(join(directory, 'relay.yaml'), CATALOGUE);
@@ -114,7 +114,7 @@ export async function startRelayTo(origin: string, environment: Record<string, s
 
 export class RelayedGateway {
   private constructor(
-    /** The gateway that clients talk to. */
+    /** The gateway that clients call. */
     readonly front: TestGateway,
     private readonly upstream: TestGateway,
   ) {}
@@ -131,7 +131,7 @@ export class RelayedGateway {
     await this.upstream.stop();
   }
 
-  /** Every broken invariant in the books of either gateway. */
+  /** Every broken ledger invariant of either gateway. */
   async violations(): Promise<object[]> {
     return [...(await this.front.violations()), ...(await this.upstream.violations())];
   }

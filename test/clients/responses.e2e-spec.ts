@@ -1,6 +1,7 @@
 import type OpenAI from 'openai';
 import type { TestCustomer, TestGateway } from '../harness/gateway';
 import { OFFICIAL_CLIENTS } from './official-client';
+import { PIXEL } from '../harness/public-host';
 import { CHAT_MODELS, RelayedGateway } from './relayed-gateway';
 import { heldMicro, recordsOf, soleRecordOf } from './traces';
 
@@ -32,10 +33,10 @@ const tool = (name: string): OpenAI.Responses.FunctionTool => {
   return { type: 'function', name, description: `${name} of a city`, parameters: cityParameters, strict: true };
 };
 const tools = [tool('get_weather'), tool('get_time')];
-/** What the functions answer. */
+/** Results of the functions. */
 const RESULTS: Record<string, string> = { get_weather: '{"sky":"clear"}', get_time: '"noon"' };
 
-/** The text, which versions 4 and 5 do not put together at the end of a stream. */
+/** The text, which versions 4 and 5 do not assemble at the end of a stream. */
 const textOf = ({ output }: Pick<Responses, 'output'>): string =>
   output
     .flatMap((item) => (item.type === 'message' ? item.content : []))
@@ -51,7 +52,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
     const question = { model, input: `What does "${MULTI_BYTE}" mean?` };
     const weather = 'What are the weather and the time in Lima?';
 
-    it('creates a response, and tells its text, its cost and its request id', async () => {
+    it('creates a response with its text, cost and request id', async () => {
       const { data, response, request_id: id } = await connect().responses.create(question).withResponse();
       expect(data).toMatchObject({ object: 'response', status: 'completed', model });
       expect(data.output_text).toContain(MULTI_BYTE);
@@ -63,7 +64,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       expect(charged).toEqual([usage.x_llm_cost_micro]);
     });
 
-    it('streams the same text, in events that are numbered', async () => {
+    it('streams the same text, in numbered events', async () => {
       const client = connect();
       const whole = await client.responses.create(question);
       const events: OpenAI.Responses.ResponseStreamEvent[] = [];
@@ -86,7 +87,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       expect(snapshots.at(-1)).toBe(whole.output_text);
     });
 
-    it.each([false, true])('loops over parallel calls until the answer is there, streamed: %s', async (streamed) => {
+    it.each([false, true])('loops over parallel calls until the final text, streamed: %s', async (streamed) => {
       const client = connect();
       const input: Input = [{ role: 'user', content: weather }];
       const ask = (): Promise<Responses> => {
@@ -107,7 +108,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       expect(textOf(response)).toContain('get_weather returned {"sky":"clear"}, and get_time returned "noon"');
     });
 
-    it('goes on with a conversation that the client keeps, over several steps', async () => {
+    it('continues a conversation that the client keeps, over several steps', async () => {
       const client = connect();
       const input: Input = [];
       for (const [step, content] of [weather, 'And in Paris?', 'Thank you.'].entries()) {
@@ -122,7 +123,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       expect(input.filter((item) => item.type === 'function_call').length).toBeGreaterThan(1);
     });
 
-    it.each([false, true])('parses an answer by its zod schema, streamed: %s', async (streamed) => {
+    it.each([false, true])('parses an output by its zod schema, streamed: %s', async (streamed) => {
       const Person = z.object({ name: z.string(), age: z.number().nullable() });
       const request = {
         model,
@@ -139,11 +140,11 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       const [{ parsed_arguments: parsed }] = response.output as unknown as [
         { parsed_arguments: Record<string, unknown> },
       ];
-      // Versions 4 and 5 put the item around its arguments once more.
+      // Versions 4 and 5 wrap the arguments in their item again.
       expect(parsed['parsed_arguments'] ?? parsed).toEqual({ city: 'Lima' });
     });
 
-    it('says when an answer is incomplete', async () => {
+    it('reports an incomplete response', async () => {
       const request = { model, input: 'Tell me a story', max_output_tokens: 16 };
       const expected = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } };
       expect(await connect().responses.create(request)).toMatchObject(expected);
@@ -152,7 +153,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       expect(events.at(-1)).toMatchObject({ type: 'response.incomplete', response: expected });
     });
 
-    it('takes the parts, parameters and settings that agents send', async () => {
+    it('accepts the parts, parameters and settings that agents send', async () => {
       const response = await connect().responses.create({
         model,
         input: [
@@ -161,7 +162,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
             role: 'user',
             content: [
               { type: 'input_text', text: 'What is on this picture?' },
-              { type: 'input_image', image_url: 'https://example.com/cat.png', detail: 'low' },
+              { type: 'input_image', image_url: `data:image/png;base64,${PIXEL.toString('base64')}`, detail: 'low' },
             ],
           },
         ],
@@ -181,7 +182,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       expect(response.output_text).toContain('an image');
     });
 
-    it('raises an error inside the stream, after the response has failed', async () => {
+    it('raises an error inside the stream, after response.failed', async () => {
       const input = 'Tell me a story [[mock: reset_after=3]]';
       const types: string[] = [];
       const failure: unknown = await (async () => {
@@ -194,7 +195,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       expect(await heldMicro(gateway, customer)).toBe(0);
     });
 
-    it('settles when the loop over a stream is left', async () => {
+    it('settles when the client breaks out of a stream loop', async () => {
       const input = 'Count [[mock: tokens=2000 delay=5ms]]';
       for await (const { type } of await connect().responses.create({ model, input, stream: true })) {
         if (type === 'response.output_text.delta') break;
@@ -205,7 +206,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       expect(await heldMicro(gateway, customer)).toBe(0);
     });
 
-    it('raises BadRequestError with the field for what is not supported', async () => {
+    it('raises BadRequestError with the field for unsupported features', async () => {
       const { responses } = connect();
       const refused = { code: 'validation_failed', status: 400 };
       const earlier = responses.create({ ...question, previous_response_id: 'resp_1' });
@@ -219,6 +220,6 @@ describe.each(CHAT_MODELS)('%s', (model) => {
   });
 });
 
-it('keeps every invariant of the books', async () => {
+it('keeps every ledger invariant', async () => {
   expect(await gateways.violations()).toEqual([]);
 });

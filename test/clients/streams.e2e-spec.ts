@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 afterAll(() => gateways.stop());
 
-/** Silent for longer than the pause between pings before each token. */
+/** Silent for longer than the ping interval before each token. */
 const slowly = (model: string): OpenAI.ChatCompletionCreateParamsStreaming => ({
   model,
   messages: [{ role: 'user', content: `Hi [[mock: tokens=3 drip=${PING_MS * 1.5}ms]]` }],
@@ -38,7 +38,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       stream: true,
     });
 
-    it('delivers a stream of 8,000 chunks whole', async () => {
+    it('delivers a complete stream of 8,000 chunks', async () => {
       const stream = await connect().chat.completions.create(say('Count [[mock: chunks=8000 tokens=8000 delay=0]]'));
       let texts = 0;
       let tokens: number | undefined;
@@ -51,7 +51,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       expect(records).toMatchObject([{ status: 200, output_text: '8000', usage_estimated: false }]);
     });
 
-    it('is not disturbed by the pings of a slow stream', async () => {
+    it('ignores the pings of a slow stream', async () => {
       const stream = await connect().chat.completions.create(slowly(model));
       const finishes: string[] = [];
       let count = 0;
@@ -65,9 +65,9 @@ describe.each(CHAT_MODELS)('%s', (model) => {
 
     describe.each<[string, (stream: Stream, abort: AbortController) => void]>([
       ['an abort by signal', (_stream, abort) => abort.abort()],
-      ["an abort by the stream's own controller", (stream) => stream.controller.abort()],
+      ["an abort by the stream's controller", (stream) => stream.controller.abort()],
     ])('%s in the middle of a stream', (_way, leave) => {
-      it('ends the client, stops the gateway, and charges what was delivered', async () => {
+      it('ends the client, stops the gateway, and charges the delivered part', async () => {
         const abort = new AbortController();
         const stream = await connect().chat.completions.create(say('Count [[mock: tokens=2000 delay=5ms]]'), {
           signal: abort.signal,
@@ -79,7 +79,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       });
     });
 
-    it('settles when the loop over a stream is left', async () => {
+    it('settles when the client breaks out of a stream loop', async () => {
       const stream = await connect().chat.completions.create(say('Count [[mock: tokens=2000 delay=5ms]]'));
       for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
       await expectSettledDeparture();
@@ -92,30 +92,30 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       await expectSettledDeparture();
     });
 
-    /** A machine that stands still may come to a request only when its client has gone: then it is made again. */
+    /** A stalled machine may process a request only after its client has disconnected: then it is sent again. */
     const giveUp = async (ask: () => Promise<unknown>): Promise<void> => {
       do await expect(ask()).rejects.toThrow(sdk.APIConnectionError);
       while (!(await isRecorded(gateway, customer)));
     };
 
-    // Inside Jest versions 5 to 7 cannot tell their own timeout from another connection error: `fetch` is of another
-    // realm, and so are the errors it throws.
-    it('charges nothing when the client gives up before the first token', async () => {
+    // Inside Jest, versions 5 to 7 cannot distinguish their own timeout from another connection error: `fetch` and its
+    // errors come from another realm.
+    it('charges nothing when the client times out before the first token', async () => {
       await giveUp(() => connect({ timeout: 1_000 }).chat.completions.create(say('Hi [[mock: hang]]')));
       const record = await soleRecordOf(gateway, customer);
       expect(record).toMatchObject({ status: 499, error_code: null, charged_micro: '0' });
       expect(await heldMicro(gateway, customer)).toBe(0);
     });
 
-    it('charges nothing when the client gives up on a whole answer', async () => {
+    it('charges nothing when the client times out before a whole response', async () => {
       const body = { ...say('Hi [[mock: hang]]'), stream: false } as const;
       await giveUp(() => connect({ timeout: 1_000 }).chat.completions.create(body));
       expect(await soleRecordOf(gateway, customer)).toMatchObject({ status: 499, charged_micro: '0' });
       expect(await heldMicro(gateway, customer)).toBe(0);
     });
 
-    it.each([true, false])('notices a client that leaves while it is being admitted, streamed: %s', async (stream) => {
-      // Holds up the reservation, which waits for the account's row.
+    it.each([true, false])('detects a disconnect during admission, streamed: %s', async (stream) => {
+      // Blocks the reservation, which waits for the account's row.
       const lock = await gateway.pool.connect();
       await lock.query('BEGIN');
       await lock.query('SELECT 1 FROM organization_account WHERE organization_id = $1 FOR UPDATE', [
@@ -146,7 +146,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       ['garbage=3', 'stream_interrupted'],
       ['no_finish', 'provider_disconnect'],
     ])('raises an APIError with its code inside the stream after %s', async (script, expected) => {
-      // The upstream gateway reports a missing finish as an error of its own, as a vendor might.
+      // The upstream gateway reports a missing finish as a separate error, as a vendor might.
       const code = model.startsWith('relay/') ? 'stream_interrupted' : expected;
       const { data: stream, request_id: requestId } = await connect()
         .chat.completions.create(say(`Tell me a story [[mock: ${script}]]`))
@@ -162,14 +162,14 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       expect(await heldMicro(gateway, customer)).toBe(0);
     });
 
-    it('fails the stream helper too, rather than complete it', async () => {
+    it('fails the stream helper too instead of completing it', async () => {
       const runner = official.helpers(connect()).stream({ ...say('Tell me a story [[mock: reset_after=3]]') });
       const failure: unknown = await runner.finalChatCompletion().catch((error) => error);
       expect(failure).toBeInstanceOf(sdk.APIError);
       expect(failure).toMatchObject({ code: 'stream_interrupted' });
     });
 
-    it('raises an error when the provider falls silent after its first event, and charges nothing for no text', async () => {
+    it('raises an error when the provider goes silent after its first event, and charges nothing without text', async () => {
       const stream = await connect().chat.completions.create(say('Hi [[mock: tokens=9 drip=9s first_token=1ms]]'));
       const failure: unknown = await (async () => {
         for await (const _chunk of stream);
@@ -191,16 +191,16 @@ describe.each(CHAT_MODELS)('%s', (model) => {
   });
 });
 
-it('sends pings in the silences of a slow stream', async () => {
+it('sends pings during pauses of a slow stream', async () => {
   const { text } = await gateway.call('/v1/chat/completions', { key: customer.key, body: slowly('mock/chat-1') });
   expect(text.match(/^: ping$/gm)?.length).toBeGreaterThanOrEqual(3);
 });
 
-it('keeps every invariant of the books', async () => {
+it('keeps every ledger invariant', async () => {
   expect(await gateways.violations()).toEqual([]);
 });
 
-/** Resolves when some connection of the gateway waits for a lock. */
+/** Resolves when a connection of the gateway waits for a lock. */
 async function lockWaited({ pool }: TestGateway): Promise<void> {
   const waiting = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
   await untilSome(async () => (await pool.query(waiting)).rows);

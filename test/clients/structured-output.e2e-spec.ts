@@ -33,7 +33,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       client = official.connect(gateway, customer.key);
     });
 
-    it('parses an answer by its zod schema', async () => {
+    it('parses an output by its zod schema', async () => {
       const completion = await official.helpers(client).parse(request);
       const [choice] = completion.choices;
       expect(choice?.finish_reason).toBe('stop');
@@ -41,18 +41,18 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       expect(choice?.message.parsed).toMatchObject({ title: expect.any(String), kind: 'call' });
     });
 
-    it('parses a streamed answer', async () => {
+    it('parses a streamed output', async () => {
       const whole = await official.helpers(client).parse(request);
       const final = await official.helpers(client).stream(request).finalChatCompletion();
       expect(final.choices[0]?.message.parsed).toEqual(whole.choices[0]?.message.parsed);
     });
 
-    it('refuses to parse an answer that was cut at the token limit', async () => {
+    it('refuses to parse an output that was cut at the token limit', async () => {
       const parsing = official.helpers(client).parse({ ...request, max_tokens: 2 });
       await expect(parsing).rejects.toThrow(/length limit/);
     });
 
-    it('answers a plain JSON schema, and json_object, with JSON', async () => {
+    it('returns JSON for a plain JSON schema, and for json_object', async () => {
       const schema = {
         type: 'object',
         properties: { name: { type: 'string' }, tags: { type: 'array', items: { type: 'string' }, minItems: 2 } },
@@ -97,6 +97,6 @@ describe.each(CHAT_MODELS)('%s', (model) => {
   });
 });
 
-it('keeps every invariant of the books', async () => {
+it('keeps every ledger invariant', async () => {
   expect(await gateways.violations()).toEqual([]);
 });

@@ -82,12 +82,12 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       ['none', { tool_choice: 'none' }, []],
       ['required', { tool_choice: 'required', parallel_tool_calls: false }, ['get_weather']],
       ['a named function', { tool_choice: { type: 'function', function: { name: 'get_time' } } }, ['get_time']],
-    ])('obeys tool_choice: %s', async (_choice, options, names) => {
+    ])('follows tool_choice: %s', async (_choice, options, names) => {
       const completion = await client.chat.completions.create({ ...both, ...options });
       expect(callsOf(completion).map(([name]) => name)).toEqual(names);
     });
 
-    it('takes the results of the calls and answers with them', async () => {
+    it('accepts tool results and responds to them', async () => {
       const asked = await client.chat.completions.create(both);
       const message = asked.choices[0]?.message as OpenAI.ChatCompletionMessage;
       const results = (message.tool_calls ?? []).map((call, index) => ({
@@ -104,7 +104,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       expect(answered.choices[0]?.message.content).toContain('12:30');
     });
 
-    it.each([false, true])('runs a loop of tools by itself, streamed: %s', async (stream) => {
+    it.each([false, true])("runs the client's tool loop, streamed: %s", async (stream) => {
       const seen: unknown[] = [];
       const runnable = {
         type: 'function' as const,
@@ -131,7 +131,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
   });
 });
 
-it('keeps every invariant of the books', async () => {
+it('keeps every ledger invariant', async () => {
   expect(await gateways.violations()).toEqual([]);
 });
 

@@ -1,4 +1,4 @@
-/** What a client's requests left behind in the gateway. */
+/** The records of a client's requests in the gateway. */
 import type { IncomingMessage } from 'node:http';
 import type { TestCustomer, TestGateway } from '../harness/gateway';
 
@@ -11,17 +11,17 @@ export interface TracedRecord {
   readonly output_text: string;
 }
 
-/** The records of a customer, oldest first: request ids rise with time. */
+/** The receipts of a customer, oldest first: request ids rise with time. */
 export function recordsOf(gateway: TestGateway, customer: TestCustomer): Promise<TracedRecord[]> {
   return gateway.rows('SELECT * FROM usage_record WHERE organization_id = $1 ORDER BY id', [customer.organizationId]);
 }
 
-/** Waits for the one record of a request whose client did not stay for its end. */
+/** Waits for the one receipt of a request whose client has disconnected. */
 export function soleRecordOf(gateway: TestGateway, customer: TestCustomer): Promise<TracedRecord> {
   return untilSome(() => recordsOf(gateway, customer));
 }
 
-/** Whether a customer has a record by now, or soon. */
+/** Whether a customer has a receipt by now, or soon. */
 export async function isRecorded(gateway: TestGateway, customer: TestCustomer): Promise<boolean> {
   for (const untilMs = performance.now() + 5_000; performance.now() < untilMs;) {
     if ((await recordsOf(gateway, customer)).length > 0) return true;
@@ -29,7 +29,7 @@ export async function isRecorded(gateway: TestGateway, customer: TestCustomer): 
   return false;
 }
 
-/** Asks the database until it has a row, and returns the first. */
+/** Polls the database until there is a row, and returns the first. */
 export async function untilSome<Row>(query: () => Promise<Row[]>): Promise<Row> {
   for (;;) {
     const [row] = await query();
@@ -37,7 +37,7 @@ export async function untilSome<Row>(query: () => Promise<Row[]>): Promise<Row> 
   }
 }
 
-/** What is still reserved for a customer. */
+/** The current holds of a customer. */
 export async function heldMicro(gateway: TestGateway, customer: TestCustomer): Promise<number> {
   const [row] = await gateway.rows<{ reserved_micro: string }>(
     'SELECT reserved_micro FROM organization_account WHERE organization_id = $1',
@@ -48,11 +48,11 @@ export async function heldMicro(gateway: TestGateway, customer: TestCustomer): P
 
 export interface Attempt {
   readonly atMs: number;
-  /** As the client counts them. */
+  /** As counted by the client. */
   readonly retryCount: number;
 }
 
-/** Follows how often and when clients ask; to be called once per gateway. Returns the requests of one customer. */
+/** Records the number and times of client requests; call it once per gateway. Returns the requests of one customer. */
 export function followAttempts(gateway: TestGateway): (customer: Pick<TestCustomer, 'key'>) => Attempt[] {
   const attempts = new Map<string | undefined, Attempt[]>();
   gateway.app.getHttpServer().on('request', ({ headers }: IncomingMessage) => {

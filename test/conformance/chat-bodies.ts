@@ -1,4 +1,4 @@
-/** Chat requests as official clients send them, and near misses of each. The document decides which ones are valid. */
+/** Chat requests as official clients send them, and near misses of each. The document decides which are valid. */
 const model = 'mock/chat-1';
 const user = { role: 'user', content: 'hi' };
 const chat = (fields: object): object => ({ model, messages: [user], ...fields });
@@ -53,6 +53,10 @@ export const CHAT_BODIES: readonly unknown[] = [
   parts({ type: 'image_url', image_url: 'https://a.example/a.png' }),
   parts({ type: 'input_audio', input_audio: { data: 'AA', format: 'ogg' } }),
   parts({ type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,AA==' } }),
+  parts({ type: 'file', file: { file_data: 'https://a.example/a.pdf' } }),
+  parts({ type: 'file', file: { file_data: 'JVBERi0x\nLjQ=' } }),
+  parts({ type: 'input_audio', input_audio: { data: 'file:///etc/passwd', format: 'wav' } }),
+  parts({ type: 'input_audio', input_audio: { data: 'data:audio/wav;base64,AA==', format: 'wav' } }),
   parts({ type: 'file', file: { file_id: 'file-1' } }),
   parts({ type: 'file', file: { file_data: 'AA', file_id: 'file-1' } }),
   parts({ type: 'video_url', video_url: { url: 'https://a.example/a.mp4' } }),

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SETTINGS } from '../../src/config/settings';
+import { SETTINGS } from '../../src/core/config/settings';
 
-/** The settings are said three times: in the code, in `.env.example`, in the README. Here they say the same. */
+/** The settings are listed in the code, in `.env.example` and in the README; all three must match. */
 const settings = Object.values(SETTINGS);
 
 describe('.env.example', () => {
-  it('gives every setting with its meaning, what it accepts and its default, in the order of the code', () => {
+  it('lists every setting with its meaning, accepted values and default, in the order of the code', () => {
     const [, ...entries] = read('.env.example').trimEnd().split('\n\n');
     expect(entries).toEqual(
       settings.map(({ name, meaning, accepts, fallback }) =>
@@ -17,7 +17,7 @@ describe('.env.example', () => {
 });
 
 describe('the configuration table of the README', () => {
-  it('gives every setting with its default and meaning, in the order of the code', () => {
+  it('lists every setting with its default and meaning, in the order of the code', () => {
     const [, section = ''] = read('README.md').split('\n## Configuration\n');
     const [chapter = ''] = section.split('\n## ', 1);
     const rows = chapter.split('\n').filter((line) => line.startsWith('| `'));

@@ -1,4 +1,4 @@
-import { ERROR_CATALOG, type ErrorCode } from '../../src/common/errors/catalog';
+import { ERROR_CATALOG, type ErrorCode } from '../../src/core/errors/catalog';
 import { isObject, nodeAt, openapiDocument, operationsOf } from '../harness/openapi-document';
 
 const document = openapiDocument('dashboard');
@@ -12,14 +12,14 @@ function valueAt(pointer: string): Record<string, unknown> {
 
 const codes = valueAt('/components/schemas/ErrorCode').enum as ErrorCode[];
 
-describe('the document of the dashboard', () => {
-  it('knows no code that is not in the error table, and every one that only the dashboard sends', () => {
+describe('dashboard document', () => {
+  it('lists only codes of the error table, including every dashboard-only code', () => {
     const own = Object.entries(ERROR_CATALOG).filter(([, { surface }]) => surface === 'dashboard');
     expect(codes).toEqual(expect.arrayContaining(own.map(([code]) => code)));
     expect(codes.filter((code) => !(code in ERROR_CATALOG))).toEqual([]);
   });
 
-  it('names under each status exactly the codes that have it', () => {
+  it('lists under each status exactly its codes', () => {
     const named = Object.values(valueAt('/components/responses')).flatMap((response) => {
       const text = isObject(response) ? String(response.description) : '';
       return [...text.matchAll(/`([a-z_]+)`/g)].map(([, code]) => code as ErrorCode);
@@ -28,7 +28,7 @@ describe('the document of the dashboard', () => {
   });
 
   it.each(operations.map((operation) => [operation.operationId, operation] as const))(
-    '%s refers under each error status to the reply of that status',
+    '%s refers to the shared reply for each error status',
     (_id, { node }) => {
       const responses = isObject(node.value.responses) ? node.value.responses : {};
       for (const [status, response] of Object.entries(responses)) {
@@ -42,7 +42,7 @@ describe('the document of the dashboard', () => {
   );
 
   it.each(operations.map((operation) => [operation.operationId, operation] as const))(
-    '%s says who may call it, and what a change leaves in the audit log',
+    '%s documents its access and its audit event',
     (_id, { method, path, node }) => {
       const { 'x-access': access, 'x-audit': audit, security } = node.value;
       const levels = ['anonymous', 'machine', 'user', 'viewer', 'developer', 'admin', 'owner', 'operator'];

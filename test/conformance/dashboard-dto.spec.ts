@@ -9,7 +9,7 @@ import { RegistrationRequestDto } from '../../src/dashboard/accounts/dto/registr
 import { UserUpdateDto } from '../../src/dashboard/accounts/dto/user-update.dto';
 import { BillingSettingsUpdateDto, PurchaseCreationDto } from '../../src/dashboard/billing/dto/billing.dto';
 import { ExplainRequestDto } from '../../src/dashboard/explain/explain-request.dto';
-import { ApiKeyRotationDto, ApiKeySettingsDto } from '../../src/dashboard/keys/dto/api-key.dto';
+import { ApiKeyRotationDto, ApiKeySettingsDto } from '../../src/dashboard/api-keys/dto/api-key.dto';
 import {
   InvitationAcceptanceDto,
   InvitationCreationDto,
@@ -117,10 +117,10 @@ const PAIRS: readonly Pair[] = [
 describePairs(PAIRS, 'dashboard');
 
 describe('requests of the dashboard', () => {
-  it('all have a DTO that is held to their schema', () => {
+  it('all have a DTO that is compared with their schema', () => {
     const document = openapiDocument('dashboard');
     const schemas = operationsOf(document).flatMap(({ node }) => {
-      // What a machine signs is described by its makers, and read by their library.
+      // Signed machine payloads are specified by the vendor and parsed by its library.
       if (node.value['x-access'] === 'machine') return [];
       const content = childOf(document, node, 'requestBody', 'content', 'application/json')?.value.schema;
       return isObject(content) ? [String(content.$ref).split('/').at(-1)] : [];

@@ -1,7 +1,7 @@
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
-import { compileValidator } from '../../src/common/validation/compiled-validator';
-import type { DtoClass } from '../../src/common/validation/nested';
+import { compileValidator } from '../../src/core/validation/compiled-validator';
+import type { DtoClass } from '../../src/core/validation/nested';
 import { nodeAt, openapiDocument, type DocumentName } from '../harness/openapi-document';
 import { schemaValidator } from '../harness/openapi-validator';
 import { SchemaCases } from './schema-cases';
@@ -14,7 +14,7 @@ export interface Pair {
   readonly bodies: readonly unknown[];
 }
 
-/** Both have to give the same verdict on every body that can be derived from the schema. */
+/** DTO and schema must agree on every body derived from the schema. */
 export function describePairs(pairs: readonly Pair[], name: DocumentName): void {
   const document = openapiDocument(name);
   const cases = new SchemaCases(document);
@@ -28,7 +28,7 @@ export function describePairs(pairs: readonly Pair[], name: DocumentName): void 
       expect(accepts.schema(cases.sample(schema))).toBe(true);
     });
 
-    it('gets the same verdict from the DTO and from the document on every derived case', () => {
+    it('gets the same result from the DTO and the document for every derived case', () => {
       const verdicts = all.map((body) => ({
         body,
         document: accepts.schema(body),

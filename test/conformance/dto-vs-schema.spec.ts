@@ -1,7 +1,7 @@
 import { SpeechRequestDto } from '../../src/audio/dto/speech-request.dto';
 import { TranscriptionFieldsDto } from '../../src/audio/dto/transcription-fields.dto';
 import { ChatCompletionRequestDto } from '../../src/chat/dto/chat-completion-request.dto';
-import { CompletionRequestDto } from '../../src/completions/dto/completion-request.dto';
+import { CompletionRequestDto } from '../../src/chat/completions/dto/completion-request.dto';
 import type { components } from '../../src/contract/api';
 import type { Mirrors } from '../../src/contract/mirrors';
 import { ImageEditRequestDto } from '../../src/images/dto/image-edit-request.dto';
@@ -9,7 +9,7 @@ import { ImageRequestDto } from '../../src/images/dto/image-request.dto';
 import { MusicRequestDto } from '../../src/media-jobs/dto/music-request.dto';
 import { VideoRequestDto } from '../../src/media-jobs/dto/video-request.dto';
 import { ResponseRequestDto } from '../../src/responses/dto/response-request.dto';
-import { EmbeddingRequestDto } from '../../src/embeddings/dto/embedding-request.dto';
+import { EmbeddingRequestDto } from '../../src/chat/embeddings/dto/embedding-request.dto';
 import { CHAT_BODIES } from './chat-bodies';
 import { describePairs, type Pair } from './dto-pairs';
 import { IMAGE_BODIES, IMAGE_EDIT_BODIES } from './image-bodies';

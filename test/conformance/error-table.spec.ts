@@ -1,4 +1,4 @@
-import { ERROR_CATALOG } from '../../src/common/errors/catalog';
+import { ERROR_CATALOG } from '../../src/core/errors/catalog';
 import { isObject, nodeAt, openapiDocument } from '../harness/openapi-document';
 
 const document = openapiDocument();
@@ -11,7 +11,7 @@ function valueAt(pointer: string): Record<string, unknown> {
 }
 
 describe('error table', () => {
-  it('is the same in the document and in the code: codes, statuses, types, retry rules, surfaces', () => {
+  it('matches between document and code: codes, statuses, types, retry rules, surfaces', () => {
     const rows = Object.entries(valueAt('/components/schemas/ErrorCode/x-error-table')).map(([code, row]) => {
       const { meaning, ...rest } = isObject(row) ? row : {};
       expect(typeof meaning).toBe('string');
@@ -20,17 +20,17 @@ describe('error table', () => {
     expect(Object.fromEntries(rows)).toEqual(ERROR_CATALOG);
   });
 
-  it('lets /v1 answer with every code of its own and with no code of the dashboard', () => {
+  it('documents every /v1 code and no dashboard code for /v1', () => {
     const ofApi = catalog.filter(([, { surface }]) => surface === 'api').map(([code]) => code);
     expect(valueAt('/components/schemas/ErrorCode').enum).toEqual(ofApi);
   });
 
-  it('names every type and no other', () => {
+  it('lists exactly the existing types', () => {
     const types = new Set(catalog.map(([, { type }]) => type));
     expect(new Set(valueAt('/components/schemas/ErrorType').enum as string[])).toEqual(types);
   });
 
-  it('names under each status exactly the codes that have it', () => {
+  it('lists under each status exactly its codes', () => {
     const named = Object.values(valueAt('/components/responses')).flatMap((response) => {
       const text = isObject(response) ? String(response.description) : '';
       return [...text.matchAll(/`([a-z_]+)`/g)].map(([, code]) => code);
@@ -39,7 +39,7 @@ describe('error table', () => {
     expect(named.toSorted()).toEqual(ofApi.toSorted());
   });
 
-  it.each(operationStatuses())('%s refers under %s to the reply of that status', (_operation, status, reference) => {
+  it.each(operationStatuses())('%s refers to the shared reply for status %s', (_operation, status, reference) => {
     const text = String(valueAt(reference.slice(1)).description);
     const codes = catalog.filter(([code]) => text.includes(`\`${code}\``));
     expect(codes.map(([, row]) => String(row.status))).toEqual(codes.map(() => status));

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** A request that was accepted, and what became of its answer. */
+/** A received request, and the outcome of its response. */
 export interface ReceivedRequest {
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
-  /** As text; what is not UTF-8, such as the files of a form, stands in `bytes`. */
+  /** The body as text; `bytes` also holds content that is not UTF-8, such as files of a form. */
   readonly body: string;
   readonly bytes: Buffer;
   /** When the connection closed before the answer was complete, by `performance.now()`; `null` while it has not. */
@@ -16,7 +16,7 @@ export interface ReceivedRequest {
 /** Answers one request; the body has been read. */
 export type Answer = (response: ServerResponse, request: ReceivedRequest) => void;
 
-/** An HTTP server that does to its clients whatever a test says. */
+/** An HTTP server whose behaviour a test scripts. */
 export class FakeUpstream {
   readonly received: ReceivedRequest[] = [];
   connections = 0;
@@ -61,7 +61,7 @@ export class FakeUpstream {
 
   private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
-    // A client that goes away while it uploads ends the loop with an error.
+    // A client that disconnects during its upload ends the loop with an error.
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const bytes = Buffer.concat(chunks);
     const { url = '', headers } = request;
@@ -75,12 +75,12 @@ export class FakeUpstream {
   }
 }
 
-/** What an answer has handed to its connection so far. */
+/** What a response has handed to its connection so far. */
 export interface Outflow {
   bytes: number;
 }
 
-/** Repeats a piece as fast as it is read, until the answer is closed or `limitBytes` have been written. */
+/** Repeats a piece as fast as it is read, until the response is closed or `limitBytes` have been written. */
 export function flood(response: ServerResponse, piece: string | Buffer, limitBytes: number): Outflow {
   const outflow = { bytes: 0 };
   const pieceBytes = Buffer.byteLength(piece);

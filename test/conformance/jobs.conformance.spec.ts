@@ -1,12 +1,12 @@
 /**
- * What every provider of the registry has to do with video and music, as far as it claims to. Its row in `subjects.ts`
- * says how its upstream is brought to the situations of a job.
+ * What every provider of the registry must do with video and music, as far as it claims the capability. Its row in
+ * `subjects.ts` has the prompts that produce each state of a job.
  */
 import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { ArtifactProbe } from '../../src/media/artifact-probe';
+import { ArtifactProbe } from '../../src/core/media/artifact-probe';
 import type {
   AsyncJobAdapter,
   JobAdapter,
@@ -86,21 +86,21 @@ async function fileOf(adapter: JobAdapter, snapshot: JobSnapshot) {
 const FILES = { video: { type: 'video' }, music: { type: 'audio', width: null } } as const;
 
 describe.each(SUBJECTS_WITH_JOBS)('jobs of %s', (_name, _kind, { capabilities }) => {
-  it('promise outputs that can be fetched, and polls that have an order', () => {
+  it('declare an output lifetime over a minute and ordered poll intervals', () => {
     const [first, max] = capabilities.pollMs;
     expect([capabilities.outputTtlSeconds > 60, first > 0, max >= first]).toEqual([true, true, true]);
   });
 });
 
-describe.each(ASYNC)('jobs of %s, which are asked about', (_name, kind, adapter, prompts) => {
+describe.each(ASYNC)('jobs of %s (asynchronous)', (_name, kind, adapter, prompts) => {
   const submit = (prompt: string, token = newToken(), call = callOf()) =>
     adapter.submit(specOf(kind, prompt), token, call);
 
-  it('take a cancellation, or do not, as they promise', () => {
+  it('support cancellation exactly as declared', () => {
     expect(typeof adapter.cancel === 'function').toBe(adapter.capabilities.cancel !== 'never');
   });
 
-  it('answer a submission with a handle that can be stored', async () => {
+  it('return a storable handle for a submission', async () => {
     const handle = await submit(prompts.done);
     expect(JSON.parse(JSON.stringify(handle))).toEqual(handle);
     expect(handle).toMatchObject({ v: 1, upstreamModel: 'upstream-model' });
@@ -108,26 +108,26 @@ describe.each(ASYNC)('jobs of %s, which are asked about', (_name, kind, adapter,
     expect(JSON.stringify(handle)).not.toContain(SECRET);
   });
 
-  it('end with a file of their kind', async () => {
+  it('end with a file of their type', async () => {
     const snapshot = await ended(adapter, await submit(prompts.done));
     expect(await fileOf(adapter, snapshot)).toMatchObject(FILES[kind]);
     expect(snapshot).toHaveProperty('usage');
   });
 
-  it('are under way until they end, with progress where the provider tells any', async () => {
+  it('report queued or running until they end, with progress if the provider has any', async () => {
     const snapshot = await adapter.poll(await submit(prompts.underWay), callOf());
     expect(['queued', 'running']).toContain(snapshot.state);
     const { progress = undefined } = 'progress' in snapshot ? snapshot : {};
     expect(progress === null).toBe(!adapter.capabilities.progress);
   });
 
-  it('are the same job for the same token, if the provider knows it again', async () => {
+  it('are the same job for the same token, if submission is idempotent', async () => {
     const token = newToken();
     const [one, two] = [await submit(prompts.underWay, token), await submit(prompts.underWay, token)];
     expect(one.id === two.id).toBe(adapter.capabilities.idempotentSubmit);
   });
 
-  it('end with an error of ours when they fail or expire', async () => {
+  it('end with a ProviderError when they fail or expire', async () => {
     const failed = await ended(adapter, await submit(prompts.failed));
     const expired = await ended(adapter, await submit(prompts.expired));
     const facts = [failed, expired].map((each) => ('error' in each ? [each.state, each.error.code] : [each.state]));
@@ -138,7 +138,7 @@ describe.each(ASYNC)('jobs of %s, which are asked about', (_name, kind, adapter,
     expect(JSON.stringify([failed, expired])).not.toContain(SECRET);
   });
 
-  it('tell a submission that surely was not accepted from one that may have been', async () => {
+  it('distinguish a submission that was certainly not accepted from one that may have been', async () => {
     const phases = [prompts.unreachable, prompts.answerLost].map(
       async (prompt) => (await providerErrorOf(submit(prompt))).options.phase,
     );
@@ -151,19 +151,19 @@ describe.each(ASYNC)('jobs of %s, which are asked about', (_name, kind, adapter,
     expect([code, options.retryAfterSeconds]).toEqual(['provider_rate_limited', 7]);
   });
 
-  it('wait for a silent provider no longer than they may', async () => {
+  it('enforce the time limit with a silent provider', async () => {
     const deadlines = { ...callOf().deadlines, firstTokenMs: 20 };
     expect((await providerErrorOf(submit(prompts.silent, newToken(), callOf({ deadlines })))).code).toBe(
       'provider_timeout',
     );
   });
 
-  it('know a job that the provider does not know', async () => {
+  it('report a job that is unknown to the provider', async () => {
     const handle = { ...(await submit(prompts.done)), id: 'another' };
     expect((await providerErrorOf(adapter.poll(handle, callOf()))).options.upstream?.status).toBe(404);
   });
 
-  it('are given up while they are under way, if at all, and not once they have ended', async () => {
+  it('are cancelable while in progress, if supported, and not after they have ended', async () => {
     const handle = await submit(prompts.underWay);
     if (adapter.cancel === undefined) return;
     const answer = await adapter.cancel(handle, callOf());
@@ -175,7 +175,7 @@ describe.each(ASYNC)('jobs of %s, which are asked about', (_name, kind, adapter,
     expect(await adapter.cancel(finished, callOf())).toBe('too-late');
   });
 
-  it('let go when nobody waits any more', async () => {
+  it('end when the call is aborted', async () => {
     const handle = await submit(prompts.underWay);
     const calls = [submit(prompts.done, newToken(), aborted()), adapter.poll(handle, aborted())];
     if (adapter.cancel !== undefined) calls.push(adapter.cancel(handle, aborted()) as never);
@@ -184,14 +184,14 @@ describe.each(ASYNC)('jobs of %s, which are asked about', (_name, kind, adapter,
   });
 });
 
-describe.each(SYNC)('jobs of %s, which are waited for', (_name, kind, adapter, prompts) => {
+describe.each(SYNC)('jobs of %s (synchronous)', (_name, kind, adapter, prompts) => {
   const make = (prompt: string, call = callOf()) => adapter.make(specOf(kind, prompt), call);
 
-  it('end with a file of their kind', async () => {
+  it('end with a file of their type', async () => {
     expect(await fileOf(adapter, await make(prompts.done))).toMatchObject(FILES[kind]);
   });
 
-  it('end with an error of ours when they fail, expire or take too long', async () => {
+  it('end with a ProviderError when they fail, expire or take too long', async () => {
     const deadlines = { ...callOf().deadlines, firstTokenMs: 20 };
     const errors = [make(prompts.failed), make(prompts.expired), make(prompts.underWay, callOf({ deadlines }))];
     const codes = errors.map(async (each) => (await providerErrorOf(each)).code);
@@ -203,7 +203,7 @@ describe.each(SYNC)('jobs of %s, which are waited for', (_name, kind, adapter, p
     expect([code, options.retryAfterSeconds]).toEqual(['provider_rate_limited', 7]);
   });
 
-  it('let go when nobody waits any more', async () => {
+  it('end when the call is aborted', async () => {
     const abort = new AbortController();
     const made = providerErrorOf(make(prompts.underWay, callOf({ signal: abort.signal })));
     abort.abort();

@@ -1,10 +1,9 @@
 /**
- * What a host in OpenAI's format says about images and sound, for a {@link FakeUpstream}:
+ * Responses of a host in OpenAI's format for images and audio, for a {@link FakeUpstream}:
  *
- *     upstream.answer = images(2);                       // every call gets two images
- *     upstream.answer = script(fault(503), images(1));   // the first call fails, later ones do not
- *     upstream.received.length                           // how many calls there have been
- *     await formOf(upstream.received[0])                 // the form that a call carried
+ * upstream.answer = images(2);                       // every call gets two images upstream.answer = script(fault(503),
+ * images(1));   // the first call fails, later ones do not upstream.received.length                           // how
+ * many calls there have been await formOf(upstream.received[0])                 // the form that a call carried
  *
  * Point `OPENAI_COMPATIBLE_BASE_URL` at `upstream.origin` + `/v1`, and a model of `CATALOG_DIR` at the provider
  * `openai-compatible`.
@@ -12,14 +11,14 @@
 import { deflateSync, crc32 } from 'node:zlib';
 import type { Answer, ReceivedRequest } from './fake-upstream';
 
-/** A PNG of one pixel, whose colour tells it from others. */
+/** A PNG of one pixel, identified by its colour. */
 export function tinyPng(colour = 0): Buffer {
   const header = Buffer.from([0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 0]);
   const chunks = [pngChunk('IHDR', header), pngChunk('IDAT', deflateSync(Buffer.from([0, colour]))), pngChunk('IEND')];
   return Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), ...chunks]);
 }
 
-/** One answer after the other; the last one is repeated. */
+/** Responses in order; the last one repeats. */
 export function script(...answers: readonly [Answer, ...Answer[]]): Answer {
   let calls = 0;
   return (response, request) => answers[Math.min(calls++, answers.length - 1)]?.(response, request);
@@ -40,10 +39,10 @@ export function fault(
   return (response) => response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
 }
 
-/** The connection ends before there is any answer. */
+/** Closes the connection without a response. */
 export const disconnect: Answer = (response) => response.destroy();
 
-/** Nothing ever comes. */
+/** Never responds. */
 export const silence: Answer = () => undefined;
 
 const IMAGE_USAGE = {
@@ -59,17 +58,17 @@ export function images(count: number, usage: object | null = IMAGE_USAGE): Answe
   return json({ created: 1_700_000_000, data, ...(usage !== null && { usage }) });
 }
 
-/** Addresses of images instead of images. */
+/** Image URLs instead of images. */
 export function imageUrls(...urls: readonly string[]): Answer {
   return json({ created: 1_700_000_000, data: urls.map((url) => ({ url, revised_prompt: 'a better prompt' })) });
 }
 
-/** Sound in one piece. */
+/** Audio in one piece. */
 export function speech(bytes: Buffer | string = 'ID3 sound', contentType = 'audio/mpeg'): Answer {
   return (response) => response.writeHead(200, { 'content-type': contentType }).end(bytes);
 }
 
-/** Sound that breaks off after `bytes`, as a host does that dies. */
+/** Audio that breaks off after `bytes`, as from a host that crashes. */
 export function brokenSpeech(bytes: Buffer | string, contentType = 'audio/mpeg'): Answer {
   return (response) => {
     response.writeHead(200, { 'content-type': contentType });
@@ -85,7 +84,7 @@ const TRANSCRIPT_USAGE = {
   total_tokens: 20,
 };
 
-/** A transcript in the form that the request asks for. */
+/** A transcript in the requested format. */
 export function transcript(text = 'Hello there.', usage: object | null = TRANSCRIPT_USAGE): Answer {
   return (response, request) => {
     const [first = '', ...rest] = text.split(' ');
@@ -116,7 +115,7 @@ export function eventStream(...events: readonly unknown[]): Answer {
   return (response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).end(text);
 }
 
-/** Reads a form with the parser of the platform, which knows nothing of the encoder under test. */
+/** Reads a form with the parser of the platform, which is independent of the encoder under test. */
 export function formOf(request: ReceivedRequest | undefined): Promise<FormData> {
   const headers = { 'content-type': request?.headers['content-type'] ?? '' };
   return new Response(new Uint8Array(request?.bytes ?? []), { headers }).formData();

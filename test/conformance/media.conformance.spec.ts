@@ -1,8 +1,8 @@
 /**
- * What every provider of the registry has to do with images and sound, as far as it claims to: the second half of
- * `provider.conformance.spec.ts`.
+ * What every provider of the registry must do with images and audio, as far as it claims the capability: the second
+ * half of `provider.conformance.spec.ts`.
  */
-import { sniffImageType } from '../../src/common/image-format';
+import { sniffImageType } from '../../src/core/types/image-format';
 import type { Provider, ProviderDefinition } from '../../src/providers/contract/provider';
 import type { ProviderCall } from '../../src/providers/contract/provider-call';
 import { PROVIDER_DEFINITIONS } from '../../src/providers/registry';
@@ -33,9 +33,11 @@ const NO_IMAGES: Record<string, Answer> = {
   ...NOT_JSON,
   'no images': answer.json({ created: 1, data: [] }),
   'wrong base64': answer.json({ data: [{ b64_json: `${answer.tinyPng().toString('base64')}????` }] }),
-  'base64 of no image': answer.json({ data: [{ b64_json: Buffer.from('a text').toString('base64') }] }),
+  'base64 of something other than an image': answer.json({
+    data: [{ b64_json: Buffer.from('a text').toString('base64') }],
+  }),
   'an image without bytes': answer.json({ data: [{ revised_prompt: 'x' }] }),
-  'an address that is none': answer.json({ data: [{ url: 'file:///etc/passwd' }] }),
+  'an invalid URL': answer.json({ data: [{ url: 'file:///etc/passwd' }] }),
 };
 
 const USAGES: readonly Usage[] = [
@@ -81,7 +83,7 @@ const USAGES: readonly Usage[] = [
   },
 ];
 
-/** Upstream's answer, and what it becomes: code, phase, and the seconds to wait. */
+/** The upstream's response, and the resulting code, phase and retry delay in seconds. */
 const FAULTS: readonly (readonly [string, Answer, readonly unknown[]])[] = [
   [
     'an invalid request',
@@ -97,7 +99,7 @@ const FAULTS: readonly (readonly [string, Answer, readonly unknown[]])[] = [
   ['a rate limit', answer.fault(429, {}, { 'retry-after': '7' }), ['provider_rate_limited', 'first_token', 7]],
   ['a server error', answer.fault(500), ['provider_unavailable', 'first_token', undefined]],
   ['an overload', answer.fault(503, {}, { 'retry-after': '3' }), ['provider_unavailable', 'first_token', 3]],
-  ['a timeout of its own', answer.fault(504), ['provider_timeout', 'first_token', undefined]],
+  ['an upstream timeout', answer.fault(504), ['provider_timeout', 'first_token', undefined]],
   ['a connection closed', answer.disconnect, ['provider_unavailable', 'headers', undefined]],
   [
     'a web page',
@@ -115,7 +117,7 @@ const FAULTS: readonly (readonly [string, Answer, readonly unknown[]])[] = [
   ],
 ];
 
-/** A provider of its own and its upstream for each test. */
+/** A separate provider and upstream for each test. */
 function stage(definition: ProviderDefinition): { upstream: FakeUpstream; provider: Provider } {
   const { id } = definition;
   const held = {} as { upstream: FakeUpstream; provider: Provider };
@@ -142,13 +144,13 @@ const named = PROVIDER_DEFINITIONS.map((definition) => [definition.id, definitio
 describe.each(named)('provider %s', (id, definition) => {
   const { speaksOpenAi, rateLimitPrompt: prompt } = subjectOf(id);
   const held = stage(definition);
-  /** Plays the upstream, where there is one. */
+  /** Starts a fake upstream if the provider has one. */
   const provider = (reply: Answer): Provider => {
     held.upstream.answer = reply;
     return held.provider;
   };
 
-  it('makes images, if at all, of the number that was asked for, and tells what they used', async () => {
+  it('makes the requested number of images, if supported, and reports their usage', async () => {
     const made = await provider(answer.images(2)).images?.generate(imageRequest({ count: 2 }), callOf(held.provider));
     if (made === undefined) return;
     expect(made.images).toHaveLength(2);
@@ -158,7 +160,7 @@ describe.each(named)('provider %s', (id, definition) => {
     expect(made.usage).toEqual(speaksOpenAi ? reported : made.usage);
   });
 
-  it('makes images from images, if at all', async () => {
+  it('edits images, if supported', async () => {
     const made = await provider(answer.images(1)).images?.generate(
       imageRequest({ images: [PNG, PNG], mask: PNG }),
       callOf(held.provider),
@@ -173,13 +175,13 @@ describe.each(named)('provider %s', (id, definition) => {
     expect(sent).toEqual([PNG, PNG, PNG].map(({ contentType, bytes }) => [contentType, bytes]));
   });
 
-  it('delivers no more images than were asked for, if there are more', async () => {
+  it('drops images beyond the requested number', async () => {
     if (!speaksOpenAi) return;
     const made = await provider(answer.images(3)).images?.generate(imageRequest({ count: 2 }), callOf(held.provider));
     expect([made?.images.length, made?.usage]).toEqual([2, null]);
   });
 
-  it('speaks, if at all, and counts the bytes', async () => {
+  it('speaks, if supported, and counts the bytes', async () => {
     const stream = await provider(answer.speech()).speech?.speak(speechRequest(), callOf(held.provider));
     if (stream === undefined) return;
     const sink = new CollectingSink();
@@ -188,7 +190,7 @@ describe.each(named)('provider %s', (id, definition) => {
     expect(stream.progress.audioBytes).toBe(sink.output.length);
   });
 
-  it('writes down, if at all, with the times that were asked for', async () => {
+  it('transcribes, if supported, with the requested timestamps', async () => {
     const request = transcriptionRequest({ timestamps: ['segment', 'word'] });
     const transcript = await provider(answer.transcript()).transcription?.transcribe(request, callOf(held.provider));
     if (transcript === undefined) return;
@@ -199,7 +201,7 @@ describe.each(named)('provider %s', (id, definition) => {
     expect(transcript.usage).toEqual(speaksOpenAi ? reported : transcript.usage);
   });
 
-  it('streams what it writes down, if at all, as events of text', async () => {
+  it('streams a transcript, if supported, as text events', async () => {
     const stream = await provider(answer.transcriptStream()).transcription?.openStream?.(
       transcriptionRequest(),
       callOf(held.provider),
@@ -212,7 +214,7 @@ describe.each(named)('provider %s', (id, definition) => {
     expect(stream.progress.outputBytes).toBe(Buffer.byteLength(stream.progress.text));
   });
 
-  it('meets a scripted rate limit, if it has no upstream to give one', async () => {
+  it('reports a scripted rate limit, if it has no upstream', async () => {
     if (prompt === undefined) return;
     const refusals = [
       held.provider.images?.generate(imageRequest({ prompt }), callOf(held.provider)),
@@ -231,7 +233,7 @@ describe.each(named.filter(([id]) => subjectOf(id).speaksOpenAi))('provider %s w
   describe.each(USAGES)('$name', ({ path, happy, broken, run }) => {
     const use = (overrides: Partial<ProviderCall> = {}): Promise<unknown> =>
       run(held.provider, callOf(held.provider, overrides)) ?? Promise.reject(new Error('not offered'));
-    it('asks the configured host once, with its key and the model of the deployment', async () => {
+    it('calls the configured host once, with its key and the model of the deployment', async () => {
       held.upstream.answer = happy;
       await use();
       expect(held.upstream.received.map(({ url }) => url.replace(/^\/prefix/, ''))).toEqual([`/v1/${path}`]);
@@ -239,14 +241,14 @@ describe.each(named.filter(([id]) => subjectOf(id).speaksOpenAi))('provider %s w
       expect(held.upstream.received[0]?.body).not.toContain('vendor/public-model');
     });
 
-    it.each(FAULTS)('knows %s, and has asked once', async (_name, fault, expected) => {
+    it.each(FAULTS)('maps %s, after one upstream call', async (_name, fault, expected) => {
       held.upstream.answer = fault;
       const { code, options } = await providerErrorOf(use());
       expect([code, options.phase, options.retryAfterSeconds]).toEqual(expected);
       expect(held.upstream.received).toHaveLength(1);
     });
 
-    it('does not wait for an answer for longer than it may', async () => {
+    it('enforces its time limits', async () => {
       held.upstream.answer = answer.silence;
       const deadlines = { connectMs: 5_000, firstTokenMs: 50, idleMs: 5_000, totalMs: 20_000 };
       const { code, options } = await providerErrorOf(use({ deadlines }));
@@ -263,14 +265,14 @@ describe.each(named.filter(([id]) => subjectOf(id).speaksOpenAi))('provider %s w
       ]);
     });
 
-    it('tells a connection that never was from one that broke', async () => {
+    it('distinguishes a refused connection from a broken one', async () => {
       const unreachable = definition.create(subjectOf(id).environment('http://127.0.0.1:9'));
       const error = await providerErrorOf(run(unreachable as Provider, providerCall()) ?? Promise.resolve());
       expect([error.code, error.options.phase]).toEqual(['provider_unavailable', 'connect']);
       await unreachable?.close();
     });
 
-    it('lets go of the upstream when nobody waits any more', async () => {
+    it('closes the upstream connection when the call is aborted', async () => {
       const abort = new AbortController();
       const left = held.upstream.nextDisconnect();
       held.upstream.answer = () => abort.abort();
@@ -278,7 +280,7 @@ describe.each(named.filter(([id]) => subjectOf(id).speaksOpenAi))('provider %s w
       await left;
     });
 
-    it('does not repeat what the upstream says of keys and accounts', async () => {
+    it('redacts keys and accounts in upstream messages', async () => {
       held.upstream.answer = answer.fault(400, {
         type: 'invalid_request_error',
         message: 'Key sk-test-1234 of org-Secret12345 is wrong',

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 describe('package-lock.json', () => {
-  it('has every optional package that a package of it names, so that npm ci accepts it', () => {
+  it('has every optional package that its packages reference, so that npm ci accepts it', () => {
     const { packages } = JSON.parse(readFileSync(join(__dirname, '../../package-lock.json'), 'utf8')) as {
       packages: Record<string, { optionalDependencies?: Record<string, string> }>;
     };

@@ -10,7 +10,7 @@ export const TEXT = chunk({ content: 'Hi' });
 export const FINISH = chunk({}, { finish_reason: 'stop' });
 export const USAGE = { ...FINISH, choices: [], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } };
 
-/** A stream whose upstream the test plays step by step. */
+/** A stream whose upstream the test drives step by step. */
 export function startStream(call: ProviderCall = providerCall()): {
   upstream: ScriptedTransport;
   opened: Promise<OpenAiChatStream>;

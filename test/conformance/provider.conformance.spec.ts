@@ -1,6 +1,6 @@
 /**
- * What every provider of the registry has to do, whatever it speaks: a vendor is done when its row here passes.
- * Upstreams are fakes on the loopback interface; no key and no network is needed.
+ * What every provider of the registry must do, in any dialect: a vendor is complete when its row here passes. Upstreams
+ * are fakes on the loopback interface; no key and no network is needed.
  */
 import type { ChatCompletionBody, ChatProvider } from '../../src/providers/contract/chat';
 import type { CompletionsProvider } from '../../src/providers/contract/completions';
@@ -12,7 +12,7 @@ import { type Answer, FakeUpstream } from './fake-upstream';
 import { chatRequest, choiceOf, CollectingSink, deltaOf, providerCall, providerErrorOf } from './provider-call';
 import { type Subject, SUBJECTS } from './subjects';
 
-/** How an upstream answers, as its dialect has it. */
+/** Responses of an upstream in its dialect. */
 interface Answers {
   readonly reply: Answer;
   readonly stream: Answer;
@@ -112,14 +112,14 @@ describe.each(PROVIDER_DEFINITIONS.map((definition) => [definition.id, definitio
     };
     const call = () => providerCall({ quirks: provider.quirks });
 
-    it('has the members that its capabilities promise, and no others', () => {
+    it('has exactly the members that its capabilities declare', () => {
       const members = Object.keys(provider.capabilities).filter((capability) => capability in provider);
       const promised = Object.entries(provider.capabilities).filter(([, offered]) => offered);
       expect(members.toSorted()).toEqual(promised.map(([capability]) => capability).toSorted());
       expect(provider.id).toBe(id);
     });
 
-    it('answers a chat, if at all, with text, usage and the public model', async () => {
+    it('answers a chat, if supported, with text, usage and the public model', async () => {
       const completed = await chat(answers.reply)?.complete(chatRequest(), call());
       if (completed === undefined) return;
       const { body, usage, outputBytes } = completed;
@@ -139,7 +139,7 @@ describe.each(PROVIDER_DEFINITIONS.map((definition) => [definition.id, definitio
       expect(outputBytes).toBe(Buffer.byteLength(String(message['content'])));
     });
 
-    it('streams a chat, if at all, in chunks that strict clients accept', async () => {
+    it('streams a chat, if supported, in chunks that strict clients accept', async () => {
       const stream = await chat(answers.stream)?.openStream(chatRequest({ stream: true }), call());
       if (stream === undefined) return;
       const sink = new CollectingSink();
@@ -186,7 +186,7 @@ describe.each(PROVIDER_DEFINITIONS.map((definition) => [definition.id, definitio
     const prompt = { model: 'vendor/public-model', prompt: 'Hello', max_tokens: 16 };
     const texts = { model: 'vendor/public-model', input: ['one', 'two'] };
 
-    it('completes a text, if at all, with usage and the public model', async () => {
+    it('completes a text, if supported, with usage and the public model', async () => {
       const completed = await completions(answers.completion)?.complete(prompt, call());
       if (completed === undefined) return;
       const { body, usage, outputBytes } = completed;
@@ -197,7 +197,7 @@ describe.each(PROVIDER_DEFINITIONS.map((definition) => [definition.id, definitio
       expect(outputBytes).toBe(Buffer.byteLength(text));
     });
 
-    it('streams a text, if at all, in chunks of one id and with one end', async () => {
+    it('streams a text, if supported, in chunks with one id and one finish reason', async () => {
       const stream = await completions(answers.completionStream)?.openStream({ ...prompt, stream: true }, call());
       if (stream === undefined) return;
       const sink = new CollectingSink();
@@ -212,7 +212,7 @@ describe.each(PROVIDER_DEFINITIONS.map((definition) => [definition.id, definitio
       expect(stream.progress.usage?.outputText).toBeGreaterThan(0);
     });
 
-    it('embeds texts, if at all, in the order of the input', async () => {
+    it('embeds texts, if supported, in the order of the input', async () => {
       const embedded = await embeddings(answers.embeddings)?.embed(texts, call());
       if (embedded === undefined) return;
       const { vectors, usage } = embedded;
@@ -242,7 +242,7 @@ describe.each(PROVIDER_DEFINITIONS.map((definition) => [definition.id, definitio
       }
     });
 
-    it('sends no routing of the client’s from any capability', async () => {
+    it('forwards no client routing fields from any capability', async () => {
       if (answers.embeddings === undefined) return;
       const hostile = { routing: {}, x_host: 'http://127.0.0.1:9/evil', user: 'ada', later_field: 1 };
       await embeddings(answers.embeddings)?.embed({ ...texts, ...hostile }, call());
@@ -258,7 +258,7 @@ describe.each(PROVIDER_DEFINITIONS.map((definition) => [definition.id, definitio
       }
     });
 
-    it('sends no host, key or routing of the client’s anywhere', async () => {
+    it('forwards no host, key or routing of the client', async () => {
       if (answers.reply === undefined) return;
       const fields = ['api_base', 'base_url', 'endpoint', 'custom_host', 'api_key', 'proxy', 'x_host', 'routing'];
       const hostile = Object.fromEntries(fields.map((field) => [field, 'http://127.0.0.1:9/evil']));

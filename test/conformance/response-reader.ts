@@ -1,7 +1,7 @@
-/** Events of every type are looked into. */
+/** Tests read fields of every event type. */
 export type ResponseEvent = any; // eslint-disable-line typescript/no-explicit-any
 
-/** What a client puts together from the events; fails on events that refer to what is not there, or is done. */
+/** Rebuilds the output as a client does; fails on events that refer to a missing or completed item. */
 export function rebuild(events: readonly ResponseEvent[]): ResponseEvent[] {
   const output: ResponseEvent[] = [];
   const open = new Set<number>();
@@ -32,6 +32,8 @@ export function rebuild(events: readonly ResponseEvent[]): ResponseEvent[] {
     'response.output_text.delta': (event) => void (partOf(event).text += event.delta),
     'response.refusal.delta': (event) => void (partOf(event).refusal += event.delta),
     'response.function_call_arguments.delta': (event) => void (itemOf(event).arguments += event.delta),
+    'response.custom_tool_call_input.delta': (event) => void (itemOf(event).input += event.delta),
+    'response.custom_tool_call_input.done': (event) => expect(itemOf(event).input).toBe(event.input),
     'response.output_text.done': (event) => expect(partOf(event).text).toBe(event.text),
     'response.refusal.done': (event) => expect(partOf(event).refusal).toBe(event.refusal),
     'response.function_call_arguments.done': (event) => {

@@ -1,5 +1,5 @@
 import { anything, array, assert, constantFrom, dictionary, oneof, property, record, string } from 'fast-check';
-import { GatewayError } from '../../src/common/errors/gateway-error';
+import { GatewayError } from '../../src/core/errors/gateway-error';
 import type { ResponseRequestDto } from '../../src/responses/dto/response-request.dto';
 import { toChatRequest } from '../../src/responses/to-chat-request';
 import { openapiDocument } from '../harness/openapi-document';
@@ -7,19 +7,19 @@ import { schemaValidator } from '../harness/openapi-validator';
 import { RESPONSE_BODIES } from './response-bodies';
 import { SchemaCases } from './schema-cases';
 
-/** Whatever gets past the document becomes a chat completion that is valid by the document, or is refused by name. */
+/** Every valid request becomes a chat completion that is valid by the document, or is refused with the field's name. */
 const isRequest = schemaValidator('ResponseRequest');
 const isChat = schemaValidator('ChatCompletionRequest');
-const OWN_PATH = /^(input|instructions|tools|tool_choice|text\.format)\b(?!.*(messages|function|json_schema))/;
-/** What an item has when it is written as a message of chat. */
+const OWN_PATH = /^(input|instructions|tools|tool_choice|text\.format)\b(?!.*(messages|function|custom|json_schema))/;
+/** Path within an item that becomes a chat message. */
 const IN_CHAT_CALL = /(?<=^input\[\d+\])\.tool_calls.*/;
 
-/** `null`: as it should be. */
+/** `null`: correct. */
 function faultOf(body: unknown): string | null {
   if (!isRequest(body)) return null;
   try {
     const { chat } = toChatRequest(body as ResponseRequestDto);
-    // As it goes to the provider: fields without a value are not there.
+    // As sent to the provider: without undefined fields.
     return isChat(JSON.parse(JSON.stringify(chat))) ? null : JSON.stringify(isChat.errors);
   } catch (error) {
     if (!(error instanceof GatewayError)) return String(error);
@@ -28,7 +28,7 @@ function faultOf(body: unknown): string | null {
   }
 }
 
-it('holds for every case that the document knows', () => {
+it('holds for every case derived from the document', () => {
   const bodies = [...RESPONSE_BODIES, ...new SchemaCases(openapiDocument()).of('ResponseRequest')];
   expect(bodies.filter((body) => isRequest(body)).length).toBeGreaterThan(200);
   const faults = bodies.map((body) => [faultOf(body), body]).filter(([fault]) => fault !== null);
@@ -54,12 +54,21 @@ it('holds for items and tools of any shape', () => {
   const content = oneof(string(), array(part, { maxLength: 3 }));
   const item = record(
     {
-      type: constantFrom('message', 'function_call', 'function_call_output', 'reasoning', null),
+      type: constantFrom(
+        'message',
+        'function_call',
+        'function_call_output',
+        'custom_tool_call',
+        'custom_tool_call_output',
+        'reasoning',
+        null,
+      ),
       role: constantFrom('user', 'assistant', 'system', 'developer', 'tool', 'function', 'wizard'),
       content,
       output: oneof(content, json),
       call_id: string(),
       name: string(),
+      input: json,
       arguments: oneof(string(), json),
       tool_calls: json,
       refusal: json,
@@ -67,13 +76,13 @@ it('holds for items and tools of any shape', () => {
     { requiredKeys: [] },
   );
   const named = record(
-    { type: constantFrom('function', 'web_search'), name: constantFrom('f', 'a b', null) },
+    { type: constantFrom('function', 'custom', 'web_search'), name: constantFrom('f', 'a b', null), format: json },
     { requiredKeys: ['type'] },
   );
   const choice = oneof(
     constantFrom('auto', 'none', 'required', 'any'),
     record({
-      type: constantFrom('function', 'allowed_tools', 'web_search'),
+      type: constantFrom('function', 'custom', 'allowed_tools', 'web_search'),
       name: json,
       mode: constantFrom('auto', 'all'),
       tools: oneof(array(named), json),

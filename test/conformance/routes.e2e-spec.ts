@@ -1,7 +1,7 @@
 import { TestGateway } from '../harness/gateway';
 import { childOf, openapiDocument, operationsOf, type Operation } from '../harness/openapi-document';
 
-/** Where the gateway serves what, held to what the document says: no operation without a route, no route unsaid. */
+/** Compares the gateway's routes with the documents: no operation without a route, no undocumented route. */
 const operations = operationsOf(openapiDocument());
 const secured = operations.filter(({ node }) => !isOpen(node.value.security));
 
@@ -21,14 +21,14 @@ describe('routes', () => {
   });
 
   it.each(secured.map((operation) => [operation.operationId, operation] as const))(
-    '%s is there, and closed to callers without a key',
+    '%s exists, and refuses callers without a key',
     async (_id, operation) => {
       expect(await send(operation, null)).toMatchObject({ status: 401, code: 'invalid_api_key' });
     },
   );
 
   it.each(secured.map((operation) => [operation.operationId, operation] as const))(
-    '%s knows its path when called with a key',
+    '%s is routed when called with a key',
     async (_id, operation) => {
       const ofUnknownPath = await ask('GET', '/v1/no-such-path', key, undefined);
       expect(ofUnknownPath.status).toBe(404);
@@ -37,9 +37,9 @@ describe('routes', () => {
   );
 
   it.each(operations.filter((operation) => !secured.includes(operation)).map(({ path }) => path))(
-    '%s is open',
+    '%s needs no key',
     async (path) => {
-      // What is named in the path does not exist, which only those learn who are let in.
+      // The resource in the path does not exist, which only authorized callers learn.
       const concrete = path.replaceAll(/\{\w+\}/g, 'unknown');
       expect((await gateway.call(concrete)).status).toBe(concrete === path ? 200 : 404);
     },
@@ -47,14 +47,24 @@ describe('routes', () => {
 });
 
 describe('operations', () => {
-  it('are refused before their bodies are read when the caller is over its limits, if they cost money', async () => {
+  it.each(operations.map(({ operationId, method, path }) => [operationId, method, path] as const))(
+    '%s documents its 413 for an oversized header section',
+    async (_id, method, path) => {
+      const headers = { 'x-filler': 'a'.repeat(20_000) };
+      // `call` checks the reply against the document.
+      expect(await gateway.call(path, { method, key, headers })).toMatchObject({ status: 413 });
+    },
+  );
+
+  it('that cost money are refused before their bodies are read when the caller is over its limits', async () => {
     const limited = await gateway.customer({ requestsPerMinute: 1 });
-    for (let turn = 0; turn < 2; turn++) await gateway.call('/v1/chat/completions', { key: limited.key, body: CHAT });
+    for (let round = 0; round < 2; round++)
+      await gateway.call('/v1/chat/completions', { key: limited.key, body: CHAT });
     const refused = await whichAnswer(secured, limited.key, {}, ({ code }) => code === 'rate_limited');
     expect(refused).toEqual(namesOf(secured.filter(costsMoney)));
   });
 
-  it('take an Idempotency-Key if the document says so, and else do not look', async () => {
+  it('accept an Idempotency-Key if documented, and otherwise ignore it', async () => {
     const headers = { 'idempotency-key': 'k'.repeat(256) };
     const looked = await whichAnswer(
       secured,
@@ -73,7 +83,7 @@ describe('operations', () => {
 
 const CHAT = { model: 'mock/chat-1', messages: [{ role: 'user', content: '[[mock: delay=0]]' }] };
 
-/** Whoever is charged can lack the money. */
+/** Billed operations document a 402. */
 function costsMoney({ node }: Operation): boolean {
   return '402' in (node.value.responses as object);
 }

@@ -2,8 +2,8 @@ import { isObject, nodeAt, type JsonObject } from '../harness/openapi-document';
 
 /*
  * Derives request bodies from a schema: one good sample, and around it every value at and just beyond each limit, of
- * each wrong type, absent and null, at every depth. It does not say which of them are valid: that is what two
- * validators are asked, and must agree on.
+ * each wrong type, absent and null, at every depth. It does not decide which of them are valid: two
+ * validators do, and must agree.
  */
 
 /** Values of every type, for places where one type is expected. */

@@ -1,9 +1,9 @@
 import type { Dispatcher } from 'undici';
-import { systemClock } from '../../src/common/clock';
+import { systemClock } from '../../src/core/time/clock';
 import type { ProviderCall } from '../../src/providers/contract/provider-call';
 import { type ReplyReceiver, UpstreamExchange } from '../../src/providers/kit/upstream-exchange';
 
-/** Stands in for the network: a test plays the upstream by hand, and undici's part is played as undici does. */
+/** Replaces the network: a test drives the upstream by hand, and undici's calls are made as undici makes them. */
 export class ScriptedTransport {
   paused = false;
   aborted = false;

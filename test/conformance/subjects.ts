@@ -1,20 +1,20 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ProviderEnvironment } from '../../src/config/provider-environment';
+import type { ProviderEnvironment } from '../../src/core/config/provider-environment';
 
 /** How the conformance suites configure a provider. */
 export interface Subject {
   /** @param origin of the fake upstream */
   environment(origin: string): ProviderEnvironment;
-  /** Whether its upstream speaks OpenAI's format, so that the suites know how to play it. */
+  /** Whether its upstream speaks OpenAI's format, so that the suites can fake it. */
   readonly speaksOpenAi: boolean;
-  /** A prompt that makes the provider meet a rate limit of 7 seconds; for providers without an upstream. */
+  /** A prompt that triggers a rate limit of 7 seconds; for providers without an upstream. */
   readonly rateLimitPrompt?: string;
-  /** For a provider that makes jobs. */
+  /** For providers of jobs. */
   readonly jobPrompts?: JobPrompts;
 }
 
-/** Prompts that bring the upstream of a job into each situation. */
+/** Prompts that produce each state of a job. */
 export interface JobPrompts {
   /** Succeeds at once. */
   readonly done: string;
@@ -22,7 +22,7 @@ export interface JobPrompts {
   readonly failed: string;
   readonly expired: string;
   readonly unreachable: string;
-  /** Accepted, but the connection breaks before the answer. */
+  /** Accepted, but the connection breaks before the response. */
   readonly answerLost: string;
   /** For 7 seconds. */
   readonly rateLimited: string;

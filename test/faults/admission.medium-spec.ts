@@ -9,7 +9,7 @@ import { chatUntilServed, type Exchange, summarize } from './chat-load';
 import { FULL, report, until } from './figures';
 import { type Customer, Operator } from './operator';
 
-/** A model whose price is its output alone, so that a limited request costs to the micro what was held for it. */
+/** A model that charges output only, so that a request with max_tokens costs exactly its hold. */
 const FIXED_PRICE_MODEL = `
 - id: mock/fixed-price
   modality: text
@@ -56,18 +56,18 @@ describe('two gateway processes that share a database', () => {
     directory.remove();
   });
 
-  /** All requests at once, in turn to both processes, streamed every third time. */
+  /** Sends all requests at once, alternating between both processes, every third one streamed. */
   async function race(key: string): Promise<Exchange[]> {
-    const body = (turn: number): object => ({
+    const body = (index: number): object => ({
       model: 'mock/fixed-price',
       max_tokens: COST_MICRO,
-      stream: turn % 3 === 0,
+      stream: index % 3 === 0,
       messages: [{ role: 'user', content: `[[mock: delay=0 usage_completion=${COST_MICRO}]]` }],
     });
     return Promise.all(
-      Array.from({ length: REQUESTS }, (_, turn) => {
-        const { url } = gateways[turn % gateways.length] as GatewayProcess;
-        return chatUntilServed({ url, key, body: body(turn) });
+      Array.from({ length: REQUESTS }, (_, index) => {
+        const { url } = gateways[index % gateways.length] as GatewayProcess;
+        return chatUntilServed({ url, key, body: body(index) });
       }),
     );
   }
@@ -91,10 +91,11 @@ describe('two gateway processes that share a database', () => {
       'spending_limit_exceeded',
       async (affordable) => {
         const customer = await operator.customer(rich);
-        await operator.rows('UPDATE organization_account SET monthly_limit_micro = $2 WHERE organization_id = $1', [
-          customer.organizationId,
-          affordable.toString(),
-        ]);
+        await operator.rows(
+          `UPDATE organization_account SET operator_monthly_limit_micro = $2, monthly_limit_micro = $2
+            WHERE organization_id = $1`,
+          [customer.organizationId, affordable.toString()],
+        );
         return customer;
       },
     ],
@@ -102,7 +103,7 @@ describe('two gateway processes that share a database', () => {
     const accepted: number[] = [];
     for (let trial = 0; trial < TRIALS; trial++) {
       const affordable = randomInt(1, REQUESTS);
-      // A remainder that covers nothing must not admit one more.
+      // A remainder below one request must not admit another one.
       const { key } = await arrange(BigInt(affordable * COST_MICRO + randomInt(COST_MICRO)));
 
       const exchanges = await race(key);
@@ -110,7 +111,7 @@ describe('two gateway processes that share a database', () => {
       expect(summarize(exchanges)).toEqual({ complete: affordable, [`402 ${code}`]: REQUESTS - affordable });
       accepted.push(affordable);
     }
-    // What was shed is voided a moment after its refusal.
+    // The hold of a shed request is voided shortly after its refusal.
     await until('the end of all holds', 10_000, async () => (await operator.heldCount()) === 0);
     expect(await operator.violations()).toEqual([]);
     report(`exactly K of ${REQUESTS}, ${what}`, { trials: TRIALS, accepted });

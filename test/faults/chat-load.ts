@@ -1,4 +1,4 @@
-/** Clients of the gateway under fault: what each of them was told, in full. */
+/** Clients of a gateway under fault, and the full outcome of each. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { FULL } from './figures';
 
@@ -10,17 +10,17 @@ export interface ChatCall {
 
 /** How one request ended for its client. */
 export interface Exchange {
-  /** `null` when no head arrived. */
+  /** `null` when no response headers arrived. */
   readonly requestId: string | null;
   readonly streamed: boolean;
-  /** 0 when no head arrived. */
+  /** 0 when no response headers arrived. */
   readonly status: number;
   /**
-   * `complete`: the whole answer, for a stream up to `[DONE]`. `refused`: an error in the envelope, within a stream too.
-   * `broken`: the connection ended before the answer did. `hung`: nobody answered, for longer than anybody may wait.
+   * `complete`: the whole response, for a stream up to `[DONE]`. `refused`: an error in the envelope, also within a
+   * stream. `broken`: the connection ended before the response. `hung`: no response within any permitted time.
    */
   readonly outcome: 'complete' | 'refused' | 'broken' | 'hung';
-  /** Code of the envelope; `not-the-envelope` for a body that is none. */
+  /** Code of the envelope; `not-the-envelope` for any other body. */
   readonly code: string | null;
   readonly costMicro: number | null;
   readonly startedAtMs: number;
@@ -28,7 +28,7 @@ export interface Exchange {
 }
 
 const GIVEN_UP_AFTER_MS = FULL ? 15_000 : 90_000;
-/** What a client that was turned away waits before it asks again. */
+/** Pause of a refused client before its retry. */
 const PAUSE_MS = 25;
 const DONE = 'data: [DONE]\n\n';
 
@@ -36,12 +36,12 @@ interface Envelope {
   readonly error?: { readonly code?: unknown; readonly type?: unknown; readonly request_id?: unknown };
 }
 
-/** The body of a chat request to the mock model, with a directive for how the mock behaves. */
+/** The body of a chat request to the mock model, with a directive for the mock. */
 export function chatBody(directive: string, fields: object = {}): object {
   return { model: 'mock/chat-1', messages: [{ role: 'user', content: `[[mock: ${directive}]]` }], ...fields };
 }
 
-/** One request. Never rejects: whatever goes wrong is the result. */
+/** Sends one request. Never rejects: every failure is a result. */
 export async function chat({ url, key, body }: ChatCall): Promise<Exchange> {
   const startedAtMs = performance.now();
   const streamed = 'stream' in body && body.stream === true;
@@ -69,8 +69,8 @@ export async function chat({ url, key, body }: ChatCall): Promise<Exchange> {
 }
 
 /**
- * The same, asked again for as long as the service is not there. A refusal of that kind leaves nothing behind, and where
- * many come at once to a busy machine there are some whose turn does not come in time.
+ * The same, retried while the service is unavailable. Such a refusal leaves no state, and with many concurrent requests
+ * a busy machine refuses some of them.
  */
 export async function chatUntilServed(call: ChatCall): Promise<Exchange> {
   for (;;) {
@@ -80,20 +80,20 @@ export async function chatUntilServed(call: ChatCall): Promise<Exchange> {
   }
 }
 
-/** Many clients, each asking again as soon as it was answered. */
+/** Many clients, each sending its next request right after a response. */
 export class ChatLoad {
   readonly exchanges: Exchange[] = [];
   inFlight = 0;
   private stopped = false;
   private readonly callers: Promise<unknown>;
 
-  /** `next` is asked for every request anew: a gateway may have moved, and calls may take turns. */
-  constructor(callers: number, next: (turn: number) => ChatCall) {
-    let turn = 0;
+  /** `next` builds every request: a restarted gateway has a new URL, and calls may rotate. */
+  constructor(callers: number, next: (index: number) => ChatCall) {
+    let index = 0;
     const run = async (): Promise<void> => {
       while (!this.stopped) {
         this.inFlight++;
-        const exchange = await chat(next(turn++));
+        const exchange = await chat(next(index++));
         this.inFlight--;
         this.exchanges.push(exchange);
         if (exchange.outcome !== 'complete' && !this.stopped) await delay(PAUSE_MS);
@@ -102,7 +102,7 @@ export class ChatLoad {
     this.callers = Promise.all(Array.from({ length: callers }, run));
   }
 
-  /** Lets what is in flight come to its end and begins nothing more. */
+  /** Completes the requests in flight and starts no more. */
   async stop(): Promise<readonly Exchange[]> {
     this.stopped = true;
     await this.callers;
@@ -110,7 +110,7 @@ export class ChatLoad {
   }
 }
 
-/** Milliseconds from the request to the end of its answer. */
+/** Milliseconds from the request to the end of its response. */
 export function durationOf({ startedAtMs, endedAtMs }: Exchange): number {
   return endedAtMs - startedAtMs;
 }

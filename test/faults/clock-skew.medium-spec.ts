@@ -49,17 +49,17 @@ describe.each([
     catalog.remove();
   });
 
-  /** All are held at once, so that the holds alone decide. */
+  /** All requests are held at once, so that only the holds decide. */
   const race = async (key: string): Promise<Record<string, number>> => {
-    const calls = Array.from({ length: REQUESTS }, (_, turn) => {
-      const { url } = gateways[turn % gateways.length] as GatewayProcess;
+    const calls = Array.from({ length: REQUESTS }, (_, index) => {
+      const { url } = gateways[index % gateways.length] as GatewayProcess;
       return { url, key, body: BODY };
     });
     return summarize(await upstream.race(calls));
   };
 
   it.each(['dailyBudgetMicro', 'monthlyBudgetMicro'] as const)(
-    "decide by the database's clock alone: one %s for both, in its windows",
+    "use only the database's clock: one %s for both, in its windows",
     async (budget) => {
       const probe = await operator.customer();
       await upstream.race([{ url: gateways[0]?.url ?? '', key: probe.key, body: BODY }]);
@@ -80,7 +80,7 @@ describe.each([
       const [after] = await operator.rows<{ day: string }>(`SELECT (now() AT TIME ZONE 'UTC')::date::text AS day`);
       report(`clocks off by ${name}, ${budget}`, { outcomes, windows });
       expect([before?.day, after?.day]).toEqual(expect.arrayContaining(windows.map(({ start }) => start)));
-      // A run over midnight sees two days, and two budgets.
+      // A run across midnight spans two days, and two budgets.
       if (before?.day === after?.day) expect(outcomes).toEqual({ complete: 10, '402 budget_exceeded': REQUESTS - 10 });
       const [late] = await operator.rows<{ count: string }>(
         `SELECT count(*) FROM reservation WHERE organization_id = $1
@@ -91,7 +91,7 @@ describe.each([
     },
   );
 
-  it('write leases that the database finds fresh, so that neither takes the other for dead', async () => {
+  it("write leases that are fresh by the database's clock, so that neither treats the other as dead", async () => {
     const leases = await operator.rows<{ age: number }>(
       `SELECT greatest(abs(extract(epoch FROM heartbeat_at - now())), abs(extract(epoch FROM steady_since - now())))::float
               AS age FROM gateway_instance`,

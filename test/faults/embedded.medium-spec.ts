@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isRunning } from '../../src/embedded/process-control';
-import type { ServicesState } from '../../src/embedded/services-file';
+import { isRunning } from '../../src/core/embedded/process-control';
+import type { ServicesState } from '../../src/core/embedded/services-file';
 import { endChildren } from '../harness/child-process';
 import { createDataDirectory, GatewayProcess, runCommand } from '../harness/gateway-process';
 import { chatBody, ChatLoad, chatUntilServed, type Exchange, summarize } from './chat-load';
@@ -47,7 +47,7 @@ describe('a gateway with embedded servers', () => {
     expect(code).toBe(0);
   }
 
-  it('is ready soon after its very first start (15 s with the machine to itself)', () => {
+  it('is ready soon after its first start (15 s on an idle machine)', () => {
     report('embedded, first start', { readyMs: Math.round(firstReadyMs) });
     expect(firstReadyMs).toBeLessThan(FIRST_START_WITHIN_MS);
   });
@@ -67,7 +67,7 @@ describe('a gateway with embedded servers', () => {
     expect(summarize([await ask(next)])).toEqual({ complete: 1 });
   });
 
-  it('leaves no process behind when it is stopped while it starts', async () => {
+  it('leaves no process behind when it is stopped during startup', async () => {
     const gateway = GatewayProcess.launch({ dataDir });
     await until('the start of PostgreSQL', 10_000, () => readState(dataDir)?.postgresPid != null);
     const servers = serversOf(dataDir);
@@ -76,7 +76,7 @@ describe('a gateway with embedded servers', () => {
   });
 
   it.each(['of the gateway alone', 'of everything'])(
-    'serves again after kill -9 %s, with sound books',
+    'serves again after kill -9 %s, with a valid ledger',
     async (what) => {
       const gateway = await start();
       const servers = serversOf(dataDir);
@@ -99,7 +99,7 @@ describe('a gateway with embedded servers', () => {
     },
   );
 
-  it('runs beside another one with its own data directory and port', async () => {
+  it('runs beside another gateway with a separate data directory and port', async () => {
     const otherDirectory = createDataDirectory();
     try {
       const [gateway, other] = await Promise.all([

@@ -12,9 +12,8 @@ const INPUTS = 2_048;
 const DIMENSIONS = 1_536;
 const ROUNDS = FULL ? 20 : 1;
 /**
- * What a batch may take of the event loop at once: a share of its own time, and the figure itself. A process that gets no
- * processor for a moment looks like one that holds up its loop: both are judged in the long form, which has the machine to
- * itself, and printed in the short one.
+ * How long a batch may block the event loop: a share of its duration, and an absolute limit. A process without CPU time
+ * looks like one with a blocked loop, so the long form asserts both and the short form prints them.
  */
 const LONGEST_SHARE = FULL ? 1 / 5 : Infinity;
 const LONGEST_WAIT_MS = FULL ? 100 : Infinity;
@@ -48,7 +47,7 @@ interface EmbeddingList {
   readonly usage: { readonly prompt_tokens: number };
 }
 
-/** Numbers with all the digits that a 32-bit float has when it is written as a number. */
+/** Numbers with all decimal digits of a 32-bit float. */
 const vectorOf = (index: number): Float32Array =>
   Float32Array.from({ length: DIMENSIONS }, (_zero, at) => Math.sin(index * DIMENSIONS + at) / 40);
 const toBase64 = (vector: Float32Array): string => Buffer.from(vector.buffer).toString('base64');
@@ -126,7 +125,7 @@ describe(`${INPUTS} inputs at once`, () => {
     ['numbers', 'base64', 'local/embed'],
     ['numbers', 'float', 'local/embed'],
   ])(
-    'that a provider answers in %s come as %s, in order, and hold up nobody',
+    'from a provider that sends %s arrive as %s, in order, without blocking other requests',
     async (form, format, model) => {
       await embed(model, format);
       process.kill(gateway.child.pid, 'SIGUSR2');

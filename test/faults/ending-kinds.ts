@@ -1,11 +1,11 @@
-/** What the test of the endings shares with its expectations: an upstream that is told how to end, and its bill. */
+/** Shared by the tests of request endings: a scripted upstream, and the expected charges. */
 import type { ServerResponse } from 'node:http';
 import type { ChatProvider } from '../../src/providers/contract/chat';
 import { ProvidersService } from '../../src/providers/providers.service';
 import type { CallReply, TestGateway } from '../harness/gateway';
 import { chunk, event, usageChunk } from '../harness/upstream-models';
 
-/** What the upstream says it has delivered, and what that costs at one and two dollars per million. */
+/** The usage that the upstream reports, and its cost at one and two dollars per million. */
 export const DELIVERED = { prompt: 100, completion: 50, costMicro: 200 };
 export const WORDS = 'Tea is a drink that many people like. ';
 
@@ -20,14 +20,14 @@ export const requestOf = (prompt: string, stream: boolean): object => ({
 
 export const SHED = '503 service_unavailable';
 
-/** How a request ended for its client: status and code, of the envelope or of the last event. */
+/** How a request ended for its client: status and code, from the envelope or the last event. */
 export function endingOf({ status, json, events }: CallReply): string {
   if (status !== 200) return `${status} ${json.error.code}`;
   const last = JSON.parse(events.at(-2) ?? '{}');
   return last.error === undefined ? '200' : `200, then ${last.error.code}`;
 }
 
-/** Of a client that comes again when the machine is so busy that it was turned away. */
+/** For a client that retries when a busy machine refuses it. */
 export async function untilServed(ask: () => Promise<string>): Promise<string> {
   for (;;) {
     const ending = await ask();
@@ -41,7 +41,7 @@ export function chatProviderOf({ app }: TestGateway): ChatProvider {
   return chat;
 }
 
-/** The upstream: the prompt says how it behaves. */
+/** The upstream: the prompt selects its behaviour. */
 export function play(response: ServerResponse, prompt: string): void {
   const [what, ...rest] = prompt.split(' ');
   const openStream = (): void => {
@@ -106,12 +106,12 @@ export interface Books {
   readonly entries: number;
 }
 
-/** The different receipts there are, without their order: all endings of one kind must look the same. */
+/** The distinct receipts, unordered: all endings of one kind must look the same. */
 export const kindsOf = ({ receipts }: Books): Receipt[] => [
   ...new Map(receipts.map((receipt) => [JSON.stringify(receipt), receipt])).values(),
 ];
 
-/** The receipt of a complete answer. */
+/** The receipt of a complete response. */
 export const delivered = {
   status: 200,
   error_code: null,
@@ -120,5 +120,5 @@ export const delivered = {
   input_text: DELIVERED.prompt,
   output_text: DELIVERED.completion,
 };
-/** What all receipts of requests share that cost nothing. */
+/** Common fields of all receipts without a charge. */
 export const nothing = { usage_estimated: false, charged: 0, input_text: 0, output_text: 0 };

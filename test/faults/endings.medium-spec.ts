@@ -1,4 +1,4 @@
-/** Every way in which a request can end, many times each: what its client sees, its receipt, its charge and the books. */
+/** Every way in which a request can end, many times each: the client's result, receipt, charge and ledger. */
 import { DrainService } from '../../src/http/drain.service';
 import type { StreamSink } from '../../src/providers/contract/chat';
 import { FakeUpstream } from '../conformance/fake-upstream';
@@ -25,10 +25,10 @@ import { FULL, report, until } from './figures';
 
 const TIMES = FULL ? 100 : 10;
 const CREDIT_MICRO = 10_000_000;
-/** On a busy machine a charge may take longer than there is between two cuts: they end well before nobody waits for it any more. */
+/** On a busy machine a charge can outlast the pause between two cuts: the cuts end well before the charge timeout. */
 const CUT_FOR_MS = FULL ? Infinity : 2_000;
 const NEVER_MS = 60_000;
-/** Of the gateway with its upstream: more than a busy machine needs for any answer that does come. */
+/** Timeout between the gateway and its upstream: longer than a busy machine needs for any response. */
 const PATIENCE_MS = FULL ? 1_000 : 5_000;
 
 const catalog = createCatalog();
@@ -44,7 +44,7 @@ beforeAll(async () => {
     CATALOG_DIR: catalog.path,
     UPSTREAM_REPLY_TIMEOUT_MS: String(PATIENCE_MS),
     UPSTREAM_FIRST_TOKEN_TIMEOUT_MS: String(PATIENCE_MS),
-    // What fails here is to fail each time, and not to be left out after the first few.
+    // Each failure must be repeated: no circuit breaker after the first few.
     CIRCUIT_BREAKER_FAILURES: '0',
   });
 });
@@ -58,16 +58,16 @@ beforeEach(async () => {
 });
 afterEach(() => jest.restoreAllMocks());
 
-/** One request to its end: status and code, of the envelope or of the last event. */
+/** Runs one request to its end: status and code, from the envelope or the last event. */
 async function ask(prompt: string, stream: boolean): Promise<string> {
   return endingOf(await gateway.call(PATH, { key: customer.key, body: requestOf(prompt, stream) }));
 }
 
-const all = async (end: (turn: number) => Promise<string>): Promise<string[]> => [
-  ...new Set(await Promise.all(Array.from({ length: TIMES }, (_, turn) => end(turn)))),
+const all = async (end: (index: number) => Promise<string>): Promise<string[]> => [
+  ...new Set(await Promise.all(Array.from({ length: TIMES }, (_, index) => end(index)))),
 ];
 
-/** A client that leaves: as soon as the upstream has its request, or with the first words of the answer. */
+/** A client that disconnects as soon as the upstream has its request, or at the first words of the response. */
 async function leave(
   prompt: string,
   stream: boolean,
@@ -99,7 +99,7 @@ async function leave(
   );
 }
 
-/** What is written down, once nothing is held any more. */
+/** The receipts, once no hold remains. */
 async function books(): Promise<Books> {
   const { organizationId } = customer;
   const count = async (sql: string): Promise<number> =>
@@ -126,8 +126,8 @@ async function books(): Promise<Books> {
 describe.each([
   ['whole', false],
   ['streamed', true],
-])('an answer that is %s', (_name, stream) => {
-  it('and complete is charged with what the upstream has delivered', async () => {
+])('a %s response', (_name, stream) => {
+  it("that completes is charged with the upstream's usage", async () => {
     expect(await all(() => untilServed(() => ask(stream ? 'stream' : 'answer', stream)))).toEqual(['200']);
     const seen = await books();
     expect(kindsOf(seen)).toEqual([delivered]);
@@ -143,7 +143,7 @@ describe.each([
     ['hang', 504, 'provider_timeout'],
     ['reset', 503, 'provider_unavailable'],
     ['garbage', 502, 'provider_error'],
-  ])('and fails before it begins (%s) costs nothing', async (prompt, status, code) => {
+  ])('that fails before it starts (%s) costs nothing', async (prompt, status, code) => {
     expect(await all(() => untilServed(() => ask(prompt, stream)))).toEqual([`${status} ${code}`]);
     const seen = await books();
     expect(kindsOf(seen)).toEqual([{ ...nothing, status, error_code: code }]);
@@ -151,7 +151,7 @@ describe.each([
     expect(seen).toMatchObject({ held: 0, entries: 0, charged: 0 });
   });
 
-  it('and that nobody waits for costs nothing', async () => {
+  it('that its client abandons costs nothing', async () => {
     expect(await all(() => leave('hang', stream, 'asked'))).toEqual(['left']);
     const seen = await books();
     expect(kindsOf(seen)).toEqual([{ ...nothing, status: 499, error_code: null }]);
@@ -159,7 +159,7 @@ describe.each([
     expect(seen).toMatchObject({ held: 0, entries: 0, charged: 0 });
   });
 
-  it.each(['at once', 'later'])('and meets a mistake of our own, thrown %s, costs nothing', async (when) => {
+  it.each(['at once', 'later'])('that hits an internal error, thrown %s, costs nothing', async (when) => {
     const fail = (): Promise<never> => {
       const mistake = new TypeError('Cannot read properties of undefined');
       if (when === 'at once') throw mistake;
@@ -175,7 +175,7 @@ describe.each([
     expect(seen).toMatchObject({ held: 0, entries: 0, charged: 0 });
   });
 
-  it('and is shed, since the books cannot be reached in time, leaves nothing behind but refusals', async () => {
+  it('that is shed because the ledger is too slow leaves only refusals', async () => {
     const blocker = await gateway.pool.connect();
     await blocker.query('BEGIN');
     await blocker.query('SELECT 1 FROM organization_account WHERE organization_id = $1 FOR UPDATE', [
@@ -186,7 +186,7 @@ describe.each([
     await blocker.query('ROLLBACK');
     blocker.release();
     expect(upstream.received).toHaveLength(asked);
-    // When the next one is served, the statement for those who were shed has had its end: what it held is being voided.
+    // Once a later request is served, the statement of the shed requests has ended: their holds are being voided.
     const shed = customer;
     customer = await gateway.customer({}, BigInt(CREDIT_MICRO));
     await until('the engine works again', 5_000, async () => (await ask('answer', false)) === '200');
@@ -196,7 +196,7 @@ describe.each([
     expect(seen.receipts).toEqual([]);
   });
 
-  it('and whose connections to the database are cut is charged if, and only if, it was delivered', async () => {
+  it('whose database connections are cut is charged if and only if it was delivered', async () => {
     const enough = new AbortController();
     const cut: number[] = [];
     const cuts = (async () => {
@@ -215,7 +215,7 @@ describe.each([
     );
     enough.abort();
     await cuts;
-    // A backend ends some time after it was told to, and is heard of after that: no later question may meet it.
+    // A backend ends some time after its termination, and reports it later: no later query may use it.
     await until('the end of the connections', 10_000, async () => {
       const alive = await gateway.rows('SELECT FROM pg_stat_activity WHERE pid = ANY ($1)', [cut]);
       return alive.length === 0;
@@ -231,7 +231,7 @@ describe.each([
 });
 
 describe('a stream that has begun', () => {
-  /** All receipts say the same, and the charge is the price of what they say. */
+  /** All receipts agree, and the charge is the price of their usage. */
   async function expectPartialCharges(status: number, code: string | null): Promise<void> {
     const seen = await books();
     const [kind, ...others] = kindsOf(seen);
@@ -240,28 +240,28 @@ describe('a stream that has begun', () => {
     expect(seen.receipts).toHaveLength(TIMES);
     const { input_text: input = 0, output_text: output = 0, charged = 0 } = kind ?? {};
     expect(charged).toBe(input + 2 * output);
-    // The words that were delivered: neither none nor more than their bytes.
+    // The delivered words: at least one token and at most their bytes.
     expect(output).toBeGreaterThan(0);
     expect(output).toBeLessThanOrEqual(Buffer.byteLength(WORDS));
     expect(seen).toMatchObject({ held: 0, entries: TIMES, charged: TIMES * charged });
   }
 
-  it('and is left by its client is charged with what was delivered', async () => {
+  it('is charged for the delivered part when its client disconnects', async () => {
     expect(await all(() => leave('begin-and-hang', true, 'answered'))).toEqual(['left']);
     await expectPartialCharges(499, null);
   });
 
-  it('and is broken by the upstream is charged with what was delivered, and says so', async () => {
+  it('is charged for the delivered part when the upstream breaks it, and reports the failure', async () => {
     expect(await all(() => untilServed(() => ask('begin-and-reset', true)))).toEqual(['200, then stream_interrupted']);
     await expectPartialCharges(502, 'stream_interrupted');
   });
 
-  it('and ends without an end is charged with what was delivered, and says so', async () => {
+  it('is charged for the delivered part when it has no finish, and reports the failure', async () => {
     expect(await all(() => untilServed(() => ask('begin-and-stop', true)))).toEqual(['200, then provider_disconnect']);
     await expectPartialCharges(502, 'provider_disconnect');
   });
 
-  it('and meets a mistake of our own is charged with what was delivered, and says so', async () => {
+  it('is charged for the delivered part on an internal error, and reports the failure', async () => {
     const chat = chatProviderOf(gateway);
     const openStream = chat.openStream.bind(chat);
     jest.spyOn(chat, 'openStream').mockImplementation(async (request, call) => {
@@ -283,11 +283,11 @@ describe('a stream that has begun', () => {
   });
 });
 
-// The last one: the gateway takes nothing after it.
-it('a stop lets what has been accepted end as always, and refuses the rest without a trace', async () => {
+// The last test: afterwards the gateway accepts no requests.
+it('a shutdown completes accepted requests normally, and refuses others without a trace', async () => {
   const before = upstream.received.length;
-  const accepted = Array.from({ length: TIMES }, (_, turn) =>
-    untilServed(() => ask(turn % 2 === 0 ? 'answer 500' : 'stream 500', turn % 2 !== 0)),
+  const accepted = Array.from({ length: TIMES }, (_, index) =>
+    untilServed(() => ask(index % 2 === 0 ? 'answer 500' : 'stream 500', index % 2 !== 0)),
   );
   await until('all of them are under way', 10_000, () => upstream.received.length >= before + TIMES);
   const drained = gateway.app.get(DrainService, { strict: false }).drain(NEVER_MS);

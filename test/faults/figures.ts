@@ -1,28 +1,28 @@
-/** The tests at the sizes that the design asks for; without it they are as long as a developer can wait. */
+/** Runs the tests at the sizes of the design; without it they are short enough for a developer. */
 export const FULL = process.env.FAULTS_FULL === '1';
 
-/** Prints what was measured: the figures are the point of these tests. */
+/** Prints the measurements: the purpose of these tests. */
 export function report(subject: string, figures: object): void {
   process.stderr.write(`${subject}: ${JSON.stringify(figures)}\n`);
 }
 
-/** What a process may have to wait for its share of a machine that is busy with other tests. */
+/** How long a busy machine can stall a process. */
 const LONGEST_STALL_MS = 30_000;
 
 /**
- * How long something may take that the design has a figure for: that figure in the full form, which has the machine to
- * itself; in the short one so much that only what hangs takes longer.
+ * The time limit for a figure of the design: the figure in the full form, which has the machine to itself; in the short
+ * form long enough that only a hang exceeds it.
  */
 export function allowedMs(figureMs: number): number {
   return FULL ? figureMs : Math.max(10 * figureMs, LONGEST_STALL_MS);
 }
 
-/** In the short form nothing is given up sooner. */
+/** The minimum timeout of the short form. */
 const PATIENCE_MS = 60_000;
 
 /**
- * Asks again until the answer is yes: what happens in other processes raises no event here. Resolves with the milliseconds
- * that it took, which in the short form can be more than `withinMs`.
+ * Polls until the condition is true: events in other processes cannot be awaited here. Resolves with the elapsed
+ * milliseconds, which in the short form can exceed `withinMs`.
  */
 export async function until(what: string, withinMs: number, isSo: () => Promise<boolean> | boolean): Promise<number> {
   const startedAtMs = performance.now();
@@ -34,7 +34,7 @@ export async function until(what: string, withinMs: number, isSo: () => Promise<
   }
 }
 
-/** The value below which `share` of them lie, such as 0.99. */
+/** The quantile `share`, such as 0.99. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((one, other) => one - other);
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;

@@ -26,27 +26,23 @@ const filled = (head: string, bytes: number, filler: string, tail = END): Buffer
 const png = (width: number, height: number): string => pngHead(width, height).toString('latin1');
 const ASKED = field('model', 'mock/none') + field('prompt', 'a cat');
 
-/** Nothing is wrong with it but its model. */
+/** A valid form for an unknown model. */
 const GOOD = filled(ASKED + file('image') + png(1, 1), LIMIT_BYTES, '\0');
 
-/** What a stranger could send to make the process grow, and what it is told. */
+/** Forms that an attacker could send to exhaust memory, and the expected status. */
 const ATTACKS: readonly (readonly [kind: string, body: Buffer, status: number])[] = [
   ['a file of zeros', filled(ASKED + file('image'), LIMIT_BYTES, '\0'), 400],
-  [
-    'a file of beginnings of boundaries',
-    filled(ASKED + file('image'), LIMIT_BYTES, `\r\n--${BOUNDARY.slice(0, -1)}`),
-    400,
-  ],
+  ['a file of boundary prefixes', filled(ASKED + file('image'), LIMIT_BYTES, `\r\n--${BOUNDARY.slice(0, -1)}`), 400],
   ['a pixel bomb', filled(ASKED + file('image') + png(60_000, 60_000), LIMIT_BYTES, '\0'), 400],
   ['a byte too many', filled(ASKED + file('image'), LIMIT_BYTES + 1, '\0'), 413],
-  ['a text without end', filled(field('user').slice(0, -2), LIMIT_BYTES, 'x'), 400],
-  ['a header without end', filled(`--${BOUNDARY}\r\n`, LIMIT_BYTES, 'X: 1\r\n'), 400],
-  ['a header line without end', filled(`--${BOUNDARY}\r\nX: `, LIMIT_BYTES, 'x'), 400],
-  ['a boundary without end', filled(`--${BOUNDARY}`, LIMIT_BYTES, ' '), 400],
-  ['parts without end', filled('', LIMIT_BYTES, field('x')), 400],
-  ['empty files without end', filled('', LIMIT_BYTES, `${file('image')}\r\n`), 400],
+  ['an endless text', filled(field('user').slice(0, -2), LIMIT_BYTES, 'x'), 400],
+  ['an endless header', filled(`--${BOUNDARY}\r\n`, LIMIT_BYTES, 'X: 1\r\n'), 400],
+  ['an endless header line', filled(`--${BOUNDARY}\r\nX: `, LIMIT_BYTES, 'x'), 400],
+  ['an endless boundary', filled(`--${BOUNDARY}`, LIMIT_BYTES, ' '), 400],
+  ['endless parts', filled('', LIMIT_BYTES, field('x')), 400],
+  ['endless empty files', filled('', LIMIT_BYTES, `${file('image')}\r\n`), 400],
   ['bytes before the first boundary', filled('', LIMIT_BYTES, '\r\n--b0'), 400],
-  ['bytes behind the last', filled(ASKED + END, LIMIT_BYTES, field('x')), 400],
+  ['bytes after the last boundary', filled(ASKED + END, LIMIT_BYTES, field('x')), 400],
 ];
 
 let database: TestDatabase;
@@ -77,10 +73,10 @@ async function send(body: Buffer): Promise<number> {
   return response.status;
 }
 
-describe('forms of up to 25 MiB that are made to hurt', () => {
-  it('are each refused as they should be, and together let the process grow by at most 64 MiB', async () => {
-    // What a process takes that has been asked for edits of the largest images: they go with the next full collection.
-    for (let turn = 0; turn < 4; turn++) expect(await send(GOOD)).toBe(404);
+describe('hostile forms of up to 25 MiB', () => {
+  it('are refused with the expected status, and together grow the process by at most 64 MiB', async () => {
+    // Memory of a process that has received edits of the largest images: the next full collection frees it.
+    for (let index = 0; index < 4; index++) expect(await send(GOOD)).toBe(404);
     const growth: Record<string, number> = {};
     const growthMiB = await memoryGrowthMiB(gateway.child.pid, async () => {
       for (let round = 0; round < ROUNDS; round++) {

@@ -9,7 +9,7 @@ import { type Customer, Operator } from './operator';
 
 const KILLS = FULL ? 10 : 3;
 const CALLERS = 64;
-/** A machine that is busy with other tests may turn some away, who wait a moment. */
+/** A busy machine refuses some requests, whose clients wait before they retry. */
 const LEAST_IN_FLIGHT = FULL ? CALLERS : CALLERS / 4;
 const LOAD_MS = 1_500;
 const FIRST_ANSWER_WITHIN_MS = allowedMs(3_000);
@@ -38,24 +38,24 @@ describe('kill -9 of a gateway with 64 requests in flight', () => {
     await database.drop();
   });
 
-  /** Long streams, short streams and whole answers in turn, so that a kill meets every phase of a request. */
-  function nextCall(url: string, turn: number): ChatCall {
+  /** Cycles through long streams, short streams and whole responses, so that a kill hits every phase of a request. */
+  function nextCall(url: string, index: number): ChatCall {
     const bodies = [
       chatBody('chunks=60 delay=20ms', { stream: true }),
       chatBody('first_token=40ms'),
       chatBody('chunks=5 delay=5ms', { stream: true }),
       chatBody('delay=0'),
     ];
-    return { url, key: customer.key, body: bodies[turn % bodies.length] as object };
+    return { url, key: customer.key, body: bodies[index % bodies.length] as object };
   }
 
-  /** Enough has been answered of each kind, and enough is held for a kill to leave something behind. */
+  /** Enough responses of each kind, and enough holds for a kill to leave some behind. */
   async function isUnderWay({ exchanges }: ChatLoad): Promise<boolean> {
     const complete = exchanges.filter(({ outcome }) => outcome === 'complete');
     return new Set(complete.map(({ streamed }) => streamed)).size === 2 && (await operator.heldCount()) > 0;
   }
 
-  /** Nobody else has requests in flight, so whoever owns a hold and was not known as dead has just died. */
+  /** There is no other load, so every instance with a hold that was not known as dead has just died. */
   async function findDead(known: readonly Death[]): Promise<Death[]> {
     const atMs = await operator.now();
     const rows = await operator.rows<{ owner: string }>(
@@ -65,7 +65,7 @@ describe('kill -9 of a gateway with 64 requests in flight', () => {
     return rows.map(({ owner }) => ({ owner, atMs }));
   }
 
-  /** Milliseconds from the launch and from `/ready` to the first whole answer. */
+  /** Milliseconds from the launch and from `/ready` to the first whole response. */
   async function restart(killed: GatewayProcess): Promise<{ next: GatewayProcess; figures: object; answerMs: number }> {
     const next = killed.restart();
     const readyMs = await next.ready();
@@ -78,15 +78,15 @@ describe('kill -9 of a gateway with 64 requests in flight', () => {
     return { next, answerMs, figures: { readyMs: Math.round(readyMs), firstAnswerMs: Math.round(answerMs) } };
   }
 
-  /** Nobody else is there to clear up: each gateway finds what those before it have left, and is soon killed itself. */
-  it('leaves holds that are released within 30 s and no answer that is not charged', async () => {
+  /** Each gateway cleans up after the previous ones, and is soon killed itself. */
+  it('leaves holds that are released within 30 s and no response without a charge', async () => {
     const settings = { databaseUrl: database.url, redisUrl: createTestRedis().url };
     let victim = await GatewayProcess.start(settings);
     const exchanges: Exchange[] = [];
     const deaths: Death[] = [];
 
     for (let kill = 1; kill <= KILLS; kill++) {
-      const load = new ChatLoad(CALLERS, (turn) => nextCall(victim.url, turn));
+      const load = new ChatLoad(CALLERS, (index) => nextCall(victim.url, index));
       await delay(LOAD_MS + Math.random() * 200);
       await until('streams and answers', 10_000, () => isUnderWay(load));
       const { inFlight } = load;
@@ -123,7 +123,7 @@ describe('kill -9 of a gateway with 64 requests in flight', () => {
     return { count: rows.length, oldestMs: Math.max(...rows.map((row) => row.ended_at.getTime() - atMs)) };
   }
 
-  /** Whoever saw the end of an answer has paid for it, as much as the answer says. */
+  /** Every complete response was charged with its reported cost. */
   async function expectChargedExactly(all: readonly Exchange[]): Promise<void> {
     const charges = await operator.charges(customer.organizationId);
     const complete = all.filter(({ outcome }) => outcome === 'complete');

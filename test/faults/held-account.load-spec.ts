@@ -1,4 +1,4 @@
-/** F-13. What an organization costs all others whose account is locked by somebody. It compares times, so it runs alone. */
+/** F-13. The effect of one organization with a locked account on all others. It compares times, so it runs alone. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { endChildren } from '../harness/child-process';
@@ -10,7 +10,7 @@ import { quantile, report } from './figures';
 import { type Customer, Operator } from './operator';
 
 const OTHERS = 16;
-/** More than there are connections for money. */
+/** More than the connections for billing. */
 const HELD_UP = 64;
 const WARM_UP_MS = 2_000;
 const BASE_MS = 10_000;
@@ -42,7 +42,7 @@ describe('an organization whose account is locked for 20 s', () => {
     exchanges.filter(({ startedAtMs, endedAtMs }) => startedAtMs >= fromMs && endedAtMs <= toMs);
   const p99Of = (exchanges: readonly Exchange[]): number => quantile(exchanges.map(durationOf), 0.99);
 
-  it('is told so within 1.5 s each time, and triples the p99 of the others at most', async () => {
+  it('gets 503 within 1.5 s each time, while the p99 of other organizations at most triples', async () => {
     const [held, free] = [await operator.customer(), await operator.customer()];
     const others = loadOf(free, OTHERS);
     await delay(WARM_UP_MS);
@@ -61,12 +61,12 @@ describe('an organization whose account is locked for 20 s', () => {
     await blocker.query('ROLLBACK');
     blocker.release();
     await delay(AFTERMATH_MS);
-    const [told, spared] = [await load.stop(), await others.stop()];
+    const [locked, spared] = [await load.stop(), await others.stop()];
 
-    const refused = between(told, lockedAtMs, unlockedAtMs);
+    const refused = between(locked, lockedAtMs, unlockedAtMs);
     const base = p99Of(between(spared, baseFromMs, lockedAtMs));
     const meanwhile = p99Of(between(spared, lockedAtMs, unlockedAtMs));
-    const after = told.filter(({ startedAtMs }) => startedAtMs > unlockedAtMs + AFTERMATH_MS / 2);
+    const after = locked.filter(({ startedAtMs }) => startedAtMs > unlockedAtMs + AFTERMATH_MS / 2);
     const figures = {
       baseP99Ms: Math.round(base),
       meanwhileP99Ms: Math.round(meanwhile),

@@ -1,4 +1,4 @@
-/** An upstream that nobody gets an answer from until a test says so: what is in flight stays there while it looks. */
+/** An upstream that holds every response until the test releases it, to keep requests in flight. */
 import { FakeUpstream } from '../conformance/fake-upstream';
 import { type ChatCall, chatUntilServed, type Exchange } from './chat-load';
 import { until } from './figures';
@@ -26,13 +26,13 @@ export class HoldingUpstream {
   }
 
   /**
-   * Sends all of them at once and lets no answer come before everybody is either in flight or refused, so that whoever was
-   * let in counts for all the others, however long they take to ask.
+   * Sends all requests at once and holds every response until each request is either in flight or refused, so that
+   * accepted requests count against all others, however late those arrive.
    */
   async race(calls: readonly ChatCall[]): Promise<Exchange[]> {
     let ended = 0;
     const exchanges = Promise.all(calls.map((call) => chatUntilServed(call).finally(() => ended++)));
-    await until('a word to everybody', 30_000, () => ended + this.waiting.length === calls.length);
+    await until('every request to be held or answered', 30_000, () => ended + this.waiting.length === calls.length);
     for (const answer of this.waiting.splice(0)) answer();
     return exchanges;
   }

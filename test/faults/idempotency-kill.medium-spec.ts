@@ -11,16 +11,16 @@ import { type Customer, Operator } from './operator';
 
 const KILLS = FULL ? 5 : 1;
 const CALLS = 40;
-/** Between the calls, so that a kill meets all phases of a request. */
+/** Pause between the calls, so that a kill hits all phases of a request. */
 const STAGGER_MS = 15;
-/** The answers of the database arrive so late that a kill comes between a commit and its news. */
+/** Delays database responses, so that a kill falls between a commit and its acknowledgement. */
 const DATABASE_LATENCY_MS = 120;
 const UPSTREAM_MS = 150;
-/** How many have been charged when the kill comes. */
+/** Number of charges at the time of the kill. */
 const CHARGED_BEFORE_KILL = 8;
 const TAKEN_OVER_WITHIN_MS = allowedMs(40_000);
 
-describe('kill -9 of a gateway while requests with keys are at every point of their way', () => {
+describe('kill -9 of a gateway with keyed requests in every phase', () => {
   const catalog = createCatalog();
   let database: TestDatabase;
   let wire: FaultProxy;
@@ -71,7 +71,7 @@ describe('kill -9 of a gateway while requests with keys are at every point of th
     return rows.map(({ key }) => key.replaceAll('-', ' '));
   }
 
-  /** What the clients got from a gateway that was killed in their midst. */
+  /** The responses of a gateway that was killed under load. */
   async function killInTheMidst(kill: number): Promise<KeyedReply[]> {
     const victim = await start(wire.url);
     wire.fail('toClient', { latencyMs: DATABASE_LATENCY_MS });
@@ -84,9 +84,9 @@ describe('kill -9 of a gateway while requests with keys are at every point of th
     };
     const killedInTime = async (): Promise<void> => {
       await until('enough charges', 20_000, async () => (await completedKeys(kill)).length >= CHARGED_BEFORE_KILL);
-      // From now on the gateway hears of no commit.
+      // From now on the gateway receives no commit acknowledgement.
       wire.fail('toClient', { hang: true });
-      await until('a charge that nobody knows of', 20_000, async () =>
+      await until('an unacknowledged charge', 20_000, async () =>
         (await completedKeys(kill)).some((name) => !answered.has(name)),
       );
       await victim.kill();
@@ -102,7 +102,7 @@ describe('kill -9 of a gateway while requests with keys are at every point of th
   }
 
   it.each(Array.from({ length: KILLS }, (_, kill) => kill))(
-    'charges each key once, and repeats what was charged, however far it had come (%d)',
+    'charges each key once and replays charged responses, whatever their phase (%d)',
     async (kill) => {
       const seen = await killInTheMidst(kill);
       const charged = new Set(await completedKeys(kill));
@@ -116,7 +116,7 @@ describe('kill -9 of a gateway while requests with keys are at every point of th
         const name = nameOf(kill, call);
         if (charged.has(name)) expect(retry.replayed).toBe(true);
         expect(upstream.asked.get(name)).toBeLessThanOrEqual(charged.has(name) ? 1 : 2);
-        // Whoever saw the end of an answer had paid for it, and is shown the same one again.
+        // A complete response was charged before, and is replayed identically.
         if (seen[call]?.status === 200) expect(retry.text).toBe(seen[call]?.text);
       }
       const all = await operator.charges(customer.organizationId);

@@ -10,7 +10,7 @@ import { type Customer, Operator } from './operator';
 const TWINS = FULL ? 1_000 : 200;
 const TWINS_OF_TWO_BODIES = FULL ? 500 : 100;
 
-describe('twins that arrive at two gateways at the same time', () => {
+describe('concurrent requests with one key at two gateways', () => {
   const catalog = createCatalog();
   let database: TestDatabase;
   let operator: Operator;
@@ -41,9 +41,9 @@ describe('twins that arrive at two gateways at the same time', () => {
     catalog.remove();
   });
 
-  const sendTo = (turn: number, idempotencyKey: string, body: object): Promise<KeyedReply> =>
+  const sendTo = (index: number, idempotencyKey: string, body: object): Promise<KeyedReply> =>
     sendUntilServed({
-      url: (gateways[turn % gateways.length] as GatewayProcess).url,
+      url: (gateways[index % gateways.length] as GatewayProcess).url,
       key: customer.key,
       idempotencyKey,
       body,
@@ -56,10 +56,10 @@ describe('twins that arrive at two gateways at the same time', () => {
   it.each([
     ['whole', false],
     ['streamed', true],
-  ])(`are ${TWINS} with one call of the upstream and one charge, answered %s`, async (title, streamed) => {
+  ])(`make one upstream call and one charge for ${TWINS} requests, answered %s`, async (title, streamed) => {
     const body = bodyOf(`twins ${title}`, streamed);
     const startedAtMs = performance.now();
-    const replies = await Promise.all(Array.from({ length: TWINS }, (_, turn) => sendTo(turn, title, body)));
+    const replies = await Promise.all(Array.from({ length: TWINS }, (_, index) => sendTo(index, title, body)));
     const tookMs = Math.round(performance.now() - startedAtMs);
 
     const [first, ...more] = replies.filter(({ status, replayed }) => status === 200 && !replayed);
@@ -70,25 +70,25 @@ describe('twins that arrive at two gateways at the same time', () => {
     expect(replays.every(({ text }) => text === first?.text)).toBe(true);
     for (const { retryAfter } of conflicts) expect([1, 2]).toContain(retryAfter);
 
-    const late = await Promise.all(conflicts.map((_, turn) => sendTo(turn, title, body)));
+    const late = await Promise.all(conflicts.map((_, index) => sendTo(index, title, body)));
     expect(late.every(({ status, replayed, text }) => status === 200 && replayed && text === first?.text)).toBe(true);
     expect(upstream.asked.get(`twins ${title}`)).toBe(1);
     expect(await charges()).toEqual([COST_MICRO]);
     report(`F-20b ${title}`, { twins: TWINS, tookMs, replays: replays.length, conflicts: conflicts.length });
   });
 
-  it(`are ${TWINS_OF_TWO_BODIES} with two bodies: one body wins, the other is refused for good`, async () => {
+  it(`with two bodies: one body of ${TWINS_OF_TWO_BODIES} requests wins, the other gets a final 409`, async () => {
     const bodies = [bodyOf('this'), bodyOf('that')];
-    const bodyOfTurn = (turn: number) => bodies[(turn >> 1) % 2] as object;
+    const bodyAt = (index: number) => bodies[(index >> 1) % 2] as object;
     const replies = await Promise.all(
-      Array.from({ length: TWINS_OF_TWO_BODIES }, (_, turn) => sendTo(turn, 'halves', bodyOfTurn(turn))),
+      Array.from({ length: TWINS_OF_TWO_BODIES }, (_, index) => sendTo(index, 'halves', bodyAt(index))),
     );
     const winner = replies.findIndex(({ status }) => status === 200);
-    const winning = bodyOfTurn(winner);
-    for (const [turn, { status, text, retryAfter }] of replies.entries()) {
-      if (bodyOfTurn(turn) === winning && status === 200) expect(text).toBe(replies[winner]?.text);
+    const winning = bodyAt(winner);
+    for (const [index, { status, text, retryAfter }] of replies.entries()) {
+      if (bodyAt(index) === winning && status === 200) expect(text).toBe(replies[winner]?.text);
       else expect(status).toBe(409);
-      expect(retryAfter === null).toBe(status === 200 || bodyOfTurn(turn) !== winning);
+      expect(retryAfter === null).toBe(status === 200 || bodyAt(index) !== winning);
     }
     const asked = ['this', 'that'].map((text) => upstream.asked.get(text) ?? 0);
     expect(asked.toSorted()).toEqual([0, 1]);
@@ -100,7 +100,7 @@ describe('twins that arrive at two gateways at the same time', () => {
     report('F-20c', { twins: TWINS_OF_TWO_BODIES, won: replies.filter(({ status }) => status === 200).length });
   });
 
-  it('leave sound books behind', async () => {
+  it('leave a valid ledger', async () => {
     expect(await operator.violations()).toEqual([]);
   });
 });

@@ -13,7 +13,7 @@ import { Operator } from './operator';
 const IMAGES = 10;
 const IMAGE_BYTES = 4 * 1_048_576;
 const ROUNDS = FULL ? 20 : 2;
-/** A share of the time of a batch, and the figure itself: in the long form alone, as for embeddings. */
+/** A share of the batch duration, and an absolute limit: asserted in the long form only, as for embeddings. */
 const LONGEST_SHARE = FULL ? 1 / 3 : Infinity;
 const LONGEST_WAIT_MS = FULL ? 50 : Infinity;
 
@@ -107,7 +107,7 @@ describe(`${IMAGES} images of ${IMAGE_BYTES / 1_048_576} MiB`, () => {
   }
 
   it.each(['b64_json', 'url'])(
-    'come as %s and hold up nobody',
+    'arrive as %s without blocking other requests',
     async (format) => {
       await draw(format);
       process.kill(gateway.child.pid, 'SIGUSR2');

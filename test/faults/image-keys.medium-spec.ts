@@ -14,11 +14,11 @@ import { type Customer, Operator } from './operator';
 const TWINS = FULL ? 1_000 : 100;
 const KILLS = FULL ? 5 : 1;
 const CALLS = 30;
-/** Between the calls, so that a kill meets all phases of a request. */
+/** Pause between the calls, so that a kill hits all phases of a request. */
 const STAGGER_MS = 15;
 const DRAWING_MS = 250;
 const CHARGED_BEFORE_KILL = 5;
-/** Every so many calls one is still being drawn when the kill comes, however long anything takes. */
+/** Every nth call is still being generated at the kill, however slow the machine is. */
 const UNFINISHED_EVERY = 5;
 const PRICE_MICRO = 4_000;
 
@@ -40,11 +40,11 @@ const CATALOGUE = JSON.stringify([
   },
 ]);
 
-describe('an image that has a key', () => {
+describe('an image request with an Idempotency-Key', () => {
   const directory = createDataDirectory();
-  /** How often the provider was asked, by prompt. */
+  /** Number of provider calls by prompt. */
   const asked = new Map<string, number>();
-  /** Prompts of which no image comes before the kill. */
+  /** Prompts whose image does not arrive before the kill. */
   const unfinished = new Set<string>();
   let database: TestDatabase;
   let operator: Operator;
@@ -95,13 +95,13 @@ describe('an image that has a key', () => {
     path: '/v1/images/generations',
     body: { model: 'local/images', prompt, response_format: 'b64_json' },
   });
-  const gatewayOf = (turn: number): GatewayProcess => gateways[turn % gateways.length] as GatewayProcess;
+  const gatewayOf = (index: number): GatewayProcess => gateways[index % gateways.length] as GatewayProcess;
   const chargesOf = async (): Promise<number[]> => [...(await operator.charges(customer.organizationId)).values()];
 
-  it(`is made once for ${TWINS} twins that arrive at two gateways, and charged once`, async () => {
-    const ask = (turn: number) => sendUntilServed(callOf('twins', gatewayOf(turn)));
+  it(`is executed and charged once for ${TWINS} concurrent requests at two gateways`, async () => {
+    const ask = (index: number) => sendUntilServed(callOf('twins', gatewayOf(index)));
     const startedAtMs = performance.now();
-    const replies = await Promise.all(Array.from({ length: TWINS }, (_, turn) => ask(turn)));
+    const replies = await Promise.all(Array.from({ length: TWINS }, (_, index) => ask(index)));
     const tookMs = Math.round(performance.now() - startedAtMs);
 
     const [first, ...more] = replies.filter(({ status, replayed }) => status === 200 && !replayed);
@@ -113,7 +113,7 @@ describe('an image that has a key', () => {
     report('F-20b images', { twins: TWINS, tookMs, ...counts });
     expect(others).toEqual([]);
     for (const { retryAfter } of conflicts) expect(retryAfter).toBeGreaterThanOrEqual(1);
-    const late = await Promise.all(conflicts.map((_, turn) => ask(turn)));
+    const late = await Promise.all(conflicts.map((_, index) => ask(index)));
     for (const { status, replayed, text } of [...replays, ...late]) {
       expect([status, replayed, text]).toEqual([200, true, first?.text]);
     }
@@ -122,7 +122,7 @@ describe('an image that has a key', () => {
   }, 120_000);
 
   it.each(Array.from({ length: KILLS }, (_, kill) => kill))(
-    'is never made twice, whatever kill -9 leaves of its request (%d)',
+    'is never executed twice, whatever state kill -9 leaves (%d)',
     async (kill) => {
       const promptOf = (call: number) => `kill ${kill} call ${call}`;
       const seen = await killInTheMidst(promptOf);
@@ -137,7 +137,7 @@ describe('an image that has a key', () => {
         const prompt = promptOf(call);
         expect(asked.get(prompt) ?? 0).toBeLessThanOrEqual(1);
         if (seen[call]?.status === 200) expect([status, replayed, text]).toEqual([200, true, seen[call]?.text]);
-        // Asked, and nobody knows what came of it: that is what its key says from now on.
+        // The provider was called and the outcome is unknown: the key reports that from now on.
         else if (before.has(prompt)) expect(replayed).toBe(true);
         if (status === 500) expect([replayed, JSON.parse(text).error.code]).toEqual([true, 'internal_error']);
         else expect(status).toBe(200);
@@ -159,7 +159,7 @@ describe('an image that has a key', () => {
     300_000,
   );
 
-  /** What the clients got from a gateway that was killed in their midst. */
+  /** The responses of a gateway that was killed under load. */
   async function killInTheMidst(promptOf: (call: number) => string): Promise<KeyedReply[]> {
     const victim = await start();
     const prompts = Array.from({ length: CALLS }, (_, call) => promptOf(call));

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../src/common/errors/gateway-error';
+import { GatewayError } from '../../src/core/errors/gateway-error';
 import { JobMoneyRepository } from '../../src/media-jobs/job-money.repository';
 import { receiptOf } from '../../src/media-jobs/job-receipt';
 import type { JobEnding, MediaJob } from '../../src/media-jobs/media-job.types';
@@ -14,8 +14,8 @@ const TWINS_WITHIN_MS = allowedMs(5_000);
 const COST_MICRO = 1_000n;
 const BALANCE_MICRO = 100_000_000;
 
-/** F-40 and F-41, with the client's part played over HTTP. */
-describe('of all that can end a job at the same time', () => {
+/** F-40 and F-41, with the client's requests sent over HTTP. */
+describe('concurrent endings of one job', () => {
   let served: JobGateway;
 
   beforeAll(async () => {
@@ -23,16 +23,16 @@ describe('of all that can end a job at the same time', () => {
   });
   afterAll(() => served.stop());
 
-  /** What a worker or a sweep does: `true` where it is what happened. */
+  /** An action of a worker or a sweep: `true` when it decided the outcome. */
   const tryToEnd = async (job: MediaJob, ending: JobEnding): Promise<boolean> => {
     const receipt = receiptOf(job, ending, NO_USAGE, Date.now());
     for (;;) {
       try {
         return (await served.service(JobMoneyRepository).finish(job.id, ending, receipt)) !== null;
       } catch (error) {
-        // A busy machine may keep the organization's row for longer than one waits: a worker comes again, too.
+        // A busy machine can lock the organization's row for longer than the timeout: workers retry too.
         if (!(error instanceof GatewayError && error.code === 'service_unavailable')) throw error;
-        // It may have happened all the same: an ended job says which of them it was.
+        // The action may have committed anyway: the final state of the job shows which one did.
         if ((await served.job(job.id)).status === ending.status) return true;
       }
     }
@@ -43,7 +43,7 @@ describe('of all that can end a job at the same time', () => {
     artifacts: [await served.store(job)],
   });
 
-  async function race<Outcome>(run: (turn: number) => Promise<Outcome>): Promise<Map<Outcome, number>> {
+  async function race<Outcome>(run: (index: number) => Promise<Outcome>): Promise<Map<Outcome, number>> {
     const counts = new Map<Outcome, number>();
     for (let start = 0; start < RACES; start += AT_ONCE) {
       const outcomes = await Promise.all(Array.from({ length: AT_ONCE }, (_, at) => run(start + at)));
@@ -52,20 +52,20 @@ describe('of all that can end a job at the same time', () => {
     return counts;
   }
 
-  it('DELETE and success: either nothing is charged, or the result is there and DELETE says so', async () => {
+  it('DELETE and success: either there is no charge, or the result exists and DELETE reports it', async () => {
     const customer = await served.gateway.customer({}, BigInt(BALANCE_MICRO));
-    const outcomes = await race(async (turn) => {
+    const outcomes = await race(async (index) => {
       const id = await served.submitted({}, customer);
-      // Long in finalizing, so that the database would let it be canceled at any moment.
+      // Long in finalizing, so that the database accepts a cancellation at any moment.
       const job = await served.workOn(id, 'finalizing');
       await served.letFinalize(id, 61);
       const success = await successOf(job);
       const reply = untilServed(() => served.deleteVideo(id, customer));
-      // From well before it is heard of to well after it has happened.
-      await new Promise((resolve) => setTimeout(resolve, turn % AT_ONCE));
+      // From well before the success is visible to well after it.
+      await new Promise((resolve) => setTimeout(resolve, index % AT_ONCE));
       const [hasSucceeded, answer] = await Promise.all([tryToEnd(job, success), reply]);
-      const told = answer.status === 409 ? await untilServed(() => served.getJob(id, customer)) : answer;
-      return `${answer.status} ${(told.json?.status as string | undefined) ?? 'gone'} ${hasSucceeded ? 'charged' : 'free'}`;
+      const current = answer.status === 409 ? await untilServed(() => served.getJob(id, customer)) : answer;
+      return `${answer.status} ${(current.json?.status as string | undefined) ?? 'gone'} ${hasSucceeded ? 'charged' : 'free'}`;
     });
     report('DELETE against success', Object.fromEntries(outcomes));
     const known = ['200 canceled free', '409 succeeded charged', '204 gone charged'];
@@ -78,7 +78,7 @@ describe('of all that can end a job at the same time', () => {
   it('success, failure, expiry and DELETE: each job ends exactly once', async () => {
     const customer = await served.gateway.customer({}, BigInt(BALANCE_MICRO));
     const error = { code: 'provider_error', message: 'It did not work.' } as const;
-    const outcomes = await race(async (turn) => {
+    const outcomes = await race(async (index) => {
       const id = await served.submitted({}, customer);
       const job = await served.workOn(id, 'finalizing');
       await served.letFinalize(id, 61);
@@ -90,8 +90,11 @@ describe('of all that can end a job at the same time', () => {
         () => tryToEnd(current, { status: 'expired' }).then((won) => won && 'expired'),
         () => untilServed(() => served.deleteVideo(id, customer)).then(({ status }) => status === 200 && 'canceled'),
       ];
-      const inTurn = [...ends.slice(turn % 4), ...ends.slice(0, turn % 4)];
-      return (await Promise.all(inTurn.map((end) => end()))).filter((won) => won !== false).join(' and ');
+      const rotated = [...ends.slice(index % 4), ...ends.slice(0, index % 4)];
+      const winners = (await Promise.all(rotated.map((end) => end()))).filter((won) => won !== false);
+      if (winners.length > 0) return winners.join(' and ');
+      const [hold] = await served.gateway.rows<{ state: string }>('SELECT state FROM reservation WHERE id = $1', [id]);
+      return hold?.state === 'expired' ? 'expired by the gateway' : '';
     });
     report('four ends at once', Object.fromEntries(outcomes));
     expect([...outcomes.keys()].filter((outcome) => outcome === '' || outcome.includes(' and '))).toEqual([]);
@@ -102,7 +105,7 @@ describe('of all that can end a job at the same time', () => {
 });
 
 /** F-20. */
-describe('requests at once with one key', () => {
+describe('concurrent requests with one key', () => {
   let served: JobGateway;
 
   beforeAll(async () => {
@@ -110,7 +113,7 @@ describe('requests at once with one key', () => {
   });
   afterAll(() => served.stop());
 
-  it('and one body are one job, one hold, and for everybody the same answer', async () => {
+  it('with one body create one job and one hold, and get the same response', async () => {
     const customer = await served.gateway.customer();
     const startedAtMs = performance.now();
     const image = PIXEL.toString('base64');
@@ -126,12 +129,12 @@ describe('requests at once with one key', () => {
     expect(replies.filter(({ headers }) => headers.get('idempotent-replayed') === null)).toHaveLength(1);
     expect(await served.jobCount(customer)).toBe(1);
     expect(await served.balance(customer)).toBe(10_000_000 - 15_000);
-    // What came with the others was stored for nothing, and is gone.
+    // Images of the other requests were stored in vain, and are deleted.
     expect(await served.objects(customer)).toHaveLength(1);
     expect(tookMs).toBeLessThan(TWINS_WITHIN_MS);
   });
 
-  it('and two bodies are one job, too: those with the other body are told so, and not to come back', async () => {
+  it('with two bodies create one job: requests with the other body get 409 without Retry-After', async () => {
     const customer = await served.gateway.customer();
     const replies = await Promise.all(
       Array.from({ length: TWINS }, (_, at) =>

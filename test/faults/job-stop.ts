@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg';
 import { createTestPool } from '../harness/database';
 import { until } from './figures';
 
-/** The steps of a job that a worker commits, as what they change in its row. */
+/** The steps of a job that a worker commits, by their changes to its row. */
 export const STEPS = {
   claim: 'NEW.fence > OLD.fence',
   'begin of the submission': 'OLD.submit_started_at IS NULL AND NEW.submit_started_at IS NOT NULL',
@@ -21,8 +21,8 @@ const WAITING = `
      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
 /**
- * Stops workers at a step, in the database: the statement that commits it waits for a lock which the test holds. What a
- * worker that is killed then has done is decided by the test: its statement is rolled back, or goes through unseen.
+ * Stops workers at a step, in the database: the statement that commits the step waits for a lock of the test. The test
+ * decides the effect of a worker killed there: its statement is rolled back, or commits unseen.
  */
 export class JobStop {
   private constructor(
@@ -30,11 +30,11 @@ export class JobStop {
     private readonly client: PoolClient,
   ) {}
 
-  /** Of the next workers that come to this step. */
+  /** Of the next workers that reach this step. */
   static async at(step: Step, databaseUrl: string): Promise<JobStop> {
     const pool = createTestPool(databaseUrl, 1);
     const client = await pool.connect();
-    // A test that has failed drops its database under it.
+    // A failed test drops its database during a query.
     client.on('error', () => undefined);
     await client.query(`
       CREATE OR REPLACE FUNCTION test_stop() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -47,12 +47,12 @@ export class JobStop {
     return new JobStop(pool, client);
   }
 
-  /** Resolves when so many statements wait. */
+  /** Resolves when this many statements wait. */
   async reached(count: number): Promise<void> {
     await until(`the stop of ${count} statements`, 20_000, async () => (await this.waiting()).length >= count);
   }
 
-  /** Those who wait are rolled back, or go through; from then on nobody is stopped any more. */
+  /** Rolls back the waiting statements or lets them commit; from then on no worker is stopped. */
   async end(outcome: 'rolled back' | 'committed'): Promise<void> {
     if (outcome === 'rolled back') await until('the end of the waiting', 5_000, () => this.rollBack());
     await this.client.query('SELECT pg_advisory_unlock($1)', [LOCK]);
@@ -60,7 +60,7 @@ export class JobStop {
     await this.pool.end();
   }
 
-  /** `true`: nobody waits any more. What the dead have sent may arrive late. */
+  /** `true` when no statement waits. Statements of killed workers can arrive late. */
   private async rollBack(): Promise<boolean> {
     const waiting = await this.waiting();
     await this.client.query('SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) AS pid', [waiting]);

@@ -1,4 +1,4 @@
-/** What the fault tests of jobs share: an API, workers to be killed, a provider that keeps count, and the rows. */
+/** Shared by the fault tests of jobs: an API, workers to kill, a provider that counts calls, and the database rows. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,26 +11,26 @@ import { until } from './figures';
 import { type Customer, Operator } from './operator';
 import { RedisProcess } from './redis-process';
 
-/** A second of sound, which is the quickest to make. */
+/** A second of audio, the fastest output to generate. */
 const TUNE = { model: 'mock/music-1', duration_seconds: 1, format: 'wav' };
-/** Of the same, by the catalogue. */
+/** Its price in the catalogue. */
 const TUNE_COST_MICRO = 500;
 
 const UUID_LENGTH = 36;
 
-/** Counts of jobs by their status. */
+/** Counts of jobs by status. */
 export type Census = Readonly<Record<string, number>>;
 
 export interface Accounts {
   readonly jobs: number;
   readonly succeeded: number;
   readonly charges: number;
-  /** Micro-units, of all of them. */
+  /** Total micro-units of all jobs. */
   readonly charged: number;
   readonly artifacts: number;
   readonly objects: number;
   readonly held: number;
-  /** What the provider took for a job, and of how many of ours. */
+  /** Submissions at the provider, and the number of jobs that they belong to. */
   readonly accepted: number;
   readonly acceptedJobs: number;
 }
@@ -46,8 +46,8 @@ const ACCOUNTS = `
          sum((SELECT count(*) FROM reservation r WHERE r.id = j.id AND r.state = 'held'))::int AS held
     FROM media_job j WHERE id = ANY ($1)`;
 
-/** Of jobs that have all gone well: one of everything, whatever has happened to their workers. */
-export function allWell(jobs: number): Accounts {
+/** The expected accounts of jobs that all succeeded, whatever happened to their workers. */
+export function allSucceeded(jobs: number): Accounts {
   return {
     jobs,
     succeeded: jobs,
@@ -61,7 +61,7 @@ export function allWell(jobs: number): Accounts {
   };
 }
 
-export class JobTown {
+export class JobFixture {
   private constructor(
     readonly database: TestDatabase,
     readonly redis: RedisProcess,
@@ -72,8 +72,8 @@ export class JobTown {
     private readonly environment: Readonly<Record<string, string>>,
   ) {}
 
-  /** With a gateway that does not work on jobs itself. */
-  static async found(settings: Readonly<Record<string, string>> = {}): Promise<JobTown> {
+  /** With a gateway that runs no worker. */
+  static async start(settings: Readonly<Record<string, string>> = {}): Promise<JobFixture> {
     const database = await createTestDatabase();
     const redis = await RedisProcess.start();
     const operator = await Operator.connect(database.url);
@@ -86,7 +86,7 @@ export class JobTown {
       environment: { WORKER: 'none', ...environment },
     });
     const customer = await operator.customer();
-    return new JobTown(database, redis, operator, customer, gateway, data, environment);
+    return new JobFixture(database, redis, operator, customer, gateway, data, environment);
   }
 
   startWorker(environment: Readonly<Record<string, string>> = {}): Promise<WorkerProcess> {
@@ -99,7 +99,7 @@ export class JobTown {
     });
   }
 
-  /** Submits a job and answers with its id. @param directives what is to happen with it at its provider */
+  /** Submits a job and returns its id. @param directives script of the job at its provider */
   async submit(directives: string): Promise<string> {
     const request = {
       method: 'POST',
@@ -114,7 +114,7 @@ export class JobTown {
       const response = await fetch(`${this.gateway.url}/v1/music/generations`, request);
       const text = await response.text();
       if (response.status === 202) return (JSON.parse(text) as { id: string }).id;
-      // A busy machine has a Redis that answers late; what was refused for that may be sent again under its key.
+      // On a busy machine Redis answers late; a request refused for that can be retried with its key.
       if (response.status !== 503) throw new Error(`${response.status}: ${text}`);
       await delay(500);
     }
@@ -124,7 +124,7 @@ export class JobTown {
     return Promise.all(Array.from({ length: count }, (_, index) => this.submit(directivesOf(index))));
   }
 
-  /** How many of these jobs are in which state. */
+  /** Number of these jobs by state. */
   async census(ids: readonly string[]): Promise<Census> {
     const rows = await this.operator.rows<{ status: string; count: number }>(
       'SELECT status, count(*)::int AS count FROM media_job WHERE id = ANY ($1) GROUP BY status',
@@ -133,12 +133,12 @@ export class JobTown {
     return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
   }
 
-  /** Resolves when the provider has all of them. */
+  /** Resolves when the provider has received all of them. */
   async allSubmitted(ids: readonly string[]): Promise<void> {
     await until('the submissions', 30_000, async () => (await this.census(ids)).queued === undefined);
   }
 
-  /** Resolves with the milliseconds that it took until none of them was under way. */
+  /** Resolves with the milliseconds until all of them ended. */
   allEnded(ids: readonly string[], withinMs: number): Promise<number> {
     return until('the end of all jobs', withinMs, async () => {
       const { queued, submitted, running } = await this.census(ids);
@@ -154,7 +154,7 @@ export class JobTown {
     return join(this.data.path, 'mock-media');
   }
 
-  /** What these jobs have left behind. @throws Error when the books are wrong */
+  /** The records of these jobs. @throws Error when the ledger is invalid */
   async accounts(ids: readonly string[]): Promise<Accounts> {
     const violations = await this.operator.violations();
     if (violations.length > 0)
@@ -168,7 +168,7 @@ export class JobTown {
     return { ...row, accepted: accepted.length, acceptedJobs: jobs.size };
   }
 
-  async leave(): Promise<void> {
+  async stop(): Promise<void> {
     await endChildren();
     await this.redis.stop();
     await this.operator.close();

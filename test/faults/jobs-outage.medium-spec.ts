@@ -30,7 +30,7 @@ describe('jobs without Redis', () => {
   it.each<[string, () => Promise<void> | void, () => Promise<void> | void]>([
     ['hangs', () => redis.suspend(), () => redis.resume()],
     ['is killed', () => redis.stop(), () => redis.restart()],
-  ])('are told of and deleted when it %s, but not accepted, unless they were before', async (what, take, giveBack) => {
+  ])('can be read and deleted when it %s; submissions are refused, except replays', async (what, take, giveBack) => {
     const submitted = async (): Promise<string> => (await untilServed(() => served.createVideo())).json.id as string;
     const [running, ended] = [await submitted(), await submitted()];
     await served.succeed(ended);
@@ -45,12 +45,12 @@ describe('jobs without Redis', () => {
       expect(await served.balance()).toBe(held);
       const again = await served.createVideo({}, { key });
       expect([again.status, again.text]).toEqual([202, before.text]);
-      const told = await timed(served.getJob(running));
-      expect([told.reply.status, told.reply.json.status]).toEqual([200, 'queued']);
+      const read = await timed(served.getJob(running));
+      expect([read.reply.status, read.reply.json.status]).toEqual([200, 'queued']);
       expect((await served.getJob(ended)).json.artifacts).toHaveLength(1);
       expect((await served.deleteVideo(running)).status).toBe(200);
       expect((await served.deleteVideo(ended)).status).toBe(204);
-      report(`jobs when Redis ${what}`, { refusedMs: refused.tookMs, toldMs: told.tookMs });
+      report(`jobs when Redis ${what}`, { refusedMs: refused.tookMs, readMs: read.tookMs });
     } finally {
       await giveBack();
     }
@@ -77,7 +77,7 @@ describe('jobs without PostgreSQL', () => {
   it.each<[string, () => void]>([
     ['hangs', () => wire.fail('both', { hang: true })],
     ['refuses connections', () => wire.cutOff()],
-  ])('are 503 in time, for every route, when it %s', async (what, take) => {
+  ])('return 503 in time on every route when it %s', async (what, take) => {
     const id = (await untilServed(() => served.createVideo())).json.id as string;
     take();
     try {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { digestToken, generateToken } from '../../src/common/secret-token';
+import { digestToken, generateToken } from '../../src/core/secrets/secret-token';
 import { endChildren } from '../harness/child-process';
 import { createTestDatabase, type TestDatabase } from '../harness/database';
 import { GatewayProcess } from '../harness/gateway-process';
@@ -10,12 +10,12 @@ import { FULL, report, until } from './figures';
 import { type Customer, Operator } from './operator';
 
 const PER_SECOND = FULL ? 200 : 50;
-/** The design's second; on a machine that others use still far less than what a process remembers without being told. */
+/** One second in the design; on a busy machine still far below the cache lifetime without an invalidation. */
 const WITHIN_MS = FULL ? 1_000 : 10_000;
-/** The gateways take turns: so many answers in a row are of both. */
+/** Requests alternate between the gateways: this many consecutive responses cover both. */
 const SETTLED_AFTER = 20;
 
-/** What is changed over the dashboard, and what every process then answers. */
+/** Changes in the dashboard, and the responses of every process afterwards. */
 const CHANGES: readonly (readonly [path: string, body: object | null, answer: string])[] = [
   ['', { allowed_models: ['other/*'] }, '403 model_not_allowed'],
   ['', { allowed_models: null, daily_budget_micro: 0 }, '402 budget_exceeded'],
@@ -26,7 +26,7 @@ const CHANGES: readonly (readonly [path: string, body: object | null, answer: st
   ['/revoke', null, '401 key_revoked'],
 ];
 
-describe(`a key that ${PER_SECOND} requests a second use at two gateways`, () => {
+describe(`a key used by ${PER_SECOND} requests a second at two gateways`, () => {
   let database: TestDatabase;
   let operator: Operator;
   let gateways: GatewayProcess[];
@@ -43,7 +43,7 @@ describe(`a key that ${PER_SECOND} requests a second use at two gateways`, () =>
     await database.drop();
   });
 
-  it('is treated by both as the dashboard was told, within a second of the answer', async () => {
+  it('follows a dashboard change at both gateways within a second of its response', async () => {
     const customer = await operator.customer();
     const cookie = await signIn(customer);
     const load = startLoad(customer.key);
@@ -54,7 +54,7 @@ describe(`a key that ${PER_SECOND} requests a second use at two gateways`, () =>
       await until(`${answer} from both`, WITHIN_MS, () => isSettled(load.exchanges, answer, answeredAtMs));
       if (FULL) await delay(1_500);
       const after = load.exchanges.filter(({ startedAtMs }) => startedAtMs > answeredAtMs);
-      // Whom a machine that is busy with other tests turns away has seen neither the old nor the new.
+      // Requests that a busy machine refuses have seen neither the old nor the new settings.
       const other = after
         .filter((exchange) => outcomeOf(exchange) !== answer)
         .filter(({ code }) => FULL || code !== 'service_unavailable');
@@ -66,7 +66,7 @@ describe(`a key that ${PER_SECOND} requests a second use at two gateways`, () =>
     expect(await operator.violations()).toEqual([]);
   });
 
-  /** The cookie of somebody who may change the customer's keys. */
+  /** The cookie of a user who may change the customer's keys. */
   async function signIn({ organizationId }: Customer): Promise<string> {
     const userId = randomUUID();
     const token = generateToken();
@@ -105,7 +105,7 @@ describe(`a key that ${PER_SECOND} requests a second use at two gateways`, () =>
     }
   }
 
-  /** Requests that go out when they are due, whether or not earlier ones were answered. */
+  /** Requests sent on schedule, whether or not earlier ones were answered. */
   function startLoad(key: string): { readonly exchanges: Exchange[]; stop(): Promise<unknown> } {
     const exchanges: Exchange[] = [];
     const sent: Promise<unknown>[] = [];
@@ -126,13 +126,13 @@ describe(`a key that ${PER_SECOND} requests a second use at two gateways`, () =>
   }
 });
 
-/** Whether the last answers, of both gateways, to what was asked since are all this one. */
+/** Whether the last responses of both gateways, to requests sent since then, all match. */
 function isSettled(exchanges: readonly Exchange[], answer: string, sinceMs: number): boolean {
   const last = exchanges.filter(({ startedAtMs }) => startedAtMs > sinceMs).slice(-SETTLED_AFTER);
   return last.length === SETTLED_AFTER && last.every((exchange) => outcomeOf(exchange) === answer);
 }
 
-/** As `CHANGES` names it. */
+/** As named in `CHANGES`. */
 function outcomeOf({ outcome, status, code }: Exchange): string {
   return outcome === 'refused' ? `${status} ${code}` : outcome;
 }

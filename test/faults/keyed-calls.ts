@@ -1,4 +1,4 @@
-/** Clients that send an `Idempotency-Key`, and an upstream that knows which of them it was asked for. */
+/** Clients that send an `Idempotency-Key`, and an upstream that counts its calls per request. */
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FakeUpstream } from '../conformance/fake-upstream';
@@ -6,11 +6,11 @@ import { assertMatchesDocument } from '../harness/openapi-validator';
 import { chunk, event, usageChunk } from '../harness/upstream-models';
 
 const CHAT = '/v1/chat/completions';
-/** What ten prompt tokens and five more cost at the prices of `upstream-models`. */
+/** The cost of ten prompt tokens and five output tokens at the prices of `upstream-models`. */
 export const COST_MICRO = 20;
 
 export interface KeyedReply {
-  /** 0: the connection broke before the answer was whole. */
+  /** 0: the connection broke before the response was complete. */
   readonly status: number;
   readonly replayed: boolean;
   readonly retryAfter: number | null;
@@ -32,7 +32,9 @@ export const bodyOf = (text: string, streamed = false): object => ({
   ...(streamed && { stream: true }),
 });
 
-/** One request. Never rejects on a broken connection; a reply that the document does not promise is an error. */
+/**
+ * Sends one request. Never rejects on a broken connection; a response that violates the OpenAPI document is an error.
+ */
 export async function send({ url, key, idempotencyKey, path = CHAT, body }: KeyedCall): Promise<KeyedReply> {
   let response: Response;
   let text: string;
@@ -65,7 +67,7 @@ export async function send({ url, key, idempotencyKey, path = CHAT, body }: Keye
   };
 }
 
-/** Asks again for as long as the service is not there, as every client may: on a busy machine its own Redis can be late. */
+/** Retries while the service is unavailable, like every client: on a busy machine Redis can be late. */
 export async function sendUntilServed(call: KeyedCall, withinMs = 60_000): Promise<KeyedReply> {
   const startedAtMs = performance.now();
   for (;;) {
@@ -75,7 +77,7 @@ export async function sendUntilServed(call: KeyedCall, withinMs = 60_000): Promi
   }
 }
 
-/** Asks again, as it is told to, until there is an answer. */
+/** Retries per Retry-After until there is a response. */
 export async function sendUntilAnswered(call: KeyedCall, withinMs: number): Promise<KeyedReply> {
   const startedAtMs = performance.now();
   for (;;) {
@@ -86,9 +88,9 @@ export async function sendUntilAnswered(call: KeyedCall, withinMs: number): Prom
   }
 }
 
-/** Answers everybody after a while, with words that it never says twice, and counts who asked. */
+/** Responds after a delay, never with the same words twice, and counts the calls. */
 export class CountingUpstream {
-  /** How often it was asked, by the text of the request. */
+  /** Number of calls by the text of the request. */
   readonly asked = new Map<string, number>();
   private answers = 0;
 

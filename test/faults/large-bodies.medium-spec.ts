@@ -19,7 +19,7 @@ interface Probe {
   readonly eventLoopMs: { readonly p50: number; readonly p99: number; readonly max: number };
 }
 
-/** A chat of exactly `bytes` bytes that the mock holds for a moment, as a vendor would. */
+/** A chat of exactly `bytes` bytes that the mock delays for a moment, like a vendor. */
 function chatOf(bytes: number, filler = 'x'): Buffer {
   const [head, tail] = [
     '{"model":"mock/chat-1","max_tokens":5,"messages":[{"role":"user","content":"',
@@ -30,9 +30,16 @@ function chatOf(bytes: number, filler = 'x'): Buffer {
   return Buffer.from(head + filler.repeat(count) + 'x'.repeat(room - count * Buffer.byteLength(filler)) + tail);
 }
 
+/** A chat with `count` additional strings, each with an escape, of `bytes` bytes in total. */
+function stringsOf(count: number, bytes: number): Buffer {
+  const text = `"${String.raw`\u0061`}${'x'.repeat(Math.floor(bytes / count) - 9)}"`;
+  const chat = chatOf(1_000).subarray(0, -1).toString();
+  return Buffer.from(`${chat},"texts":[${Array.from({ length: count }, () => text).join(',')}]}`);
+}
+
 const members = (count: number): string => Array.from({ length: count }, (_, index) => `"k${index}":0`).join(',');
 
-/** What was seen to hold up the process or to grow in it, all within the size that a body may have, and one beyond. */
+/** Bodies that blocked the process or grew its memory, all within the size limit, and one beyond. */
 const BODIES: Readonly<Record<string, Buffer>> = {
   'text of the largest size': chatOf(LIMIT_BYTES),
   'text of two bytes a character': chatOf(LIMIT_BYTES, 'ж'),
@@ -40,11 +47,14 @@ const BODIES: Readonly<Record<string, Buffer>> = {
   '600,000 names': Buffer.from(`{${members(600_000)}}`),
   '4.9 million numbers': Buffer.from(`{"a":[${'1,'.repeat(4_900_000)}1]}`),
   'as many names as are allowed': Buffer.from(`{${members(99_000)}}`),
-  'as many objects as are allowed': Buffer.from(`{"a":[${'{},'.repeat(900_000)}0]}`),
+  'as many objects as are allowed': Buffer.from(`{"a":[${'{},'.repeat(99_000)}0]}`),
+  '1.8 million nested lists': Buffer.from(`{"a":[${`${'['.repeat(124)}${']'.repeat(124)},`.repeat(14_500)}0]}`),
+  'as many escaped strings as are allowed': stringsOf(99_000, 9_900_000),
+  '990,000 escaped strings': stringsOf(990_000, 8_910_000),
   'text that never ends': Buffer.from(`{"model":"${'x'.repeat(LIMIT_BYTES - 20)}`),
 };
 
-/** What each of them is told when it comes alone. */
+/** The expected response to each body sent alone. */
 const ALONE: Readonly<Record<string, string>> = {
   'text of the largest size': '200',
   'text of two bytes a character': '200',
@@ -53,6 +63,9 @@ const ALONE: Readonly<Record<string, string>> = {
   '4.9 million numbers': '400 validation_failed',
   'as many names as are allowed': '400 validation_failed',
   'as many objects as are allowed': '400 validation_failed',
+  '1.8 million nested lists': '400 validation_failed',
+  'as many escaped strings as are allowed': '200',
+  '990,000 escaped strings': '400 validation_failed',
   'text that never ends': '400 invalid_json',
 };
 
@@ -82,7 +95,7 @@ describe('fifty of the largest bodies at once', () => {
     directory.remove();
   });
 
-  /** What the gateway has measured up to now; it writes five times a second. */
+  /** The measurements so far; the gateway writes them five times a second. */
   async function probed(): Promise<Probe> {
     const askedAtMs = Date.now();
     await until('the next measurement', 10_000, () => statSync(probeFile).mtimeMs > askedAtMs);
@@ -102,7 +115,7 @@ describe('fifty of the largest bodies at once', () => {
     return response.status === 200 ? '200' : `${response.status} ${JSON.parse(text).error.code}`;
   }
 
-  /** A busy machine may turn one away, and goes on; a budget that was lost turns it away for ever. */
+  /** A busy machine can refuse a body and recovers; a leaked budget refuses it permanently. */
   async function sendUntilServed(key: string, body: Buffer): Promise<string> {
     let outcome = '';
     await until('an answer', 10_000, async () => {
@@ -112,7 +125,7 @@ describe('fifty of the largest bodies at once', () => {
     return outcome;
   }
 
-  it('are answered or shed, in 512 MiB, and never hold the event loop for long', async () => {
+  it('are answered or shed, in 512 MiB, without blocking the event loop for long', async () => {
     const { key } = await operator.customer(10n ** 15n);
     const kinds = Object.entries(BODIES);
     const outcomes: Record<string, Record<string, number>> = {};
@@ -120,7 +133,7 @@ describe('fifty of the largest bodies at once', () => {
     for (let round = 0; round < ROUNDS; round++) {
       await Promise.all(
         Array.from({ length: PARALLEL }, async (_, index) => {
-          // Half of them are large texts: those get furthest.
+          // Half of them are large texts: those are processed furthest.
           const [kind, body] = kinds[index % 2 === 0 ? 0 : (index >> 1) % kinds.length] as [string, Buffer];
           const outcome = await send(key, body).catch((error: Error) => `broken: ${String(error.cause)}`);
           const counts = (outcomes[kind] ??= {});
@@ -145,8 +158,8 @@ describe('fifty of the largest bodies at once', () => {
     expect([...codes].filter((code) => !allowed.includes(code))).toEqual([]);
     expect(outcomes['text of the largest size']?.['200']).toBeGreaterThan(0);
     expect(outcomes['one byte too many']).toEqual({ '413 request_too_large': expect.any(Number) });
-    // Nothing of the budget is lost: together these would be more than there is.
-    for (let turn = 0; turn < 2; turn++) {
+    // No budget leaked: together these exceed it.
+    for (let index = 0; index < 2; index++) {
       for (const [kind, body] of kinds) expect([kind, await sendUntilServed(key, body)]).toEqual([kind, ALONE[kind]]);
     }
     expect(await operator.violations()).toEqual([]);

@@ -12,7 +12,7 @@ const ANSWER_WITHIN_MS = allowedMs(300);
 const BACK_WITHIN_MS = allowedMs(1_000);
 const OUTAGE_MS = FULL ? 10_000 : 1_500;
 
-/** F-30 and F-31: while Redis cannot judge, nothing is let in, and everybody learns so at once. */
+/** F-30 and F-31: while Redis is unavailable, every request is refused quickly. */
 describe('a gateway whose Redis', () => {
   let database: TestDatabase;
   let operator: Operator;
@@ -34,10 +34,10 @@ describe('a gateway whose Redis', () => {
     await database.drop();
   });
 
-  const call = (turn: number) => ({
+  const call = (index: number) => ({
     url: gateway.url,
-    key: (customers[turn % customers.length] as Customer).key,
-    body: chatBody('delay=0', { stream: turn % 3 === 0 }),
+    key: (customers[index % customers.length] as Customer).key,
+    body: chatBody('delay=0', { stream: index % 3 === 0 }),
   });
   const durations = (exchanges: readonly Exchange[]): number[] =>
     exchanges.map(({ startedAtMs, endedAtMs }) => Math.round(endedAtMs - startedAtMs)).toSorted((a, b) => a - b);
@@ -46,12 +46,12 @@ describe('a gateway whose Redis', () => {
     ['is killed', () => redis.stop(), () => redis.restart()],
     ['hangs', () => redis.suspend(), () => redis.resume()],
   ])(
-    '%s lets nothing through, answers 503 within 300 ms, and serves again within a second of its return',
+    '%s admits nothing, returns 503 within 300 ms, and serves again within a second of its recovery',
     async (what, take, giveBack) => {
       const load = new ChatLoad(CALLERS, call);
       await delay(500);
       await take();
-      // A process that is told to stop may have the answer to somebody on its way.
+      // A stopping process may have responses in transit.
       while ((await chat(call(0))).outcome === 'complete');
       const goneAtMs = performance.now();
       await delay(OUTAGE_MS);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import type { ApiKeySettingsInput } from '../../src/organizations/api-key-settings';
+import type { ApiKeySettingsInput } from '../../src/auth/api-keys/api-key-settings';
 import { endChildren } from '../harness/child-process';
 import { createTestDatabase, type TestDatabase } from '../harness/database';
 import { GatewayProcess } from '../harness/gateway-process';
@@ -12,12 +12,12 @@ import { HoldingUpstream } from './holding-upstream';
 import { Operator } from './operator';
 
 const CALLERS = 16;
-/** Of the upstream that answers nobody until all have been judged. */
+/** Settings of the upstream that holds all responses until every request has been admitted or refused. */
 const HELD = { model: 'local/chat', max_tokens: 90, messages: [{ role: 'user', content: 'hi' }] };
 const UNAVAILABLE = '503 service_unavailable';
 const LOAD_MS = FULL ? 60_000 : 3_000;
 
-/** One limit, two processes, more requests than it allows: neither may let in one too many. */
+/** One limit, two processes, more requests than it allows: together they must not admit one too many. */
 describe('two gateway processes that share a limit', () => {
   let database: TestDatabase;
   let operator: Operator;
@@ -47,25 +47,25 @@ describe('two gateway processes that share a limit', () => {
   });
 
   const calls = (count: number, key: string, body = HELD): ChatCall[] =>
-    Array.from({ length: count }, (_, turn) => ({ url: urlOf(turn), key, body }));
-  const urlOf = (turn: number): string => (gateways[turn % gateways.length] as GatewayProcess).url;
+    Array.from({ length: count }, (_, index) => ({ url: urlOf(index), key, body }));
+  const urlOf = (index: number): string => (gateways[index % gateways.length] as GatewayProcess).url;
 
   const admittedOf = (exchanges: readonly Exchange[]): Exchange[] =>
     exchanges.filter(({ outcome }) => outcome === 'complete');
 
-  /** For as long as it takes until some have been refused and `least` let in, and as long as there is time for. */
+  /** Sends until some requests were refused and `least` were admitted, within the time limit. */
   async function load(settings: ApiKeySettingsInput, directive: string, least: number): Promise<Exchange[]> {
     const { key } = await operator.customer(undefined, settings);
-    const running = new ChatLoad(CALLERS, (turn) => ({ url: urlOf(turn), key, body: chatBody(directive) }));
+    const running = new ChatLoad(CALLERS, (index) => ({ url: urlOf(index), key, body: chatBody(directive) }));
     await delay(LOAD_MS);
-    await until('requests let in and refused', 30_000, () => {
+    await until('admitted and refused requests', 30_000, () => {
       const admitted = admittedOf(running.exchanges).length;
       return admitted >= least && running.exchanges.length > admitted + CALLERS;
     });
     return [...(await running.stop())];
   }
 
-  /** Endings that are not a machine's that is busy with other tests. */
+  /** Outcomes that are not caused by a busy machine. */
   const endingsOf = (exchanges: readonly Exchange[]): string[] =>
     Object.keys(summarize(exchanges))
       .filter((ending) => FULL || ending !== UNAVAILABLE)
@@ -77,19 +77,19 @@ describe('two gateway processes that share a limit', () => {
     const startedAtMs = Math.min(...exchanges.map((exchange) => exchange.startedAtMs));
     const within = exchanges.filter(({ endedAtMs }) => endedAtMs < startedAtMs + 60_000);
     const admitted = admittedOf(within).length;
-    // A request that a busy machine turns away after it was let in counts all the same.
+    // A request that a busy machine refuses after its admission still counts.
     const turnedAway = FULL ? 0 : within.filter(({ code }) => code === 'service_unavailable').length;
     report('requests per minute', { limit, admitted, turnedAway, asked: within.length });
     expect(admitted).toBeLessThanOrEqual(limit);
     expect(admitted + turnedAway).toBeGreaterThanOrEqual(limit);
   });
 
-  it('of requests per second never admit more within any second, and use what they may', async () => {
+  it('of requests per second never admit more within any second, and use the whole limit', async () => {
     const limit = 20;
     const exchanges = await load({ requestsPerSecond: limit }, 'delay=0', 2 * limit);
     const admitted = admittedOf(exchanges);
     admitted.sort((one, other) => one.startedAtMs - other.startedAtMs);
-    // Each was judged between its beginning and its end: so many of them wholly within a second are one too many.
+    // Each was decided between its start and its end: too many of them fully within one second exceed the limit.
     const over = admitted.filter((first, index) => {
       const row = admitted.slice(index, index + limit + 1);
       return row.length > limit && Math.max(...row.map(({ endedAtMs }) => endedAtMs)) - first.startedAtMs < 1_000;
@@ -103,12 +103,12 @@ describe('two gateway processes that share a limit', () => {
     expect(endingsOf(exchanges)).toEqual(['429 rate_limited', 'complete']);
   });
 
-  it('of requests in flight never admit more at once', async () => {
+  it('of concurrent requests never admit more at once', async () => {
     const limit = 5;
     const heldMs = 200;
     const exchanges = await load({ concurrency: limit }, `first_token=${heldMs}`, limit + 1);
     const admitted = admittedOf(exchanges);
-    // Each had its slot for so long, somewhere between its beginning and its end: in the middle of that it must have.
+    // Each held its slot for this long, between its start and its end: it certainly had it in the middle.
     const at = (momentMs: number): number =>
       admitted.filter(
         ({ startedAtMs, endedAtMs }) => endedAtMs - heldMs + 5 < momentMs && momentMs < startedAtMs + heldMs - 5,
@@ -120,12 +120,12 @@ describe('two gateway processes that share a limit', () => {
     expect(endingsOf(exchanges)).toEqual(['429 concurrency_exceeded', 'complete']);
   });
 
-  it('of requests in flight admit exactly that many of many at once, again and again', async () => {
+  it('of concurrent requests admit exactly that many, repeatedly', async () => {
     const { key, keyId } = await operator.customer(undefined, { concurrency: 20 });
     const redis = new Redis(createTestRedis().url);
     const slots = `gateway:limit:key:${keyId}:concurrency`;
     for (let round = 0; round < (FULL ? 20 : 2); round++) {
-      // A slot is given back when its answer has ended, which its client may hear sooner than the other gateway.
+      // A slot is released at the end of the response, which the client can see before the other gateway does.
       await until('free slots', 10_000, async () => (await redis.zcard(slots)) === 0);
       const exchanges = await upstream.race(calls(60, key));
       expect(summarize(exchanges)).toEqual({ complete: 20, '429 concurrency_exceeded': 40 });
@@ -134,7 +134,7 @@ describe('two gateway processes that share a limit', () => {
   });
 
   it('of tokens per minute admit exactly as many estimates as fit', async () => {
-    // What is refused for good says what it was taken for. Nobody has asked this model yet, and learned from it.
+    // A final refusal reports the token estimate. This model has no usage history yet that would change it.
     const body = { ...HELD, model: 'local/unbounded' };
     const { key: probe } = await operator.customer(undefined, { tokensPerMinute: 1 });
     let estimate = 0;

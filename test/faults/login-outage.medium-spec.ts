@@ -1,4 +1,4 @@
-import { AccountsGateway, newEmail } from '../e2e/dashboard/accounts/visitor';
+import { AccountsGateway, newEmail, type Visitor } from '../e2e/dashboard/accounts/visitor';
 import { RedisProcess } from './redis-process';
 
 describe('guessing passwords while Redis is away', () => {
@@ -16,23 +16,24 @@ describe('guessing passwords while Redis is away', () => {
     await redis.stop();
   });
 
-  /** Asked again for as long as a busy machine turns it away, which is no guess. */
-  const guess = async (email: string): Promise<number> => {
-    const { status } = await world.visitor().login(email, 'not the password');
-    return status === 503 ? guess(email) : status;
+  /** Repeated while a busy machine answers 503, which is not a guess. */
+  const guess = async (email: string, from: Visitor = world.visitor()): Promise<number> => {
+    const { status } = await from.login(email, 'not the password');
+    return status === 503 ? guess(email, from) : status;
   };
 
-  it('fails ten times and no more, and does not keep anybody else out', async () => {
+  it('allows ten failures from one network, and still admits owners from another', async () => {
     const { email, visitor } = await world.user();
     await redis.stop();
-    const guesses = await Promise.all(Array.from({ length: 14 }, () => guess(email)));
+    const stranger = world.visitor();
+    const guesses = await Promise.all(Array.from({ length: 14 }, () => guess(email, stranger)));
     expect(guesses.filter((status) => status === 401)).toHaveLength(10);
     expect(guesses.filter((status) => status === 429)).toHaveLength(4);
-    expect(await guess(newEmail())).toBe(401);
+    expect(await guess(newEmail(), stranger)).toBe(401);
 
     const other = await world.user();
     await expect(other.visitor.login(other.email)).resolves.toMatchObject({ status: 200 });
     expect(await other.visitor.status()).toBe(200);
-    await expect(visitor.login(email)).resolves.toMatchObject({ status: 429 });
+    await expect(visitor.login(email)).resolves.toMatchObject({ status: 200 });
   });
 });

@@ -1,7 +1,7 @@
-/** What signing in costs those who sign in, and everybody else. It takes both cores, so it runs alone. */
+/** The cost of logins for users who log in and for other requests. It uses both cores, so it runs alone. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { PasswordHasher } from '../../src/accounts/password-hasher';
+import { PasswordHasher } from '../../src/dashboard/accounts/password-hasher';
 import { endChildren } from '../harness/child-process';
 import { createTestDatabase, type TestDatabase } from '../harness/database';
 import { GatewayProcess } from '../harness/gateway-process';
@@ -13,7 +13,7 @@ import { Operator } from './operator';
 const PASSWORD = 'a password of these tests';
 const USERS = 60;
 const AT_ONCE = 40;
-/** One at least is hashed and 32 wait; the others are told to come back. */
+/** At least one password is hashed and 32 wait; other logins get Retry-After. */
 const ADMITTED = 33;
 const BURSTS = 10;
 const PAUSE_MS = 1_000;
@@ -27,12 +27,12 @@ interface LoginResult {
   readonly ms: number;
 }
 
-describe('signing in', () => {
+describe('login', () => {
   let database: TestDatabase;
   let operator: Operator;
   let gateway: GatewayProcess;
   let emails: string[];
-  /** Of their own: the failures of one are counted for all who share a Redis. */
+  /** A separate Redis: failures are counted for all who share one. */
   const address = `2001:db8:${randomBytes(2).toString('hex')}:${randomBytes(2).toString('hex')}::1`;
 
   beforeAll(async () => {
@@ -69,7 +69,7 @@ describe('signing in', () => {
     return { status: response.status, ms: performance.now() - startedAtMs };
   }
 
-  it('40 at once takes 1.5 s at most (p99), and costs inference half of its p99 at most', async () => {
+  it('of 40 users at once has a p99 of at most 1.5 s, and raises the p99 of inference by at most half', async () => {
     const { key } = await operator.customer(10n ** 15n);
     const body = chatBody('first_token=50ms delay=0');
     const load = new ChatLoad(CALLERS, () => ({ url: gateway.url, key, body }));
@@ -105,7 +105,7 @@ describe('signing in', () => {
     expect(meanwhile).toBeLessThanOrEqual(1.5 * base);
   }, 120_000);
 
-  it('takes as long for an e-mail that nobody has as for a wrong password, within a tenth (medians)', async () => {
+  it('takes the same time for an unknown e-mail and a wrong password, within a tenth (medians)', async () => {
     const wrong: number[] = [];
     const unknown: number[] = [];
     for (let round = 0; round < GUESSES_PER_USER; round++) {

@@ -1,6 +1,6 @@
 /**
- * The load generator of the overload test, in a process of its own. In an open load requests go out when they are due,
- * whether or not earlier ones were answered, and each is timed from the instant at which it was due.
+ * The load generator of the overload test, in a separate process. An open load sends requests on schedule, whether or
+ * not earlier ones were answered, and measures latency from the scheduled instant.
  */
 import { Agent } from 'undici';
 
@@ -8,24 +8,24 @@ export interface OpenLoadJob {
   readonly url: string;
   readonly key: string;
   readonly body: string;
-  /** `perSecond`: an open load. `callers`: so many clients, each of which asks again when it was answered. */
+  /** `perSecond`: an open load. `callers`: this many clients, each of which sends again after its response. */
   readonly load: { readonly perSecond: number } | { readonly callers: number };
   readonly durationMs: number;
 }
 
 /** Times in milliseconds. */
 export interface OpenLoadResult {
-  /** Answers by status; 0: none came. */
+  /** Responses by status; 0: no response. */
   readonly statuses: Readonly<Record<string, number>>;
-  /** Complete answers per second, from the first request to the last answer. */
+  /** Complete responses per second, from the first request to the last response. */
   readonly goodput: number;
   readonly served: Latency;
   readonly refused: Latency;
-  /** Refusals that did not say when to come back. */
+  /** Refusals without Retry-After. */
   readonly withoutRetryAfter: number;
-  /** How late the generator itself was. When this is high the latencies say little. */
+  /** Lateness of the generator itself. When it is high, the latencies mean little. */
   readonly sendLag: Latency;
-  /** From the end of the load to its last answer. */
+  /** From the end of the load to its last response. */
   readonly tailMs: number;
 }
 
@@ -54,7 +54,7 @@ async function run({ url, key, body, load, durationMs }: OpenLoadJob): Promise<O
       status = reply.statusCode;
       if (status !== 200 && reply.headers['retry-after'] === undefined) withoutRetryAfter++;
     } catch {
-      // Counted as no answer.
+      // Counted as no response.
     }
     statuses[status] = (statuses[status] ?? 0) + 1;
     (status === 200 ? served : refused).push(performance.now() - dueMs);

@@ -1,15 +1,16 @@
-/** What the tests know and do beside the gateways: customers are made, and the books are read, in the database itself. */
+/** Direct database access for the tests: creates customers and reads the ledger. */
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { DataSource } from 'typeorm';
-import { LedgerService, type LedgerViolation } from '../../src/billing/ledger.service';
-import { COMMAND_LINE } from '../../src/common/actor';
-import { systemClock } from '../../src/common/clock';
-import { createDataSource } from '../../src/database/data-source';
-import { createMoneyPool } from '../../src/database/money-pool';
-import type { ApiKeySettingsInput } from '../../src/organizations/api-key-settings';
-import { ApiKeyService } from '../../src/organizations/api-key.service';
-import { OrganizationService } from '../../src/organizations/organization.service';
+import type { LedgerViolation } from '../../src/billing/ledger/ledger-checks';
+import { LedgerService } from '../../src/billing/ledger/ledger.service';
+import { COMMAND_LINE } from '../../src/core/types/actor';
+import { systemClock } from '../../src/core/time/clock';
+import { createDataSource } from '../../src/core/database/data-source';
+import { createMoneyPool } from '../../src/core/database/money-pool';
+import type { ApiKeySettingsInput } from '../../src/auth/api-keys/api-key-settings';
+import { ApiKeyService } from '../../src/auth/api-keys/api-key.service';
+import { OrganizationService } from '../../src/dashboard/organizations/organization.service';
 import { createTestPool } from '../harness/database';
 import { TEST_PEPPER } from '../harness/gateway-process';
 
@@ -19,21 +20,21 @@ export interface Customer {
   readonly key: string;
 }
 
-/** New customers need no invalidation of what gateways remember. */
-const NOBODY = { publish: async () => 0 };
+/** New customers need no cache invalidation. */
+const NO_SUBSCRIBERS = { publish: async () => 0 };
 const ignore = (): void => undefined;
 
 export class Operator {
   private constructor(
     private readonly dataSource: DataSource,
     private readonly moneyPool: Pool,
-    /** Without the time limits of requests: what is asked here reads whole tables. */
+    /** Without the timeouts of requests: these queries read whole tables. */
     private readonly readPool: Pool,
     private readonly ledger: LedgerService,
   ) {}
 
   static async connect(databaseUrl: string): Promise<Operator> {
-    // Its process may be held up by what else the test does.
+    // The test can block this process.
     const settings = { url: databaseUrl, poolSize: 2, connectTimeoutMs: 60_000, onPoolError: ignore };
     const dataSource = await createDataSource(settings).initialize();
     const moneyPool = createMoneyPool(settings);
@@ -43,12 +44,12 @@ export class Operator {
 
   /** A new organization with `creditMicro` and one key with the given settings. */
   async customer(creditMicro = 1_000_000_000n, settings: ApiKeySettingsInput = {}): Promise<Customer> {
-    const { id } = await new OrganizationService(this.dataSource, NOBODY, systemClock).create(
+    const { id } = await new OrganizationService(this.dataSource, NO_SUBSCRIBERS, systemClock).create(
       { name: 'faults' },
       COMMAND_LINE,
     );
     await this.ledger.topUp(id, creditMicro, randomUUID());
-    const issued = await new ApiKeyService(this.dataSource, NOBODY, systemClock, TEST_PEPPER).create(
+    const issued = await new ApiKeyService(this.dataSource, NO_SUBSCRIBERS, systemClock, TEST_PEPPER).create(
       id,
       settings,
       COMMAND_LINE,
@@ -70,13 +71,13 @@ export class Operator {
     return this.ledger.verify();
   }
 
-  /** How many reservations are held at the moment. */
+  /** Number of current holds. */
   async heldCount(): Promise<number> {
     const [row] = await this.rows<{ count: string }>(`SELECT count(*) FROM reservation WHERE state = 'held'`);
     return Number(row?.count);
   }
 
-  /** Moves the last sign of life of the dead who still hold something into the past, which is the same as waiting. */
+  /** Backdates the heartbeat of dead instances with holds, which is equivalent to waiting. */
   async letLeasesPass(): Promise<void> {
     await this.rows(
       `UPDATE gateway_instance g SET heartbeat_at = heartbeat_at - interval '21 seconds'
@@ -85,7 +86,7 @@ export class Operator {
     await this.rows(`UPDATE gateway_instance SET steady_since = steady_since - interval '1 hour'`);
   }
 
-  /** What a customer was charged, by the id of the request as its client knows it. A charge of nothing is one too. */
+  /** Charges of a customer by client request id. Charges of zero are included. */
   async charges(organizationId: string): Promise<Map<string, number>> {
     const rows = await this.rows<{ id: string; charged: string }>(
       `SELECT r.id, r.charged_micro AS charged

@@ -16,7 +16,7 @@ const OVERLOAD_MS = 60_000;
 /** The goal of the design is 0.8; on two cores shared with the load generator 0.53 to 0.76 was measured. */
 const LEAST_SHARE_OF_PEAK = 0.5;
 
-describe('three times the load that the gateway can carry', () => {
+describe('three times the capacity of the gateway', () => {
   let database: TestDatabase;
   let operator: Operator;
   let gateway: GatewayProcess;
@@ -41,7 +41,7 @@ describe('three times the load that the gateway can carry', () => {
     await database.drop();
   });
 
-  it('is shed at once, without losing the load that it can carry', async () => {
+  it('is shed at once while the gateway serves at its capacity', async () => {
     const { key } = await operator.customer(10n ** 15n);
     const url = `${gateway.url}/v1/chat/completions`;
     const body = chatBody('delay=0 tokens=300', { max_tokens: 300, stream: true });
@@ -62,7 +62,7 @@ describe('three times the load that the gateway can carry', () => {
     const after = await run({ perSecond: peak / 4 }, WARM_UP_MS);
     report('F-64', { peak, goodput: overload.goodput, share: overload.goodput / peak, recoveredMs });
 
-    // Nobody is left without an answer, and whoever is turned away is told when to come back.
+    // Every request gets a response, and every refusal has Retry-After.
     expect(['200', '503']).toEqual(expect.arrayContaining(Object.keys(overload.statuses)));
     expect(overload.withoutRetryAfter).toBe(0);
     expect(overload.goodput).toBeGreaterThan(LEAST_SHARE_OF_PEAK * peak);

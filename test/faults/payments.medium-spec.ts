@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import { Client as PgClient } from 'pg';
-import { digestToken, generateToken } from '../../src/common/secret-token';
+import { digestToken, generateToken } from '../../src/core/secrets/secret-token';
 import { endChildren } from '../harness/child-process';
 import { createTestDatabase, type TestDatabase } from '../harness/database';
 import { FaultProxy } from '../harness/fault-proxy';
@@ -16,7 +16,7 @@ const REPLAYS = 50;
 const BUYERS = FULL ? 200 : 40;
 const COMMIT_LOCK = 7_001;
 
-/** Holds up whoever commits an event until the lock is free: a moment that is otherwise over in a millisecond. */
+/** Blocks the commit of an event until the lock is free, to extend a window of about a millisecond. */
 const WAIT_AT_COMMIT = `
   CREATE FUNCTION wait_at_commit() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
@@ -26,7 +26,7 @@ const WAIT_AT_COMMIT = `
   CREATE CONSTRAINT TRIGGER wait_at_commit AFTER INSERT ON payment_event DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION wait_at_commit();`;
 
-describe('payments, taken by two processes', () => {
+describe('payments, received by two processes', () => {
   let database: TestDatabase;
   let stripe: StripeServer;
   let operator: Operator;
@@ -55,7 +55,7 @@ describe('payments, taken by two processes', () => {
     await database.drop();
   });
 
-  /** An event that says that a new purchase of the customer is paid. */
+  /** An event that reports a new purchase of the customer as paid. */
   async function paidEvent(): Promise<SignedEvent> {
     const purchaseId = randomUUID();
     await operator.rows(
@@ -68,7 +68,7 @@ describe('payments, taken by two processes', () => {
     return signEvent('checkout.session.completed', session);
   }
 
-  /** As Stripe does, which comes again when it was told that nobody is there. */
+  /** Retries like Stripe while the gateway is unreachable or unavailable. */
   async function deliverUntilTaken(gateway: GatewayProcess, event: SignedEvent): Promise<number> {
     for (;;) {
       const status = await deliver(gateway, event);
@@ -114,7 +114,7 @@ describe('payments, taken by two processes', () => {
     return `sid=${token}`;
   }
 
-  /** One purchase. Whoever a busy machine turns away asks for the same one again. */
+  /** Makes one purchase, retried with the same key while a busy machine refuses it. */
   async function buy({ url }: GatewayProcess, cookie: string): Promise<number> {
     const headers = {
       cookie,
@@ -131,17 +131,17 @@ describe('payments, taken by two processes', () => {
     }
   }
 
-  it(`are credited once when their event comes ${REPLAYS} times at once`, async () => {
+  it(`are credited once when their event arrives ${REPLAYS} times at once`, async () => {
     const event = await paidEvent();
     const statuses = await Promise.all(
-      Array.from({ length: REPLAYS }, (_, turn) => deliverUntilTaken(gateways[turn % 2] as GatewayProcess, event)),
+      Array.from({ length: REPLAYS }, (_, index) => deliverUntilTaken(gateways[index % 2] as GatewayProcess, event)),
     );
     expect(new Set(statuses)).toEqual(new Set([200]));
     expect(await balance()).toBe(TEN_DOLLARS);
     expect(await operator.violations()).toEqual([]);
   });
 
-  it(`are ordered up to exactly the limit by ${BUYERS} who buy at once`, async () => {
+  it(`are accepted up to exactly the limit for ${BUYERS} concurrent buyers`, async () => {
     await operator.rows('INSERT INTO billing_settings (organization_id, purchase_limit_day_micro) VALUES ($1, $2)', [
       customer.organizationId,
       13 * TEN_DOLLARS,
@@ -149,14 +149,14 @@ describe('payments, taken by two processes', () => {
     const cookie = await signIn();
     const startedAtMs = performance.now();
     const statuses = await Promise.all(
-      Array.from({ length: BUYERS }, (_, turn) => buy(gateways[turn % 2] as GatewayProcess, cookie)),
+      Array.from({ length: BUYERS }, (_, index) => buy(gateways[index % 2] as GatewayProcess, cookie)),
     );
     report('purchases', { buyers: BUYERS, ms: Math.round(performance.now() - startedAtMs) });
     const count = (wanted: number): number => statuses.filter((status) => status === wanted).length;
     expect({ bought: count(201), refused: count(402) }).toEqual({ bought: 13, refused: BUYERS - 13 });
   });
 
-  it('are credited once when the process dies between the commit and its answer, and the event comes again', async () => {
+  it('are credited once when the process dies between the commit and its response, and the event is delivered again', async () => {
     const event = await paidEvent();
     const gate: Client = new PgClient({ connectionString: database.url });
     await gate.connect();
@@ -170,7 +170,7 @@ describe('payments, taken by two processes', () => {
       );
       return waiting.length === 1;
     });
-    // The commit goes through; nobody learns of it.
+    // The commit succeeds without an acknowledgement.
     wire.fail('toClient', { hang: true });
     await gate.query('SELECT pg_advisory_unlock($1)', [COMMIT_LOCK]);
     await until('the credit', 10_000, async () => (await balance()) === TEN_DOLLARS);

@@ -9,14 +9,14 @@ import { allowedMs, FULL, report, until } from './figures';
 import { type Customer, Operator } from './operator';
 
 const HANG_MS = FULL ? 10_000 : 4_000;
-/** Requests arrive whether or not earlier ones were answered: a load that waits hides a queue that grows. */
+/** Requests arrive whether or not earlier ones were answered: a load that waits would hide a growing queue. */
 const ARRIVALS_EVERY_MS = 10;
 const LOAD_BEFORE_MS = 1_000;
 const REFUSED_WITHIN_MS = 2_500;
 const LONGEST_QUEUE = 2_000;
 const LOOP_P99_MS = 100;
 const RECOVERY_WITHIN_MS = 2_000;
-/** How long the load goes on after everything has to be well again. */
+/** How long the load continues after the expected recovery. */
 const AFTERMATH_MS = 500;
 
 describe('F-12: a gateway whose PostgreSQL hangs', () => {
@@ -64,7 +64,7 @@ describe('F-12: a gateway whose PostgreSQL hangs', () => {
     };
   }
 
-  /** How long `/health`, which touches nothing, takes: the delay of the event loop as the world sees it. */
+  /** Latency of `/health`, which uses no server: the delay of the event loop. */
   function watchLoop(): { stop(): Promise<number> } {
     const times: number[] = [];
     const watch = { on: true };
@@ -101,7 +101,7 @@ describe('F-12: a gateway whose PostgreSQL hangs', () => {
     });
     await delay(RECOVERY_WITHIN_MS - (performance.now() - healedAtMs) + AFTERMATH_MS);
     const isAfter = ({ startedAtMs }: Exchange): boolean => startedAtMs > healedAtMs + RECOVERY_WITHIN_MS;
-    // A machine that stands still for as long as the load goes on would leave nothing to look at.
+    // A machine that stalls for the whole load would leave no data.
     await until('answers after that', 10_000, () =>
       load.ended.some((each) => isAfter(each) && each.outcome === 'complete'),
     );
@@ -111,7 +111,7 @@ describe('F-12: a gateway whose PostgreSQL hangs', () => {
     const during = exchanges.filter(({ startedAtMs }) => startedAtMs > hungAtMs && startedAtMs < healedAtMs - 100);
     const refused = during.filter(({ status }) => status === 503);
     const slowestRefusalMs = Math.round(Math.max(...refused.map((each) => each.endedAtMs - each.startedAtMs)));
-    // A machine that is busy with other tests may turn some away also then.
+    // A busy machine can refuse some requests then, too.
     const after = exchanges.filter(isAfter);
     const figures = {
       slowestRefusalMs,
@@ -121,13 +121,13 @@ describe('F-12: a gateway whose PostgreSQL hangs', () => {
     };
     report('F-12', { ...figures, during: summarize(during), all: summarize(exchanges) });
 
-    // A stream that has begun is refused inside.
+    // A started stream is refused within the stream.
     const kinds = Object.keys(summarize([...exchanges, ...probes]));
     expect(kinds.filter((kind) => !/^(complete|(200|503) service_unavailable)$/.test(kind))).toEqual([]);
     expect(refused.length).toBeGreaterThan(FULL ? during.length / 2 : 0);
     expect(slowestRefusalMs).toBeLessThanOrEqual(allowedMs(REFUSED_WITHIN_MS));
     expect(load.mostWaiting()).toBeLessThanOrEqual(LONGEST_QUEUE);
-    // A process that gets no processor for a moment looks like one that holds up its loop.
+    // A process without CPU time looks like one with a blocked event loop.
     expect(loopP99Ms).toBeLessThanOrEqual(FULL ? LOOP_P99_MS : Infinity);
     expect(recoveryMs).toBeLessThanOrEqual(allowedMs(RECOVERY_WITHIN_MS));
     expect(Object.keys(summarize(after)).filter((kind) => FULL || kind !== '503 service_unavailable')).toEqual([
@@ -136,7 +136,7 @@ describe('F-12: a gateway whose PostgreSQL hangs', () => {
     await expectSoundBooks([...exchanges, ...probes]);
   });
 
-  /** Whoever was told a cost has paid it; who was refused before an answer began has paid nothing. */
+  /** Every reported cost was charged; a request refused before its response started was not. */
   async function expectSoundBooks(exchanges: readonly Exchange[]): Promise<void> {
     await until('the end of all holds', 35_000, async () => (await operator.heldCount()) === 0);
     const charges = await operator.charges(customer.organizationId);

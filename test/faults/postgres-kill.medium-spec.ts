@@ -7,20 +7,20 @@ import { allowedMs, FULL, report, until } from './figures';
 import { type Customer, Operator } from './operator';
 import { PostgresProcess } from './postgres-process';
 
-/** How long PostgreSQL stays away after each kill. */
+/** Length of the outage after each kill. */
 const KILL_PAUSES_MS = FULL ? [0, 100, 500, 1_000, 3_000, 5_000] : [0, 3_000];
 /** Longer than a request waits for its charge to be committed. */
 const LONG_OUTAGE_MS = 11_500;
 const CALLERS = 48;
 const LOAD_MS = 1_500;
 const RECOVERY_WITHIN_MS = 2_000;
-/** How long the load goes on after everything has to be well again. */
+/** How long the load continues after the expected recovery. */
 const AFTERMATH_MS = 500;
 const LONGEST_ANSWER_MS = 12_000;
 
 interface Outage {
   readonly exchanges: readonly Exchange[];
-  /** From the moment at which PostgreSQL accepted again to the first 200. */
+  /** From the moment when PostgreSQL accepts connections again to the first 200. */
   readonly recoveryMs: number;
 }
 
@@ -47,16 +47,16 @@ describe('a gateway whose PostgreSQL fails under load', () => {
     await endChildren();
   });
 
-  function nextCall(turn: number): ChatCall {
+  function nextCall(index: number): ChatCall {
     const bodies = [
       chatBody('delay=0'),
       chatBody('chunks=20 delay=10ms', { stream: true }),
       chatBody('first_token=20ms'),
     ];
-    return { url: gateway.url, key: customer.key, body: bodies[turn % bodies.length] as object };
+    return { url: gateway.url, key: customer.key, body: bodies[index % bodies.length] as object };
   }
 
-  /** Load, an outage in the midst of it, load again. */
+  /** Load with an outage in the middle. */
   async function outage(fail: () => Promise<void>, awayMs: number): Promise<Outage> {
     const load = new ChatLoad(CALLERS, nextCall);
     await delay(LOAD_MS + Math.random() * 300);
@@ -71,40 +71,42 @@ describe('a gateway whose PostgreSQL fails under load', () => {
     });
     await delay(RECOVERY_WITHIN_MS - (performance.now() - acceptedAtMs) + AFTERMATH_MS);
     const isAfter = ({ startedAtMs }: Exchange): boolean => startedAtMs > acceptedAtMs + RECOVERY_WITHIN_MS;
-    // A machine that stands still for as long as the load goes on would leave nothing to look at.
+    // A machine that stalls for the whole load would leave no data.
     await until('answers after that', 10_000, () =>
       load.exchanges.some((each) => isAfter(each) && each.outcome === 'complete'),
     );
     const exchanges = [...probes, ...(await load.stop())];
     const after = exchanges.filter(isAfter);
-    // A machine that is busy with other tests may turn some away also then.
+    // A busy machine can refuse some requests then, too.
     expect(Object.keys(summarize(after)).filter((kind) => FULL || kind !== '503 service_unavailable')).toEqual([
       'complete',
     ]);
     return { exchanges, recoveryMs };
   }
 
-  /** The books against what clients were told. */
+  /** Compares the ledger with the clients' results. */
   async function compare(all: readonly Exchange[]): Promise<{ lost: number; ghosts: number; unseen: number }> {
     await until('the end of all holds', 35_000, async () => (await operator.heldCount()) === 0);
     const charges = await operator.charges(customer.organizationId);
     const known = new Set(all.map(({ requestId }) => requestId));
-    const told = (outcome: string): Exchange[] => all.filter((exchange) => exchange.outcome === outcome);
+    const withOutcome = (outcome: string): Exchange[] => all.filter((exchange) => exchange.outcome === outcome);
     return {
-      lost: told('complete').filter(({ requestId, costMicro }) => charges.get(requestId ?? '') !== costMicro).length,
-      // A stream that fails has delivered something, and that is charged.
-      ghosts: told('refused').filter(({ streamed, requestId }) => !streamed && charges.has(requestId ?? '')).length,
+      lost: withOutcome('complete').filter(({ requestId, costMicro }) => charges.get(requestId ?? '') !== costMicro)
+        .length,
+      // A failed stream has delivered a part, which is charged.
+      ghosts: withOutcome('refused').filter(({ streamed, requestId }) => !streamed && charges.has(requestId ?? ''))
+        .length,
       unseen: [...charges.keys()].filter((requestId) => !known.has(requestId)).length,
     };
   }
 
-  /** In a stream that has begun, the refusal is an event. */
+  /** In a started stream, the refusal is an event. */
   function expectHonestAnswers(all: readonly Exchange[]): void {
     const others = Object.keys(summarize(all)).filter((kind) => !/^(200|503) service_unavailable$/.test(kind));
     expect(others).toEqual(['complete']);
   }
 
-  /** What has to hold in every outage. */
+  /** Invariants of every outage. */
   async function expectSoundOutages(subject: string, outages: readonly (() => Promise<Outage>)[]): Promise<void> {
     const all: Exchange[] = [];
     const recoveriesMs: number[] = [];
@@ -134,7 +136,7 @@ describe('a gateway whose PostgreSQL fails under load', () => {
     await expectSoundOutages('F-10', [() => outage(() => postgres.stop(), 0)]);
   });
 
-  it('charges nobody who was told that it is unavailable, also after an outage longer than patience', async () => {
+  it('charges no request that got 503, also after an outage longer than the charge timeout', async () => {
     await expectSoundOutages('F-11, long', [() => outage(() => postgres.stop(), LONG_OUTAGE_MS)]);
   });
 });

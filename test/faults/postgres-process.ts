@@ -1,12 +1,12 @@
-/** A PostgreSQL server of one test, which the test may kill: the programs of the embedded one, nobody to restart it. */
+/** A PostgreSQL server of one test, which the test may kill: the embedded binaries without a supervisor. */
 import { execFileSync } from 'node:child_process';
 import { chownSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { choosePostgresAccount } from '../../src/embedded/postgres-account';
-import { locatePrograms } from '../../src/embedded/postgres-files';
-import { isRunning } from '../../src/embedded/process-control';
+import { choosePostgresAccount } from '../../src/core/embedded/postgres-account';
+import { locatePrograms } from '../../src/core/embedded/postgres-files';
+import { isRunning } from '../../src/core/embedded/process-control';
 import { findFreePort, ManagedChild } from '../harness/child-process';
 import { createDataDirectory } from '../harness/gateway-process';
 
@@ -22,7 +22,7 @@ export class PostgresProcess {
 
   private constructor(private readonly port: number) {}
 
-  /** A new cluster, running. As durable as a real one: fsync is on. */
+  /** Starts a new cluster. As durable as a real one: fsync is on. */
   static async create(): Promise<PostgresProcess> {
     const server = new PostgresProcess(await findFreePort());
     server.initialize();
@@ -48,13 +48,13 @@ export class PostgresProcess {
       });
       if (await this.accepts()) return;
       if (performance.now() > deadlineMs) throw new Error(`PostgreSQL does not start:\n${this.child.output}`);
-      // Children of a killed server may hold its memory for a moment: then the new one gives up, and another is tried.
+      // Children of a killed server can hold its memory for a moment: the new one exits, and another start is tried.
       if (this.child.hasExited) this.child = null;
       await delay(POLL_MS);
     }
   }
 
-  /** `kill -9` of the postmaster and of every process it has started. */
+  /** `kill -9` of the postmaster and of all its child processes. */
   async killEverything(): Promise<void> {
     const { child } = this;
     if (child === null) return;
@@ -66,7 +66,7 @@ export class PostgresProcess {
     this.child = null;
   }
 
-  /** Fast shutdown: open transactions are rolled back, sessions told to go. */
+  /** Fast shutdown: open transactions are rolled back, sessions terminated. */
   async stop(): Promise<void> {
     await this.child?.end('SIGINT');
     this.child = null;
@@ -109,6 +109,6 @@ function killIfAlive(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It noticed that its postmaster is gone, and went too.
+    // It noticed the death of its postmaster and exited too.
   }
 }

@@ -6,7 +6,7 @@ function residentMiB(pid: number): number {
   return Number(kilobytes) / 1024;
 }
 
-/** By how many MiB the resident memory of a process grew at most while something was going on. */
+/** Peak growth of a process's resident memory in MiB during an action. */
 export async function memoryGrowthMiB(pid: number, during: () => Promise<unknown>): Promise<number> {
   const beforeMiB = residentMiB(pid);
   let peakMiB = beforeMiB;

@@ -1,5 +1,5 @@
-// Loaded into a gateway with NODE_OPTIONS=--require: writes how long its event loop was held up, and its memory, to the
-// file that PROCESS_PROBE_FILE names. SIGUSR2 begins a new measurement.
+// Loaded into a gateway with NODE_OPTIONS=--require: writes the event loop delay and the memory to the file that
+// PROCESS_PROBE_FILE names. SIGUSR2 begins a new measurement.
 const { writeFileSync } = require('node:fs');
 const { monitorEventLoopDelay } = require('node:perf_hooks');
 

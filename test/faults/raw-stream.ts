@@ -1,18 +1,18 @@
-/** A client that reads a streamed answer byte by byte, or not at all, and may leave at any moment. */
+/** A client that reads a streamed response byte by byte, or not at all, and can disconnect at any moment. */
 import { connect, type Socket } from 'node:net';
 import type { ChatCall } from './chat-load';
 
 export interface RawStreamOptions {
-  /** Leaves after so many bytes of the answer, head included. */
+  /** Disconnects after this many bytes of the response, headers included. */
   readonly leaveAfterBytes?: number;
-  /** Takes nothing from its socket. */
+  /** Reads nothing from its socket. */
   readonly stalled?: boolean;
 }
 
 export class RawStream {
   readonly sentAtMs = performance.now();
   leftAtMs: number | null = null;
-  /** Resolves when the connection has closed, from whichever side. */
+  /** Resolves when the connection has closed, from either side. */
   readonly closed: Promise<void>;
   private readonly socket: Socket;
   private readonly chunks: Buffer[] = [];

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 
-const PROGRAM = resolve(__dirname, '../../dist/src/embedded/redis-process.js');
+const PROGRAM = resolve(__dirname, '../../dist/src/core/embedded/redis-process.js');
 const PASSWORD = 'only-for-tests';
 
 /** A Redis server of one test, which the test may stop. It ends with the test runner. */
@@ -27,7 +27,7 @@ export class RedisProcess {
     this.child = child;
   }
 
-  /** It hangs: connections stay open, nothing is answered. */
+  /** Suspends the server: connections stay open without responses. */
   suspend(): void {
     this.child.kill('SIGSTOP');
   }

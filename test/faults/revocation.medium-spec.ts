@@ -24,7 +24,7 @@ const CHANGES: readonly Change[] = [
   },
 ];
 
-describe('a key that is revoked or disabled, or whose organization is suspended, while two gateways serve it', () => {
+describe('a key at two gateways that is revoked or disabled, or whose organization is suspended', () => {
   let database: TestDatabase;
   let operator: Operator;
   let redis: RedisProcess;
@@ -45,15 +45,15 @@ describe('a key that is revoked or disabled, or whose organization is suspended,
     await database.drop();
   });
 
-  /** What happened to requests that were sent when both had refused one, or more than `graceMs` after the command. */
+  /** Outcomes of requests sent after both gateways had refused one, or more than `graceMs` after the command. */
   async function changeUnderLoad(
     change: Change,
     graceMs: number,
     isAccepted: (exchange: Exchange) => boolean,
   ): Promise<{ late: Exchange[]; lastAcceptedMs: number }> {
     const customer = await operator.customer();
-    const load = new ChatLoad(CALLERS_PER_CUSTOMER, (turn) => ({
-      url: (gateways[turn % gateways.length] as GatewayProcess).url,
+    const load = new ChatLoad(CALLERS_PER_CUSTOMER, (index) => ({
+      url: (gateways[index % gateways.length] as GatewayProcess).url,
       key: customer.key,
       body: chatBody('first_token=10ms'),
     }));
@@ -93,9 +93,9 @@ describe('a key that is revoked or disabled, or whose organization is suspended,
     });
   });
 
-  it('is refused by both within five seconds when Redis cannot tell them', async () => {
+  it('is refused by both within five seconds when Redis cannot deliver the invalidation', async () => {
     await redis.stop();
-    // Without Redis no request gets further than to its limits; but its key has been accepted by then.
+    // Without Redis every request fails at the limits, but by then its key was accepted.
     const results = await Promise.all(
       CHANGES.map((change) => changeUnderLoad(change, 5_000, ({ code }) => code === 'service_unavailable')),
     );

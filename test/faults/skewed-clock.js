@@ -1,4 +1,4 @@
-// Loaded into a gateway with NODE_OPTIONS=--require: its wall clock is off by CLOCK_SKEW_MS.
+// Loaded into a gateway with NODE_OPTIONS=--require: shifts its wall clock by CLOCK_SKEW_MS.
 const RealDate = Date;
 const skewMs = Number(process.env.CLOCK_SKEW_MS);
 

@@ -1,4 +1,7 @@
-/** F-60. Clients that send their heads and bodies a byte a second. It takes minutes and compares times, so it runs alone. */
+/**
+ * F-60. Clients that send their headers and bodies a byte a second. It takes minutes and compares times, so it runs
+ * alone.
+ */
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { endChildren } from '../harness/child-process';
@@ -17,7 +20,7 @@ const BYTE_EVERY_MS = 1_000;
 const HEADERS_WITHIN_MS = 30_000;
 const BODIES_WITHIN_MS = 60_000;
 
-describe('clients that drip', () => {
+describe('slow senders', () => {
   let database: TestDatabase;
   let operator: Operator;
   let gateway: GatewayProcess;
@@ -33,7 +36,7 @@ describe('clients that drip', () => {
     await database.drop();
   });
 
-  /** Sends `head` and then a byte a second. Resolves at the end of the connection with how long it was open and the answer. */
+  /** Sends `head` and then a byte a second. Resolves when the connection closes, with its duration and the response. */
   function drip(head: string): Promise<{ readonly openMs: number; readonly status: number }> {
     const openedAtMs = performance.now();
     const socket = connect(gateway.port, '127.0.0.1');
@@ -50,7 +53,7 @@ describe('clients that drip', () => {
     });
   }
 
-  it('are let go after 30 s for a head and 60 s for a body, and double the p99 of the others at most', async () => {
+  it('are disconnected after 30 s for headers and 60 s for a body, while the p99 of other requests at most doubles', async () => {
     const { key } = await operator.customer();
     const load = new ChatLoad(CALLERS, () => ({ url: gateway.url, key, body: chatBody('first_token=50ms delay=0') }));
     await delay(WARM_UP_MS);

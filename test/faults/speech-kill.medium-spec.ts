@@ -10,11 +10,11 @@ const KILLS = FULL ? 10 : 2;
 const CALLERS = 32;
 const LOAD_MS = 700;
 
-/** What a client got of one spoken text. */
+/** The part of one speech response that a client received. */
 interface Spoken {
   readonly requestId: string | null;
   readonly costMicro: number;
-  /** Whether the connection ended as it does after a whole answer. */
+  /** Whether the connection ended as after a complete response. */
   readonly whole: boolean;
   readonly bytes: number;
 }
@@ -34,9 +34,9 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Between one and twelve pieces of sound, 20 ms apart, so that a kill meets every moment of an answer. */
-async function speak(url: string, turn: number): Promise<Spoken> {
-  const input = `[[mock: chunks=${1 + (turn % 12)} delay=20ms]] The cat sat on the mat.`;
+/** Between one and twelve chunks of audio, 20 ms apart, so that a kill hits every moment of a response. */
+async function speak(url: string, index: number): Promise<Spoken> {
+  const input = `[[mock: chunks=${1 + (index % 12)} delay=20ms]] The cat sat on the mat.`;
   const body = JSON.stringify({ model: 'mock/speech-1', input, voice: 'alloy', response_format: 'pcm' });
   const headers = { authorization: `Bearer ${customer.key}`, 'content-type': 'application/json' };
   let response: Response | null = null;
@@ -56,15 +56,15 @@ async function speak(url: string, turn: number): Promise<Spoken> {
   }
 }
 
-describe('kill -9 of a gateway that speaks to 32 clients', () => {
-  it('leaves nobody with the whole of what is not charged, and charges for nothing else', async () => {
+describe('kill -9 of a gateway that streams speech to 32 clients', () => {
+  it('leaves no complete response without a charge, and charges for nothing else', async () => {
     const settings = { databaseUrl: database.url, redisUrl: createTestRedis().url };
     const spoken: Spoken[] = [];
     for (let kill = 0; kill < KILLS; kill++) {
       const gateway = await GatewayProcess.start(settings);
-      const load = { killed: false, turn: kill };
+      const load = { killed: false, index: kill };
       const caller = async (): Promise<void> => {
-        while (!load.killed) spoken.push(await speak(gateway.url, load.turn++));
+        while (!load.killed) spoken.push(await speak(gateway.url, load.index++));
       };
       const callers = Array.from({ length: CALLERS }, caller);
       await until('the first answers', 10_000, () => spoken.some(({ whole }) => whole));

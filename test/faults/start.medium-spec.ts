@@ -5,7 +5,7 @@ import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '
 import { createDataDirectory, GatewayProcess, TEST_PEPPER } from '../harness/gateway-process';
 import { createTestRedis } from '../harness/redis';
 import { WorkerProcess } from '../harness/worker-process';
-import { MIGRATIONS } from '../../src/database/migrations';
+import { MIGRATIONS } from '../../src/core/database/migrations';
 import { allowedMs, report } from './figures';
 import { Operator } from './operator';
 
@@ -13,11 +13,11 @@ const SECRET = 'hunter2';
 
 afterEach(endChildren);
 
-describe('a gateway whose settings are wrong', () => {
+describe('a gateway with invalid settings', () => {
   const directory = createDataDirectory();
   afterAll(() => directory.remove());
 
-  /** What it wrote, once it has ended with 1. */
+  /** Its output, after it exited with 1. */
   async function refusal(environment: Record<string, string>): Promise<string> {
     const gateway = GatewayProcess.launch({ dataDir: directory.path, environment });
     expect(await gateway.child.exited).toEqual({ code: 1, signal: null });
@@ -33,19 +33,19 @@ describe('a gateway whose settings are wrong', () => {
     ['TRUST_PROXY', { TRUST_PROXY: 'everyone' }],
     ['OPENAI_BASE_URL', { OPENAI_BASE_URL: 'localhost:11434' }],
     ['CATALOG_DIR', { CATALOG_DIR: '/nowhere/at/all', DATABASE_URL: '', REDIS_URL: '' }],
-  ])('ends with 1 and names %s', async (name, environment) => {
+  ])('exits with 1 and names %s', async (name, environment) => {
     const log = await refusal(environment);
     expect(log).toContain(name);
     expect(log).not.toContain(SECRET);
     expect(log).not.toMatch(/^\s+at /m);
   });
 
-  it('ends with 1 in production without its servers and its secrets, naming all four', async () => {
+  it('exits with 1 in production without its servers and secrets, naming all four', async () => {
     const log = await refusal({ NODE_ENV: 'production' });
     for (const name of ['DATABASE_URL', 'REDIS_URL', 'API_KEY_PEPPER', 'SECRETS_KEY']) expect(log).toContain(name);
   });
 
-  it('ends with 1 and says so when its port is taken, leaving no server behind', async () => {
+  it('exits with 1 and reports a port in use, leaving no server behind', async () => {
     const holder = createServer().listen(0, '127.0.0.1');
     await once(holder, 'listening');
     const { port } = holder.address() as AddressInfo;
@@ -60,8 +60,8 @@ describe('a gateway whose settings are wrong', () => {
     }
   });
 
-  it('ends with 1 within seconds when there is no PostgreSQL at its address', async () => {
-    // Below those that anybody is given.
+  it('exits with 1 within seconds when no PostgreSQL listens at its URL', async () => {
+    // Below the ephemeral ports.
     const port = 1;
     const startedAtMs = performance.now();
     const log = await refusal({
@@ -75,7 +75,7 @@ describe('a gateway whose settings are wrong', () => {
   });
 });
 
-describe('a worker of its own', () => {
+describe('a separate worker', () => {
   const directory = createDataDirectory();
   afterAll(() => directory.remove());
   const start = (environment: Record<string, string>) =>
@@ -86,7 +86,7 @@ describe('a worker of its own', () => {
       environment,
     });
 
-  it('does not start where it cannot know how clients reach what it signs addresses of', async () => {
+  it('refuses to start without the public URL that signed URLs need', async () => {
     const refusal = start({ STORAGE: 'local', PUBLIC_BASE_URL: '' });
     await expect(refusal).rejects.toThrow(/ended while starting:[^]*PUBLIC_BASE_URL is not set/);
     await expect(refusal).rejects.not.toThrow(/^\s+at /m);
@@ -95,19 +95,19 @@ describe('a worker of its own', () => {
   it.each([
     { STORAGE: 'local', PUBLIC_BASE_URL: 'https://ai.example' },
     { STORAGE: 'none', PUBLIC_BASE_URL: '' },
-  ])('asks for nothing else with %p', async (environment) => {
+  ])('requires no other setting with %p', async (environment) => {
     await expect(start(environment)).rejects.toThrow(/ended while starting:[^]*ECONNREFUSED/);
   });
 });
 
-describe('gateways that start at once on an empty database', () => {
+describe('gateways that start concurrently on an empty database', () => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await createEmptyTestDatabase();
   });
   afterAll(() => database.drop());
 
-  it('all come up, and every migration has run once', async () => {
+  it('all become ready, and every migration runs once', async () => {
     const settings = { databaseUrl: database.url, redisUrl: createTestRedis().url };
     const gateways = [1, 2, 3].map(() => GatewayProcess.launch(settings));
     const readyMs = await Promise.all(gateways.map((gateway) => gateway.ready()));

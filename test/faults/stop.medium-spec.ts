@@ -16,7 +16,7 @@ import { RawStream } from './raw-stream';
 const STREAMS = 20;
 const PLAIN_REQUESTS = 10;
 
-describe('a gateway that is asked to stop', () => {
+describe('a gateway that receives SIGTERM', () => {
   const catalog = createCatalog();
   let upstream: FakeUpstream;
   let database: TestDatabase;
@@ -53,7 +53,7 @@ describe('a gateway that is asked to stop', () => {
     return chat({ url: gateway.url, key: customer.key, body: chatBody(directive, fields) });
   }
 
-  /** Streams that have begun and whole answers that have not: the upstream keeps all of them waiting. */
+  /** Started streams and unanswered requests: the upstream keeps all of them waiting. */
   async function beginRequests(): Promise<{ readonly ended: Promise<Exchange[]>; release(): void }> {
     const waiting: (() => void)[] = [];
     upstream.answer = (response, { body }) => {
@@ -76,7 +76,7 @@ describe('a gateway that is asked to stop', () => {
     return { ended, release: () => waiting.forEach((answer) => answer()) };
   }
 
-  it('finishes what it has accepted, says at once that it is not ready, takes nothing new, and ends with 0', async () => {
+  it('completes accepted requests, reports not ready at once, refuses new requests, and exits with 0', async () => {
     await start();
     const { ended, release } = await beginRequests();
 
@@ -100,8 +100,8 @@ describe('a gateway that is asked to stop', () => {
     expect(await operator.violations()).toEqual([]);
   });
 
-  it('does not wait for connections that ask for nothing', async () => {
-    // Longer than the stop of a gateway that would wait for it may take.
+  it('does not wait for idle connections', async () => {
+    // Longer than the shutdown of a gateway that waited for the connection.
     await start({ DRAIN_TIMEOUT_MS: '600000' });
     const silent = connect(gateway.port, '127.0.0.1');
     await once(silent, 'connect');
@@ -113,7 +113,7 @@ describe('a gateway that is asked to stop', () => {
     silent.destroy();
   });
 
-  it('cuts at its deadline what does not end, and charges what was delivered until then', async () => {
+  it('interrupts unfinished requests at its deadline, and charges the delivered part', async () => {
     await start({ DRAIN_TIMEOUT_MS: '500' });
     const body = chatBody('tokens=5000 delay=20ms', { stream: true });
     const endless = new RawStream({ url: gateway.url, key: customer.key, body });

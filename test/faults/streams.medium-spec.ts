@@ -12,11 +12,11 @@ import { type Customer, Operator } from './operator';
 import { memoryGrowthMiB } from './process-memory';
 import { RawStream } from './raw-stream';
 
-/** More, in the short form, than a busy machine keeps one of the processes waiting for. */
+/** In the short form, longer than a busy machine stalls one of the processes. */
 const IDLE_TIMEOUT_MS = FULL ? 2_000 : 5_000;
 const MEBIBYTE = 1024 * 1024;
 
-describe('a gateway process whose providers and clients behave badly', () => {
+describe('a gateway process with faulty providers and clients', () => {
   const catalog = createCatalog();
   let database: TestDatabase;
   let operator: Operator;
@@ -46,7 +46,7 @@ describe('a gateway process whose providers and clients behave badly', () => {
   afterEach(async () => {
     await until('the end of all holds', 5_000, async () => (await operator.heldCount()) === 0);
     const violations = await operator.violations();
-    if (violations.length > 0) throw new Error(`the books are wrong: ${JSON.stringify(violations)}`);
+    if (violations.length > 0) throw new Error(`the ledger is invalid: ${JSON.stringify(violations)}`);
   });
   afterAll(async () => {
     await operator.close();
@@ -80,7 +80,7 @@ describe('a gateway process whose providers and clients behave badly', () => {
       readonly stream: RawStream;
     }
 
-    /** Every word of the answer is the caller's own canary, so that a word in the wrong stream shows. */
+    /** Every word of a response is a canary of its caller, so that a word in the wrong stream is detected. */
     async function chirp(response: ServerResponse, { body }: ReceivedRequest): Promise<void> {
       const canary = CANARY.exec(body)?.[0] ?? 'none';
       CANARY.lastIndex = 0;
@@ -108,7 +108,7 @@ describe('a gateway process whose providers and clients behave badly', () => {
       return visits;
     }
 
-    it('keeps callers apart, stops their upstreams within 1 s, and charges no more than was delivered', async () => {
+    it('keeps callers apart, stops their upstreams within 1 s, and charges no more than the delivered part', async () => {
       plays((response, request) => void chirp(response, request));
       const visits = await runVisits();
       await until('the end of all holds', 5_000, async () => (await operator.heldCount()) === 0);
@@ -136,7 +136,7 @@ describe('a gateway process whose providers and clients behave badly', () => {
       expect(wrong.map(({ canary, stream }) => [canary, stream.requestId])).toEqual([]);
     });
 
-    /** From the moment a client left to the end of its upstream call, of all calls that were not complete. */
+    /** From the disconnect of a client to the end of its upstream call, for all incomplete calls. */
     function abortTimes(visits: readonly Visit[]): number[] {
       const leftAtMs = new Map(visits.map(({ canary, stream }) => [canary, stream.leftAtMs]));
       return upstream.received.flatMap(({ body, brokenAtMs }) => {
@@ -145,7 +145,10 @@ describe('a gateway process whose providers and clients behave badly', () => {
       });
     }
 
-    /** At least what its client has seen and at most the whole answer; nothing for a client that saw no text. */
+    /**
+     * At least the part that its client received and at most the whole response; nothing for a client that received no
+     * text.
+     */
     function isChargedFairly({ canary, stream }: Visit, charges: ReadonlyMap<string, number>): boolean {
       const { requestId, received } = stream;
       if (requestId === null) return true;
@@ -156,10 +159,10 @@ describe('a gateway process whose providers and clients behave badly', () => {
     }
   });
 
-  describe('F-52: streams that drip', () => {
+  describe('F-52: dripping streams', () => {
     const DRIPS = 200;
     const PROBES = 200;
-    /** Below this a difference is the machine's. */
+    /** Smaller differences are noise. */
     const NOISE_MS = 25;
 
     async function probe(): Promise<number> {
@@ -178,7 +181,7 @@ describe('a gateway process whose providers and clients behave badly', () => {
       return times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99) - 1] ?? NaN;
     }
 
-    it('are ended by the idle limit, and slow nobody else down', async () => {
+    it('are ended by the idle timeout, and slow down no other request', async () => {
       plays((response) => {
         response.write(chunk({ role: 'assistant', content: 'Hello' }));
         const timer = setInterval(() => response.write('d'), 1_000);
@@ -192,26 +195,26 @@ describe('a gateway process whose providers and clients behave badly', () => {
       await until('all drips', 5_000, () => upstream.received.length === DRIPS);
       const roundsMs: number[] = [];
       while (ended.length === 0) roundsMs.push(await probe());
-      // What the drips cost shows in every round, what the machine is busy with in some.
+      // The cost of the drips shows in every round, other load on the machine only in some.
       const p99Ms = Math.min(...roundsMs);
       const longestMs = Math.round(Math.max(...ended.map(({ startedAtMs, endedAtMs }) => endedAtMs - startedAtMs)));
       report('F-52', { baseP99Ms, roundsMs, longestMs, clients: summarize(ended) });
       expect(summarize(ended)).toEqual({ '200 stream_interrupted': DRIPS });
       expect(longestMs).toBeLessThan(IDLE_TIMEOUT_MS + allowedMs(3_000));
-      // With a share of a machine that is busy with other tests, one p99 says nothing about another.
+      // On a busy machine two p99s cannot be compared.
       expect(p99Ms).toBeLessThanOrEqual(FULL ? Math.max(1.5 * baseP99Ms, baseP99Ms + NOISE_MS) : Infinity);
     });
   });
 
-  describe('F-55: answers that are too long', () => {
+  describe('F-55: oversized responses', () => {
     const BODY_BYTES = 200 * MEBIBYTE;
     const GROWTH_MIB = 64;
 
     it.each<[string, number, Record<string, string>, string]>([
-      ['200 MiB of answer', 200, { 'content-type': 'application/json' }, '502 provider_error'],
+      ['a 200 MiB response', 200, { 'content-type': 'application/json' }, '502 provider_error'],
       ['200 MiB of compressed zeros', 200, { 'content-encoding': 'gzip' }, '502 provider_error'],
-      ['200 MiB of error', 500, { 'content-type': 'application/json' }, '503 provider_unavailable'],
-    ])('cuts off %s in little memory', async (name, status, headers, outcome) => {
+      ['a 200 MiB error body', 500, { 'content-type': 'application/json' }, '503 provider_unavailable'],
+    ])('cuts off %s with little memory', async (name, status, headers, outcome) => {
       upstream.answer = (response) => void response.end('{"choices":[{"message":{"content":"Hi"}}]}');
       for (let warmUp = 0; warmUp < 20; warmUp++) await chat(callOf('hi', false));
       const chargesBefore = await operator.charges(customer.organizationId);
@@ -233,14 +236,14 @@ describe('a gateway process whose providers and clients behave badly', () => {
     });
   });
 
-  it('F-53: a line that comes in single bytes and has no end takes little memory', async () => {
+  it('F-53: an endless line in single bytes takes little memory', async () => {
     const STREAMS = 8;
-    /** What is kept is 1 MiB for each; the rest is garbage that was not collected yet. */
+    /** The gateway keeps 1 MiB for each; the rest is uncollected garbage. */
     const GROWTH_MIB = 160;
     const pieces = Buffer.from('1\r\nx\r\n'.repeat(MEBIBYTE + 1));
     plays((response) => {
       response.write(chunk({ role: 'assistant', content: 'Hello' }));
-      // Past the encoder of the server, which would take a second for each million of chunks.
+      // Bypasses the server's encoder, which would take a second for each million of chunks.
       setTimeout(() => response.socket?.write(pieces), 50);
     });
     let clients = {};
@@ -254,16 +257,16 @@ describe('a gateway process whose providers and clients behave badly', () => {
 
   describe('clients that do not read', () => {
     const CLIENTS = FULL ? 100 : 30;
-    /** A machine that is busy with other tests may turn some away. */
+    /** A busy machine can refuse some requests. */
     const SERVED_AT_LEAST = 0.8 * CLIENTS;
     const BYTES_EACH = 64 * MEBIBYTE;
-    /** What may be on the way between two processes: send and receive buffers of two connections. */
+    /** The data that can be in transit between two processes: send and receive buffers of two connections. */
     const IN_FLIGHT_BYTES = 24 * MEBIBYTE;
     const GROWTH_MIB_EACH = 2;
-    /** What a process takes that has served little before. */
+    /** The memory growth of a process that has served few requests. */
     const WARM_UP_MIB = 128;
 
-    it('hold back their upstreams, take little memory, and are ended and charged', async () => {
+    it('cause back-pressure on their upstreams, take little memory, and are disconnected and charged', async () => {
       const outflows: Outflow[] = [];
       const text = chunk({ content: 'y'.repeat(16_000) });
       plays((response) => void outflows.push(flood(response, text, BYTES_EACH)));
@@ -285,7 +288,7 @@ describe('a gateway process whose providers and clients behave badly', () => {
       expect(growthMiB).toBeLessThanOrEqual(WARM_UP_MIB + GROWTH_MIB_EACH * CLIENTS);
       expect(charges).toHaveLength(outflows.length);
       expect(Math.min(...charges)).toBeGreaterThan(0);
-      // 2 micro-units for 4 bytes, and the prompt.
+      // 2 micro-units for 4 bytes, plus the prompt.
       expect(Math.max(...charges)).toBeLessThan(mostBytes / 2 + 100);
     });
   });

@@ -81,8 +81,8 @@ async function endOne(): Promise<string> {
 
 const isDelivered = async (jobId: string) => (await deliveryOf(operator, jobId)).state === 'delivered';
 
-describe('F-46: kill -9 while a webhook is being posted', () => {
-  it(`lets the receiver hear of the event again, once per kill, by the same id: ${KILLS} kills`, async () => {
+describe('F-46: kill -9 during a webhook delivery', () => {
+  it(`delivers the event again, once per kill, with the same id: ${KILLS} kills`, async () => {
     host.answer = () => undefined;
     const jobId = await endOne();
     for (let kill = 1; kill <= KILLS; kill++) {
@@ -90,7 +90,7 @@ describe('F-46: kill -9 while a webhook is being posted', () => {
       await until('the post', WITHIN_MS, () => host.seen.length === kill);
       await worker.kill();
       expect(await deliveryOf(operator, jobId)).toMatchObject({ state: 'pending', attempt: kill, is_leased: true });
-      // The minute for which the one that died is waited for.
+      // The minute until a dead worker's claim expires.
       await letPass(operator, jobId, 60);
     }
     host.answer = (response) => response.writeHead(200).end();
@@ -103,10 +103,10 @@ describe('F-46: kill -9 while a webhook is being posted', () => {
     expect(new Set(host.seen.map((request) => request.headers['webhook-id'])).size).toBe(1);
     for (const request of host.seen) expect(verify(request, secret).job.id).toBe(jobId);
     expect(await logOf(operator, jobId)).toEqual([[KILLS + 1, 200, null]]);
-    report('F-46', { kills: KILLS, heard: host.seen.length, delivered: 1 });
+    report('F-46', { kills: KILLS, received: host.seen.length, delivered: 1 });
   });
 
-  it('does not happen to a post that is under way at SIGTERM: it is finished, noted down and not repeated', async () => {
+  it('does not affect a delivery in flight at SIGTERM: it is completed, recorded and not repeated', async () => {
     const held: ServerResponse[] = [];
     host.answer = (response) => held.push(response);
     const jobId = await endOne();
@@ -120,11 +120,11 @@ describe('F-46: kill -9 while a webhook is being posted', () => {
   });
 });
 
-describe('F-45: an answer of 200 MB', () => {
+describe('F-45: a webhook response of 200 MB', () => {
   it('counts by its status, is not read, and takes no memory', async () => {
     host.answer = (response) => response.writeHead(200).end();
     const worker = await startWorker();
-    // What every first post takes is not what this one takes.
+    // Excludes the memory of the first delivery.
     for (const jobId of [await endOne(), await endOne(), await endOne()]) {
       await until('a delivery', WITHIN_MS, () => isDelivered(jobId));
     }

@@ -4,7 +4,7 @@ import { createDataDirectory } from '../harness/gateway-process';
 import { createTestRedis } from '../harness/redis';
 import { WorkerProcess } from '../harness/worker-process';
 
-describe('a worker of its own', () => {
+describe('the probe server of a separate worker', () => {
   const directory = createDataDirectory();
   let database: TestDatabase;
   let worker: WorkerProcess;
@@ -22,7 +22,7 @@ describe('a worker of its own', () => {
 
   it.each(['/health', '/ready'])('answers %s', async (path) => {
     let response = await call(path);
-    // Not ready while one of its servers is late.
+    // Not ready while one of its servers is slow.
     while (response.status === 503) response = await call(path);
     expect([response.status, await response.json()]).toEqual([
       200,
@@ -37,7 +37,7 @@ describe('a worker of its own', () => {
     ['POST', '/v1/video/generations'],
     ['POST', '/health'],
     ['GET', '/nothing'],
-  ])('has nothing else to say, as to %s %s', async (method, path) => {
+  ])('returns 404 for anything else, such as %s %s', async (method, path) => {
     const response = await call(path, method);
     const { error } = (await response.json()) as { error: object };
     expect([response.status, error]).toEqual([

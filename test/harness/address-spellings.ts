@@ -1,6 +1,6 @@
-/** Ways to write addresses that must not be reached, so that a rule which reads text instead of numbers is found out. */
+/** Spellings of forbidden addresses, to detect a rule that compares text instead of numbers. */
 
-/** Of cloud metadata, loopback and private networks, among them every range that attackers ask for first. */
+/** Of cloud metadata, loopback and private networks, including every range that attackers try first. */
 const IPV4 = [
   '127.0.0.1',
   '127.255.255.254',
@@ -80,14 +80,14 @@ const NAMES = [
   'foo%2elocal',
 ];
 
-/** Hosts, as they stand between `https://` and the path. */
+/** Hosts, as they appear between `https://` and the path. */
 export const PRIVATE_HOSTS: readonly string[] = [
   ...IPV4.flatMap(ipv4Spellings),
   ...IPV6.map((address) => `[${address}]`),
   ...NAMES,
 ];
 
-/** Whole addresses whose form is refused, whatever the host; those of a blocked host among them are refused as that. */
+/** Complete URLs whose form is refused, whatever the host; those with a blocked host are refused as blocked. */
 export const MALFORMED_URLS: readonly unknown[] = [
   '',
   ' ',
@@ -161,7 +161,7 @@ export const MALFORMED_URLS: readonly unknown[] = [
   ['https://example.com/'],
 ];
 
-/** What must not be refused: public addresses and ordinary names, in spellings that are odd and honest. */
+/** Allowed: public addresses and ordinary names, in unusual but legitimate spellings. */
 export const PUBLIC_URLS: readonly string[] = [
   'https://example.com/',
   'https://example.com',

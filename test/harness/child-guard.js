@@ -1,7 +1,7 @@
 /**
- * Ends the processes of a test run that was interrupted: `child-process.ts` forks one guard per test file and tells it
- * of every process. The channel closes when the runner is gone, however that ends. Then each process is asked to stop
- * with the signal it was registered with, and killed when it does not.
+ * Ends the processes of an interrupted test run: `child-process.ts` forks one guard per test file and registers every
+ * process with it. The channel closes when the runner exits for any reason. Then the guard sends each process its
+ * registered stop signal, and kills it if it does not stop.
  */
 const KILL_AFTER_MS = 10_000;
 const POLL_MS = 100;

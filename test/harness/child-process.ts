@@ -1,6 +1,6 @@
 /**
- * Servers that tests start and kill. None outlives the test run: what a test leaves running ends with `endChildren`,
- * and what an interrupted run leaves is ended by a guard process.
+ * Servers that tests start and kill. None outlives the test run: `endChildren` ends those of a test, and a guard
+ * process ends those of an interrupted run.
  */
 import { type ChildProcess, fork, spawn, type SpawnOptions } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,13 +16,13 @@ export interface Program {
   readonly command: string;
   readonly args: readonly string[];
   readonly options: Pick<SpawnOptions, 'cwd' | 'env' | 'uid' | 'gid'>;
-  /** How it is asked to stop. */
+  /** Its stop signal. */
   readonly stopSignal: NodeJS.Signals;
 }
 
 /**
- * What is said by one that ended while starting, since a busy machine kept its database from answering in time. Whoever runs
- * it starts it again.
+ * Logged by a process that exits during startup because a busy machine delayed its database. The caller starts it
+ * again.
  */
 export const DATABASE_WAS_LATE = /due to connection timeout|timeout exceeded when trying to connect|timeout expired/;
 
@@ -56,7 +56,7 @@ export class ManagedChild {
     });
   }
 
-  /** Everything it has written so far, standard output and standard error together. */
+  /** All output so far, standard output and standard error combined. */
   get output(): string {
     return this.written;
   }
@@ -70,7 +70,7 @@ export class ManagedChild {
     return this.end('SIGKILL');
   }
 
-  /** Resolves with how it ended. @throws Error with its output when it takes longer than `withinMs`. */
+  /** Resolves with its exit. @throws Error with its output when it takes longer than `withinMs`. */
   async end(signal = this.program.stopSignal, withinMs = STOP_WITHIN_MS): Promise<ExitStatus> {
     this.process.kill(signal);
     let timer: NodeJS.Timeout | undefined;
@@ -85,14 +85,14 @@ export class ManagedChild {
   }
 }
 
-/** Stops whatever the tests of this file have not stopped themselves; for `afterEach` and `afterAll`. */
+/** Stops all processes that the tests of this file have not stopped; for `afterEach` and `afterAll`. */
 export async function endChildren(): Promise<void> {
   await Promise.all([...running].map((child) => child.end().catch(() => child.kill())));
   guard?.disconnect();
   guard = undefined;
 }
 
-/** A port of 127.0.0.1 that nobody listens on at the moment. */
+/** A currently free port of 127.0.0.1. */
 export async function findFreePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');

@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { SessionService } from '../../src/accounts/session.service';
-import { COMMAND_LINE } from '../../src/common/actor';
-import type { Role } from '../../src/common/role';
-import { OrganizationService } from '../../src/organizations/organization.service';
+import { SessionService } from '../../src/dashboard/accounts/session.service';
+import { COMMAND_LINE } from '../../src/core/types/actor';
+import type { Role } from '../../src/core/types/role';
+import { OrganizationService } from '../../src/dashboard/organizations/organization.service';
 import type { CallOptions, CallReply, TestGateway } from './gateway';
 import { documentOf, findOperation, openapiDocument } from './openapi-document';
 
 export interface DashboardUserOptions {
-  /** In `organizationId`; without it the user is a member of nothing. */
+  /** In `organizationId`; without it the user is a member of no organization. */
   readonly role?: Role | null;
   /** A new one when not given. */
   readonly organizationId?: string;
   readonly operator?: boolean;
 }
 
-/** Somebody who is signed in to the dashboard. Made in the database: signing in itself is tested where it belongs. */
+/** A user who is signed in to the dashboard. Created in the database: other tests cover the login. */
 export class DashboardClient {
   private constructor(
     private readonly gateway: TestGateway,
@@ -50,14 +50,14 @@ export class DashboardClient {
     return new DashboardClient(gateway, userId, organizationId, email, id, `sid=${token}`);
   }
 
-  /** The path of something of the user's organization. */
+  /** A path within the user's organization. */
   path(below: string): string {
     return `/dashboard/api/organizations/${this.organizationId}${below}`;
   }
 
   /**
-   * One request, as a page of the dashboard makes it. The reply is checked against the document; when it was a change that
-   * took place, so is its entry in the audit log.
+   * Sends one request like a page of the dashboard. Validates the response against the OpenAPI document, and the audit
+   * log entry of a successful change.
    */
   async call(path: string, options: CallOptions = {}): Promise<CallReply> {
     const method = options.method ?? (options.body === undefined ? 'GET' : 'POST');
@@ -78,7 +78,7 @@ export class DashboardClient {
       [requestId, this.userId],
     );
     const actions = entries.map((entry) => entry.action);
-    // What changes nothing says so by having no `x-audit`, and leaves none.
+    // Operations without a change have no `x-audit`, and write no entry.
     if (action === undefined ? actions.length > 0 : !actions.includes(action as string)) {
       throw new Error(`${method} ${path} left ${JSON.stringify(actions)} in the audit log, not ${String(action)}`);
     }

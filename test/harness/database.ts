@@ -1,6 +1,6 @@
 /**
- * A database of its own for every test file: a copy of the template that `global-setup.ts` migrated once, which takes
- * some 50 ms, so that no test sees another one's rows.
+ * A separate database for every test file: a copy of the template that `global-setup.ts` migrated once. A copy takes
+ * about 50 ms and isolates the tests' rows.
  */
 import { randomUUID } from 'node:crypto';
 import { Client, Pool } from 'pg';
@@ -10,7 +10,7 @@ export const PATIENCE_MS = 60_000;
 
 export interface TestDatabase {
   readonly url: string;
-  /** Closes whatever is still connected and removes the database. */
+  /** Closes all remaining connections and removes the database. */
   drop(): Promise<void>;
 }
 
@@ -25,17 +25,16 @@ export async function createEmptyTestDatabase(): Promise<TestDatabase> {
 }
 
 /**
- * Connections of a test itself. `pool.end()` resolves before they are closed, so what the server says to them when their
- * database is dropped can arrive during another test, and must not fail it.
+ * Connections of a test itself. `pool.end()` resolves before they are closed, so a server message about the dropped
+ * database can arrive during another test, and must not fail it.
  */
 export function createTestPool(url: string, size: number): Pool {
   return new Pool({ connectionString: url, max: size }).on('error', () => undefined);
 }
 
 /**
- * The URL of a database that is waited for, as `patient` of redis.ts has it for Redis: a server that gets no share of a busy
- * machine for a moment refuses nobody for that. What is refused by the time limits of a statement has to be asked again,
- * which only those do whom a test plays.
+ * The URL of a database without timeouts, like `patient` of redis.ts for Redis: a server without CPU time for a moment
+ * must not cause refusals. Refusals by statement timeouts must be retried, which only simulated clients do.
  */
 export function patientDatabase(strictUrl: string): string {
   const url = new URL(strictUrl);

@@ -1,5 +1,5 @@
 'use strict';
-/** A thread for `ProbeThreads` that answers with what it is sent, and dies of it a moment later. */
+/** A thread for `ProbeThreads` that echoes its input and crashes a moment later. */
 const { parentPort } = require('node:worker_threads');
 
 parentPort.on('message', (message) => {

@@ -26,7 +26,7 @@ afterEach(async () => {
   await once(server, 'close');
 });
 
-/** Both ends of a connection through the wire. */
+/** Both ends of a connection through the proxy. */
 async function join(): Promise<{ client: Socket; far: Socket }> {
   const client = connect({ port: Number(new URL(proxy.url).port), host: '127.0.0.1', allowHalfOpen: true });
   client.on('error', () => undefined);
@@ -51,7 +51,7 @@ function collect(socket: Socket): string[] {
   return pieces;
 }
 
-it('passes both directions on, and counts connections and bytes', async () => {
+it('forwards both directions, and counts connections and bytes', async () => {
   const { client, far } = await join();
   const answers = collect(client);
   client.write('ask');
@@ -63,7 +63,7 @@ it('passes both directions on, and counts connections and bytes', async () => {
   await until(() => proxy.open === 0);
 });
 
-it('passes the end of one direction on and keeps the other open', async () => {
+it('forwards the end of one direction and keeps the other open', async () => {
   const { client, far } = await join();
   const answers = collect(client);
   client.end('last words');
@@ -73,19 +73,19 @@ it('passes the end of one direction on and keeps the other open', async () => {
   expect([received, answers.join('')]).toEqual(['last words', 'still here']);
 });
 
-it('holds everything back while it hangs, and loses nothing of it', async () => {
+it('holds all data while it hangs, and loses none', async () => {
   const { client, far } = await join();
   const answers = collect(client);
   proxy.fail('toClient', { hang: true });
   far.write('held');
-  client.write('heard');
-  await until(() => received === 'heard');
+  client.write('hello');
+  await until(() => received === 'hello');
   expect(answers).toEqual([]);
   proxy.heal();
   await until(() => answers.join('') === 'held');
 });
 
-it('reads no more than a little from a side whose bytes it holds back', async () => {
+it('reads little from a side whose bytes it holds', async () => {
   const { client } = await join();
   proxy.fail('toServer', { hang: true });
   let sent = 0;
@@ -95,7 +95,7 @@ it('reads no more than a little from a side whose bytes it holds back', async ()
   expect([proxy.bytes.toServer, sent < 1_000]).toEqual([0, true]);
 });
 
-it('delivers in slices, late', async () => {
+it('delivers in slices, with latency', async () => {
   const { client, far } = await join();
   const answers = collect(client);
   proxy.fail('toClient', { sliceBytes: 2, latencyMs: 20 });
@@ -116,7 +116,7 @@ it('delivers no faster than its bandwidth', async () => {
   expect(performance.now() - startedAt).toBeGreaterThan(180);
 });
 
-it.each(['toClient', 'toServer'] as const)('resets both sides after so many bytes %s', async (direction) => {
+it.each(['toClient', 'toServer'] as const)('resets both sides after this many bytes %s', async (direction) => {
   proxy.fail(direction, { cut: { afterBytes: 3, by: 'reset' } });
   const { client, far } = await join();
   const answers = collect(client);
@@ -127,7 +127,7 @@ it.each(['toClient', 'toServer'] as const)('resets both sides after so many byte
   expect(proxy.bytes[direction]).toBe(3);
 });
 
-it('ends a direction after so many bytes, in good order', async () => {
+it('ends a direction cleanly after this many bytes', async () => {
   proxy.fail('toClient', { cut: { afterBytes: 3, by: 'end' } });
   const { client, far } = await join();
   const answers = collect(client);
@@ -136,7 +136,7 @@ it('ends a direction after so many bytes, in good order', async () => {
   expect(answers.join('')).toBe('abc');
 });
 
-it('turns bytes into garbage', async () => {
+it('replaces bytes with garbage', async () => {
   const { client, far } = await join();
   const answers = collect(client);
   proxy.fail('toClient', { garbage: true });
@@ -145,7 +145,7 @@ it('turns bytes into garbage', async () => {
   expect(answers.join('')).toBe('\xff\0\xf0');
 });
 
-it('cuts what is open and refuses what is new, until it is healed', async () => {
+it('cuts open connections and refuses new ones until it is healed', async () => {
   const { client } = await join();
   const cut = closed(client);
   proxy.cutOff();

@@ -1,6 +1,6 @@
 /**
- * A wire that fails on demand, before PostgreSQL, Redis or a provider. What is wrong with it can be changed at any time,
- * for each direction apart; nothing is ever lost on the way, as with TCP itself.
+ * A proxy that fails on demand, in front of PostgreSQL, Redis or a provider. Faults can change at any time, separately
+ * for each direction; it never loses bytes, like TCP itself.
  */
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -9,16 +9,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 export type Direction = 'toServer' | 'toClient';
 
 export interface WireFaults {
-  /** Passes nothing on and reads nothing more, connections stay open: a machine that hangs. */
+  /** Forwards and reads nothing more while connections stay open, like a machine that hangs. */
   readonly hang: boolean;
   /** Before each piece. */
   readonly latencyMs: number;
-  /** Most bytes in one write. */
+  /** Maximum bytes per write. */
   readonly sliceBytes: number;
   readonly bytesPerSecond: number;
-  /** After so many bytes of a connection: a reset of both sides, or the end of this direction. */
+  /** After this many bytes of a connection: a reset of both sides, or the end of this direction. */
   readonly cut: { readonly afterBytes: number; readonly by: 'reset' | 'end' } | null;
-  /** Every byte arrives inverted. */
+  /** Inverts every byte. */
   readonly garbage: boolean;
 }
 
@@ -30,13 +30,13 @@ const SOUND: WireFaults = {
   cut: null,
   garbage: false,
 };
-/** A narrow wire delivers so often. */
+/** Write interval with a limited bandwidth. */
 const SLICES_PER_SECOND = 20;
 
 export class FaultProxy {
   /** Connections accepted so far. */
   connections = 0;
-  /** Bytes passed on so far. */
+  /** Bytes forwarded so far. */
   readonly bytes: Record<Direction, number> = { toServer: 0, toClient: 0 };
   private readonly server: Server;
   private readonly sockets = new Set<Socket>();
@@ -48,7 +48,7 @@ export class FaultProxy {
     this.server = createServer({ allowHalfOpen: true }, (client) => this.accept(client));
   }
 
-  /** @param url of what is behind the wire */
+  /** @param url of the server behind the proxy */
   static async start(url: string): Promise<FaultProxy> {
     const proxy = new FaultProxy(new URL(url));
     proxy.server.listen(0, '127.0.0.1');
@@ -56,22 +56,22 @@ export class FaultProxy {
     return proxy;
   }
 
-  /** The same URL by way of this wire. */
+  /** The same URL through this proxy. */
   get url(): string {
     const { port } = this.server.address() as AddressInfo;
     const url = new URL(this.target);
     url.hostname = '127.0.0.1';
     url.port = String(port);
-    // An address without a path is compared as an origin.
+    // A URL without a path is compared as an origin.
     return this.target.pathname === '/' ? url.href.replace(/\/$/, '') : url.href;
   }
 
-  /** Connections that are open at the moment. */
+  /** Number of open connections. */
   get open(): number {
     return this.sockets.size / 2;
   }
 
-  /** Takes effect at once, also on what is on its way. */
+  /** Takes effect at once, also on data in transit. */
   fail(direction: Direction | 'both', faults: Partial<WireFaults>): void {
     const now = { ...SOUND, ...faults };
     if (direction !== 'toClient') this.faults.toServer = now;
@@ -79,13 +79,13 @@ export class FaultProxy {
     this.announce();
   }
 
-  /** New connections are closed at once, existing ones are cut. */
+  /** Closes new connections at once and cuts existing ones. */
   cutOff(): void {
     this.down = true;
     this.reset();
   }
 
-  /** Nothing is wrong any more. */
+  /** Removes all faults. */
   heal(): void {
     this.down = false;
     this.fail('both', {});
@@ -125,7 +125,7 @@ export class FaultProxy {
     void this.carry('toClient', server, client);
   }
 
-  /** A side that is gone takes the other with it, in the same way. */
+  /** Closes the other side in the same way when one side closes. */
   private couple(one: Socket, other: Socket): void {
     one.on('close', (failed) => {
       this.sockets.delete(one);
@@ -151,7 +151,7 @@ export class FaultProxy {
       }
       to.end();
     } catch {
-      // The connection broke; `couple` tells the other side.
+      // The connection broke; `couple` closes the other side.
     }
   }
 

@@ -1,6 +1,6 @@
 /**
- * The gateway as users run it: a process of its own on a port of its own, `node dist/src/main.js` as `npm test` has just
- * built it. It inherits nothing of the developer's environment.
+ * The gateway as users run it: a separate process on a free port, `node dist/src/main.js` from the build of `npm test`.
+ * It does not inherit the developer's environment.
  */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,11 +8,11 @@ import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DATABASE_WAS_LATE, type ExitStatus, ManagedChild } from './child-process';
 
-/** Keys that a test issues by itself verify in every process that was started with this. */
+/** Keys issued by a test are valid in every process started with this. */
 export const TEST_PEPPER = 'a-pepper-that-only-tests-use-and-nobody-else';
 
 export interface GatewayProcessSettings {
-  /** Left out together with `redisUrl`: the embedded servers. */
+  /** Omit together with `redisUrl` for the embedded servers. */
   readonly databaseUrl?: string;
   readonly redisUrl?: string;
   readonly dataDir?: string;
@@ -38,8 +38,8 @@ export class GatewayProcess {
   ) {}
 
   /**
-   * Starts the process and does not wait for it. Without a port of its own it takes one: what is free now need not be free
-   * any more when it listens.
+   * Starts the process without waiting for it. Without a given port the process picks one itself: a port that is free
+   * now can be taken before it listens.
    */
   static launch(settings: GatewayProcessSettings): GatewayProcess {
     return new GatewayProcess(runGateway(settings), settings);
@@ -56,23 +56,26 @@ export class GatewayProcess {
     return this.running;
   }
 
-  /** Once it has said hello. */
+  /** Available after its startup message. */
   get port(): number {
-    const told = this.knownPort ?? WELCOME.exec(this.log)?.[1];
-    if (told === undefined) throw new Error(`The gateway does not listen yet:\n${this.log}`);
-    return (this.knownPort = Number(told));
+    const port = this.knownPort ?? WELCOME.exec(this.log)?.[1];
+    if (port === undefined) throw new Error(`The gateway does not listen yet:\n${this.log}`);
+    return (this.knownPort = Number(port));
   }
 
   get url(): string {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Everything the process has written. */
+  /** All output of the process. */
   get log(): string {
     return this.child.output;
   }
 
-  /** Resolves, once it has said hello and `/ready` says yes, with the milliseconds since the launch. @throws Error with the log. */
+  /**
+   * Resolves with the milliseconds since the launch, once the process has logged its start and `/ready` returns 200.
+   * @throws Error with the log.
+   */
   async ready(withinMs = READY_WITHIN_MS): Promise<number> {
     for (;;) {
       if (this.child.hasExited) {
@@ -85,7 +88,7 @@ export class GatewayProcess {
     }
   }
 
-  /** The status of `/ready`; 0 when nobody answers. */
+  /** The status of `/ready`; 0 without a response. */
   async probe(): Promise<number> {
     try {
       const reply = await fetch(`${this.url}/ready`, {
@@ -114,7 +117,7 @@ export class GatewayProcess {
   }
 }
 
-/** `npm run gateway -- <command>` with the settings of a gateway. Resolves when it has ended. */
+/** Runs `npm run gateway -- <command>` with the settings of a gateway. Resolves when it has exited. */
 export async function runCommand(
   settings: GatewayProcessSettings,
   ...command: readonly string[]
@@ -123,10 +126,10 @@ export async function runCommand(
   return { ...(await child.exited), output: child.output };
 }
 
-/** A directory for one test; `remove` also takes away what the process has put there. */
+/** A directory for one test; `remove` also deletes files created by the process. */
 export function createDataDirectory(): { readonly path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'gateway-process-'));
-  // When the tests run as root, the account that PostgreSQL is lent has to get in.
+  // When the tests run as root, the unprivileged account of PostgreSQL needs access.
   chmodSync(path, 0o711);
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
@@ -139,7 +142,7 @@ function runProgram(file: string, args: readonly string[], settings: GatewayProc
   return new ManagedChild({
     command: process.execPath,
     args: ['--enable-source-maps', file, ...args],
-    // No `.env` of the project gets in either.
+    // Ignores the project's `.env` too.
     options: { cwd: tmpdir(), env: toEnvironment(settings) },
     stopSignal: 'SIGTERM',
   });
@@ -158,8 +161,12 @@ function toEnvironment(settings: GatewayProcessSettings): NodeJS.ProcessEnv {
     ...(dataDir !== undefined && { DATA_DIR: dataDir }),
     ...(catalogDir !== undefined && { CATALOG_DIR: catalogDir }),
     ...(external && { API_KEY_PEPPER: TEST_PEPPER }),
-    // Failures are scripted here, and the health of a deployment is shared through Redis, which the runs share.
+    // Failures are scripted here, and deployment health is shared through Redis, which all runs share.
     CIRCUIT_BREAKER_FAILURES: '0',
+    // Tests poll without a pause.
+    LIMIT_KEY_READS_PER_SECOND: '1000000',
+    // One user makes all changes of a test.
+    DASHBOARD_CHANGES_PER_MINUTE: '1000000',
     ...settings.environment,
   };
 }

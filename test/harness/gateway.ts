@@ -1,6 +1,6 @@
 /**
- * A whole gateway for one test file: the real application on a port of its own, on a database of its own. Replies are
- * read through `call`, which checks every one of them against the document, so that no test can forget to.
+ * A whole gateway for one test file: the real application on a free port, with a separate database. `call` reads
+ * replies and validates every one against the OpenAPI document, so that no test can forget to.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
@@ -8,14 +8,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Pool } from 'pg';
-import { LedgerService } from '../../src/billing/ledger.service';
-import { COMMAND_LINE } from '../../src/common/actor';
-import { type Clock, systemClock } from '../../src/common/clock';
-import { loadConfig } from '../../src/config/load-config';
+import { LedgerService } from '../../src/billing/ledger/ledger.service';
+import { COMMAND_LINE } from '../../src/core/types/actor';
+import { type Clock, systemClock } from '../../src/core/time/clock';
+import { loadConfig } from '../../src/core/config/load-config';
 import { createGateway } from '../../src/create-gateway';
-import type { ApiKeySettingsInput } from '../../src/organizations/api-key-settings';
-import { ApiKeyService } from '../../src/organizations/api-key.service';
-import { OrganizationService } from '../../src/organizations/organization.service';
+import type { ApiKeySettingsInput } from '../../src/auth/api-keys/api-key-settings';
+import { ApiKeyService } from '../../src/auth/api-keys/api-key.service';
+import { OrganizationService } from '../../src/dashboard/organizations/organization.service';
 import { DATABASE_WAS_LATE } from './child-process';
 import { DashboardClient, type DashboardUserOptions } from './dashboard-client';
 import { createTestDatabase, createTestPool, type TestDatabase } from './database';
@@ -33,7 +33,7 @@ export interface CallOptions {
   readonly method?: string;
   readonly key?: string | null;
   readonly headers?: Record<string, string>;
-  /** Sent as JSON, or as it is when a string, bytes or a form. */
+  /** Sent as JSON; a string, bytes or a form are sent unchanged. */
   readonly body?: unknown;
   readonly signal?: AbortSignal;
 }
@@ -43,7 +43,7 @@ export interface CallReply {
   readonly headers: Headers;
   readonly text: string;
   readonly bytes: Buffer;
-  /** The body as JSON; `undefined` when it is none. */
+  /** The body as JSON; `undefined` when it is not JSON. */
   readonly json: any; // eslint-disable-line typescript/no-explicit-any -- tests look into replies of every shape
   /** The `data:` payloads of a stream, in order. */
   readonly events: string[];
@@ -58,7 +58,7 @@ export class TestGateway {
     private readonly dataDir: string,
   ) {}
 
-  /** @param wire what lies between the gateway and its database, by the database's address; else nothing does. */
+  /** @param wire maps the database's URL to that of a proxy in front of it; by default there is none. */
   static async start(
     environment: Record<string, string> = {},
     clock: Clock = systemClock,
@@ -75,10 +75,13 @@ export class TestGateway {
       MOCK_PROVIDER: 'true',
       // The tests share its event loop, and keep it busy themselves.
       OVERLOAD_CONCURRENCY: '0',
-      // All tests come from one address, to a Redis that they share.
+      // All tests use one IP address, and share one Redis.
       SIGN_IN_ATTEMPTS_PER_ADDRESS: '1000000',
-      // Failures are scripted here, and the health of a deployment is shared through Redis, which the runs share.
+      DASHBOARD_CHANGES_PER_MINUTE: '1000000',
+      // Failures are scripted here, and deployment health is shared through Redis, which all runs share.
       CIRCUIT_BREAKER_FAILURES: '0',
+      // Tests poll without a pause.
+      LIMIT_KEY_READS_PER_SECOND: '1000000',
       ...environment,
     });
     const { databaseUrl, redisUrl } = config;
@@ -109,12 +112,12 @@ export class TestGateway {
     return { organizationId: organization.id, keyId: issued.apiKey.id, key: issued.key };
   }
 
-  /** Somebody signed in to the dashboard, as owner of a new organization unless told otherwise. */
+  /** A user signed in to the dashboard, by default as owner of a new organization. */
   dashboardUser(options?: DashboardUserOptions): Promise<DashboardClient> {
     return DashboardClient.signIn(this, options);
   }
 
-  /** One request and its whole reply, checked against the document. */
+  /** Sends one request and validates its whole reply against the OpenAPI document. */
   async call(path: string, options: CallOptions = {}): Promise<CallReply> {
     const { body, key } = options;
     const method = options.method ?? (body === undefined ? 'GET' : 'POST');
@@ -138,18 +141,18 @@ export class TestGateway {
     return reply;
   }
 
-  /** The rows of a query, for looking at what is left behind. */
+  /** The rows of a query, to inspect stored state. */
   async rows<Row extends object>(sql: string, parameters: unknown[] = []): Promise<Row[]> {
     return (await this.pool.query<Row>(sql, parameters)).rows;
   }
 
-  /** Every broken invariant of the books. */
+  /** Every broken ledger invariant. */
   violations(): Promise<object[]> {
     return this.app.get(LedgerService, { strict: false }).verify();
   }
 }
 
-/** Starts it again when a busy machine kept its database from answering in time, as whoever runs one does. */
+/** Restarts it when a busy machine delayed its database, like a supervisor. */
 async function inTime<App>(start: () => Promise<App>): Promise<App> {
   for (;;) {
     try {

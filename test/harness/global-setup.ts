@@ -3,7 +3,7 @@
  * `TEST_DATABASE_URL` and `TEST_REDIS_URL` (both) name real servers; without them embedded ones are started.
  */
 import { randomBytes } from 'node:crypto';
-import { runMigrations } from '../../src/database/run-migrations';
+import { runMigrations } from '../../src/core/database/run-migrations';
 import { databaseUrl, queryServer } from './database';
 import { startTestServices } from './test-services';
 

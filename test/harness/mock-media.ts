@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Clock } from '../../src/common/clock';
+import type { Clock } from '../../src/core/time/clock';
 import type { AsyncJobAdapter, JobHandle, JobOutput, SyncJobAdapter } from '../../src/providers/contract/media-job';
 import type { Provider } from '../../src/providers/contract/provider';
 import type { ProviderCall } from '../../src/providers/contract/provider-call';
@@ -21,15 +21,15 @@ export interface MockMediaEvent {
   readonly pid: number;
 }
 
-/** What the mock media providers of this directory were asked to do, and did. */
+/** Operations that the mock media providers of this directory received and performed. */
 export async function readMockMediaLog(directory: string): Promise<MockMediaEvent[]> {
   const text = await readFile(join(directory, 'log.jsonl'), 'utf8').catch(() => '');
   return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as MockMediaEvent]));
 }
 
 /**
- * The tokens of all jobs that the mock media providers of this directory have accepted, each once: told by what they keep,
- * since a process that is killed may not come to log what it has done.
+ * The tokens of all jobs that the mock media providers of this directory have accepted, each once: read from their
+ * stored jobs, because a killed process may not have logged its last action.
  */
 export async function readMockMediaTokens(directory: string): Promise<string[]> {
   const names = await readdir(directory).catch(() => []);
@@ -37,7 +37,7 @@ export async function readMockMediaTokens(directory: string): Promise<string[]> 
   return (await Promise.all(records)).map((record) => (JSON.parse(record) as { token: string }).token);
 }
 
-/** The mock media providers with a directory of their own and a time that stands still. */
+/** The mock media providers with a separate directory and a fixed clock. */
 export class MockMediaStage {
   private nowMs = 1_700_000_000_000;
   readonly clock: Clock = { now: () => this.nowMs, monotonic: () => performance.now() };
@@ -56,7 +56,7 @@ export class MockMediaStage {
     this.nowMs += durationMs;
   }
 
-  /** Each is what another process would have. */
+  /** Each call simulates another process. */
   provider(id: string): Provider {
     const definition = defineMockMediaProviders(this.clock).find((each) => each.id === id);
     const provider = definition?.create({ MOCK_MEDIA_PROVIDER: 'true', MOCK_MEDIA_DIR: this.directory });

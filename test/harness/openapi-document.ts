@@ -2,18 +2,18 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 
-/** The bundle as data, and where things are in it. Replies are judged in `openapi-validator.ts`. */
+/** The bundle as data, with lookups. `openapi-validator.ts` validates replies. */
 
 export type JsonObject = Record<string, unknown>;
 
-/** A part of the document with the JSON pointer that leads to it, `$ref`s followed. */
+/** A node of the document and its JSON pointer, `$ref`s resolved. */
 export interface Node {
   readonly pointer: string;
   readonly value: JsonObject;
 }
 
 export interface Operation {
-  /** In capitals. */
+  /** In upper case. */
   readonly method: string;
   /** As in the document, for example `/v1/jobs/{id}`. */
   readonly path: string;
@@ -23,7 +23,7 @@ export interface Operation {
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'];
 
-/** `openapi` is that of `/v1`. */
+/** `openapi` is the document of `/v1`. */
 export const DOCUMENT_NAMES = ['openapi', 'dashboard'] as const;
 export type DocumentName = (typeof DOCUMENT_NAMES)[number];
 
@@ -39,7 +39,7 @@ export function openapiDocument(name: DocumentName = 'openapi'): JsonObject {
   return bundle;
 }
 
-/** The document that describes what is at a path. */
+/** The document that describes a path. */
 export function documentOf(path: string): DocumentName {
   return path.startsWith('/dashboard/') ? 'dashboard' : 'openapi';
 }
@@ -64,7 +64,7 @@ export function childOf(document: JsonObject, parent: Node, ...steps: readonly s
   return nodeAt(document, [parent.pointer, ...escaped].join('/'));
 }
 
-/** Every operation of the document, webhooks left out: the gateway makes those calls, it does not answer them. */
+/** Every operation of the document except webhooks, which the gateway sends. */
 export function operationsOf(document: JsonObject): readonly Operation[] {
   const paths = isObject(document.paths) ? document.paths : {};
   return Object.entries(paths).flatMap(([path, item]) =>
@@ -76,7 +76,10 @@ export function operationsOf(document: JsonObject): readonly Operation[] {
   );
 }
 
-/** The operation that a request line means. A literal path wins over one with parameters; `{id}` of models spans slashes. */
+/**
+ * The operation of a request line. A literal path takes precedence over one with parameters; `{id}` of models spans
+ * slashes.
+ */
 export function findOperation(document: JsonObject, method: string, url: string): Operation | undefined {
   const [path = ''] = url.split('?');
   const candidates = operationsOf(document).filter((operation) => operation.method === method.toUpperCase());

@@ -60,8 +60,8 @@ describe('assertMatchesDocument', () => {
     ['a stream', streamReply(JSON.stringify(chunk), '[DONE]')],
     ['an error', errorReply('model_not_found', 'not_found_error')],
     ['an error on an unknown route', errorReply('not_found', 'not_found_error', { path: '/nowhere' })],
-    ['a stream that the test cut off', { ...streamReply(JSON.stringify(chunk)), aborted: true }],
-  ])('accepts %s that the document promises', (_name, reply) => {
+    ['a stream that the test aborted', { ...streamReply(JSON.stringify(chunk)), aborted: true }],
+  ])('accepts %s as documented', (_name, reply) => {
     expect(() => assertMatchesDocument(reply)).not.toThrow();
   });
 
@@ -80,7 +80,7 @@ describe('assertMatchesDocument', () => {
     ['a request id that differs', errorReply('not_found', 'not_found_error', { headers: {} }), /x-request-id/i],
     ['usage: null in a chunk', streamReply(JSON.stringify({ ...chunk, usage: null }), '[DONE]'), /event 0\/usage/],
     ['a stream without [DONE]', streamReply(JSON.stringify(chunk)), /\[DONE\]/],
-    ['a stream that goes on after [DONE]', streamReply('[DONE]', JSON.stringify(chunk)), /\[DONE\]/],
+    ['a stream that continues after [DONE]', streamReply('[DONE]', JSON.stringify(chunk)), /\[DONE\]/],
     ['a page on an unknown route', chatReply({ path: '/nowhere', status: 404, body: '<html>' }), /not JSON/],
   ])('refuses %s', (_name, reply, message) => {
     expect(() => assertMatchesDocument(reply)).toThrow(message);
@@ -97,7 +97,7 @@ describe('findOperation', () => {
     ['GET', '/v1/models/mock%2Fchat-1', 'getModel'],
     ['DELETE', '/v1/video/generations/42', 'deleteVideo'],
     ['GET', '/health', 'getHealth'],
-  ])('%s %s is %s', (method, path, operationId) => {
+  ])('maps %s %s to %s', (method, path, operationId) => {
     expect(findOperation(document, method, path)?.operationId).toBe(operationId);
   });
 

@@ -1,4 +1,7 @@
-/** What a PNG of these sides in pixels begins with, and zeros up to `bytes` in all: enough to be judged by, not to be seen. */
+/**
+ * The header of a PNG with these sides in pixels, padded with zeros to `bytes`: enough for validation, not a viewable
+ * image.
+ */
 export function pngHead(width: number, height: number, bytes = 33): Buffer {
   const head = Buffer.alloc(bytes);
   head.write('89504e470d0a1a0a0000000d49484452', 'hex');

@@ -21,8 +21,8 @@ export const PIXEL = Buffer.from(
 );
 
 /**
- * An https server on 127.0.0.1 that stands in for a host of the public internet: TLS of this process believes its
- * certificate, and the guard reaches it when 127.0.0.1/32 is on the allow-list.
+ * An https server on 127.0.0.1 that simulates a host on the public internet: TLS of this process trusts its
+ * certificate, and the SSRF guard allows it when 127.0.0.1/32 is on the allow-list.
  */
 export class PublicHost {
   readonly seen: SeenRequest[] = [];
@@ -32,7 +32,7 @@ export class PublicHost {
 
   private constructor(
     private readonly server: Server,
-    /** In PEM: for processes of their own, which do not trust it yet. */
+    /** In PEM: for separate processes, which do not trust it yet. */
     readonly certificate: string,
     private readonly distrust: () => void,
   ) {
@@ -45,7 +45,7 @@ export class PublicHost {
     });
   }
 
-  /** @param names besides 127.0.0.1, what its certificate is for. */
+  /** @param names of its certificate, besides 127.0.0.1 */
   static async start(names: readonly string[] = []): Promise<PublicHost> {
     const pair = createTestCertificate(['127.0.0.1', ...names]);
     const server = createServer({ key: pair.key, cert: pair.certificate });
@@ -65,7 +65,7 @@ export class PublicHost {
     await Promise.all(Array.from(this.sockets, (socket) => once(socket, 'close')));
   }
 
-  /** An address of it, by a name of its certificate. */
+  /** A URL on this host, by a name of its certificate. */
   url(path: string, name = '127.0.0.1'): string {
     return `https://${name}:${this.port}${path}`;
   }
@@ -88,7 +88,7 @@ export class PublicHost {
   }
 }
 
-/** A whole answer with an image in it, or with what says so. */
+/** A complete response with an image, or with content that claims to be one. */
 export function respondWith(response: ServerResponse, bytes: Buffer, contentType = 'image/png'): void {
   response.writeHead(200, { 'content-type': contentType, 'content-length': bytes.length }).end(bytes);
 }

@@ -1,6 +1,8 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 
-/** What a server answered to bytes that need not be HTTP. `status` is 0 when it closed without a word. */
+const PIECE_BYTES = 64 * 1024;
+
+/** A server's response to bytes that need not be HTTP. `status` is 0 when it closed without a response. */
 export interface RawReply {
   readonly status: number;
   readonly headers: string;
@@ -9,8 +11,23 @@ export interface RawReply {
 
 /** Writes bytes to a port, then reads until the server closes or has sent a whole reply. */
 export function exchange(port: number, bytes: string | Buffer): Promise<RawReply> {
+  const socket = connect({ port, host: '127.0.0.1' }, () => socket.write(bytes));
+  return readReply(socket);
+}
+
+/** Sends like a blocking client: it reads the response only after the last byte is written. */
+export async function sendThenRead(port: number, bytes: Buffer): Promise<RawReply> {
+  const socket = connect({ port, host: '127.0.0.1' }).on('error', () => undefined);
+  for (let at = 0; at < bytes.length && !socket.destroyed; at += PIECE_BYTES) {
+    const piece = bytes.subarray(at, at + PIECE_BYTES);
+    await new Promise((written) => socket.write(piece, written));
+  }
+  return socket.destroyed ? parse('') : readReply(socket);
+}
+
+/** Reads until the server closes or has sent a whole reply. */
+function readReply(socket: Socket): Promise<RawReply> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: '127.0.0.1' }, () => socket.write(bytes));
     let received = '';
     const finish = (): void => {
       socket.destroy();

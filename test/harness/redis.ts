@@ -4,13 +4,13 @@ import type { Redis } from 'ioredis';
 
 export interface TestRedis {
   /**
-   * The test server. Whoever connects to this URL waits for its answers as long as they take: a process that gets no share
-   * of a busy machine for a moment would otherwise take that for an outage, and answer 503.
+   * The test server. Clients of this URL wait for replies without a timeout: a process without CPU time on a busy
+   * machine would otherwise detect an outage, and return 503.
    */
   readonly url: string;
-  /** The same server, of which answers are expected in time. */
+  /** The same server, with the usual timeouts. */
   readonly strictUrl: string;
-  /** What no other test uses. Keys left behind vanish with the server. */
+  /** Unique to this test. Remaining keys vanish with the server. */
   readonly keyPrefix: string;
 }
 
@@ -22,15 +22,15 @@ export function createTestRedis(): TestRedis {
   return { url: patient(strictUrl), strictUrl, keyPrefix: `test:${randomUUID()}:` };
 }
 
-/** The URL of a Redis that is waited for. */
+/** The URL of a Redis without timeouts. */
 export function patient(strictUrl: string): string {
   const url = new URL(strictUrl);
-  // Parameters of the URL come before the options of the code; one that is no number is no limit.
+  // URL parameters are applied before the options of the code; a value that is not a number means no limit.
   url.searchParams.set('commandTimeout', 'none');
   return url.href;
 }
 
-/** Resolves when it is connected. An attempt that a busy machine made too late is not the last one. */
+/** Resolves when it is connected. Retries an attempt that a busy machine delayed. */
 export async function untilReady(redis: Redis): Promise<void> {
   while (redis.status !== 'ready') await once(redis, 'ready').catch(() => undefined);
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** What `@20minutes/s3rver` brings no types for. */
+/** `@20minutes/s3rver` has no types. */
 interface S3rver {
   readonly httpServer: Server;
   run(): Promise<unknown>;
@@ -14,10 +14,10 @@ type S3rverClass = new (options: Record<string, unknown>) => S3rver;
 
 const S3rver = require('@20minutes/s3rver') as S3rverClass;
 
-/** A real server with the API of S3, with one bucket, on a port of its own. It checks signatures and their time. */
+/** A real server with the S3 API and one bucket, on a free port. It checks signatures and their time. */
 export class S3Server {
   static readonly BUCKET = 'outputs';
-  /** The only key it knows. */
+  /** Its only valid key. */
   static readonly CREDENTIALS = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' };
 
   private constructor(

@@ -1,6 +1,6 @@
-import type { Resolve } from '../../src/outbound/public-lookup';
+import type { Resolve } from '../../src/core/outbound/public-lookup';
 
-/** Gives the nth question for a name its nth list of addresses, and from then on the last one; none for other names. */
+/** Returns the nth list of addresses for the nth lookup of a name, then the last one; none for other names. */
 export class ScriptedDns {
   readonly asked: string[] = [];
 
@@ -8,8 +8,8 @@ export class ScriptedDns {
 
   readonly resolve: Resolve = async (hostname) => {
     const script = this.answers[hostname] ?? [];
-    const turn = this.asked.filter((name) => name === hostname).length;
+    const index = this.asked.filter((name) => name === hostname).length;
     this.asked.push(hostname);
-    return script[turn] ?? script.at(-1) ?? [];
+    return script[index] ?? script.at(-1) ?? [];
   };
 }

@@ -1,15 +1,15 @@
-/** The process behind `test-services.ts`: embedded services in a directory of their own until the channel closes. */
+/** The process behind `test-services.ts`: runs embedded services in a temporary directory until the channel closes. */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import pino from 'pino';
-import { startEmbeddedServices } from '../../src/embedded/embedded-services';
+import { startEmbeddedServices } from '../../src/core/embedded/embedded-services';
 
 async function main(): Promise<void> {
   const disconnected = new Promise((resolve) => process.once('disconnect', resolve));
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-test-'));
-  // When the tests run as root, the account that PostgreSQL is lent has to get in.
+  // When the tests run as root, the unprivileged account of PostgreSQL needs access.
   chmodSync(dataDir, 0o711);
   try {
     const settings = { dataDir, databaseUrl: null, redisUrl: null };
@@ -24,8 +24,8 @@ async function main(): Promise<void> {
 }
 
 /**
- * A run of tests makes hundreds of databases, and their way to the disk is what held up a statement now and then, for
- * longer than the gateway waits. The tests that kill PostgreSQL have a server of their own, with its defaults.
+ * A test run creates hundreds of databases, and syncing them to disk sometimes delayed a statement beyond the gateway's
+ * timeout. The tests that kill PostgreSQL use a separate server with its defaults.
  */
 async function forgetOnPowerLoss(databaseUrl: string): Promise<void> {
   const client = new Client({ connectionString: databaseUrl });

@@ -1,7 +1,7 @@
 /**
- * Looks over the shoulder of `src/outbound` in every test file: no socket that it opens may go to an address which is not
- * public. What is public is written down here once more, so that one mistake does not hide the other. Test servers that
- * stand in for public ones are excepted by their port.
+ * Checks `src/core/outbound` in every test file: it must not open a socket to a non-public address. This file defines
+ * public addresses independently, so that one mistake does not hide the other. Ports of test servers that simulate
+ * public hosts are exempt.
  */
 import { BlockList, isIPv6, Socket } from 'node:net';
 
@@ -10,29 +10,29 @@ export interface SocketAttempt {
   readonly port: number;
 }
 
-/** Kept on the shared prototype: test files of one worker have modules of their own, but the same sockets. */
+/** Kept on the shared prototype: test files of one worker have separate modules, but the same sockets. */
 interface WatchState {
   attempts: SocketAttempt[];
   readonly testPorts: Set<number>;
 }
 
 const STATE = Symbol.for('gateway.socket-watch');
-const OUTBOUND_FILE = /[\\/]src[\\/]outbound[\\/](?!.*\.spec\.)/;
+const OUTBOUND_FILE = /[\\/]src[\\/]core[\\/]outbound[\\/](?!.*\.spec\.)/;
 
 const prototype = Socket.prototype as Socket & { [STATE]?: WatchState };
 const state = (prototype[STATE] ??= install());
 
-/** Attempts since the last call, of the code in `src/outbound` only, to test servers included. */
+/** Connection attempts since the last call, from code in `src/core/outbound` only, including those to test servers. */
 export function takeAttempts(): SocketAttempt[] {
   return state.attempts.splice(0);
 }
 
-/** The server on this port of 127.0.0.1 stands in for a public one. */
+/** The server on this port of 127.0.0.1 simulates a public one. */
 export function exceptTestServer(port: number): void {
   state.testPorts.add(port);
 }
 
-/** Whether an attempt went to an address that is not public. After each test, none may have. */
+/** Attempts to connect to a non-public address. After each test there must be none. */
 export function isForbidden({ address, port }: SocketAttempt): boolean {
   if (address === '127.0.0.1' && state.testPorts.has(port)) return false;
   const family = isIPv6(address) ? 'ipv6' : 'ipv4';
@@ -41,7 +41,7 @@ export function isForbidden({ address, port }: SocketAttempt): boolean {
 
 afterEach(() => {
   const forbidden = takeAttempts().filter(isForbidden);
-  if (forbidden.length > 0) throw new Error(`src/outbound opened sockets to ${JSON.stringify(forbidden)}`);
+  if (forbidden.length > 0) throw new Error(`src/core/outbound opened sockets to ${JSON.stringify(forbidden)}`);
 });
 
 function install(): WatchState {
@@ -54,7 +54,7 @@ function install(): WatchState {
   return installed;
 }
 
-/** Reads the stack as it is: to translate it by source maps would slow down every connection of every test. */
+/** Reads the raw stack: source map translation would slow down every connection of every test. */
 function isOutbound(): boolean {
   const { stackTraceLimit, prepareStackTrace } = Error;
   Error.stackTraceLimit = 30;

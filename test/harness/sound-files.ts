@@ -1,4 +1,4 @@
-/** Files of sound, made here byte by byte where they have to lie. */
+/** Audio files, built byte by byte where they must be invalid. */
 import {
   BufferTarget,
   EncodedAudioPacketSource,
@@ -11,7 +11,7 @@ import {
 /** Samples per second of `wav`. */
 export const RATE = 16_000;
 
-/** Mono, 16 bits. `announced` stands in for the size of its sound in the header. */
+/** Mono, 16 bits. `announced` overrides the data size in the header. */
 export function wav(
   seconds: number,
   { announced = seconds * RATE * 2, behind = Buffer.alloc(0), alignment = 2 } = {},
@@ -52,7 +52,7 @@ export const repeat = (frame: Buffer, count: number): Buffer =>
 
 /** A silent frame of 1,152 samples at 44,100 Hz, 128 kbit/s. */
 export const MP3_FRAME = Buffer.concat([Buffer.from([0xff, 0xfb, 0x90, 0x64]), Buffer.alloc(413)]);
-/** The frame in which encoders write down how many frames there are. */
+/** The frame that contains the frame count. */
 export function mp3Count(frames: number): Buffer {
   const frame = Buffer.from(MP3_FRAME);
   frame.write('Xing', 36);
@@ -61,20 +61,23 @@ export function mp3Count(frames: number): Buffer {
   return frame;
 }
 
-/** A frame of 1,024 samples at 44,100 Hz. */
+/** One channel without any spectrum, and the end of the frame. */
+export const SILENT_AAC = Buffer.from([0, 0, 0, 7]);
+
+/** A frame of 1,024 samples at 44,100 Hz, mono. */
 export const AAC_FRAME = ((length: number): Buffer => {
-  const head = [0xff, 0xf1, 0x50, 0x80 | (length >> 11), (length >> 3) & 0xff, ((length & 7) << 5) | 0x1f, 0xfc];
-  return Buffer.concat([Buffer.from(head), Buffer.alloc(length - 7, 0x21)]);
+  const head = [0xff, 0xf1, 0x50, 0x40 | (length >> 11), (length >> 3) & 0xff, ((length & 7) << 5) | 0x1f, 0xfc];
+  return Buffer.concat([Buffer.from(head), SILENT_AAC, Buffer.alloc(length - 7 - SILENT_AAC.length)]);
 })(64);
 
-/** The three heads of Vorbis, of which only the first is read: mono, 44,100 Hz, blocks of 256 and 2,048 samples. */
+/** The three Vorbis headers, of which only the first is read: mono, 44,100 Hz, blocks of 256 and 2,048 samples. */
 const VORBIS_HEADS = Buffer.concat([
   Buffer.from([2, 30, 7]),
   Buffer.from(`01766f72626973000000000144ac0000${'00'.repeat(12)}b801`, 'hex'),
   Buffer.from('\x03vorbis\x05vorbis', 'latin1'),
 ]);
 
-/** `count` packets in a container which says that each begins `step` seconds after the last. */
+/** `count` packets in a container, each of which begins `step` seconds after the last. */
 export async function pack(
   format: OutputFormat,
   codec: 'opus' | 'aac' | 'mp3' | 'vorbis',
@@ -101,7 +104,7 @@ export async function pack(
   await output.finalize();
   return Buffer.from(target.buffer as ArrayBuffer);
 }
-/** An mp4 of 100 frames, whose list of edits has a pause and then the whole of it so many times. */
+/** An mp4 of 100 frames, whose edit list repeats a pause and the whole track this many times. */
 export async function edited(times: number): Promise<Buffer> {
   const film = await pack(new Mp4OutputFormat(), 'aac', AAC_FRAME.subarray(7), 100, 1_024 / 44_100);
   const list = Buffer.alloc(24 + 12 * (times + 1));
@@ -116,6 +119,10 @@ export async function edited(times: number): Promise<Buffer> {
     list.writeUInt32BE(0x10000, 32 + 12 * entry);
   }
   const at = film.indexOf('mdia') - 4;
+  const chunks = film.indexOf('stco') + 8;
+  for (let chunk = chunks + 4; chunk < chunks + 4 + 4 * film.readUInt32BE(chunks); chunk += 4) {
+    film.writeUInt32BE(film.readUInt32BE(chunk) + list.length, chunk);
+  }
   for (const box of ['moov', 'trak']) {
     const sizeAt = film.indexOf(box) - 4;
     film.writeUInt32BE(film.readUInt32BE(sizeAt) + list.length, sizeAt);
@@ -145,8 +152,8 @@ export async function tracks(count: number): Promise<Buffer> {
 
 /** One frame of 20 ms. */
 export const OPUS_PACKET = Buffer.from([0x78, 1, 2, 3]);
-/** 48 frames of 2.5 ms. */
-export const OPUS_SHORT_FRAMES = Buffer.from([0x83, 48, 1, 2]);
+/** 48 frames of 2.5 ms, all of them silent. */
+export const OPUS_SHORT_FRAMES = Buffer.from([0x83, 48]);
 
 /** Two seconds of silence at 16,000 Hz, in eight frames. */
 export const FLAC = Buffer.from(

@@ -1,4 +1,4 @@
-/** Stands in for Stripe: an HTTP server that makes Checkout Sessions as told, and signs events as Stripe does. */
+/** Simulates Stripe: an HTTP server that creates Checkout Sessions as scripted, and signs events as Stripe does. */
 import { createHmac, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 export const STRIPE_SECRET_KEY = 'sk_test_of_nobody';
 export const STRIPE_WEBHOOK_SECRET = 'whsec_of_nobody';
 
-/** What the gateway has asked for, its form fields by their flat names. */
+/** Requests of the gateway, with flattened form fields. */
 export interface AskedSession {
   readonly id: string;
   readonly fields: Readonly<Record<string, string>>;
@@ -17,9 +17,12 @@ type Answer = (asked: AskedSession, reply: ServerResponse) => void | Promise<voi
 
 export class StripeServer {
   readonly asked: AskedSession[] = [];
-  /** The same key is the same session, as at Stripe. */
+  /** Ids of the sessions that were expired. */
+  readonly expired: string[] = [];
+  /** The same idempotency key returns the same session, as at Stripe. */
   private readonly sessions = new Map<string, string>();
   private answer: Answer = (asked, reply) => this.give(asked, reply);
+  private expiry: ((reply: ServerResponse) => void | Promise<void>) | null = null;
 
   private constructor(private readonly server: Server) {}
 
@@ -37,7 +40,7 @@ export class StripeServer {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** Settings of a gateway that sells through it. */
+  /** Settings of a gateway that uses it for payments. */
   get environment(): Record<string, string> {
     return { STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET, STRIPE_API_BASE_URL: this.url };
   }
@@ -49,12 +52,33 @@ export class StripeServer {
     });
   }
 
-  /** The next session is answered like this. */
+  /** Scripts the response to the next session. */
   answerOnce(answer: Answer): void {
     this.answer = async (asked, reply) => {
       this.answer = (each, eachReply) => this.give(each, eachReply);
       await answer(asked, reply);
     };
+  }
+
+  /** Scripts the response to the next request to expire a session. */
+  expireOnce(answer: (reply: ServerResponse) => void | Promise<void>): void {
+    this.expiry = answer;
+  }
+
+  private async expire(id: string, reply: ServerResponse): Promise<void> {
+    const { expiry } = this;
+    this.expiry = null;
+    if (expiry !== null) {
+      await expiry(reply);
+      return;
+    }
+    this.expired.push(id);
+    send(reply, 200, this.sessionNow(id));
+  }
+
+  private sessionNow(id: string): object {
+    const status = this.expired.includes(id) ? 'expired' : 'complete';
+    return { id, object: 'checkout.session', status, livemode: false };
   }
 
   give({ id, fields }: AskedSession, reply: ServerResponse): void {
@@ -65,8 +89,16 @@ export class StripeServer {
   private async handle(request: IncomingMessage, reply: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    if (request.headers.authorization !== `Bearer ${STRIPE_SECRET_KEY}` || request.url !== '/v1/checkout/sessions') {
+    const [, sessionId, action] =
+      /^\/v1\/checkout\/sessions(?:\/([^/]+)(?:\/(expire))?)?$/.exec(request.url ?? '') ?? [];
+    const isKnown = sessionId !== undefined || request.url === '/v1/checkout/sessions';
+    if (request.headers.authorization !== `Bearer ${STRIPE_SECRET_KEY}` || !isKnown) {
       send(reply, 401, { error: { type: 'invalid_request_error', message: 'Invalid API Key' } });
+      return;
+    }
+    if (sessionId !== undefined) {
+      if (action === 'expire') await this.expire(sessionId, reply);
+      else send(reply, 200, this.sessionNow(sessionId));
       return;
     }
     const idempotencyKey = String(request.headers['idempotency-key']);
@@ -108,7 +140,7 @@ export interface PaidSession {
   readonly paymentId?: string;
 }
 
-/** The Checkout Session of a purchase that was paid. */
+/** The Checkout Session of a paid purchase. */
 export function paidSession({ purchaseId, organizationId, amountMicro, sessionId, paymentId }: PaidSession): object {
   return {
     id: sessionId,

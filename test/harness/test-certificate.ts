@@ -13,7 +13,10 @@ const COMMON_NAME = '550403';
 const SUBJECT_ALTERNATIVE_NAME = '551d11';
 const ONE_DAY_MS = 86_400_000;
 
-/** A self-signed certificate (RFC 5280) of host names and IPv4 addresses, made when it is needed: none expires in the tree. */
+/**
+ * A self-signed certificate (RFC 5280) of host names and IPv4 addresses, generated on demand: no file in the repository
+ * expires.
+ */
 export function createTestCertificate(hosts: readonly string[]): TestCertificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const body = toBeSigned(publicKey, hosts);
@@ -26,7 +29,7 @@ export function createTestCertificate(hosts: readonly string[]): TestCertificate
   };
 }
 
-/** Makes TLS of this process believe a certificate; returns what takes that back. */
+/** Makes TLS of this process trust a certificate; returns a function that reverts this. */
 export function trust({ certificate }: TestCertificate): () => void {
   const before = getCACertificates('default');
   setDefaultCACertificates([...before, certificate]);

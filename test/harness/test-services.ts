@@ -1,6 +1,6 @@
 /**
- * Starts and stops the embedded services of a test run. They live in a process of their own that stops them as soon
- * as the channel to the test runner closes, which it also does when the runner is killed.
+ * Starts and stops the embedded services of a test run. They run in a separate process that stops them as soon as the
+ * channel to the test runner closes, also when the runner is killed.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

@@ -23,7 +23,7 @@ const model = (id: string, upstreams: readonly string[], extra: object): object 
   prices: PRICES,
 });
 
-/** A catalogue directory with models of the upstream that a test plays. */
+/** A catalogue directory with models of a scripted upstream. */
 export function createCatalog(): { readonly path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'gateway-catalog-'));
   const models = [

@@ -1,4 +1,4 @@
-/** A process that works on jobs as operators run it: `node dist/src/worker.js`, as `npm test` has just built it. */
+/** A job worker as operators run it: `node dist/src/worker.js` from the build of `npm test`. */
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -20,7 +20,7 @@ const POLL_MS = 20;
 
 const running = new Set<WorkerProcess>();
 
-/** Stops whatever workers the tests of this file have not stopped themselves. */
+/** Stops all workers that the tests of this file have not stopped. */
 export async function endWorkers(): Promise<void> {
   await Promise.all([...running].map((worker) => worker.stop()));
 }
@@ -31,7 +31,7 @@ export class WorkerProcess {
     void child.exited.then(() => running.delete(this));
   }
 
-  /** Starts the process and waits until it works. */
+  /** Starts the process and waits until it is ready. */
   static async start(settings: WorkerProcessSettings): Promise<WorkerProcess> {
     const { databaseUrl, redisUrl, dataDir, environment } = settings;
     const child = new ManagedChild({
@@ -70,7 +70,7 @@ export class WorkerProcess {
     return this.child.pid;
   }
 
-  /** Where its probes are; `null` until it listens. */
+  /** URL of its probes; `null` until it listens. */
   get url(): string | null {
     return ADDRESS.exec(this.child.output)?.[1] ?? null;
   }
@@ -88,7 +88,7 @@ export class WorkerProcess {
     return this.child.end('SIGTERM');
   }
 
-  /** It hangs until it is resumed. */
+  /** Suspends the process until it is resumed. */
   suspend(): void {
     process.kill(this.child.pid, 'SIGSTOP');
   }

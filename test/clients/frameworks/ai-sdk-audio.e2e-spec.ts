@@ -1,5 +1,5 @@
 import { generateSpeech, transcribe } from 'ai';
-import { AudioProbe } from '../../../src/media/audio-probe';
+import { AudioProbe } from '../../../src/core/media/audio-probe';
 import type { TestCustomer, TestGateway } from '../../harness/gateway';
 import { RelayedGateway } from '../relayed-gateway';
 import { recordsOf } from '../traces';
@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 describe.each(['mock', 'relay'])('%s', (vendor) => {
-  it('speaks, and writes down what it has said, each charged once', async () => {
+  it('creates speech and transcribes it, each charged once', async () => {
     const provider = openaiProvider(gateway, customer);
     const { audio } = await generateSpeech({ model: provider.speech(`${vendor}/speech-1`), text: TEXT, voice: 'echo' });
     expect(audio).toMatchObject({ mediaType: 'audio/mpeg', format: 'mp3' });
@@ -34,31 +34,31 @@ describe.each(['mock', 'relay'])('%s', (vendor) => {
     expect(durationSeconds).toBeGreaterThan(2);
 
     const model = provider.transcription(`${vendor}/transcribe-1`);
-    const heard = await transcribe({
+    const transcript = await transcribe({
       model,
       audio: audio.uint8Array,
       providerOptions: { openai: { responseFormat: 'verbose_json', timestampGranularities: ['segment', 'word'] } },
     });
-    expect(heard).toMatchObject({ text: TEXT, language: 'en', durationInSeconds: durationSeconds });
-    expect(heard.segments.length).toBeGreaterThan(0);
+    expect(transcript).toMatchObject({ text: TEXT, language: 'en', durationInSeconds: durationSeconds });
+    expect(transcript.segments.length).toBeGreaterThan(0);
     expect(await recordsOf(gateway, customer)).toMatchObject([
       { status: 200, charged_micro: String(Math.ceil(TEXT.length * 1.5)) },
       { status: 200, charged_micro: String(Math.ceil(durationSeconds) * 10) },
     ]);
   });
 
-  it('writes down plain text', async () => {
+  it('transcribes to plain text', async () => {
     const provider = openaiProvider(gateway, customer);
     const speech = { model: provider.speech(`${vendor}/speech-1`), text: TEXT, voice: 'echo', outputFormat: 'wav' };
     const { audio } = await generateSpeech(speech);
-    const heard = await transcribe({
+    const transcript = await transcribe({
       model: provider.transcription(`${vendor}/transcribe-1`),
       audio: audio.uint8Array,
     });
-    expect(heard.text).toBe(TEXT);
+    expect(transcript.text).toBe(TEXT);
   });
 });
 
-it('leaves the books in order', async () => {
+it('leaves a valid ledger', async () => {
   expect(await gateways.violations()).toEqual([]);
 });

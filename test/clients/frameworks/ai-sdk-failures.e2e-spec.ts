@@ -26,7 +26,7 @@ describe.each(CONVERSING)('%s', (_title, connect) => {
     model = connect(gateway, customer, MODEL);
   });
 
-  /** What a call throws that is not tried again. */
+  /** The error of a call without retries. */
   async function failureOf(request: { model: LanguageModel; prompt?: string }): Promise<APICallError> {
     const failure = await thrownBy(() => generateText({ prompt: 'Hello', maxRetries: 0, ...request }));
     expect(APICallError.isInstance(failure)).toBe(true);
@@ -47,13 +47,13 @@ describe.each(CONVERSING)('%s', (_title, connect) => {
     [402, 'insufficient_credits', async () => connect(gateway, await gateway.customer({}, 1n), MODEL)],
     [403, 'model_not_allowed', async () => connect(gateway, await gateway.customer({ allowedModels: ['a/b'] }), MODEL)],
     [400, 'validation_failed', async () => connect(gateway, customer, 'mock/embed-1')],
-  ])('does not try again after a %i, even where it may', async (statusCode, code, prepare) => {
+  ])('does not retry after a %i, even with retries allowed', async (statusCode, code, prepare) => {
     const failure = await thrownBy(async () => generateText({ model: await prepare(), prompt: 'Hello' }));
     expect(failure).toMatchObject({ statusCode, isRetryable: false, data: { error: { code } } });
     expect(await recordsOf(gateway, customer)).toEqual([]);
   });
 
-  it('tries again after a 429 as often as it may, after the seconds of Retry-After, with nothing charged', async () => {
+  it('retries after a 429 up to its limit, each after Retry-After seconds, without a charge', async () => {
     const prompt = 'Hi [[mock: status=429 retry_after=1]]';
     const failure = await thrownBy(() => generateText({ model, prompt, maxRetries: 1 }));
     expect(RetryError.isInstance(failure)).toBe(true);
@@ -69,26 +69,26 @@ describe.each(CONVERSING)('%s', (_title, connect) => {
     );
     const [first, second] = attemptsOf(customer).map(({ atMs }) => atMs) as [number, number];
     expect(attemptsOf(customer)).toHaveLength(2);
-    // Its own first pause would be two seconds. Timers may fire a moment early.
+    // Its default first pause is two seconds. Timers can fire slightly early.
     expect(second - first).toBeGreaterThan(990);
     expect(await recordsOf(gateway, customer)).toMatchObject(
       [1, 2].map(() => ({ status: 429, error_code: 'provider_rate_limited', charged_micro: '0' })),
     );
   });
 
-  it('may try again after a 503, and says so', async () => {
+  it('marks a 503 as retryable', async () => {
     const failure = await failureOf({ model, prompt: 'Hi [[mock: status=503]]' });
     expect(failure).toMatchObject({ statusCode: 503, isRetryable: true });
   });
 
-  it('raises the same error where a stream was asked for', async () => {
+  it('raises the same error for a stream request', async () => {
     const { errors, parts } = await follow(streamText({ ...failing('status=429 retry_after=1'), onError: ignore }));
     expect(parts).not.toContain('text-delta');
     expect(errors).toMatchObject([{ statusCode: 429, data: { error: { code: 'provider_rate_limited' } } }]);
     expect(APICallError.isInstance(errors[0])).toBe(true);
   });
 
-  it('tells of a failure in mid-stream in words that can be read, and does not finish well', async () => {
+  it('reports a mid-stream failure with a readable message, and does not finish normally', async () => {
     const { errors, parts, text, finishReasons } = await follow(
       streamText({ ...failing('reset_after=3'), onError: ignore }),
     );
@@ -100,7 +100,7 @@ describe.each(CONVERSING)('%s', (_title, connect) => {
     expect(await heldMicro(gateway, customer)).toBe(0);
   });
 
-  it('stops at an abort in mid-stream, and what was delivered is charged', async () => {
+  it('stops on abort in mid-stream, and charges the delivered part', async () => {
     const abort = new AbortController();
     const prompt = 'Count [[mock: tokens=2000 delay=5ms]]';
     const result = streamText({ model, prompt, abortSignal: abort.signal, onError: ignore });
@@ -147,7 +147,7 @@ describe.each([
   });
 });
 
-it('keeps every invariant of the books', async () => {
+it('keeps every ledger invariant', async () => {
   expect(await gateway.violations()).toEqual([]);
 });
 
@@ -170,7 +170,7 @@ interface Followed {
   readonly text: string;
 }
 
-/** Reads a stream to its end, however that is. */
+/** Reads a stream to its end, normal or not. */
 async function follow({ stream }: Pick<ReturnType<typeof streamText>, 'stream'>): Promise<Followed> {
   const parts: string[] = [];
   const errors: unknown[] = [];

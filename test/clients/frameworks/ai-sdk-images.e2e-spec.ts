@@ -28,7 +28,7 @@ const dimensionsOf = (bytes: Uint8Array): object => {
   return { type, width, height };
 };
 
-/** It reads images in the answer to an edit, as its vendor sends them, and has no setting that asks for them. */
+/** The SDK expects inline images from an edit, as its vendor sends them, and has no setting to request them. */
 function inlineProvider({ url }: TestGateway, { key }: TestCustomer): OpenAIProvider {
   return createOpenAI({
     baseURL: `${url}/v1`,
@@ -45,7 +45,7 @@ describe.each(IMAGE_MODELS)('%s', (id) => {
     ['@ai-sdk/openai', () => inlineProvider(gateway, customer).image(id)],
     ['@ai-sdk/openai-compatible', () => compatibleProvider(gateway, customer).imageModel(id)],
   ])('%s', (_title, connect) => {
-    it('generates images, be they in the answer or at an address', async () => {
+    it('generates images, inline or as a URL', async () => {
       const { images, image } = await generateImage({
         model: connect(),
         prompt: 'A cat in a hat',
@@ -64,13 +64,13 @@ describe.each(IMAGE_MODELS)('%s', (id) => {
       expect(dimensionsOf(image.uint8Array)).toEqual(PIXELS);
     });
 
-    it('does not ask again for what is refused', async () => {
+    it('does not retry refused requests', async () => {
       const call = generateImage({ model: connect(), prompt: 'A cat', size: '64x64' });
       await expect(call).rejects.toMatchObject({ statusCode: 400, isRetryable: false });
     });
   });
 });
 
-it('keeps every invariant of the books', async () => {
+it('keeps every ledger invariant', async () => {
   expect(await gateways.violations()).toEqual([]);
 });

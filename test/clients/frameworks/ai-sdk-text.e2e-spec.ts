@@ -44,7 +44,7 @@ describe.each(CHAT_MODELS)('%s', (id) => {
     });
     const prompt = `What does "${MULTI_BYTE}" mean?`;
 
-    it('generates a text, with its usage and who answered', async () => {
+    it('generates a text, with its usage and model', async () => {
       const result = await generateText({ model, instructions: 'Be brief.', prompt, temperature: 0.5, topP: 0.9 });
       expect(result.text).toContain(MULTI_BYTE);
       expect(result.finishReason).toBe('stop');
@@ -72,14 +72,14 @@ describe.each(CHAT_MODELS)('%s', (id) => {
       await expectChargedOnce(gateway, customer, [whole.usage, usage]);
     });
 
-    it.each([false, true])('tells an answer that was cut at the token limit, streamed: %s', async (streamed) => {
+    it.each([false, true])('reports a response cut at the token limit, streamed: %s', async (streamed) => {
       const request = { model, prompt: 'Tell me a story', maxOutputTokens: 16 };
       const result = streamed ? streamText(request) : await generateText(request);
       expect(await result.finishReason).toBe('length');
       expect((await result.usage).outputTokens).toBe(16);
     });
 
-    it('takes a picture beside the text', async () => {
+    it('accepts an image beside the text', async () => {
       const image = { type: 'file' as const, mediaType: 'image/png', data: new Uint8Array([137, 80, 78, 71]) };
       const content = [{ type: 'text' as const, text: 'What is on it?' }, image];
       const { text } = await generateText({ model, messages: [{ role: 'user', content }] });
@@ -120,7 +120,7 @@ describe.each(CHAT_MODELS)('%s', (id) => {
       );
     });
 
-    it('obeys a tool choice', async () => {
+    it('follows tool_choice', async () => {
       const inputSchema = z.object({ city: z.string() });
       const tools = { get_weather: tool({ inputSchema }), get_time: tool({ inputSchema }) };
       const ask = async (toolChoice: 'none' | 'required' | { type: 'tool'; toolName: 'get_time' }) => {
@@ -134,7 +134,7 @@ describe.each(CHAT_MODELS)('%s', (id) => {
       ]);
     });
 
-    it.each([false, true])('gives an output of a zod schema, streamed: %s', async (streamed) => {
+    it.each([false, true])('returns an output of a zod schema, streamed: %s', async (streamed) => {
       const request = { model, prompt: 'Alice and Bob call on Friday.', output: Output.object({ schema: Meeting }) };
       const result = streamed ? streamText(request) : await generateText(request);
       const output = await result.output;
@@ -143,7 +143,7 @@ describe.each(CHAT_MODELS)('%s', (id) => {
       await expectChargedOnce(gateway, customer, [await result.usage]);
     });
 
-    it('gives an output beside tools, when the tools are done', async () => {
+    it('returns an output after tool calls', async () => {
       const result = await generateText({
         model,
         prompt: 'How is the weather in Lima?',
@@ -155,7 +155,7 @@ describe.each(CHAT_MODELS)('%s', (id) => {
       expect(result.output).toEqual({ city: expect.any(String), sky: expect.any(String) });
     });
 
-    it('gives arrays, choices and JSON without a schema', async () => {
+    it('returns arrays, choices and JSON without a schema', async () => {
       const prompt = 'Alice and Bob call on Friday.';
       const list = await generateText({ model, prompt, output: Output.array({ element: Meeting }) });
       expect(z.array(Meeting).parse(list.output)).toEqual(list.output);
@@ -165,7 +165,7 @@ describe.each(CHAT_MODELS)('%s', (id) => {
       expect(json.output).toEqual(expect.any(Object));
     });
 
-    it('serves generateObject and streamObject too', async () => {
+    it('supports generateObject and streamObject too', async () => {
       const request = { model, prompt: 'Alice and Bob call on Friday.', schema: Meeting };
       const whole = await generateObject(request);
       const streamed = streamObject(request);
@@ -177,7 +177,7 @@ describe.each(CHAT_MODELS)('%s', (id) => {
   });
 });
 
-it('keeps every invariant of the books', async () => {
+it('keeps every ledger invariant', async () => {
   expect(await gateways.violations()).toEqual([]);
 });
 

@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterAll(() => gateways.stop());
 
-/** Asked in a chat here, and asked for a completion over HTTP. */
+/** By chat here, and as a completion over HTTP. */
 describe.each(['mock/chat-1', 'relay/base-1'])('%s', (id) => {
   describe.each(COMPLETING)('%s for completions', (_title, connect) => {
     let model: LanguageModel;
@@ -41,7 +41,7 @@ describe.each(['mock/chat-1', 'relay/base-1'])('%s', (id) => {
       await expectChargedOnce(gateway, customer, [whole.usage, await streamed.usage]);
     });
 
-    it('tells a text that was cut at the token limit', async () => {
+    it('reports a text cut at the token limit', async () => {
       const { finishReason, usage } = await generateText({ model, ...request, maxOutputTokens: 3 });
       expect(finishReason).toBe('length');
       expect(usage.outputTokens).toBe(3);
@@ -54,7 +54,7 @@ describe.each(EMBEDDING_MODELS)('%s', (id) => {
     ['@ai-sdk/openai', openaiProvider],
     ['@ai-sdk/openai-compatible', compatibleProvider],
   ])('%s for embeddings', (_title, provider) => {
-    it('embeds one value and many, in their order, of any length, and counts tokens', async () => {
+    it('embeds one value and many, in order, of any length, and counts tokens', async () => {
       const model = provider(gateway, customer).embeddingModel(id);
       const values = ['The cat sat on the mat.', 'Grüße, 世界 🚀', 'The cat sat.'];
       const many = await embedMany({ model, values });
@@ -70,7 +70,7 @@ describe.each(EMBEDDING_MODELS)('%s', (id) => {
       expect(await recordsOf(gateway, customer)).toHaveLength(5);
     });
 
-    it('shares a long list out over several calls, each charged once', async () => {
+    it('splits a long list into several calls, each charged once', async () => {
       const model = provider(gateway, customer).embeddingModel(id);
       const values = Array.from({ length: 2_050 }, (_value, index) => `value ${index}`);
       const { embeddings, usage } = await embedMany({ model, values, dimensions: 2 });
@@ -88,6 +88,6 @@ describe.each(EMBEDDING_MODELS)('%s', (id) => {
   });
 });
 
-it('keeps every invariant of the books', async () => {
+it('keeps every ledger invariant', async () => {
   expect(await gateways.violations()).toEqual([]);
 });

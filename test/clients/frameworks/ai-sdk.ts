@@ -3,7 +3,7 @@ import { createOpenAICompatible, type OpenAICompatibleProvider } from '@ai-sdk/o
 import type { LanguageModel } from 'ai';
 import type { TestCustomer, TestGateway } from '../../harness/gateway';
 
-/** Where a client of the AI SDK finds the gateway, and with which key. */
+/** Base URL and key for a client of the AI SDK. */
 type Access = Pick<TestCustomer, 'key'>;
 
 export function openaiProvider(gateway: TestGateway, { key }: Access): OpenAIProvider {
@@ -21,20 +21,20 @@ export function compatibleProvider(gateway: TestGateway, { key }: Access): OpenA
 
 type Connect = (gateway: TestGateway, access: Access, model: string) => LanguageModel;
 
-/** For `describe.each`: every way in which the AI SDK talks to a text model that converses. */
+/** For `describe.each`: every API by which the AI SDK calls a chat model. */
 export const CONVERSING: readonly [string, Connect][] = [
   ['@ai-sdk/openai by responses', (gateway, access, model) => openaiProvider(gateway, access)(model)],
   ['@ai-sdk/openai by chat', (gateway, access, model) => openaiProvider(gateway, access).chat(model)],
   ['@ai-sdk/openai-compatible', (gateway, access, model) => compatibleProvider(gateway, access)(model)],
 ];
 
-/** The same of a text model that completes. */
+/** The same for a completion model. */
 export const COMPLETING: readonly [string, Connect][] = [
   ['@ai-sdk/openai', (gateway, access, model) => openaiProvider(gateway, access).completion(model)],
   ['@ai-sdk/openai-compatible', (gateway, access, model) => compatibleProvider(gateway, access).completionModel(model)],
 ];
 
-/** The AI SDK tells of settings that a format does not have on the console, unless it is told not to. */
+/** The AI SDK warns on the console about settings that a format lacks, unless disabled. */
 export function silenceWarnings(): void {
   (globalThis as { AI_SDK_LOG_WARNINGS?: boolean }).AI_SDK_LOG_WARNINGS = false;
 }

@@ -1,19 +1,19 @@
 import type { TestCustomer, TestGateway } from '../../harness/gateway';
 import { heldMicro } from '../traces';
 
-/** What a framework says that a call has used. */
+/** Usage of a call as a framework reports it. */
 export interface CountedTokens {
   readonly inputTokens: number | undefined;
   readonly outputTokens: number | undefined;
 }
 
-/** Of the text models that the client tests talk to, in micro-units per million tokens. */
+/** Prices of the text models in the client tests, in micro-units per million tokens. */
 const INPUT_PRICE = 100_000n;
 const OUTPUT_PRICE = 400_000n;
 
 /**
- * Requires that a customer's calls were charged once each, in their order, for exactly the tokens that the framework
- * was told of, and that nothing is still held. Some frameworks hide the cost that replies name; none hides the tokens.
+ * Requires that a customer's calls were charged once each, in order, for exactly the tokens that the framework
+ * reported, and that no hold remains. Some frameworks hide the cost in replies; none hides the tokens.
  */
 export async function expectChargedOnce(
   gateway: TestGateway,

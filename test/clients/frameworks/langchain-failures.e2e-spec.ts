@@ -36,7 +36,7 @@ describe.each([
     [402, 'insufficient_credits', undefined, 'mock/chat-1', () => gateway.customer({}, 1n)],
     [404, 'model_not_found', 'MODEL_NOT_FOUND', 'mock/none', async () => customer],
     [400, 'validation_failed', undefined, 'mock/embed-1', async () => customer],
-  ])('raises the error of a %i, and does not try again although it may', async (status, code, kind, model, keyOf) => {
+  ])('raises the error of a %i without a retry, even if allowed', async (status, code, kind, model, keyOf) => {
     const { key } = await keyOf();
     const before = attemptsOf({ key }).length;
     const failure = await thrownBy(() => connect({ model, maxRetries: 2 }, { key }).invoke('Hello'));
@@ -45,7 +45,7 @@ describe.each([
     expect(attemptsOf({ key })).toHaveLength(before + 1);
   });
 
-  it('tries again after a 429 as often as it may, with nothing charged', async () => {
+  it('retries after a 429 up to its limit, without a charge', async () => {
     const limited = connect({ maxRetries: 1 });
     const failure = await thrownBy(() => limited.invoke('Hi [[mock: status=429 retry_after=1]]'));
     expect(failure).toMatchObject({ status: 429, lc_error_code: 'MODEL_RATE_LIMIT', rateLimitType: 'wait' });
@@ -54,7 +54,7 @@ describe.each([
     expect(await recordsOf(gateway, customer)).toMatchObject([refused, refused]);
   });
 
-  it('raises the error of a failure in mid-stream with its code', async () => {
+  it('raises a mid-stream failure with its error code', async () => {
     let text = '';
     const failure = await thrownBy(async () => {
       const stream = await connect().stream('Tell me a story [[mock: reset_after=3]]');
@@ -66,7 +66,7 @@ describe.each([
     expect(await heldMicro(gateway, customer)).toBe(0);
   });
 
-  it('stops at an abort in mid-stream, and what was delivered is charged', async () => {
+  it('stops on abort in mid-stream, and charges the delivered part', async () => {
     const abort = new AbortController();
     let chunks = 0;
     await thrownBy(async () => {
@@ -99,7 +99,7 @@ it('raises its ContextOverflowError when an upstream finds the prompt too long',
   }
 });
 
-it('keeps every invariant of the books', async () => {
+it('keeps every ledger invariant', async () => {
   expect(await gateway.violations()).toEqual([]);
 });
 

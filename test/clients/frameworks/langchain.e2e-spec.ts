@@ -47,7 +47,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
     const connect = (fields: Partial<ChatOpenAIFields> = {}): ChatOpenAI =>
       new ChatOpenAI({ model, useResponsesApi, maxRetries: 0, ...fields, ...access(gateway, customer) });
 
-    it('answers, with its usage, its finish and its model', async () => {
+    it('returns a text with its usage, finish reason and model', async () => {
       const messages = [new SystemMessage('Be brief.'), new HumanMessage(PROMPT)];
       const message = await connect({ temperature: 0.5, topP: 0.9 }).invoke(messages);
       expect(message.text).toContain(MULTI_BYTE);
@@ -104,7 +104,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       await expectChargedOnce(gateway, customer, answers.map(tokensOf));
     });
 
-    it.each(['jsonSchema', 'functionCalling'] as const)('gives an output of a zod schema by %s', async (method) => {
+    it.each(['jsonSchema', 'functionCalling'] as const)('returns an output of a zod schema by %s', async (method) => {
       const output = await connect()
         .withStructuredOutput(Meeting, { method, name: 'meeting' })
         .invoke('Alice and Bob call on Friday.');
@@ -118,7 +118,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
       expect(Meeting.parse(partials.at(-1))).toEqual(partials.at(-1));
     });
 
-    it('takes a picture beside the text', async () => {
+    it('accepts an image beside the text', async () => {
       const image = { type: 'image_url' as const, image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } };
       const content = [{ type: 'text' as const, text: 'What is on it?' }, image];
       expect((await connect().invoke([new HumanMessage({ content })])).text).toContain('an image');
@@ -126,7 +126,7 @@ describe.each(CHAT_MODELS)('%s', (model) => {
   });
 });
 
-/** Asked in a chat here, and asked for a completion over HTTP. */
+/** By chat here, and as a completion over HTTP. */
 it.each(['mock/chat-1', 'relay/base-1'])('completes texts with %s, whole and streamed alike', async (model) => {
   const client = new OpenAI({ model, maxTokens: 60, ...access(gateway, customer) });
   const { generations, llmOutput } = await client.generate([PROMPT]);
@@ -144,7 +144,7 @@ it.each(['mock/chat-1', 'relay/base-1'])('completes texts with %s, whole and str
 it.each(['mock/embed-1', 'relay/embed-1'])('embeds queries and documents with %s, in either format', async (model) => {
   const fields = { model, dimensions: 16, ...access(gateway, customer) };
   const texts = ['The cat sat on the mat.', 'Grüße, 世界 🚀'];
-  // The client that it is built on asks for base64 by itself.
+  // The underlying client requests base64 by default.
   const vectors = await new OpenAIEmbeddings(fields).embedDocuments(texts);
   expect(vectors.map(({ length }) => length)).toEqual([16, 16]);
   expect(await new OpenAIEmbeddings({ ...fields, encodingFormat: 'float' }).embedDocuments(texts)).toEqual(vectors);
@@ -152,7 +152,7 @@ it.each(['mock/embed-1', 'relay/embed-1'])('embeds queries and documents with %s
   expect(await recordsOf(gateway, customer)).toHaveLength(3);
 });
 
-it('shares a long list of documents out over calls, in their order', async () => {
+it('splits a long list of documents into several calls, in order', async () => {
   const fields = { model: 'mock/embed-1', dimensions: 2, ...access(gateway, customer) };
   const texts = Array.from({ length: 600 }, (_value, index) => `document ${index}`);
   const vectors = await new OpenAIEmbeddings(fields).embedDocuments(texts);
@@ -161,7 +161,7 @@ it('shares a long list of documents out over calls, in their order', async () =>
   expect(await recordsOf(gateway, customer)).toHaveLength(3);
 });
 
-it('keeps every invariant of the books', async () => {
+it('keeps every ledger invariant', async () => {
   expect(await gateways.violations()).toEqual([]);
 });
 

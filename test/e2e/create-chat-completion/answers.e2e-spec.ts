@@ -35,8 +35,8 @@ const balanceOf = async (organizationId: string): Promise<{ balance: bigint; res
   return { balance: BigInt(row?.balance_micro ?? 0), reserved: BigInt(row?.reserved_micro ?? 0) };
 };
 
-describe('a chat completion sent whole', () => {
-  it('answers, charges exactly what its usage says, and leaves a receipt', async () => {
+describe('a non-streamed chat completion', () => {
+  it('responds, charges exactly the reported usage, and writes a receipt', async () => {
     const before = await balanceOf(customer.organizationId);
     const reply = await gateway.call(PATH, { key: customer.key, body: HELLO });
     expect(reply.status).toBe(200);
@@ -68,7 +68,7 @@ describe('a chat completion sent whole', () => {
     expect(reply.json.usage.x_llm_cost_micro).toBeGreaterThan(0);
   });
 
-  it('charges no more than was held when the reported usage cannot be true', async () => {
+  it('caps the charge at the hold when the reported usage is implausible', async () => {
     const liar = await gateway.customer();
     const messages = [{ role: 'user', content: 'Hello [[mock: usage_prompt=900000000 usage_completion=5]]' }];
     const reply = await gateway.call(PATH, { key: liar.key, body: { ...HELLO, max_tokens: 10, messages } });
@@ -77,7 +77,7 @@ describe('a chat completion sent whole', () => {
     expect((await balanceOf(liar.organizationId)).balance).toBeGreaterThan(9_999_000n);
   });
 
-  it('keeps the gateway fields from the provider and passes unknown ones', async () => {
+  it('withholds gateway fields from the provider and forwards unknown fields', async () => {
     const body = { ...HELLO, routing: { allow_fallbacks: false }, x_note: 'mine', some_new_parameter: true };
     expect((await gateway.call(PATH, { key: customer.key, body })).status).toBe(200);
   });
@@ -113,7 +113,7 @@ describe('a streamed chat completion', () => {
     ['error_after=2', 'stream_interrupted'],
     ['no_finish', 'provider_disconnect'],
   ])(
-    'never looks complete after %s: the envelope, then [DONE], and what was delivered is charged',
+    'never looks complete after %s: sends the error envelope, then [DONE], and charges the delivered part',
     async (script, code) => {
       const messages = [{ role: 'user', content: `Tell me a story [[mock: ${script}]]` }];
       const reply = await gateway.call(PATH, { key: customer.key, body: { ...HELLO, stream: true, messages } });
@@ -128,8 +128,8 @@ describe('a streamed chat completion', () => {
   );
 });
 
-describe('a client that leaves', () => {
-  it('is charged for the prompt and what it was sent, and nothing stays held', async () => {
+describe('a client that disconnects', () => {
+  it('pays for the prompt and the delivered part, and no hold remains', async () => {
     const leaver = await gateway.customer();
     const abort = new AbortController();
     const response = await fetch(`${gateway.url}${PATH}`, {
@@ -154,7 +154,7 @@ describe('a client that leaves', () => {
   });
 });
 
-it('keeps every invariant of the books', async () => {
+it('keeps every ledger invariant', async () => {
   expect(await gateway.violations()).toEqual([]);
 });
 

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** What is held for `BODY`: a stream says so before its first byte (decision *stream-cost-header*). */
+/** The hold for `BODY`, read from the stream header (decision *stream-cost-header*). */
 async function holdOf(customer: TestCustomer): Promise<bigint> {
   const { headers } = await gateway.call(PATH, { key: customer.key, body: { ...BODY, stream: true } });
   return BigInt(headers.get('x-llm-cost-micro') ?? '');
@@ -22,7 +22,8 @@ async function holdOf(customer: TestCustomer): Promise<bigint> {
 const STATEMENTS = {
   daily: 'UPDATE api_key SET daily_budget_micro = $2 WHERE organization_id = $1',
   monthly: 'UPDATE api_key SET monthly_budget_micro = $2 WHERE organization_id = $1',
-  limit: 'UPDATE organization_account SET monthly_limit_micro = $2 WHERE organization_id = $1',
+  limit: `UPDATE organization_account SET operator_monthly_limit_micro = $2, monthly_limit_micro = $2
+           WHERE organization_id = $1`,
 };
 
 async function allow(what: keyof typeof STATEMENTS, { organizationId }: TestCustomer, amount: bigint): Promise<void> {
@@ -39,7 +40,7 @@ async function ask(customer: TestCustomer, stream: boolean): Promise<unknown[]> 
 }
 
 describe.each([false, true])('402, streamed: %p', (stream) => {
-  it('names the daily budget of the key first, then its month, then the organization, then the balance', async () => {
+  it('reports the daily budget of the key first, then its monthly budget, the organization, and the balance', async () => {
     const hold = await holdOf(await gateway.customer());
     const customer = await gateway.customer({}, hold - 1n);
     for (const what of ['daily', 'monthly', 'limit'] as const) await allow(what, customer, hold - 1n);
@@ -52,15 +53,15 @@ describe.each([false, true])('402, streamed: %p', (stream) => {
     await allow('limit', customer, hold);
     expect(await ask(customer, stream)).toEqual([402, 'insufficient_credits', undefined]);
 
-    // Nothing that was refused counts: exactly what is held may be spent, to the last micro of all four.
+    // A refused request does not count: a request for exactly the held amount passes, to the last micro of all four.
     const enough = await gateway.customer({ dailyBudgetMicro: hold, monthlyBudgetMicro: hold }, hold);
     await allow('limit', enough, hold);
     expect(await ask(enough, stream)).toEqual([200]);
   });
 
-  it('leaves no hold, no window and no charge behind what it refuses', async () => {
+  it('leaves no hold, window or charge for a refused request', async () => {
     const customer = await gateway.customer({ dailyBudgetMicro: 1n });
-    for (let turn = 0; turn < 5; turn++) expect((await ask(customer, stream))[1]).toBe('budget_exceeded');
+    for (let index = 0; index < 5; index++) expect((await ask(customer, stream))[1]).toBe('budget_exceeded');
     const { organizationId, keyId } = customer;
     expect(await gateway.rows('SELECT id FROM reservation WHERE organization_id = $1', [organizationId])).toEqual([]);
     expect(
@@ -69,6 +70,6 @@ describe.each([false, true])('402, streamed: %p', (stream) => {
   });
 });
 
-it('keeps every invariant of the books', async () => {
+it('keeps every ledger invariant', async () => {
   expect(await gateway.violations()).toEqual([]);
 });

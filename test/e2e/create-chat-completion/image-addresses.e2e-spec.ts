@@ -91,7 +91,7 @@ const heldMicro = async (): Promise<unknown> => {
   return row?.held;
 };
 
-describe('an image at an address that is not public', () => {
+describe('an image URL that is not public', () => {
   it.each([
     'https://127.0.0.2/a.png',
     'https://0x7f000002/a.png',
@@ -99,7 +99,7 @@ describe('an image at an address that is not public', () => {
     'https://[::ffff:10.0.0.1]/',
     'https://metadata.google.internal/',
     'https://redis:6379/',
-  ])('is refused before anything else: %s', async (url) => {
+  ])('is refused before any other check: %s', async (url) => {
     takeAttempts();
     for (const model of ['local/chat', 'mock/chat-1', 'no/model']) {
       const reply = await ask([words, picture(PIXEL_DATA), picture(url)], { model });
@@ -110,7 +110,7 @@ describe('an image at an address that is not public', () => {
     expect([upstream.received, takeAttempts()]).toEqual([[], []]);
   });
 
-  it('is refused by the responses endpoint in its own words', async () => {
+  it('is refused by the responses endpoint with its field names', async () => {
     const input = [{ role: 'user', content: [{ type: 'input_image', image_url: 'https://10.0.0.1/a.png' }] }];
     const reply = await gateway.call('/v1/responses', { key: customer.key, body: { model: 'local/chat', input } });
     expect([reply.status, reply.json.error.code]).toEqual([400, 'ssrf_blocked']);
@@ -119,7 +119,7 @@ describe('an image at an address that is not public', () => {
   });
 
   it.each(['https://user@example.com/a.png', 'https://exam\tple.com/', 'http://example.com/a.png'])(
-    'or is no https address at all: %j',
+    'or not an https URL is refused: %j',
     async (url) => {
       const reply = await ask([picture(url)]);
       expect([reply.status, reply.json.error.code]).toEqual([400, 'validation_failed']);
@@ -128,8 +128,8 @@ describe('an image at an address that is not public', () => {
   );
 });
 
-describe('for a deployment that is given bytes', () => {
-  it.each([false, true])('images come as their bytes, each fetched once: stream=%s', async (stream) => {
+describe('images for a deployment that accepts only bytes', () => {
+  it.each([false, true])('are fetched once each and sent as bytes: stream=%s', async (stream) => {
     const frames = chunk({ content: 'A dot.' }) + chunk({}, 'stop') + usageChunk(90, 3) + event('[DONE]');
     if (stream) upstream.answer = (response) => response.setHeader('content-type', 'text/event-stream').end(frames);
     const [first, second] = [host.url('/1.png'), host.url('/2.png')];
@@ -150,14 +150,14 @@ describe('for a deployment that is given bytes', () => {
     expect(host.seen.map(({ url }) => url).toSorted()).toEqual(['/1.png', '/2.png']);
   });
 
-  it('they are fetched after the money is held, and not at all without it', async () => {
+  it('are fetched after the hold, and not at all without it', async () => {
     const poor = await gateway.customer({}, 1n);
     const messages = [{ role: 'user', content: [picture(host.url('/a.png'))] }];
     const reply = await gateway.call(PATH, { key: poor.key, body: { model: 'local/inlining', messages } });
     expect([reply.status, host.seen.length]).toEqual([402, 0]);
   });
 
-  it('they are not fetched again for an answer that is repeated', async () => {
+  it('are not fetched again for a replay', async () => {
     const headers = { 'idempotency-key': 'one-picture' };
     const original = await ask([picture(host.url('/a.png'))], {}, headers);
     const repeated = await ask([picture(host.url('/a.png'))], {}, headers);
@@ -165,7 +165,7 @@ describe('for a deployment that is given bytes', () => {
     expect([repeated.text, host.seen.length]).toEqual([original.text, 1]);
   });
 
-  it.each([false, true])('one that cannot be had is told, and costs nothing: stream=%s', async (stream) => {
+  it.each([false, true])('that cannot be fetched are reported without a charge: stream=%s', async (stream) => {
     host.answer = (response, { url }) => {
       if (url === '/good.png') respondWith(response, PIXEL);
       else response.writeHead(404).end();
@@ -178,7 +178,7 @@ describe('for a deployment that is given bytes', () => {
     expect(await gateway.violations()).toEqual([]);
   });
 
-  it('20 come, and a 21st is refused before any is fetched', async () => {
+  it('are limited to 20: a 21st is refused before any is fetched', async () => {
     const pictures = Array.from({ length: 21 }, (_, index) => picture(host.url(`/${index}.png`)));
     expect((await ask(pictures.slice(1))).status).toBe(200);
     host.seen.length = 0;
@@ -187,7 +187,7 @@ describe('for a deployment that is given bytes', () => {
     expect(host.seen).toEqual([]);
   });
 
-  it('they are at most 20 MiB together', async () => {
+  it('are limited to 20 MiB in total', async () => {
     const large = Buffer.concat([PIXEL, Buffer.alloc(11 * 1024 * 1024)]);
     host.answer = (response) => respondWith(response, large);
     const reply = await ask([picture(host.url('/1.png')), picture(host.url('/2.png'))]);
@@ -196,7 +196,7 @@ describe('for a deployment that is given bytes', () => {
     expect(upstream.received).toEqual([]);
   });
 
-  it('one counts as often as it is shown, though it is fetched once', async () => {
+  it('are fetched once per URL, but count per occurrence', async () => {
     const large = Buffer.concat([PIXEL, Buffer.alloc(5 * 1024 * 1024)]);
     host.answer = (response) => respondWith(response, large);
     const shown = Array.from({ length: 5 }, () => picture(host.url('/1.png')));
@@ -208,14 +208,14 @@ describe('for a deployment that is given bytes', () => {
   });
 });
 
-it('is passed on as it is to a deployment that reads addresses itself', async () => {
+it('images are passed as URLs to a deployment that accepts URLs', async () => {
   const url = host.url('/a.png');
   expect((await ask([picture(url)], { model: 'local/chat' })).status).toBe(200);
   expect([partsAt(0), host.seen]).toEqual([[picture(url)], []]);
 });
 
-describe('images that many requests refer to at once', () => {
-  it('count as their bodies do: who finds no room is told to come back, and there is room again', async () => {
+describe('concurrent requests with images', () => {
+  it('count toward the body memory budget: a request without room gets Retry-After, and room is freed later', async () => {
     const large = Buffer.concat([PIXEL, Buffer.alloc(16 * 1024 * 1024)]);
     let arrived = 0;
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -225,7 +225,7 @@ describe('images that many requests refer to at once', () => {
       await released;
       response.setHeader('content-type', 'application/json').end(JSON.stringify(REPLY));
     };
-    // One organization may use 3/4 of what large bodies may: 84 MiB.
+    // One organization may use 3/4 of the budget for large bodies: 84 MiB.
     const asked = Array.from({ length: 8 }, (_, index) =>
       ask([picture(host.url(`/${index}.png`))]).then((reply) => {
         if (reply.status !== 200) arrived++;
@@ -244,8 +244,8 @@ describe('images that many requests refer to at once', () => {
   });
 });
 
-describe('in a route of both kinds', () => {
-  it('each deployment gets what it may have', async () => {
+describe('a route with both kinds of deployment', () => {
+  it('sends each deployment the form that it accepts', async () => {
     const url = host.url('/a.png');
     upstream.answer = (response, { body }) => {
       const refused = JSON.parse(body).model === 'reads-addresses';
@@ -258,7 +258,7 @@ describe('in a route of both kinds', () => {
     expect(sent.at(-1)).toEqual(['needs-bytes', [picture(PIXEL_DATA)]]);
   });
 
-  it('nothing is fetched as long as nobody needs it', async () => {
+  it('fetches no image until a deployment needs it', async () => {
     expect((await ask([picture(host.url('/a.png'))], { model: 'local/mixed' })).status).toBe(200);
     expect(host.seen).toEqual([]);
   });

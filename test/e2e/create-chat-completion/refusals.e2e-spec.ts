@@ -1,7 +1,9 @@
-import { TestGateway, type TestCustomer } from '../../harness/gateway';
+import { type CallReply, TestGateway, type TestCustomer } from '../../harness/gateway';
 
 const PATH = '/v1/chat/completions';
 const HELLO = { model: 'mock/chat-1', messages: [{ role: 'user', content: 'Hello' }] };
+
+const say = (part: object) => ({ messages: [{ role: 'user', content: [part] }] });
 
 let gateway: TestGateway;
 let customer: TestCustomer;
@@ -18,11 +20,11 @@ describe('400 validation_failed names the field', () => {
     ['n as text', { n: '1' }, 'n'],
     ['a temperature above two', { temperature: 2.1 }, 'temperature'],
     ['no messages', { messages: [] }, 'messages'],
-    ['messages that are no list', { messages: 'hi' }, 'messages'],
+    ['messages that are not a list', { messages: 'hi' }, 'messages'],
     ['an unknown role', { messages: [{ role: 'wizard', content: 'x' }] }, 'messages[0].role'],
     ['a message without content', { messages: [{ role: 'user' }] }, 'messages[0].content'],
     [
-      'an image part without an address',
+      'an image part without a URL',
       {
         messages: [
           { role: 'system', content: 'x' },
@@ -31,7 +33,17 @@ describe('400 validation_failed names the field', () => {
       },
       'messages[1].content[0].image_url.url',
     ],
-    ['a model that is no id', { model: 7 }, 'model'],
+    [
+      'a file URL, which would reach the provider',
+      say({ type: 'file', file: { file_data: 'https://169.254.169.254/latest/meta-data' } }),
+      'messages[0].content[0].file.file_data',
+    ],
+    [
+      'an audio URL, which would reach the provider',
+      say({ type: 'input_audio', input_audio: { data: 'http://10.0.0.1/a.wav', format: 'wav' } }),
+      'messages[0].content[0].input_audio.data',
+    ],
+    ['a malformed model id', { model: 7 }, 'model'],
     ['an unknown key in routing', { routing: { host: 'example.com' } }, 'routing.host'],
     ['max_tokens of zero', { max_tokens: 0 }, 'max_tokens'],
     ['five stop sequences', { stop: ['1', '2', '3', '4', '5'] }, 'stop'],
@@ -70,46 +82,46 @@ describe('403 and 404', () => {
     expect([reply.status, reply.json.error.code]).toEqual([403, 'modality_not_allowed']);
   });
 
-  it('refuses an address outside allowed_ips', async () => {
+  it('refuses an IP address outside allowed_ips', async () => {
     const restricted = await gateway.customer({ allowedIps: ['203.0.113.0/24'] });
     const reply = await gateway.call(PATH, { key: restricted.key, body: HELLO });
     expect([reply.status, reply.json.error.code]).toEqual([403, 'ip_not_allowed']);
   });
 
-  it('does not know a model that is not in the catalogue', async () => {
+  it('returns 404 for a model that is not in the catalogue', async () => {
     const reply = await gateway.call(PATH, { key: customer.key, body: { ...HELLO, model: 'mock/none' } });
     expect([reply.status, reply.json.error.code, reply.json.error.param]).toEqual([404, 'model_not_found', 'model']);
   });
 });
 
 describe('routing', () => {
-  it('never goes to a provider that the request rules out', async () => {
+  it('never uses a provider that the request excludes', async () => {
     const reply = await gateway.call(PATH, { key: customer.key, body: { ...HELLO, routing: { ignore: ['mock'] } } });
     expect([reply.status, reply.json.error.code]).toEqual([503, 'no_provider_available']);
   });
 
-  it('does not pretend to have the smart strategy', async () => {
+  it('refuses the smart strategy, which does not exist', async () => {
     const reply = await gateway.call(PATH, { key: customer.key, body: { ...HELLO, routing: { strategy: 'smart' } } });
     expect([reply.status, reply.json.error.code]).toEqual([501, 'not_implemented']);
   });
 });
 
 describe('402', () => {
-  it('refuses what the balance cannot cover and charges nothing', async () => {
+  it('refuses a request above the balance without a charge', async () => {
     const poor = await gateway.customer({}, 1n);
     const reply = await gateway.call(PATH, { key: poor.key, body: HELLO });
     expect([reply.status, reply.json.error.code]).toEqual([402, 'insufficient_credits']);
     expect(reply.headers.get('x-should-retry')).toBe('false');
   });
 
-  it('refuses what a budget of the key cannot cover', async () => {
+  it('refuses a request above a budget of the key', async () => {
     const limited = await gateway.customer({ dailyBudgetMicro: 1n });
     const reply = await gateway.call(PATH, { key: limited.key, body: HELLO });
     expect([reply.status, reply.json.error.code]).toEqual([402, 'budget_exceeded']);
   });
 });
 
-describe('failures of the provider', () => {
+describe('provider failures', () => {
   it.each([
     ['status=429 retry_after=7', 429, 'provider_rate_limited', '7'],
     ['status=500', 503, 'provider_unavailable', null],
@@ -131,6 +143,60 @@ describe('failures of the provider', () => {
   });
 });
 
-it('keeps every invariant of the books', async () => {
+it('keeps every ledger invariant', async () => {
   expect(await gateway.violations()).toEqual([]);
+});
+
+describe('every error reports the cost, and the model once it is known', () => {
+  const asking = (script: string): object => ({
+    ...HELLO,
+    messages: [{ role: 'user', content: `[[mock: ${script}]]` }],
+  });
+
+  it.each<[string, number, string | null, () => Promise<CallReply>]>([
+    ['a missing key', 401, null, () => gateway.call(PATH, { body: HELLO })],
+    ['broken JSON', 400, null, () => gateway.call(PATH, { key: customer.key, body: '{' })],
+    ['an unknown model', 404, null, () => gateway.call(PATH, { key: customer.key, body: { ...HELLO, model: 'a/b' } })],
+    [
+      'a forbidden model',
+      403,
+      'mock/chat-1',
+      async () => {
+        const { key } = await gateway.customer({ allowedModels: ['mock/other'] });
+        return gateway.call(PATH, { key, body: HELLO });
+      },
+    ],
+    [
+      'no balance',
+      402,
+      'mock/chat-1',
+      async () => gateway.call(PATH, { key: (await gateway.customer({}, 0n)).key, body: HELLO }),
+    ],
+    [
+      'a rate limit',
+      429,
+      'mock/chat-1',
+      () => gateway.call(PATH, { key: customer.key, body: asking('status=429 retry_after=7') }),
+    ],
+    [
+      'a failed provider',
+      503,
+      'mock/chat-1',
+      () => gateway.call(PATH, { key: customer.key, body: { ...asking('status=503'), stream: true } }),
+    ],
+    [
+      'a job without an Idempotency-Key',
+      400,
+      null,
+      () => gateway.call('/v1/video/generations', { key: customer.key, body: { model: 'mock/video-1' } }),
+    ],
+  ])('%s', async (_case, status, model, call) => {
+    const { headers, ...reply } = await call();
+    expect([reply.status, headers.get('x-llm-cost-micro'), headers.get('x-llm-model')]).toEqual([status, '0', model]);
+  });
+
+  it('but errors of other routes do not', async () => {
+    const { headers, status } = await gateway.call('/v1/models/a/b', { key: customer.key });
+    expect([status, headers.has('x-llm-cost-micro'), headers.has('x-llm-model')]).toEqual([404, false, false]);
+  });
 });

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
-import { ReservationService } from '../../../src/billing/reservation.service';
-import { unavailable } from '../../../src/billing/batch-queue';
+import { ReservationService } from '../../../src/billing/ledger/reservation.service';
+import { unavailable } from '../../../src/billing/ledger/batch-queue';
 import { FakeUpstream } from '../../conformance/fake-upstream';
 import { until } from '../idempotency/keyed-gateway';
 import { type CallReply, TestGateway, type TestCustomer } from '../../harness/gateway';
@@ -61,8 +61,8 @@ const receiptOf = async (): Promise<Record<string, unknown> | undefined> => {
   return row;
 };
 
-describe('usage that comes more than once', () => {
-  it('charges the last usage of a stream whose first chunk reported one already', async () => {
+describe('usage reported more than once', () => {
+  it('charges the last usage of a stream whose first chunk already reported one', async () => {
     plays(async (response) => {
       response.write(chunk({ content: 'Hello' }, null, { usage: { prompt_tokens: 0, completion_tokens: 0 } }));
       await settle(50);
@@ -80,7 +80,7 @@ describe('usage that comes more than once', () => {
     });
   });
 
-  it('charges what was delivered when a stream is cut after an early usage of nothing', async () => {
+  it('charges the delivered part when a stream is cut after an early usage of zero', async () => {
     plays(async (response) => {
       response.write(chunk({ content: 'Hello' }, null, { usage: { prompt_tokens: 0, completion_tokens: 0 } }));
       await settle(50);
@@ -93,7 +93,7 @@ describe('usage that comes more than once', () => {
   });
 });
 
-it('takes an empty finish reason for none: the answer goes on', async () => {
+it('ignores an empty finish reason: the stream continues', async () => {
   plays(async (response) => {
     response.write(chunk({ content: 'Hello' }, ''));
     await settle(30);
@@ -109,7 +109,7 @@ it('takes an empty finish reason for none: the answer goes on', async () => {
   expect(text).toBe('Hello world');
 });
 
-it('charges the delivered arguments of a function_call stream that is cut', async () => {
+it('charges the delivered arguments of an interrupted function_call stream', async () => {
   plays(async (response) => {
     response.write(chunk({ role: 'assistant', content: null, function_call: { name: 'f', arguments: '' } }));
     for (let index = 0; index < 20; index++) {
@@ -123,7 +123,7 @@ it('charges the delivered arguments of a function_call stream that is cut', asyn
   expect(Number((await receiptOf())?.['charged_micro'])).toBeGreaterThan(1_000);
 });
 
-it('never charges more than the hold for usage that cannot be true, also of a model without a context length', async () => {
+it('caps the charge at the hold for implausible usage, also for a model without a context length', async () => {
   plays((response) => {
     response.end(chunk({ content: 'Hello' }) + chunk({}, 'stop') + usageChunk(1e15, 1e15) + event('[DONE]'));
   });
@@ -132,7 +132,7 @@ it('never charges more than the hold for usage that cannot be true, also of a mo
   expect(10_000_000 - (await accountOf()).balance).toBeLessThanOrEqual(hold);
 });
 
-it('ends and charges a stream whose client has stopped reading', async () => {
+it('ends and charges a stream whose client stops reading', async () => {
   plays(async (response) => {
     const text = chunk({ content: ' y'.repeat(50_000) });
     while (!response.destroyed) {
@@ -154,7 +154,7 @@ it('ends and charges a stream whose client has stopped reading', async () => {
   expect(account.balance).toBeLessThan(10_000_000);
 });
 
-it('ends a stream that has begun also when its hold cannot be released', async () => {
+it('ends a started stream even if its hold cannot be released', async () => {
   plays(async (response) => {
     response.write(chunk({ role: 'assistant', content: '' }));
     await settle(100);
@@ -170,7 +170,7 @@ it('ends a stream that has begun also when its hold cannot be released', async (
   expect(JSON.parse(reply.events.at(-2) ?? '').error.code).toBe('stream_interrupted');
 });
 
-it('writes the status that the client got into the receipt of a request whose hold was lost', async () => {
+it('writes the status that the client received into the receipt of a request whose hold was lost', async () => {
   upstream.answer = (response) => {
     const reply = {
       choices: [{ message: { content: 'Hello' }, finish_reason: 'stop' }],
@@ -189,7 +189,7 @@ it('writes the status that the client got into the receipt of a request whose ho
   expect(await receiptOf()).toMatchObject({ status: 503, error_code: 'service_unavailable' });
 });
 
-it('holds the money for longer than all attempts together may take, which have one deadline', async () => {
+it('keeps the hold for longer than the common deadline of all attempts', async () => {
   const reserve = jest.spyOn(gateway.app.get(ReservationService, { strict: false }), 'reserve');
   plays((response) => void response.end(chunk({ content: 'Hello' }, 'stop') + usageChunk(3, 4) + event('[DONE]')));
   await stream('local/chat');

@@ -23,8 +23,8 @@ const chunksOf = (events: readonly string[]): Chunk[] => {
 };
 const textOf = (chunks: readonly Chunk[]): string => chunks.map(({ choices: [choice] }) => choice?.text ?? '').join('');
 
-describe('a completion by a model that chats', () => {
-  it('answers with a text, says what it cost, charges that, and leaves a receipt', async () => {
+describe('a completion by a chat model', () => {
+  it('returns a text and its cost, charges that cost, and writes a receipt', async () => {
     const before = await served.balance();
     const { status, headers, json } = await served.complete({ ...HELLO, max_tokens: 500 });
     expect(status).toBe(200);
@@ -50,12 +50,12 @@ describe('a completion by a model that chats', () => {
     });
   });
 
-  it('is 16 tokens long unless it is asked for more, as the format has it', async () => {
+  it("is limited to 16 tokens by default, as in OpenAI's format", async () => {
     const { json } = await served.complete({ ...HELLO, prompt: ['Tell me everything [[mock: tokens=100]]'] });
     expect([json.usage.completion_tokens, json.choices[0].finish_reason]).toEqual([16, 'length']);
   });
 
-  it('streams the same text, then its usage, and charges what that says', async () => {
+  it('streams the same text, then its usage, and charges that usage', async () => {
     const body = { ...HELLO, max_tokens: 500 };
     const whole = await served.complete(body);
     const before = await served.balance();
@@ -70,7 +70,7 @@ describe('a completion by a model that chats', () => {
     expect(before - (await served.balance())).toBe(last?.usage?.x_llm_cost_micro);
   });
 
-  it('begins with the prompt when it is to be echoed, streamed or not, and costs no more for that', async () => {
+  it('begins with the prompt for echo, streamed or not, at no extra cost', async () => {
     const plain = await served.complete(HELLO);
     const echoed = await served.complete({ ...HELLO, echo: true });
     expect(echoed.json.choices[0].text).toBe(HELLO.prompt + plain.json.choices[0].text);
@@ -79,7 +79,7 @@ describe('a completion by a model that chats', () => {
     expect(textOf(chunksOf(streamed.events))).toBe(echoed.json.choices[0].text);
   });
 
-  it('ends at a stop sequence, and tells the probabilities of its tokens', async () => {
+  it('ends at a stop sequence, and returns the log probabilities of its tokens', async () => {
     const { json } = await served.complete({ ...HELLO, max_tokens: 200, stop: ['hello'], logprobs: 2 });
     const [{ text, logprobs }] = json.choices;
     expect(text).not.toContain('hello');
@@ -87,7 +87,7 @@ describe('a completion by a model that chats', () => {
     expect(Object.keys(logprobs.top_logprobs[0])).toHaveLength(2);
   });
 
-  it('says in its stream that it broke off, and charges what was delivered', async () => {
+  it('reports an interruption in the stream and charges the delivered part', async () => {
     const before = await served.balance();
     const prompt = 'Tell me about tea. [[mock: delay=0 reset_after=3]]';
     const { status, events } = await served.complete({ ...HELLO, prompt, stream: true });
@@ -95,7 +95,7 @@ describe('a completion by a model that chats', () => {
     expect(await served.balance()).toBeLessThan(before);
   });
 
-  it('is asked for in a chat of one message', async () => {
+  it('is requested as a chat of one message', async () => {
     served.upstream.answer = (response) =>
       response.end(
         JSON.stringify({
@@ -122,8 +122,8 @@ describe('a completion by a model that chats', () => {
   });
 });
 
-describe('a completion by a model that continues text', () => {
-  it('is asked for as it is, and answered as it comes', async () => {
+describe('a completion by a text completion model', () => {
+  it('passes the request and the response through unchanged', async () => {
     const logprobs = { tokens: [' upon'], token_logprobs: [-1], top_logprobs: null, text_offset: [4] };
     served.upstream.answer = (response) =>
       response.end(
@@ -140,7 +140,7 @@ describe('a completion by a model that continues text', () => {
     expect(served.lastAsked).toEqual({ url: '/v1/completions', body: { model: 'base', prompt: 'Once', ...fields } });
   });
 
-  it('streams, then tells its usage', async () => {
+  it('streams the text, then its usage', async () => {
     served.upstream.answer = (response) =>
       response
         .writeHead(200, { 'content-type': 'text/event-stream' })
@@ -171,7 +171,7 @@ describe('a completion by a model that continues text', () => {
   it.each([
     ['without a finish reason', '', 'provider_disconnect'],
     ['with an error', event({ error: { message: 'x', type: 'server_error' } }), 'stream_interrupted'],
-  ])('says in its stream that it ended %s', async (_case, end, code) => {
+  ])('reports in the stream that it ended %s', async (_case, end, code) => {
     served.upstream.answer = (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(textChunk(' upon'), () => setImmediate(() => response.end(end)));
@@ -181,8 +181,8 @@ describe('a completion by a model that continues text', () => {
   });
 });
 
-describe('a key that has been used', () => {
-  it.each([false, true])('gets the same bytes again, without a charge (stream: %s)', async (stream) => {
+describe('a repeated Idempotency-Key', () => {
+  it.each([false, true])('replays the same bytes without a charge (stream: %s)', async (stream) => {
     const headers = { 'idempotency-key': `once-${stream}` };
     const first = await served.complete({ ...HELLO, stream }, headers);
     const balance = await served.balance();
@@ -191,7 +191,7 @@ describe('a key that has been used', () => {
     expect(await served.balance()).toBe(balance);
   });
 
-  it('is another key for a chat', async () => {
+  it('is a different key on the chat endpoint', async () => {
     const headers = { 'idempotency-key': 'both' };
     await served.complete(HELLO, headers);
     const body = { model: 'mock/chat-1', messages: [{ role: 'user', content: 'Hello' }] };
@@ -208,7 +208,7 @@ it('streams eight thousand chunks', async () => {
   expect(chunks.filter(({ choices: [choice] }) => choice?.text)).toHaveLength(8_000);
 });
 
-it('takes a prompt of a mebibyte', async () => {
+it('accepts a prompt of a mebibyte', async () => {
   const prompt = `${'Many words. '.repeat(87_382)}[[mock: delay=0]]`;
   expect(prompt.length).toBeGreaterThan(1024 * 1024);
   for (const stream of [false, true]) {
@@ -220,6 +220,6 @@ it('takes a prompt of a mebibyte', async () => {
   }
 });
 
-it('leaves the books in order', async () => {
+it('leaves a valid ledger', async () => {
   expect(await served.gateway.violations()).toEqual([]);
 });

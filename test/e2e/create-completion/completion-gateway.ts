@@ -6,7 +6,9 @@ import { type CallReply, TestGateway, type TestCustomer } from '../../harness/ga
 
 export const PATH = '/v1/completions';
 
-/** `local/base` completes text by itself, `local/chat` is asked in a chat. One micro-unit a token, two for output. */
+/**
+ * `local/base` is a completion model, `local/chat` a chat model. One micro-unit per input token, two per output token.
+ */
 const MODELS = [
   { id: 'local/base', features: { completions: true } },
   { id: 'local/chat', features: {} },
@@ -29,7 +31,7 @@ const MODELS = [
   ],
 }));
 
-/** A gateway before an upstream that a test plays, and before the mock. */
+/** A gateway with a scripted upstream and the mock provider. */
 export class CompletionGateway {
   private constructor(
     readonly gateway: TestGateway,

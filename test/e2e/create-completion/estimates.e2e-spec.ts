@@ -1,7 +1,7 @@
 import { CompletionGateway } from './completion-gateway';
 
 const PROMPT_BYTES = 4_000;
-/** What the chat template adds, by the gateway's own estimate. */
+/** The tokens that the chat template adds, by the gateway's estimate. */
 const FRAMING_TOKENS = 4;
 
 let served: CompletionGateway;
@@ -25,7 +25,7 @@ async function estimateOf(model: string): Promise<number> {
   return json.usage.prompt_tokens - FRAMING_TOKENS;
 }
 
-it('estimates come to be what the provider of the model reports, and only of that model', async () => {
+it('estimates converge to the usage that the provider reports, per model', async () => {
   expect(await estimateOf('local/base')).toBe(PROMPT_BYTES * 0.25);
   answerWith({ prompt_tokens: PROMPT_BYTES * 0.5, completion_tokens: 1 });
   for (let request = 0; request < 100; request++) expect((await complete('local/base')).status).toBe(200);
@@ -35,7 +35,7 @@ it('estimates come to be what the provider of the model reports, and only of tha
   expect(await estimateOf('local/chat')).toBe(PROMPT_BYTES * 0.25);
 });
 
-it('the next request holds what the estimate has come to be', async () => {
+it('the next request holds the corrected estimate', async () => {
   const poor = await served.gateway.customer({}, 1_200n);
   const { status, json } = await served.complete(
     { model: 'local/base', prompt: 'x'.repeat(PROMPT_BYTES), max_tokens: 1 },

@@ -16,18 +16,18 @@ describe('400 validation_failed names the field', () => {
     ['token ids', { prompt: [1, 2, 3] }, 'prompt'],
     ['a list of token ids', { prompt: [[1, 2, 3]] }, 'prompt'],
     ['an empty list', { prompt: [] }, 'prompt'],
-    ['a prompt that is no text', { prompt: [{}] }, 'prompt[0]'],
+    ['a prompt that is not a text', { prompt: [{}] }, 'prompt[0]'],
     ['n above one', { n: 2 }, 'n'],
-    ['the best of several', { best_of: 2 }, 'best_of'],
-    ['tokens below zero', { max_tokens: -1 }, 'max_tokens'],
-    ['too many alternatives', { logprobs: 6 }, 'logprobs'],
+    ['best_of above one', { best_of: 2 }, 'best_of'],
+    ['negative max_tokens', { max_tokens: -1 }, 'max_tokens'],
+    ['too many logprobs', { logprobs: 6 }, 'logprobs'],
     ['five stop sequences', { stop: ['1', '2', '3', '4', '5'] }, 'stop'],
     ['a temperature above two', { temperature: 2.1 }, 'temperature'],
     ['a model of another kind', { model: 'mock/embed-1' }, 'model'],
     ['an unknown key in routing', { routing: { host: 'example.com' } }, 'routing.host'],
-    ['a suffix for a model that chats', { suffix: 'The end.' }, 'suffix'],
-    ['nothing but an echo of a model that chats', { echo: true, max_tokens: 0 }, 'max_tokens'],
-    ['probabilities of the prompt of a model that chats', { echo: true, logprobs: 1 }, 'logprobs'],
+    ['a suffix for a chat model', { suffix: 'The end.' }, 'suffix'],
+    ['echo with max_tokens of zero for a chat model', { echo: true, max_tokens: 0 }, 'max_tokens'],
+    ['logprobs of the prompt for a chat model', { echo: true, logprobs: 1 }, 'logprobs'],
   ])('%s', async (_case, change, param) => {
     const before = await served.balance();
     for (const stream of [false, true]) {
@@ -37,15 +37,15 @@ describe('400 validation_failed names the field', () => {
     expect(await served.balance()).toBe(before);
   });
 
-  it('says of token ids and of several prompts what is wrong with them', async () => {
+  it('explains why token ids and several prompts are refused', async () => {
     const messages = [];
     for (const prompt of [[1, 2], [[1]], ['a', 'b']]) {
       messages.push((await served.complete({ ...HELLO, prompt })).json.error.message);
     }
     expect(messages).toEqual([
-      'prompt must be text: token ids are not accepted',
-      'prompt must be text: token ids are not accepted',
-      'prompt must be one string: several would need several answers, and n is 1',
+      'prompt must be text: token ids are not supported',
+      'prompt must be text: token ids are not supported',
+      'prompt must be one string: several prompts are not supported',
     ]);
   });
 });
@@ -56,7 +56,7 @@ describe('other refusals', () => {
     expect([reply.status, reply.json.error.code]).toEqual([401, 'invalid_api_key']);
   });
 
-  it('404 for a model that does not exist, 403 for one that the key may not use', async () => {
+  it('404 for an unknown model, 403 for a model that the key may not use', async () => {
     const missing = await served.complete({ ...HELLO, model: 'mock/none' });
     expect([missing.status, missing.json.error.code]).toEqual([404, 'model_not_found']);
     const { key } = await served.gateway.customer({ allowedModels: ['openai/*'] });
@@ -64,7 +64,7 @@ describe('other refusals', () => {
     expect([closed.status, closed.json.error.code]).toEqual([403, 'model_not_allowed']);
   });
 
-  it('402 when the prompt and 16 tokens are more than the balance', async () => {
+  it('402 when the prompt and 16 tokens cost more than the balance', async () => {
     const { key } = await served.gateway.customer({}, 45n);
     const body = (bytes: number) => ({ model: 'local/base', prompt: 'x'.repeat(bytes) });
     const refused = await served.complete(body(40), {}, key);
@@ -85,7 +85,7 @@ describe('other refusals', () => {
     ['status=429 retry_after=7', 429, 'provider_rate_limited'],
     ['status=500', 503, 'provider_unavailable'],
     ['garbage', 502, 'provider_error'],
-  ])('what the provider does, as [[mock: %s]] has it do, is %d %s and free', async (script, status, code) => {
+  ])('the provider failure [[mock: %s]] returns %d %s without a charge', async (script, status, code) => {
     const before = await served.balance();
     for (const stream of [false, true]) {
       const reply = await served.complete({ ...HELLO, prompt: `Hello [[mock: ${script}]]`, stream });

@@ -11,7 +11,7 @@ const embeddingsOf = (json: { data: { embedding: unknown }[] }): unknown[] =>
   json.data.map(({ embedding }) => embedding);
 
 describe('an embedding of the mock', () => {
-  it('answers with a list, says what it cost, charges that, and leaves a receipt', async () => {
+  it('returns a list and its cost, charges that cost, and writes a receipt', async () => {
     const before = await served.balance();
     const reply = await served.embed({ model: 'mock/embed-1', input: 'x'.repeat(400) });
     expect(reply.status).toBe(200);
@@ -42,13 +42,13 @@ describe('an embedding of the mock', () => {
     ['texts', ['one', 'two', 'three'], 3],
     ['the token ids of a text', [1, 2, 3], 1],
     ['the token ids of texts', [[1, 2], [3]], 2],
-  ])('takes %s', async (_case, input, count) => {
+  ])('accepts %s', async (_case, input, count) => {
     const reply = await served.embed({ model: 'mock/embed-1', input, dimensions: 8 });
     expect(reply.json.data.map(({ index }: { index: number }) => index)).toEqual([...Array(count).keys()]);
     expect(embeddingsOf(reply.json).map((each) => (each as number[]).length)).toEqual(Array(count).fill(8));
   });
 
-  it('gives the same vectors as numbers and in base64', async () => {
+  it('returns the same vectors as numbers and in base64', async () => {
     const body = { model: 'mock/embed-1', input: ['one', 'two'], dimensions: 32, user: 'ada' };
     const numbers = embeddingsOf((await served.embed({ ...body, encoding_format: 'float' })).json);
     const base64 = embeddingsOf((await served.embed({ ...body, encoding_format: 'base64' })).json);
@@ -67,7 +67,7 @@ describe('an embedding of the mock', () => {
   });
 });
 
-it('takes a text of a mebibyte', async () => {
+it('accepts a text of a mebibyte', async () => {
   const { status, json } = await served.embed({
     model: 'mock/embed-1',
     input: 'Many words. '.repeat(87_382),
@@ -79,13 +79,13 @@ it('takes a text of a mebibyte', async () => {
 describe.each([
   ['local/embed', 'numbers'],
   ['openai/text-embedding-3-small', 'base64'],
-])('%s, which is asked for %s', (model, form) => {
+])('%s, which the gateway requests as %s', (model, form) => {
   const vectors = [
     [0.5, -0.25],
     [1, 2],
   ];
 
-  it.each(['float', 'base64'])('gives its client %s', async (format) => {
+  it.each(['float', 'base64'])('returns %s to its client', async (format) => {
     served.answerWith(vectors);
     const reply = await served.embed({ model, input: ['a', 'b'], encoding_format: format });
     const got = embeddingsOf(reply.json);
@@ -94,7 +94,7 @@ describe.each([
     expect(reply.json.usage).toMatchObject({ prompt_tokens: 7, total_tokens: 7 });
   });
 
-  it('gets what the gateway does not know, and nothing that is the gateway’s', async () => {
+  it('passes unknown fields to the provider and withholds gateway fields', async () => {
     served.answerWith([[1, 2]]);
     const routing = { max_attempts: 1 };
     await served.embed({ model, input: [1, 2], dimensions: 2, user: 'ada', input_type: 'query', x_mine: 1, routing });
@@ -112,7 +112,7 @@ describe.each([
     ['fewer vectors than inputs', [[1]]],
     ['a vector that is empty', [[1], []]],
     ['vectors of different lengths', [[1], [1, 2]]],
-  ])('costs nothing when it answers with %s', async (_case, answer) => {
+  ])('costs nothing when the provider returns %s', async (_case, answer) => {
     const before = await served.balance();
     served.answerWith(answer);
     const reply = await served.embed({ model, input: ['a', 'b'] });
@@ -121,8 +121,8 @@ describe.each([
   });
 });
 
-describe('what is charged', () => {
-  it('is what the provider counted for a batch, though it be more than one input can hold', async () => {
+describe('the charge', () => {
+  it("is the provider's token count for a batch, even above the limit of one input", async () => {
     served.answerWith(
       Array.from({ length: 50 }, () => [1]),
       { prompt_tokens: 4_000 },
@@ -131,15 +131,15 @@ describe('what is charged', () => {
     expect(reply.json.usage).toEqual({ prompt_tokens: 4_000, total_tokens: 4_000, x_llm_cost_micro: 4_000 });
   });
 
-  it('is no more than was held when the count cannot be true', async () => {
+  it('is capped at the hold when the count is implausible', async () => {
     served.answerWith([[1]], { prompt_tokens: 4_000 });
     const reply = await served.embed({ model: 'local/embed', input: 'x'.repeat(40) });
     expect(reply.json.usage.x_llm_cost_micro).toBe(10);
   });
 });
 
-describe('a key that has been used', () => {
-  it('gets the same bytes again, without a call or a charge', async () => {
+describe('a repeated Idempotency-Key', () => {
+  it('replays the same bytes without a call or a charge', async () => {
     served.answerWith([[0.1, 0.2]]);
     const body = { model: 'local/embed', input: 'again', encoding_format: 'base64' };
     const first = await served.embed(body, { 'idempotency-key': 'once' });
@@ -153,6 +153,6 @@ describe('a key that has been used', () => {
   });
 });
 
-it('leaves the books in order', async () => {
+it('leaves a valid ledger', async () => {
   expect(await served.gateway.violations()).toEqual([]);
 });

@@ -6,7 +6,10 @@ import { type CallReply, TestGateway, type TestCustomer } from '../../harness/ga
 
 export const PATH = '/v1/embeddings';
 
-/** One micro-unit a token. `local/embed` is asked for numbers, `openai/text-embedding-3-small` for base64. */
+/**
+ * One micro-unit per token. The gateway requests numbers from `local/embed` and base64 from
+ * `openai/text-embedding-3-small`.
+ */
 const MODELS = [
   { id: 'local/embed', features: {}, deployment: { provider: 'openai-compatible', upstream_model: 'embed' } },
   {
@@ -32,14 +35,14 @@ const MODELS = [
   ],
 }));
 
-/** What the upstream was asked. */
+/** The request that the upstream received. */
 interface Asked {
   readonly input: unknown;
   readonly encoding_format?: string;
   readonly [field: string]: unknown;
 }
 
-/** A gateway before an upstream that a test plays, as a server of one's own and as the vendor of the format. */
+/** A gateway with a scripted upstream, both as a self-hosted server and as the vendor of the format. */
 export class EmbeddingGateway {
   private constructor(
     readonly gateway: TestGateway,
@@ -69,7 +72,7 @@ export class EmbeddingGateway {
     await this.upstream.stop();
   }
 
-  /** From now on each input gets its vector, in whatever form is asked for. */
+  /** From now on the upstream returns a vector for each input, in the requested encoding. */
   answerWith(
     vectors: readonly (readonly number[])[],
     usage: object | null = { prompt_tokens: 7, total_tokens: 7 },

@@ -10,10 +10,10 @@ beforeAll(async () => {
 });
 afterAll(() => served.stop());
 
-/** An answer that goes out in many pieces. */
+/** A response that is written in many pieces. */
 const BODY = { model: 'mock/embed-1', input: Array(INPUTS).fill('some words') };
 
-it('an answer in pieces is one document, with its length and its price', async () => {
+it('a response in pieces is one document with Content-Length and cost', async () => {
   const { status, headers, text, json } = await served.embed(BODY);
   expect([status, headers.get('content-length')]).toEqual([200, String(Buffer.byteLength(text))]);
   expect(json.data).toHaveLength(INPUTS);
@@ -21,7 +21,7 @@ it('an answer in pieces is one document, with its length and its price', async (
   expect(String(json.usage.x_llm_cost_micro)).toBe(headers.get('x-llm-cost-micro'));
 });
 
-it('an answer in pieces is repeated to the byte', async () => {
+it('a response in pieces is replayed byte for byte', async () => {
   const headers = { 'idempotency-key': 'pieces' };
   const first = await served.embed({ ...BODY, encoding_format: 'base64' }, headers);
   const second = await served.embed({ ...BODY, encoding_format: 'base64' }, headers);
@@ -29,7 +29,7 @@ it('an answer in pieces is repeated to the byte', async () => {
   expect(second.text === first.text).toBe(true);
 });
 
-it('a client that leaves in the middle of an answer has paid for it, and nothing is left held', async () => {
+it('a disconnect in the middle of a response charges it in full and leaves no hold', async () => {
   const customer = await served.gateway.customer();
   const leaving = new AbortController();
   const response = await fetch(`${served.gateway.url}/v1/embeddings`, {

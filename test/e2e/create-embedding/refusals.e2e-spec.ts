@@ -16,15 +16,15 @@ describe('400 validation_failed names the field', () => {
     ['null', { input: null }, 'input'],
     ['no texts', { input: [] }, 'input'],
     ['an empty text among others', { input: ['a', '', 'b'] }, 'input[1]'],
-    ['something that is no text', { input: ['a', 7] }, 'input[1]'],
-    ['a token id below zero', { input: [1, -1] }, 'input[1]'],
-    ['half a token id', { input: [1.5] }, 'input[0]'],
-    ['token ids of nothing', { input: [[1], []] }, 'input[1]'],
-    ['more inputs than 2,048', { input: Array(2_049).fill('a') }, 'input'],
+    ['an input that is not a text', { input: ['a', 7] }, 'input[1]'],
+    ['a negative token id', { input: [1, -1] }, 'input[1]'],
+    ['a fractional token id', { input: [1.5] }, 'input[0]'],
+    ['an empty list of token ids', { input: [[1], []] }, 'input[1]'],
+    ['more than 2,048 inputs', { input: Array(2_049).fill('a') }, 'input'],
     ['an unknown format', { encoding_format: 'int8' }, 'encoding_format'],
-    ['no dimensions', { dimensions: 0 }, 'dimensions'],
-    ['more dimensions than there are', { dimensions: 2_000 }, 'dimensions'],
-    ['a chosen length where it is fixed', { model: 'local/fixed', dimensions: 2 }, 'dimensions'],
+    ['zero dimensions', { dimensions: 0 }, 'dimensions'],
+    ['more dimensions than the model has', { dimensions: 2_000 }, 'dimensions'],
+    ['dimensions for a model with a fixed length', { model: 'local/fixed', dimensions: 2 }, 'dimensions'],
     ['a model of another kind', { model: 'mock/chat-1' }, 'model'],
     ['an unknown key in routing', { routing: { host: 'example.com' } }, 'routing.host'],
   ])('%s', async (_case, change, param) => {
@@ -34,7 +34,7 @@ describe('400 validation_failed names the field', () => {
     expect(await served.balance()).toBe(before);
   });
 
-  it('a length that the upstream does not heed', async () => {
+  it('refuses a vector length that the upstream ignores', async () => {
     served.answerWith([[1, 2, 3]]);
     const reply = await served.embed({ model: 'local/embed', input: 'a', dimensions: 2 });
     expect([reply.status, reply.json.error.param]).toEqual([400, 'dimensions']);
@@ -47,20 +47,20 @@ describe('other refusals', () => {
     expect([reply.status, reply.json.error.code]).toEqual([401, 'invalid_api_key']);
   });
 
-  it('404 for a model that does not exist', async () => {
+  it('404 for an unknown model', async () => {
     const reply = await served.embed({ ...BODY, model: 'mock/embed-2' });
     expect([reply.status, reply.json.error.code]).toEqual([404, 'model_not_found']);
   });
 
-  it('403 for a key that is kept to texts, and to other models', async () => {
-    const texts = await served.gateway.customer({ allowedModalities: ['text'] });
+  it('403 for a key limited to images or to other models', async () => {
+    const images = await served.gateway.customer({ allowedModalities: ['image'] });
     const others = await served.gateway.customer({ allowedModels: ['mock/chat-1'] });
     const codes = [];
-    for (const { key } of [texts, others]) codes.push((await served.embed(BODY, {}, key)).json.error.code);
+    for (const { key } of [images, others]) codes.push((await served.embed(BODY, {}, key)).json.error.code);
     expect(codes).toEqual(['modality_not_allowed', 'model_not_allowed']);
   });
 
-  it('402 when the estimate is more than the balance, and not a token before', async () => {
+  it('402 when the estimate exceeds the balance by a token, and not when it equals it', async () => {
     const poor = await served.gateway.customer({}, 25n);
     const body = (length: number) => ({ model: 'local/embed', input: 'x'.repeat(length) });
     const refused = await served.embed(body(101), {}, poor.key);
@@ -83,7 +83,7 @@ describe('other refusals', () => {
     ['status=401', 502, 'provider_error'],
     ['garbage', 502, 'provider_error'],
     ['reset_after=0', 503, 'provider_unavailable'],
-  ])('what the provider does, as [[mock: %s]] has it do, is %d %s and free', async (script, status, code) => {
+  ])('the provider failure [[mock: %s]] returns %d %s without a charge', async (script, status, code) => {
     const before = await served.balance();
     const reply = await served.embed({ ...BODY, input: `[[mock: ${script}]] text` });
     expect([reply.status, reply.json.error.code]).toEqual([status, code]);

@@ -15,7 +15,7 @@ beforeEach(() => {
 const FIELDS = { model: 'local/images', prompt: 'a hat for the cat', response_format: 'b64_json' };
 const png = (colour: number): Blob => new Blob([new Uint8Array(tinyPng(colour))], { type: 'image/png' });
 
-/** A form of the given fields; lists are repeated. */
+/** A form of the given fields; lists become repeated fields. */
 function formWith(fields: Record<string, string | Blob | readonly (string | Blob)[] | undefined>): FormData {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) {
@@ -30,7 +30,7 @@ function formWith(fields: Record<string, string | Blob | readonly (string | Blob
 const edit = (fields: Parameters<typeof formWith>[0], headers: Record<string, string> = {}): Promise<CallReply> =>
   served.edit(formWith({ ...FIELDS, image: png(1), ...fields }), headers);
 
-/** What the upstream was given, files as the bytes in them. */
+/** The request that the upstream received, files as their bytes. */
 async function asked(): Promise<[string, string | Buffer][]> {
   const form = await formOf(served.lastAsked);
   return Promise.all(
@@ -42,7 +42,7 @@ async function asked(): Promise<[string, string | Buffer][]> {
 }
 
 describe('an edit', () => {
-  it('by form gives the provider the image, the mask and the fields, and nothing else', async () => {
+  it('by form sends the provider the image, the mask and the fields only', async () => {
     const fields = { n: '1', size: '64x48', quality: 'high', user: 'ada', mask: png(2) };
     const { reply, cost } = await served.costOf(() =>
       edit({ ...fields, routing: '{"max_attempts":1}', background: 'auto', 'x-mine': '1' }),
@@ -68,14 +68,14 @@ describe('an edit', () => {
     );
   });
 
-  it.each(['image', 'image[]'])('takes several files as %s, in their order', async (name) => {
+  it.each(['image', 'image[]'])('accepts several files as %s, in order', async (name) => {
     const reply = await edit({ image: undefined, [name]: [png(1), png(2), png(3)] });
     expect(reply.status).toBe(200);
     const files = (await asked()).filter(([field]) => field === 'image[]').map(([, bytes]) => bytes);
     expect(files).toEqual([tinyPng(1), tinyPng(2), tinyPng(3)]);
   });
 
-  it('by JSON gives the provider the same', async () => {
+  it('by JSON sends the provider the same', async () => {
     const sources = [tinyPng(1).toString('base64'), `data:image/png;base64,${tinyPng(2).toString('base64')}`];
     const reply = await served.edit({ ...FIELDS, n: 1, input_images: sources });
     expect(reply.status).toBe(200);
@@ -83,7 +83,7 @@ describe('an edit', () => {
     expect(files).toEqual([tinyPng(1), tinyPng(2)]);
   });
 
-  it('takes a prompt of 32,000 characters, however long they are, and no longer one', async () => {
+  it('accepts a prompt of 32,000 characters of any byte length, and refuses a longer one', async () => {
     expect((await edit({ prompt: '😀'.repeat(32_000) })).status).toBe(200);
     const longer = await edit({ prompt: '😀'.repeat(32_001) });
     expect([longer.status, longer.json.error.code, longer.json.error.param]).toEqual([
@@ -93,13 +93,13 @@ describe('an edit', () => {
     ]);
   });
 
-  it('gives an address that leads to the image', async () => {
+  it('returns a URL that serves the image', async () => {
     const reply = await edit({ response_format: undefined });
     const fetched = await fetch(reply.json.data[0].url);
     expect(Buffer.from(await fetched.arrayBuffer())).toEqual(tinyPng(0));
   });
 
-  it('is repeated for its key however its form is spelled, and not for another file', async () => {
+  it('is replayed for its key with any form encoding, and not for another file', async () => {
     const headers = { 'idempotency-key': 'edit-once' };
     const first = await edit({ mask: png(2) }, headers);
     const calls = served.upstream.received.length;
@@ -111,23 +111,23 @@ describe('an edit', () => {
   });
 });
 
-describe('400 names the field', () => {
+describe('400 validation_failed names the field', () => {
   const text = new Blob(['no image'], { type: 'image/png' });
 
   it.each<[string, Parameters<typeof formWith>[0], string]>([
     ['no image', { image: undefined }, 'image'],
-    ['an image that is none', { image: text }, 'image'],
-    ['one among several that is none', { image: [png(1), text] }, 'image[1]'],
-    ['a mask that is none', { mask: text }, 'mask'],
-    ['a mask for a model that takes none', { model: 'local/unmasked', mask: png(2) }, 'mask'],
+    ['an invalid image', { image: text }, 'image'],
+    ['one invalid image among several', { image: [png(1), text] }, 'image[1]'],
+    ['an invalid mask', { mask: text }, 'mask'],
+    ['a mask for a model without masks', { model: 'local/unmasked', mask: png(2) }, 'mask'],
     ['a model that does not edit', { model: 'local/plain' }, 'model'],
     ['no prompt', { prompt: undefined }, 'prompt'],
     ['two prompts', { prompt: ['a', 'b'] }, 'prompt'],
-    ['an n that is no number', { n: 'two' }, 'n'],
+    ['an n that is not a number', { n: 'two' }, 'n'],
     ['eleven images', { n: '11' }, 'n'],
-    ['a routing that is no JSON', { routing: '{' }, 'routing'],
+    ['routing that is not JSON', { routing: '{' }, 'routing'],
     ['an unknown key in routing', { routing: '{"host":"x"}' }, 'routing.host'],
-    ['a file of another name', { photo: png(1) }, 'photo'],
+    ['a file in an unknown field', { photo: png(1) }, 'photo'],
   ])('%s', async (_case, fields, param) => {
     const before = await served.balance();
     const { status, json } = await edit(fields);
@@ -137,7 +137,7 @@ describe('400 names the field', () => {
 
   it.each<[string, object, string]>([
     ['no images', { input_images: [] }, 'input_images'],
-    ['images that are absent', {}, 'input_images'],
+    ['absent images', {}, 'input_images'],
     ['null', { input_images: null }, 'input_images'],
   ])('JSON with %s', async (_case, fields, param) => {
     const { status, json } = await served.edit({ ...FIELDS, ...fields });
@@ -145,7 +145,7 @@ describe('400 names the field', () => {
   });
 });
 
-it('415 for neither a form nor JSON', async () => {
+it('415 for content that is neither a form nor JSON', async () => {
   const reply = await served.gateway.call('/v1/images/edits', {
     key: served.customer.key,
     headers: { 'content-type': 'image/png' },
@@ -154,6 +154,6 @@ it('415 for neither a form nor JSON', async () => {
   expect([reply.status, reply.json.error.code]).toEqual([415, 'unsupported_media_type']);
 });
 
-it('leaves the books in order', async () => {
+it('leaves a valid ledger', async () => {
   expect(await served.gateway.violations()).toEqual([]);
 });

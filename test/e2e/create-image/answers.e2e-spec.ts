@@ -14,7 +14,7 @@ afterAll(() => served.stop());
 const pictures = ({ json: { data } }: CallReply): Buffer[] =>
   data.map((item: { b64_json: string }) => Buffer.from(item.b64_json, 'base64'));
 
-it('answers with the images, what they cost, and leaves a receipt', async () => {
+it('returns the images and their cost, and writes a receipt', async () => {
   served.upstream.answer = images(2, null);
   const { reply, cost } = await served.costOf(() => served.create({ n: 2 }));
   expect(reply.status).toBe(200);
@@ -37,7 +37,7 @@ it('answers with the images, what they cost, and leaves a receipt', async () => 
   });
 });
 
-it('asks the provider for what was asked, and passes nothing else on', async () => {
+it('sends the provider only the requested parameters', async () => {
   served.upstream.answer = images(1);
   const fields = { n: 1, size: '64x48', quality: 'high', style: 'vivid', user: 'ada' };
   await served.create({ ...fields, background: 'transparent', x_mine: 1, routing: { max_attempts: 1 } });
@@ -55,7 +55,7 @@ it('asks the provider for what was asked, and passes nothing else on', async () 
   expect(served.lastBody).toEqual({ model: 'images', prompt: 'a cat', response_format: 'b64_json', n: 1 });
 });
 
-it('tells of a prompt that was rewritten, and only then', async () => {
+it('returns revised_prompt only when the provider rewrote the prompt', async () => {
   const b64_json = tinyPng().toString('base64');
   const prompts = ['a cat', 'a "grey" cat', null, ''];
   served.upstream.answer = json({ data: prompts.map((revised_prompt) => ({ b64_json, revised_prompt })) });
@@ -68,7 +68,7 @@ it('tells of a prompt that was rewritten, and only then', async () => {
   ]);
 });
 
-it('shows the model what it should follow', async () => {
+it('sends the input images to the model', async () => {
   served.upstream.answer = images(1);
   const bytes = tinyPng(7).toString('base64');
   const reply = await served.create({
@@ -79,13 +79,13 @@ it('shows the model what it should follow', async () => {
   expect(served.lastAsked?.url).toBe('/v1/images/edits');
 });
 
-it('takes a prompt of 32,000 characters, however long they are', async () => {
+it('accepts a prompt of 32,000 characters of any byte length', async () => {
   served.upstream.answer = images(1);
   expect((await served.create({ prompt: '😀'.repeat(32_000) })).status).toBe(200);
 });
 
-describe('an address', () => {
-  it('leads to the image, under a signature that counts', async () => {
+describe('a URL', () => {
+  it('serves the image under a signature that is verified', async () => {
     served.upstream.answer = images(2);
     const reply = await served.create({ n: 2, response_format: undefined });
     expect(reply.json.data.map((item: object) => Object.keys(item))).toEqual([['url'], ['url']]);
@@ -98,45 +98,48 @@ describe('an address', () => {
     expect((await fetch(forged)).status).toBe(404);
   });
 
-  it('is not the vendor’s, whose image is fetched: one that may not be reached is no answer', async () => {
+  it('is not the vendor’s URL: the gateway fetches the image, and a URL that must not be fetched is a provider failure', async () => {
     served.upstream.answer = imageUrls('https://127.0.0.1/a.png');
     const { reply, cost } = await served.costOf(() => served.create({ response_format: 'url' }));
     expect([reply.status, reply.json.error.code, cost]).toEqual([502, 'provider_error', 0]);
   });
 });
 
-describe('what is charged', () => {
+describe('the charge', () => {
   it.each([
     ['low', PRICES.low],
     ['high', PRICES.high],
     ['medium', PRICES.other],
-  ])('goes by the quality %s and the number', async (quality, price) => {
+  ])('depends on the quality %s and the number', async (quality, price) => {
     served.upstream.answer = images(3);
     const { reply, cost } = await served.costOf(() => served.create({ n: 3, quality }));
     expect([reply.json.usage.x_llm_cost_micro, cost]).toEqual([3 * price, 3 * price]);
   });
 
-  it('goes by the first size and quality of the catalogue where the request leaves them open', async () => {
-    served.upstream.answer = images(1);
-    const { cost } = await served.costOf(() => served.create({ model: 'local/listed' }));
-    expect([cost, served.lastBody]).toEqual([7, expect.objectContaining({ size: '512x512', quality: 'hd' })]);
-    const other = await served.costOf(() => served.create({ model: 'local/listed', size: '256x256' }));
-    expect([other.cost, served.lastBody]).toEqual([5, expect.not.objectContaining({ quality: expect.anything() })]);
-  });
+  it.each([{}, { size: 'auto', quality: 'auto' }])(
+    'uses the first size and quality of the catalogue for %j',
+    async (body) => {
+      served.upstream.answer = images(1);
+      const { cost } = await served.costOf(() => served.create({ model: 'local/listed', ...body }));
+      expect([cost, served.lastBody]).toEqual([7, expect.objectContaining({ size: '512x512', quality: 'hd' })]);
+      const other = await served.costOf(() => served.create({ model: 'local/listed', size: '256x256' }));
+      expect([other.cost, served.lastBody]).toEqual([5, expect.not.objectContaining({ quality: expect.anything() })]);
+    },
+  );
 
-  it('is what was made when it is fewer than were asked for', async () => {
+  it('covers the images made when fewer are made than requested', async () => {
     served.upstream.answer = images(2);
     const { reply, cost } = await served.costOf(() => served.create({ n: 4 }));
     expect([reply.json.data.length, reply.json.usage.images, cost]).toEqual([2, 2, 2 * PRICES.other]);
   });
 
-  it('is no more than was asked for when more are made', async () => {
+  it('covers no more than the requested images when more are made', async () => {
     served.upstream.answer = images(3);
     const { reply, cost } = await served.costOf(() => served.create({ n: 2 }));
     expect([pictures(reply), cost]).toEqual([[tinyPng(0), tinyPng(1)], 2 * PRICES.other]);
   });
 
-  it('goes by tokens where the model is paid so', async () => {
+  it('is by token for a model priced by token', async () => {
     served.upstream.answer = images(1, {
       input_tokens: 50,
       input_tokens_details: { text_tokens: 10, image_tokens: 40 },
@@ -150,12 +153,12 @@ describe('what is charged', () => {
     ['nothing', null],
     ['no tokens', { input_tokens: 0, output_tokens: 0 }],
     ['nonsense', { input_tokens: -1, output_tokens: 'many' }],
-  ])('is what was held for tokens of which the provider reports %s', async (_case, usage) => {
+  ])('is the token hold when the provider reports %s', async (_case, usage) => {
     served.upstream.answer = images(2, usage);
-    // Two tokens of text, and two images by the rows that estimate them.
+    // Two text tokens, and two images by the rows that estimate them.
     const { cost } = await served.costOf(() => served.create({ model: 'local/tokens', n: 2 }));
     expect(cost).toBe(2 + 2 * 500);
-    // A square of 1,024 pixels draws 272 tokens at low quality.
+    // A square of 1,024 pixels takes 272 tokens at low quality.
     const bare = await served.costOf(() =>
       served.create({ model: 'local/bare-tokens', n: 2, size: '1024x1024', quality: 'low' }),
     );
@@ -170,11 +173,11 @@ describe('what is charged', () => {
 describe('a provider that makes one image at a time', () => {
   const ask = (body: object = {}) => served.costOf(() => served.create({ model: 'local/one-by-one', n: 3, ...body }));
 
-  it('is called for each, all at once', async () => {
+  it('is called concurrently, once per image', async () => {
     const waiting: (() => void)[] = [];
     served.upstream.answer = (response, request) => {
       waiting.push(() => images(1)(response, request));
-      // Nobody is answered before everybody has asked.
+      // No call is answered before all calls have arrived.
       if (waiting.length === 3) for (const answer of waiting) answer();
     };
     const { reply, cost } = await ask();
@@ -188,7 +191,7 @@ describe('a provider that makes one image at a time', () => {
     ['fails for', fault(503)],
     ['breaks off', disconnect],
     ['sends nonsense for', json({ data: [{ b64_json: 'bm90IGFuIGltYWdl' }] })],
-  ])('delivers and charges the others when it %s one', async (_case, failure) => {
+  ])('delivers and charges the other images when it %s one', async (_case, failure) => {
     const before = served.upstream.received.length;
     served.upstream.answer = script(images(1), failure, images(1));
     const { reply, cost } = await ask();
@@ -197,7 +200,7 @@ describe('a provider that makes one image at a time', () => {
     expect(served.upstream.received.length - before).toBe(3);
   });
 
-  it('is waited for when its first call fails', async () => {
+  it('is awaited when its first call fails', async () => {
     let answerRest = (): void => undefined;
     let calls = 0;
     served.upstream.answer = (response, request) => {
@@ -216,14 +219,14 @@ describe('a provider that makes one image at a time', () => {
     expect([reply.status, reply.json.data.length]).toEqual([200, 2]);
   });
 
-  it('ends with its refusal when it refuses all', async () => {
+  it('returns its refusal when it refuses all', async () => {
     served.upstream.answer = fault(400, { code: 'content_policy_violation' });
     const { reply, cost } = await ask();
     expect([reply.status, reply.json.error.code, cost]).toEqual([400, 'validation_failed', 0]);
     expect(reply.json.error.details).toMatchObject({ reason: 'content_filtered' });
   });
 
-  it('is not asked again after any of its calls was accepted', async () => {
+  it('is not retried after any of its calls was accepted', async () => {
     const before = served.upstream.received.length;
     served.upstream.answer = script(fault(429, {}, { 'retry-after': '0' }), disconnect, fault(503));
     const { reply, cost } = await ask();
@@ -244,14 +247,14 @@ describe('a provider that makes one image at a time', () => {
   });
 });
 
-describe('at most once', () => {
+describe('at-most-once execution', () => {
   it.each([
     ['is cut off', disconnect, 503],
     ['is answered with 500', fault(500), 503],
     ['is answered with 504', fault(504), 504],
     ['is answered with nonsense', json('<html>'), 502],
     ['is answered without images', json({ data: [] }), 502],
-  ])('a request that was accepted and %s is not sent again, and is free', async (_case, answer, status) => {
+  ])('a request that was accepted and %s is neither retried nor charged', async (_case, answer, status) => {
     const before = served.upstream.received.length;
     served.upstream.answer = answer;
     const { reply, cost } = await served.costOf(() => served.create());
@@ -260,6 +263,6 @@ describe('at most once', () => {
   });
 });
 
-it('leaves the books in order', async () => {
+it('leaves a valid ledger', async () => {
   expect(await served.gateway.violations()).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Clock } from '../../../src/common/clock';
+import type { Clock } from '../../../src/core/time/clock';
 import { FakeUpstream, type ReceivedRequest } from '../../conformance/fake-upstream';
 import { images } from '../../conformance/media-answers';
 import { type CallReply, TestGateway, type TestCustomer } from '../../harness/gateway';
@@ -18,7 +18,7 @@ const ROWS = [
   { size: '*', quality: '*', per_image_micro: PRICES.other },
 ];
 const ESTIMATES = { estimate_only: true, rows: [{ size: '*', quality: '*', per_image_micro: 500 }] };
-/** One micro-unit for a token of text, two for one of an image that is shown, three for one that is drawn. */
+/** One micro-unit per text token, two per input image token, three per output image token. */
 const TOKENS = { per_1m_micro: { input: 1_000_000, image_in: 2_000_000, output: 3_000_000, image_out: 3_000_000 } };
 
 const ALL = { edit: true, mask: true };
@@ -43,14 +43,14 @@ const MODELS = [
   model('by-three', { tokens: TOKENS, image: ESTIMATES }, { quirks: { imagesPerCall: 3 } }),
   model('tokens', { tokens: TOKENS, image: ESTIMATES }),
   model('bare-tokens', { tokens: TOKENS }),
-  model('urls', { image: { rows: ROWS } }, { quirks: { imageUrls: true } }),
+  model('bytes', { image: { rows: ROWS } }, { quirks: { imageUrls: false } }),
   model('plain', { image: { rows: ROWS } }, { features: {}, media: { max_images: 2 } }),
   model('follower', { image: { rows: ROWS } }, { features: {}, media: { references: true } }),
   {
     ...model('mixed', { image: { rows: ROWS } }),
     deployments: [
-      { provider: 'openai-compatible', upstream_model: 'gives-bytes' },
-      { provider: 'openai-compatible', upstream_model: 'gives-urls', quirks: { imageUrls: true } },
+      { provider: 'openai-compatible', upstream_model: 'gives-bytes', quirks: { imageUrls: false } },
+      { provider: 'openai-compatible', upstream_model: 'gives-urls' },
     ],
   },
   model('unmasked', { image: { rows: ROWS } }, { features: { edit: true } }),
@@ -69,7 +69,7 @@ const MODELS = [
   ),
 ];
 
-/** A gateway before a host in OpenAI's format that a test plays. */
+/** A gateway with a scripted upstream in OpenAI's format. */
 export class ImageGateway {
   private constructor(
     readonly gateway: TestGateway,
@@ -98,7 +98,7 @@ export class ImageGateway {
     await this.upstream.stop();
   }
 
-  /** Whoever does not say otherwise wants images of `local/images`, in the answer. */
+  /** Requests inline images of `local/images` by default. */
   create(body: object = {}, headers: Record<string, string> = {}, key = this.customer.key): Promise<CallReply> {
     const defaults = { model: 'local/images', prompt: 'a cat', response_format: 'b64_json' };
     return this.gateway.call(GENERATIONS, { key, headers, body: { ...defaults, ...body } });
@@ -112,12 +112,12 @@ export class ImageGateway {
     return this.upstream.received.at(-1);
   }
 
-  /** The JSON that the upstream was sent last. */
+  /** The JSON of the last upstream request. */
   get lastBody(): Record<string, unknown> {
     return JSON.parse(this.lastAsked?.body ?? '{}') as Record<string, unknown>;
   }
 
-  /** What can be spent: a hold that was not given back would be missing. */
+  /** The available balance: it lacks any hold that was not released. */
   async balance({ organizationId }: TestCustomer = this.customer): Promise<number> {
     const [row] = await this.gateway.rows<{ balance: string }>(
       'SELECT balance_micro - reserved_micro AS balance FROM organization_account WHERE organization_id = $1',
@@ -126,7 +126,7 @@ export class ImageGateway {
     return Number(row?.balance);
   }
 
-  /** What a call takes from the balance, and its reply. */
+  /** The amount that a call takes from the balance, and its response. */
   async costOf(call: () => Promise<CallReply>): Promise<{ readonly reply: CallReply; readonly cost: number }> {
     const before = await this.balance();
     const reply = await call();

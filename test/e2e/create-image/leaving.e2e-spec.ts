@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import { StoredObjects } from '../../../src/storage/stored-objects';
+import { StoredObjects } from '../../../src/core/storage/stored-objects';
 import { images, silence } from '../../conformance/media-answers';
 import { ImageGateway } from './image-gateway';
 
@@ -11,8 +11,8 @@ beforeAll(async () => {
 });
 afterAll(() => served.stop());
 
-describe('a client that leaves without a key', () => {
-  it('stops the work, and pays nothing', async () => {
+describe('a client without a key that disconnects', () => {
+  it('cancels the work and pays nothing', async () => {
     served.upstream.answer = silence;
     const before = await served.balance();
     const gone = served.upstream.nextDisconnect();
@@ -31,7 +31,7 @@ describe('a client that leaves without a key', () => {
     while ((await served.balance()) !== before) await new Promise((resolve) => setTimeout(resolve, 5));
   });
 
-  it('does not pay for images that were on their way to the storage when it left', async () => {
+  it('does not pay for images that were being stored at the disconnect', async () => {
     served.upstream.answer = images(1);
     const { key, organizationId } = await served.gateway.customer();
     const leaving = new AbortController();
@@ -62,6 +62,6 @@ describe('a client that leaves without a key', () => {
   });
 });
 
-it('leaves the books in order', async () => {
+it('leaves a valid ledger', async () => {
   expect(await served.gateway.violations()).toEqual([]);
 });

@@ -13,7 +13,7 @@ beforeEach(() => {
 
 const PNG = tinyPng().toString('base64');
 
-/** Refused before anybody was asked and anything was held. */
+/** Refused before any provider call and any hold. */
 async function expectRefused(body: object, status: number, code: string, param?: string): Promise<object | undefined> {
   const asked = served.upstream.received.length;
   const before = await served.balance();
@@ -31,14 +31,14 @@ describe('400 validation_failed names the field', () => {
     ['a prompt of 32,001 characters outside the basic plane', { prompt: '😀'.repeat(32_001) }, 'prompt'],
     ['no images', { n: 0 }, 'n'],
     ['eleven images', { n: 11 }, 'n'],
-    ['half an image', { n: 1.5 }, 'n'],
-    ['a size that is none', { size: '1024' }, 'size'],
-    ['a size of nothing', { size: '0x10' }, 'size'],
-    ['a quality that does not exist', { quality: 'best' }, 'quality'],
-    ['a format that does not exist', { response_format: 'png' }, 'response_format'],
+    ['a fractional number of images', { n: 1.5 }, 'n'],
+    ['an invalid size', { size: '1024' }, 'size'],
+    ['a size of zero', { size: '0x10' }, 'size'],
+    ['an unknown quality', { quality: 'best' }, 'quality'],
+    ['an unknown format', { response_format: 'png' }, 'response_format'],
     ['eleven input images', { input_images: Array(11).fill(PNG) }, 'input_images'],
     ['an input image over http', { input_images: ['http://files.example/a.png'] }, 'input_images[0]'],
-    ['an input image that is none', { input_images: [PNG, Buffer.alloc(99).toString('base64')] }, 'input_images[1]'],
+    ['an invalid input image', { input_images: [PNG, Buffer.alloc(99).toString('base64')] }, 'input_images[1]'],
     ['a model of another kind', { model: 'mock/chat-1' }, 'model'],
     ['an unknown key in routing', { routing: { host: 'example.com' } }, 'routing.host'],
   ])('%s', async (_case, body, param) => {
@@ -46,21 +46,21 @@ describe('400 validation_failed names the field', () => {
   });
 });
 
-describe('what the model does not offer is refused before anything is held', () => {
+describe('an option that the model does not offer is refused before any hold', () => {
   it.each<[string, object, string, object | undefined]>([
     ['a size', { model: 'local/listed', size: '64x64' }, 'size', { supported: ['512x512', '256x256'] }],
     ['a quality', { model: 'local/listed', quality: 'low' }, 'quality', { supported: ['hd', 'standard'] }],
     ['a style', { model: 'local/listed', style: 'natural' }, 'style', { supported: ['vivid'] }],
     ['a number', { model: 'local/plain', n: 3 }, 'n', { maximum: 2 }],
-    ['images to follow', { model: 'local/plain', input_images: [PNG] }, 'input_images', undefined],
+    ['input images', { model: 'local/plain', input_images: [PNG] }, 'input_images', undefined],
   ])('%s', async (_case, body, param, details) => {
     expect(await expectRefused(body, 400, 'validation_failed', param)).toEqual(details);
   });
 
-  it('and a model that does not offer it does not stand in for one that does', async () => {
+  it('a fallback model without the option is not used', async () => {
     const before = served.upstream.received.length;
     served.upstream.answer = fault(429);
-    // The second one draws no three images, the third one has no price for the size.
+    // The second model makes no three images, the third has no price for the size.
     const routing = { models: ['local/plain', 'local/sized', 'local/follower'] };
     expect((await served.create({ n: 3, routing })).status).toBe(429);
     const asked = served.upstream.received.slice(before).map(({ body }) => JSON.parse(body).model as string);
@@ -74,12 +74,12 @@ describe('other refusals', () => {
     expect([reply.status, reply.json.error.code]).toEqual([401, 'invalid_api_key']);
   });
 
-  it('400 ssrf_blocked for an address that is not public, whatever the model', async () => {
+  it('400 ssrf_blocked for a URL that is not public, with any model', async () => {
     const body = { model: 'nobody/nothing', input_images: [PNG, 'https://169.254.169.254/latest'] };
     await expectRefused(body, 400, 'ssrf_blocked', 'input_images[1]');
   });
 
-  it('400 for an address that cannot be fetched: the hold is given back, and nobody was asked', async () => {
+  it('400 for a URL that cannot be fetched: the hold is released and no provider is called', async () => {
     const asked = served.upstream.received.length;
     const { reply, cost } = await served.costOf(() =>
       served.create({ input_images: ['https://nowhere.invalid./a.png'] }),
@@ -88,10 +88,9 @@ describe('other refusals', () => {
     expect(served.upstream.received.length).toBe(asked);
   });
 
-  it('404 for a model that does not exist', () =>
-    expectRefused({ model: 'local/none' }, 404, 'model_not_found', 'model'));
+  it('404 for an unknown model', () => expectRefused({ model: 'local/none' }, 404, 'model_not_found', 'model'));
 
-  it('403 for a key that is kept to texts, and to other models', async () => {
+  it('403 for a key limited to texts or to other models', async () => {
     const texts = await served.gateway.customer({ allowedModalities: ['text'] });
     const others = await served.gateway.customer({ allowedModels: ['mock/chat-1'] });
     const codes = [];
@@ -99,7 +98,7 @@ describe('other refusals', () => {
     expect(codes).toEqual(['modality_not_allowed', 'model_not_allowed']);
   });
 
-  it('402 when the images cost more than there is, and not one micro-unit before', async () => {
+  it('402 when the images cost a micro-unit more than the balance, and not when they equal it', async () => {
     const poor = await served.gateway.customer({}, BigInt(3 * PRICES.other - 1));
     served.upstream.answer = images(2);
     const refused = await served.create({ n: 3 }, {}, poor.key);
@@ -123,23 +122,24 @@ describe('without object storage', () => {
   });
   afterAll(() => bare.stop());
 
-  it('501 for addresses of a model whose vendor gives none', async () => {
+  it.each(['local/bytes', 'mock/image-1'])('501 for URLs of %s, whose vendor returns none', async (model) => {
     const before = await bare.balance();
-    const reply = await bare.create({ response_format: 'url' });
+    const asked = bare.upstream.received.length;
+    const reply = await bare.create({ model, response_format: 'url' });
     expect([reply.status, reply.json.error.code, reply.json.error.param]).toEqual([
       501,
       'not_configured',
       'response_format',
     ]);
-    expect([await bare.balance(), bare.upstream.received.length]).toEqual([before, 0]);
+    expect([await bare.balance(), bare.upstream.received.length]).toEqual([before, asked]);
     expect((await bare.create()).status).toBe(200);
   });
 
-  it('passes the vendor’s own addresses through, and only those', async () => {
-    const url = 'https://vendor.example/a.png?sig=x';
+  it.each(['https', 'http'])('requests URLs from the vendor and passes %s through unchanged', async (scheme) => {
+    const url = `${scheme}://vendor.example/a.png?sig=x`;
     const data = [{ url, revised_prompt: 'a grey cat' }];
     bare.upstream.answer = (response) => response.end(JSON.stringify({ data }));
-    const reply = await bare.create({ model: 'local/urls', response_format: 'url' });
+    const reply = await bare.create({ response_format: undefined });
     expect([reply.status, reply.json.data]).toEqual([200, data]);
     expect(bare.lastBody).toMatchObject({ response_format: 'url' });
 
@@ -147,11 +147,11 @@ describe('without object storage', () => {
     expect(bare.lastBody).toMatchObject({ model: 'gives-urls' });
 
     bare.upstream.answer = images(1);
-    const bytes = await bare.create({ model: 'local/urls', response_format: 'url' });
+    const bytes = await bare.create({ response_format: 'url' });
     expect([bytes.status, bytes.json.error.code]).toEqual([502, 'provider_error']);
   });
 });
 
-it('leaves the books in order', async () => {
+it('leaves a valid ledger', async () => {
   expect(await served.gateway.violations()).toEqual([]);
 });

@@ -1,13 +1,14 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Clock, systemClock } from '../../../src/common/clock';
-import { imageUrls, images, json, tinyPng } from '../../conformance/media-answers';
+import { type Clock, systemClock } from '../../../src/core/time/clock';
+import type { Answer } from '../../conformance/fake-upstream';
+import { disconnect, fault, imageUrls, images, json, silence, tinyPng } from '../../conformance/media-answers';
 import type { CallReply } from '../../harness/gateway';
 import { ImageGateway, PRICES } from './image-gateway';
 
 const HOUR_MS = 3_600_000;
-/** Time goes on while a test runs, and on a busy machine that takes a while. */
+/** Time that passes during a test on a busy machine. */
 const SLOWEST_TEST_MS = 120_000;
 
 let offsetMs = 0;
@@ -26,7 +27,7 @@ afterAll(() => served.stop());
 const keyed = (key: string, body: object = {}): Promise<CallReply> =>
   served.create({ n: 2, ...body }, { 'idempotency-key': key });
 
-/** On a busy machine an answer may have been given before it is kept. */
+/** On a busy machine a response can be sent before it is stored. */
 async function onceKept(key: string, body: object): Promise<CallReply> {
   for (;;) {
     const reply = await keyed(key, body);
@@ -34,7 +35,7 @@ async function onceKept(key: string, body: object): Promise<CallReply> {
   }
 }
 
-/** What a repetition costs and asks of the provider. */
+/** Cost and provider calls of a replay. */
 async function repeat(key: string, body: object = {}): Promise<CallReply> {
   const asked = served.upstream.received.length;
   const { reply, cost } = await served.costOf(() => onceKept(key, body));
@@ -43,8 +44,8 @@ async function repeat(key: string, body: object = {}): Promise<CallReply> {
   return reply;
 }
 
-describe('a key that has been used', () => {
-  it('gets the same images again, byte for byte, without a call or a charge', async () => {
+describe('a repeated Idempotency-Key', () => {
+  it('replays the same images byte for byte, without a call or a charge', async () => {
     const first = await keyed('bytes');
     const again = await repeat('bytes');
     expect(again.text).toBe(first.text);
@@ -52,7 +53,7 @@ describe('a key that has been used', () => {
     expect(again.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'));
   });
 
-  it('gets images that are kept, though in base64 they are longer than what is', async () => {
+  it('replays stored images whose base64 form exceeds the limit of a stored response', async () => {
     const bytes = Buffer.concat([tinyPng(), Buffer.alloc(13 * 1_048_576)]);
     const data = [{ b64_json: bytes.toString('base64') }, { b64_json: tinyPng(1).toString('base64') }];
     served.upstream.answer = json({ data: [...data, data[0]] });
@@ -62,7 +63,7 @@ describe('a key that has been used', () => {
     expect(again.bytes.equals(first.bytes)).toBe(true);
   }, 120_000);
 
-  it('gets the same addresses until they expire, and then fresh ones of the same images', async () => {
+  it('replays the same URLs until they expire, then fresh URLs of the same images', async () => {
     const body = { response_format: 'url' };
     const first = await keyed('addresses', body);
     offsetMs = HOUR_MS - SLOWEST_TEST_MS;
@@ -79,7 +80,7 @@ describe('a key that has been used', () => {
     }
   });
 
-  it('is not free for other images', async () => {
+  it('returns 409 for other images', async () => {
     await keyed('once');
     const other = await keyed('once', { prompt: 'a dog' });
     expect([other.status, other.json.error.code]).toEqual([409, 'idempotency_conflict']);
@@ -87,7 +88,47 @@ describe('a key that has been used', () => {
   });
 });
 
-it('finishes for a client that has left, charges it, and has its images ready when it comes back', async () => {
+describe('a key with an unknown outcome', () => {
+  const brokenInTheAnswer: Answer = (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.write('{"data":[', () => response.destroy());
+  };
+
+  it.each([
+    ['the connection broke before the response', disconnect, {}],
+    ['the connection broke within the response', brokenInTheAnswer, {}],
+    ['the response timed out', silence, { routing: { timeout_ms: 300 } }],
+  ])('returns 500 permanently and generates nothing again because %s', async (why, answer, fields) => {
+    served.upstream.answer = answer;
+    const asked = served.upstream.received.length;
+    const before = await served.balance();
+    const first = await keyed(why.replaceAll(' ', '-'), fields);
+    served.upstream.answer = images(2);
+    const again = await keyed(why.replaceAll(' ', '-'), fields);
+    for (const reply of [first, again]) {
+      expect([reply.status, reply.json.error.code]).toEqual([500, 'internal_error']);
+      expect(reply.headers.get('x-should-retry')).toBe('false');
+    }
+    expect([first, again].map(({ headers }) => headers.get('idempotent-replayed'))).toEqual([null, 'true']);
+    expect([served.upstream.received.length - asked, await served.balance()]).toEqual([1, before]);
+  });
+
+  it('is free after a response that reports that nothing was made', async () => {
+    served.upstream.answer = fault(500);
+    expect((await keyed('refused')).status).toBe(503);
+    served.upstream.answer = images(2);
+    const again = await keyed('refused');
+    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, null]);
+  });
+
+  it('does not affect requests without a key, which the client may retry', async () => {
+    served.upstream.answer = disconnect;
+    const reply = await served.create();
+    expect([reply.status, reply.json.error.code]).toEqual([503, 'provider_unavailable']);
+  });
+});
+
+it('completes the request after a disconnect, charges it, and replays its images', async () => {
   let answer = (): void => undefined;
   const asked = new Promise<void>((resolve) => {
     served.upstream.answer = (response, request) => {
@@ -120,17 +161,17 @@ it('finishes for a client that has left, charges it, and has its images ready wh
   expect(before - (await served.balance())).toBe(2 * PRICES.other);
 });
 
-it('leaves the books in order', async () => {
+it('leaves a valid ledger', async () => {
   expect(await served.gateway.violations()).toEqual([]);
 });
 
-describe('while the storage is away', () => {
+describe('while the storage is unavailable', () => {
   let dataDir: string;
   let monotonicMs = 0;
   let broken: ImageGateway;
   beforeAll(async () => {
     dataDir = mkdtempSync(join(tmpdir(), 'gateway-images-'));
-    // Where a folder has to be there is a file.
+    // A file in place of the storage folder.
     writeFileSync(join(dataDir, 'objects'), '');
     const moving: Clock = { now: systemClock.now, monotonic: () => systemClock.monotonic() + monotonicMs };
     broken = await ImageGateway.start({ DATA_DIR: dataDir, STORAGE: 'local' }, moving);
@@ -140,7 +181,7 @@ describe('while the storage is away', () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  it('images that were made and cannot be stored are free, and their key too', async () => {
+  it('images that cannot be stored are not charged, and free their key', async () => {
     broken.upstream.answer = images(1);
     const ask = () => broken.costOf(() => broken.create({ response_format: 'url' }, { 'idempotency-key': 'again' }));
     const refused = await ask();
@@ -149,13 +190,13 @@ describe('while the storage is away', () => {
       'service_unavailable',
       0,
     ]);
-    // For a moment nobody is asked for others, which could not be stored either.
+    // A short cool-down: other images could not be stored either.
     const next = await ask();
     expect([next.reply.status, next.cost]).toEqual([503, 0]);
-    // Of the five seconds, what a busy machine has left.
+    // The rest of the five seconds on a busy machine.
     expect([1, 2, 3, 4, 5]).toContain(next.reply.json.error.retry_after);
     expect(broken.upstream.received.length).toBe(1);
-    // Images in the answer need no storage.
+    // Inline images need no storage.
     expect((await broken.create()).status).toBe(200);
     rmSync(join(dataDir, 'objects'));
     mkdirSync(join(dataDir, 'objects'));
@@ -166,11 +207,11 @@ describe('while the storage is away', () => {
   });
 });
 
-it('repeats a vendor’s own address as it is', async () => {
+it('replays the vendor’s URL unchanged', async () => {
   const bare = await ImageGateway.start({ STORAGE: 'none' }, clock);
   try {
     bare.upstream.answer = imageUrls('https://vendor.example/a.png?sig=x');
-    const ask = () => bare.create({ model: 'local/urls', response_format: 'url' }, { 'idempotency-key': 'vendor' });
+    const ask = () => bare.create({ response_format: 'url' }, { 'idempotency-key': 'vendor' });
     const first = await ask();
     offsetMs = 2 * HOUR_MS;
     const again = await ask();

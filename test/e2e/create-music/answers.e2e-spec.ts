@@ -8,7 +8,7 @@ beforeAll(async () => {
 afterAll(() => served.stop());
 
 describe('202', () => {
-  it('answers with the submission and holds the estimate, neither less nor more', async () => {
+  it('returns the submission and holds exactly the estimate', async () => {
     const before = await served.balance();
     const { status, json, headers } = await served.createMusic({ duration_seconds: 2.5 });
     expect([status, json.object, json.status, json.model]).toEqual([202, 'music.generation', 'queued', 'mock/music-1']);
@@ -16,7 +16,7 @@ describe('202', () => {
     expect(await served.balance()).toBe(before - 1_250);
   });
 
-  it('keeps what was asked for, with the defaults that were filled in', async () => {
+  it('stores the parameters with their defaults', async () => {
     const paramsOf = async (body: object): Promise<object> =>
       (await served.getJob((await served.createMusic(body)).json.id as string)).json.params as object;
     const usual = { prompt: 'a waltz', duration_seconds: 30, format: 'mp3', instrumental: false };
@@ -28,7 +28,7 @@ describe('202', () => {
     });
   });
 
-  it('is answered again with the same bytes', async () => {
+  it('is replayed with the same bytes', async () => {
     const [first, again] = [await served.createMusic({}, { key: 'k' }), await served.createMusic({}, { key: 'k' })];
     expect([again.status, again.text, again.headers.get('idempotent-replayed')]).toEqual([202, first.text, 'true']);
   });
@@ -38,13 +38,13 @@ describe('refusals', () => {
   it.each<[string, object, number, string, string]>([
     ['less than a second', { duration_seconds: 0.9 }, 400, 'validation_failed', 'duration_seconds'],
     ['more than ten minutes', { duration_seconds: 601 }, 400, 'validation_failed', 'duration_seconds'],
-    ['a format that nobody makes', { format: 'ogg' }, 400, 'validation_failed', 'format'],
+    ['an unknown format', { format: 'ogg' }, 400, 'validation_failed', 'format'],
     ['a format of other models', { model: 'mock/music-sync-1', format: 'flac' }, 400, 'validation_failed', 'format'],
-    ['a sample rate that is not there', { sample_rate: 8_000 }, 400, 'validation_failed', 'sample_rate'],
+    ['an unsupported sample rate', { sample_rate: 8_000 }, 400, 'validation_failed', 'sample_rate'],
     ['a cap below the estimate', { max_cost_micro: 14_999 }, 400, 'validation_failed', 'max_cost_micro'],
     ['a model of another kind', { model: 'mock/video-1' }, 400, 'validation_failed', 'model'],
     ['a private webhook', { webhook_url: 'https://10.0.0.1/' }, 400, 'ssrf_blocked', 'webhook_url'],
-    ['a model that does not exist', { model: 'mock/none' }, 404, 'model_not_found', 'model'],
+    ['an unknown model', { model: 'mock/none' }, 404, 'model_not_found', 'model'],
   ])('%s', async (_case, body, status, code, param) => {
     const before = await served.balance();
     const reply = await served.createMusic(body);
@@ -53,21 +53,21 @@ describe('refusals', () => {
   });
 });
 
-describe('the job under its own address', () => {
+describe('the music job routes', () => {
   const read = (id: string, method = 'GET') =>
     served.gateway.call(`${MUSIC}/${id}`, { key: served.customer.key, method });
 
-  it('is told of, canceled and deleted', async () => {
+  it('get, cancel and delete the job', async () => {
     const id = (await served.createMusic()).json.id as string;
-    const told = await read(id);
-    expect([told.status, told.json.kind, told.json.object]).toEqual([200, 'music', 'music.generation']);
+    const reply = await read(id);
+    expect([reply.status, reply.json.kind, reply.json.object]).toEqual([200, 'music', 'music.generation']);
     expect((await served.gateway.call(`/v1/video/generations/${id}`, { key: served.customer.key })).status).toBe(404);
     const canceled = await read(id, 'DELETE');
     expect([canceled.status, canceled.json.status]).toEqual([200, 'canceled']);
     expect([(await read(id, 'DELETE')).status, (await read(id)).status]).toEqual([204, 404]);
   });
 
-  it('has artifacts of sound, without width and height', async () => {
+  it('return audio artifacts without width and height', async () => {
     const id = (await served.createMusic()).json.id as string;
     await served.succeed(id);
     const [artifact] = (await read(id)).json.artifacts as [Record<string, unknown>];

@@ -1,5 +1,5 @@
-import { unavailable } from '../../../src/billing/batch-queue';
-import { ReservationService } from '../../../src/billing/reservation.service';
+import { unavailable } from '../../../src/billing/ledger/batch-queue';
+import { ReservationService } from '../../../src/billing/ledger/reservation.service';
 import { rebuild, type ResponseEvent } from '../../conformance/response-reader';
 import { type CallReply, TestGateway, type TestCustomer } from '../../harness/gateway';
 import { heldMicro, recordsOf, soleRecordOf } from '../../clients/traces';
@@ -28,8 +28,8 @@ const ask = (fields: object, headers?: Record<string, string>): Promise<CallRepl
   gateway.call(PATH, { key: customer.key, body: { ...HELLO, ...fields }, headers });
 const eventsOf = ({ events }: CallReply): ResponseEvent[] => events.slice(0, -1).map((event) => JSON.parse(event));
 
-describe('a response sent whole', () => {
-  it('holds the answer, its usage and what was charged for it', async () => {
+describe('a non-streamed response', () => {
+  it('contains the output, its usage and the charge', async () => {
     const reply = await ask({});
     expect(reply.status).toBe(200);
     expect(reply.json).toMatchObject({ object: 'response', status: 'completed', model: 'mock/chat-1' });
@@ -51,7 +51,7 @@ describe('a response sent whole', () => {
     expect(await heldMicro(gateway, customer)).toBe(0);
   });
 
-  it('is what chat answers to the same conversation', async () => {
+  it('equals the chat output for the same conversation', async () => {
     const input = [
       { role: 'user', content: 'Hello' },
       { role: 'assistant', content: [{ type: 'output_text', text: 'Hello.' }] },
@@ -68,11 +68,11 @@ describe('a response sent whole', () => {
     expect(response.json.usage.x_llm_cost_micro).toBe(chat.json.usage.x_llm_cost_micro);
   });
 
-  it('ignores what it does not have, and says so in its settings', async () => {
+  it('ignores unsupported settings and reports that', async () => {
     const reply = await ask({
       store: true,
       background: true,
-      reasoning: { effort: 'high', summary: 'auto' },
+      reasoning: { summary: 'auto' },
       include: ['reasoning.encrypted_content'],
       truncation: 'auto',
       client_metadata: { a: 1 },
@@ -93,7 +93,7 @@ describe('a response sent whole', () => {
     });
   });
 
-  it('calls functions, and goes on with their results', async () => {
+  it('calls functions and continues with their results', async () => {
     const question = { role: 'user', content: 'How is the weather in Lima?' };
     const first = await ask({ input: [question], tools: [WEATHER] });
     const [call] = first.json.output;
@@ -123,7 +123,7 @@ describe('a response sent whole', () => {
 });
 
 describe('a streamed response', () => {
-  it('gives the same answer in events, the cost in the last one, charged before it is sent', async () => {
+  it('sends the same output as events, with the cost in the last one, charged before it is sent', async () => {
     const whole = await ask({});
     const reply = await ask({ stream: true });
     expect(reply.headers.get('content-type')).toContain('text/event-stream');
@@ -195,7 +195,7 @@ describe('a streamed response', () => {
     expect(reply.text).not.toContain('response.completed');
   });
 
-  it('charges a client that leaves for what it was sent, and holds nothing after that', async () => {
+  it('charges the part sent before a disconnect and leaves no hold', async () => {
     const abort = new AbortController();
     const response = await fetch(`${gateway.url}${PATH}`, {
       method: 'POST',
@@ -216,7 +216,7 @@ describe('a streamed response', () => {
 });
 
 describe('under an Idempotency-Key', () => {
-  it.each([false, true])('gives the same bytes again without a second charge, streamed: %s', async (stream) => {
+  it.each([false, true])('replays the same bytes without a second charge, streamed: %s', async (stream) => {
     const headers = { 'idempotency-key': 'once' };
     const first = await ask({ stream }, headers);
     const again = await ask({ stream }, headers);
@@ -228,7 +228,7 @@ describe('under an Idempotency-Key', () => {
     expect([other.status, other.json.error.code]).toEqual([409, 'idempotency_conflict']);
   });
 
-  it('leaves the key free when the stream broke', async () => {
+  it('frees the key when the stream breaks', async () => {
     const headers = { 'idempotency-key': 'once' };
     const body = { stream: true, input: 'Tell me a story [[mock: reset_after=3]]' };
     await ask(body, headers);
@@ -238,13 +238,13 @@ describe('under an Idempotency-Key', () => {
   });
 });
 
-it('is limited like every other request', async () => {
+it('counts toward the limits of the key like every other request', async () => {
   customer = await gateway.customer({ requestsPerMinute: 1 });
   expect((await ask({})).status).toBe(200);
   const reply = await ask({});
   expect([reply.status, reply.json.error.code]).toEqual([429, 'rate_limited']);
 });
 
-it('keeps every invariant of the books', async () => {
+it('keeps every ledger invariant', async () => {
   expect(await gateway.violations()).toEqual([]);
 });

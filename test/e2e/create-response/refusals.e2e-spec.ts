@@ -16,19 +16,19 @@ describe('400 validation_failed names the field', () => {
   it.each<[string, object, string]>([
     ['no input', { input: undefined }, 'input'],
     ['an empty list', { input: [] }, 'input'],
-    ['input that is no list', { input: { role: 'user' } }, 'input'],
-    ['an item that is no object', { input: ['hi'] }, 'input[0]'],
+    ['input that is not a list', { input: { role: 'user' } }, 'input'],
+    ['an item that is not an object', { input: ['hi'] }, 'input[0]'],
     ['an unknown role', { input: [{ role: 'wizard', content: 'x' }] }, 'input[0].role'],
     ['an unknown part', { input: [{ role: 'user', content: [{ type: 'input_video' }] }] }, 'input[0].content[0].type'],
-    ['a result of no call', { input: [{ type: 'function_call_output', output: '1' }] }, 'input[0].call_id'],
+    ['a result without a call', { input: [{ type: 'function_call_output', output: '1' }] }, 'input[0].call_id'],
     ['a temperature above two', { temperature: 2.1 }, 'temperature'],
     ['max_output_tokens of zero', { max_output_tokens: 0 }, 'max_output_tokens'],
     ['an unknown format', { text: { format: { type: 'grammar' } } }, 'text.format.type'],
     ['a schema without a name', { text: { format: { type: 'json_schema', schema: {} } } }, 'text.format.name'],
     ['a function without a name', { tools: [{ type: 'function' }] }, 'tools[0].name'],
-    ['a model that is no id', { model: 7 }, 'model'],
+    ['a malformed model id', { model: 7 }, 'model'],
     ['an unknown key in routing', { routing: { host: 'example.com' } }, 'routing.host'],
-    ['an earlier response', { previous_response_id: 'resp_1' }, 'previous_response_id'],
+    ['a previous_response_id', { previous_response_id: 'resp_1' }, 'previous_response_id'],
     ['a stored conversation', { conversation: 'conv_1' }, 'conversation'],
     [
       'a schema that the provider cannot follow',
@@ -36,7 +36,7 @@ describe('400 validation_failed names the field', () => {
       'text.format.schema',
     ],
     [
-      'a choice of a function that is not there',
+      'a tool_choice for an unknown function',
       { tools: [{ type: 'function', name: 'a' }], tool_choice: { type: 'function', name: 'b' } },
       'tool_choice',
     ],
@@ -47,7 +47,7 @@ describe('400 validation_failed names the field', () => {
   });
 });
 
-it('does not know a model that is not in the catalogue', async () => {
+it('returns 404 for a model that is not in the catalogue', async () => {
   const reply = await gateway.call(PATH, { key: customer.key, body: { ...HELLO, model: 'mock/none' } });
   expect([reply.status, reply.json.error.code, reply.json.error.param]).toEqual([404, 'model_not_found', 'model']);
 });
@@ -58,13 +58,13 @@ it('refuses a model outside allowed_models', async () => {
   expect([reply.status, reply.json.error.code]).toEqual([403, 'model_not_allowed']);
 });
 
-it('refuses what the balance cannot cover and charges nothing', async () => {
+it('refuses a request above the balance without a charge', async () => {
   const poor = await gateway.customer({}, 1n);
   const reply = await gateway.call(PATH, { key: poor.key, body: HELLO });
   expect([reply.status, reply.json.error.code]).toEqual([402, 'insufficient_credits']);
 });
 
-it.each(['GET', 'DELETE'])('%s of a response says that responses are not stored', async (method) => {
+it.each(['GET', 'DELETE'])('%s of a response returns an error that responses are not stored', async (method) => {
   const { json } = await gateway.call(PATH, { key: customer.key, body: HELLO });
   const reply = await gateway.call(`${PATH}/${json.id}`, { key: customer.key, method });
   expect([reply.status, reply.json.error.code, reply.json.error.param]).toEqual([400, 'validation_failed', 'id']);

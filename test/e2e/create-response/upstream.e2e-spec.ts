@@ -46,7 +46,7 @@ async function streamed(...chunks: string[]): Promise<ResponseEvent[]> {
   return events.slice(0, -1).map((data) => JSON.parse(data));
 }
 
-it('asks the provider for a chat completion, and for nothing that chat does not have', async () => {
+it('sends the provider a chat completion with chat fields only', async () => {
   replies({ role: 'assistant', content: 'Hello' });
   await respond({
     instructions: 'Be brief.',
@@ -68,6 +68,7 @@ it('asks the provider for a chat completion, and for nothing that chat does not 
   expect(url).toBe('/v1/chat/completions');
   expect(JSON.parse(body)).toEqual({
     model: 'one',
+    reasoning_effort: 'low',
     messages: [
       { role: 'system', content: 'Be brief.' },
       { role: 'user', content: 'Weather?' },
@@ -84,7 +85,7 @@ it('asks the provider for a chat completion, and for nothing that chat does not 
   });
 });
 
-it('tells a refusal of the model, whole and streamed', async () => {
+it('returns a refusal of the model, whole and streamed', async () => {
   replies({ role: 'assistant', content: null, refusal: 'I will not.' });
   const refused = [{ type: 'message', content: [{ type: 'refusal', refusal: 'I will not.' }] }];
   expect((await respond({})).json.output).toMatchObject(refused);
@@ -98,7 +99,7 @@ it('tells a refusal of the model, whole and streamed', async () => {
   expect(rebuild(events)).toMatchObject(refused);
 });
 
-it('keeps calls apart that the provider writes by turns, and text that comes between them', async () => {
+it('separates interleaved tool calls of the provider and the text between them', async () => {
   const begin = (index: number, id: string, name: string) =>
     chunk({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] });
   const more = (index: number, text: string) => chunk({ tool_calls: [{ index, function: { arguments: text } }] });
@@ -122,7 +123,7 @@ it('keeps calls apart that the provider writes by turns, and text that comes bet
   ]);
 });
 
-it('does not tell reasoning, and counts it', async () => {
+it('omits reasoning from the output but counts it in the usage', async () => {
   const events = await streamed(
     chunk({ role: 'assistant', reasoning_content: 'Secret thoughts.' }),
     chunk({ content: 'Yes.' }),
@@ -139,7 +140,7 @@ it('does not tell reasoning, and counts it', async () => {
   });
 });
 
-it(`carries ${CHUNKS} chunks, of which the first do not wait for the last`, async () => {
+it(`streams ${CHUNKS} chunks without waiting for the last one`, async () => {
   let finish = (): void => undefined;
   upstream.answer = (response) => {
     response.setHeader('content-type', 'text/event-stream');

@@ -24,7 +24,7 @@ function speak(fields: object = {}, headers: Record<string, string> = {}): Promi
   return audio.gateway.call(PATH, { key: customer.key, headers, body: { ...BODY, ...fields } });
 }
 
-/** Begins to read an answer that has not ended. */
+/** Starts to read a response that has not ended. */
 async function listen(): Promise<ReadableStreamDefaultReader<Uint8Array>> {
   const response = await fetch(`${audio.gateway.url}${PATH}`, {
     method: 'POST',
@@ -34,8 +34,8 @@ async function listen(): Promise<ReadableStreamDefaultReader<Uint8Array>> {
   return (response.body as ReadableStream<Uint8Array>).getReader();
 }
 
-describe('a spoken text', () => {
-  it('is the audio of the provider byte for byte, charged by the character, and its head says so', async () => {
+describe('speech', () => {
+  it("is the provider's audio byte for byte, charged by character, with the cost in its headers", async () => {
     const reply = await speak();
     expect(reply.bytes.equals(SOUND)).toBe(true);
     expect(reply.headers.get('content-type')).toBe('audio/mpeg');
@@ -59,7 +59,7 @@ describe('a spoken text', () => {
     expect(reply.headers.get('x-llm-cost-micro')).toBe(String(15 * 5));
   });
 
-  it('costs what the model costs that speaks, however much was held for those that may stand in', async () => {
+  it('is charged at the price of the model that speaks, even if the hold covers fallback models', async () => {
     const fallback = { routing: { models: ['local/dear'] } };
     expect((await speak(fallback)).headers.get('x-llm-cost-micro')).toBe('180');
     audio.upstream.answer = script(fault(503), fault(503), speech(SOUND));
@@ -69,7 +69,7 @@ describe('a spoken text', () => {
     expect(await audio.records(customer)).toMatchObject([{ charged_micro: '180' }, { charged_micro: '360' }]);
   });
 
-  it('is not handed to a stand-in that lacks the voice', async () => {
+  it('is not routed to a fallback that lacks the voice', async () => {
     audio.upstream.answer = fault(503);
     await speak({ voice: 'echo', routing: { models: ['local/dear'] } });
     const asked = audio.upstream.received.map(({ body }) => JSON.parse(body)).filter(({ voice }) => voice === 'echo');
@@ -90,7 +90,7 @@ describe('a spoken text', () => {
     expect(JSON.parse(audio.upstream.received.at(-1)?.body ?? '')).toMatchObject({ response_format: format });
   });
 
-  it('is asked for with what the client said, and nothing that it did not', async () => {
+  it('sends the provider the supported parameters only', async () => {
     await speak({ voice: 'echo', speed: 1.5, instructions: 'Whisper.', unheard_of: 1, stream_format: 'audio' });
     const asked = { model: 'voice', input: BODY.input, voice: 'echo', speed: 1.5, instructions: 'Whisper.' };
     expect(JSON.parse(audio.upstream.received.at(-1)?.body ?? '')).toEqual({ ...asked, response_format: 'mp3' });
@@ -101,7 +101,7 @@ describe('a spoken text', () => {
     expect((await speak(nothing)).headers.get('content-type')).toBe('audio/mpeg');
   });
 
-  it('is heard while it is still being made', async () => {
+  it('is streamed while it is generated', async () => {
     let upstream: ServerResponse | undefined;
     audio.upstream.answer = (response) => {
       upstream = response.writeHead(200, { 'content-type': 'audio/mpeg' });
@@ -115,7 +115,7 @@ describe('a spoken text', () => {
     expect((await readAll(reader)).length + (value?.length ?? 0)).toBe(SOUND.length);
   });
 
-  it('keeps its end until the charge is committed', async () => {
+  it('withholds its end until the charge is committed', async () => {
     const lock = await audio.gateway.pool.connect();
     try {
       let upstream: ServerResponse | undefined;
@@ -147,33 +147,33 @@ describe('a spoken text', () => {
       expect({ ended, received }).toEqual({ ended: true, received: 1_064 });
       expect(await audio.records(customer)).toMatchObject([{ charged_micro: '180' }]);
     } finally {
-      // With its transaction, if that has not ended.
+      // In an open transaction, if it has not ended.
       lock.release(true);
     }
   });
 });
 
-describe('a spoken text that is paid for in tokens', () => {
+describe('speech priced by token', () => {
   const TOKENS = { model: 'local/spoken-tokens', input: 'Fourteen chars' };
 
-  it('is charged by an estimate when the provider does not count, and says so; its head tells what was held', async () => {
+  it('is charged by an estimate when the provider reports no usage, and says so; its headers show the hold', async () => {
     const reply = await speak(TOKENS);
     const [record] = await audio.records(customer);
-    // 14 characters take a second, which is 20.83 tokens of sound; their 14 bytes are 3.5 tokens of text.
+    // 14 characters take a second, which is 20.83 audio tokens; their 14 bytes are 3.5 text tokens.
     expect(record).toMatchObject({ usage_estimated: true, input_text: '4', output_audio: '21', characters: '14' });
     expect(record?.charged_micro).toBe(String(4 + 4 * 21));
     expect(reply.headers.get('x-llm-cost-micro')).toBe(record?.charged_micro);
   });
 
-  it('allows for sound that is slowed down, and for writing that says more with a character', async () => {
+  it('estimates more audio for slow speech and for scripts with more sound per character', async () => {
     await speak({ ...TOKENS, speed: 0.5 });
     await speak({ ...TOKENS, input: '中文中文中文中文中' });
     expect(await audio.records(customer)).toMatchObject([{ output_audio: '42' }, { output_audio: '42' }]);
   });
 });
 
-describe('a spoken text as events', () => {
-  it('holds the same bytes, and last what it used and cost', async () => {
+describe('speech as events', () => {
+  it('contains the same bytes, then the usage and cost', async () => {
     const reply = await speak({ stream_format: 'sse' });
     expect(reply.headers.get('x-llm-cost-micro')).toBe('180');
     const events = reply.events.slice(0, -1).map((data) => JSON.parse(data));
@@ -190,7 +190,7 @@ describe('a repeated request', () => {
   it.each([
     ['audio', 'audio/mpeg'],
     ['sse', 'text/event-stream; charset=utf-8'],
-  ])('for %s gets the same bytes under the same type, and costs nothing', async (format, contentType) => {
+  ])('for %s is replayed with the same bytes and type, without a charge', async (format, contentType) => {
     const asked = audio.upstream.received.length;
     const headers = { 'idempotency-key': `again-${format}` };
     const first = await speak({ stream_format: format }, headers);
@@ -206,7 +206,7 @@ describe('a repeated request', () => {
   });
 });
 
-it('leaves the books in order', async () => {
+it('leaves a valid ledger', async () => {
   expect(await audio.gateway.violations()).toEqual([]);
 });
 

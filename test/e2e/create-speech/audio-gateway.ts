@@ -28,7 +28,7 @@ const transcription = (id: string, extra: object, price: object): object => ({
   output_modalities: ['text'],
 });
 
-/** 15 micro-units a character, or 100 a second. */
+/** 15 micro-units per character, or 100 per second. */
 const MODELS = [
   speech(
     'local/voice',
@@ -46,8 +46,8 @@ const MODELS = [
     { features: { timestamps: ['segment', 'word'], streaming: true } },
     { transcription: { per_minute_micro: 6_000, round_up_to_s: 1 } },
   ),
-  transcription('local/deaf-to-time', {}, { transcription: { per_minute_micro: 6_000 } }),
-  transcription('local/heard-tokens', { features: { streaming: true } }, TOKENS),
+  transcription('local/without-timestamps', {}, { transcription: { per_minute_micro: 6_000 } }),
+  transcription('local/token-priced', { features: { streaming: true } }, TOKENS),
 ];
 
 export interface UsageRow {
@@ -60,7 +60,7 @@ export interface UsageRow {
   readonly [column: string]: unknown;
 }
 
-/** A gateway before a host of speech and transcription models that a test plays. */
+/** A gateway with a scripted host of speech and transcription models. */
 export class AudioGateway {
   private constructor(
     readonly gateway: TestGateway,
@@ -89,12 +89,12 @@ export class AudioGateway {
     await this.upstream.stop();
   }
 
-  /** What is recorded of a customer's requests, oldest first. */
+  /** Receipts of a customer, oldest first. */
   records({ organizationId }: TestCustomer): Promise<UsageRow[]> {
     return this.gateway.rows('SELECT * FROM usage_record WHERE organization_id = $1 ORDER BY id', [organizationId]);
   }
 
-  /** In micro-units: what can be spent, and what is held. */
+  /** In micro-units: available and held. */
   async account({ organizationId }: TestCustomer): Promise<{ readonly free: number; readonly held: number }> {
     const [row] = await this.gateway.rows<{ balance: string; held: string }>(
       'SELECT balance_micro AS balance, reserved_micro AS held FROM organization_account WHERE organization_id = $1',

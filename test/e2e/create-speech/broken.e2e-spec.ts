@@ -1,4 +1,4 @@
-/** Sound that does not arrive whole: providers that die, clients that leave, and clients that take their time. */
+/** Incomplete audio: failing providers, disconnecting clients, and slow clients. */
 import type { ServerResponse } from 'node:http';
 import { connect, type Server, type Socket } from 'node:net';
 import { brokenSpeech, speech } from '../../conformance/media-answers';
@@ -9,7 +9,7 @@ import { AudioGateway } from './audio-gateway';
 const PATH = '/v1/audio/speech';
 const BODY = { model: 'local/voice', input: 'Hello there.', voice: 'alloy' };
 const COST_MICRO = 180;
-/** Long beside what a busy machine may keep the process waiting. */
+/** Longer than a busy machine can stall the process. */
 const STALL_MS = 3_000;
 
 let audio: AudioGateway;
@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 afterAll(() => audio.stop());
 
-/** Resolves when the gateway has seen the end of the connection that comes next. */
+/** Resolves when the gateway has seen the next connection close. */
 function nextConnectionEnds(): Promise<void> {
   const server = audio.gateway.app.getHttpServer() as Server;
   return new Promise((resolve) => server.once('connection', (socket: Socket) => socket.once('close', () => resolve())));
@@ -33,7 +33,7 @@ function speak(fields: object = {}, headers: Record<string, string> = {}): Promi
   return audio.gateway.call(PATH, { key: customer.key, headers, body: { ...BODY, ...fields } });
 }
 
-/** A request whose answer is left to its socket. */
+/** A request whose response stays in its socket. */
 function ask(headers = '', version = '1.1'): Socket {
   const body = JSON.stringify(BODY);
   const socket = connect(Number(new URL(audio.gateway.url).port), '127.0.0.1');
@@ -45,7 +45,7 @@ function ask(headers = '', version = '1.1'): Socket {
   return socket;
 }
 
-/** Sound that has begun, and goes on when the test says so. */
+/** Audio that has started and continues when the test allows it. */
 function beginSound(bytes = 1_000): { readonly responses: ServerResponse[] } {
   const responses: ServerResponse[] = [];
   audio.upstream.answer = (response) => {
@@ -57,7 +57,7 @@ function beginSound(bytes = 1_000): { readonly responses: ServerResponse[] } {
 
 describe('a provider that breaks off in mid-audio', () => {
   it.each([1, 63, 64, 65, 1_000, 65_536, 300_000])(
-    'after %i bytes leaves a broken connection, no charge, and a free key',
+    'after %i bytes causes a broken connection, no charge, and a free key',
     async (bytes) => {
       audio.upstream.answer = brokenSpeech(Buffer.alloc(bytes, 1));
       await expect(speak({}, { 'idempotency-key': `broken-${bytes}` })).rejects.toThrow();
@@ -71,7 +71,7 @@ describe('a provider that breaks off in mid-audio', () => {
     },
   );
 
-  it('by falling silent does so too', async () => {
+  it('by going silent has the same effect', async () => {
     beginSound();
     await expect(speak()).rejects.toThrow();
     await until(async () => (await audio.records(customer)).length === 1);
@@ -80,7 +80,7 @@ describe('a provider that breaks off in mid-audio', () => {
     ]);
   });
 
-  it('resets the connection of a client to which its end would look like that of the sound', async () => {
+  it('resets the connection of a client that would take a clean end for the end of the audio', async () => {
     audio.upstream.answer = brokenSpeech(Buffer.alloc(1_000, 1));
     const socket = ask('', '1.0').resume();
     const ending = await new Promise((resolve) => {
@@ -89,7 +89,7 @@ describe('a provider that breaks off in mid-audio', () => {
     expect(ending).toBe('ECONNRESET');
   });
 
-  it('is told of in a stream of events, and costs nothing there', async () => {
+  it('is reported in an event stream without a charge', async () => {
     audio.upstream.answer = brokenSpeech(Buffer.alloc(1_000, 1));
     const reply = await speak({ stream_format: 'sse' });
     expect(reply.status).toBe(200);
@@ -98,8 +98,8 @@ describe('a provider that breaks off in mid-audio', () => {
   });
 });
 
-describe('a client that leaves', () => {
-  it('in mid-audio without a key ends the call of the provider, and has paid for all of the text', async () => {
+describe('a client that disconnects', () => {
+  it('in mid-audio without a key cancels the provider call and pays for the whole text', async () => {
     const { responses } = beginSound();
     const socket = ask();
     await new Promise((resolve) => socket.once('data', resolve));
@@ -112,7 +112,7 @@ describe('a client that leaves', () => {
     expect(await audio.account(customer)).toEqual({ free: 10_000_000 - COST_MICRO, held: 0 });
   });
 
-  it('before the first byte has paid nothing', async () => {
+  it('before the first byte pays nothing', async () => {
     const responses: ServerResponse[] = [];
     audio.upstream.answer = (response) => void responses.push(response);
     const socket = ask();
@@ -122,7 +122,7 @@ describe('a client that leaves', () => {
     expect(await audio.account(customer)).toEqual({ free: 10_000_000, held: 0 });
   });
 
-  it('with a key gets all of it when it comes back, and has paid once', async () => {
+  it('with a key gets the complete audio on replay and pays once', async () => {
     const { responses } = beginSound();
     const gone = nextConnectionEnds();
     const socket = ask('Idempotency-Key: back\r\n');
@@ -138,7 +138,7 @@ describe('a client that leaves', () => {
     expect(await audio.account(customer)).toEqual({ free: 10_000_000 - COST_MICRO, held: 0 });
   });
 
-  it('with a key pays nothing when its provider fails after that', async () => {
+  it('with a key pays nothing when its provider fails later', async () => {
     const { responses } = beginSound();
     const gone = nextConnectionEnds();
     const socket = ask('Idempotency-Key: unlucky\r\n');
@@ -151,11 +151,11 @@ describe('a client that leaves', () => {
   });
 });
 
-describe('a client that is slow', () => {
-  /** More than the buffers of a connection take. */
+describe('a slow client', () => {
+  /** More than the buffers of a connection hold. */
   const LONG = Buffer.alloc(12 * 1_048_576, 1);
 
-  it('gets all of it, though it takes longer than one may be silent', async () => {
+  it('gets all audio, though it takes longer than the idle timeout', async () => {
     audio.upstream.answer = speech(LONG);
     const startedAtMs = performance.now();
     let bytes = 0;
@@ -172,7 +172,7 @@ describe('a client that is slow', () => {
     socket.destroy();
   });
 
-  it('and takes nothing at all loses its connection, and pays as one that left', async () => {
+  it('that reads nothing is disconnected and pays like one that disconnects', async () => {
     let sentBytes = 0;
     audio.upstream.answer = (response) => {
       response.writeHead(200, { 'content-type': 'audio/mpeg' });
@@ -193,6 +193,6 @@ describe('a client that is slow', () => {
   });
 });
 
-it('leaves the books in order', async () => {
+it('leaves a valid ledger', async () => {
   expect(await audio.gateway.violations()).toEqual([]);
 });

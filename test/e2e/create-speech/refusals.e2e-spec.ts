@@ -27,16 +27,20 @@ describe('400', () => {
     ['an input of 4,097 characters', { input: '🚀'.repeat(4_097) }, 'input'],
     ['no voice', { voice: undefined }, 'voice'],
     ['a voice that is an object', { voice: { id: 'voice_1' } }, 'voice'],
-    ['a voice that the model has not', { voice: 'nova' }, 'voice'],
-    ['a format that nobody has', { response_format: 'ogg' }, 'response_format'],
-    ['a format that the model has not', { response_format: 'flac' }, 'response_format'],
-    ['a speed that is too slow', { speed: 0.24 }, 'speed'],
-    ['a speed that is too fast', { speed: 4.01 }, 'speed'],
-    ['a speed for a model that has its own', { model: 'local/plain', speed: 2 }, 'speed'],
-    ['instructions for a model that takes none', { model: 'local/plain', instructions: 'Whisper.' }, 'instructions'],
+    ['a voice that the model lacks', { voice: 'nova' }, 'voice'],
+    ['an unknown format', { response_format: 'ogg' }, 'response_format'],
+    ['a format that the model lacks', { response_format: 'flac' }, 'response_format'],
+    ['a speed below the minimum', { speed: 0.24 }, 'speed'],
+    ['a speed above the maximum', { speed: 4.01 }, 'speed'],
+    ['a speed for a model with fixed speed', { model: 'local/plain', speed: 2 }, 'speed'],
+    [
+      'instructions for a model without instructions',
+      { model: 'local/plain', instructions: 'Whisper.' },
+      'instructions',
+    ],
     ['a stream of another kind', { stream_format: 'websocket' }, 'stream_format'],
     ['a model of another modality', { model: 'local/ear' }, 'model'],
-    ['a field of routing that is not there', { routing: { host: 'x' } }, 'routing.host'],
+    ['an unknown field of routing', { routing: { host: 'x' } }, 'routing.host'],
   ])('%s', async (_title, fields, param) => {
     const asked = audio.upstream.received.length;
     const reply = await speak(fields);
@@ -45,19 +49,19 @@ describe('400', () => {
     expect(audio.upstream.received).toHaveLength(asked);
   });
 
-  it('says which voices and formats there are', async () => {
+  it('lists the available voices and formats', async () => {
     expect((await speak({ voice: 'nova' })).json.error.details).toEqual({ allowed: ['alloy', 'echo'] });
     expect((await speak({ response_format: 'opus' })).json.error.details).toEqual({ allowed: ['mp3', 'wav', 'pcm'] });
   });
 
-  it('does not count what is written with two code units twice', async () => {
+  it('counts a surrogate pair as one character', async () => {
     const rich = await audio.gateway.customer();
     expect((await speak({ input: '🚀'.repeat(4_096) }, rich.key)).status).toBe(200);
     expect(await audio.records(rich)).toMatchObject([{ characters: '4096' }]);
   });
 });
 
-it('402 when the balance cannot cover the characters', async () => {
+it('402 when the balance does not cover the characters', async () => {
   const poor = await audio.gateway.customer({}, 179n);
   const reply = await speak({}, poor.key);
   expect(reply.json.error.code).toBe('insufficient_credits');
@@ -65,12 +69,12 @@ it('402 when the balance cannot cover the characters', async () => {
   expect((await speak({}, enough.key)).status).toBe(200);
 });
 
-it('403 for a key that may do other things only', async () => {
+it('403 for a key limited to other modalities', async () => {
   const other = await audio.gateway.customer({ allowedModalities: ['text'] });
   expect((await speak({}, other.key)).json.error.code).toBe('modality_not_allowed');
 });
 
-it('404 for a model that is not there', async () => {
+it('404 for an unknown model', async () => {
   expect((await speak({ model: 'local/nobody' })).json.error.code).toBe('model_not_found');
 });
 
@@ -95,7 +99,7 @@ describe('a provider that fails before its first byte', () => {
     expect(await audio.records(payer)).toMatchObject([{ status, charged_micro: '0', characters: '0' }]);
   });
 
-  it('by silence, within the time that the operator allows', async () => {
+  it("by silence, within the operator's timeout", async () => {
     audio.upstream.answer = silence;
     expect((await speak()).json.error.code).toBe('provider_timeout');
   });
@@ -106,7 +110,7 @@ describe('a provider that fails before its first byte', () => {
     expect(reply.status).toBe(502);
   });
 
-  it('by a document instead of sound', async () => {
+  it('by sending a document instead of audio', async () => {
     audio.upstream.answer = speech('{"error":{"message":"no"}}', 'application/json');
     expect((await speak()).status).toBe(502);
   });

@@ -6,7 +6,7 @@ import { formWith, wavFile } from './sound-file';
 
 const PATH = '/v1/audio/transcriptions';
 const EAR = 'local/ear';
-/** Two and a half seconds are three that are paid for, at 100 micro-units each. */
+/** Two and a half seconds are billed as three, at 100 micro-units each. */
 const COST_MICRO = 300;
 
 let audio: AudioGateway;
@@ -32,7 +32,7 @@ function transcribe(
 const lastForm = (): Promise<FormData> => formOf(audio.upstream.received.at(-1));
 
 describe('a transcript', () => {
-  it('is charged by the seconds that the file has, which the reply and its head name', async () => {
+  it('is charged by the seconds of the file, which the body and headers report', async () => {
     const reply = await transcribe();
     expect(reply.json).toEqual({
       text: 'Hello there.',
@@ -45,20 +45,40 @@ describe('a transcript', () => {
     expect(await audio.account(customer)).toEqual({ free: 10_000_000 - COST_MICRO, held: 0 });
   });
 
-  it('costs what was measured, whatever the provider says that it has used', async () => {
+  it('is charged by the seconds that the provider reports, even above the hold', async () => {
+    const charged = { type: 'duration', seconds: 40, x_llm_cost_micro: 4_000 };
+    audio.upstream.answer = json({ text: 'Hello.', usage: { type: 'duration', seconds: 40 } });
+    expect((await transcribe()).json.usage).toEqual(charged);
+    audio.upstream.answer = eventStream({ type: 'transcript.text.done', text: 'Hello.', usage: charged });
+    const { events } = await transcribe({ stream: 'true' });
+    expect(JSON.parse(events.at(-2) ?? '').usage).toEqual(charged);
+    expect(await audio.account(customer)).toEqual({ free: 10_000_000 - 8_000, held: 0 });
+  });
+
+  it('is charged by the measured seconds when the provider reports implausible ones', async () => {
     const measured = { type: 'duration', seconds: 2.5, x_llm_cost_micro: COST_MICRO };
-    audio.upstream.answer = json({ text: 'Hello.', usage: { type: 'duration', seconds: 4_000 } });
-    expect((await transcribe()).json.usage).toEqual(measured);
+    for (const seconds of [4_000, 0.2, 0, -3, 3, '2.5', null]) {
+      audio.upstream.answer = json({ text: 'Hello.', usage: { type: 'duration', seconds } });
+      expect((await transcribe()).json.usage).toEqual(measured);
+    }
     audio.upstream.answer = transcript();
     expect((await transcribe()).json.usage).toEqual(measured);
   });
 
-  it('costs no more than its time where nothing is rounded up', async () => {
-    const reply = await transcribe({ model: 'local/deaf-to-time' }, {}, wavFile(1.2501));
+  it('above the hold and the balance leaves the rest uncollected', async () => {
+    const poor = await audio.gateway.customer({}, 1_000n);
+    audio.upstream.answer = json({ text: 'Hello.', usage: { type: 'duration', seconds: 40 } });
+    const { json: reply } = await audio.gateway.call(PATH, { key: poor.key, body: formWith({ model: EAR }) });
+    expect(reply.usage.x_llm_cost_micro).toBe(1_000);
+    expect(await audio.account(poor)).toEqual({ free: 0, held: 0 });
+  });
+
+  it('is charged by its exact time without rounding up', async () => {
+    const reply = await transcribe({ model: 'local/without-timestamps' }, {}, wavFile(1.2501));
     expect(reply.json.usage).toEqual({ type: 'duration', seconds: 1.25, x_llm_cost_micro: 125 });
   });
 
-  it('hands on the file, under a name of its own, and the fields', async () => {
+  it('sends the provider the file, renamed, and the fields', async () => {
     const file = wavFile(1);
     await transcribe(
       { language: 'en', prompt: 'Ünï', temperature: '0.4', 'timestamp_granularities[]': [], x: '1' },
@@ -78,7 +98,7 @@ describe('a transcript', () => {
     expect(form.get('x')).toBeNull();
   });
 
-  it('as text is the text, and its cost is in the head', async () => {
+  it('in text format is the text only, with the cost in the headers', async () => {
     const reply = await transcribe({ response_format: 'text' });
     expect([reply.text, reply.headers.get('content-type')]).toEqual(['Hello there.\n', 'text/plain; charset=utf-8']);
     expect(reply.headers.get('x-llm-cost-micro')).toBe(String(COST_MICRO));
@@ -87,19 +107,19 @@ describe('a transcript', () => {
   it.each([
     ['srt', '1\n00:00:00,000 --> 00:00:02,000\nHello there.\n\n'],
     ['vtt', 'WEBVTT\n\n00:00:00.000 --> 00:00:02.000\nHello there.\n\n'],
-  ])('as %s has its times', async (format, text) => {
+  ])('as %s has its timestamps', async (format, text) => {
     const reply = await transcribe({ response_format: format });
     expect([reply.text, reply.headers.get('content-type')]).toEqual([text, 'text/plain; charset=utf-8']);
   });
 
-  it('with all that is known of it has segments', async () => {
+  it('as verbose_json has segments', async () => {
     const { json: reply } = await transcribe({ response_format: 'verbose_json' });
     expect(reply).toMatchObject({ task: 'transcribe', language: 'english', duration: 2.5, text: 'Hello there.' });
     expect(reply.segments).toMatchObject([{ id: 0, start: 0, end: 2, text: 'Hello there.' }]);
     expect(reply.usage).toEqual({ type: 'duration', seconds: 2.5, x_llm_cost_micro: COST_MICRO });
   });
 
-  it.each(['timestamp_granularities', 'timestamp_granularities[]'])('has words when %s asks for them', async (name) => {
+  it.each(['timestamp_granularities', 'timestamp_granularities[]'])('has words when %s requests them', async (name) => {
     const { json: reply } = await transcribe({ response_format: 'verbose_json', [name]: ['word', 'segment'] });
     expect(reply.words).toEqual([
       { word: 'Hello', start: 0, end: 1 },
@@ -108,16 +128,16 @@ describe('a transcript', () => {
     expect((await lastForm()).getAll('timestamp_granularities[]').toSorted()).toEqual(['segment', 'word']);
   });
 
-  it('that lacks the times that were asked for is a failure, and costs nothing', async () => {
+  it('without the requested timestamps is a failure without a charge', async () => {
     audio.upstream.answer = json({ text: 'Hello there.' });
     const reply = await transcribe({ response_format: 'srt' });
     expect([reply.status, reply.json.error.code]).toEqual([502, 'provider_error']);
     expect(await audio.account(customer)).toEqual({ free: 10_000_000, held: 0 });
   });
 
-  it('of a model that is paid in tokens costs what the provider counts', async () => {
+  it("of a model priced by token is charged by the provider's count", async () => {
     audio.upstream.answer = transcript('Hello there.');
-    const { json: reply } = await transcribe({ model: 'local/heard-tokens' });
+    const { json: reply } = await transcribe({ model: 'local/token-priced' });
     expect(reply.usage).toEqual({
       type: 'tokens',
       input_tokens: 14,
@@ -132,17 +152,17 @@ describe('a transcript', () => {
   it.each<[string, object | null]>([
     ['does not count', null],
     ['counts nothing', { type: 'tokens', input_tokens: 0, output_tokens: 0 }],
-  ])('of such a model is estimated, and says so, when the provider %s', async (_what, usage) => {
+  ])('of a model priced by token is estimated, and says so, when the provider %s', async (_what, usage) => {
     audio.upstream.answer = transcript('Hello there.', usage);
-    const { json: reply } = await transcribe({ model: 'local/heard-tokens' });
+    const { json: reply } = await transcribe({ model: 'local/token-priced' });
     expect(reply.usage).toMatchObject({ type: 'tokens', x_llm_usage_estimated: true });
     expect(reply.usage.x_llm_cost_micro).toBeGreaterThan(0);
     expect(await audio.records(customer)).toMatchObject([{ usage_estimated: true }]);
   });
 });
 
-describe('a transcript as a stream', () => {
-  it('comes in deltas, and last whole, with what it cost', async () => {
+describe('a streamed transcript', () => {
+  it('sends deltas, then the whole text with the cost', async () => {
     audio.upstream.answer = transcriptStream('Hello there. General.', null);
     const reply = await transcribe({ stream: 'true' });
     const events = reply.events.slice(0, -1).map((data) => JSON.parse(data));
@@ -156,34 +176,34 @@ describe('a transcript as a stream', () => {
     expect(await audio.records(customer)).toMatchObject([{ streamed: true, seconds: 2.5, charged_micro: '300' }]);
   });
 
-  it('of a model that is paid in tokens ends with them', async () => {
+  it('of a model priced by token ends with the token usage', async () => {
     audio.upstream.answer = transcriptStream();
-    const reply = await transcribe({ model: 'local/heard-tokens', stream: 'true' });
+    const reply = await transcribe({ model: 'local/token-priced', stream: 'true' });
     const { usage } = JSON.parse(reply.events.at(-2) ?? '');
     expect(usage).toMatchObject({ type: 'tokens', total_tokens: 20, x_llm_cost_micro: 46 });
     expect(await audio.records(customer)).toMatchObject([{ charged_micro: '46', usage_estimated: false }]);
   });
 
-  it('is not one where the model cannot', async () => {
-    const reply = await transcribe({ model: 'local/deaf-to-time', stream: 'true' });
+  it('is sent whole by a model that cannot stream', async () => {
+    const reply = await transcribe({ model: 'local/without-timestamps', stream: 'true' });
     expect(reply.json.text).toBe('Hello there.');
   });
 
-  it('is made of a whole one by a stand-in that cannot', async () => {
+  it('is converted from a whole one by a fallback that cannot stream', async () => {
     audio.upstream.answer = script(
       (response) => response.writeHead(503).end('{}'),
       (response) => response.writeHead(503).end('{}'),
       transcript(),
     );
-    const routing = JSON.stringify({ models: ['local/deaf-to-time'] });
+    const routing = JSON.stringify({ models: ['local/without-timestamps'] });
     const reply = await transcribe({ stream: 'true', routing });
-    expect(reply.headers.get('x-llm-model')).toBe('local/deaf-to-time');
+    expect(reply.headers.get('x-llm-model')).toBe('local/without-timestamps');
     const [delta, done] = reply.events.slice(0, -1).map((data) => JSON.parse(data));
     expect([delta.delta, done.text]).toEqual(['Hello there.', 'Hello there.']);
     expect((await lastForm()).get('stream')).toBeNull();
   });
 
-  it('that breaks off says so, and costs nothing', async () => {
+  it('that breaks off reports it without a charge', async () => {
     audio.upstream.answer = eventStream({ type: 'transcript.text.delta', delta: 'Hello' });
     const reply = await transcribe({ stream: 'true' });
     expect(JSON.parse(reply.events.at(-2) ?? '').error.code).toBe('provider_disconnect');
@@ -191,8 +211,8 @@ describe('a transcript as a stream', () => {
   });
 });
 
-describe('a client that leaves', () => {
-  /** Sends a form and hangs up when `isTime` says so. */
+describe('a client that disconnects', () => {
+  /** Sends a form and disconnects when `isTime` returns true. */
   async function leave(stream: string, isTime: (asking: Promise<Response>) => Promise<unknown>): Promise<void> {
     const leaving = new AbortController();
     const asking = fetch(`${audio.gateway.url}${PATH}`, {
@@ -207,7 +227,7 @@ describe('a client that leaves', () => {
     await until(async () => (await audio.records(customer)).length === 1);
   }
 
-  it('in the middle of a stream has paid for all of the file', async () => {
+  it('in the middle of a stream pays for the whole file', async () => {
     audio.upstream.answer = (response) => {
       const delta = { type: 'transcript.text.delta', delta: 'Hello' };
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write(`data: ${JSON.stringify(delta)}\n\n`);
@@ -217,7 +237,7 @@ describe('a client that leaves', () => {
     expect(await audio.account(customer)).toEqual({ free: 10_000_000 - COST_MICRO, held: 0 });
   });
 
-  it('before a whole answer has paid nothing, and its provider is told', async () => {
+  it('before a whole response pays nothing, and the provider call is canceled', async () => {
     const { received } = audio.upstream;
     const before = received.length;
     audio.upstream.answer = () => undefined;
@@ -232,7 +252,7 @@ describe('a repeated form', () => {
     ['json', {}],
     ['srt', { response_format: 'srt' }],
     ['events', { stream: 'true' }],
-  ])('for %s gets the same answer, though its boundary is another, and costs nothing', async (title, fields) => {
+  ])('for %s is replayed with another boundary, without a charge', async (title, fields) => {
     audio.upstream.answer = title === 'events' ? transcriptStream() : transcript();
     const asked = audio.upstream.received.length;
     const headers = { 'idempotency-key': `again-${title}` };
@@ -247,7 +267,7 @@ describe('a repeated form', () => {
   it.each<[string, Record<string, string>, Buffer]>([
     ['file', {}, wavFile(1)],
     ['field', { language: 'de' }, wavFile(2.5)],
-  ])('with another %s is a conflict', async (title, fields, file) => {
+  ])('with another %s returns 409', async (title, fields, file) => {
     const headers = { 'idempotency-key': `another-${title}` };
     await transcribe({}, headers);
     const reply = await transcribe(fields, headers, file);
@@ -255,13 +275,13 @@ describe('a repeated form', () => {
   });
 });
 
-it('asks again where the first provider could not be reached, and charges once', async () => {
+it('fails over when the first provider cannot be reached, and charges once', async () => {
   audio.upstream.answer = script((response) => response.writeHead(503).end('{}'), transcript());
   const reply = await transcribe();
   expect(reply.status).toBe(200);
   expect(await audio.account(customer)).toEqual({ free: 10_000_000 - COST_MICRO, held: 0 });
 });
 
-it('leaves the books in order', async () => {
+it('leaves a valid ledger', async () => {
   expect(await audio.gateway.violations()).toEqual([]);
 });

@@ -27,37 +27,37 @@ const transcribe = (fields: Fields = {}, key?: string): Promise<CallReply> =>
 
 describe('400', () => {
   it.each<[string, Fields, string]>([
-    ['a language that is none', { language: 'x'.repeat(33) }, 'language'],
+    ['an unknown language', { language: 'x'.repeat(33) }, 'language'],
     ['a prompt that is too long', { prompt: 'x'.repeat(32_001) }, 'prompt'],
-    ['a format that nobody has', { response_format: 'docx' }, 'response_format'],
+    ['an unknown format', { response_format: 'docx' }, 'response_format'],
     ['a temperature that is too high', { temperature: '1.1' }, 'temperature'],
-    ['a temperature that is no number', { temperature: 'warm' }, 'temperature'],
+    ['a temperature that is not a number', { temperature: 'warm' }, 'temperature'],
     [
-      'times of a kind that is none',
+      'unknown timestamp granularities',
       { response_format: 'verbose_json', timestamp_granularities: ['word', 'letter'] },
       'timestamp_granularities[1]',
     ],
-    ['times in a format without them', { 'timestamp_granularities[]': ['word'] }, 'timestamp_granularities'],
+    ['timestamps in a format without them', { 'timestamp_granularities[]': ['word'] }, 'timestamp_granularities'],
     ['a stream that is neither true nor false', { stream: 'yes' }, 'stream'],
     ['a stream of subtitles', { stream: 'true', response_format: 'srt' }, 'response_format'],
     [
-      'subtitles of a model that tells no times',
-      { model: 'local/deaf-to-time', response_format: 'vtt' },
+      'subtitles of a model without timestamps',
+      { model: 'local/without-timestamps', response_format: 'vtt' },
       'response_format',
     ],
     [
-      'all that is known by such a model',
-      { model: 'local/deaf-to-time', response_format: 'verbose_json' },
+      'verbose_json of a model without timestamps',
+      { model: 'local/without-timestamps', response_format: 'verbose_json' },
       'response_format',
     ],
     [
-      'words of such a model',
-      { model: 'local/deaf-to-time', response_format: 'verbose_json', timestamp_granularities: ['word'] },
+      'words of a model without timestamps',
+      { model: 'local/without-timestamps', response_format: 'verbose_json', timestamp_granularities: ['word'] },
       'timestamp_granularities',
     ],
-    ['a field that is sent twice', { language: ['en', 'de'] }, 'language'],
-    ['routing that is no JSON', { routing: 'fast' }, 'routing'],
-    ['a field of routing that is not there', { routing: '{"host":"x"}' }, 'routing.host'],
+    ['a repeated field', { language: ['en', 'de'] }, 'language'],
+    ['routing that is not JSON', { routing: 'fast' }, 'routing'],
+    ['an unknown field of routing', { routing: '{"host":"x"}' }, 'routing.host'],
     ['a model of another modality', { model: 'local/voice' }, 'model'],
   ])('%s', async (_title, fields, param) => {
     const asked = audio.upstream.received.length;
@@ -70,39 +70,39 @@ describe('400', () => {
   it.each<[string, Buffer | null]>([
     ['no file', null],
     ['an empty file', Buffer.alloc(0)],
-    ['a file without sound', Buffer.from('This is a letter, and not a recording of one.')],
+    ['a file without audio', Buffer.from('This is a letter, and not a recording of one.')],
     ['a file that ends in its header', wavFile(1).subarray(0, 30)],
-    ['a recording of nothing', wavFile(0)],
+    ['an empty recording', wavFile(0)],
   ])('%s', async (_title, file) => {
     const reply = await send(formWith({ model: 'local/ear' }, file));
     expect(reply.json.error).toMatchObject({ code: 'validation_failed', param: 'file' });
   });
 
-  it('a second file', async () => {
+  it('refuses a second file', async () => {
     const form = formWith({ model: 'local/ear' });
     form.append('file', new Blob(['x']), 'b.wav');
     expect((await send(form)).json.error).toMatchObject({ code: 'validation_failed', param: 'file' });
   });
 
-  it('a file as text', async () => {
+  it('refuses a text in place of the file', async () => {
     const reply = await send(formWith({ model: 'local/ear', file: 'RIFF' }, null));
     expect(reply.json.error).toMatchObject({ code: 'validation_failed', param: 'file' });
   });
 });
 
-it('402 when the balance cannot cover the seconds', async () => {
+it('402 when the balance does not cover the seconds', async () => {
   const poor = await audio.gateway.customer({}, 299n);
   expect((await transcribe({}, poor.key)).json.error.code).toBe('insufficient_credits');
   const enough = await audio.gateway.customer({}, 300n);
   expect((await transcribe({}, enough.key)).status).toBe(200);
 });
 
-it('403 for a key that may do other things only', async () => {
+it('403 for a key limited to other modalities', async () => {
   const other = await audio.gateway.customer({ allowedModalities: ['speech'] });
   expect((await transcribe({}, other.key)).json.error.code).toBe('modality_not_allowed');
 });
 
-it('404 for a model that is not there', async () => {
+it('404 for an unknown model', async () => {
   expect((await transcribe({ model: 'local/nobody' })).json.error.code).toBe('model_not_found');
 });
 
@@ -115,7 +115,7 @@ describe('a provider that fails', () => {
     ['with 503', [503], 503, 'provider_unavailable'],
     ['with 429', [429], 429, 'provider_rate_limited'],
     ['with a refusal', [400, { param: 'file', type: 'invalid_request_error' }], 400, 'validation_failed'],
-    ['without a word', 'disconnect', 503, 'provider_unavailable'],
+    ['without a response', 'disconnect', 503, 'provider_unavailable'],
   ])('%s costs nothing, streamed or not', async (_title, answer, status, code) => {
     const payer = await audio.gateway.customer();
     audio.upstream.answer = answer === 'disconnect' ? disconnect : fault(...answer);

@@ -1,7 +1,7 @@
-import { GatewayError } from '../../../src/common/errors/gateway-error';
-import { IdempotencyService } from '../../../src/idempotency/idempotency.service';
+import { GatewayError } from '../../../src/core/errors/gateway-error';
+import { IdempotencyService } from '../../../src/auth/idempotency/idempotency.service';
 import { JobMoneyRepository } from '../../../src/media-jobs/job-money.repository';
-import { WakeUpQueue } from '../../../src/queue/wake-up-queue';
+import { WakeUpQueue } from '../../../src/core/queue/wake-up-queue';
 import { JobGateway, MUSIC, VIDEO } from './job-gateway';
 import { PIXEL } from '../../harness/public-host';
 
@@ -16,7 +16,7 @@ const PNG = PIXEL.toString('base64');
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 describe('202', () => {
-  it('answers with the submission and nothing else, and holds one and a half estimates', async () => {
+  it('returns the submission only, and holds one and a half estimates', async () => {
     const before = await served.balance();
     const { status, json, headers } = await served.createVideo({
       duration_seconds: 3,
@@ -39,7 +39,7 @@ describe('202', () => {
     expect(await served.balance()).toBe(before - 13_500);
   });
 
-  it('keeps what was asked for, with the defaults that were filled in', async () => {
+  it('stores the parameters with their defaults', async () => {
     const metadata = { order: '7', '': '' };
     const submitted = await served.submitted({
       prompt: 'a boat 🚤',
@@ -65,7 +65,7 @@ describe('202', () => {
   });
 
   it('holds no more than max_cost_micro', async () => {
-    // Five seconds cost 10,000, and are held with a half more.
+    // Five seconds cost 10,000; the hold adds a half.
     const { json } = await served.createVideo({ max_cost_micro: 10_001 });
     expect(json.estimated_cost_micro).toBe(10_001);
     expect((await served.getJob(json.id as string)).json).toMatchObject({
@@ -82,7 +82,7 @@ describe('202', () => {
     expect(Date.parse(json.expires_at as string) - Date.parse(json.created_at as string)).toBe(86_400_000);
   });
 
-  it('keeps no slot of concurrency while the job goes on', async () => {
+  it('occupies no concurrency slot while the job runs', async () => {
     const customer = await served.gateway.customer({ concurrency: 1 });
     await served.submitted({}, customer);
     await served.submitted({}, customer);
@@ -96,7 +96,7 @@ describe('202', () => {
       return null;
     }, 1);
     try {
-      // A wake-up that is sent before the queue has its connection is lost, which the sweep makes up for.
+      // A wake-up sent before the queue is connected is lost; the sweep compensates.
       const ids: string[] = [];
       do {
         ids.push(await served.submitted());
@@ -107,7 +107,7 @@ describe('202', () => {
     }
   });
 
-  it('may go to deployments of the models that stand in for its own, if they make the very same', async () => {
+  it('may use deployments of fallback models that produce exactly the same output', async () => {
     const routeOf = async (body: object): Promise<number> => {
       const routing = { models: ['mock/video-basic-1'] };
       return (await served.job(await served.submitted({ ...body, routing }))).route.length;
@@ -120,26 +120,26 @@ describe('202', () => {
   });
 });
 
-describe('images that come with the request', () => {
+describe('images in the request', () => {
   const sent = [PNG, 'https://a.example/a.png', `data:image/png;base64,${PNG}`];
   const bytes = Buffer.from(PNG, 'base64').length;
 
-  it('are kept apart from the job, which tells their type and size', async () => {
+  it('are stored separately from the job, which shows their type and size', async () => {
     const customer = await served.gateway.customer();
     const id = await served.submitted({ input_images: sent }, customer);
-    const told = `data:image/png;bytes=${bytes}`;
-    expect((await served.getJob(id, customer)).json.params.input_images).toEqual([told, sent[1], told]);
+    const placeholder = `data:image/png;bytes=${bytes}`;
+    expect((await served.getJob(id, customer)).json.params.input_images).toEqual([placeholder, sent[1], placeholder]);
     const prefix = `video/${customer.organizationId}/${id}`;
     expect(await served.objects(customer)).toEqual([`${prefix}/900.png`, `${prefix}/902.png`]);
   });
 
-  it('are not kept for a job that is not accepted', async () => {
+  it('are not stored for a job that is not accepted', async () => {
     const customer = await served.gateway.customer({}, 14_999n);
     expect((await served.createVideo({ input_images: sent }, { customer })).status).toBe(402);
     expect(await served.objects(customer)).toEqual([]);
   });
 
-  it('are not kept twice when a twin at another process was faster, nor when it had another body', async () => {
+  it('are not stored twice when a concurrent request at another process wins, with the same or another body', async () => {
     const customer = await served.gateway.customer();
     const options = { customer, key: 'faster' };
     const first = await served.createVideo({ input_images: [PNG] }, options);
@@ -157,7 +157,7 @@ describe('images that come with the request', () => {
     ]);
   });
 
-  it('stay when the answer of the database is lost, since the job may be there: the key tells', async () => {
+  it('stay when the database response is lost, because the job may exist: the key shows it', async () => {
     const customer = await served.gateway.customer();
     const money = served.service(JobMoneyRepository);
     const submit = jest.spyOn(money, 'submit').mockImplementationOnce(async (submission) => {
@@ -173,7 +173,7 @@ describe('images that come with the request', () => {
     expect(key).toBe(`video/${customer.organizationId}/${again.json.id as string}/900.png`);
   });
 
-  it('go when the job is deleted', async () => {
+  it('are deleted with the job', async () => {
     const customer = await served.gateway.customer();
     const id = await served.submitted({ input_images: [PNG] }, customer);
     expect((await served.deleteVideo(id, customer)).status).toBe(200);
@@ -182,10 +182,10 @@ describe('images that come with the request', () => {
   });
 });
 
-describe('the same key again', () => {
+describe('a repeated Idempotency-Key', () => {
   const body = { metadata: { a: '1', b: '2' }, duration_seconds: 2 };
 
-  it('answers with the same bytes, under an id of its own, and holds nothing more', async () => {
+  it('replays the same bytes under a new request id, and holds nothing more', async () => {
     const key = 'once';
     const first = await served.createVideo(body, { key });
     const before = await served.balance();
@@ -204,7 +204,7 @@ describe('the same key again', () => {
     expect(await served.balance()).toBe(before);
   });
 
-  it('answers so when the job has ended and when it was deleted', async () => {
+  it('replays also after the job has ended or was deleted', async () => {
     const key = 'and-deleted';
     const first = await served.createVideo(body, { key });
     const id = first.json.id as string;
@@ -216,7 +216,7 @@ describe('the same key again', () => {
     expect((await served.getJob(id)).status).toBe(404);
   });
 
-  it('needs neither money nor limits nor hosts', async () => {
+  it('replays without balance, free limits or hosts', async () => {
     const customer = await served.gateway.customer({ requestsPerMinute: 1 }, 15_000n);
     const first = await served.createVideo({}, { customer, key: 'poor' });
     const again = await served.createVideo({}, { customer, key: 'poor' });
@@ -224,7 +224,7 @@ describe('the same key again', () => {
     expect(await served.balance(customer)).toBe(0);
   });
 
-  it('is refused for another body', async () => {
+  it('returns 409 for another body', async () => {
     const key = 'another';
     await served.createVideo(body, { key });
     for (const other of [
@@ -237,7 +237,7 @@ describe('the same key again', () => {
     }
   });
 
-  it('is another one at another endpoint, and of another organization', async () => {
+  it('is a different key at another endpoint and in another organization', async () => {
     const key = 'elsewhere';
     const customer = await served.gateway.customer();
     const replies = [
@@ -249,7 +249,7 @@ describe('the same key again', () => {
     expect(new Set(replies.map(({ json }) => json.id as string)).size).toBe(3);
   });
 
-  it.each([[VIDEO], [MUSIC]])('is needed by %s', async (path) => {
+  it.each([[VIDEO], [MUSIC]])('is required by %s', async (path) => {
     const model = path === VIDEO ? 'mock/video-1' : 'mock/music-1';
     for (const headers of [{}, { 'idempotency-key': '' }] as Record<string, string>[]) {
       const reply = await served.gateway.call(path, {

@@ -1,25 +1,25 @@
 import { randomUUID } from 'node:crypto';
-import { COMMAND_LINE } from '../../../src/common/actor';
-import type { Clock } from '../../../src/common/clock';
+import { COMMAND_LINE } from '../../../src/core/types/actor';
+import type { Clock } from '../../../src/core/time/clock';
 import { JobMoneyRepository } from '../../../src/media-jobs/job-money.repository';
 import { receiptOf } from '../../../src/media-jobs/job-receipt';
 import { JobWorkRepository } from '../../../src/media-jobs/job-work.repository';
 import { MediaJobRepository } from '../../../src/media-jobs/media-job.repository';
 import type { JobEnding, JobKind, MediaJob } from '../../../src/media-jobs/media-job.types';
-import type { ApiKeySettingsInput } from '../../../src/organizations/api-key-settings';
-import { ApiKeyService } from '../../../src/organizations/api-key.service';
+import type { ApiKeySettingsInput } from '../../../src/auth/api-keys/api-key-settings';
+import { ApiKeyService } from '../../../src/auth/api-keys/api-key.service';
 import { NO_USAGE } from '../../../src/providers/contract/usage';
-import { StoredObjects } from '../../../src/storage/stored-objects';
+import { StoredObjects } from '../../../src/core/storage/stored-objects';
 import { type CallReply, TestGateway, type TestCustomer } from '../../harness/gateway';
 
 export const VIDEO = '/v1/video/generations';
 export const MUSIC = '/v1/music/generations';
 export const RESULT = Buffer.from('what a provider has made');
 
-/** How far a worker has come. `claimed`: it has done nothing yet that others can see. */
+/** How far a worker has come. `claimed`: without any externally visible step. */
 export type Stage = 'claimed' | 'submitting' | 'submitted' | 'running' | 'finalizing';
 
-/** Whoever was turned away, because a busy machine did not come to it in time, comes again. */
+/** Retries a request that a busy machine refused. */
 export async function untilServed(call: () => Promise<CallReply>): Promise<CallReply> {
   for (;;) {
     const reply = await call();
@@ -27,7 +27,7 @@ export async function untilServed(call: () => Promise<CallReply>): Promise<CallR
   }
 }
 
-/** A gateway with providers of media and without a worker: the tests do its work, as far as they want it done. */
+/** A gateway with media providers and without a worker: the tests drive the jobs. */
 export class JobGateway {
   private constructor(
     readonly gateway: TestGateway,
@@ -40,14 +40,14 @@ export class JobGateway {
     return new JobGateway(gateway, await gateway.customer());
   }
 
-  /** @throws Error when the books are not sound, whatever the tests have seen */
+  /** @throws Error when the ledger is invalid at the end of the tests */
   async stop(): Promise<void> {
     const violations = await this.gateway.violations();
     await this.gateway.stop();
     if (violations.length > 0) throw new Error(`broken invariants: ${JSON.stringify(violations)}`);
   }
 
-  /** Whoever does not say otherwise wants five seconds of `mock/video-1` under a new key. */
+  /** Submits five seconds of `mock/video-1` under a new key by default. */
   createVideo(
     body: object = {},
     { customer = this.customer, key = randomUUID() }: { customer?: TestCustomer; key?: string } = {},
@@ -74,7 +74,7 @@ export class JobGateway {
     return this.gateway.call(`${VIDEO}/${id}`, { key: customer.key, method: 'DELETE' });
   }
 
-  /** The id of a job that was just submitted; again, where a busy machine turned it away. */
+  /** Id of a new job; retried when a busy machine refuses it. */
   async submitted(body: object = {}, customer = this.customer): Promise<string> {
     const key = randomUUID();
     const reply = await untilServed(() => this.createVideo(body, { customer, key }));
@@ -88,7 +88,7 @@ export class JobGateway {
     return { ...customer, keyId: apiKey.id, key };
   }
 
-  /** Whoever's it is. */
+  /** Reads the job of any organization. */
   async job(id: string): Promise<MediaJob> {
     const [row] = await this.gateway.rows<{ organization_id: string }>(
       'SELECT organization_id FROM media_job WHERE id = $1',
@@ -99,7 +99,7 @@ export class JobGateway {
     return job;
   }
 
-  /** Brings a queued job as far as told, as a worker would. */
+  /** Brings a queued job to the given stage, as a worker does. */
   async workOn(id: string, until: Stage, provider = 'mock-media'): Promise<MediaJob> {
     const work = this.service(JobWorkRepository);
     const claim = async (): Promise<MediaJob> => {
@@ -122,7 +122,7 @@ export class JobGateway {
     return this.job(id);
   }
 
-  /** Lets a queued job succeed, with one file and for `costMicro`. */
+  /** Completes a queued job with one file and the cost `costMicro`. */
   async succeed(id: string, costMicro = 1_000n): Promise<MediaJob> {
     const job = await this.workOn(id, 'finalizing');
     return this.finish(job, { status: 'succeeded', costMicro, artifacts: [await this.store(job)] });
@@ -158,7 +158,7 @@ export class JobGateway {
     };
   }
 
-  /** Makes `finalizing_at` of a job so many seconds older. */
+  /** Makes `finalizing_at` of a job older by this many seconds. */
   async letFinalize(id: string, seconds: number): Promise<void> {
     await this.gateway.rows(
       'UPDATE media_job SET finalizing_at = finalizing_at - make_interval(secs => $2) WHERE id = $1',
@@ -166,7 +166,7 @@ export class JobGateway {
     );
   }
 
-  /** Makes a job's time be over. No statement of the gateway may do that. */
+  /** Expires a job directly in the database: no statement of the gateway may do that. */
   async letExpire(id: string): Promise<void> {
     const client = await this.gateway.pool.connect();
     try {
@@ -178,7 +178,7 @@ export class JobGateway {
     }
   }
 
-  /** What can be spent: a hold that was not given back is missing. */
+  /** The available balance: it lacks any hold that was not released. */
   async balance({ organizationId }: TestCustomer = this.customer): Promise<number> {
     const [row] = await this.gateway.rows<{ balance: string }>(
       'SELECT balance_micro - reserved_micro AS balance FROM organization_account WHERE organization_id = $1',
@@ -187,7 +187,7 @@ export class JobGateway {
     return Number(row?.balance);
   }
 
-  /** Keys of everything that is stored for an organization. */
+  /** Keys of all stored objects of an organization. */
   async objects({ organizationId }: TestCustomer): Promise<string[]> {
     const rows = await this.gateway.rows<{ key: string }>(
       'SELECT key FROM stored_object WHERE organization_id = $1 ORDER BY key',

@@ -1,7 +1,7 @@
 import { PIXEL } from '../../harness/public-host';
 import { ScriptedDns } from '../../harness/scripted-dns';
-import { GuardedClient } from '../../../src/outbound/guarded-client';
-import { OutboundClient } from '../../../src/outbound/outbound-client';
+import { GuardedClient } from '../../../src/core/outbound/guarded-client';
+import { OutboundClient } from '../../../src/core/outbound/outbound-client';
 import { JobGateway, VIDEO } from './job-gateway';
 
 const PNG = PIXEL.toString('base64');
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => served.stop());
 
-/** Refused before anything was held or stored. */
+/** Refused before any hold and any storage. */
 async function expectRefused(body: object, status: number, code: string, param?: string): Promise<object | undefined> {
   const before = await served.balance();
   const { status: got, json } = await served.createVideo(body);
@@ -28,35 +28,35 @@ describe('400 validation_failed names the field', () => {
     ['a prompt of 10,001 characters', { prompt: '😀'.repeat(10_001) }, 'prompt'],
     ['less than a second', { duration_seconds: 0.5 }, 'duration_seconds'],
     ['more than two minutes', { duration_seconds: 121 }, 'duration_seconds'],
-    ['a ratio that is none', { aspect_ratio: '16x9' }, 'aspect_ratio'],
+    ['an invalid ratio', { aspect_ratio: '16x9' }, 'aspect_ratio'],
     ['a first frame over http', { image_url: 'http://a.example/a.png' }, 'image_url'],
-    ['a last frame that is no address', { end_image_url: PNG }, 'end_image_url'],
+    ['a last frame that is not a URL', { end_image_url: PNG }, 'end_image_url'],
     ['a webhook over http', { webhook_url: 'http://hooks.example/a' }, 'webhook_url'],
     ['a webhook with a password', { webhook_url: 'https://a:b@hooks.example/a' }, 'webhook_url'],
     ['eleven references', { input_images: Array(11).fill(PNG) }, 'input_images'],
-    ['a reference that is no image', { input_images: [PNG, 'A'.repeat(64)] }, 'input_images[1]'],
-    ['a label that is no text', { metadata: { a: 1 } }, 'metadata'],
+    ['a reference that is not an image', { input_images: [PNG, 'A'.repeat(64)] }, 'input_images[1]'],
+    ['a label that is not a text', { metadata: { a: 1 } }, 'metadata'],
     ['65 labels', { metadata: Object.fromEntries(Array.from({ length: 65 }, (_, at) => [at, ''])) }, 'metadata'],
     [
-      'labels of more than 16 KiB in all',
+      'labels above 16 KiB in total',
       { metadata: Object.fromEntries(Array.from({ length: 32 }, (_, at) => [10 + at, 'a'.repeat(511)])) },
       'metadata',
     ],
-    ['half a micro-unit', { max_cost_micro: 0.5 }, 'max_cost_micro'],
+    ['a fractional cost cap', { max_cost_micro: 0.5 }, 'max_cost_micro'],
     ['a model of another kind', { model: 'mock/music-1' }, 'model'],
     ['an unknown key in routing', { routing: { host: 'example.com' } }, 'routing.host'],
   ])('%s', async (_case, body, param) => {
     await expectRefused(body, 400, 'validation_failed', param);
   });
 
-  it('and lets pass what is just within', async () => {
+  it('accepts values just within the limits', async () => {
     const metadata = Object.fromEntries(Array.from({ length: 32 }, (_, at) => [10 + at, 'a'.repeat(510)]));
     const body = { prompt: '😀'.repeat(10_000), duration_seconds: 120, metadata };
     expect((await served.createVideo(body)).status).toBe(202);
   });
 });
 
-describe('what the model does not offer is refused and not rounded', () => {
+describe('an option that the model does not offer is refused and not rounded', () => {
   const basic = { model: 'mock/video-basic-1' };
   it.each<[string, object, string, object | undefined]>([
     ['a duration', { ...basic, duration_seconds: 5 }, 'duration_seconds', { supported: [4, 8, 12] }],
@@ -71,7 +71,7 @@ describe('what the model does not offer is refused and not rounded', () => {
     expect(await expectRefused(body, 400, 'validation_failed', param)).toEqual(details);
   });
 
-  it('a cap below the estimate, which is told', async () => {
+  it('returns the estimate when max_cost_micro is below it', async () => {
     const details = await expectRefused({ max_cost_micro: 9_999 }, 400, 'validation_failed', 'max_cost_micro');
     expect(details).toEqual({ estimated_cost_micro: 10_000 });
   });
@@ -79,7 +79,7 @@ describe('what the model does not offer is refused and not rounded', () => {
 
 describe('400 ssrf_blocked', () => {
   const addresses = ['https://127.0.0.1/a', 'https://[::1]/a', 'https://169.254.169.254/latest', 'https://a.internal/'];
-  it.each(addresses)('for %s in every field, whatever the model', async (url) => {
+  it.each(addresses)('for %s in every field, with any model', async (url) => {
     const model = 'nobody/nothing';
     await expectRefused({ model, webhook_url: url }, 400, 'ssrf_blocked', 'webhook_url');
     await expectRefused({ model, image_url: url }, 400, 'ssrf_blocked', 'image_url');
@@ -87,7 +87,7 @@ describe('400 ssrf_blocked', () => {
     await expectRefused({ model, input_images: [PNG, url] }, 400, 'ssrf_blocked', 'input_images[1]');
   });
 
-  it('for a name that leads to a private address, while one that does not resolve passes', async () => {
+  it('for a name that resolves to a private address, but not for a name that does not resolve', async () => {
     const dns = new ScriptedDns({
       'inward.example': [['93.184.216.34', '10.0.0.1']],
       'outward.example': [['93.184.216.34']],
@@ -121,7 +121,7 @@ describe('400 ssrf_blocked', () => {
   });
 });
 
-describe('who may not', () => {
+describe('authorization', () => {
   const codeOf = async (customer: Awaited<ReturnType<typeof served.gateway.customer>>, body: object = {}) => {
     const { status, json } = await served.createVideo(body, { customer });
     return `${status} ${json.error.code}`;
@@ -132,7 +132,7 @@ describe('who may not', () => {
     expect([reply.status, reply.json.error.code]).toEqual([401, 'invalid_api_key']);
   });
 
-  it('403 for a model or a kind that the key is kept from, also for what another key was answered', async () => {
+  it('403 for a model or kind that the key may not use, also for a replay of another key', async () => {
     const [open] = [await served.gateway.customer()];
     expect(await codeOf(await served.gateway.customer({ allowedModels: ['mock/chat-1'] }))).toBe(
       '403 model_not_allowed',
@@ -146,7 +146,7 @@ describe('who may not', () => {
     expect((await served.createVideo({}, { customer: open })).status).toBe(202);
   });
 
-  it('402 in the order of budget, spending limit and balance; equal to the limit passes', async () => {
+  it('402 in the order of budget, spending limit and balance; an amount equal to the limit passes', async () => {
     expect(await codeOf(await served.gateway.customer({ dailyBudgetMicro: 14_999n }, 0n))).toBe('402 budget_exceeded');
     expect(await codeOf(await served.gateway.customer({}, 14_999n))).toBe('402 insufficient_credits');
     const exact = await served.gateway.customer({ monthlyBudgetMicro: 15_000n }, 15_000n);
@@ -154,7 +154,7 @@ describe('who may not', () => {
     expect(await codeOf(exact)).toBe('402 budget_exceeded');
   });
 
-  it('429 with more requests than its key allows', async () => {
+  it('429 above the request limit of the key', async () => {
     const customer = await served.gateway.customer({ requestsPerMinute: 1 });
     await served.submitted({}, customer);
     const { status, json, headers } = await served.createVideo({}, { customer });
@@ -163,13 +163,13 @@ describe('who may not', () => {
     expect(await served.jobCount(customer)).toBe(1);
   });
 
-  it('404 for a model that does not exist', () => expectRefused({ model: 'a/b' }, 404, 'model_not_found', 'model'));
+  it('404 for an unknown model', () => expectRefused({ model: 'a/b' }, 404, 'model_not_found', 'model'));
 
-  it('503 when routing leaves nobody', () =>
+  it('503 when routing excludes every provider', () =>
     expectRefused({ routing: { only: ['somebody'] } }, 503, 'no_provider_available', 'routing'));
 });
 
-it('a key whose request was refused is free', async () => {
+it('frees the key of a refused request', async () => {
   const customer = await served.gateway.customer({}, 14_999n);
   expect((await served.createVideo({}, { customer, key: 'free' })).status).toBe(402);
   expect((await served.createVideo({ duration_seconds: 1 }, { customer, key: 'free' })).status).toBe(202);
@@ -179,7 +179,7 @@ describe('501', () => {
   it.each([
     ['not_implemented', { MOCK_MEDIA_PROVIDER: 'false' }, ['mock/video-1', 'nobody/nothing', 'mock/chat-1']],
     ['not_configured', { STORAGE: 'none' }, ['mock/video-1']],
-  ])('%s with %j, before any money counts', async (code, settings, models) => {
+  ])('%s with %j, before any balance check', async (code, settings, models) => {
     const without = await JobGateway.start(settings);
     try {
       const customer = await without.gateway.customer({}, 0n);

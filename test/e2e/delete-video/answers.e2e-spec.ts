@@ -1,7 +1,7 @@
 import { JobMoneyRepository } from '../../../src/media-jobs/job-money.repository';
 import { JobRemoval } from '../../../src/media-jobs/job-removal';
 import { MediaJobRepository } from '../../../src/media-jobs/media-job.repository';
-import { StoredObjects } from '../../../src/storage/stored-objects';
+import { StoredObjects } from '../../../src/core/storage/stored-objects';
 import type { CallReply } from '../../harness/gateway';
 import { JobGateway, type Stage, VIDEO } from '../create-video/job-gateway';
 
@@ -14,9 +14,9 @@ afterAll(() => served.stop());
 
 const FAILED = { status: 'failed', error: { code: 'provider_error', message: 'It did not work.' } } as const;
 
-describe('200: a job that is under way', () => {
+describe('200: a job in progress', () => {
   it.each<Stage>(['claimed', 'submitting', 'submitted', 'running'])(
-    'is canceled when it is %s, and what it held is free',
+    'is canceled when it is %s, and its hold is released',
     async (stage) => {
       const before = await served.balance();
       const id = await served.submitted();
@@ -28,12 +28,12 @@ describe('200: a job that is under way', () => {
     },
   );
 
-  it('is canceled before anybody has touched it', async () => {
+  it('is canceled before any worker has claimed it', async () => {
     const { status, json } = await served.deleteVideo(await served.submitted());
     expect([status, json.status]).toEqual([200, 'canceled']);
   });
 
-  it('has a receipt, and its provider is told', async () => {
+  it('gets a receipt and is canceled at its provider', async () => {
     const id = await served.submitted();
     await served.workOn(id, 'running');
     await served.deleteVideo(id);
@@ -43,15 +43,15 @@ describe('200: a job that is under way', () => {
     expect(await served.gateway.rows(due, [id])).toEqual([{ due: true }]);
   });
 
-  it('is canceled also when its result was being fetched for more than a minute', async () => {
+  it('is canceled also when its result has been fetched for more than a minute', async () => {
     const id = await served.submitted();
     await served.workOn(id, 'finalizing');
     await served.letFinalize(id, 61);
     expect((await served.deleteVideo(id)).status).toBe(200);
   });
 
-  // Some clients name it in every request that they make.
-  it('is canceled, and then deleted, whatever type the body has that is not there', async () => {
+  // Some clients send a Content-Type with every request.
+  it('is canceled, then deleted, whatever the Content-Type of the absent body', async () => {
     const id = await served.submitted();
     const options = {
       key: served.customer.key,
@@ -63,10 +63,10 @@ describe('200: a job that is under way', () => {
     }
   });
 
-  it('is canceled by one of two who try at once, and deleted by the other', async () => {
-    for (let turn = 0; turn < 10; turn++) {
+  it('is canceled by one of two concurrent requests and deleted by the other', async () => {
+    for (let index = 0; index < 10; index++) {
       const id = await served.submitted();
-      if (turn % 2 === 1) await served.workOn(id, 'running');
+      if (index % 2 === 1) await served.workOn(id, 'running');
       const replies = await Promise.all([served.deleteVideo(id), served.deleteVideo(id)]);
       expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 204]);
       expect((await served.getJob(id)).status).toBe(404);
@@ -90,7 +90,7 @@ describe('409 job_not_cancellable', () => {
   });
 
   it.each<Stage>(['submitting', 'submitted', 'running'])(
-    'when the provider does not stop what is %s',
+    'when the provider does not cancel a job that is %s',
     async (stage) => {
       const id = await served.submitted({ model: 'mock/video-basic-1' });
       await served.workOn(id, stage, 'mock-media-basic');
@@ -98,15 +98,15 @@ describe('409 job_not_cancellable', () => {
     },
   );
 
-  it('but a provider that was not asked yet need not stop', async () => {
+  it('is not returned for a job that no provider has received', async () => {
     const id = await served.submitted({ model: 'mock/video-basic-1' });
     await served.workOn(id, 'claimed');
     expect((await served.deleteVideo(id)).status).toBe(200);
   });
 });
 
-describe('what happens between the look at a job and its end', () => {
-  /** Lets `happen` happen at the moment at which DELETE has made up its mind. */
+describe('a race between reading a job and ending it', () => {
+  /** Runs `happen` right after DELETE has chosen its action. */
   async function deleteWhile(id: string, happen: () => Promise<unknown>): Promise<CallReply> {
     const money = served.service(JobMoneyRepository);
     const finish = jest.spyOn(money, 'finish').mockImplementationOnce(async (...ending) => {
@@ -120,19 +120,19 @@ describe('what happens between the look at a job and its end', () => {
     }
   }
 
-  it('is looked at again: a provider that has accepted it and does not stop has the last word', async () => {
+  it('is detected: an accepted job that its provider does not cancel continues', async () => {
     const id = await served.submitted({ model: 'mock/video-basic-1' });
     const reply = await deleteWhile(id, () => served.workOn(id, 'submitted', 'mock-media-basic'));
     expect([reply.status, (await served.job(id)).status]).toEqual([409, 'submitted']);
   });
 
-  it('does not keep it from being canceled', async () => {
+  it('does not prevent the cancellation', async () => {
     const id = await served.submitted();
     const reply = await deleteWhile(id, () => served.workOn(id, 'running'));
     expect([reply.status, reply.json.status, reply.json.progress]).toEqual([200, 'canceled', 40]);
   });
 
-  it('leaves a result that has just come, and says so; the next DELETE removes it', async () => {
+  it('keeps a result that just arrived and reports it; the next DELETE removes it', async () => {
     const id = await served.submitted();
     const reply = await deleteWhile(id, () => served.succeed(id));
     expect([reply.status, reply.json.error.code]).toEqual([409, 'job_not_cancellable']);
@@ -140,15 +140,15 @@ describe('what happens between the look at a job and its end', () => {
     expect((await served.deleteVideo(id)).status).toBe(204);
   });
 
-  it('deletes it when it has just failed', async () => {
+  it('deletes a job that just failed', async () => {
     const id = await served.submitted();
     const reply = await deleteWhile(id, async () => served.finish(await served.job(id), FAILED));
     expect([reply.status, (await served.getJob(id)).status]).toEqual([204, 404]);
   });
 });
 
-describe('204: a job that has ended', () => {
-  it.each(['succeeded', 'failed', 'canceled'] as const)('is gone when it is %s', async (status) => {
+describe('204: a finished job', () => {
+  it.each(['succeeded', 'failed', 'canceled'] as const)('is deleted when it is %s', async (status) => {
     const customer = await served.gateway.customer();
     const id = await served.submitted({ webhook_url: 'https://hooks.example/a' }, customer);
     if (status === 'succeeded') await served.succeed(id);
@@ -162,7 +162,7 @@ describe('204: a job that has ended', () => {
     expect([(await served.getJob(id, customer)).status, (await served.deleteVideo(id, customer)).status]).toEqual([
       404, 404,
     ]);
-    for (const table of ['media_job WHERE id', 'media_artifact WHERE job_id', 'webhook_delivery WHERE job_id']) {
+    for (const table of ['media_job WHERE id', 'media_artifact WHERE job_id']) {
       expect(await served.gateway.rows(`SELECT FROM ${table} = $1`, [id])).toEqual([]);
     }
     expect(await served.objects(customer)).toEqual([]);
@@ -171,7 +171,7 @@ describe('204: a job that has ended', () => {
     expect(await served.balance(customer)).toBe(10_000_000 - charged);
   });
 
-  it('is gone for its client also when the storage is away, and the rest goes later', async () => {
+  it('disappears for its client even when the storage is unavailable; its files are deleted later', async () => {
     const customer = await served.gateway.customer();
     const id = await served.submitted({}, customer);
     await served.succeed(id);
@@ -186,7 +186,7 @@ describe('204: a job that has ended', () => {
     expect(await served.gateway.rows('SELECT FROM media_job WHERE id = $1', [id])).toEqual([]);
   });
 
-  it('hides at once, and stays until its provider was told to stop', async () => {
+  it('disappears at once, but its row stays until the provider has canceled it', async () => {
     const id = await served.submitted();
     await served.workOn(id, 'running');
     expect([(await served.deleteVideo(id)).status, (await served.deleteVideo(id)).status]).toEqual([200, 204]);

@@ -8,7 +8,7 @@ const PATH = '/v1/images/edits';
 const BOUNDARY = 'b0undary';
 const FORM = `multipart/form-data; boundary=${BOUNDARY}`;
 const LIMIT_BYTES = 26_214_400;
-/** Whoever comes this far has sent a good form: it is the model that does not exist. */
+/** The status of an accepted form, because the model does not exist. */
 const TAKEN = [404, 'model_not_found', 'model'];
 const REFUSED = [400, 'validation_failed'];
 
@@ -21,9 +21,9 @@ const file = (name: string, content: Buffer | string, header = 'Content-Type: im
 const END = Buffer.from(`--${BOUNDARY}--\r\n`);
 const IMAGE = file('image', png(1, 1));
 const ASKED = Buffer.concat([field('model', 'mock/none'), field('prompt', 'a cat')]);
-/** A good form, with `more` before its end. */
+/** A valid form with `more` before its end. */
 const formWith = (...more: Buffer[]): Buffer => Buffer.concat([ASKED, IMAGE, ...more, END]);
-/** A good form of exactly so many bytes. */
+/** A valid form of exactly this many bytes. */
 function formOf(bytes: number): Buffer {
   const rest = Buffer.concat([ASKED, file('image', ''), END]).length;
   return Buffer.concat([ASKED, file('image', png(1, 1, bytes - rest)), END]);
@@ -37,14 +37,14 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** Status, code and param, where there is one. */
+/** Status, code and param (if present). */
 async function send(body: Buffer | string, contentType = FORM, path = PATH): Promise<unknown[]> {
   const reply = await gateway.call(path, { key: customer.key, body, headers: { 'content-type': contentType } });
   const { code, param } = reply.json.error;
   return param === undefined ? [reply.status, code] : [reply.status, code, param];
 }
 
-/** The same of a request that is written by hand. */
+/** The same for a raw request. */
 async function write(headers: readonly string[], body: Buffer): Promise<unknown[]> {
   const lines = [
     `POST ${PATH} HTTP/1.1`,
@@ -75,13 +75,13 @@ const chunked = (body: Buffer, size = 65_536): Buffer => {
 };
 
 describe('a form', () => {
-  it('is taken apart, with or without a length', async () => {
+  it('is parsed with or without a Content-Length', async () => {
     expect(await send(formWith())).toEqual(TAKEN);
     expect(await write(['Content-Length: ' + formWith().length], formWith())).toEqual(TAKEN.slice(0, 2));
     expect(await write(['Transfer-Encoding: chunked'], chunked(formWith(), 7))).toEqual(TAKEN.slice(0, 2));
   });
 
-  it('may have 25 MiB, and not a byte more, with or without a length', async () => {
+  it('may have 25 MiB and not a byte more, with or without a Content-Length', async () => {
     const [largest, larger] = [formOf(LIMIT_BYTES), formOf(LIMIT_BYTES + 1)];
     expect([largest.length, larger.length]).toEqual([LIMIT_BYTES, LIMIT_BYTES + 1]);
     expect(await send(largest)).toEqual(TAKEN);
@@ -90,7 +90,7 @@ describe('a form', () => {
     expect(await write(['Transfer-Encoding: chunked'], chunked(larger))).toEqual([413, 'request_too_large']);
   });
 
-  it('is refused where only JSON is taken, and JSON or anything else where only a form is', async () => {
+  it('returns 415 on JSON routes, as do JSON and other types on form routes', async () => {
     const unsupported = [415, 'unsupported_media_type'];
     expect(await send(formWith(), FORM, '/v1/chat/completions')).toEqual(unsupported);
     expect(await send('{}', 'application/json', '/v1/audio/transcriptions')).toEqual(unsupported);
@@ -106,13 +106,13 @@ describe('a form', () => {
     expect((await send('{"model":"mock/none"}', 'application/json')).slice(0, 2)).toEqual(REFUSED);
   });
 
-  it('without a body is refused', async () => {
+  it('is refused without a body', async () => {
     const reply = await gateway.call('/v1/audio/transcriptions', { method: 'POST', key: customer.key });
     expect([reply.status, reply.json.error.code]).toEqual(REFUSED);
   });
 });
 
-describe('a form is refused with 400', () => {
+describe('returns 400 for a form', () => {
   it.each([
     'multipart/form-data',
     'multipart/form-data; boundary=',
@@ -125,15 +125,15 @@ describe('a form is refused with 400', () => {
 
   it.each<[string, Buffer, string | undefined]>([
     [
-      'with another boundary than it says',
+      'whose boundary differs from the Content-Type',
       Buffer.from(formWith().toString('latin1').replaceAll('b0', 'c0'), 'latin1'),
       undefined,
     ],
-    ['that is cut off', formWith().subarray(0, -20), undefined],
-    ['that ends in a file', Buffer.concat([ASKED, IMAGE.subarray(0, -10)]), undefined],
-    ['of 10,000 parts', formWith(...Array.from({ length: 10_000 }, () => field('x', ''))), undefined],
+    ['that is truncated', formWith().subarray(0, -20), undefined],
+    ['that ends inside a file', Buffer.concat([ASKED, IMAGE.subarray(0, -10)]), undefined],
+    ['with 10,000 parts', formWith(...Array.from({ length: 10_000 }, () => field('x', ''))), undefined],
     [
-      'of 10,000 headers in a part',
+      'with 10,000 headers in a part',
       formWith(field('x"\r\nX: 1'.padEnd(9, 'x') + '\r\nX: 1'.repeat(10_000), '')),
       undefined,
     ],
@@ -144,19 +144,19 @@ describe('a form is refused with 400', () => {
       undefined,
     ],
     [
-      'with encoded content',
+      'with a Content-Transfer-Encoding',
       formWith(part('Content-Disposition: form-data; name="user"\r\nContent-Transfer-Encoding: base64', 'eA==')),
       undefined,
     ],
     ['with text that is not UTF-8', formWith(field('user', Buffer.from([0xff, 0xfe]))), 'user'],
-    ['with a file as a text', formWith(file('user', 'x')), 'user'],
-    ['with a file nobody asked for', formWith(file('__proto__', 'x')), '__proto__'],
-    ['with a text of 64 KiB and a byte', formWith(field('user', 'x'.repeat(65_537))), 'user'],
+    ['with a file as a text field', formWith(file('user', 'x')), 'user'],
+    ['with an unexpected file', formWith(file('__proto__', 'x')), '__proto__'],
+    ['with a text of 64 KiB plus a byte', formWith(field('user', 'x'.repeat(65_537))), 'user'],
     ['without a part', Buffer.alloc(0), undefined],
-    ['with a field twice', formWith(field('prompt', 'another')), 'prompt'],
-    ['with no number where one is due', formWith(field('n', 'many')), 'n'],
-    ['with routing that is no JSON', formWith(field('routing', '{"order":')), 'routing'],
-    ['with routing that tries to inherit', formWith(field('routing', '{"__proto__":{"a":1}}')), 'routing.__proto__'],
+    ['with a repeated field', formWith(field('prompt', 'another')), 'prompt'],
+    ['with a text instead of a number', formWith(field('n', 'many')), 'n'],
+    ['with routing that is not JSON', formWith(field('routing', '{"order":')), 'routing'],
+    ['with __proto__ in routing', formWith(field('routing', '{"__proto__":{"a":1}}')), 'routing.__proto__'],
     ['with eleven images', formWith(...Array.from({ length: 10 }, () => IMAGE)), 'image'],
     ['with two masks', formWith(file('mask', png(1, 1)), file('mask', png(1, 1))), 'mask'],
     ['without a file', Buffer.concat([ASKED, END]), 'image'],
@@ -173,25 +173,25 @@ describe('a form is refused with 400', () => {
       'image',
     ],
     [
-      'with an archive that says it is an image',
+      'with an archive labelled as an image',
       Buffer.concat([ASKED, file('image', 'PK\x03\x04'.padEnd(99)), END]),
       'image',
     ],
     ['with a pixel bomb', Buffer.concat([ASKED, file('image', png(60_000, 60_000)), END]), 'image'],
     ['with an image without pixels', Buffer.concat([ASKED, file('image', png(0, 1)), END]), 'image'],
-    ['with a mask that is none', formWith(file('mask', 'x')), 'mask'],
+    ['with an invalid mask', formWith(file('mask', 'x')), 'mask'],
   ])('%s', async (_what, body, param) => {
     expect(await send(body)).toEqual(param === undefined ? REFUSED : [...REFUSED, param]);
   });
 
-  it('with a prompt of 32,001 characters, and taken with 32,000 of four bytes each', async () => {
+  it('with a prompt of 32,001 characters, but accepts 32,000 of four bytes each', async () => {
     const asking = (prompt: string): Buffer =>
       Buffer.concat([field('model', 'mock/none'), field('prompt', prompt), IMAGE, END]);
     expect(await send(asking('😀'.repeat(32_000)))).toEqual(TAKEN);
     expect(await send(asking('x'.repeat(32_001)))).toEqual([...REFUSED, 'prompt']);
   });
 
-  it('with content that is compressed: 415', async () => {
+  it('with compressed content: 415', async () => {
     const reply = await gateway.call(PATH, {
       key: customer.key,
       body: formWith(),
@@ -200,24 +200,24 @@ describe('a form is refused with 400', () => {
     expect(reply.status).toBe(415);
   });
 
-  it('while it is still being sent: the rest is thrown away, so that its client reads why', async () => {
+  it('during the upload: the rest is discarded so that the client reads the response', async () => {
     const bad = Buffer.concat([file('attachment', 'x'), ASKED]);
     const body = Buffer.concat([bad, Buffer.alloc(20_000_000), END]);
     const reply = await gateway.call(PATH, { key: customer.key, body, headers: { 'content-type': FORM } });
     expect([reply.status, reply.json.error.param]).toEqual([400, 'attachment']);
-    // A connection that was closed at once could take the answer with it.
+    // Closing the connection at once could discard the response.
     expect(reply.headers.get('connection')).not.toBe('close');
     expect(await write(['Transfer-Encoding: chunked'], chunked(bad).subarray(0, -5))).toEqual(REFUSED);
   });
 });
 
-describe('a length that is not true', () => {
-  it('ends the form where it says', async () => {
+describe('a false Content-Length', () => {
+  it('ends the form at that length', async () => {
     expect(await write([`Content-Length: ${formWith().length - 30}`], formWith())).toEqual(REFUSED);
   });
 
-  it('leaves nothing behind when the client goes before it is reached', async () => {
-    for (let turn = 0; turn < 20; turn++) {
+  it('leaves no reservation when the client disconnects before processing', async () => {
+    for (let index = 0; index < 20; index++) {
       const socket = connect({ port: Number(new URL(gateway.url).port), host: '127.0.0.1' });
       const head = [`POST ${PATH} HTTP/1.1`, 'Host: gateway', `Authorization: Bearer ${customer.key}`];
       socket.end(
@@ -233,13 +233,13 @@ describe('a length that is not true', () => {
           .resume(),
       );
     }
-    // Together the twenty would take four times what there is for one organization.
+    // Together the twenty would need four times the budget of one organization.
     expect(await send(formOf(LIMIT_BYTES))).toEqual(TAKEN);
   });
 });
 
-describe('names of fields', () => {
-  it('that objects inherit are names like any other', async () => {
+describe('field names', () => {
+  it('inherited by every object are treated like other names', async () => {
     const names = ['__proto__', 'constructor', 'prototype', 'hasOwnProperty', 'toString'];
     expect(await send(formWith(...names.map((name) => field(name, '{"polluted":true}'))))).toEqual(TAKEN);
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();

@@ -1,7 +1,10 @@
 import { TestGateway, type TestCustomer } from '../../harness/gateway';
 import { exchange } from '../../harness/raw-http';
 
-/** Bad input of every kind: each gets a 4xx of the table in the envelope with a request id, and none is charged. */
+/**
+ * Malformed input of every kind: each gets a 4xx from the error table in the envelope with a request id, without a
+ * charge.
+ */
 const PATH = '/v1/chat/completions';
 const MESSAGES = [{ role: 'user', content: 'hi' }];
 const GOOD = { model: 'mock/chat-1', messages: MESSAGES };
@@ -39,7 +42,7 @@ describe('bodies that are not JSON', () => {
     ['a plus sign', '{"seed":+1}'],
     ['a bare control character', '{"model":"a\u0001"}'],
     ['a byte order mark', '\ufeff{}'],
-    ['a cut escape', '{"model":"\\u12"}'],
+    ['a truncated escape', '{"model":"\\u12"}'],
     ['an unknown escape', '{"model":"\\x41"}'],
     ['invalid UTF-8', bytes('{"model":"', [0xff, 0xfe], '"}')],
     ['an overlong encoding', bytes('{"model":"', [0xc0, 0xaf], '"}')],
@@ -187,7 +190,7 @@ describe('content types', () => {
     'application/json; charset=utf-8',
     'Application/JSON',
     'application/json;charset=UTF-8',
-  ])('%s is', async (type) => {
+  ])('%s is accepted', async (type) => {
     const reply = await gateway.call(PATH, {
       key: customer.key,
       body: JSON.stringify({}),
@@ -204,7 +207,7 @@ describe('sizes', () => {
     expect([reply.status, reply.json.error.code]).toEqual([413, 'request_too_large']);
   });
 
-  it('refuses a body that is declared above the limit without waiting for it', async () => {
+  it('refuses a Content-Length above the limit without waiting for the body', async () => {
     const head = `POST ${PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${customer.key}\r\nContent-Type: application/json\r\n`;
     const reply = await exchange(port, `${head}Content-Length: 99999999\r\n\r\n{`);
     expect(reply.status).toBe(413);
@@ -227,7 +230,7 @@ describe('paths and methods', () => {
     ['GET', '/v1/%zz'],
     ['GET', '/v1/../etc/passwd'],
     ['GET', '/favicon.ico'],
-  ])('%s %s is not found', async (method, path) => {
+  ])('%s %s returns 404', async (method, path) => {
     const reply = await gateway.call(path, { method, key: customer.key });
     expect([reply.status, reply.json.error.code]).toEqual([404, 'not_found']);
   });
@@ -259,16 +262,16 @@ describe('bytes that are not a request', () => {
   });
 
   it.each([
-    ['an absolute address as target', head('GET http://evil.example/health HTTP/1.1')],
-    ['a Host that looks like an address with a path', 'GET /v1/models HTTP/1.1\r\nHost: a/#@b\r\n\r\n'],
-  ])('%s changes nothing about authentication', async (_case, sent) => {
+    ['an absolute URL as target', head('GET http://evil.example/health HTTP/1.1'), 200],
+    ['a Host that looks like a URL with a path', 'GET /v1/models HTTP/1.1\r\nHost: a/#@b\r\n\r\n', 400],
+  ])('%s does not affect authentication', async (_case, sent, status) => {
     const reply = await exchange(port, sent);
-    expect([200, 401, 404]).toContain(reply.status);
+    expect(reply.status).toBe(status);
     expect(reply.body).not.toContain('"object":"list"');
   });
 });
 
-it('has charged and held nothing for any of it', async () => {
+it('charges and holds nothing for any of these requests', async () => {
   const [account] = await gateway.rows(
     'SELECT balance_micro, reserved_micro FROM organization_account WHERE organization_id = $1',
     [customer.organizationId],

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** Keeps the event loop, which the gateway shares with the test, from having nothing to do. */
+/** Keeps the event loop, which the gateway shares with the test, permanently busy. */
 async function keepBusyUntil(isEnough: () => boolean): Promise<void> {
   while (!isEnough()) await nextTurn();
 }
@@ -27,10 +27,10 @@ async function askUntil(status: number): Promise<Awaited<ReturnType<TestGateway[
     const reply = await gateway.call(PATH, { key: customer.key, body: chat('delay=0') });
     if (reply.status === status) return reply;
   }
-  throw new Error(`nobody was answered with ${status}`);
+  throw new Error(`no response had status ${status}`);
 }
 
-it('a process that is never idle turns new requests away, still answers probes, and serves again when it can', async () => {
+it('an overloaded process refuses new requests, answers probes, and serves again after it recovers', async () => {
   let busy = true;
   const spinning = keepBusyUntil(() => !busy);
   const underWay = Array.from({ length: CONCURRENCY + 1 }, () =>
@@ -40,7 +40,7 @@ it('a process that is never idle turns new requests away, still answers probes, 
   expect(refusal.json.error.code).toBe('service_unavailable');
   expect([refusal.headers.get('retry-after'), refusal.headers.get('x-should-retry')]).toEqual(['1', 'true']);
   expect((await gateway.call('/health')).status).toBe(200);
-  // Not while one of its servers is late.
+  // Skipped while one of its servers is slow.
   await until('readiness', 10_000, async () => (await gateway.call('/ready')).status === 200);
   busy = false;
   await spinning;

@@ -1,4 +1,5 @@
 import { JobWebhookBody } from '../../../src/media-jobs/job-webhook-body';
+import { until } from '../../faults/figures';
 import { JobGateway, MUSIC, RESULT, VIDEO } from '../create-video/job-gateway';
 import { schemaValidator } from '../../harness/openapi-validator';
 
@@ -9,10 +10,11 @@ beforeAll(async () => {
 });
 afterAll(() => served.stop());
 
+const WITHIN_MS = 60_000;
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 describe('a job', () => {
-  it('is told of in full', async () => {
+  it('is returned with all fields', async () => {
     const id = await served.submitted({ metadata: { a: 'b' }, webhook_url: 'https://hooks.example/a' });
     const { status, json } = await served.getJob(id);
     expect(status).toBe(200);
@@ -40,7 +42,7 @@ describe('a job', () => {
     });
   });
 
-  it('is the same under the address of its kind', async () => {
+  it('is identical at the route of its kind', async () => {
     const video = await served.submitted();
     const music = (await served.createMusic()).json.id as string;
     for (const [id, path] of [
@@ -52,7 +54,7 @@ describe('a job', () => {
     }
   });
 
-  it.each(['claimed', 'submitted', 'running', 'finalizing'] as const)('is told of when it is %s', async (stage) => {
+  it.each(['claimed', 'submitted', 'running', 'finalizing'] as const)('is returned when it is %s', async (stage) => {
     const id = await served.submitted();
     await served.workOn(id, stage);
     const { json } = await served.getJob(id);
@@ -62,7 +64,21 @@ describe('a job', () => {
     expect(json.progress).toBe(stage === 'running' || stage === 'finalizing' ? 40 : null);
   });
 
-  it('that failed says why, and costs nothing', async () => {
+  it('expires and releases its hold without a running worker', async () => {
+    const customer = await served.gateway.customer();
+    const before = await served.balance(customer);
+    const id = await served.submitted({}, customer);
+    expect(await served.balance(customer)).toBeLessThan(before);
+    await served.letExpire(id);
+    await until(
+      'the end of the job',
+      WITHIN_MS,
+      async () => (await served.getJob(id, customer)).json.status === 'expired',
+    );
+    expect(await served.balance(customer)).toBe(before);
+  });
+
+  it('that failed has a reason and costs nothing', async () => {
     const id = await served.submitted();
     const error = { code: 'provider_error', message: 'The provider could not make it.' } as const;
     await served.finish(await served.workOn(id, 'running'), { status: 'failed', error });
@@ -72,8 +88,8 @@ describe('a job', () => {
   });
 });
 
-describe('the results of a job that succeeded', () => {
-  it('can be fetched, from a fresh address each time', async () => {
+describe('the results of a succeeded job', () => {
+  it('can be fetched from a fresh URL each time', async () => {
     const id = await served.submitted();
     await served.succeed(id, 12_345n);
     const first = await served.getJob(id);
@@ -98,7 +114,7 @@ describe('the results of a job that succeeded', () => {
     expect(fetched.headers.get('content-type')).toBe('video/mp4');
   });
 
-  it('are none when their time is over, and the job is still there', async () => {
+  it('are absent after they expire, while the job remains', async () => {
     const customer = await served.gateway.customer();
     const id = await served.submitted({}, customer);
     await served.succeed(id);
@@ -110,7 +126,7 @@ describe('the results of a job that succeeded', () => {
     expect((await served.getJob(id, customer)).json).toMatchObject({ status: 'succeeded', artifacts: [] });
   });
 
-  it('are told to webhooks just so', async () => {
+  it('are sent to webhooks in the same form', async () => {
     const id = await served.submitted();
     await served.succeed(id);
     const { organizationId } = served.customer;
@@ -128,8 +144,8 @@ describe('the results of a job that succeeded', () => {
   });
 });
 
-/** API1: for every route with the id of a job. */
-describe('what is nobody else’s business', () => {
+/** API1: for every route with a job id. */
+describe('jobs of other callers', () => {
   const routes = [
     ['GET', VIDEO],
     ['GET', MUSIC],
@@ -139,7 +155,7 @@ describe('what is nobody else’s business', () => {
   ] as const;
 
   it.each(routes)(
-    '%s %s answers alike to ids of others, of nobody, of the other kind, and to what is no id',
+    '%s %s returns the same 404 for foreign, unknown, malformed ids and ids of the other kind',
     async (method, path) => {
       const other = await served.gateway.customer();
       const foreign =

@@ -6,8 +6,8 @@ import { PIXEL, PublicHost, respondWith, type SeenRequest } from '../../harness/
 import type { CallReply } from '../../harness/gateway';
 import { JobGateway } from '../create-video/job-gateway';
 
-/** From the submission to the webhook, with the worker and the provider that a newcomer gets, and nothing scripted. */
-describe('a job with all that belongs to it', () => {
+/** From the submission to the webhook, with the default worker and provider, and nothing scripted. */
+describe('the whole life of a job', () => {
   let served: JobGateway;
   let host: PublicHost;
 
@@ -26,14 +26,14 @@ describe('a job with all that belongs to it', () => {
 
   const hooks = (): SeenRequest[] => host.seen.filter(({ method }) => method === 'POST');
 
-  /** Everything that was told of a job until its end. */
+  /** All states of a job until its end. */
   async function watch(
     id: string,
   ): Promise<{ readonly statuses: string[]; readonly progress: number[]; readonly job: CallReply['json'] }> {
     const [statuses, progress] = [new Set<string>(), [] as number[]];
     for (;;) {
       const { status, json } = await served.getJob(id);
-      // A busy machine; the worker is at work beside the gateway.
+      // Allows for a busy machine, where the worker runs beside the gateway.
       if (status === 503) continue;
       statuses.add(json.status as string);
       progress.push((json.progress as number | null) ?? 0);
@@ -43,7 +43,7 @@ describe('a job with all that belongs to it', () => {
   }
 
   async function fetchMedia(url: string): Promise<{ readonly contentType: string | null; readonly input: Input }> {
-    // As the gateway loads it: a second copy of it would complain.
+    // Loaded like the gateway does: a second copy would fail.
     const { ALL_FORMATS, BufferSource, Input: MediaInput } = await import('mediabunny');
     const response = await fetch(url);
     const bytes = Buffer.from(await response.arrayBuffer());
@@ -51,7 +51,7 @@ describe('a job with all that belongs to it', () => {
     return { contentType: response.headers.get('content-type'), input };
   }
 
-  it('is made, charged, told of and deleted', async () => {
+  it('covers submission, charge, retrieval and deletion', async () => {
     const before = await served.balance();
     const { json, headers } = await served.createVideo({
       prompt: 'a boat',
@@ -101,7 +101,7 @@ describe('a job with all that belongs to it', () => {
     expect(await served.gateway.violations()).toEqual([]);
   });
 
-  it('is made as music, too', async () => {
+  it('covers a music job too', async () => {
     const { json } = await served.createMusic({ duration_seconds: 2, format: 'wav', sample_rate: 16_000 });
     const { job } = await watch(json.id as string);
     expect([job.status, job.error, job.artifacts.length]).toEqual(['succeeded', null, 1]);
@@ -111,7 +111,7 @@ describe('a job with all that belongs to it', () => {
     expect(await served.gateway.violations()).toEqual([]);
   });
 
-  it('fails, free of charge, when a picture of it cannot be used, and says which', async () => {
+  it('fails without a charge when an image cannot be used, and names the image', async () => {
     const before = await served.balance();
     host.answer = (response, { method }) => {
       if (method === 'GET') response.writeHead(404).end();
@@ -122,7 +122,7 @@ describe('a job with all that belongs to it', () => {
     expect([job.status, job.error.code, job.cost_micro]).toEqual(['failed', 'validation_failed', 0]);
     expect(job.error.message).toContain('end_image_url');
     expect(await served.balance()).toBe(before);
-    const told = (): boolean => hooks().some(({ body }) => body.includes('job.failed'));
-    while (!told()) await new Promise((resolve) => setTimeout(resolve, 25));
+    const delivered = (): boolean => hooks().some(({ body }) => body.includes('job.failed'));
+    while (!delivered()) await new Promise((resolve) => setTimeout(resolve, 25));
   });
 });

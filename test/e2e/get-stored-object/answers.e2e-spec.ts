@@ -3,15 +3,15 @@ import { once } from 'node:events';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { StoredObjects } from '../../../src/storage/stored-objects';
+import { StoredObjects } from '../../../src/core/storage/stored-objects';
 import { TestGateway } from '../../harness/gateway';
 
-/** What the gateway hands out of its own storage, by the addresses it has signed. */
+/** Objects in the gateway's storage, served from signed URLs. */
 const BYTES = Buffer.from('0123456789');
 
 let gateway: TestGateway;
 let objects: StoredObjects;
-/** Of an image with {@link BYTES}; path and query. */
+/** Path and query of an image with {@link BYTES}. */
 let path: string;
 beforeAll(async () => {
   gateway = await TestGateway.start({ STORAGE: 'local' });
@@ -28,8 +28,8 @@ async function storedAt(body: Buffer, contentType = 'image/png'): Promise<string
   return url.slice(gateway.url.length);
 }
 
-describe('a signed address', () => {
-  it('gives the object to anybody, as a download that no browser runs', async () => {
+describe('a signed URL', () => {
+  it('serves the object to any caller, as a download that no browser executes', async () => {
     const reply = await gateway.call(path);
     expect(reply.status).toBe(200);
     expect(reply.bytes).toEqual(BYTES);
@@ -45,13 +45,13 @@ describe('a signed address', () => {
     });
   });
 
-  it('never gives a type that is not known as one that a browser would show', async () => {
+  it('never serves an unknown type as one that a browser renders', async () => {
     const reply = await gateway.call(await storedAt(Buffer.from('<script>alert(1)</script>'), 'text/html'));
     expect(reply.headers.get('content-type')).toBe('application/octet-stream');
     expect(reply.headers.get('content-disposition')).toBe('attachment; filename="image-1.bin"');
   });
 
-  it('gives the slashes of the key also when they are encoded', async () => {
+  it('accepts encoded slashes in the object key', async () => {
     const [route = '', query = ''] = path.slice('/v1/objects/'.length).split('?');
     const reply = await gateway.call(`/v1/objects/${encodeURIComponent(route)}?${query}`);
     expect(reply.bytes).toEqual(BYTES);
@@ -78,7 +78,7 @@ describe('a byte range', () => {
     ['bytes=2-4', 'bytes 2-4/10', '234'],
     ['bytes=8-100', 'bytes 8-9/10', '89'],
     ['bytes=-100', 'bytes 0-9/10', '0123456789'],
-  ])('%s is that part', async (range, contentRange, text) => {
+  ])('%s returns that part', async (range, contentRange, text) => {
     const reply = await gateway.call(path, { headers: { range } });
     expect([reply.status, reply.headers.get('content-range'), reply.text]).toEqual([206, contentRange, text]);
     expect(reply.headers.get('content-length')).toBe(String(text.length));
@@ -89,15 +89,15 @@ describe('a byte range', () => {
     expect([reply.status, reply.headers.get('content-range'), reply.text]).toEqual([200, null, '0123456789']);
   });
 
-  it.each(['bytes=10-', 'bytes=10-20', 'bytes=-0'])('%s does not exist, which is said with the size', async (range) => {
+  it.each(['bytes=10-', 'bytes=10-20', 'bytes=-0'])('%s returns 416 with the size', async (range) => {
     const reply = await gateway.call(path, { headers: { range } });
-    expect(reply.status).toBe(400);
+    expect(reply.status).toBe(416);
     expect(reply.json.error).toMatchObject({ code: 'validation_failed', param: 'Range' });
     expect(reply.headers.get('content-range')).toBe('bytes */10');
     for (const name of ['etag', 'content-disposition', 'cache-control']) expect(reply.headers.get(name)).toBeNull();
   });
 
-  it('is a part only of the version that the client has', async () => {
+  it('applies only to the version that the client has', async () => {
     const etag = (await gateway.call(path)).headers.get('etag') ?? '';
     const statuses = [];
     for (const ifRange of [etag, '"another"', `W/${etag}`, 'Sat, 21 Nov 2026 12:00:00 GMT']) {
@@ -108,27 +108,27 @@ describe('a byte range', () => {
 });
 
 describe('a large object', () => {
-  it('is read no faster than its client takes it, and let go when the client leaves', async () => {
+  it('is read at the speed of its client, and closed when the client disconnects', async () => {
     const bytes = randomBytes(48 * 1024 * 1024);
     const large = await storedAt(bytes, 'video/mp4');
     const before = process.memoryUsage().arrayBuffers;
     const outgoing = request(`${gateway.url}${large}`).end();
     const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
     await once(incoming, 'readable');
-    // Nobody reads on. What is sent meanwhile fills the buffers of the sockets and nothing else.
-    for (let turn = 0; turn < 200; turn++) await nextTurn();
+    // The client stops reading. Further data fills only the socket buffers.
+    for (let index = 0; index < 200; index++) await nextTurn();
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(16 * 1024 * 1024);
     expect(openObjects()).toHaveLength(1);
     outgoing.destroy();
     while (openObjects().length > 0) await nextTurn();
   });
 
-  it('comes whole, and leaves no file open, nor do refused ranges and HEAD', async () => {
+  it('arrives complete and leaves no file open, and so do refused ranges and HEAD', async () => {
     const bytes = randomBytes(5 * 1024 * 1024 + 7);
     const large = await storedAt(bytes);
     expect((await gateway.call(large)).bytes.equals(bytes)).toBe(true);
     while (openObjects().length > 0) await nextTurn();
-    // No garbage collection has the time to hide these.
+    // Garbage collection has no time to hide leaked files.
     await gateway.call(large, { headers: { range: `bytes=${bytes.length}-` } });
     expect(openObjects()).toEqual([]);
     await fetch(`${gateway.url}${large}`, { method: 'HEAD' });
@@ -136,7 +136,7 @@ describe('a large object', () => {
   });
 });
 
-/** Files of the storage that this process has open. */
+/** Files in the storage that this process has open. */
 function openObjects(): string[] {
   return readdirSync('/proc/self/fd')
     .map((descriptor) => {

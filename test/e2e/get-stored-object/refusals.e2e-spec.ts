@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { APP_CONFIG, type AppConfig } from '../../../src/config/app-config';
-import { StoredObjects } from '../../../src/storage/stored-objects';
+import { APP_CONFIG, type AppConfig } from '../../../src/core/config/app-config';
+import { StoredObjects } from '../../../src/core/storage/stored-objects';
 import { TestGateway } from '../../harness/gateway';
 import { exchange } from '../../harness/raw-http';
 
-/** Whatever is wrong with an address: the same 404. */
+/** Every invalid URL gets the same 404. */
 const CANARY = 'nobody may read this';
 const clock = { now: () => Date.now() + clock.offsetMs, monotonic: () => performance.now(), offsetMs: 0 };
 
@@ -35,7 +35,7 @@ async function expectNothing(path: string): Promise<void> {
   expect(reply.text).not.toContain(CANARY);
 }
 
-describe('an address that does not work', () => {
+describe('an invalid URL', () => {
   it('lacks its signature, or has another one', async () => {
     const expires = new URLSearchParams(query).get('expires') ?? '';
     const signature = new URLSearchParams(query).get('signature') ?? '';
@@ -54,7 +54,7 @@ describe('an address that does not work', () => {
     await expectNothing(`/v1/objects/${key}${query}`);
   });
 
-  it('is of an object that was deleted', async () => {
+  it('names a deleted object', async () => {
     const owner = { kind: 'image', organizationId: randomUUID(), id: randomUUID() } as const;
     const stored = await objects.store({ ...owner, index: 0, contentType: 'image/png', body: Buffer.from('x') });
     const { url } = await objects.sign(stored.key);
@@ -62,7 +62,7 @@ describe('an address that does not work', () => {
     await expectNothing(url.slice(gateway.url.length));
   });
 
-  it('is of another object', async () => {
+  it('has the signature of another object', async () => {
     const owner = { kind: 'image', organizationId: randomUUID(), id: randomUUID() } as const;
     const other = await objects.store({ ...owner, index: 0, contentType: 'image/png', body: Buffer.from('x') });
     await expectNothing(`/v1/objects/${other.key}${query}`);
@@ -82,7 +82,7 @@ describe('an address that does not work', () => {
     '',
     '%ff',
     '%',
-  ])('leads out of the storage: %s', async (route) => {
+  ])('points outside the storage: %s', async (route) => {
     await expectNothing(`/v1/objects/${route}${query}`);
     const port = Number(new URL(gateway.url).port);
     const raw = await exchange(
@@ -93,8 +93,8 @@ describe('an address that does not work', () => {
   });
 });
 
-describe('outputs that are kept elsewhere, or nowhere', () => {
-  it('have no address here', async () => {
+describe('outputs that are stored elsewhere, or not at all', () => {
+  it('have no URL at the gateway', async () => {
     const other = await TestGateway.start({ STORAGE: 'none' });
     try {
       expect((await other.call(`/v1/objects/${key}${query}`)).status).toBe(404);

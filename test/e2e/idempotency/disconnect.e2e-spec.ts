@@ -6,7 +6,7 @@ import { answerWhole, BODY, KeyedGateway, PATH, STREAM_BODY, until } from './key
 
 let keyed: KeyedGateway;
 let customer: TestCustomer;
-/** The upstream's side of the calls in flight. */
+/** The upstream side of the calls in flight. */
 let upstream: ServerResponse[];
 
 beforeEach(async () => {
@@ -24,7 +24,9 @@ afterEach(async () => {
   await keyed.stop();
 });
 
-/** Sends a request and hangs up: a stream after its first bytes, anything else once the upstream has it. */
+/**
+ * Sends a request and disconnects: from a stream after its first bytes, otherwise once the upstream has the request.
+ */
 async function sendAndLeave(body: object, idempotencyKey?: string): Promise<void> {
   const leaving = new AbortController();
   const asking = fetch(`${keyed.gateway.url}${PATH}`, {
@@ -43,7 +45,7 @@ async function sendAndLeave(body: object, idempotencyKey?: string): Promise<void
   await asking.catch(() => undefined);
 }
 
-/** The gateway has seen that the client is gone: it counts no request in flight any more. */
+/** Waits until the gateway has detected the disconnect and counts no request in flight. */
 const noticed = (): Promise<void> =>
   until(async () => {
     const server = keyed.gateway.app.getHttpServer() as { getConnections(done: (e: unknown, n: number) => void): void };
@@ -56,8 +58,8 @@ function finishStream(): void {
   upstream[0]?.end(chunk({ content: 'last' }) + chunk({}, 'stop') + usageChunk(10, 5) + event('[DONE]'));
 }
 
-describe('a client with a key that leaves', () => {
-  it('in mid-stream gets the whole answer when it comes back, and has paid once', async () => {
+describe('a disconnect of a client with an Idempotency-Key', () => {
+  it('in mid-stream keeps the response for replay and charges it once', async () => {
     await sendAndLeave(STREAM_BODY, 'back');
     await noticed();
     expect(await keyed.states(customer)).toEqual(['in_progress']);
@@ -74,7 +76,7 @@ describe('a client with a key that leaves', () => {
     expect(await keyed.spent(customer)).toEqual({ balance: 9_999_980, reserved: 0, receipts: 1 });
   });
 
-  it('before a whole answer gets it when it comes back, and has paid once', async () => {
+  it('before a whole response keeps the response for replay and charges it once', async () => {
     await sendAndLeave(BODY, 'back');
     await noticed();
     answerWhole(upstream[0] as ServerResponse, 'whole');
@@ -85,7 +87,7 @@ describe('a client with a key that leaves', () => {
     expect(await keyed.spent(customer)).toEqual({ balance: 9_999_980, reserved: 0, receipts: 1 });
   });
 
-  it('has its stream cut off once it is too long to be kept: charged as delivered, the key is free', async () => {
+  it('ends a stream that becomes too long to store: charged as delivered, the key is free', async () => {
     keyed.limit({ maxAnswerBytes: 2_000 });
     await sendAndLeave(STREAM_BODY, 'back');
     await noticed();
@@ -96,7 +98,7 @@ describe('a client with a key that leaves', () => {
     expect((await keyed.spent(customer)).balance).toBeLessThan(10_000_000);
   });
 
-  it('is waited for by a stop, like any other request', async () => {
+  it('delays a shutdown like any other request in flight', async () => {
     await sendAndLeave(STREAM_BODY, 'back');
     await noticed();
     let drained: boolean | null = null;
@@ -112,7 +114,7 @@ describe('a client with a key that leaves', () => {
     expect(await keyed.states(customer)).toEqual(['completed']);
   });
 
-  it('is settled as delivered when a stop cannot wait any longer', async () => {
+  it('settles the delivered part when a shutdown reaches its deadline', async () => {
     await sendAndLeave(STREAM_BODY, 'back');
     await noticed();
     expect(await keyed.gateway.app.get(DrainService, { strict: false }).drain(50)).toBe(false);
@@ -122,11 +124,11 @@ describe('a client with a key that leaves', () => {
   });
 });
 
-describe('a client without a key that leaves', () => {
+describe('a disconnect of a client without an Idempotency-Key', () => {
   it.each([
     ['in mid-stream', STREAM_BODY],
-    ['before a whole answer', BODY],
-  ])('%s ends the call of the upstream', async (_title, body) => {
+    ['before a whole response', BODY],
+  ])('%s cancels the upstream call', async (_title, body) => {
     await sendAndLeave(body);
     await isClosed();
     await until(async () => (await keyed.spent(customer)).receipts === 1);

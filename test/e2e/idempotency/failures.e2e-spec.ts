@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { LedgerService } from '../../../src/billing/ledger.service';
+import { LedgerService } from '../../../src/billing/ledger/ledger.service';
 import type { TestCustomer } from '../../harness/gateway';
 import { settle } from '../../harness/turns';
 import { chunk } from '../../harness/upstream-models';
@@ -24,26 +24,26 @@ interface Failure {
   readonly mend?: () => Promise<unknown>;
 }
 
-/** Nothing was delivered and nothing charged: the client may, and for most of these should, send the same again. */
+/** Nothing was delivered or charged: the client may, and mostly should, retry the same request. */
 const FAILURES: readonly Failure[] = [
   { title: 'a request that the provider refuses', status: 400, fail: () => keyed.answerStatus(400) },
   {
-    title: 'a balance that does not suffice',
+    title: 'an insufficient balance',
     status: 402,
     fail: () => keyed.takeMoney(customer),
     mend: () =>
       keyed.gateway.app.get(LedgerService, { strict: false }).topUp(customer.organizationId, 10_000_000n, randomUUID()),
   },
-  { title: 'a provider that is busy', status: 429, fail: () => keyed.answerStatus(429, { 'retry-after': '1' }) },
+  { title: 'a rate-limited provider', status: 429, fail: () => keyed.answerStatus(429, { 'retry-after': '1' }) },
   {
-    title: 'a provider that is away',
+    title: 'an unreachable provider',
     status: 503,
     fail: () => {
       keyed.upstream.answer = (response) => response.destroy();
     },
   },
   {
-    title: 'a provider that does not answer in time',
+    title: 'a provider that times out',
     status: 504,
     fail: () => {
       keyed.upstream.answer = () => undefined;
@@ -55,7 +55,7 @@ describe.each(FAILURES)('$title ($status)', ({ status, fail, mend }) => {
   it.each([
     ['whole', BODY],
     ['streamed', STREAM_BODY],
-  ])('frees the key of an answer %s: the retry is a first request', async (_title, body) => {
+  ])('frees the key after a failed %s response: a retry executes again', async (_title, body) => {
     await fail();
     const failed = await keyed.call(customer, 'again', body);
     expect(failed.status).toBe(status);
@@ -64,7 +64,7 @@ describe.each(FAILURES)('$title ($status)', ({ status, fail, mend }) => {
 
     await mend?.();
     keyed.answerWell();
-    // A deployment that was busy rests for as long as it said.
+    // A rate-limited deployment cools down for its Retry-After.
     let retry = await keyed.call(customer, 'again', body);
     await until(async () => {
       if (retry.status === 503 || retry.status === 429) retry = await keyed.call(customer, 'again', body);
@@ -75,7 +75,7 @@ describe.each(FAILURES)('$title ($status)', ({ status, fail, mend }) => {
   });
 });
 
-it('charges what was delivered of a stream that breaks, and frees its key', async () => {
+it('charges the delivered part of a broken stream and frees its key', async () => {
   keyed.upstream.answer = (response) => {
     response.setHeader('content-type', 'text/event-stream');
     response.write(chunk({ content: 'word '.repeat(400) }));
@@ -95,6 +95,6 @@ it('charges what was delivered of a stream that breaks, and frees its key', asyn
   expect(await keyed.spent(customer)).toMatchObject({ reserved: 0, receipts: 2 });
 });
 
-it('keeps every invariant of the books', async () => {
+it('keeps every ledger invariant', async () => {
   expect(await keyed.gateway.violations()).toEqual([]);
 });

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** Every form has a boundary of its own. */
+/** Every form has a different boundary. */
 function ask(key: string, parts: readonly Part[]): Promise<CallReply> {
   const body = new FormData();
   for (const [name, value, type, fileName] of parts) {
@@ -32,16 +32,16 @@ function ask(key: string, parts: readonly Part[]): Promise<CallReply> {
   });
 }
 
-/** `PARTS` with another value of one. */
+/** `PARTS` with one value changed. */
 const changed = (name: string, ...rest: [string | Buffer, string?, string?]): readonly Part[] =>
   PARTS.map((part) => (part[0] === name ? [name, ...rest] : part));
 
-describe('a form that is sent again', () => {
+describe('a repeated form', () => {
   it.each<[string, readonly Part[]]>([
-    ['with another boundary', PARTS],
-    ['in another order', PARTS.toReversed()],
-    ['with another name of the file', changed('file', SOUND, 'audio/wav', 'b.mp3')],
-  ])('%s gets the answer of the first', async (how, parts) => {
+    ['another boundary', PARTS],
+    ['another order', PARTS.toReversed()],
+    ['another file name', changed('file', SOUND, 'audio/wav', 'b.mp3')],
+  ])('with %s replays the response', async (how, parts) => {
     const key = how.replaceAll(' ', '-');
     const first = await ask(key, PARTS);
     const second = await ask(key, parts);
@@ -52,11 +52,11 @@ describe('a form that is sent again', () => {
 
   it.each<[string, readonly Part[]]>([
     ['another file', changed('file', wavFile(1.5), 'audio/wav', 'a.wav')],
-    ['another type of the file', changed('file', SOUND, 'audio/x-wav', 'a.wav')],
+    ['another file type', changed('file', SOUND, 'audio/x-wav', 'a.wav')],
     ['another value', changed('language', 'de')],
-    ['one value less', PARTS.filter(([name]) => name !== 'language')],
-    ['a field that nobody knows', [...PARTS, ['extra', 'x']]],
-  ])('with %s is another request: 409', async (how, parts) => {
+    ['a missing value', PARTS.filter(([name]) => name !== 'language')],
+    ['an unknown field', [...PARTS, ['extra', 'x']]],
+  ])('with %s returns 409 idempotency_conflict', async (how, parts) => {
     const key = how.replaceAll(' ', '-');
     expect((await ask(key, PARTS)).status).toBe(200);
     const { status, json } = await ask(key, parts);

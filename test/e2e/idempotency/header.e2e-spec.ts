@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterAll(() => keyed.stop());
 
-/** A request with these header lines, byte for byte, and its reply. */
+/** Sends a request with exactly these header lines and returns its response. */
 async function send(lines: readonly string[], body: string = JSON.stringify(BODY)) {
   const head = [
     `POST ${PATH} HTTP/1.1`,
@@ -41,10 +41,10 @@ it.each([
   ['a space', ['Idempotency-Key: a b']],
   ['a character beyond ASCII', ['Idempotency-Key: caf\u00e9']],
   ['a control character', ['Idempotency-Key: a\tb']],
-  ['two lines that agree', ['Idempotency-Key: a', 'Idempotency-Key: a']],
-  ['two lines that differ', ['Idempotency-Key: a', 'idempotency-key: b']],
+  ['two identical lines', ['Idempotency-Key: a', 'Idempotency-Key: a']],
+  ['two different lines', ['Idempotency-Key: a', 'idempotency-key: b']],
   ['two lines, one of them empty', ['Idempotency-Key: a', 'Idempotency-Key:']],
-])('refuses a key of %s, and runs nothing', async (_title, lines) => {
+])('refuses a key of %s without executing the request', async (_title, lines) => {
   const askedBefore = keyed.asked;
   const { status, json } = await send(lines);
   expect(status).toBe(400);
@@ -52,24 +52,24 @@ it.each([
   expect(keyed.asked).toBe(askedBefore);
 });
 
-it('takes 255 visible characters', async () => {
+it('accepts 255 visible characters', async () => {
   const line = `Idempotency-Key: ${'~!'.repeat(127)}k`;
   expect((await send([line])).status).toBe(200);
   expect(await keyed.states(customer)).toEqual(['completed']);
 });
 
-it('takes an empty line for no key', async () => {
+it('treats an empty header line as no key', async () => {
   expect((await send(['Idempotency-Key:'])).status).toBe(200);
   expect(await keyed.states(customer)).toEqual([]);
 });
 
-it('complains of the body before it complains of the key, and of the key before the fields', async () => {
+it('validates the body first, then the key, then the fields', async () => {
   const bad = 'Idempotency-Key: a b';
   expect((await send([bad], '{"model":')).json.error.code).toBe('invalid_json');
   expect((await send([bad], '{"model":1}')).json.error.param).toBe('Idempotency-Key');
 });
 
-it('is not looked at by routes that take no key', async () => {
+it('ignores the header on routes that accept no key', async () => {
   const reply = await keyed.gateway.call('/v1/models', { key: customer.key, headers: { 'idempotency-key': 'a b' } });
   expect(reply.status).toBe(200);
 });

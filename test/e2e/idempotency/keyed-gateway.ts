@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { LedgerService } from '../../../src/billing/ledger.service';
-import { IDEMPOTENCY_OPTIONS, type IdempotencyOptions } from '../../../src/idempotency/idempotency-options';
+import { LedgerService } from '../../../src/billing/ledger/ledger.service';
+import { IDEMPOTENCY_OPTIONS, type IdempotencyOptions } from '../../../src/auth/idempotency/idempotency-options';
 import { FakeUpstream } from '../../conformance/fake-upstream';
 import { type CallReply, TestGateway, type TestCustomer } from '../../harness/gateway';
 import { chunk, createCatalog, event, usageChunk } from '../../harness/upstream-models';
@@ -16,7 +16,7 @@ export interface SpendState {
   readonly receipts: number;
 }
 
-/** A gateway before an upstream that counts what it was asked, and answers every time with other words. */
+/** A gateway and an upstream that counts its calls and never sends the same text twice. */
 export class KeyedGateway {
   private constructor(
     readonly gateway: TestGateway,
@@ -43,12 +43,24 @@ export class KeyedGateway {
     this.catalog.remove();
   }
 
-  /** How often the upstream was asked so far. */
+  /** Changes the records of a customer and their seals, so that the auditor accepts them as genuine. */
+  async rewriteRecords({ organizationId }: TestCustomer, assignments: string): Promise<void> {
+    await this.gateway.rows(`UPDATE idempotency_record SET ${assignments} WHERE organization_id = $1`, [
+      organizationId,
+    ]);
+    await this.gateway.rows(
+      `UPDATE idempotency_seal s SET expires_at = d.expires_at, digest = idempotency_record_digest(d)
+         FROM idempotency_record d WHERE s.reservation_id = d.reservation_id AND d.organization_id = $1`,
+      [organizationId],
+    );
+  }
+
+  /** Number of upstream calls so far. */
   get asked(): number {
     return this.upstream.received.length;
   }
 
-  /** From now on every answer is a good one, and unlike all others. */
+  /** From now on every upstream response succeeds and is unique. */
   answerWell(): void {
     this.upstream.answer = (response, { body }) => {
       const words = `Hello ${randomUUID()} é`;
@@ -57,7 +69,7 @@ export class KeyedGateway {
     };
   }
 
-  /** From now on every call ends with this status. */
+  /** From now on every upstream call ends with this status. */
   answerStatus(status: number, headers: Record<string, string> = {}): void {
     this.upstream.answer = (response) => {
       response.writeHead(status, { 'content-type': 'application/json', ...headers });
@@ -65,7 +77,7 @@ export class KeyedGateway {
     };
   }
 
-  /** The next calls wait; `release` lets all of them be answered well. */
+  /** The next upstream calls wait; `release` completes all of them. */
   hold(): { release(): void; readonly waiting: number } {
     const waiting: (() => void)[] = [];
     this.upstream.answer = (response, request) => waiting.push(() => this.upstream.answer(response, request));
@@ -84,7 +96,7 @@ export class KeyedGateway {
     return this.gateway.call(PATH, { key: customer.key, headers: { 'idempotency-key': idempotencyKey }, body });
   }
 
-  /** The same by a client that comes again when the machine is so busy that it was turned away. */
+  /** The same, retried while a busy machine refuses it. */
   async callUntilServed(customer: TestCustomer, idempotencyKey: string): Promise<CallReply> {
     for (;;) {
       const reply = await this.call(customer, idempotencyKey);
@@ -92,7 +104,7 @@ export class KeyedGateway {
     }
   }
 
-  /** What was spent and recorded so far. */
+  /** Spending and receipts so far. */
   async spent({ organizationId }: TestCustomer): Promise<SpendState> {
     const [row] = await this.gateway.rows<{ balance: string; reserved: string; receipts: string }>(
       `SELECT balance_micro AS balance, reserved_micro AS reserved,
@@ -103,7 +115,7 @@ export class KeyedGateway {
     return { balance: Number(row?.balance), reserved: Number(row?.reserved), receipts: Number(row?.receipts) };
   }
 
-  /** States of the records of a customer. */
+  /** Record states of a customer. */
   async states({ organizationId }: TestCustomer): Promise<string[]> {
     const rows = await this.gateway.rows<{ state: string }>(
       'SELECT state FROM idempotency_record WHERE organization_id = $1',
@@ -112,14 +124,14 @@ export class KeyedGateway {
     return rows.map(({ state }) => state);
   }
 
-  /** Takes all the money that is not held. */
+  /** Takes all money that is not held. */
   async takeMoney(customer: TestCustomer): Promise<void> {
     const { balance, reserved } = await this.spent(customer);
     const ledger = this.gateway.app.get(LedgerService, { strict: false });
     await ledger.refund(customer.organizationId, BigInt(balance - reserved), randomUUID());
   }
 
-  /** Changes limits of what is stored, until `restore`. */
+  /** Changes the storage limits until `restore`. */
   limit(options: Partial<IdempotencyOptions>): { restore(): void } {
     const current = this.gateway.app.get<IdempotencyOptions>(IDEMPOTENCY_OPTIONS, { strict: false });
     const before = { ...current };
@@ -149,7 +161,7 @@ export function answerWhole(response: ServerResponse, content: string): void {
   );
 }
 
-/** Resolves when something has become so. */
+/** Resolves when the condition is true. */
 export async function until(isSo: () => boolean | Promise<boolean>, withinMs = 60_000): Promise<void> {
   const startedAtMs = performance.now();
   while (!(await isSo())) {

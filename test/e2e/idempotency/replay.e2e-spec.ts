@@ -1,5 +1,5 @@
-import { COMMAND_LINE } from '../../../src/common/actor';
-import { ApiKeyService } from '../../../src/organizations/api-key.service';
+import { COMMAND_LINE } from '../../../src/core/types/actor';
+import { ApiKeyService } from '../../../src/auth/api-keys/api-key.service';
 import type { CallReply, TestCustomer } from '../../harness/gateway';
 import { BODY, KeyedGateway, PATH, STREAM_BODY, until } from './keyed-gateway';
 
@@ -18,7 +18,7 @@ afterAll(() => keyed.stop());
 const REPEATED = ['content-type', 'x-llm-model', 'x-llm-cost-micro'];
 const headersOf = (reply: CallReply) => REPEATED.map((name) => reply.headers.get(name));
 
-/** Both answers are the same to the byte, and only one of them was made. */
+/** Both responses are byte-identical, and only one was generated. */
 function expectReplay(first: CallReply, replay: CallReply): void {
   expect(first.status).toBe(200);
   expect(first.headers.get('idempotent-replayed')).toBeNull();
@@ -40,8 +40,8 @@ function expectConflict(reply: CallReply, retryAfter: number | undefined): void 
 describe.each([
   ['sent whole', BODY],
   ['streamed', STREAM_BODY],
-])('an answer %s', (_title, body) => {
-  it('is repeated byte for byte, at no cost and without a receipt', async () => {
+])('a response %s', (_title, body) => {
+  it('is replayed byte for byte, without a charge or a receipt', async () => {
     const askedBefore = keyed.asked;
     const first = await keyed.call(customer, 'again', body);
     const spent = await keyed.spent(customer);
@@ -52,14 +52,14 @@ describe.each([
     expect(keyed.asked - askedBefore).toBe(1);
   });
 
-  it('is repeated to a client that writes the same body in another way', async () => {
+  it('is replayed to a client that serializes the same body differently', async () => {
     const first = await keyed.call(customer, 'rewritten', { ...body, temperature: 1 });
     const members = Object.entries({ ...body, temperature: '1.0e0' }).toReversed();
     const text = `{ ${members.map(([name, value]) => `"${name}" : ${JSON.stringify(value)}`).join(' , ')} }`;
     expectReplay(first, await keyed.call(customer, 'rewritten', text.replace('"1.0e0"', '1.0e0')));
   });
 
-  it('needs no money, no provider and no limit to be repeated', async () => {
+  it('is replayed without balance, provider or free limits', async () => {
     const poor = await keyed.gateway.customer({ requestsPerMinute: 1, concurrency: 1 });
     const first = await keyed.call(poor, 'again', body);
     await keyed.takeMoney(poor);
@@ -67,14 +67,14 @@ describe.each([
     for (let time = 0; time < 3; time++) expectReplay(first, await keyed.call(poor, 'again', body));
   });
 
-  it('is repeated to another key of the organization, as after a rotation', async () => {
+  it('is replayed to another key of the organization, for example after a rotation', async () => {
     const first = await keyed.call(customer, 'again', body);
     const keys = keyed.gateway.app.get(ApiKeyService, { strict: false });
     const { key } = await keys.create(customer.organizationId, {}, COMMAND_LINE);
     expectReplay(first, await keyed.call({ ...customer, key }, 'again', body));
   });
 
-  it('is not repeated to a key that may not use a model which stands in', async () => {
+  it('is not replayed to a key that may not use the fallback model that served', async () => {
     const routed = { ...body, routing: { models: ['local/unbounded'] } };
     expect((await keyed.call(customer, 'again', routed)).status).toBe(200);
     const keys = keyed.gateway.app.get(ApiKeyService, { strict: false });
@@ -84,7 +84,7 @@ describe.each([
     expect(reply.json.error).toMatchObject({ code: 'model_not_allowed', param: 'routing.models[0]' });
   });
 
-  it('is not repeated to a key that may not use the model', async () => {
+  it('is not replayed to a key that may not use the model', async () => {
     await keyed.call(customer, 'again', body);
     const keys = keyed.gateway.app.get(ApiKeyService, { strict: false });
     const { key } = await keys.create(customer.organizationId, { allowedModels: ['other/model'] }, COMMAND_LINE);
@@ -92,35 +92,33 @@ describe.each([
     expect(reply.json.error.code).toBe('model_not_allowed');
   });
 
-  it('is not repeated to another organization', async () => {
+  it('is not replayed to another organization', async () => {
     const first = await keyed.call(customer, 'again', body);
     const second = await keyed.call(await keyed.gateway.customer(), 'again', body);
     expect(second.headers.get('idempotent-replayed')).toBeNull();
     expect(second.text).not.toBe(first.text);
   });
 
-  it('is made anew when its time is over', async () => {
+  it('is generated again after its record expires', async () => {
     const first = await keyed.call(customer, 'again', body);
-    await keyed.gateway.rows('UPDATE idempotency_record SET expires_at = now() WHERE organization_id = $1', [
-      customer.organizationId,
-    ]);
+    await keyed.rewriteRecords(customer, 'expires_at = now()');
     const second = await keyed.call(customer, 'again', body);
     expect(second.headers.get('idempotent-replayed')).toBeNull();
     expect(second.text).not.toBe(first.text);
     expectReplay(second, await keyed.call(customer, 'again', body));
   });
 
-  it('that is not JSON-equal conflicts, and nothing tells the client to try again', async () => {
+  it('returns 409 without Retry-After when the body is not JSON-equal', async () => {
     await keyed.call(customer, 'again', body);
     expectConflict(await keyed.call(customer, 'again', { ...body, temperature: 0 }), undefined);
     expectConflict(await keyed.call(customer, 'again', { ...body, unknown_field: null }), undefined);
   });
 
-  it('in the making conflicts with a twin, who is told when to come back', async () => {
+  it('returns 409 idempotency_conflict with Retry-After while the original is in flight', async () => {
     const held = keyed.hold();
     const first = keyed.call(customer, 'twins', body);
     await until(() => held.waiting === 1);
-    // No latency of other operations or tests is known to be long, so it is the first guess or less.
+    // No latency is recorded yet for this operation, so the value is the initial estimate or less.
     const conflict = await keyed.call(customer, 'twins', body);
     expectConflict(conflict, conflict.json.error.retry_after);
     expect([1, 2]).toContain(conflict.json.error.retry_after);
@@ -131,8 +129,8 @@ describe.each([
 
   it.each([
     ['itself', { maxAnswerBytes: 300 }],
-    ['what else the organization has stored', { maxOrganizationBytes: 300 }],
-  ])('that is too long for the store because of %s is given once and never made again', async (_reason, limits) => {
+    ['the stored total of the organization', { maxOrganizationBytes: 300 }],
+  ])('is delivered once and never generated again when %s makes it too long to store', async (_reason, limits) => {
     const limited = keyed.limit(limits);
     try {
       const askedBefore = keyed.asked;
@@ -146,7 +144,7 @@ describe.each([
     }
   });
 
-  it('without a key is made every time', async () => {
+  it('is generated every time without a key', async () => {
     const [first, second] = [
       await keyed.gateway.call(PATH, { key: customer.key, body }),
       await keyed.gateway.call(PATH, { key: customer.key, body, headers: { 'idempotency-key': '' } }),
@@ -156,7 +154,7 @@ describe.each([
   });
 });
 
-it('answers 100 twins with one execution: the rest is repeated, or told when to come back', async () => {
+it('executes 100 concurrent requests with one key once: the others get a replay or 409 with Retry-After', async () => {
   const askedBefore = keyed.asked;
   const replies = await Promise.all(Array.from({ length: 100 }, () => keyed.callUntilServed(customer, 'burst')));
   const made = replies.filter(({ status, headers }) => status === 200 && !headers.has('idempotent-replayed'));
@@ -169,17 +167,14 @@ it('answers 100 twins with one execution: the rest is repeated, or told when to 
   expect(await keyed.spent(customer)).toMatchObject({ reserved: 0, receipts: 1 });
 });
 
-it('never runs again what was cut off and must run at most once', async () => {
+it('never executes an interrupted at-most-once request again', async () => {
   await keyed.call(customer, 'image');
-  await keyed.gateway.rows(
-    'UPDATE idempotency_record SET status = 500, body_stored = false WHERE organization_id = $1',
-    [customer.organizationId],
-  );
+  await keyed.rewriteRecords(customer, 'status = 500, body_stored = false');
   const reply = await keyed.call(customer, 'image');
   expect(reply).toMatchObject({ status: 500, json: { error: { code: 'internal_error' } } });
   expect(reply.headers.get('idempotent-replayed')).toBe('true');
 });
 
-it('keeps every invariant of the books', async () => {
+it('keeps every ledger invariant', async () => {
   expect(await keyed.gateway.violations()).toEqual([]);
 });

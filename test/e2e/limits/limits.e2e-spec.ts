@@ -2,13 +2,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { COMMAND_LINE } from '../../../src/common/actor';
-import type { RateLimits } from '../../../src/common/rate-limits';
-import { ApiKeyService } from '../../../src/organizations/api-key.service';
-import { OrganizationService } from '../../../src/organizations/organization.service';
+import { COMMAND_LINE } from '../../../src/core/types/actor';
+import type { RateLimits } from '../../../src/core/types/rate-limits';
+import { ApiKeyService } from '../../../src/auth/api-keys/api-key.service';
+import { OrganizationService } from '../../../src/dashboard/organizations/organization.service';
 import { allowedMs } from '../../faults/figures';
 import { assertMatchesDocument } from '../../harness/openapi-validator';
+import { FaultProxy } from '../../harness/fault-proxy';
 import { type CallReply, TestGateway } from '../../harness/gateway';
+import { createTestRedis } from '../../harness/redis';
 
 const PATH = '/v1/chat/completions';
 const LIMITED_MODEL = 'mock/limited';
@@ -57,7 +59,7 @@ afterAll(async () => {
 const ask = (key: string, fields: object = {}, directive?: string): Promise<CallReply> =>
   gateway.call(PATH, { key, body: body(fields, directive) });
 
-/** Two at once; who was let in comes first. */
+/** Two concurrent requests; the accepted one comes first. */
 async function askTwice(key: string, stream: boolean): Promise<[CallReply, CallReply]> {
   const [one, two] = await Promise.all([ask(key, { stream }), ask(key, { stream })]);
   return one.status === 200 ? [one, two] : [two, one];
@@ -78,25 +80,28 @@ describe.each([false, true])('a request (stream: %s)', (stream) => {
   it.each<[string, Partial<RateLimits>, object]>([
     ['per second', { requestsPerSecond: 1 }, { scope: 'key', limit: 1, window: 'second' }],
     ['per minute', { requestsPerMinute: 1 }, { scope: 'key', limit: 1, window: 'minute' }],
-  ])('over the limit of its key %s gets 429 rate_limited with what is left', async (_window, limits, details) => {
-    const { key } = await gateway.customer(limits);
-    let [accepted, refused] = await askTwice(key, stream);
-    // A machine that stands still between the two for a second lets in both.
-    while (limits.requestsPerSecond !== undefined && refused.status === 200) {
-      [accepted, refused] = await askTwice(key, stream);
-    }
-    expect(accepted.status).toBe(200);
-    for (const { headers } of [accepted, refused]) {
-      expect(headers.get('x-ratelimit-limit-requests')).toBe('1');
-      expect(headers.get('x-ratelimit-remaining-requests')).toBe('0');
-      expect(headers.get('x-ratelimit-reset-requests')).toMatch(/^(1s|1m0s|60s)$/);
-    }
-    expectRefusal(refused, 'rate_limited', details);
-  });
+  ])(
+    'returns 429 rate_limited with the remaining quota when over the key limit %s',
+    async (_window, limits, details) => {
+      const { key } = await gateway.customer(limits);
+      let [accepted, refused] = await askTwice(key, stream);
+      // If the machine stalls for a second between the two, both are accepted.
+      while (limits.requestsPerSecond !== undefined && refused.status === 200) {
+        [accepted, refused] = await askTwice(key, stream);
+      }
+      expect(accepted.status).toBe(200);
+      for (const { headers } of [accepted, refused]) {
+        expect(headers.get('x-ratelimit-limit-requests')).toBe('1');
+        expect(headers.get('x-ratelimit-remaining-requests')).toBe('0');
+        expect(headers.get('x-ratelimit-reset-requests')).toMatch(/^(1s|1m0s|60s)$/);
+      }
+      expectRefusal(refused, 'rate_limited', details);
+    },
+  );
 
-  it('over the tokens of its key gets 429 tokens_per_minute_exceeded', async () => {
+  it('returns 429 tokens_per_minute_exceeded when over the token limit of its key', async () => {
     const { key } = await gateway.customer({ tokensPerMinute: 130 });
-    // What is held for the first is given back when it has ended, so they must run at once.
+    // The first request releases its reservation when it ends, so both must run at once.
     const replies = await Promise.all([1, 2].map(() => ask(key, { stream, max_tokens: 90 }, 'first_token=1500')));
     const accepted = replies.find(({ status }) => status === 200);
     const refused = replies.find(({ status }) => status === 429) as CallReply;
@@ -105,7 +110,7 @@ describe.each([false, true])('a request (stream: %s)', (stream) => {
     expect(Number(refused.headers.get('x-ratelimit-remaining-tokens'))).toBeLessThan(40);
   });
 
-  it('beyond the requests in flight of its key gets 429 concurrency_exceeded', async () => {
+  it('returns 429 concurrency_exceeded when over the concurrency limit of its key', async () => {
     const { key } = await gateway.customer({ concurrency: 1 });
     const replies = await Promise.all([1, 2, 3].map(() => ask(key, { stream }, 'first_token=1500')));
     const refused = replies.filter(({ status }) => status === 429);
@@ -115,7 +120,7 @@ describe.each([false, true])('a request (stream: %s)', (stream) => {
     expect((await ask(key, { stream })).status).toBe(200);
   });
 
-  it('over the limit of its organization is refused with any of its keys', async () => {
+  it('is refused with any key of an organization that is over its limit', async () => {
     const { key, organizationId } = await gateway.customer();
     await limitOrganization(organizationId, { requestsPerMinute: 1 });
     const statuses = await Promise.all([ask(key, { stream }), ask(key, { stream })]);
@@ -124,7 +129,41 @@ describe.each([false, true])('a request (stream: %s)', (stream) => {
   });
 });
 
-it('a model with a limit refuses what is over it, whoever asks', async () => {
+describe('a request that only reads or deletes', () => {
+  const PATHS = ['GET /v1/models', 'GET /v1/jobs/none', 'DELETE /v1/video/generations/none'];
+  let strict: TestGateway;
+
+  beforeAll(async () => {
+    strict = await TestGateway.start({ LIMIT_KEY_READS_PER_SECOND: '5' });
+  });
+  afterAll(() => strict.stop());
+
+  const readAll = (key: string, count: number): Promise<CallReply[]> =>
+    Promise.all(
+      Array.from({ length: count }, (_, index) => {
+        const [method, path] = (PATHS[index % PATHS.length] as string).split(' ') as [string, string];
+        return strict.call(path, { method, key });
+      }),
+    );
+
+  it('has a limit per key and second, and counts toward no other limit', async () => {
+    const { key } = await strict.customer({ requestsPerMinute: 1 });
+    const other = await strict.customer();
+    let replies = await readAll(key, 12);
+    // On a stalled machine the requests may take more than one second.
+    while (replies.every(({ status }) => status !== 429)) replies = await readAll(key, 12);
+    const refused = replies.filter(({ status }) => status === 429);
+    expect(replies.length - refused.length).toBeGreaterThanOrEqual(5);
+    for (const reply of refused) {
+      expectRefusal(reply, 'rate_limited', { scope: 'key', limit: 5, window: 'second' });
+      expect(reply.headers.get('x-ratelimit-limit-requests')).toBeNull();
+    }
+    expect((await readAll(other.key, 5)).map(({ status }) => status)).not.toContain(429);
+    expect((await strict.call(PATH, { key, body: body() })).status).toBe(200);
+  });
+});
+
+it('applies the limit of a model to all organizations', async () => {
   const customers = await Promise.all([gateway.customer(), gateway.customer(), gateway.customer()]);
   const replies = await Promise.all(customers.map(({ key }) => ask(key, { model: LIMITED_MODEL })));
   expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 200, 429]);
@@ -133,7 +172,7 @@ it('a model with a limit refuses what is over it, whoever asks', async () => {
   expect(refused.headers.get('x-ratelimit-limit-requests')).toBeNull();
 });
 
-it('a model with a limit has it too where it answers in place of another', async () => {
+it('applies the limit of a model also when it serves as a fallback', async () => {
   const { key } = await gateway.customer();
   const routing = { models: [CHEAP_MODEL], max_price: { prompt: 1, completion: 1 } };
   const replies = await Promise.all(Array.from({ length: 5 }, () => ask(key, { routing })));
@@ -146,7 +185,7 @@ it('a model with a limit has it too where it answers in place of another', async
   expect((await ask(key)).status).toBe(200);
 });
 
-it('a request that alone is over the tokens of its key is told that no waiting helps', async () => {
+it('returns the token estimate when one request alone exceeds the token limit of its key', async () => {
   const { key } = await gateway.customer({ tokensPerMinute: 20 });
   const { status, headers, json } = await ask(key);
   expect([status, json.error.code]).toEqual([429, 'tokens_per_minute_exceeded']);
@@ -154,7 +193,7 @@ it('a request that alone is over the tokens of its key is told that no waiting h
   expect(json.error.details.estimated_tokens).toBeGreaterThan(50);
 });
 
-it('tokens that were not used are given back', async () => {
+it('returns unused tokens to the token limit', async () => {
   const { key } = await gateway.customer({ tokensPerMinute: 1_000 });
   const first = await ask(key, { max_tokens: 900 }, 'delay=0 usage_prompt=10 usage_completion=20');
   expect(Number(first.headers.get('x-ratelimit-remaining-tokens'))).toBeLessThan(100);
@@ -162,19 +201,19 @@ it('tokens that were not used are given back', async () => {
   expect(second.status).toBe(200);
 });
 
-it('a request that cannot be paid for gives back its slot and its tokens', async () => {
+it('returns the slot and tokens of a request that the balance cannot cover', async () => {
   const { key } = await gateway.customer({ concurrency: 1, tokensPerMinute: 200 }, 0n);
-  for (let turn = 0; turn < 4; turn++) expect((await ask(key)).json.error.code).toBe('insufficient_credits');
+  for (let index = 0; index < 4; index++) expect((await ask(key)).json.error.code).toBe('insufficient_credits');
 });
 
-it('what costs nothing is not limited', async () => {
+it('does not limit free operations', async () => {
   const { key } = await gateway.customer({ requestsPerMinute: 1 });
   await ask(key);
   expect((await ask(key)).status).toBe(429);
   expect((await gateway.call('/v1/models', { key })).status).toBe(200);
 });
 
-it('a caller known to be over its limit is refused before its body is read', async () => {
+it('refuses a caller known to be over its limit before reading the body', async () => {
   const { key } = await gateway.customer({ requestsPerMinute: 1 });
   await ask(key);
   await ask(key);
@@ -184,7 +223,7 @@ it('a caller known to be over its limit is refused before its body is read', asy
   assertMatchesDocument({ method: 'POST', path: PATH, status, headers, body: text });
 });
 
-it('a limit that is changed holds within a second, also for a caller that is being refused', async () => {
+it('applies a changed limit within a second, also to a caller that is being refused', async () => {
   const { key, keyId } = await gateway.customer({ requestsPerMinute: 1 });
   const keys = gateway.app.get(ApiKeyService, { strict: false });
   await ask(key);
@@ -198,7 +237,7 @@ it('a limit that is changed holds within a second, also for a caller that is bei
   expect([reply.status, reply.json.error.code]).toEqual([402, 'budget_exceeded']);
 });
 
-it('a budget that is set counts what the key has spent before', async () => {
+it('counts earlier spending of the key toward a new budget', async () => {
   const { key, keyId } = await gateway.customer();
   const costMicro = BigInt((await ask(key)).json.usage.x_llm_cost_micro);
   const keys = gateway.app.get(ApiKeyService, { strict: false });
@@ -209,7 +248,7 @@ it('a budget that is set counts what the key has spent before', async () => {
   expect((await ask(key)).status).toBe(200);
 });
 
-/** Announces a body, sends none, and waits for the answer. */
+/** Announces a body, sends none, and waits for the response. */
 function headOnly(key: string): Promise<{ status: number; headers: Record<string, string>; text: string }> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'content-length': '100' };
@@ -223,3 +262,18 @@ function headOnly(key: string): Promise<{ status: number; headers: Record<string
     sent.flushHeaders();
   });
 }
+
+it('waits for a slow Redis up to REDIS_TIMEOUT_MS', async () => {
+  const redis = await FaultProxy.start(createTestRedis().strictUrl);
+  const slow = await TestGateway.start({ REDIS_URL: redis.url, REDIS_TIMEOUT_MS: '60000' });
+  try {
+    const { key } = await slow.customer();
+    redis.fail('toClient', { latencyMs: 500 });
+    const { status } = await slow.call(PATH, { key, body: body() });
+    expect(status).toBe(200);
+  } finally {
+    redis.fail('both', {});
+    await slow.stop();
+    await redis.close();
+  }
+});

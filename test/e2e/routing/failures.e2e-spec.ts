@@ -7,7 +7,7 @@ import { chunk } from '../../harness/upstream-models';
 import { answers, COST, cuts, hangs, refuses, TwoUpstreams } from './two-upstreams';
 
 const REPLY_LIMIT_MS = 3_000;
-/** As long as a failure may take to be worth a second attempt at the same place. */
+/** How long a failure may take and still be retried at the same deployment. */
 const QUICK_FAILURE_MS = 1_000;
 
 let world: TwoUpstreams;
@@ -31,12 +31,12 @@ const garbage: Answer = (response) => {
   response.end('not JSON');
 };
 
-/** Upstream, what a client sees of it, calls when there is nobody else, whether another provider is asked. */
+/** Upstream behaviour, the status the client gets, calls without a fallback, whether another provider is tried. */
 const TABLE: [string, Answer, number, string, number, boolean][] = [
   ['closes the connection', cuts, 503, 'provider_unavailable', 1, true],
-  ['says nothing', hangs, 504, 'provider_timeout', 1, true],
-  ['breaks off its answer', breaksOff, 502, 'provider_disconnect', 1, true],
-  ['answers garbage', garbage, 502, 'provider_error', 1, true],
+  ['sends no response', hangs, 504, 'provider_timeout', 1, true],
+  ['breaks off its response', breaksOff, 502, 'provider_disconnect', 1, true],
+  ['sends garbage', garbage, 502, 'provider_error', 1, true],
   ['answers 408', refuses(408), 504, 'provider_timeout', 1, true],
   ['answers 504', refuses(504), 504, 'provider_timeout', 1, true],
   ['answers 524', refuses(524), 504, 'provider_timeout', 1, true],
@@ -45,12 +45,12 @@ const TABLE: [string, Answer, number, string, number, boolean][] = [
   ['answers 503', refuses(503), 503, 'provider_unavailable', 2, true],
   ['answers 529', refuses(529), 503, 'provider_unavailable', 2, true],
   ['answers 429', refuses(429), 429, 'provider_rate_limited', 1, true],
-  ['is not paid', refuses(429, { code: 'insufficient_quota' }), 502, 'provider_error', 1, true],
+  ['is out of credit', refuses(429, { code: 'insufficient_quota' }), 502, 'provider_error', 1, true],
   ['answers 402', refuses(402), 502, 'provider_error', 1, true],
   ['refuses our key', refuses(401, { code: 'invalid_api_key' }), 502, 'provider_error', 1, true],
   ['answers 403', refuses(403), 502, 'provider_error', 1, true],
   ['does not know the model', refuses(404, { code: 'model_not_found' }), 502, 'provider_error', 1, true],
-  ['answers what nobody knows', refuses(418), 502, 'provider_error', 1, true],
+  ['sends an unknown status', refuses(418), 502, 'provider_error', 1, true],
   ['refuses the content', refuses(400, { type: 'invalid_request_error' }), 400, 'validation_failed', 1, false],
   ['filters the content', refuses(400, { code: 'content_filter' }), 400, 'validation_failed', 1, false],
 ];
@@ -69,19 +69,19 @@ describe.each([false, true])('a provider that fails before the first token (stre
     const paired = await world.call('local/pair', { stream });
     const isQuick = performance.now() - startedAtMs < QUICK_FAILURE_MS;
     expect(paired.status).toBe(fallsBack ? 200 : status);
-    // While another one is left, nobody is asked again who took long to fail, as on a machine that stood still.
+    // While another deployment remains, a slow failure (as on a stalled machine) is not retried at the same place.
     const pairCalls = soloCalls === 2 && !isQuick ? [1, 2] : [soloCalls];
     expect(pairCalls).toContain(world.calls[0] - soloCalls);
     expect(world.calls[1]).toBe(fallsBack ? 1 : 0);
-    // The one that served is paid, at its own price.
+    // The provider that served is paid, at its price.
     expect(await world.spent()).toEqual({ paid: fallsBack ? COST.second : 0, held: 0 });
   });
 });
 
 describe('a provider that recovers', () => {
-  it('is asked a second time, and then paid as if nothing had happened', async () => {
+  it('is retried once and charged as if the first attempt had not failed', async () => {
     let startedAtMs: number;
-    // Again on a machine that stood still: who took long to fail is not asked a second time.
+    // A stalled machine again: a slow failure is not retried.
     do {
       await world.reset();
       world.first.answer = (response, request) =>
@@ -93,7 +93,7 @@ describe('a provider that recovers', () => {
     expect(await world.spent()).toEqual({ paid: COST.first, held: 0 });
   });
 
-  it('is not asked again before the time that it names', async () => {
+  it('is not retried before its Retry-After', async () => {
     world.first.answer = refuses(503, {}, { 'retry-after': '20' });
     const reply = await world.call('local/solo');
     expect(reply.json.error).toMatchObject({ code: 'provider_unavailable', retry_after: 20 });
@@ -102,8 +102,8 @@ describe('a provider that recovers', () => {
   });
 });
 
-describe('after the first token', () => {
-  it('nobody else is asked: the stream says that it broke off', async () => {
+describe('failure after the first token', () => {
+  it('is not retried elsewhere: the stream ends with an interruption error', async () => {
     world.first.answer = (response) => {
       response.setHeader('content-type', 'text/event-stream');
       response.write(chunk({ role: 'assistant', content: 'Hello' }));
@@ -115,7 +115,7 @@ describe('after the first token', () => {
     expect(world.calls).toEqual([1, 0]);
   });
 
-  it('a stream that ends before its finish reason says that it was cut', async () => {
+  it('reports stream_interrupted when the stream ends before its finish reason', async () => {
     world.first.answer = (response) => {
       response.setHeader('content-type', 'text/event-stream');
       response.end(chunk({ role: 'assistant', content: 'Hello' }));
@@ -126,7 +126,7 @@ describe('after the first token', () => {
   });
 });
 
-it('the limit for the first token holds although the head of the stream has come', async () => {
+it('applies the first-token timeout although the response headers have arrived', async () => {
   world.first.answer = (response) => {
     response.setHeader('content-type', 'text/event-stream');
     response.write(': working on it\n\n');
@@ -138,7 +138,7 @@ it('the limit for the first token holds although the head of the stream has come
   expect(await world.spent()).toEqual({ paid: COST.second, held: 0 });
 });
 
-it('a provider that hangs before its headers is given up at the limit, and the hold released (F-50)', async () => {
+it('abandons a provider that hangs before its headers at the timeout and releases the hold (F-50)', async () => {
   world.first.answer = hangs;
   const startMs = performance.now();
   const reply = await world.call('local/solo');
@@ -149,8 +149,8 @@ it('a provider that hangs before its headers is given up at the limit, and the h
   expect(await world.spent()).toEqual({ paid: 0, held: 0 });
 });
 
-describe('when everybody fails', () => {
-  it('of two rate limits the sooner one is told', async () => {
+describe('when all providers fail', () => {
+  it('returns the shorter of two Retry-After values', async () => {
     world.first.answer = refuses(429, {}, { 'retry-after': '40' });
     world.second.answer = refuses(429, {}, { 'retry-after': '9' });
     const reply = await world.call('local/pair');
@@ -158,14 +158,14 @@ describe('when everybody fails', () => {
     expect(world.calls).toEqual([1, 1]);
   });
 
-  it('a rate limit is told rather than an outage, since it ends', async () => {
+  it('reports a rate limit rather than an outage, because a rate limit ends', async () => {
     world.first.answer = refuses(429, {}, { 'retry-after': '40' });
     world.second.answer = refuses(503);
     const reply = await world.call('local/pair');
     expect(reply.json.error).toMatchObject({ code: 'provider_rate_limited', retry_after: 40 });
   });
 
-  it('what went wrong with us is never the customer’s 401', async () => {
+  it('never returns a provider’s 401 for our key as the customer’s 401', async () => {
     world.first.answer = refuses(401);
     world.second.answer = refuses(403);
     const reply = await world.call('local/pair');
@@ -174,7 +174,7 @@ describe('when everybody fails', () => {
   });
 });
 
-describe('the end of a rate limit (F-57)', () => {
+describe('Retry-After of a provider rate limit (F-57)', () => {
   it.each<[string, () => string, number, number]>([
     ['seconds', () => '7', 7, 7],
     ['a date', () => new Date(Date.now() + 20_000).toUTCString(), 10, 20],
@@ -184,7 +184,7 @@ describe('the end of a rate limit (F-57)', () => {
     ['a number in the past', () => '-5', 1, 1],
     ['zero', () => '0', 1, 1],
     ['a fraction', () => '1.5', 2, 2],
-  ])('is an integer from 1 to 3600, given %s', async (_form, header, least, most) => {
+  ])('becomes an integer from 1 to 3600, given %s', async (_form, header, least, most) => {
     world.first.answer = refuses(429, {}, { 'retry-after': header() });
     const reply = await world.call('local/solo');
     expect(reply.status).toBe(429);
@@ -196,7 +196,7 @@ describe('the end of a rate limit (F-57)', () => {
   });
 });
 
-it('a fault of ours is a 500 without details, and holds nothing', async () => {
+it('answers an internal error with 500 without details and releases the hold', async () => {
   const planner = world.gateway.app.get(RoutePlanner, { strict: false });
   jest.spyOn(planner, 'plan').mockImplementationOnce(() => {
     throw new TypeError('secret detail');
@@ -208,7 +208,7 @@ it('a fault of ours is a 500 without details, and holds nothing', async () => {
   expect(await world.spent()).toEqual({ paid: 0, held: 0 });
 });
 
-it('a provider that cannot be reached is tried twice, and then another one', async () => {
+it('tries an unreachable provider twice, then another provider', async () => {
   const port = await findFreePort();
   const cutOff = await TwoUpstreams.start({ OPENAI_COMPATIBLE_BASE_URL: `http://127.0.0.1:${port}/v1` });
   try {
@@ -226,6 +226,6 @@ it('a provider that cannot be reached is tried twice, and then another one', asy
   }
 });
 
-it('keeps every invariant of the books', async () => {
+it('keeps every ledger invariant', async () => {
   expect(await world.gateway.violations()).toEqual([]);
 });

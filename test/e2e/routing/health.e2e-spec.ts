@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { HealthService } from '../../../src/routing/health.service';
+import { HealthService } from '../../../src/models/routing/health.service';
 import { allowedMs } from '../../faults/figures';
 import { settle } from '../../harness/turns';
 import { chunk } from '../../harness/upstream-models';
 import { answers, COST, hangs, PATH, refuses, TwoUpstreams } from './two-upstreams';
 
-/** Longer than a busy machine takes from one request to the next. */
+/** Longer than the time between two requests on a busy machine. */
 const OPEN_MS = 5_000;
 const PLACES = 4;
 const ENVIRONMENT = {
@@ -15,7 +15,7 @@ const ENVIRONMENT = {
 };
 
 let world: TwoUpstreams;
-// Each test begins with deployments that nothing is held against.
+// Each test begins with healthy deployments.
 beforeEach(async () => {
   world = await TwoUpstreams.start(ENVIRONMENT);
   await world.reset();
@@ -26,8 +26,8 @@ const once = { routing: { max_attempts: 1 } };
 const statuses = async (count: number, model: string, fields: object = {}): Promise<number[]> =>
   Promise.all(Array.from({ length: count }, async () => (await world.call(model, fields)).status));
 
-describe('a provider that is down (F-58)', () => {
-  it('is left alone after five failures, tried by one request, and used again when it is well', async () => {
+describe('circuit breaker of a failing deployment (F-58)', () => {
+  it('opens after five failures, half-opens for one probe request, and closes after it succeeds', async () => {
     world.first.answer = refuses(500);
     for (let time = 0; time < 5; time++) expect((await world.call('local/solo', once)).status).toBe(503);
     expect(world.calls).toEqual([5, 0]);
@@ -36,11 +36,11 @@ describe('a provider that is down (F-58)', () => {
     expect(away.json.error.code).toBe('no_provider_available');
     expect([3, 4, OPEN_MS / 1_000]).toContain(away.json.error.retry_after);
     expect(world.calls).toEqual([5, 0]);
-    // The same provider's other deployments go their own way, and so does the other provider.
+    // The provider's other deployments and the other provider keep separate state.
     expect((await world.call('local/reserve')).status).toBe(200);
 
     await delay(OPEN_MS);
-    // As many as there are places, at once: one tries, and fails.
+    // As many concurrent requests as there are slots: one probes the deployment, and fails.
     const tried = await statuses(PLACES, 'local/solo', once);
     expect(tried).toEqual([503, 503, 503, 503]);
     expect(world.calls).toEqual([6, 1]);
@@ -51,18 +51,18 @@ describe('a provider that is down (F-58)', () => {
     expect(await statuses(PLACES, 'local/solo')).toEqual([200, 200, 200, 200]);
   });
 
-  it('costs its customers nothing, who are served by the next', async () => {
+  it('fails over to the next deployment at no extra cost to customers', async () => {
     world.first.answer = refuses(500);
     for (let time = 0; time < 5; time++) expect((await world.call('local/pair')).status).toBe(200);
     const [callsOfFirst] = world.calls;
-    // Each asks twice, so that the fifth failure is the third request's.
+    // Each request makes two attempts, so the fifth failure occurs in the third request.
     expect(callsOfFirst).toBe(5);
     expect(await statuses(PLACES, 'local/pair')).toEqual([200, 200, 200, 200]);
     expect(world.calls).toEqual([callsOfFirst, 9]);
     expect(await world.spent()).toEqual({ paid: 9 * COST.second, held: 0 });
   });
 
-  it('is noticed also when it breaks off in the middle of its answers', async () => {
+  it('opens also after failures in mid-response', async () => {
     world.first.answer = (response) => {
       response.setHeader('content-type', 'text/event-stream');
       response.write(chunk({ role: 'assistant', content: 'Hello' }));
@@ -75,7 +75,7 @@ describe('a provider that is down (F-58)', () => {
   });
 });
 
-it('what one process finds out, another one knows, and they try once between them', async () => {
+it('circuit breaker state is shared between processes, which send one probe together', async () => {
   const replica = await world.startReplica();
   try {
     const { key } = await replica.customer();
@@ -99,8 +99,8 @@ it('what one process finds out, another one knows, and they try once between the
   }
 });
 
-describe('what a customer can do', () => {
-  it('does not shut a deployment: refused content, unheard-of complaints, limits of its own', async () => {
+describe('customer errors', () => {
+  it('do not open the circuit breaker: refused content, unknown statuses, expired timeout_ms', async () => {
     world.first.answer = refuses(400, { type: 'invalid_request_error' });
     for (let time = 0; time < 6; time++) await world.call('local/solo', once);
     world.first.answer = refuses(418);
@@ -112,7 +112,7 @@ describe('what a customer can do', () => {
     expect((await world.call('local/solo')).status).toBe(200);
   });
 
-  it('does not shut a deployment: leaving', async () => {
+  it('do not open the circuit breaker: disconnects', async () => {
     world.first.answer = hangs;
     for (let time = 1; time <= 8; time++) {
       const abort = new AbortController();
@@ -125,7 +125,7 @@ describe('what a customer can do', () => {
     expect((await world.call('local/solo')).status).toBe(200);
   });
 
-  it('does not shut the mock: its failures are asked for', async () => {
+  it('do not open the circuit breaker of the mock, whose failures are requested', async () => {
     const messages = [{ role: 'user', content: '[[mock: status=429 retry_after=1e9]]' }];
     for (let time = 0; time < 6; time++) {
       expect((await world.call('mock/chat-1', { messages })).status).toBe(429);
@@ -134,7 +134,7 @@ describe('what a customer can do', () => {
   });
 });
 
-it('a rate limit rests one deployment until its end, and the next one serves', async () => {
+it('a rate limit starts the cool-down of one deployment, and the next deployment serves', async () => {
   world.first.answer = refuses(429, {}, { 'retry-after': '30' });
   for (let time = 0; time < 3; time++) expect((await world.call('local/pair')).status).toBe(200);
   expect(world.calls).toEqual([1, 3]);
@@ -145,11 +145,11 @@ it('a rate limit rests one deployment until its end, and the next one serves', a
   expect(rest.json.error.code).toBe('provider_rate_limited');
   expect(rest.json.error.retry_after).toBeGreaterThanOrEqual(10);
   expect(rest.json.error.retry_after).toBeLessThanOrEqual(20);
-  // Of the same provider, and not limited.
+  // A deployment of the same provider without a limit.
   expect((await world.call('local/reserve')).json.error.code).toBe('provider_rate_limited');
 });
 
-it('a deployment that refuses our key is left alone at once', async () => {
+it('opens the circuit breaker at once when a deployment rejects our key', async () => {
   world.first.answer = refuses(401, { code: 'invalid_api_key' });
   expect((await world.call('local/pair')).status).toBe(200);
   expect((await world.call('local/pair')).status).toBe(200);
@@ -157,7 +157,7 @@ it('a deployment that refuses our key is left alone at once', async () => {
 });
 
 describe('a provider that hangs', () => {
-  it('takes its own places and no others, and gives them back', async () => {
+  it('occupies only its own concurrency slots, and releases them', async () => {
     world.first.answer = hangs;
     const abort = new AbortController();
     const stuck = Array.from({ length: PLACES }, () =>
@@ -179,7 +179,7 @@ describe('a provider that hangs', () => {
     expect((await world.call('local/solo')).status).toBe(200);
   });
 
-  it('leaks no place, however its calls end', async () => {
+  it('leaks no concurrency slot, however its calls end', async () => {
     const load = world.gateway.app.get(HealthService, { strict: false }).loadOf('openai-compatible');
     for (const answer of [answers, refuses(500), refuses(429), refuses(400)]) {
       world.first.answer = answer;

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { allowedMs } from '../../faults/figures';
+import { chunk } from '../../harness/upstream-models';
 import { answers, COST, cuts, hangs, refuses, TwoUpstreams } from './two-upstreams';
 
 let world: TwoUpstreams;
@@ -14,18 +15,18 @@ const both = async (routing: object): Promise<[number, number]> => {
   return world.calls;
 };
 
-describe('who is asked first', () => {
+describe('first deployment', () => {
   it.each<[string, object, [number, number]]>([
     ['by default the first of the catalogue', {}, [1, 0]],
-    ['the one that order names', { order: ['openai'] }, [0, 1]],
-    ['the one that only leaves', { only: ['openai'] }, [0, 1]],
-    ['the one that ignore leaves', { ignore: ['openai-compatible'] }, [0, 1]],
-    ['the cheapest, by price', { strategy: 'price', order: null }, [1, 0]],
+    ['the provider that order names', { order: ['openai'] }, [0, 1]],
+    ['the provider that only allows', { only: ['openai'] }, [0, 1]],
+    ['the provider that ignore does not exclude', { ignore: ['openai-compatible'] }, [0, 1]],
+    ['the cheapest by price', { strategy: 'price', order: null }, [1, 0]],
   ])('is %s', async (_who, routing, calls) => {
     expect(await both(routing)).toEqual(calls);
   });
 
-  it('is the quickest once both are known, by latency', async () => {
+  it('is the fastest by latency once both are measured', async () => {
     world.first.answer = (response, request) => setTimeout(() => answers(response, request), 2_000);
     const race = () => world.call('local/race', { routing: { strategy: 'latency' } });
     await race();
@@ -35,13 +36,13 @@ describe('who is asked first', () => {
     expect(world.calls).toEqual([1, 4]);
   });
 
-  it('is each of two equals now and then', async () => {
+  it('alternates between two equal deployments', async () => {
     for (let time = 0; time < 40; time++) await world.call('local/even');
-    // All 40 on one side happen once in 5 * 10^11 runs.
+    // A run with all 40 on one side has a probability of 1 in 5 * 10^11.
     expect(Math.min(...world.calls)).toBeGreaterThan(0);
   });
 
-  it('tells the upstream nothing of it', async () => {
+  it('sends no routing object to the upstream', async () => {
     await both({ order: ['openai-compatible'], strategy: 'price' });
     expect(world.first.received[0]?.body).not.toContain('routing');
     expect(JSON.stringify(world.first.received[0]?.headers)).not.toContain('price');
@@ -54,10 +55,10 @@ describe('max_attempts and allow_fallbacks', () => {
   });
 
   it.each<[string, object, number, [number, number]]>([
-    ['one attempt is one call', { max_attempts: 1 }, 503, [1, 0]],
-    ['two are spent on the first, which is asked twice', { max_attempts: 2 }, 503, [2, 0]],
-    ['three reach the second', { max_attempts: 3 }, 200, [2, 1]],
-    ['without fallbacks the first is asked twice', { allow_fallbacks: false }, 503, [2, 0]],
+    ['makes one call with one attempt', { max_attempts: 1 }, 503, [1, 0]],
+    ['makes two calls to the first provider with two attempts', { max_attempts: 2 }, 503, [2, 0]],
+    ['reaches the second provider with three attempts', { max_attempts: 3 }, 200, [2, 1]],
+    ['retries only the first provider without fallbacks', { allow_fallbacks: false }, 503, [2, 0]],
   ])('%s', async (_what, routing, status, calls) => {
     expect((await world.call('local/pair', { routing })).status).toBe(status);
     expect(world.calls).toEqual(calls);
@@ -65,7 +66,7 @@ describe('max_attempts and allow_fallbacks', () => {
 });
 
 describe('timeout_ms', () => {
-  it('ends the request, whoever is being asked: 504, and nothing is held', async () => {
+  it('returns 504 when it expires at any provider, and releases the hold', async () => {
     world.first.answer = hangs;
     const startMs = performance.now();
     const reply = await world.call('local/pair', { routing: { timeout_ms: 2_000 } });
@@ -75,7 +76,7 @@ describe('timeout_ms', () => {
     expect(await world.spent()).toEqual({ paid: 0, held: 0 });
   });
 
-  it('leaves the second attempt what the first has left', async () => {
+  it('gives the second attempt the time that the first left', async () => {
     world.first.answer = (response) => setTimeout(() => response.destroy(), 100);
     world.second.answer = hangs;
     const startMs = performance.now();
@@ -85,7 +86,7 @@ describe('timeout_ms', () => {
     expect(world.calls).toEqual([1, 1]);
   });
 
-  it('ends a stream within it', async () => {
+  it('ends a stream within the timeout', async () => {
     world.first.answer = (response) => {
       response.setHeader('content-type', 'text/event-stream');
     };
@@ -95,7 +96,7 @@ describe('timeout_ms', () => {
 });
 
 describe('fallback models', () => {
-  it('serve when the first cannot, under their own name and at their own price', async () => {
+  it('serve when the first model fails, with their model id and price', async () => {
     world.first.answer = refuses(429);
     const reply = await world.call('local/solo', { routing: { models: ['local/reserve'] } });
     expect(reply.status).toBe(200);
@@ -111,7 +112,7 @@ describe('fallback models', () => {
     expect(record).toEqual({ model: 'local/reserve', attempts: 2 });
   });
 
-  it('serve streams in the same way', async () => {
+  it('serve streams too', async () => {
     world.first.answer = refuses(429);
     const reply = await world.call('local/solo', { stream: true, routing: { models: ['local/reserve'] } });
     expect(reply.headers.get('x-llm-model')).toBe('local/reserve');
@@ -120,20 +121,20 @@ describe('fallback models', () => {
     expect(chunks.at(-1).usage.x_llm_cost_micro).toBe(COST.reserve);
   });
 
-  it('are held for at their price before anybody is asked', async () => {
+  it('count toward the hold at their price before any provider is called', async () => {
     world.first.answer = hangs;
     const abort = new AbortController();
     const pending = world
       .call('local/solo', { max_tokens: 1_000, routing: { models: ['local/reserve'] } }, abort.signal)
       .catch(() => undefined);
     while (world.calls[0] === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-    // A thousand tokens of output at seven micro-units each, and the prompt.
+    // A thousand output tokens at seven micro-units each, plus the prompt.
     expect((await world.spent()).held).toBeGreaterThanOrEqual(7_000);
     abort.abort();
     await pending;
   });
 
-  it('must exist, and be allowed for the key', async () => {
+  it('must exist and be allowed for the key', async () => {
     const unknown = await world.call('local/solo', { routing: { models: ['local/reserve', 'local/none'] } });
     expect(unknown.json.error).toMatchObject({ code: 'model_not_found', param: 'routing.models[1]' });
     world.customer = await world.gateway.customer({ allowedModels: ['local/solo'] });
@@ -143,20 +144,20 @@ describe('fallback models', () => {
   });
 });
 
-describe('what a deployment does not support', () => {
-  it('goes to one that does', async () => {
+describe('a parameter that a deployment does not support', () => {
+  it('routes to a deployment that supports it', async () => {
     expect((await world.call('local/picky', { logit_bias: { '1': 1 } })).status).toBe(200);
     expect(world.calls).toEqual([0, 1]);
   });
 
-  it('is dropped where it may be, unless require_parameters asks for one that heeds it', async () => {
+  it('is dropped where permitted, unless require_parameters selects a deployment that supports it', async () => {
     expect((await world.call('local/picky', { seed: 1 })).status).toBe(200);
     expect(world.calls).toEqual([1, 0]);
     expect((await world.call('local/picky', { seed: 1, routing: { require_parameters: true } })).status).toBe(200);
     expect(world.calls).toEqual([1, 1]);
   });
 
-  it('leaves nobody when require_parameters asks for what nobody promises', async () => {
+  it('returns 503 when require_parameters asks for a parameter that no deployment supports', async () => {
     const reply = await world.call('local/pair', {
       logprobs: true,
       routing: { require_parameters: true },
@@ -166,7 +167,7 @@ describe('what a deployment does not support', () => {
     expect(world.calls).toEqual([0, 0]);
   });
 
-  it('is the client’s 400 when nobody does', async () => {
+  it('returns 400 when no deployment supports it', async () => {
     const reply = await world.call('local/picky', {
       logit_bias: { '1': 1 },
       routing: { only: ['openai-compatible'] },
@@ -175,7 +176,7 @@ describe('what a deployment does not support', () => {
   });
 });
 
-it('a client that leaves stops the attempts, also between two of them', async () => {
+it('stops all attempts, also between two attempts, when the client disconnects', async () => {
   const abort = new AbortController();
   world.first.answer = (response) => {
     refuses(503, {}, { 'retry-after': '1' })(response, world.first.received[0] as never);
@@ -196,10 +197,68 @@ it('a client that leaves stops the attempts, also between two of them', async ()
   expect(await world.spent()).toEqual({ paid: 0, held: 0 });
 });
 
-it('a deployment of a provider that is down is followed by the next one', async () => {
+it('fails over to the next deployment when a provider is down', async () => {
   world.first.answer = (response, request) => (world.calls[0] === 1 ? cuts : answers)(response, request);
   expect((await world.call('local/twins')).status).toBe(200);
   expect(world.calls).toEqual([2, 0]);
   const names = world.first.received.map(({ body }) => (JSON.parse(body) as { model: string }).model.split('-')[0]);
   expect(names).toEqual(['left', 'right']);
+});
+
+describe('a conversation too long for a model', () => {
+  const models = ['local/reserve'];
+  const tooLong = refuses(400, { code: 'context_length_exceeded', type: 'invalid_request_error' });
+  const modelsAskedAt = ({ received }: typeof world.second): string[] =>
+    received.map(({ body }) => (JSON.parse(body) as { model: string }).model.split('-')[0] ?? '');
+  beforeEach(() => {
+    world.first.answer = tooLong;
+  });
+
+  it.each([false, true])(
+    'fails over to the next model, not to another deployment of the same model (stream: %s)',
+    async (stream) => {
+      const reply = await world.call('local/pair', { stream, routing: { models } });
+      expect([reply.status, reply.headers.get('x-llm-model')]).toEqual([200, 'local/reserve']);
+      expect([world.calls, modelsAskedAt(world.second)]).toEqual([[1, 1], ['reserve']]);
+      expect(await world.spent()).toEqual({ paid: COST.reserve, held: 0 });
+    },
+  );
+
+  it('is refused once no model with enough context is left', async () => {
+    world.second.answer = tooLong;
+    for (const [routing, calls] of [
+      [{}, [1, 0]],
+      [{ models }, [2, 1]],
+      [{ models, allow_fallbacks: false }, [3, 1]],
+    ] as const) {
+      const { json } = await world.call('local/pair', { routing });
+      expect(json.error.code).toBe('validation_failed');
+      expect(json.error.message).toContain('maximum context length');
+      expect(world.calls).toEqual(calls);
+    }
+    expect(await world.spent()).toEqual({ paid: 0, held: 0 });
+  });
+
+  it.each<[string, object]>([
+    ['another invalid request', { code: 'invalid_value', type: 'invalid_request_error' }],
+    ['a content refusal', { code: 'content_filter' }],
+  ])('%s from the first model is final', async (_what, error) => {
+    world.first.answer = refuses(400, error);
+    const { json } = await world.call('local/pair', { routing: { models } });
+    expect([json.error.code, world.calls]).toEqual(['validation_failed', [1, 0]]);
+  });
+});
+
+describe('timeouts of a deployment', () => {
+  it('limit the wait for the first token and the silence between tokens', async () => {
+    world.first.answer = hangs;
+    const late = await world.call('local/hasty', { stream: true });
+    expect(late.json.error.code).toBe('provider_timeout');
+    world.first.answer = (response) => {
+      response.setHeader('content-type', 'text/event-stream');
+      response.write(chunk({ role: 'assistant', content: 'Hello' }));
+    };
+    const silent = await world.call('local/hasty', { stream: true });
+    expect(JSON.parse(silent.events.at(-2) ?? '').error.code).toBe('stream_interrupted');
+  }, 25_000);
 });

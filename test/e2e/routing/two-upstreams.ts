@@ -1,6 +1,6 @@
 /**
- * A gateway between a customer and two upstreams that do what a test says, with models that run on one of them or on both.
- * The names of the upstreams' models are this gateway's own, so that no other one hears of their health.
+ * A gateway between a customer and two upstreams scripted by the test, with models that run on one or both of them.
+ * Upstream model names are unique to this gateway, so that it shares health state with no other gateway.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ export const PROMPT_TOKENS = 1_000;
 export const OUTPUT_TOKENS = 100;
 /** Micro-units per million tokens, prompt and output alike. */
 const PRICE = { first: 1_000_000, second: 3_000_000, reserve: 7_000_000 };
-/** What one answer of each costs. */
+/** Price of one response of each model. */
 export const COST = {
   first: ((PROMPT_TOKENS + OUTPUT_TOKENS) * PRICE.first) / 1_000_000,
   second: ((PROMPT_TOKENS + OUTPUT_TOKENS) * PRICE.second) / 1_000_000,
@@ -63,6 +63,7 @@ function models(suffix: string): object[] {
     model('local/pair', [onFirst(name('one')), onSecond(name('two'))]),
     model('local/race', [onFirst(name('race-one')), onSecond(name('race-two'))]),
     model('local/twins', [onFirst(name('left')), onFirst(name('right'))]),
+    model('local/hasty', [onFirst(name('hasty'), { timeouts: { first_token_ms: 300, idle_ms: 300 } })]),
     model('local/reserve', [{ provider: 'openai', upstream_model: name('reserve') }]),
     model('local/even', [
       onFirst(name('even-one'), { priority: 0, weight: 1 }),
@@ -100,12 +101,12 @@ export class TwoUpstreams {
     return new TwoUpstreams(await TestGateway.start(settings), first, second, catalogDir, settings);
   }
 
-  /** A second process of the same gateway, as far as providers are concerned: the same upstreams, and the same Redis. */
+  /** A second process of the same gateway: the same upstreams and the same Redis. */
   startReplica(): Promise<TestGateway> {
     return TestGateway.start(this.settings);
   }
 
-  /** A new customer, and upstreams that answer as they should and have not been called. */
+  /** Creates a customer and resets both upstreams. */
   async reset(): Promise<void> {
     this.customer = await this.gateway.customer();
     for (const upstream of [this.first, this.second]) {
@@ -119,7 +120,7 @@ export class TwoUpstreams {
     return this.gateway.call(PATH, { key: this.customer.key, body, signal });
   }
 
-  /** How often each was called. */
+  /** Number of calls to each upstream. */
   get calls(): [first: number, second: number] {
     return [this.first.received.length, this.second.received.length];
   }
@@ -142,7 +143,7 @@ export class TwoUpstreams {
 
 const USAGE = { prompt_tokens: PROMPT_TOKENS, completion_tokens: OUTPUT_TOKENS };
 
-/** The answer of an upstream that is well: whole, or as a stream. */
+/** A successful upstream response, whole or streamed. */
 export const answers: Answer = (response, { body }) => {
   const { stream } = JSON.parse(body) as { stream?: boolean };
   if (stream === true) {
@@ -163,10 +164,10 @@ export const refuses =
     sends(response, status, { error: { message: 'no', ...error } });
   };
 
-/** Never answers. */
+/** Never responds. */
 export const hangs: Answer = () => undefined;
 
-/** Closes the connection without an answer. */
+/** Closes the connection without a response. */
 export const cuts: Answer = (response) => response.destroy();
 
 function sends(response: ServerResponse, status: number, document: object): void {

@@ -1,4 +1,4 @@
-/** Streams that no provider should send, and what their clients get. */
+/** Invalid provider streams and the resulting client responses. */
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FakeUpstream, flood, type Outflow } from '../../conformance/fake-upstream';
@@ -7,7 +7,7 @@ import { type CallReply, TestGateway, type TestCustomer } from '../../harness/ga
 import { settle } from '../../harness/turns';
 import { chunk, createCatalog, event, usageChunk } from '../../harness/upstream-models';
 
-/** Longer than a machine stands still: whoever is ended by the one must not have been by the other. */
+/** Longer than a machine stalls, so that only the intended limit can end a request. */
 const IDLE_TIMEOUT_MS = 2_500;
 const TOTAL_TIMEOUT_MS = 5_000;
 const CREDIT_MICRO = 10_000_000;
@@ -60,7 +60,7 @@ const ask = (play: Play, contentType = 'text/event-stream', model = 'local/chat'
   const messages = [{ role: 'user', content: 'hi' }];
   return gateway.call('/v1/chat/completions', { key: customer.key, body: { model, stream: true, messages } });
 };
-/** Waits until the gateway has surely read what was written, then goes on. */
+/** Waits until the gateway has read the written bytes. */
 const pause = (): Promise<void> => settle(30);
 const textOf = ({ events }: CallReply): string =>
   events
@@ -80,7 +80,7 @@ const spent = async (): Promise<number> => {
 describe('F-53: garbage in a stream', () => {
   const garbage: [string, string | Buffer][] = [
     ['bad JSON', 'data: {"choices":[{]}\n\n'],
-    ['JSON that is no chunk', 'data: "choices"\n\n'],
+    ['JSON that is not a chunk', 'data: "choices"\n\n'],
     ['NUL bytes', Buffer.from('data: \0\0\0\n\n')],
     ['a line of 10 MiB', `data: ${'x'.repeat(10 * MEBIBYTE)}\n\n`],
     ['an event of many lines', 'data: x\n'.repeat(MEBIBYTE)],
@@ -88,8 +88,36 @@ describe('F-53: garbage in a stream', () => {
     ['an error event as the very last bytes, unterminated', 'data: {"error":{"code":503,"message":"overloaded"}}'],
     ['a failed finish', chunk({}, 'error')],
   ];
+  /** The gateway skips one unparsable event, so it takes two to end a stream. */
+  const twice = garbage.map(([name, bytes]): [string, Buffer] => {
+    const skipped = ['bad JSON', 'JSON that is not a chunk', 'NUL bytes'].includes(name);
+    return [name, Buffer.concat(Array<Buffer>(skipped ? 2 : 1).fill(Buffer.from(bytes)))];
+  });
 
-  it.each(garbage)('interrupts a stream that has begun, and charges what was delivered: %s', async (_name, bytes) => {
+  it('ends a started stream as interrupted when the skipped event was its finish', async () => {
+    const reply = await ask(async (response) => {
+      response.write(FIRST);
+      await pause();
+      response.end(`data: {"choices":[{]}\n\n${usageChunk(10, 5)}${event('[DONE]')}`);
+    });
+    expect([failureOf(reply), reply.events.at(-1), textOf(reply)]).toEqual(['provider_disconnect', '[DONE]', TEXT]);
+  });
+
+  it.each<[string, string, boolean]>([
+    ['the reported usage', usageChunk(10, 5), false],
+    ['the delivered text if the provider reports no usage', '', true],
+  ])('skips one unparsable event, and charges %s', async (_name, usage, isEstimated) => {
+    const reply = await ask(
+      (response) => void response.end(`${FIRST}data: {"choices":[{]}\n\n${FIRST}${chunk({}, 'stop')}${usage}`),
+    );
+    expect([textOf(reply), failureOf(reply)]).toEqual([TEXT + TEXT, null]);
+    const last = JSON.parse(reply.events.at(-2) ?? '').usage;
+    expect(last.completion_tokens).toBe(isEstimated ? Math.ceil(Buffer.byteLength(TEXT + TEXT) / 4) : 5);
+    expect(last.x_llm_usage_estimated).toBe(isEstimated ? true : undefined);
+    expect(last.x_llm_cost_micro).toBe(await spent());
+  });
+
+  it.each(twice)('interrupts a started stream and charges the delivered part: %s', async (_name, bytes) => {
     const reply = await ask(async (response) => {
       response.write(FIRST);
       await pause();
@@ -100,14 +128,14 @@ describe('F-53: garbage in a stream', () => {
     expect(await spent()).toBeGreaterThan(0);
   });
 
-  it.each(garbage)('is an HTTP error before the first token, and free: %s', async (_name, bytes) => {
+  it.each(garbage)('returns an HTTP error before the first token without a charge: %s', async (_name, bytes) => {
     const reply = await ask((response) => void response.end(bytes));
     expect(reply.status).toBeGreaterThanOrEqual(502);
     expect(failureOf(reply)).toMatch(/^provider_(error|unavailable)$/);
     expect(await spent()).toBe(0);
   });
 
-  it('reads no more than a little of a line without an end', async () => {
+  it('stops reading a line without an end early', async () => {
     let outflow: Outflow = { bytes: 0 };
     const reply = await ask(async (response) => {
       response.write(FIRST);
@@ -130,7 +158,7 @@ describe('F-53: garbage in a stream', () => {
     expect([textOf(reply), failureOf(reply)]).toEqual([TEXT.repeat(3), null]);
   });
 
-  it('reads every kind of line end in one stream', async () => {
+  it('accepts every line ending in one stream', async () => {
     const reply = await ask((response) => {
       response.write(FIRST.replaceAll('\n', '\r\n') + chunk({ content: TEXT }).replaceAll('\n', '\r'));
       response.end(`: comment\r\n\nid: 7\revent: message\r\n${chunk({ content: TEXT })}${END}`);
@@ -138,7 +166,7 @@ describe('F-53: garbage in a stream', () => {
     expect([textOf(reply), failureOf(reply)]).toEqual([TEXT.repeat(3), null]);
   });
 
-  it('replaces bytes that are no characters, and goes on', async () => {
+  it('replaces invalid UTF-8 bytes and continues', async () => {
     const [head, tail] = chunk({ content: '|' }).split('|') as [string, string];
     const broken = Buffer.concat([Buffer.from(head), Buffer.of(0xe6, 0x97), Buffer.from(tail)]);
     const reply = await ask(
@@ -148,28 +176,34 @@ describe('F-53: garbage in a stream', () => {
   });
 });
 
-describe('what is not a stream', () => {
+describe('a response that is not a stream', () => {
   it.each([
     ['a web page', 'text/html; charset=utf-8', '<html>Sign in</html>', 502, 'provider_error'],
-    ['a web page that claims to be a stream', 'text/event-stream', '<html>Sign in</html>', 502, 'provider_disconnect'],
-    ['a whole completion', 'application/json', '{"choices":[{"message":{"content":"x"}}]}', 502, 'provider_error'],
+    ['a web page with a stream content type', 'text/event-stream', '<html>Sign in</html>', 502, 'provider_disconnect'],
+    [
+      'a complete non-streamed completion',
+      'application/json',
+      '{"choices":[{"message":{"content":"x"}}]}',
+      502,
+      'provider_error',
+    ],
     ['an error document', 'application/json', '{"error":{"code":503}}', 503, 'provider_unavailable'],
     ['bytes', 'application/octet-stream', Buffer.alloc(1_000, 7), 502, 'provider_disconnect'],
     ['nothing', 'text/event-stream', '', 502, 'provider_disconnect'],
-  ])('refuses %s', async (_name, contentType, body, status, code) => {
+  ])('is refused: %s', async (_name, contentType, body, status, code) => {
     const reply = await ask((response) => void response.end(body), contentType);
     expect([reply.status, failureOf(reply)]).toEqual([status, code]);
     expect(await spent()).toBe(0);
   });
 
-  it('reads a stream under a content type that does not say so', async () => {
+  it('reads stream events under a content type that is not text/event-stream', async () => {
     const reply = await ask((response) => void response.end(FIRST + END), 'text/plain');
     expect([textOf(reply), failureOf(reply)]).toEqual([TEXT, null]);
   });
 });
 
-describe('F-54: streams that lack something', () => {
-  it('is a disconnect without a finish reason, with [DONE] or not', async () => {
+describe('F-54: incomplete streams', () => {
+  it('treats a missing finish reason as a disconnect, with or without [DONE]', async () => {
     for (const last of ['', event('[DONE]'), usageChunk(10, 5) + event('[DONE]')]) {
       const reply = await ask(async (response) => {
         response.write(FIRST);
@@ -180,7 +214,7 @@ describe('F-54: streams that lack something', () => {
     }
   });
 
-  it('estimates usage that was not reported, and says so', async () => {
+  it('estimates unreported usage and marks it as estimated', async () => {
     const reply = await ask((response) => void response.end(FIRST + chunk({}, 'stop')));
     const { usage } = JSON.parse(reply.events.at(-2) ?? '');
     expect(usage).toMatchObject({
@@ -191,7 +225,7 @@ describe('F-54: streams that lack something', () => {
   });
 });
 
-describe('streams that do not end', () => {
+describe('endless streams', () => {
   let patient: TestGateway;
   beforeAll(async () => {
     patient = gateway;
@@ -207,9 +241,9 @@ describe('streams that do not end', () => {
 
   it.each<[string, Play, number]>([
     ['silence', () => undefined, IDLE_TIMEOUT_MS],
-    ['an event that drips and is never complete', (response) => drip(response, 'data: x\n'), IDLE_TIMEOUT_MS],
-    ['comments and nothing else', (response) => drip(response, ': hm\n\n'), TOTAL_TIMEOUT_MS],
-    ['text without end', (response) => drip(response, chunk({ content: 'x' })), TOTAL_TIMEOUT_MS],
+    ['an event that drips and never completes', (response) => drip(response, 'data: x\n'), IDLE_TIMEOUT_MS],
+    ['a stream of comments only', (response) => drip(response, ': hm\n\n'), TOTAL_TIMEOUT_MS],
+    ['endless text', (response) => drip(response, chunk({ content: 'x' })), TOTAL_TIMEOUT_MS],
   ])('interrupts %s at its limit', async (_name, goOn, limitMs) => {
     const startedAtMs = performance.now();
     const reply = await ask((response) => {
@@ -227,7 +261,7 @@ describe('streams that do not end', () => {
   }
 });
 
-describe('F-56: usage that cannot be true', () => {
+describe('F-56: implausible usage', () => {
   const usages: [string, string][] = [
     ['negative', '{"prompt_tokens":-5,"completion_tokens":-1000000}'],
     ['partly negative', '{"prompt_tokens":10,"completion_tokens":-1}'],
@@ -236,13 +270,13 @@ describe('F-56: usage that cannot be true', () => {
     ['infinite', '{"prompt_tokens":1e999,"completion_tokens":1}'],
     ['a fraction', '{"prompt_tokens":0.1,"completion_tokens":1.9}'],
     [
-      'details beyond their total',
+      'details above their total',
       '{"prompt_tokens":1,"prompt_tokens_details":{"cached_tokens":1e18},"completion_tokens":1}',
     ],
     ['a list', '[1,2]'],
   ];
 
-  it.each(usages)('charges between nothing and the hold for usage that is %s', async (_name, usage) => {
+  it.each(usages)('charges between zero and the hold for usage that is %s', async (_name, usage) => {
     for (const model of ['local/chat', 'local/unbounded']) {
       const before = await spent();
       const finish = `data: {"choices":[],"usage":${usage}}\n\n`;

@@ -1,4 +1,4 @@
-/** The wire between the gateway and its provider fails: F-51, and what comes of it before, within and after a head. */
+/** Connection failures between the gateway and its provider (F-51): before, within and after the response headers. */
 import { FakeUpstream } from '../../conformance/fake-upstream';
 import { until } from '../../faults/figures';
 import { FaultProxy, type WireFaults } from '../../harness/fault-proxy';
@@ -75,17 +75,20 @@ describe.each([true, false])('streamed: %s', (stream) => {
     ['is reset within the body', { cut: { afterBytes: 190, by: 'reset' } }, 502, 'provider_disconnect'],
     ['delivers garbage', { garbage: true }, 502, 'provider_error'],
     ['hangs', { hang: true }, 504, 'provider_timeout'],
-  ])('a wire that %s is an HTTP error, free, and forgotten at once', async (_name, faults, status, code) => {
-    // What is kept alive has had its head.
-    wire.reset();
-    wire.fail('toClient', faults);
-    const reply = await ask(stream);
-    expect([reply.status, failureOf(reply), await chargeOf(reply)]).toEqual([status, code, 0]);
-    wire.heal();
-    expect((await ask(stream)).status).toBe(200);
-  });
+  ])(
+    'returns an HTTP error without a charge, and recovers at once, when a connection %s',
+    async (_name, faults, status, code) => {
+      // A keep-alive connection has already received headers.
+      wire.reset();
+      wire.fail('toClient', faults);
+      const reply = await ask(stream);
+      expect([reply.status, failureOf(reply), await chargeOf(reply)]).toEqual([status, code, 0]);
+      wire.heal();
+      expect((await ask(stream)).status).toBe(200);
+    },
+  );
 
-  it('a provider that closes at once is unavailable, and asked again when it is back', async () => {
+  it('reports a provider that closes every connection as unavailable, and uses it again when it recovers', async () => {
     wire.cutOff();
     const reply = await ask(stream);
     expect([reply.status, failureOf(reply), await chargeOf(reply)]).toEqual([503, 'provider_unavailable', 0]);
@@ -97,7 +100,7 @@ describe.each([true, false])('streamed: %s', (stream) => {
     ['byte by byte', { sliceBytes: 1 }],
     ['slowly', { bytesPerSecond: 4_000 }],
     ['late', { latencyMs: 100 }],
-  ])('an answer that arrives %s is whole', async (_name, faults) => {
+  ])('delivers a complete response that arrives %s', async (_name, faults) => {
     wire.fail('both', faults);
     const reply = await ask(stream);
     expect([reply.status, failureOf(reply), await chargeOf(reply)]).toEqual([200, null, COST_MICRO]);
@@ -109,7 +112,7 @@ it.each<[string, () => void]>([
   ['hangs', () => wire.fail('toClient', { hang: true })],
   ['is reset', () => wire.reset()],
 ])(
-  'a wire that %s after the first token interrupts the stream, and what was delivered is paid',
+  'interrupts the stream and charges the delivered part when a connection %s after the first token',
   async (_name, fail) => {
     upstream.answer = (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write(STREAM);
@@ -124,7 +127,7 @@ it.each<[string, () => void]>([
   },
 );
 
-it('leaves no hold and no open connection behind', async () => {
+it('leaves no hold and no open connection', async () => {
   const held = () => gateway.rows(`SELECT id FROM reservation WHERE state = 'held'`);
   await until('the end of all holds', 5_000, async () => (await held()).length === 0);
   expect(await gateway.violations()).toEqual([]);

@@ -7,7 +7,7 @@ import { settle } from '../../harness/turns';
 import { createCatalog } from '../../harness/upstream-models';
 import { GOLDEN_COST_MICRO, type GoldenEvent, goldenStream } from './golden-stream';
 
-/** `end`: in good order, as far as HTTP can tell. `cut`: the connection ends within a body. `reset`: RST. */
+/** `end`: a clean end at the HTTP level. `cut`: the connection ends within a body. `reset`: RST. */
 const DEATHS = ['end', 'cut', 'reset'] as const;
 type Death = (typeof DEATHS)[number];
 
@@ -22,10 +22,10 @@ interface Outcome extends Case {
 }
 
 const STREAMS = { '\n': goldenStream('\n'), '\r\n': goldenStream('\r\n') };
-/** A prime, so that the short form meets every part of the chunks. */
+/** A prime, so that the short form covers every part of the chunks. */
 const STEP = FULL ? 1 : 3;
 const CLIENTS = 24;
-/** Bytes of the answer are seen before its end, as they are when a model thinks between tokens. */
+/** The first bytes are visible before the end, as when a model pauses between tokens. */
 const PAUSE_MS = 4;
 
 const catalog = createCatalog();
@@ -88,7 +88,7 @@ async function runAll(): Promise<Outcome[]> {
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       const body = { model: 'local/chat', stream: true, messages: [{ role: 'user', content: JSON.stringify(next) }] };
       let reply: CallReply;
-      // Whom a busy machine turns away comes again.
+      // Retried when a busy machine refuses the request.
       do reply = await gateway.call('/v1/chat/completions', { key: customer.key, body });
       while (reply.status === 503);
       done.push({ ...next, reply });
@@ -98,7 +98,7 @@ async function runAll(): Promise<Outcome[]> {
   return done;
 }
 
-/** What a client has put together from the chunks that it got. */
+/** The response that a client assembled from its chunks. */
 interface Answer {
   readonly text: string;
   readonly toolArguments: string;
@@ -121,8 +121,8 @@ function read({ reply }: Outcome): Answer {
 }
 
 /**
- * The last event that has arrived. A line ends with its CR already; when the reply ends in good order, an event that
- * lacks only its line ends has arrived too.
+ * The last complete event. A CR already ends a line; on a clean end, an event that lacks only its line endings is
+ * complete too.
  */
 function lastArrived({ lineEnd, death, bytes }: Case): GoldenEvent | undefined {
   const dispensable = death === 'end' ? 2 * lineEnd.length : lineEnd.length - 1;
@@ -135,12 +135,12 @@ function bytesOf(events: readonly GoldenEvent[]): Buffer {
   return Buffer.concat(events.map(({ bytes }) => bytes));
 }
 
-it('plays as many streams as there are bytes to die at', () => {
+it('plays one stream per byte at which the provider can die', () => {
   expect(outcomes.length).toBeGreaterThan(FULL ? 7_000 : 2_000);
   expect(upstream.received).toHaveLength(outcomes.length);
 });
 
-it('ends every stream that has begun with [DONE], and in an error unless the finish reason had arrived', () => {
+it('ends every started stream with [DONE], and with an error unless the finish reason arrived', () => {
   const streamed = outcomes.filter(({ reply }) => reply.status === 200);
   const wrong = streamed.filter((outcome) => {
     const { finished, failure } = read(outcome);
@@ -150,7 +150,7 @@ it('ends every stream that has begun with [DONE], and in an error unless the fin
   expect(streamed.length).toBeGreaterThan(outcomes.length / 2);
 });
 
-it('answers with an HTTP error when nothing of the answer had arrived', () => {
+it('returns an HTTP error when no part of the response arrived', () => {
   const early = outcomes.filter(({ reply }) => reply.status !== 200);
   expect(new Set(early.map(({ reply }) => `${reply.status} ${reply.json.error.code}`))).toEqual(
     new Set(['502 provider_disconnect']),
@@ -158,7 +158,7 @@ it('answers with an HTTP error when nothing of the answer had arrived', () => {
   expect(early.length).toBeGreaterThan(10);
 });
 
-it('tells an end without a finish reason from a connection that broke', () => {
+it('distinguishes an end without a finish reason from a broken connection', () => {
   const codes = DEATHS.map((death) => {
     const failed = outcomes.filter((outcome) => outcome.death === death && outcome.reply.status === 200);
     return [...new Set(failed.map((outcome) => read(outcome).failure).filter((code) => code !== null))];
@@ -166,7 +166,7 @@ it('tells an end without a finish reason from a connection that broke', () => {
   expect(codes).toEqual([['provider_disconnect'], ['stream_interrupted'], ['stream_interrupted']]);
 });
 
-it('delivers all that had arrived and nothing else, and never half a character', () => {
+it('delivers exactly the received text and never half a character', () => {
   const wrong = outcomes.filter((outcome) => {
     if (outcome.reply.status !== 200) return false;
     const { text, toolArguments, finished } = read(outcome);
@@ -177,7 +177,7 @@ it('delivers all that had arrived and nothing else, and never half a character',
   expect(outcomes.some(({ reply }) => reply.text.includes('\uFFFD'))).toBe(false);
 });
 
-it('charges what was delivered, to the token, and nothing for nothing', async () => {
+it('charges the delivered tokens exactly, and nothing when nothing was delivered', async () => {
   const rows = await gateway.rows<Record<string, string>>(
     'SELECT id, charged_micro, input_text, output_text, usage_estimated FROM usage_record',
   );
@@ -191,7 +191,7 @@ it('charges what was delivered, to the token, and nothing for nothing', async ()
   expect(exact.length).toBeGreaterThan(5);
 });
 
-it('holds nothing any more, and the books are sound', async () => {
+it('leaves no hold and a valid ledger', async () => {
   const held = () => gateway.rows(`SELECT id FROM reservation WHERE state = 'held'`);
   await until('the end of all holds', 5_000, async () => (await held()).length === 0);
   expect(await gateway.violations()).toEqual([]);

@@ -1,20 +1,20 @@
 import { chunk, event, usageChunk } from '../../harness/upstream-models';
 
-/** Bytes that stand for one step of the stream. */
+/** The bytes of one step of the stream. */
 export interface GoldenEvent {
   readonly bytes: Buffer;
-  /** What a client has read of the answer once the event has reached it. */
+  /** The response text that a client has read after the event. */
   readonly text: string;
   readonly toolArguments: string;
   readonly finished: boolean;
 }
 
-/** What the usage chunk reports: 1 micro-unit for each token of input, 2 for each of output. */
+/** Usage in the usage chunk: 1 micro-unit per input token, 2 per output token. */
 export const GOLDEN_COST_MICRO = 11 + 2 * 7;
 
 /**
- * A whole stream with all that can be cut in two: characters of several bytes, escapes, comments, reasoning, tool calls,
- * a usage chunk. Text chunks repeat their form, so that the gateway forwards the later ones by template.
+ * A complete stream with everything that a cut can split: multi-byte characters, escapes, comments, reasoning, tool
+ * calls, a usage chunk. Text chunks repeat their form, so that the gateway forwards the later ones by template.
  */
 export function goldenStream(lineEnd: '\n' | '\r\n'): readonly GoldenEvent[] {
   const events: GoldenEvent[] = [];

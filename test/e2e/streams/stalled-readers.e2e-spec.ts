@@ -1,12 +1,12 @@
-/** Clients that do not take the whole answer they asked for. */
+/** Clients that do not read the whole response. */
 import { connect, type Socket } from 'node:net';
 import { DrainService } from '../../../src/http/drain.service';
 import type { TestCustomer } from '../../harness/gateway';
 import { answerWhole, BODY, KeyedGateway, PATH, until } from '../idempotency/keyed-gateway';
 
-/** Longer than a busy machine needs for what the kernel buffers before it lets the gateway write on. */
+/** Longer than a busy machine needs to send the data in kernel buffers. */
 const STALL_MS = 3_000;
-/** More than the buffers of a connection take. */
+/** More than the buffers of a connection hold. */
 const ANSWER_BYTES = 12 * 1_048_576;
 
 let keyed: KeyedGateway;
@@ -16,7 +16,7 @@ beforeAll(async () => {
   keyed = await KeyedGateway.start({ UPSTREAM_IDLE_TIMEOUT_MS: String(STALL_MS) });
   keyed.upstream.answer = (response) => answerWhole(response, 'x'.repeat(ANSWER_BYTES));
   customer = await keyed.gateway.customer();
-  // Stored, for the replays.
+  // Stored for the replays.
   await keyed.call(customer, 'known');
 });
 afterAll(() => keyed.stop());
@@ -36,17 +36,17 @@ function ask(idempotencyKey: string): Socket {
 }
 
 describe.each([
-  ['a new answer', 'new'],
-  ['a repeated answer', 'known'],
-])('a client that asked for %s', (_title, idempotencyKey) => {
-  it('and takes nothing of it loses its connection, so that the answer does not stay in memory', async () => {
+  ['a new response', 'new'],
+  ['a replayed response', 'known'],
+])('a client that requested %s', (_title, idempotencyKey) => {
+  it('and reads none of it is disconnected, so that the response does not stay in memory', async () => {
     const socket = ask(idempotencyKey).pause();
     await until(() => inFlight() === 1);
     await until(() => inFlight() === 0);
     socket.destroy();
   });
 
-  it('and takes it slowly gets all of it', async () => {
+  it('and reads slowly gets the complete response', async () => {
     const startedAtMs = performance.now();
     let bytes = 0;
     const socket = ask(idempotencyKey);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import { AccountSweeperService } from '../../../src/accounts/account-sweeper.service';
-import { systemClock } from '../../../src/common/clock';
+import { AccountSweeperService } from '../../../src/dashboard/accounts/account-sweeper.service';
+import { systemClock } from '../../../src/core/time/clock';
 import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 

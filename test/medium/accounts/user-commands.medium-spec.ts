@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { PasswordHasher } from '../../../src/accounts/password-hasher';
+import { PasswordHasher } from '../../../src/dashboard/accounts/password-hasher';
 import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { createTestRedis } from '../../harness/redis';
@@ -47,7 +47,7 @@ describe('commands for users', () => {
 
     const again = await cli.run(...create);
     expect(again).toMatchObject({ exitCode: 1, stdout: '' });
-    expect(again.stderr).toContain('There is an account with this e-mail already.');
+    expect(again.stderr).toContain('An account with this e-mail already exists.');
 
     const fromInput = await cli.run('user', 'password', '--email', EMAIL, '--password-stdin');
     expect(fromInput).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("option '--password'") });

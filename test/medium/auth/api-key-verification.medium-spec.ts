@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import { digestApiKey, generateApiKey } from '../../../src/auth/api-key';
-import { ApiKeyRepository } from '../../../src/auth/api-key.repository';
-import { ApiKeyVerifier } from '../../../src/auth/api-key-verifier';
-import { systemClock } from '../../../src/common/clock';
-import { createDataSource } from '../../../src/database/data-source';
+import { digestApiKey, generateApiKey } from '../../../src/auth/api-keys/api-key';
+import { ApiKeyRepository } from '../../../src/auth/api-keys/api-key.repository';
+import { ApiKeyVerifier } from '../../../src/auth/api-keys/api-key-verifier';
+import { systemClock } from '../../../src/core/time/clock';
+import { createDataSource } from '../../../src/core/database/data-source';
 import { allowedMs } from '../../faults/figures';
 import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
@@ -65,7 +65,7 @@ describe('API keys in PostgreSQL', () => {
       organizationId,
       keyId,
       allowedModels: new Set(['mock/chat-1', 'openai/*']),
-      allowedModalities: new Set(['text', 'image']),
+      allowedModalities: new Set(['text', 'embedding', 'image']),
       limits: { requestsPerSecond: 5, requestsPerMinute: null, tokensPerMinute: 1000, concurrency: null },
       organizationLimits: {
         requestsPerSecond: null,

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { GatewayError } from '../../../src/common/errors/gateway-error';
+import { GatewayError } from '../../../src/core/errors/gateway-error';
 import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
 import {
   createAccount,
@@ -8,6 +8,7 @@ import {
   startMoneyEngine,
   type Account,
   type MoneyEngine,
+  requireSoundBooks,
 } from './money-engine';
 
 const TRIALS = 20;
@@ -30,7 +31,7 @@ describe('admission', () => {
     await database.drop();
   });
 
-  /** All at once: two engines in turn, and every tenth call alone, past the queues. */
+  /** Sends all calls concurrently, alternating between two engines; every tenth call bypasses the queues. */
   async function race(account: Account): Promise<Map<string, number>> {
     const [first, second] = engines;
     const outcomes = new Map<string, number>();
@@ -69,16 +70,16 @@ describe('admission', () => {
     async (refusal, settings) => {
       for (let trial = 0; trial < TRIALS; trial += 1) {
         const admissible = 1 + ((trial * 37) % (CALLERS - 1));
-        // Not a multiple of the amount: the rest must not admit one more.
+        // Not a multiple of the amount: the remainder must not admit another hold.
         const account = await createAccount(engines[0].pool, settings(BigInt(admissible) * AMOUNT + BigInt(trial)));
         const outcomes = await race(account);
         expect(Object.fromEntries(outcomes)).toEqual({ admitted: admissible, [refusal]: CALLERS - admissible });
       }
-      expect(await engines[0].ledger.verify()).toEqual([]);
+      await requireSoundBooks(engines[0]);
     },
   );
 
-  it('names the budget first, then the limit of the organization, then the balance', async () => {
+  it('refuses with budget_exceeded first, then spending_limit_exceeded, then insufficient_credits', async () => {
     const [{ pool, reservations }] = engines;
     const settings = { dailyBudgetMicro: 30n, monthlyBudgetMicro: 20n, monthlyLimitMicro: 10n, balanceMicro: 5n };
     const account = await createAccount(pool, settings);
@@ -97,7 +98,7 @@ describe('admission', () => {
     await reservations.reserve(reserveCommand(account, 5n));
   });
 
-  it('gives each key a budget of its own, and all keys one limit', async () => {
+  it('applies budgets per key and the monthly limit across all keys', async () => {
     const [{ pool, reservations }] = engines;
     const account = await createAccount(pool, { dailyBudgetMicro: 10n, monthlyLimitMicro: 15n });
     const sibling = { ...account, keyId: await createKey(pool, account.organizationId, { dailyBudgetMicro: 10n }) };
@@ -117,7 +118,7 @@ describe('admission', () => {
     expect((await engines[0].ledger.balance(theirs.organizationId)).reservedMicro).toBe(0n);
   });
 
-  it('holds an amount once, however often and wherever the same reservation is asked for', async () => {
+  it('holds an amount once for repeated calls with the same reservation id', async () => {
     const account = await createAccount(engines[0].pool, { balanceMicro: 1_500n });
     const command = reserveCommand(account, AMOUNT);
     await Promise.all(
@@ -126,7 +127,7 @@ describe('admission', () => {
     expect((await engines[0].ledger.balance(account.organizationId)).reservedMicro).toBe(AMOUNT);
   });
 
-  it('does not take another hold with a known id for a repeated call', async () => {
+  it('does not treat a different hold with a known id as a repeated call', async () => {
     const [{ pool, reservations }] = engines;
     const account = await createAccount(pool);
     const command = reserveCommand(account, 10n);

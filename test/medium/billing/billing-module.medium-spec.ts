@@ -2,11 +2,13 @@ import { Global, Module } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import type { Pool } from 'pg';
 import { BillingModule } from '../../../src/billing/billing.module';
-import { InstanceLeaseService } from '../../../src/billing/instance-lease.service';
-import { LedgerAuditService } from '../../../src/billing/ledger-audit.service';
-import { ReservationService } from '../../../src/billing/reservation.service';
-import { CLOCK, systemClock } from '../../../src/common/clock';
-import { createMoneyPool, MONEY_POOL } from '../../../src/database/money-pool';
+import { InstanceLeaseService } from '../../../src/billing/ledger/instance-lease.service';
+import { LedgerAuditService } from '../../../src/billing/ledger/ledger-audit.service';
+import { ReservationService } from '../../../src/billing/ledger/reservation.service';
+import { CLOCK, systemClock } from '../../../src/core/time/clock';
+import { APP_CONFIG } from '../../../src/core/config/app-config';
+import { loadConfig } from '../../../src/core/config/load-config';
+import { createMoneyPool, MONEY_POOL } from '../../../src/core/database/money-pool';
 import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
 import { createAccount, reserveCommand, settleCommand } from './money-engine';
 
@@ -26,14 +28,15 @@ describe('BillingModule', () => {
     await database.drop();
   });
 
-  it('lives with a lease, and leaves neither lease nor hold behind', async () => {
+  it('holds a lease while running, and leaves neither lease nor hold after shutdown', async () => {
     @Global()
     @Module({
       providers: [
         { provide: MONEY_POOL, useValue: pool },
         { provide: CLOCK, useValue: systemClock },
+        { provide: APP_CONFIG, useValue: loadConfig({}) },
       ],
-      exports: [MONEY_POOL, CLOCK],
+      exports: [MONEY_POOL, CLOCK, APP_CONFIG],
     })
     class Surroundings {}
 
@@ -47,8 +50,7 @@ describe('BillingModule', () => {
     await reservations.reserve(command);
     const settling = reservations.finish(settleCommand(command, 4n, {}));
     const audit = module.get(LedgerAuditService);
-    await audit.audit();
-    expect(audit.state).toBe('ok');
+    while (audit.state !== 'ok') await audit.poll();
 
     await module.close();
     expect(await settling).toMatchObject({ applied: true, chargedMicro: 4n });

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { DataSource } from 'typeorm';
-import { BalanceAdjustmentService } from '../../../src/billing/balance-adjustment.service';
-import { COMMAND_LINE } from '../../../src/common/actor';
-import { OperatorOrganizationService } from '../../../src/organizations/operator-organization.service';
+import { BalanceAdjustmentService } from '../../../src/billing/ledger/balance-adjustment.service';
+import { COMMAND_LINE } from '../../../src/core/types/actor';
+import { OperatorOrganizationService } from '../../../src/dashboard/organizations/operator-organization.service';
 import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
 import { createAccount } from './money-engine';
@@ -13,7 +13,7 @@ let dataSource: DataSource;
 let pool: Pool;
 let organizationId: string;
 
-/** Notes what the transactions that lock an account have set. */
+/** Records the settings of transactions that lock an account. */
 const WATCH = `
   CREATE TABLE seen_setting (value text);
   CREATE FUNCTION see_setting() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -36,7 +36,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-describe('a process that hangs keeps no account for more than five seconds', () => {
+describe('a hanging process holds an account lock for at most five seconds', () => {
   it.each<[string, () => Promise<unknown>]>([
     [
       'while it adjusts a balance',

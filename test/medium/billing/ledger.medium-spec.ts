@@ -23,7 +23,7 @@ describe('the ledger', () => {
     await database.drop();
   });
 
-  it('credits a payment once when it is reported 50 times at once', async () => {
+  it('credits a payment once when it is reported 50 times concurrently', async () => {
     const { organizationId } = await createAccount(engine.pool, { balanceMicro: 0n });
     const applied = await Promise.all(
       Array.from({ length: 50 }, () => engine.ledger.topUp(organizationId, 500n, 'payment-1')),
@@ -32,18 +32,19 @@ describe('the ledger', () => {
     expect(await engine.ledger.balance(organizationId)).toEqual({
       balanceMicro: 500n,
       reservedMicro: 0n,
-      monthlyLimitMicro: null,
+      operatorMonthlyLimitMicro: null,
+      ownMonthlyLimitMicro: null,
     });
   });
 
-  it('credits a payment once when two processes are told of it 25 times each while the money is being spent', async () => {
+  it('credits a payment once when two processes receive it 25 times each during spending', async () => {
     const account = await createAccount(engine.pool, { balanceMicro: 1_000n });
     const { organizationId } = account;
     const other = startMoneyEngine(database.url);
     const applied = await Promise.all(
-      Array.from({ length: 50 }, async (_, turn) => {
+      Array.from({ length: 50 }, async (_, index) => {
         const command = reserveCommand(account, 10n);
-        const credited = (turn % 2 === 0 ? engine : other).ledger.topUp(organizationId, 500n, 'payment-2');
+        const credited = (index % 2 === 0 ? engine : other).ledger.topUp(organizationId, 500n, 'payment-2');
         await engine.reservations.reserve(command);
         await other.reservations.finish(settleCommand(command, 10n));
         return credited;
@@ -58,11 +59,11 @@ describe('the ledger', () => {
     const { organizationId } = await createAccount(engine.pool, { balanceMicro: 0n });
     await engine.ledger.topUp(organizationId, 500n, 'payment-1');
     await expect(engine.ledger.topUp(organizationId, 501n, 'payment-1')).rejects.toMatchObject({ code: 'conflict' });
-    // Another kind of movement has references of its own.
+    // References are unique per kind of ledger entry.
     expect(await engine.ledger.refund(organizationId, 500n, 'payment-1')).toBe(true);
   });
 
-  it('never takes what is held', async () => {
+  it('never refunds held amounts', async () => {
     const account = await createAccount(engine.pool, { balanceMicro: 100n });
     await engine.reservations.reserve(reserveCommand(account, 60n));
     await expect(engine.ledger.refund(account.organizationId, 41n, 'too much')).rejects.toMatchObject({
@@ -74,7 +75,21 @@ describe('the ledger', () => {
     );
   });
 
-  it('knows no account that was never opened', async () => {
+  it('limits a balance to the largest exact JSON integer', async () => {
+    const max = BigInt(Number.MAX_SAFE_INTEGER);
+    const { organizationId } = await createAccount(engine.pool, { balanceMicro: 1n });
+    const refused = { code: 'validation_failed', param: 'amount_micro' };
+    for (const amountMicro of [max, 2n ** 63n - 1n, 2n ** 63n]) {
+      await expect(engine.ledger.topUp(organizationId, amountMicro, 'too much')).rejects.toMatchObject(refused);
+    }
+    expect(await engine.ledger.topUp(organizationId, max - 1n, 'the rest')).toBe(true);
+    await expect(engine.ledger.topUp(organizationId, 1n, 'one more')).rejects.toMatchObject(refused);
+    // A constraint also refuses an update that bypasses the function.
+    const past = 'UPDATE organization_account SET balance_micro = balance_micro + 1 WHERE organization_id = $1';
+    await expect(engine.pool.query(past, [organizationId])).rejects.toMatchObject({ code: '23514' });
+  });
+
+  it('returns not_found for an account that was never opened', async () => {
     const unknown = randomUUID();
     await expect(engine.ledger.balance(unknown)).rejects.toMatchObject({ code: 'not_found' });
     await expect(engine.ledger.topUp(unknown, 1n, 'payment')).rejects.toMatchObject({ code: 'not_found' });

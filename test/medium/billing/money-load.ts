@@ -1,17 +1,17 @@
-import { GatewayError } from '../../../src/common/errors/gateway-error';
+import { GatewayError } from '../../../src/core/errors/gateway-error';
 import { newId, reserveCommand, settleCommand, type Account, type MoneyEngine } from './money-engine';
 
 export interface MoneyLoadResult {
   readonly pairs: number;
   readonly refused: number;
-  /** Calls that were told that the service is unavailable. */
+  /** Calls that failed with `service_unavailable`. */
   readonly unavailable: number;
   readonly durationMs: number;
   readonly pairsPerSecond: number;
   /** CPU of this process, user and system, per reserve or finish. */
   readonly cpuMicrosecondsPerOperation: number;
   readonly latencyMs: { readonly p50: number; readonly p99: number };
-  /** Ids whose settlement was confirmed, with what was charged: compare with the database to find lost and ghost rows. */
+  /** Ids of confirmed settlements with their charges: compare with the database to find lost and ghost rows. */
   readonly charged: ReadonlyMap<string, bigint>;
 }
 
@@ -23,7 +23,7 @@ export interface MoneyLoadOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Every caller reserves and settles, one after the other, on accounts in turn, until the time is over. */
+/** Every caller reserves and settles sequentially, on the accounts round-robin, until the time is over. */
 export async function runMoneyLoad(
   engine: MoneyEngine,
   accounts: readonly Account[],
@@ -34,14 +34,14 @@ export async function runMoneyLoad(
   const latencies: number[] = [];
   let refused = 0;
   let unavailable = 0;
-  let turn = 0;
+  let calls = 0;
   const startedAtMs = performance.now();
   const cpuBefore = process.cpuUsage();
 
   const isOver = (): boolean => performance.now() - startedAtMs > durationMs || options.signal?.aborted === true;
   const call = async (): Promise<void> => {
     while (!isOver()) {
-      const account = accounts[turn++ % accounts.length] as Account;
+      const account = accounts[calls++ % accounts.length] as Account;
       const command = reserveCommand(account, amountMicro, newId());
       const beganAtMs = performance.now();
       try {

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import { LedgerService } from '../../../src/billing/ledger.service';
 import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
 import { allowedMs, FULL, report } from '../../faults/figures';
 import { FaultProxy } from '../../harness/fault-proxy';
@@ -16,7 +15,7 @@ import {
 } from './money-engine';
 import { runMoneyLoad } from './money-load';
 
-describe('money when the database or the wire to it fails', () => {
+describe('billing during failures of the database or its connections', () => {
   let database: TestDatabase;
   let direct: Pool;
   let proxy: FaultProxy;
@@ -31,7 +30,7 @@ describe('money when the database or the wire to it fails', () => {
     proxy = await FaultProxy.start(database.url);
     engine = startPunctualMoneyEngine(proxy.url);
     account = await createAccount(direct);
-    // What fails is a wire that is in use.
+    // Opens connections, so that the failure hits connections in use.
     const isConnected = () => engine.pool.query('SELECT').then(() => true);
     await eventually(() => isConnected().catch(() => false));
   });
@@ -39,7 +38,7 @@ describe('money when the database or the wire to it fails', () => {
     proxy.heal();
     await engine.close();
     await proxy.close();
-    await requireSoundBooks({ ledger: new LedgerService(direct) });
+    await requireSoundBooks({ pool: direct });
   });
   afterAll(async () => {
     await direct.end();
@@ -59,7 +58,7 @@ describe('money when the database or the wire to it fails', () => {
     return Number(rows[0]?.count);
   }
 
-  it('loses and invents no charge while connections are terminated under load', async () => {
+  it('neither loses nor duplicates charges while connections are terminated under load', async () => {
     const patient = startMoneyEngine(proxy.url);
     const terminations = (async () => {
       for (let round = 0; round < 12; round += 1) {
@@ -81,14 +80,14 @@ describe('money when the database or the wire to it fails', () => {
     const stored = new Map(rows.map((row) => [row.id, BigInt(row.charged_micro)]));
     report('connections terminated under load', { charged: load.charged.size, unavailable: load.unavailable });
     expect(load.charged.size).toBeGreaterThan(10);
-    // Of a machine that is busy with other tests some may be turned away at the door.
+    // On a busy machine some calls may be refused at admission.
     expect(load.unavailable).toBeLessThanOrEqual(FULL ? 0 : Infinity);
     expect(stored).toEqual(load.charged);
     await eventually(async () => (await heldCount()) === 0);
     await patient.close();
   });
 
-  it('learns the outcome of a reservation whose answer was lost by asking again', async () => {
+  it('retries a reservation whose answer was lost', async () => {
     const patient = startMoneyEngine(proxy.url);
     await patient.reservations.reserve(reserveCommand(account, 1n));
     proxy.fail('toClient', { hang: true });
@@ -140,12 +139,12 @@ describe('money when the database or the wire to it fails', () => {
           () => false,
         ),
       );
-      // A statement that was on its way all the time may arrive only now; its holds are voided after it.
+      // A delayed statement may arrive only now; its holds are voided afterwards.
       await eventually(async () => (await heldCount()) === 2);
     },
   );
 
-  it('takes the id of a voided hold, so that a late statement cannot bring it back', async () => {
+  it('keeps the id of a voided hold, so that a late statement cannot recreate it', async () => {
     proxy.fail('toServer', { hang: true });
     const command = reserveCommand(account, 5n);
     await expect(engine.reservations.reserve(command)).rejects.toMatchObject({ code: 'service_unavailable' });
@@ -156,7 +155,7 @@ describe('money when the database or the wire to it fails', () => {
     expect(await heldCount()).toBe(0);
   });
 
-  it('settles what was under way once the database is back, whether or not the caller still waits', async () => {
+  it('settles pending charges after the outage, even if their callers timed out', async () => {
     const impatient = startPunctualMoneyEngine(proxy.url, { finishPatienceMs: 300 });
     const [patientCommand, impatientCommand] = [reserveCommand(account, 10n), reserveCommand(account, 10n)];
     await engine.reservations.reserve(patientCommand);
@@ -172,13 +171,16 @@ describe('money when the database or the wire to it fails', () => {
     await impatient.close();
   });
 
-  it('charges nothing for an answer that was not sent because its caller was turned away', async () => {
+  it('does not charge an undelivered response whose caller timed out', async () => {
     const impatient = startPunctualMoneyEngine(proxy.url, { finishPatienceMs: 300 });
     const command = reserveCommand(account, 10n);
     await impatient.reservations.reserve(command);
     proxy.cutOff();
     const settling = impatient.reservations.finish({ ...settleCommand(command, 9n, {}), releaseIfTurnedAway: true });
     await expect(settling).rejects.toMatchObject({ code: 'service_unavailable' });
+    // An attempt that began before the timeout still carries the charge; the attempts after it carry the release.
+    const attempts = proxy.connections;
+    await eventually(async () => proxy.connections >= attempts + 4);
     proxy.heal();
     await eventually(async () => (await reservation(command.reservationId))?.state === 'released');
     const { rows } = await direct.query('SELECT status, error_code, charged_micro FROM usage_record WHERE id = $1', [
@@ -188,7 +190,7 @@ describe('money when the database or the wire to it fails', () => {
     await impatient.close();
   });
 
-  it('admits nothing while charges cannot be made', async () => {
+  it('refuses new holds while charges cannot be committed', async () => {
     const command = reserveCommand(account, 10n);
     await engine.reservations.reserve(command);
     proxy.cutOff();
@@ -203,7 +205,7 @@ describe('money when the database or the wire to it fails', () => {
     await settling;
   });
 
-  it('ends what is under way before it stops, and then admits nothing', async () => {
+  it('drains pending operations on shutdown, then refuses new ones', async () => {
     const command = reserveCommand(account, 10n);
     await engine.reservations.reserve(command);
     const settling = engine.reservations.finish(settleCommand(command, 10n));

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { GatewayError } from '../../../src/common/errors/gateway-error';
-import { SpendingOutlookService } from '../../../src/billing/spending-outlook.service';
+import { GatewayError } from '../../../src/core/errors/gateway-error';
+import { SpendingOutlookService } from '../../../src/billing/ledger/spending-outlook.service';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import {
   type Account,
@@ -12,7 +12,7 @@ import {
   startMoneyEngine,
 } from './money-engine';
 
-describe('the outlook of a hold', () => {
+describe('SpendingOutlookService', () => {
   let database: TestDatabase;
   let engine: MoneyEngine;
   let outlook: SpendingOutlookService;
@@ -33,7 +33,7 @@ describe('the outlook of a hold', () => {
     if (chargedMicro > 0n) await engine.reservations.finish(settleCommand(command, chargedMicro));
   }
 
-  /** What the gateway then does. */
+  /** The result of the real reservation. */
   function codeOf(account: Account, amountMicro: bigint): Promise<string | null> {
     return engine.reservations.reserve(reserveCommand(account, amountMicro)).then(
       () => null,
@@ -52,26 +52,26 @@ describe('the outlook of a hold', () => {
     ['a monthly budget', { monthlyBudgetMicro: 400n }, 200n],
     ['a monthly limit', { monthlyLimitMicro: 400n }, 200n],
     ['a balance', { balanceMicro: 400n }, 200n],
-    ['all of them, of which the first one that refuses counts', every, 200n],
-    ['nothing at all', { balanceMicro: 0n }, 0n],
+    ['all limits, of which the first refusing one is reported', every, 200n],
+    ['an empty balance', { balanceMicro: 0n }, 0n],
   ];
 
-  it.each(cases)('is what then happens, to the last micro-unit: %s', async (_what, settings, roomMicro) => {
+  it.each(cases)('predicts the reservation to the micro-unit with %s', async (_what, settings, roomMicro) => {
     for (const amountMicro of [0n, roomMicro, roomMicro + 1n, 10_000n]) {
       const account = await createAccount(engine.pool, settings);
-      // Half of what is gone has been spent, the other half is held.
+      // Half of the used amount is spent, the other half is held.
       if (roomMicro > 0n) {
         await spend(account, 150n, 100n);
         await spend(account, 100n, 0n);
       }
       const { refusal, budgets } = await outlook.look(account.organizationId, account.keyId, amountMicro);
-      const foretold = refusal === null ? null : `${refusal.code} ${JSON.stringify(refusal.details)}`;
-      expect([amountMicro, foretold]).toEqual([amountMicro, await codeOf(account, amountMicro)]);
+      const predicted = refusal === null ? null : `${refusal.code} ${JSON.stringify(refusal.details)}`;
+      expect([amountMicro, predicted]).toEqual([amountMicro, await codeOf(account, amountMicro)]);
       expect(budgets.some(({ wouldRefuse }) => wouldRefuse)).toBe(refusal !== null);
     }
   });
 
-  it('tells of each budget what is used of it, spent or held', async () => {
+  it('reports the used amount of each budget, spent plus held', async () => {
     const account = await createAccount(engine.pool, every);
     await spend(account, 150n, 100n);
     await spend(account, 100n, 0n);
@@ -84,7 +84,7 @@ describe('the outlook of a hold', () => {
     ]);
   });
 
-  it('of an account that is not there is an error, as the hold would be', async () => {
+  it('refuses an unknown account like the reservation', async () => {
     const account = { organizationId: randomUUID(), keyId: randomUUID() };
     const { refusal, budgets } = await outlook.look(account.organizationId, account.keyId, 1n);
     expect([refusal?.code, budgets]).toEqual(['internal_error', []]);

@@ -1,5 +1,5 @@
-import { HoldSweeperService } from '../../../src/billing/hold-sweeper.service';
-import { DEFAULT_BILLING_OPTIONS } from '../../../src/billing/billing-options';
+import { HoldSweeperService } from '../../../src/billing/ledger/hold-sweeper.service';
+import { DEFAULT_BILLING_OPTIONS } from '../../../src/billing/ledger/billing-options';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import {
   createAccount,
@@ -33,7 +33,7 @@ describe('the sweep of orphaned holds', () => {
     await database.drop();
   });
 
-  /** Moves what the leases say into the past, which is the same as waiting. */
+  /** Moves the leases into the past instead of waiting. */
   async function letPass(seconds: number, ...instances: MoneyEngine[]): Promise<void> {
     await survivor.pool.query(
       `UPDATE gateway_instance SET heartbeat_at = heartbeat_at - make_interval(secs => $2),
@@ -51,7 +51,7 @@ describe('the sweep of orphaned holds', () => {
 
   const reserved = async () => (await survivor.ledger.balance(account.organizationId)).reservedMicro;
 
-  it('expires the holds of a process that died, and no others', async () => {
+  it('expires only the holds of a crashed process', async () => {
     await Promise.all(Array.from({ length: 250 }, () => victim.reservations.reserve(reserveCommand(account, 2n))));
     const living = reserveCommand(account, 7n);
     await survivor.reservations.reserve(living);
@@ -66,29 +66,29 @@ describe('the sweep of orphaned holds', () => {
     expect(await survivor.reservations.finish(settleCommand(living, 7n))).toMatchObject({ applied: true });
   });
 
-  it('expires a hold whose time is over although its owner lives', async () => {
+  it('expires an overdue hold even if its owner is alive', async () => {
     await survivor.reservations.reserve({ ...reserveCommand(account, 2n), ttlSeconds: 0 });
     await beSteady(11);
     expect(await sweeper.sweep()).toBe(1);
   });
 
-  it('leaves everything alone until its own heartbeats have been steady for ten seconds', async () => {
+  it('expires nothing until its heartbeats were steady for ten seconds', async () => {
     await victim.reservations.reserve(reserveCommand(account, 2n));
-    // The database was away for a minute: all leases look dead, and the survivor is the first to be back.
+    // After a database outage of a minute all leases look expired, and this instance is the first to return.
     await letPass(60, victim, survivor);
     await survivor.lease.renew();
     expect(await sweeper.sweep()).toBe(0);
     await beSteady(4);
     expect(await sweeper.sweep()).toBe(0);
     expect(await reserved()).toBe(2n);
-    // The other one was only cut off: it renews, and keeps what it holds.
+    // The other instance was only disconnected: it renews its lease and keeps its holds.
     await victim.lease.renew();
     await beSteady(11);
     expect(await sweeper.sweep()).toBe(0);
     expect(await reserved()).toBe(2n);
   });
 
-  it('does not make a new process wait when others have been steady: it may be the next of many that crash', async () => {
+  it('lets a new process sweep at once when others are steady, in case of repeated crashes', async () => {
     await beSteady(11);
     await victim.reservations.reserve(reserveCommand(account, 2n));
     await letPass(21, victim);
@@ -98,7 +98,7 @@ describe('the sweep of orphaned holds', () => {
     await newcomer.close();
   });
 
-  it('makes a new process wait when nobody has been steady', async () => {
+  it('makes a new process wait when no instance is steady', async () => {
     await victim.reservations.reserve(reserveCommand(account, 2n));
     await letPass(60, victim, survivor);
     const newcomer = startMoneyEngine(database.url);
@@ -122,7 +122,7 @@ describe('the sweep of orphaned holds', () => {
     expect(rows).toEqual([{ charged_micro: 0n }]);
   });
 
-  it('forgets a dead lease only when it owns nothing any more', async () => {
+  it('deletes an expired lease only when it owns no hold', async () => {
     const leases = async () =>
       (await survivor.pool.query<{ id: string }>('SELECT id FROM gateway_instance ORDER BY id')).rows.map(
         ({ id }) => id,
@@ -136,7 +136,7 @@ describe('the sweep of orphaned holds', () => {
     expect(await leases()).toEqual([survivor.lease.instanceId]);
   });
 
-  it('does the work once when several sweep at the same time', async () => {
+  it('expires each hold once when several instances sweep concurrently', async () => {
     await Promise.all(Array.from({ length: 50 }, () => victim.reservations.reserve(reserveCommand(account, 2n))));
     await letPass(60, victim);
     await beSteady(11);

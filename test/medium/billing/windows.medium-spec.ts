@@ -10,7 +10,7 @@ import {
   type MoneyEngine,
 } from './money-engine';
 
-/** The instants before and after a boundary, and the windows that belong to each. */
+/** Instants before and after a boundary, and the windows of each. */
 const BOUNDARIES = [
   ['midnight', '2031-05-14T23:59:59.999Z', '2031-05-15T00:00:00Z', '2031-05-14/2031-05-01', '2031-05-15/2031-05-01'],
   [
@@ -44,7 +44,7 @@ const BOUNDARIES = [
   ],
 ] as const;
 
-/** Where the limits of a test stand, so that each of the three windows is the one that decides. */
+/** Limits that make each of the three windows the deciding one. */
 const LIMITS: readonly (readonly [name: string, settings: AccountSettings, letter: string, window: 'day' | 'month'])[] =
   [
     ["the key's day", { dailyBudgetMicro: 100n }, 'D', 'day'],
@@ -124,13 +124,13 @@ describe('the windows of budgets', () => {
         expect(await windowsOf(account)).toEqual(filled(named(windowsBefore), { spent: 0n, reserved: 100n }));
         expect(await finish(account, id, outcome, actual, after)).toBe(`A,${spent},0`);
         expect(await windowsOf(account)).toEqual(filled(named(windowsBefore), { spent, reserved: 0n }));
-        // Repeated on yet another day, it changes nothing.
+        // A repetition on another day changes nothing.
         await finish(account, id, outcome, actual, '2150-01-01T00:00:00Z');
         expect(await windowsOf(account)).toEqual(filled(named(windowsBefore), { spent, reserved: 0n }));
       },
     );
 
-    it.each(LIMITS)('%s begins anew exactly when it should, whatever is still held before', async (...limit) => {
+    it.each(LIMITS)('%s resets exactly at its boundary despite earlier open holds', async (...limit) => {
       const [, settings, letter, window] = limit;
       const account = await createAccount(engine.pool, settings);
       const held = newId();
@@ -139,7 +139,7 @@ describe('the windows of budgets', () => {
       const [daysBefore, daysAfter] = [windowsBefore.split('/'), windowsAfter.split('/')];
       const isNew = window === 'day' || daysBefore[1] !== daysAfter[1];
       expect(await reserve(account, 100n, after)).toBe(isNew ? 'A' : letter);
-      // What the old window gets back is not to be spent in the new one, and the other way round.
+      // Amounts released in the old window must not become available in the new one, and vice versa.
       await finish(account, held, 'settled', 40n, after);
       expect(await reserve(account, 60n, after)).toBe(isNew ? letter : 'A');
       expect(await reserve(account, 61n, before)).toBe(letter);
@@ -147,7 +147,7 @@ describe('the windows of budgets', () => {
     });
   });
 
-  it('are those of the reserve, also when the database has failed over to a clock that is behind', async () => {
+  it('are those of the reservation, even after a failover to a clock that is behind', async () => {
     const account = await createAccount(engine.pool, { dailyBudgetMicro: 100n });
     const id = newId();
     expect(await reserve(account, 80n, '2031-05-15T00:02:00Z', id)).toBe('A');
@@ -160,7 +160,7 @@ describe('the windows of budgets', () => {
     expect(await reserve(account, 30n, '2031-05-15T00:03:00Z')).toBe('A');
   });
 
-  it('take a charge that the running process makes for a hold of last year', async () => {
+  it('accept a charge for a hold of last year', async () => {
     const account = await createAccount(engine.pool);
     const reservationId = newId();
     expect(await reserve(account, 100n, '2024-12-31T23:59:59Z', reservationId)).toBe('A');
@@ -169,7 +169,7 @@ describe('the windows of budgets', () => {
     expect(await windowsOf(account)).toEqual(filled(named('2024-12-31/2024-12-01'), { spent: 60n, reserved: 0n }));
   });
 
-  it('never fall below zero, which the database itself refuses', async () => {
+  it('cannot become negative because of a database constraint', async () => {
     const account = await createAccount(engine.pool);
     await reserve(account, 10n, '2031-05-14T12:00:00Z');
     for (const column of ['spent_micro', 'reserved_micro']) {

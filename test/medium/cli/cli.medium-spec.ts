@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { on } from 'node:events';
 import { Redis } from 'ioredis';
 import type { DataSource } from 'typeorm';
-import { digestApiKey, hasValidShape } from '../../../src/auth/api-key';
-import { ApiKeyRepository } from '../../../src/auth/api-key.repository';
-import { KEY_INVALIDATION_CHANNEL } from '../../../src/auth/key-invalidation';
+import { digestApiKey, hasValidShape } from '../../../src/auth/api-keys/api-key';
+import { ApiKeyRepository } from '../../../src/auth/api-keys/api-key.repository';
+import { KEY_INVALIDATION_CHANNEL } from '../../../src/auth/api-keys/key-invalidation';
 import { openDataSource } from '../../harness/data-source';
 import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '../../harness/database';
 import { createTestRedis } from '../../harness/redis';
@@ -87,6 +87,7 @@ describe('the command line', () => {
         ...shown,
         month_spent_micro: 0,
         monthly_limit_micro: null,
+        own_monthly_limit_micro: null,
       });
     });
 
@@ -102,7 +103,7 @@ describe('the command line', () => {
       const { id: organizationId } = await createOrganization();
       const settings =
         '--name ci --expires-at 2099-12-31T12:00:00Z --allowed-ips 10.1.2.3/8,2001:db8::/32 ' +
-        '--allowed-models mock/chat-1,openai/* --allowed-modalities text,image --rps 1 --rpm 2 --tpm 3 ' +
+        '--allowed-models mock/chat-1,openai/* --allowed-modalities text,audio --rps 1 --rpm 2 --tpm 3 ' +
         '--concurrency 4 --daily-budget-micro 5 --monthly-budget-micro 6';
       const created = await cli.json<KeyRecord>('key', 'create', '--org', organizationId, ...settings.split(' '));
       expect(hasValidShape(created.key)).toBe(true);
@@ -113,7 +114,7 @@ describe('the command line', () => {
         expires_at: '2099-12-31T12:00:00.000Z',
         allowed_ips: ['10.0.0.0/8', '2001:db8::/32'],
         allowed_models: ['mock/chat-1', 'openai/*'],
-        allowed_modalities: ['text', 'image'],
+        allowed_modalities: ['text', 'audio'],
         requests_per_second: 1,
         requests_per_minute: 2,
         tokens_per_minute: 3,
@@ -211,6 +212,9 @@ describe('the command line', () => {
     it.each<[number, string, string[]]>([
       [2, '--name', ['org', 'create']],
       [2, '--amount-micro', ['org', 'credit', '--org', id, '--amount-micro', '1.5', '--ref', 'r']],
+      [2, '--amount-micro', ['org', 'credit', '--org', id, '--amount-micro', `${2n ** 63n - 1n}`, '--ref', 'r']],
+      [2, '--ref', ['org', 'credit', '--org', id, '--amount-micro', '1', '--ref', 'a\nb']],
+      [2, '--monthly-limit-micro', ['org', 'limit', '--org', id, '--monthly-limit-micro', `${2n ** 53n}`]],
       [2, '--allowed-ips', ['key', 'create', '--org', id, '--allowed-ips', '10.0.0.0/8,example.com']],
       [2, '--rps', ['key', 'create', '--org', id, '--rps', '0']],
       [2, '--concurrency', ['key', 'limit', '--key', id, '--concurrency', '0']],

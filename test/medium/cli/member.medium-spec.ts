@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import { COMMAND_LINE } from '../../../src/common/actor';
-import { systemClock } from '../../../src/common/clock';
-import { ApiKeyService } from '../../../src/organizations/api-key.service';
-import { OrganizationService } from '../../../src/organizations/organization.service';
+import { COMMAND_LINE } from '../../../src/core/types/actor';
+import { systemClock } from '../../../src/core/time/clock';
+import { ApiKeyService } from '../../../src/auth/api-keys/api-key.service';
+import { OrganizationService } from '../../../src/dashboard/organizations/organization.service';
 import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { createTestRedis } from '../../harness/redis';

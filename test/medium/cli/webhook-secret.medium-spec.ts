@@ -65,6 +65,6 @@ describe('webhook', () => {
     const again = await cli.json<object>('webhook', 'redeliver', '--org', org, '--delivery', sent.id);
     expect(again).toMatchObject({ id: sent.id, state: 'pending' });
     const { stdout } = await cli.run('webhook', 'show', '--org', org, '--delivery', sent.id);
-    expect(stdout).toContain('Nothing was sent so far.');
+    expect(stdout).toContain('No attempts yet.');
   });
 });

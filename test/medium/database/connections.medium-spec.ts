@@ -1,9 +1,9 @@
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { once } from 'node:events';
 import type { Pool } from 'pg';
-import { createDataSource } from '../../../src/database/data-source';
-import { createMoneyPool } from '../../../src/database/money-pool';
-import { onceReachable } from '../../../src/database/once-reachable';
+import { createDataSource } from '../../../src/core/database/data-source';
+import { createMoneyPool } from '../../../src/core/database/money-pool';
+import { onceReachable } from '../../../src/core/database/once-reachable';
 import { allowedMs } from '../../faults/figures';
 import { findFreePort } from '../../harness/child-process';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';

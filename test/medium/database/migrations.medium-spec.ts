@@ -1,6 +1,6 @@
-import { createDataSource } from '../../../src/database/data-source';
-import { MIGRATIONS } from '../../../src/database/migrations';
-import { hasPendingMigrations, revertMigrations, runMigrations } from '../../../src/database/run-migrations';
+import { createDataSource } from '../../../src/core/database/data-source';
+import { MIGRATIONS } from '../../../src/core/database/migrations';
+import { hasPendingMigrations, revertMigrations, runMigrations } from '../../../src/core/database/run-migrations';
 import { createEmptyTestDatabase, type TestDatabase } from '../../harness/database';
 
 const ALL = MIGRATIONS.map((migration) => migration.name);

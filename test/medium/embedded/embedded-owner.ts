@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
-import type { ServicesState } from '../../../src/embedded/services-file';
+import type { ServicesState } from '../../../src/core/embedded/services-file';
 import { allowedMs } from '../../faults/figures';
 
 /** A running `owner-process.ts`. */

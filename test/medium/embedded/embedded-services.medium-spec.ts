@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isRunning } from '../../../src/embedded/process-control';
+import { isRunning } from '../../../src/core/embedded/process-control';
 import {
   connect,
   end,

@@ -3,7 +3,7 @@
  * or why it cannot start, and stops on SIGTERM, on SIGINT, and when the test that started it is gone.
  */
 import pino from 'pino';
-import { attachEmbeddedServices, startEmbeddedServices } from '../../../src/embedded/embedded-services';
+import { attachEmbeddedServices, startEmbeddedServices } from '../../../src/core/embedded/embedded-services';
 
 async function main(): Promise<void> {
   const [dataDir = '', mode] = process.argv.slice(2);

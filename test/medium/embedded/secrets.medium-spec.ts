@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadOrCreateSecrets, resolveSecretsKeys } from '../../../src/embedded/secrets';
+import { loadOrCreateSecrets, resolveSecretsKeys } from '../../../src/core/secrets/service-secrets';
 
 describe('generated secrets', () => {
   let dataDir: string;

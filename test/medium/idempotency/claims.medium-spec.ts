@@ -1,4 +1,4 @@
-import { KeyClaimedError, type ReserveCommand } from '../../../src/billing/money.types';
+import { KeyClaimedError, type ReserveCommand } from '../../../src/billing/ledger/money.types';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import {
   createAccount,

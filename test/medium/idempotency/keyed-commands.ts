@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
-import type { FinishCommand, ReserveCommand } from '../../../src/billing/money.types';
-import type { IdempotencyClaim, IdempotencyCompletion } from '../../../src/common/idempotency';
+import type { FinishCommand, ReserveCommand } from '../../../src/billing/ledger/money.types';
+import type { IdempotencyClaim, IdempotencyCompletion } from '../../../src/core/types/idempotency';
 import { reserveCommand, type Account } from '../billing/money-engine';
 
 export const OPERATION = 'createChatCompletion';

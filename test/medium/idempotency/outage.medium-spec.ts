@@ -1,5 +1,10 @@
 import type { Pool } from 'pg';
-import { LedgerService } from '../../../src/billing/ledger.service';
+import type { DataSource } from 'typeorm';
+import type { FinishCommand } from '../../../src/billing/ledger/money.types';
+import { createDataSource } from '../../../src/core/database/data-source';
+import { AnswerStore } from '../../../src/auth/idempotency/answer-store';
+import { DEFAULT_IDEMPOTENCY_OPTIONS } from '../../../src/auth/idempotency/idempotency-options';
+import { IdempotencyService } from '../../../src/auth/idempotency/idempotency.service';
 import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
 import { FaultProxy } from '../../harness/fault-proxy';
 import {
@@ -10,13 +15,14 @@ import {
   type Account,
   type MoneyEngine,
 } from '../billing/money-engine';
-import { claimOf, completing, keyedCommand, recordsOf } from './keyed-commands';
+import { claimOf, COMPLETION, keyedCommand, recordsOf } from './keyed-commands';
 
 let database: TestDatabase;
 let wire: FaultProxy;
 let observer: Pool;
 let engine: MoneyEngine;
 let account: Account;
+let dataSource: DataSource;
 
 beforeEach(async () => {
   database = await createTestDatabase();
@@ -24,11 +30,13 @@ beforeEach(async () => {
   observer = createTestPool(database.url, 1);
   engine = startPunctualMoneyEngine(wire.url, { finishPatienceMs: 200, reservePatienceMs: 3_000 });
   account = await createAccount(observer);
+  dataSource = await createDataSource({ url: wire.url, poolSize: 2 }).initialize();
 });
 afterEach(async () => {
   wire.heal();
-  await requireSoundBooks({ ledger: new LedgerService(observer) });
+  await requireSoundBooks({ pool: observer });
   await engine.close();
+  await dataSource.destroy();
   await observer.end();
   await wire.close();
   await database.drop();
@@ -48,29 +56,50 @@ async function ended(id: string): Promise<string> {
   }
 }
 
+/** Settles a hold, with a copy of its answer in the same database. */
+function settleStored(command: FinishCommand) {
+  const { reservationId, organizationId } = command;
+  const store = new AnswerStore(dataSource, DEFAULT_IDEMPOTENCY_OPTIONS);
+  return engine.reservations.finishStored(command, async (signal) => ({
+    ...COMPLETION,
+    bodyStored: await store.keep(reservationId, organizationId, '{"cost":', '}', signal),
+  }));
+}
+
 it('an answer that nobody got, because its charge came too late, is neither charged nor kept', async () => {
   const command = keyedCommand(account, 100n, claimOf('key'));
   await engine.reservations.reserve(command);
   wire.cutOff();
-  const finishing = engine.reservations.finish({
-    ...completing(settleCommand(command, 70n)),
-    releaseIfTurnedAway: true,
-  });
+  const finishing = settleStored({ ...settleCommand(command, 70n), releaseIfTurnedAway: true });
   await expect(finishing).rejects.toMatchObject({ code: 'service_unavailable' });
   wire.heal();
   expect(await ended(command.reservationId)).toBe('released');
   expect(await recordsOf(observer, account)).toEqual([]);
 });
 
-it('a stream that was delivered is charged and kept all the same', async () => {
+it('a stream that was delivered is charged later, together with its copy', async () => {
   const command = keyedCommand(account, 100n, claimOf('key'));
   await engine.reservations.reserve(command);
   wire.cutOff();
-  const finishing = engine.reservations.finish(completing(settleCommand(command, 70n)));
+  const finishing = settleStored(settleCommand(command, 70n));
   await expect(finishing).rejects.toMatchObject({ code: 'service_unavailable' });
   wire.heal();
   expect(await ended(command.reservationId)).toBe('settled');
   expect(await recordsOf(observer, account)).toMatchObject([{ state: 'completed', charged_micro: '70' }]);
+  const replay = await new IdempotencyService(dataSource).lookUp(account.organizationId, claimOf('key'));
+  expect(replay?.body.toString()).toBe('{"cost":70}');
+});
+
+it('a stop waits for answers whose copy is not stored yet', async () => {
+  const command = keyedCommand(account, 100n, claimOf('key'));
+  await engine.reservations.reserve(command);
+  wire.cutOff();
+  const finishing = settleStored(settleCommand(command, 70n));
+  await expect(finishing).rejects.toMatchObject({ code: 'service_unavailable' });
+  const draining = engine.reservations.drain();
+  wire.heal();
+  expect(await draining).toBe(true);
+  expect(await stateOf(command.reservationId)).toBe('settled');
 });
 
 it('a claim whose outcome was never known leaves no key behind', async () => {

@@ -1,18 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import { createDataSource } from '../../../src/database/data-source';
-import { type AnswerBytes, AnswerStore } from '../../../src/idempotency/answer-store';
-import { DEFAULT_IDEMPOTENCY_OPTIONS, type IdempotencyOptions } from '../../../src/idempotency/idempotency-options';
-import { IdempotencyService } from '../../../src/idempotency/idempotency.service';
-import { IdempotencySweeperService } from '../../../src/idempotency/idempotency-sweeper.service';
+import { createDataSource } from '../../../src/core/database/data-source';
+import { type AnswerBytes, AnswerStore } from '../../../src/auth/idempotency/answer-store';
+import {
+  DEFAULT_IDEMPOTENCY_OPTIONS,
+  type IdempotencyOptions,
+} from '../../../src/auth/idempotency/idempotency-options';
+import { IdempotencyService } from '../../../src/auth/idempotency/idempotency.service';
+import { IdempotencySweeperService } from '../../../src/auth/idempotency/idempotency-sweeper.service';
 import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { FaultProxy } from '../../harness/fault-proxy';
 import {
   createAccount,
   settleCommand,
-  PATIENT_CLOCK,
   startMoneyEngine,
   type Account,
   type MoneyEngine,
@@ -41,7 +43,7 @@ afterAll(async () => {
 });
 
 const storeWith = (options: Partial<IdempotencyOptions> = {}, source = dataSource) =>
-  new AnswerStore(source, { ...DEFAULT_IDEMPOTENCY_OPTIONS, ...options }, PATIENT_CLOCK);
+  new AnswerStore(source, { ...DEFAULT_IDEMPOTENCY_OPTIONS, ...options });
 const service = () => new IdempotencyService(dataSource);
 const sweep = () => new IdempotencySweeperService(dataSource, DEFAULT_IDEMPOTENCY_OPTIONS).sweep();
 
@@ -158,10 +160,14 @@ describe('the room for answers', () => {
     expect(await stored()).toMatchObject({ bodies: 0, counted: 0 });
   });
 
-  it('is waited for while the database restarts', async () => {
+  it('is waited for while the database is away, and given up when its caller is', async () => {
     const wire = await FaultProxy.start(database.url);
     const cutOff = await createDataSource({ url: wire.url, poolSize: 1 }).initialize();
     wire.cutOff();
+    const caller = new AbortController();
+    const abandoned = storeWith({}, cutOff).keep(randomUUID(), account.organizationId, 'b', null, caller.signal);
+    caller.abort();
+    await expect(abandoned).rejects.toMatchObject({ name: 'AbortError' });
     const keeping = storeWith({}, cutOff).keep(randomUUID(), account.organizationId, 'a', null);
     setTimeout(() => wire.heal(), 250);
     expect(await keeping).toBe(true);

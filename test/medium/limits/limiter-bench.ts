@@ -1,15 +1,15 @@
 /** A limiter on the test server with keys of its own. */
 import { randomUUID } from 'node:crypto';
 import { Redis, type RedisOptions } from 'ioredis';
-import { type Clock, systemClock } from '../../../src/common/clock';
-import type { GatewayError } from '../../../src/common/errors/gateway-error';
-import type { Principal } from '../../../src/common/principal';
-import { NO_LIMITS, type RateLimits } from '../../../src/common/rate-limits';
-import type { WindowLengths } from '../../../src/limits/limit-check';
-import { LimitConnection } from '../../../src/limits/limit-connection';
-import { type LimitedModel, LimitPlanner } from '../../../src/limits/limit-planner';
-import { type LimitLease, LimiterService, type LimiterTimes } from '../../../src/limits/limiter.service';
-import { createRedis } from '../../../src/redis/redis.module';
+import { type Clock, systemClock } from '../../../src/core/time/clock';
+import type { GatewayError } from '../../../src/core/errors/gateway-error';
+import type { Principal } from '../../../src/core/types/principal';
+import { NO_LIMITS, type RateLimits } from '../../../src/core/types/rate-limits';
+import type { WindowLengths } from '../../../src/auth/rate-limits/limit-check';
+import { LimitConnection } from '../../../src/auth/rate-limits/limit-connection';
+import { type LimitedModel, LimitPlanner } from '../../../src/auth/rate-limits/limit-planner';
+import { type LimitLease, LimiterService, type LimiterTimes } from '../../../src/auth/rate-limits/limiter.service';
+import { createRedis } from '../../../src/core/redis/redis.module';
 import { createTestRedis, untilReady } from '../../harness/redis';
 
 /** Long enough that nothing ends during a test that does not wait for it. */
@@ -48,6 +48,7 @@ export class LimiterBench {
       global: { ...NO_LIMITS, ...options.global },
       keyDefaults: NO_LIMITS,
       organizationDefaults: NO_LIMITS,
+      keyReadsPerSecond: 50,
     };
     const connection = createRedis(url, options.redis);
     await untilReady(connection);

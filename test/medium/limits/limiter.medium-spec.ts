@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import type { GatewayError } from '../../../src/common/errors/gateway-error';
-import type { Principal } from '../../../src/common/principal';
-import type { RateLimits } from '../../../src/common/rate-limits';
+import type { GatewayError } from '../../../src/core/errors/gateway-error';
+import type { Principal } from '../../../src/core/types/principal';
+import type { RateLimits } from '../../../src/core/types/rate-limits';
 import { caller, limitedModel, LimiterBench, OPEN_MODEL, SHORT } from './limiter-bench';
 
 const GLOBAL_LIMIT = 1_000;

@@ -68,6 +68,33 @@ describe('a Redis that answers', () => {
     }
   });
 
+  it('late is logged once for an outage, also when single answers are in time, and once when it is over', async () => {
+    const redis = await ScriptedRedis.start(admits());
+    let nowMs = 0;
+    const clock = { now: () => Date.now(), monotonic: () => nowMs };
+    const bench = await LimiterBench.start({ url: patient(redis.url), clock });
+    const events = (log: jest.SpyInstance): unknown[] => log.mock.calls.map(([entry]) => entry.event);
+    const [errors, warnings] = [jest.spyOn(Logger.prototype, 'error'), jest.spyOn(Logger.prototype, 'warn')];
+    try {
+      for (let turn = 0; turn < 3; turn++) {
+        redis.answerWith(() => '-LOADING Redis is loading the dataset in memory\r\n');
+        expect((await bench.attempt(caller())).error).toMatchObject({ code: 'service_unavailable' });
+        redis.answerWith(admits());
+        nowMs += 500;
+        expect((await bench.attempt(caller())).error).toBeNull();
+      }
+      expect([events(errors), events(warnings)]).toEqual([['limits_unavailable'], []]);
+      nowMs += 500;
+      await bench.attempt(caller());
+      expect(warnings.mock.calls).toEqual([
+        [expect.objectContaining({ event: 'limits_available', outage_ms: 1_000, refused_requests: 3 })],
+      ]);
+    } finally {
+      await bench.stop();
+      redis.close();
+    }
+  });
+
   it('a call with the answer of another one loses that connection', async () => {
     const redis = await ScriptedRedis.start(admits(() => 'another'));
     const bench = await LimiterBench.start({ url: patient(redis.url) });

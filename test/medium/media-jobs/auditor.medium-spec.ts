@@ -3,7 +3,7 @@ import { createTestDatabase, createTestPool, type TestDatabase } from '../../har
 import { type Account, createAccount } from '../billing/money-engine';
 import { FAILED, finish, type JobEngine, startJobEngine, submit, SUCCEEDED, workOn } from './job-engine';
 
-/** As a mistake in the functions or somebody at the database's console would have it. */
+/** Corruptions as a faulty SQL function or a manual change in the database could cause them. */
 const CORRUPTIONS: readonly (readonly [invariant: string, planted: string, statement: string])[] = [
   [
     'I7',
@@ -17,12 +17,12 @@ const CORRUPTIONS: readonly (readonly [invariant: string, planted: string, state
   ],
   [
     'I8',
-    'a hold that ended without its job',
+    'a hold that ended while its job is under way',
     `UPDATE reservation SET state = 'released', ended_at = now() WHERE state = 'held'`,
   ],
   [
     'I8',
-    'a success that was not paid for',
+    'a success without a charge',
     `UPDATE reservation SET state = 'released', charged_micro = NULL WHERE state = 'settled'`,
   ],
   [
@@ -33,12 +33,12 @@ const CORRUPTIONS: readonly (readonly [invariant: string, planted: string, state
   ],
   [
     'I8',
-    'a job that tells another cost',
+    'a job whose cost differs from its receipt',
     `UPDATE media_job SET cost_micro = cost_micro - 1 WHERE status = 'succeeded'`,
   ],
   [
     'I8',
-    'a job that tells another hold',
+    'a job whose estimate differs from its hold',
     `UPDATE media_job SET estimated_cost_micro = estimated_cost_micro - 1 WHERE status = 'queued'`,
   ],
   ['I8', 'a job that vanished while its hold is there', `DELETE FROM media_job WHERE status = 'queued'`],
@@ -48,28 +48,28 @@ const CORRUPTIONS: readonly (readonly [invariant: string, planted: string, state
     'a job that was moved to another organization',
     `UPDATE media_job SET organization_id = gen_random_uuid() WHERE status = 'queued'`,
   ],
-  ['I8', 'a hold that a process took over', `UPDATE reservation SET owner = 'somebody' WHERE state = 'held'`],
-  ['I10', 'an end that nobody will hear of', `DELETE FROM webhook_delivery WHERE event = 'job.completed'`],
+  ['I8', 'a hold that a process took over', `UPDATE reservation SET owner = 'process' WHERE state = 'held'`],
+  ['I10', 'an end without its delivery', `DELETE FROM webhook_delivery WHERE event = 'job.completed'`],
   [
     'I10',
-    'a failure that is told as success',
+    'a failure with a success event',
     `UPDATE webhook_delivery SET event = 'job.completed' WHERE event = 'job.failed'`,
   ],
   [
     'I10',
-    'an end that is told twice',
+    'an end with two deliveries',
     `INSERT INTO webhook_delivery (job_id, organization_id, event, url, target_host, next_at, created_at)
      SELECT job_id, organization_id, 'job.failed', url, target_host, now(), now() FROM webhook_delivery WHERE event = 'job.completed'`,
   ],
   [
     'I10',
-    'a job under way that is told of',
+    'a job under way with a delivery',
     `INSERT INTO webhook_delivery (job_id, organization_id, event, url, target_host, next_at, created_at)
      SELECT id, organization_id, 'job.failed', '', '', now(), now() FROM media_job WHERE status = 'queued'`,
   ],
   [
     'I12',
-    'the answer to a submission that tells a charge',
+    'a stored submission response with a charge',
     `UPDATE idempotency_record SET charged_micro = 1 WHERE reservation_id IN (SELECT id FROM media_job WHERE status = 'queued')`,
   ],
 ];
@@ -89,33 +89,33 @@ const FORBIDDEN: readonly (readonly [name: string, statement: string])[] = [
     'a failure without a reason',
     `UPDATE media_job SET status = 'failed', completed_at = now() WHERE status = 'queued'`,
   ],
-  ['a job that becomes cheaper', `UPDATE media_job SET estimated_cost_micro = 1 WHERE status = 'queued'`],
+  ['a changed estimate', `UPDATE media_job SET estimated_cost_micro = 1 WHERE status = 'queued'`],
   [
     'a job that moves to another organization',
     `UPDATE media_job SET organization_id = gen_random_uuid() WHERE status = 'queued'`,
   ],
-  ['a job that gets another hook', `UPDATE media_job SET webhook_url = 'https://example.net' WHERE status = 'queued'`],
+  ['a changed webhook URL', `UPDATE media_job SET webhook_url = 'https://example.net' WHERE status = 'queued'`],
   ['a cost of a job under way', `UPDATE media_job SET cost_micro = 1 WHERE status = 'queued'`],
-  ['more progress than there is', `UPDATE media_job SET progress = 101 WHERE status = 'queued'`],
+  ['progress above 100', `UPDATE media_job SET progress = 101 WHERE status = 'queued'`],
   ['a handle without a submission', `UPDATE media_job SET provider_handle = '{}' WHERE status = 'queued'`],
   [
-    'a handle that is a book',
+    'an oversized handle',
     `UPDATE media_job SET submit_started_at = now(), provider_handle = jsonb_build_object('id', repeat('x', 5000)) WHERE status = 'queued'`,
   ],
-  ['half a lease', `UPDATE media_job SET lease_owner = 'me' WHERE status = 'queued'`],
-  ['a lease on what has ended', `UPDATE media_job SET lease_owner = 'me', lease_until = now() WHERE status = 'failed'`],
+  ['a lease owner without an end time', `UPDATE media_job SET lease_owner = 'me' WHERE status = 'queued'`],
+  ['a lease on an ended job', `UPDATE media_job SET lease_owner = 'me', lease_until = now() WHERE status = 'failed'`],
   ['a job under way that is deleted', `UPDATE media_job SET deleted_at = now() WHERE status = 'queued'`],
   ['a job under way that is removed', `DELETE FROM media_job WHERE status = 'queued'`],
   ['a job that leaves its artifacts behind', `DELETE FROM media_job WHERE status = 'succeeded'`],
   [
-    'two artifacts in one place',
+    'two artifacts at one position',
     `INSERT INTO media_artifact (job_id, position, type, content_type, size_bytes, duration_seconds, storage_key, created_at) SELECT job_id, position, type, content_type, size_bytes, duration_seconds, storage_key, created_at FROM media_artifact`,
   ],
   [
-    'an event that is told twice',
+    'an event with two deliveries',
     `INSERT INTO webhook_delivery (job_id, organization_id, event, url, target_host, next_at, created_at) SELECT job_id, organization_id, event, url, target_host, now(), now() FROM webhook_delivery`,
   ],
-  ['a delivery that has ended and has not', `UPDATE webhook_delivery SET state = 'delivered'`],
+  ['a delivered delivery without an end time', `UPDATE webhook_delivery SET state = 'delivered'`],
   [
     'a charge above the hold of a job',
     `UPDATE reservation SET state = 'settled', charged_micro = amount_micro + 1, ended_at = now() WHERE state = 'held'`,
@@ -126,7 +126,7 @@ const FORBIDDEN: readonly (readonly [name: string, statement: string])[] = [
   ],
 ];
 
-describe('the auditor of jobs', () => {
+describe('job auditor', () => {
   let database: TestDatabase;
   let engine: JobEngine;
   let pool: Pool;
@@ -152,7 +152,7 @@ describe('the auditor of jobs', () => {
   interface Row {
     readonly invariant: string;
   }
-  /** Runs in a transaction that is always rolled back, so that no case meets the traces of another. */
+  /** Runs in a transaction that is always rolled back, so that cases do not affect each other. */
   async function inSandbox<Result>(work: (query: (statement: string) => Promise<Row[]>) => Promise<Result>) {
     const client = await pool.connect();
     try {
@@ -164,11 +164,11 @@ describe('the auditor of jobs', () => {
     }
   }
 
-  it('finds nothing to complain about in honest books', async () => {
+  it('reports no violation for consistent data', async () => {
     expect(await engine.money.ledger.verify()).toEqual([]);
   });
 
-  it.each(CORRUPTIONS)('%s sees %s', async (invariant, _planted, statement) => {
+  it.each(CORRUPTIONS)('invariant %s detects %s', async (invariant, _planted, statement) => {
     const seen = await inSandbox(async (query) => {
       await query('ALTER TABLE reservation DISABLE TRIGGER USER');
       await query('ALTER TABLE reservation DROP CONSTRAINT reservation_job_charge_check');
@@ -179,13 +179,13 @@ describe('the auditor of jobs', () => {
     expect(seen.map((row) => row.invariant.split(' ', 1)[0])).toContain(invariant);
   });
 
-  it.each(FORBIDDEN)('cannot happen: %s', async (_name, statement) => {
+  it.each(FORBIDDEN)('a constraint rejects %s', async (_name, statement) => {
     await inSandbox(async (query) => {
       await expect(query(statement)).rejects.toMatchObject({ code: expect.stringMatching(/^23(503|514|505)$/) });
     });
   });
 
-  it('does not miss what was forgotten with its time, or deleted', async () => {
+  it('reports no missing delivery for jobs past the log retention or deleted jobs', async () => {
     const seen = await inSandbox(async (query) => {
       await query('ALTER TABLE media_job DISABLE TRIGGER USER');
       await query(`UPDATE media_job SET completed_at = now() - interval '30 days' WHERE status = 'succeeded'`);
@@ -196,7 +196,7 @@ describe('the auditor of jobs', () => {
     expect(seen).toEqual([]);
   });
 
-  it('fails the end of a job whose hold is gone, so that nothing of it is stored', async () => {
+  it('rolls back the end of a job whose hold is missing', async () => {
     const job = await submit(engine, account);
     await inSandbox(async (query) => {
       await query(

@@ -19,13 +19,13 @@ import {
 } from './job-engine';
 
 const RACES = 500;
-/** Races at the same time: more would only wait for one another. */
+/** Concurrent races: more would only wait for each other. */
 const AT_ONCE = 50;
 
 const CANCELED: JobEnding = { status: 'canceled' };
 const EXPIRED: JobEnding = { status: 'expired' };
 
-describe('the end of a job', () => {
+describe('ending a job', () => {
   let database: TestDatabase;
   let engine: JobEngine;
   let other: JobEngine;
@@ -55,7 +55,7 @@ describe('the end of a job', () => {
     );
     return row;
   };
-  /** Of this test's organization. */
+  /** Filters by this test's organization. */
   const cancellations = async () =>
     (await engine.jobs.claimCancellations(1_000)).filter(({ job }) => job.organizationId === account.organizationId);
   const eventsOf = async (job: MediaJob) =>
@@ -63,7 +63,7 @@ describe('the end of a job', () => {
       ({ event }) => event,
     );
 
-  it('charges a success, and stores files, receipt and what has to be told with it', async () => {
+  it('charges a success and stores artifacts, receipt and webhook delivery with it', async () => {
     const job = await workOn(engine, await submit(engine, account, hook), 'finalizing');
     const ended = await finish(engine, job, SUCCEEDED, { fence: job.fence });
     expect(ended).toMatchObject({ status: 'succeeded', costMicro: 1_000n, progress: 100, error: null });
@@ -102,7 +102,7 @@ describe('the end of a job', () => {
     ]);
   });
 
-  it('leaves no row of a file that has gone, and the job as it was', async () => {
+  it('removes the rows of deleted files and keeps the job', async () => {
     const files = ['kept', 'gone-1', 'gone-2', 'gone-3', 'fresh'].map((name) => ({ ...ARTIFACT, storageKey: name }));
     const job = await workOn(engine, await submit(engine, account), 'finalizing');
     await finish(engine, job, { ...SUCCEEDED, artifacts: files } as JobEnding, { fence: job.fence });
@@ -126,12 +126,12 @@ describe('the end of a job', () => {
     expect(await engine.jobs.removeLostArtifacts(168, 2)).toBe(2);
     expect(await left()).toHaveLength(3);
     expect(await engine.jobs.removeLostArtifacts(168, 2)).toBe(1);
-    // What is not deleted yet has its row, and what may not be old enough is not asked for.
+    // Files not yet deleted keep their rows, and younger rows are skipped.
     expect(await left()).toEqual(['kept', 'fresh']);
     expect(await requireJob(engine, job.id, account)).toEqual(before);
   });
 
-  it('never charges more than the hold, nor less than nothing', async () => {
+  it('charges between zero and the hold', async () => {
     const cost = async (costMicro: bigint) => {
       const job = await workOn(engine, await submit(engine, account), 'finalizing');
       return (await finish(engine, job, { ...SUCCEEDED, costMicro } as JobEnding))?.costMicro;
@@ -150,33 +150,33 @@ describe('the end of a job', () => {
   ];
 
   it.each(endings)(
-    'does to hold and receiver what the table of states says: %s',
+    'ends the hold and queues the webhook as the state machine defines: %s',
     async (_status, ending, receiptStatus) => {
       const transition = TRANSITIONS.find(({ to }) => to === ending.status);
       const silent = await workOn(engine, await submit(engine, account), 'running');
-      const told = await workOn(engine, await submit(engine, account, hook), 'running');
-      for (const job of [silent, told]) {
+      const notified = await workOn(engine, await submit(engine, account, hook), 'running');
+      for (const job of [silent, notified]) {
         if (ending.status === 'succeeded') await engine.work.beginFinalizing(job);
         if (ending.status === 'expired') await letExpire(engine, job.id);
         expect(await finish(engine, job, ending)).toMatchObject({ status: ending.status });
         expect((await holdOf(job))?.state).toBe(transition?.hold);
       }
       expect(await eventsOf(silent)).toEqual([]);
-      expect(await eventsOf(told)).toEqual(transition?.event === undefined ? [] : [transition.event]);
+      expect(await eventsOf(notified)).toEqual(transition?.event === undefined ? [] : [transition.event]);
       expect((await balance()).reservedMicro).toBe(0n);
-      expect(await query('SELECT status FROM usage_record WHERE id = $1', told.id)).toEqual([
+      expect(await query('SELECT status FROM usage_record WHERE id = $1', notified.id)).toEqual([
         { status: receiptStatus },
       ]);
     },
   );
 
-  it('can come from every state that the table names and from no other', async () => {
+  it('is possible from exactly the source states of the state machine', async () => {
     for (const [, ending] of endings) {
       for (const status of ['queued', 'submitted', 'running'] as const) {
         const queued = await submit(engine, account);
         const job = status === 'queued' ? queued : await workOn(engine, queued, status);
         if (ending.status === 'expired') await letExpire(engine, job.id);
-        // As a confused worker would have it: finalizing is noted, whatever the state.
+        // A faulty worker: finalizing is recorded in any state.
         if (ending.status === 'succeeded')
           await query('UPDATE media_job SET finalizing_at = now() WHERE id = $1', job.id);
         const ended = await finish(engine, job, ending);
@@ -190,7 +190,7 @@ describe('the end of a job', () => {
     }
   });
 
-  it('cannot be success before the result was being fetched, nor expiry before its time', async () => {
+  it('refuses success before finalizing and expiry before the deadline', async () => {
     const job = await workOn(engine, await submit(engine, account), 'running');
     expect(await finish(engine, job, SUCCEEDED)).toBeNull();
     expect(await finish(engine, job, EXPIRED)).toBeNull();
@@ -198,7 +198,7 @@ describe('the end of a job', () => {
     await finish(engine, job, FAILED);
   });
 
-  it('is no cancellation while the result is being fetched, for 60 seconds', async () => {
+  it('refuses cancellation for 60 seconds while the result is fetched', async () => {
     const job = await workOn(engine, await submit(engine, account), 'finalizing');
     expect(await finish(engine, job, CANCELED)).toBeNull();
     await letPass(engine, job.id, 50);
@@ -207,14 +207,14 @@ describe('the end of a job', () => {
     expect(await finish(engine, job, CANCELED)).toMatchObject({ status: 'canceled' });
   });
 
-  it('does not happen for who has looked at another version of the job', async () => {
+  it('refuses an end for an old version', async () => {
     const queued = await submit(engine, account);
     const claimed = await workOn(engine, queued, 'claimed');
     expect(await finish(engine, queued, CANCELED, { version: queued.version })).toBeNull();
     expect(await finish(engine, claimed, CANCELED, { version: claimed.version })).toMatchObject({ status: 'canceled' });
   });
 
-  it('has its provider told when the job was given up there, and only then', async () => {
+  it('schedules a provider cancellation only for canceled or expired jobs at a provider', async () => {
     const [early, late] = [await submit(engine, account), await submit(engine, account)];
     const succeeded = await workOn(engine, await submit(engine, account), 'finalizing');
     await finish(engine, early, CANCELED);
@@ -227,11 +227,11 @@ describe('the end of a job', () => {
     expect(await cancellations()).toEqual([]);
   });
 
-  it(`is one of success, failure, cancellation and expiry, when all come at once for ${RACES} jobs`, async () => {
+  it(`applies one of concurrent success, failure, cancellation and expiry for ${RACES} jobs`, async () => {
     const jobs = await inTurns(async (index) =>
       workOn(engine, await submit(engine, account, index % 2 === 0 ? hook : {}), 'finalizing'),
     );
-    // By now each of them may end in any way.
+    // From here each of them may end in any way.
     await tamper(
       engine,
       `UPDATE media_job SET finalizing_at = now() - interval '61 seconds', expires_at = now() WHERE organization_id = $1`,
@@ -240,7 +240,7 @@ describe('the end of a job', () => {
     const attempts: JobEnding[] = [SUCCEEDED, FAILED, CANCELED, EXPIRED];
     const winners = await inTurns(async (index) => {
       const job = jobs[index] as MediaJob;
-      // Each is the first to be sent in its turn, and every second one is another process's.
+      // Rotate which end is sent first; every second one comes from another process.
       const order = attempts.map((_, at) => attempts[(at + index) % attempts.length] as JobEnding);
       const ended = await Promise.all(order.map((ending, at) => finish(at % 2 === 0 ? engine : other, job, ending)));
       const [winner, ...others] = ended.filter((each) => each !== null);
@@ -260,7 +260,7 @@ describe('the end of a job', () => {
     expect(await query(artifacts, account.organizationId)).toHaveLength(succeeded);
   });
 
-  it('takes nothing with it that others need: a deleted job leaves its money and its receipt', async () => {
+  it('keeps reservation, receipt and deliveries after deletion of the job', async () => {
     const job = await workOn(engine, await submit(engine, account, hook), 'finalizing');
     expect(await engine.jobs.markDeleted(job.id, account.organizationId)).toBe(false);
     await finish(engine, job, SUCCEEDED);
@@ -270,11 +270,11 @@ describe('the end of a job', () => {
     expect(await engine.jobs.find(job.id, account.organizationId, null)).toBeNull();
     const left = { id: job.id, organizationId: account.organizationId, kind: 'video' };
     expect(await engine.jobs.findDeleted(1_000)).toContainEqual(left);
-    // The objects come first: only who has removed them can remove the rows.
+    // Objects are removed before the rows.
     expect(await engine.jobs.remove(job.id)).toBe(false);
     await engine.jobs.removeArtifacts(job.id);
     expect(await engine.jobs.remove(job.id)).toBe(true);
-    expect(await eventsOf(job)).toEqual([]);
+    expect(await eventsOf(job)).toEqual(['job.completed']);
     expect(await holdOf(job)).toEqual({ state: 'settled', charged: '1000' });
     expect(await query('SELECT FROM usage_record WHERE id = $1', job.id)).toHaveLength(1);
   });

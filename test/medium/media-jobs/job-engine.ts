@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import { type Clock, systemClock } from '../../../src/common/clock';
+import { type Clock, systemClock } from '../../../src/core/time/clock';
 import { JobMoneyRepository } from '../../../src/media-jobs/job-money.repository';
 import { receiptOf } from '../../../src/media-jobs/job-receipt';
 import { JobWorkRepository, type SubmissionTarget } from '../../../src/media-jobs/job-work.repository';
@@ -17,7 +17,7 @@ import {
   startPunctualMoneyEngine,
 } from '../billing/money-engine';
 
-/** What one process has for jobs. */
+/** The job services of one process. */
 export interface JobEngine {
   readonly money: MoneyEngine;
   readonly dataSource: DataSource;
@@ -27,12 +27,12 @@ export interface JobEngine {
   close(): Promise<void>;
 }
 
-/** One that refuses nobody for having waited: how long things take is up to the machine. */
+/** Never times out waiting statements: test machines may be slow. */
 export async function startJobEngine(url: string): Promise<JobEngine> {
   return open(startMoneyEngine(url), await openDataSource(url, 4), PATIENT_CLOCK);
 }
 
-/** One that keeps to the time limits of the design. */
+/** Applies the real time limits. */
 export async function startPunctualJobEngine(url: string): Promise<JobEngine> {
   return open(startPunctualMoneyEngine(url), await openDataSource(url, 4), systemClock);
 }
@@ -103,7 +103,7 @@ export const FAILED: JobEnding = {
   error: { code: 'provider_error', message: 'The provider could not make it.' },
 };
 
-/** Ends a job as whoever holds `guard` would. */
+/** Ends a job under `guard`. */
 export function finish(
   { endings }: JobEngine,
   job: MediaJob,
@@ -119,7 +119,7 @@ export async function submit(engine: JobEngine, account: Account, wishes: Submis
   return requireJob(engine, submission.id, account);
 }
 
-/** A job under way: claimed, and as far as told. */
+/** A claimed job, advanced to the state `until`. */
 export async function workOn(
   engine: JobEngine,
   job: MediaJob,
@@ -155,7 +155,7 @@ export async function requireJob(
   return job;
 }
 
-/** Moves a job's times into the past, which is the same as waiting. `expires_at` is fixed: see {@link letExpire}. */
+/** Moves a job's times into the past instead of waiting. `expires_at` is fixed: see {@link letExpire}. */
 export async function letPass({ dataSource }: JobEngine, id: string, seconds: number): Promise<void> {
   await dataSource.query(
     `UPDATE media_job SET next_run_at = next_run_at - make_interval(secs => $2),
@@ -166,7 +166,7 @@ export async function letPass({ dataSource }: JobEngine, id: string, seconds: nu
   );
 }
 
-/** For statements that no code of the gateway makes: without the trigger that would refuse them. */
+/** Runs statements that the gateway never makes, without the trigger that rejects them. */
 export async function tamper({ dataSource }: JobEngine, statement: string, values: unknown[]): Promise<void> {
   await dataSource.transaction(async (manager) => {
     await manager.query('ALTER TABLE media_job DISABLE TRIGGER USER');

@@ -3,7 +3,7 @@ import { createAccount, requireSoundBooks } from '../billing/money-engine';
 import { ARTIFACT, finish, type JobEngine, requireJob, startJobEngine, submit, workOn } from './job-engine';
 import { WorkerStage } from './worker-stage';
 
-describe('the sweep of results that have gone', () => {
+describe('sweep of expired results', () => {
   let database: TestDatabase;
   let engine: JobEngine;
   let stage: WorkerStage;
@@ -20,7 +20,7 @@ describe('the sweep of results that have gone', () => {
     await database.drop();
   });
 
-  it('leaves no row without its file, in one run, and the jobs as they were', async () => {
+  it('removes all artifact rows without a file in one run and keeps the jobs', async () => {
     const account = await createAccount(engine.money.pool);
     const job = await workOn(engine, await submit(engine, account), 'finalizing');
     const artifacts = Array.from({ length: 250 }, (_, at) => ({ ...ARTIFACT, storageKey: `video/1/${at}.mp4` }));

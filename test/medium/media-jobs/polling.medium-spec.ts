@@ -7,7 +7,7 @@ import { type Account, createAccount, requireSoundBooks } from '../billing/money
 import { finish, type JobEngine, letPass, requireJob, startJobEngine, submit } from './job-engine';
 import { failure, RUNNING, ScriptedProvider, type StageSettings, SUCCESS, WorkerStage } from './worker-stage';
 
-describe('a job that its provider has', () => {
+describe('polling a submitted job', () => {
   let database: TestDatabase;
   let engine: JobEngine;
   let account: Account;
@@ -40,34 +40,34 @@ describe('a job that its provider has', () => {
     stage.adapters.set('first', provider.adapter);
   }
   const newJob = () => submit(engine, account, { route: ['first'], webhookUrl: 'https://example.com/hook' });
-  const submitted = async () => stage.turn(await newJob());
+  const submitted = async () => stage.step(await newJob());
   const lastPause = () => stage.woken.at(-1)?.delayMs ?? 0;
   const artifactsOf = ({ id }: MediaJob) => engine.jobs.findArtifacts(id);
   const chargeOf = async ({ id }: MediaJob) =>
     engine.dataSource.query<object[]>(
       `SELECT (SELECT count(*)::int FROM ledger_entry WHERE reservation_id = $1 AND kind = 'charge') AS charges,
-              (SELECT count(*)::int FROM webhook_delivery WHERE job_id = $1) AS told`,
+              (SELECT count(*)::int FROM webhook_delivery WHERE job_id = $1) AS events`,
       [id],
     );
 
-  it('is asked about later each time, and shows what it says', async () => {
+  it('polls at growing intervals and shows status and progress', async () => {
     const job = await submitted();
     provider.onPoll = () => Promise.resolve({ state: 'queued', progress: null });
-    expect(await stage.turn(job)).toMatchObject({ status: 'submitted', progress: null });
+    expect(await stage.step(job)).toMatchObject({ status: 'submitted', progress: null });
     expect(Math.abs(lastPause() - 2_000)).toBeLessThanOrEqual(200);
     provider.onPoll = () => Promise.resolve(RUNNING);
-    expect(await stage.turn(job)).toMatchObject({ status: 'running', progress: 40 });
+    expect(await stage.step(job)).toMatchObject({ status: 'running', progress: 40 });
     expect(Math.abs(lastPause() - 3_000)).toBeLessThanOrEqual(300);
-    for (let poll = 0; poll < 7; poll++) await stage.turn(job);
+    for (let poll = 0; poll < 7; poll++) await stage.step(job);
     expect(Math.abs(lastPause() - 30_000)).toBeLessThanOrEqual(3_000);
     provider.onPoll = () => Promise.resolve({ ...RUNNING, retryAfterMs: 12_345 } as typeof RUNNING);
-    await stage.turn(job);
+    await stage.step(job);
     expect(lastPause()).toBe(12_345);
     provider.onPoll = () => Promise.resolve(SUCCESS);
-    expect(await stage.turn(job)).toMatchObject({ status: 'succeeded', progress: 100 });
+    expect(await stage.step(job)).toMatchObject({ status: 'succeeded', progress: 100 });
   });
 
-  it('ends with its file, of which is told what it is, for the seconds that were delivered and asked for', async () => {
+  it('stores the file with its metadata and charges the delivered seconds up to the requested duration', async () => {
     const job = await stage.work(await newJob());
     expect(job).toMatchObject({ status: 'succeeded', costMicro: 400n });
     expect(await artifactsOf(job)).toEqual([
@@ -82,10 +82,10 @@ describe('a job that its provider has', () => {
         storageKey: `video/${account.organizationId}/${job.id}/0.mp4`,
       },
     ]);
-    expect(await chargeOf(job)).toEqual([{ charges: 1, told: 1 }]);
+    expect(await chargeOf(job)).toEqual([{ charges: 1, events: 1 }]);
   });
 
-  it('costs what its provider bills, and no more than was held', async () => {
+  it('charges what the provider bills, at most the hold', async () => {
     for (const [seconds, cost] of [
       [3, 600n],
       [1_000, 1_500n],
@@ -96,16 +96,16 @@ describe('a job that its provider has', () => {
     }
   });
 
-  it.each(['failed', 'canceled', 'expired'] as const)('fails when its provider says %s', async (state) => {
+  it.each(['failed', 'canceled', 'expired'] as const)('fails when the provider reports %s', async (state) => {
     const error = failure('provider_error', { phase: 'job', cause: new Error('sk-secret of the provider') });
     provider.onPoll = () => Promise.resolve({ state, error });
     const job = await stage.work(await newJob());
-    const told = { code: 'provider_error', message: 'In words of our own.' };
-    expect(job).toMatchObject({ status: 'failed', error: told, costMicro: 0n });
-    expect(await chargeOf(job)).toEqual([{ charges: 0, told: 1 }]);
+    const reported = { code: 'provider_error', message: 'In words of our own.' };
+    expect(job).toMatchObject({ status: 'failed', error: reported, costMicro: 0n });
+    expect(await chargeOf(job)).toEqual([{ charges: 0, events: 1 }]);
   });
 
-  it('outlasts any number of polls without an answer, and is charged once in the end (F-43)', async () => {
+  it('survives any number of failed polls and is charged once (F-43)', async () => {
     await begin({ options: { pollTimeoutMs: 10 } });
     const job = await submitted();
     const hang = () => new Promise<never>(() => undefined);
@@ -121,7 +121,7 @@ describe('a job that its provider has', () => {
       provider.onPoll = silence;
       await letPass(engine, job.id, 300);
       const before = await requireJob(engine, job.id, job);
-      const after = await stage.turn(job);
+      const after = await stage.step(job);
       expect(after).toEqual({
         ...before,
         nextRunAt: expect.any(Date),
@@ -131,42 +131,42 @@ describe('a job that its provider has', () => {
       });
     }
     provider.onPoll = () => Promise.resolve(SUCCESS);
-    const ended = await stage.turn(job);
+    const ended = await stage.step(job);
     expect(ended).toMatchObject({ status: 'succeeded', costMicro: 400n });
-    expect(await chargeOf(ended)).toEqual([{ charges: 1, told: 1 }]);
+    expect(await chargeOf(ended)).toEqual([{ charges: 1, events: 1 }]);
   });
 
-  it('is lost when its provider has not known it three times in two minutes, and not before', async () => {
+  it('fails after the provider returned 404 three times in two minutes, not before', async () => {
     const gone = () => Promise.reject(failure('provider_error', { upstream: { status: 404 } }));
     const job = await submitted();
     provider.onPoll = gone;
-    for (let poll = 0; poll < 5; poll++) expect(await stage.turn(job)).toMatchObject({ status: 'submitted' });
+    for (let poll = 0; poll < 5; poll++) expect(await stage.step(job)).toMatchObject({ status: 'submitted' });
     provider.onPoll = () => Promise.resolve(RUNNING);
-    expect(await stage.turn(job)).toMatchObject({ status: 'running', setbacks: 0, setbackSince: null });
+    expect(await stage.step(job)).toMatchObject({ status: 'running', setbacks: 0, setbackSince: null });
     provider.onPoll = gone;
-    expect(await stage.turn(job)).toMatchObject({ status: 'running', setbacks: 1 });
+    expect(await stage.step(job)).toMatchObject({ status: 'running', setbacks: 1 });
     await letSetbackPass(job);
-    expect(await stage.turn(job)).toMatchObject({ status: 'running', setbacks: 2 });
-    expect(await stage.turn(job)).toMatchObject({ status: 'failed', error: { code: 'provider_error' } });
+    expect(await stage.step(job)).toMatchObject({ status: 'running', setbacks: 2 });
+    expect(await stage.step(job)).toMatchObject({ status: 'failed', error: { code: 'provider_error' } });
   });
 
-  /** As if the first of them had been two minutes ago. */
+  /** Moves the first setback two minutes into the past. */
   async function letSetbackPass({ id }: MediaJob): Promise<void> {
     const statement = `UPDATE media_job SET setback_since = setback_since - interval '2 minutes' WHERE id = $1`;
     await engine.dataSource.query(statement, [id]);
   }
 
-  it('is finished as soon as the storage is back, and charged once (F-44)', async () => {
+  it('completes when object storage recovers, and is charged once (F-44)', async () => {
     const job = await submitted();
     stage.storage.failures = 3;
     for (let failed = 0; failed < 3; failed++) {
-      expect(await stage.turn(job)).toMatchObject({ status: 'running', finalizingAt: expect.any(Date) });
+      expect(await stage.step(job)).toMatchObject({ status: 'running', finalizingAt: expect.any(Date) });
       expect(lastPause()).toBe(5_000);
     }
-    const ended = await stage.turn(job);
+    const ended = await stage.step(job);
     expect(ended).toMatchObject({ status: 'succeeded', costMicro: 400n });
     expect(await artifactsOf(ended)).toHaveLength(1);
-    expect(await chargeOf(ended)).toEqual([{ charges: 1, told: 1 }]);
+    expect(await chargeOf(ended)).toEqual([{ charges: 1, events: 1 }]);
     expect(stage.storage.puts).toBe(4);
   });
 
@@ -176,12 +176,12 @@ describe('a job that its provider has', () => {
     ['is a web page', () => Promise.resolve(Readable.from([Buffer.from('<!doctype html>')]))],
     ['is empty', () => Promise.resolve(Readable.from([]))],
     ['is half a film', () => Promise.resolve(Readable.from([film.subarray(0, 200)]))],
-  ])('fails when its file %s for long enough, and costs nothing', async (_what, open) => {
+  ])('fails free of charge when its file keeps failing: %s', async (_what, open) => {
     const job = await submitted();
     provider.onOpen = open;
-    for (let turn = 0; turn < 3; turn++) expect(await stage.turn(job)).toMatchObject({ status: 'running' });
+    for (let step = 0; step < 3; step++) expect(await stage.step(job)).toMatchObject({ status: 'running' });
     await letSetbackPass(job);
-    const ended = await stage.turn(job);
+    const ended = await stage.step(job);
     expect(ended).toMatchObject({ status: 'failed', costMicro: 0n, error: { code: 'provider_error' } });
     expect(await artifactsOf(ended)).toEqual([]);
   });
@@ -191,7 +191,7 @@ describe('a job that its provider has', () => {
     throw failure('provider_disconnect', { phase: 'stream' });
   }
 
-  it('fails at once over a file that is larger than is taken, of which no more is read', async () => {
+  it('fails at once when the file exceeds the size limit, and stops reading', async () => {
     await begin({ maxArtifactBytes: 100_000 });
     let sent = 0;
     const endless = function* () {
@@ -199,12 +199,12 @@ describe('a job that its provider has', () => {
     };
     provider.onOpen = () => Promise.resolve(Readable.from(endless(), { objectMode: false, highWaterMark: 10_000 }));
     const job = await stage.work(await newJob());
-    expect(job).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('larger') } });
+    expect(job).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('exceeds') } });
     expect(sent).toBeLessThan(20);
   });
 
   it.each<[JobEnding]>([[{ status: 'canceled' }], [{ status: 'expired' }]])(
-    'is not charged, nor its file looked at, when it had ended before: %j',
+    'neither charges nor fetches the result of a job that has already ended: %j',
     async (ending) => {
       const job = await submitted();
       provider.onPoll = async () => {
@@ -212,7 +212,7 @@ describe('a job that its provider has', () => {
         else await finish(engine, job, ending);
         return SUCCESS;
       };
-      expect(await stage.turn(job)).toMatchObject({ status: ending.status, costMicro: 0n });
+      expect(await stage.step(job)).toMatchObject({ status: ending.status, costMicro: 0n });
       expect(provider.opened).toBe(0);
       expect(await engine.jobs.claimCancellations(100)).toMatchObject([{ job: { id: job.id } }]);
       await engine.jobs.endCancellation(job.id);

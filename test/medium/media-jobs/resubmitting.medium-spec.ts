@@ -5,7 +5,7 @@ import { type Account, createAccount, requireSoundBooks } from '../billing/money
 import { type JobEngine, startJobEngine, submit } from './job-engine';
 import { CAPABLE, failure, ScriptedProvider, WorkerStage } from './worker-stage';
 
-describe('a job that was not accepted at first', () => {
+describe('resubmitting a job', () => {
   let database: TestDatabase;
   let engine: JobEngine;
   let account: Account;
@@ -40,7 +40,7 @@ describe('a job that was not accepted at first', () => {
   }
   const newJob = (route = ['first', 'second']) => submit(engine, account, { route });
 
-  /** None of them says what became of the submission before it. */
+  /** Refusals that say nothing about the earlier submission. */
   const REFUSALS = [
     ['no connection', failure('provider_unavailable', { phase: 'connect' })],
     ['too many requests', failure('provider_rate_limited', { upstream: { status: 429 } })],
@@ -48,14 +48,14 @@ describe('a job that was not accepted at first', () => {
   ] as const;
 
   it.each(REFUSALS)(
-    'stays with the provider that may have accepted it, when its repetition meets %s',
+    'keeps the provider that may have accepted the job when a retry meets %s',
     async (_what, refusal) => {
       const job = await newJob();
       first.onSubmit = () => Promise.reject(failure('provider_timeout'));
-      await stage.turn(job);
+      await stage.step(job);
       first.onSubmit = () => Promise.reject(refusal);
-      for (let turn = 0; turn < 2; turn++) {
-        expect(await stage.turn(job)).toMatchObject({ status: 'queued', submitStartedAt: expect.any(Date) });
+      for (let step = 0; step < 2; step++) {
+        expect(await stage.step(job)).toMatchObject({ status: 'queued', submitStartedAt: expect.any(Date) });
       }
       first.onSubmit = (token) => Promise.resolve(first.handle(token));
       expect(await stage.work(job)).toMatchObject({ status: 'succeeded', provider: 'first', submissions: 1 });
@@ -65,7 +65,7 @@ describe('a job that was not accepted at first', () => {
   );
 
   it.each(REFUSALS)(
-    'is given up as unknown, and nobody else is asked, when its repetitions meet %s for too long',
+    'fails as unknown without trying another provider when retries meet %s for too long',
     async (_what, refusal) => {
       await stage.close();
       begin({ patienceMs: 0 });
@@ -76,9 +76,9 @@ describe('a job that was not accepted at first', () => {
       await engine.work.beginSubmission({ id: job.id, fence: claimed?.fence ?? 0 }, target);
       await stage.loseWorker(job);
       first.onSubmit = () => Promise.reject(refusal);
-      expect(await stage.turn(job)).toMatchObject({
+      expect(await stage.step(job)).toMatchObject({
         status: 'failed',
-        error: { code: 'provider_error', message: expect.stringContaining('not known') },
+        error: { code: 'provider_error', message: expect.stringContaining('It is unknown') },
         costMicro: 0n,
       });
       expect([first.submissions, second.submissions]).toEqual([[`${job.id}-1`], []]);
@@ -87,36 +87,36 @@ describe('a job that was not accepted at first', () => {
   );
 
   it.each([true, false])(
-    'is called off and fails when its provider names it so that nobody can keep it, telling repetitions: %s',
+    'cancels and fails when the database rejects the handle, with provider deduplication: %s',
     async (idempotentSubmit) => {
       first.capabilities = { ...CAPABLE, idempotentSubmit };
       stage.adapters.set('first', first.adapter);
       const id = 'x'.repeat(5_000);
       first.onSubmit = (token) => Promise.resolve({ ...first.handle(token), id });
       const job = await newJob();
-      expect(await stage.turn(job)).toMatchObject({
+      expect(await stage.step(job)).toMatchObject({
         status: 'failed',
-        error: { code: 'provider_error', message: expect.stringContaining('cannot be kept') },
+        error: { code: 'provider_error', message: expect.stringContaining('cannot be stored') },
         costMicro: 0n,
       });
       expect([first.submissions.length, first.canceled, second.submissions]).toEqual([1, [id], []]);
     },
   );
 
-  it('holds no place at its provider when the database fails before it was sent', async () => {
+  it('abandons the provider call when the database fails before the submission', async () => {
     const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation();
     jest.spyOn(engine.work, 'beginSubmission').mockRejectedValueOnce(new Error('the database is away'));
     const job = await newJob();
-    expect(await stage.turn(job)).toMatchObject({ status: 'queued', submitStartedAt: null });
+    expect(await stage.step(job)).toMatchObject({ status: 'queued', submitStartedAt: null });
     expect([stage.flights, errors.mock.calls.length]).toEqual([0, 1]);
     expect(await stage.work(job)).toMatchObject({ status: 'succeeded', submissions: 1 });
     expect(stage.flights).toBe(0);
   });
 
-  it('pauses where the deployments behind the last one asked are no longer offered', async () => {
+  it('pauses when the rest of the route is no longer offered', async () => {
     first.onSubmit = () => Promise.reject(failure('provider_rate_limited', { upstream: { status: 429 } }));
     const job = await newJob(['first', 'gone']);
-    for (let turn = 0; turn < 6; turn++) await stage.turn(job);
+    for (let step = 0; step < 6; step++) await stage.step(job);
     const pauses = stage.woken.map(({ delayMs }) => delayMs);
     expect(pauses.filter((pauseMs) => pauseMs >= 900)).toHaveLength(3);
   });

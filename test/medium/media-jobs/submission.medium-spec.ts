@@ -1,4 +1,4 @@
-import type { GatewayError } from '../../../src/common/errors/gateway-error';
+import type { GatewayError } from '../../../src/core/errors/gateway-error';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
 import { finish, type JobEngine, requireJob, startJobEngine, submissionOf, type SubmissionWishes } from './job-engine';
@@ -7,7 +7,7 @@ const WAITING = `
   SELECT count(*)::integer AS waiting FROM pg_stat_activity
    WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%media_job_submit%'`;
 
-describe('the submission of a job', () => {
+describe('submitting a job', () => {
   let database: TestDatabase;
   let engine: JobEngine;
   let other: JobEngine;
@@ -47,7 +47,7 @@ describe('the submission of a job', () => {
     bodies: await count('idempotency_body'),
   });
 
-  /** Runs what waits for the account, and lets it go when both processes wait there: each with one connection. */
+  /** Locks the account, runs `work`, and unlocks when both processes wait for it, each with one connection. */
   async function meeting<Result>(work: () => Promise<Result>): Promise<Result> {
     const { working } = await engine.dataSource.transaction(async (manager) => {
       await manager.query('SELECT FROM organization_account WHERE organization_id = $1 FOR UPDATE', [
@@ -55,7 +55,7 @@ describe('the submission of a job', () => {
       ]);
       const started = work();
       for (let waiting = 0; waiting < 2;) {
-        // On another connection: a transaction sees what others do only once.
+        // On another connection: a transaction keeps one snapshot.
         const [row] = await engine.dataSource.query<{ waiting: number }[]>(WAITING);
         waiting = row?.waiting ?? 0;
       }
@@ -64,7 +64,7 @@ describe('the submission of a job', () => {
     return working;
   }
 
-  it('answers with what the document asks for, as the job was stored', async () => {
+  it('returns a response that matches the document and the stored job', async () => {
     const submission = submissionOf(account, { webhookUrl: 'https://example.com/hook', metadata: { order: '7' } });
     const answer = await engine.endings.submit(submission);
     const job = await requireJob(engine, submission.id, account);
@@ -104,7 +104,7 @@ describe('the submission of a job', () => {
     expect(await reserved()).toBe(1_500n);
   });
 
-  it('of 200 twins in two processes makes one job, and gives all of them its answer', async () => {
+  it('creates one job for 200 duplicates in two processes and returns the same response to all', async () => {
     const answers = await meeting(() =>
       Promise.all(
         Array.from({ length: 200 }, (_, index) => submit({ key: 'twins' }, index % 2 === 0 ? engine : other)),
@@ -117,7 +117,7 @@ describe('the submission of a job', () => {
     expect(await reserved()).toBe(1_500n);
   });
 
-  it('of 200 with two bodies under one key accepts one body, and refuses the other without a time to come back', async () => {
+  it('accepts one of two bodies under one key and refuses the other without retry_after', async () => {
     const outcomes = await Promise.allSettled(
       Array.from({ length: 200 }, (_, index) =>
         submit({ key: 'key', body: `body ${index % 2}` }, index % 4 < 2 ? engine : other),
@@ -131,19 +131,22 @@ describe('the submission of a job', () => {
     expect(await traces()).toEqual({ jobs: 1, holds: 1, records: 1, bodies: 1 });
   });
 
-  it.each([1, 13, 40, 59])('accepts exactly %i of 60 at once when the balance is for so many', async (affordable) => {
-    account = await createAccount(engine.money.pool, { balanceMicro: BigInt(affordable) * 1_500n + 1_499n });
-    const outcomes = await Promise.allSettled(
-      Array.from({ length: 60 }, (_, index) => submit({}, index % 2 === 0 ? engine : other)),
-    );
-    const refused = outcomes.flatMap((outcome) =>
-      outcome.status === 'rejected' ? [(outcome.reason as GatewayError).code] : [],
-    );
-    expect(refused).toEqual(Array.from({ length: 60 - affordable }, () => 'insufficient_credits'));
-    expect(await traces()).toEqual({ jobs: affordable, holds: affordable, records: affordable, bodies: affordable });
-  });
+  it.each([1, 13, 40, 59])(
+    'accepts exactly %i of 60 concurrent submissions when the balance covers that many',
+    async (affordable) => {
+      account = await createAccount(engine.money.pool, { balanceMicro: BigInt(affordable) * 1_500n + 1_499n });
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 60 }, (_, index) => submit({}, index % 2 === 0 ? engine : other)),
+      );
+      const refused = outcomes.flatMap((outcome) =>
+        outcome.status === 'rejected' ? [(outcome.reason as GatewayError).code] : [],
+      );
+      expect(refused).toEqual(Array.from({ length: 60 - affordable }, () => 'insufficient_credits'));
+      expect(await traces()).toEqual({ jobs: affordable, holds: affordable, records: affordable, bodies: affordable });
+    },
+  );
 
-  it('names the budget first, then the limit of the organization, then the balance, and leaves nothing behind', async () => {
+  it('checks budget, organization limit and balance in this order and stores nothing on refusal', async () => {
     account = await createAccount(engine.money.pool, {
       dailyBudgetMicro: 30n,
       monthlyBudgetMicro: 20n,
@@ -159,32 +162,32 @@ describe('the submission of a job', () => {
     expect(await submit({ holdMicro: 5n, key: 'same' })).toMatchObject({ isReplayed: false });
   });
 
-  it('of an organization that is held up keeps no other one waiting, nor the money of requests', async () => {
+  it('for a locked account blocks no other organization and no request holds', async () => {
     const free = await createAccount(engine.money.pool, { balanceMicro: 10_000n });
-    let heldUp: Promise<unknown> = Promise.resolve();
+    let blocked: Promise<unknown> = Promise.resolve();
     await other.dataSource.transaction(async (manager) => {
       await manager.query('SELECT FROM organization_account WHERE organization_id = $1 FOR UPDATE', [
         account.organizationId,
       ]);
       let isRefused = false;
       const refuse = () => (isRefused = true);
-      heldUp = Promise.all(Array.from({ length: 20 }, () => submit({ holdMicro: 1n }).catch(refuse)));
+      blocked = Promise.all(Array.from({ length: 20 }, () => submit({ holdMicro: 1n }).catch(refuse)));
       await expect(engine.endings.submit(submissionOf(free))).resolves.toMatchObject({ isReplayed: false });
       await engine.money.lease.renew();
-      // Who waits for the account is refused after a second, and those behind it would be after another one each.
+      // A submission that waits for the lock is refused after a second; queued ones would each wait another second.
       expect(isRefused).toBe(false);
     });
-    await heldUp;
+    await blocked;
   });
 
-  it('may be repeated when its answer was lost', async () => {
+  it('can be retried after a lost response', async () => {
     const submission = submissionOf(account);
     const first = await engine.endings.submit(submission);
     expect(await other.endings.submit(submission)).toEqual(first);
     expect(await reserved()).toBe(1_500n);
   });
 
-  it('keeps its answer when the job has ended and is deleted', async () => {
+  it('keeps its stored response after the job was deleted', async () => {
     const submission = submissionOf(account, { key: 'kept' });
     const first = await engine.endings.submit(submission);
     const job = await requireJob(engine, submission.id, account);
@@ -196,27 +199,24 @@ describe('the submission of a job', () => {
     expect(await count('media_job')).toBe(0);
   });
 
-  it('finds the key free again when its day is over', async () => {
+  it('allows the key again after a day', async () => {
     await submit({ key: 'daily' });
     await endTheDay();
     expect(await submit({ key: 'daily' })).toMatchObject({ isReplayed: false });
     expect(await count('media_job')).toBe(2);
   });
 
-  it.each([60, 86_400, 604_800])(
-    'remembers its key for a day, and for longer than the job may take: %i s',
-    async (ttlSeconds) => {
-      await submit({ ttlSeconds });
-      const [kept] = await engine.dataSource.query<object[]>(
-        `SELECT d.expires_at > j.expires_at AS beyond_the_job, d.expires_at >= d.created_at + interval '1 day' AS for_a_day
+  it.each([60, 86_400, 604_800])('keeps its key for a day and longer than the job TTL: %i s', async (ttlSeconds) => {
+    await submit({ ttlSeconds });
+    const [kept] = await engine.dataSource.query<object[]>(
+      `SELECT d.expires_at > j.expires_at AS beyond_the_job, d.expires_at >= d.created_at + interval '1 day' AS for_a_day
            FROM media_job j JOIN idempotency_record d ON d.reservation_id = j.id WHERE j.organization_id = $1`,
-        [account.organizationId],
-      );
-      expect(kept).toEqual({ beyond_the_job: true, for_a_day: true });
-    },
-  );
+      [account.organizationId],
+    );
+    expect(kept).toEqual({ beyond_the_job: true, for_a_day: true });
+  });
 
-  it('counts what it stores, so that the sweep can give it back', async () => {
+  it('counts its stored bytes, so that the sweep can subtract them', async () => {
     const answers = [await submit({ key: 'one' }), await submit({ key: 'two' })];
     const bytes = answers.reduce((sum, { body }) => sum + body.length, 0);
     await endTheDay();
@@ -230,7 +230,7 @@ describe('the submission of a job', () => {
     expect(await count('idempotency_body')).toBe(0);
   });
 
-  it('gives back what the client sent as it came, whatever its characters', async () => {
+  it('returns client text unchanged for all characters', async () => {
     const params = { zebra: 1, prompt: 'NUL \u0000, half a pair \ud800, 😀', aspect_ratio: '16:9' };
     const submission = submissionOf(account, { params, metadata: { 'a\u0000b': '\udc00' } });
     await engine.endings.submit(submission);
@@ -239,7 +239,7 @@ describe('the submission of a job', () => {
     expect(job.metadata).toEqual({ 'a\u0000b': '\udc00' });
   });
 
-  it('is seen by its organization and its kind only', async () => {
+  it('is visible only to its organization and under its kind', async () => {
     const submission = submissionOf(account);
     await engine.endings.submit(submission);
     const elsewhere = await createAccount(engine.money.pool);

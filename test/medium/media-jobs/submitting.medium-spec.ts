@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { Logger } from '@nestjs/common';
-import { GatewayError } from '../../../src/common/errors/gateway-error';
+import { GatewayError } from '../../../src/core/errors/gateway-error';
 import type { MediaJob } from '../../../src/media-jobs/media-job.types';
 import type { JobHandle, JobSnapshot } from '../../../src/providers/contract/media-job';
 import { makeVideo } from '../../../src/providers/vendors/mock/video/make-video';
@@ -9,7 +9,7 @@ import { type Account, createAccount, requireSoundBooks } from '../billing/money
 import { finish, type JobEngine, requireJob, startJobEngine, submit } from './job-engine';
 import { CAPABLE, failure, ScriptedProvider, SUCCESS, syncAdapter, WorkerStage } from './worker-stage';
 
-describe('the submission of a job to a provider', () => {
+describe('submitting a job to a provider', () => {
   let database: TestDatabase;
   let engine: JobEngine;
   let account: Account;
@@ -37,7 +37,7 @@ describe('the submission of a job to a provider', () => {
     await database.drop();
   });
 
-  /** Two deployments, of `first` and of `second`. */
+  /** Two deployments, of providers `first` and `second`. */
   function newStage(options = {}): WorkerStage {
     const made = new WorkerStage(engine, ['first', 'second'], { options });
     [first, second] = [new ScriptedProvider('first', film), new ScriptedProvider('second', film)];
@@ -48,16 +48,16 @@ describe('the submission of a job to a provider', () => {
     for (const provider of [first, second]) at.adapters.set(provider.id, provider.adapter);
   }
   const newJob = (route = ['first', 'second']) => submit(engine, account, { route });
-  const REFUSED = { code: 'provider_error', message: expect.stringContaining('not known') };
+  const REFUSED = { code: 'provider_error', message: expect.stringContaining('It is unknown') };
 
-  it('is committed as begun before the provider hears of it, and the handle before it is asked anything', async () => {
+  it('commits submit_started_at before the call and the handle before the first poll', async () => {
     const job = await newJob();
     let seen: MediaJob | undefined;
     first.onSubmit = async (token) => {
       seen = await requireJob(engine, job.id, job);
       return first.handle(token);
     };
-    const submitted = await stage.turn(job);
+    const submitted = await stage.step(job);
     expect(seen).toMatchObject({ status: 'queued', submitStartedAt: expect.any(Date), providerToken: `${job.id}-1` });
     expect(submitted).toMatchObject({ status: 'submitted', handle: first.handle(`${job.id}-1`), provider: 'first' });
     expect([first.submissions, first.polls]).toEqual([[`${job.id}-1`], 0]);
@@ -66,19 +66,19 @@ describe('the submission of a job to a provider', () => {
     expect(Math.abs((delayMs ?? 0) - 2_000)).toBeLessThanOrEqual(200);
   });
 
-  it('goes on to the next provider when the first one surely did not accept the job', async () => {
+  it('fails over to the next provider after a definite refusal', async () => {
     first.onSubmit = () => Promise.reject(failure('provider_unavailable', { phase: 'connect' }));
     const job = await newJob();
-    expect(await stage.turn(job)).toMatchObject({ status: 'queued', submitStartedAt: null, handle: null });
-    expect(await stage.turn(job)).toMatchObject({ status: 'submitted', provider: 'second', submissions: 2 });
+    expect(await stage.step(job)).toMatchObject({ status: 'queued', submitStartedAt: null, handle: null });
+    expect(await stage.step(job)).toMatchObject({ status: 'submitted', provider: 'second', submissions: 2 });
     expect(await stage.work(job)).toMatchObject({ status: 'succeeded' });
   });
 
-  it('pauses after the last provider, longer each time, and ends when nobody has accepted it in time', async () => {
+  it('pauses with growing delays after the last provider and fails when none accepts in time', async () => {
     const refuse = () => Promise.reject(failure('provider_unavailable', { phase: 'connect' }));
     [first.onSubmit, second.onSubmit] = [refuse, refuse];
     const job = await newJob();
-    for (let turn = 0; turn < 6; turn++) await stage.turn(job);
+    for (let step = 0; step < 6; step++) await stage.step(job);
     const pauses = stage.woken.map(({ delayMs }) => delayMs);
     expect(pauses.filter((_, index) => index % 2 === 0)).toEqual([0, 0, 0]);
     expect(pauses[1]).toBeGreaterThan(1_000);
@@ -92,14 +92,14 @@ describe('the submission of a job to a provider', () => {
     expect(await impatient.work(job)).toMatchObject({ status: 'failed', error: { code: 'provider_unavailable' } });
   });
 
-  it('waits for as long as a provider asks for', async () => {
+  it('honors the Retry-After of a provider', async () => {
     first.onSubmit = () =>
       Promise.reject(failure('provider_rate_limited', { retryAfterSeconds: 40, upstream: { status: 429 } }));
-    await stage.turn(await newJob(['first']));
+    await stage.step(await newJob(['first']));
     expect(Math.abs((stage.woken[0]?.delayMs ?? 0) - 40_000)).toBeLessThanOrEqual(4_000);
   });
 
-  it('ends with the first word of a provider that refuses what is asked for', async () => {
+  it('fails on the first provider that rejects the request as invalid', async () => {
     first.onSubmit = () => Promise.reject(failure('validation_failed', { fallback: false, upstream: { status: 400 } }));
     const job = await stage.work(await newJob());
     expect(job).toMatchObject({
@@ -110,34 +110,34 @@ describe('the submission of a job to a provider', () => {
     expect(second.submissions).toEqual([]);
   });
 
-  it('ends with what cannot be done anywhere', async () => {
+  it('fails when no provider supports the request', async () => {
     for (const provider of [first, second]) {
       provider.onSubmit = () => Promise.reject(failure('validation_failed', { phase: 'connect' }));
     }
     expect(await stage.work(await newJob())).toMatchObject({ status: 'failed', error: { code: 'validation_failed' } });
   });
 
-  it('is repeated with the same token when its outcome is not known and the provider can tell', async () => {
+  it('retries an unknown outcome with the same token when the provider deduplicates', async () => {
     first.onSubmit = () => Promise.reject(failure('provider_timeout'));
     const job = await newJob();
-    expect(await stage.turn(job)).toMatchObject({ status: 'queued', submitStartedAt: expect.any(Date), handle: null });
+    expect(await stage.step(job)).toMatchObject({ status: 'queued', submitStartedAt: expect.any(Date), handle: null });
     first.onSubmit = (token) => Promise.resolve(first.handle(token));
     expect(await stage.work(job)).toMatchObject({ status: 'succeeded', submissions: 1 });
     expect(first.submissions).toEqual([`${job.id}-1`, `${job.id}-1`]);
     expect(second.submissions).toEqual([]);
   });
 
-  it('is never repeated when its outcome is not known and the provider cannot tell', async () => {
+  it('never retries an unknown outcome when the provider does not deduplicate', async () => {
     first.capabilities = { ...CAPABLE, idempotentSubmit: false };
     show();
     for (const error of [failure('provider_timeout'), failure('provider_unavailable', { upstream: { status: 503 } })]) {
       first.onSubmit = () => Promise.reject(error);
-      expect(await stage.turn(await newJob())).toMatchObject({ status: 'failed', error: REFUSED, costMicro: 0n });
+      expect(await stage.step(await newJob())).toMatchObject({ status: 'failed', error: REFUSED, costMicro: 0n });
     }
     expect([first.submissions.length, second.submissions.length]).toEqual([2, 0]);
   });
 
-  it('is repeated after the death of its worker where the provider can tell, and nowhere else', async () => {
+  it('retries after worker death only when the provider deduplicates', async () => {
     for (const idempotentSubmit of [true, false]) {
       first.capabilities = { ...CAPABLE, idempotentSubmit };
       show();
@@ -154,7 +154,7 @@ describe('the submission of a job to a provider', () => {
     }
   });
 
-  it('is called off by the worker that has lost the job in the meantime, since nobody else knows of it', async () => {
+  it('cancels at the provider when the worker lost its lease and the handle is not recorded', async () => {
     first.capabilities = { ...CAPABLE, idempotentSubmit: false };
     show();
     const other = new WorkerStage(engine, ['first', 'second']);
@@ -162,27 +162,27 @@ describe('the submission of a job to a provider', () => {
     const job = await newJob();
     first.onSubmit = async (token) => {
       await stage.loseWorker(job);
-      await other.turn(job);
+      await other.step(job);
       return first.handle(token);
     };
-    await stage.turn(job);
+    await stage.step(job);
     expect(await requireJob(engine, job.id, job)).toMatchObject({ status: 'failed', error: REFUSED });
     expect(first.canceled).toEqual([`of ${job.id}-1`]);
     await other.close();
   });
 
-  it('is not called off when only the answer of the database to its handle was lost', async () => {
+  it('does not cancel when only the database response to the stored handle was lost', async () => {
     first.capabilities = { ...CAPABLE, idempotentSubmit: false };
     show();
     const job = await newJob();
     loseAnswerToHandle(engine);
-    expect(await stage.turn(job)).toMatchObject({ status: 'submitted', handle: first.handle(`${job.id}-1`) });
+    expect(await stage.step(job)).toMatchObject({ status: 'submitted', handle: first.handle(`${job.id}-1`) });
     expect(first.canceled).toEqual([]);
     expect(await stage.work(job)).toMatchObject({ status: 'succeeded', submissions: 1 });
   });
 
   it.each([true, false])(
-    'is called off by the worker when nothing is left of the job, its provider telling repetitions: %s',
+    'cancels at the provider when the job was removed, with provider deduplication: %s',
     async (idempotentSubmit) => {
       first.capabilities = { ...CAPABLE, idempotentSubmit };
       show();
@@ -198,22 +198,22 @@ describe('the submission of a job to a provider', () => {
     },
   );
 
-  it('leads to a cancellation at the provider when the job was canceled during it', async () => {
+  it('schedules a cancellation at the provider when the job was canceled during submission', async () => {
     const job = await newJob();
     first.onSubmit = async (token): Promise<JobHandle> => {
       await finish(engine, job, { status: 'canceled' });
       return first.handle(token);
     };
-    expect(await stage.turn(job)).toMatchObject({ status: 'canceled', handle: first.handle(`${job.id}-1`) });
+    expect(await stage.step(job)).toMatchObject({ status: 'canceled', handle: first.handle(`${job.id}-1`) });
     expect(await engine.jobs.claimCancellations(100)).toMatchObject([{ job: { id: job.id } }]);
     await engine.jobs.endCancellation(job.id);
     expect([first.submissions.length, first.polls]).toEqual([1, 0]);
   });
 
-  describe('that answers with the result', () => {
+  describe('to a synchronous provider', () => {
     const success = SUCCESS as Extract<JobSnapshot, { state: 'succeeded' }>;
 
-    it('ends in the same turn, even if storing takes several tries', async () => {
+    it('ends the job in the same step, even if storing takes several attempts', async () => {
       let calls = 0;
       const make = () => Promise.resolve((calls++, success));
       stage.adapters.set(
@@ -221,13 +221,13 @@ describe('the submission of a job to a provider', () => {
         syncAdapter(make, () => Readable.from([film])),
       );
       stage.storage.failures = 1;
-      const job = await stage.turn(await newJob());
+      const job = await stage.step(await newJob());
       expect(job).toMatchObject({ status: 'succeeded', costMicro: 200n, provider: 'first', submissions: 1 });
       expect([calls, stage.storage.puts]).toEqual([1, 2]);
     });
 
     it.each(['before', 'after'] as const)(
-      'ends in the same turn if the database fails %s its commit',
+      'ends the job in the same step when the database fails %s the commit',
       async (moment) => {
         let calls = 0;
         const make = () => Promise.resolve((calls++, success));
@@ -237,13 +237,13 @@ describe('the submission of a job to a provider', () => {
         );
         failToFinish(engine, moment);
         const warnings = jest.spyOn(Logger.prototype, 'warn');
-        expect(await stage.turn(await newJob())).toMatchObject({ status: 'succeeded', costMicro: 200n });
+        expect(await stage.step(await newJob())).toMatchObject({ status: 'succeeded', costMicro: 200n });
         expect(calls).toBe(1);
         expect(warnings).not.toHaveBeenCalledWith(expect.objectContaining({ event: 'late_provider_success' }));
       },
     );
 
-    it('is not repeated after the death of its worker, nor after a failure in its midst', async () => {
+    it('is not retried after worker death or an interrupted call', async () => {
       let calls = 0;
       const make = () => (calls++, Promise.reject(failure('provider_timeout')));
       stage.adapters.set(
@@ -266,7 +266,7 @@ describe('the submission of a job to a provider', () => {
 
 const AWAY = new GatewayError('service_unavailable', 'The database is away.');
 
-/** The next end of a job fails; where that is `after` its commit, only the answer was lost. */
+/** Makes the next end of a job fail; `after` the commit, only the response is lost. */
 function failToFinish({ endings }: JobEngine, moment: 'before' | 'after'): void {
   const finishJob = endings.finish.bind(endings);
   jest.spyOn(endings, 'finish').mockImplementationOnce(async (...values) => {
@@ -275,7 +275,7 @@ function failToFinish({ endings }: JobEngine, moment: 'before' | 'after'): void 
   });
 }
 
-/** The next handle is stored, and the worker does not hear of it. */
+/** Stores the next handle, but loses the database's response. */
 function loseAnswerToHandle({ work }: JobEngine): void {
   const storeHandle = work.storeHandle.bind(work);
   jest.spyOn(work, 'storeHandle').mockImplementationOnce(async (...values) => {

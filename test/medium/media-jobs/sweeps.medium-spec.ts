@@ -1,46 +1,43 @@
+import { systemClock } from '../../../src/core/time/clock';
+import { JobExpiry } from '../../../src/media-jobs/job-expiry.service';
 import type { MediaJob } from '../../../src/media-jobs/media-job.types';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { createAccount, requireSoundBooks } from '../billing/money-engine';
 import { type JobEngine, letExpire, requireJob, startJobEngine, startPunctualJobEngine, submit } from './job-engine';
-import { WorkerStage } from './worker-stage';
 
-describe('the sweep of expired jobs', () => {
+describe('sweep of expired jobs', () => {
   let database: TestDatabase;
   let engine: JobEngine;
   let other: JobEngine;
-  let stage: WorkerStage;
+  let expiry: JobExpiry;
   beforeAll(async () => {
     database = await createTestDatabase();
-    // Passing over takes not waiting for long.
+    // A short lock timeout, so that skipping is quick.
     [engine, other] = await Promise.all([startPunctualJobEngine(database.url), startJobEngine(database.url)]);
-    stage = new WorkerStage(engine, ['first'], { options: { sweepMs: 50 } });
+    expiry = new JobExpiry(engine.jobs, engine.endings, systemClock);
   });
   afterAll(async () => {
-    await stage.sweeps.stop();
-    await stage.close();
     await requireSoundBooks(other.money);
     await Promise.all([engine.close(), other.close()]);
     await database.drop();
   });
 
-  it('passes over what cannot be ended now, however much of it there is, and comes back to it', async () => {
-    const [heldUp, free] = [await createAccount(other.money.pool), await createAccount(other.money.pool)];
-    // As many as one look takes, and all of them longer overdue.
+  it('skips any number of jobs of locked accounts and ends them later', async () => {
+    const [blocked, free] = [await createAccount(other.money.pool), await createAccount(other.money.pool)];
+    // A full batch, all of them longer overdue.
     const waiting: MediaJob[] = [];
-    for (let count = 0; count < 100; count++) waiting.push(await submit(other, heldUp));
+    for (let count = 0; count < 100; count++) waiting.push(await submit(other, blocked));
     const quick = await submit(other, free);
     for (const { id } of [...waiting, quick]) await letExpire(engine, id);
     const statusOf = async (job: MediaJob) => (await requireJob(engine, job.id, job)).status;
-    const expired = async (job: MediaJob) => {
-      while ((await statusOf(job)) !== 'expired');
-    };
     await other.dataSource.transaction(async (manager) => {
       const lock = 'SELECT FROM organization_account WHERE organization_id = $1 FOR UPDATE';
-      await manager.query(lock, [heldUp.organizationId]);
-      stage.sweeps.start(false);
-      await expired(quick);
+      await manager.query(lock, [blocked.organizationId]);
+      await expiry.expireDue();
+      expect(await statusOf(quick)).toBe('expired');
       expect(await statusOf(waiting[0] as MediaJob)).toBe('queued');
     });
-    for (const job of waiting) await expired(job);
+    await expiry.expireDue();
+    for (const job of waiting) expect(await statusOf(job)).toBe('expired');
   });
 });

@@ -6,7 +6,7 @@ import { type Account, createAccount, requireSoundBooks } from '../billing/money
 import { type JobEngine, letPass, requireJob, startJobEngine, submit } from './job-engine';
 import { failure, ScriptedProvider, type StageSettings, SUCCESS, WorkerStage } from './worker-stage';
 
-describe('a job that is worked on', () => {
+describe('job runner', () => {
   let database: TestDatabase;
   let engine: JobEngine;
   let account: Account;
@@ -38,52 +38,52 @@ describe('a job that is worked on', () => {
     provider = new ScriptedProvider('first', film);
     stage.adapters.set('first', provider.adapter);
   }
-  const submitted = async () => stage.turn(await submit(engine, account, { route: ['first'] }));
+  const submitted = async () => stage.step(await submit(engine, account, { route: ['first'] }));
 
-  it('is left by a worker that has lost it, whatever it learns, and goes on with the next', async () => {
+  it('ignores the poll result of a worker that lost its lease', async () => {
     const other = new WorkerStage(engine, ['first']);
     const otherProvider = new ScriptedProvider('first', film);
     other.adapters.set('first', otherProvider.adapter);
     const job = await submitted();
     provider.onPoll = async () => {
       await stage.loseWorker(job);
-      await other.turn(job);
+      await other.step(job);
       return SUCCESS;
     };
-    const ended = await stage.turn(job);
+    const ended = await stage.step(job);
     expect(ended).toMatchObject({ status: 'succeeded', costMicro: 400n });
     expect([provider.opened, otherProvider.opened]).toEqual([0, 1]);
     expect(await engine.jobs.findArtifacts(job.id)).toHaveLength(1);
     await other.close();
   });
 
-  it('is not ended by a worker that has lost it while it fetched the result', async () => {
+  it('does not end a job whose lease was lost during the download', async () => {
     const job = await submitted();
     provider.onOpen = async () => {
       await engine.work.claim(await stage.loseWorker(job), 'another');
       return Readable.from([film]);
     };
-    expect(await stage.turn(job)).toMatchObject({ status: 'running', fence: 3, costMicro: 0n });
+    expect(await stage.step(job)).toMatchObject({ status: 'running', fence: 3, costMicro: 0n });
     await letPass(engine, job.id, 61);
     provider.onOpen = () => Promise.resolve(Readable.from([film]));
-    expect(await stage.turn(job)).toMatchObject({ status: 'succeeded', costMicro: 400n });
+    expect(await stage.step(job)).toMatchObject({ status: 'succeeded', costMicro: 400n });
   });
 
-  it('stays with a worker whose turn takes longer than its lease', async () => {
+  it('renews the lease while a step outlasts it', async () => {
     await begin({ leaseSeconds: 4 });
     const job = await submitted();
     const started = Promise.withResolvers<void>();
     const answer = Promise.withResolvers<typeof SUCCESS>();
     provider.onPoll = () => (started.resolve(), answer.promise);
-    const turn = stage.turn(job);
+    const step = stage.step(job);
     await started.promise;
     const firstLease = await leaseOf(job);
-    // Renewed three times: the first lease is over by then.
+    // Renewed three times: the first lease has expired by then.
     let lease = firstLease;
     while (lease < firstLease + 3_000) lease = await leaseOf(job);
     expect(await engine.work.claim(await requireJob(engine, job.id, job), 'another')).toBeNull();
     answer.resolve(SUCCESS);
-    expect(await turn).toMatchObject({ status: 'succeeded' });
+    expect(await step).toMatchObject({ status: 'succeeded' });
   });
 
   async function leaseOf({ id }: MediaJob): Promise<number> {
@@ -92,20 +92,20 @@ describe('a job that is worked on', () => {
     return row?.lease_until.getTime() ?? Infinity;
   }
 
-  it('is given back by a process that is stopped, for another one to go on with at once', async () => {
+  it('releases the job on shutdown, so that another worker continues at once', async () => {
     const job = await submitted();
     const started = Promise.withResolvers<void>();
     provider.onPoll = () => (started.resolve(), new Promise<never>(() => undefined));
-    const turn = stage.turn(job);
+    const step = stage.step(job);
     await started.promise;
-    await stage.turns.stop(0);
-    const left = await turn;
+    await stage.runner.stop(0);
+    const left = await step;
     expect(stage.woken.at(-1)).toMatchObject({ wakeUp: { id: job.id, version: left.version }, delayMs: 0 });
     expect(await engine.work.claim(left, 'another')).toMatchObject({ status: 'submitted' });
-    expect(stage.turns.free).toBe(0);
+    expect(stage.runner.free('providers')).toBe(0);
   });
 
-  it('does not wait for others whose provider hangs', async () => {
+  it('runs jobs of other providers while one provider hangs', async () => {
     const quick = new ScriptedProvider('quick', film);
     const slow = new ScriptedProvider('slow', film);
     const wide = new WorkerStage(engine, ['slow', 'quick'], { concurrency: 4 });
@@ -121,7 +121,7 @@ describe('a job that is worked on', () => {
     while ((await requireJob(engine, quickJob.id, quickJob)).handle === null) {
       if (performance.now() > deadlineMs) throw new Error('the quick job was starved');
     }
-    // The second of them may not have got so far yet.
+    // The second one may not have reached this point yet.
     expect(slow.submissions.length).toBeLessThanOrEqual(2);
     hanging.reject(failure('validation_failed', { fallback: false, upstream: { status: 400 } }));
     await wide.sweeps.stop();

@@ -1,5 +1,5 @@
-import { HoldSweeperService } from '../../../src/billing/hold-sweeper.service';
-import { DEFAULT_BILLING_OPTIONS } from '../../../src/billing/billing-options';
+import { HoldSweeperService } from '../../../src/billing/ledger/hold-sweeper.service';
+import { DEFAULT_BILLING_OPTIONS } from '../../../src/billing/ledger/billing-options';
 import type { JobWakeUp, MediaJob } from '../../../src/media-jobs/media-job.types';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
@@ -18,7 +18,7 @@ import {
   workOn,
 } from './job-engine';
 
-describe('the work on a job', () => {
+describe('JobWorkRepository', () => {
   let database: TestDatabase;
   let engine: JobEngine;
   let account: Account;
@@ -36,25 +36,25 @@ describe('the work on a job', () => {
     await database.drop();
   });
 
-  /** Of this test's organization. */
+  /** Filters by this test's organization. */
   const cancellations = async () =>
     (await engine.jobs.claimCancellations(1_000)).filter(({ job }) => job.organizationId === account.organizationId);
   const reread = (job: MediaJob) => requireJob(engine, job.id, account);
 
-  it('is given to one of many workers, and only for the wake-up that is due', async () => {
+  it('lets one of many workers claim, and only for the current version', async () => {
     const job = await submit(engine, account);
     const claims = await Promise.all(Array.from({ length: 20 }, (_, at) => engine.work.claim(job, `worker-${at}`)));
     const [claimed, ...others] = claims.filter((each) => each !== null);
     expect(others).toEqual([]);
     expect(claimed).toMatchObject({ fence: 1, version: 1 });
-    // When it is free again, the wake-up that came twice is not for it any more.
+    // After the release, a duplicate wake-up is for an old version.
     const next = await engine.work.reschedule(claimed as MediaJob, 0);
     expect(await engine.work.claim(job, 'late')).toBeNull();
     expect(await engine.work.claim(claimed as MediaJob, 'late')).toBeNull();
     expect(await engine.work.claim(next as JobWakeUp, 'next')).toMatchObject({ fence: 2 });
   });
 
-  it('is given to another worker when the first one has not been heard of for 60 seconds', async () => {
+  it('lets another worker claim after the lease of 60 seconds expired', async () => {
     const lost = await workOn(engine, await submit(engine, account), 'claimed');
     await letPass(engine, lost.id, 50);
     expect(await engine.work.claim(lost, 'second')).toBeNull();
@@ -65,7 +65,7 @@ describe('the work on a job', () => {
     expect(await engine.work.claim(lost, 'second')).toMatchObject({ fence: 2 });
   });
 
-  it('is not given for a job that has ended or whose time is over', async () => {
+  it('refuses to claim an ended or expired job', async () => {
     const [ended, over] = [await submit(engine, account), await submit(engine, account)];
     const canceled = await finish(engine, ended, { status: 'canceled' });
     expect(await engine.work.claim(canceled as MediaJob, 'worker')).toBeNull();
@@ -74,7 +74,7 @@ describe('the work on a job', () => {
     await finish(engine, over, { status: 'expired' });
   });
 
-  it('goes through every state, and tells each time which wake-up is next', async () => {
+  it('moves through every state and returns the next wake-up each time', async () => {
     const { work } = engine;
     const job = await submit(engine, account);
     let claimed = (await work.claim(job, 'worker')) as MediaJob;
@@ -119,12 +119,12 @@ describe('the work on a job', () => {
     expect(await reread(job)).toMatchObject({ status: 'running', progress: shown });
   });
 
-  it('is submitted again only when the provider surely did not accept it', async () => {
+  it('begins another submission only after a withdrawn one', async () => {
     const { work } = engine;
     const job = await submit(engine, account);
     const first = await workOn(engine, job, 'claimed');
     await work.beginSubmission(first, TARGET);
-    // Whoever comes after a crash sees that it may have been accepted.
+    // After a crash, the next worker sees that it may have been accepted.
     await letPass(engine, job.id, 61);
     const second = await workOn(engine, job, 'claimed', 'second');
     expect(second).toMatchObject({ submitStartedAt: expect.any(Date), handle: null, providerToken: `${job.id}-1` });
@@ -141,7 +141,7 @@ describe('the work on a job', () => {
     expect(await reread(job)).toMatchObject({ deploymentId: 'elsewhere', handle: HANDLE });
   });
 
-  it('shows a job as submitted while its provider is waited for, and can move it to another one', async () => {
+  it('marks a job as submitted during a synchronous call, and can fail over', async () => {
     const { work } = engine;
     const job = await workOn(engine, await submit(engine, account), 'claimed');
     await work.beginSubmission(job, { ...TARGET, mode: 'sync' });
@@ -153,7 +153,7 @@ describe('the work on a job', () => {
     expect(await finish(engine, claimed, SUCCEEDED, { fence: claimed.fence })).toMatchObject({ status: 'succeeded' });
   });
 
-  it('may be canceled a minute after its result was first fetched, however often that is tried', async () => {
+  it('allows cancellation a minute after finalizing first began, despite retries', async () => {
     const job = await workOn(engine, await submit(engine, account), 'finalizing');
     await letPass(engine, job.id, 61);
     expect(await engine.work.beginFinalizing(job)).toBe(true);
@@ -161,7 +161,7 @@ describe('the work on a job', () => {
     await engine.jobs.endCancellation(job.id);
   });
 
-  it('keeps the handle of a job that was given up during its submission, and has the provider told', async () => {
+  it('stores the handle of a job canceled during submission and schedules its cancellation', async () => {
     const job = await workOn(engine, await submit(engine, account), 'claimed');
     await engine.work.beginSubmission(job, TARGET);
     await finish(engine, job, { status: 'canceled' });
@@ -171,11 +171,11 @@ describe('the work on a job', () => {
     expect(await cancellations()).toMatchObject([{ job: { id: job.id }, handle: HANDLE }]);
   });
 
-  it('tells a provider five times to stop, each time later, and then no more', async () => {
+  it('sends a cancellation at most five times with growing pauses', async () => {
     const job = await workOn(engine, await submit(engine, account), 'submitted');
     await finish(engine, job, { status: 'canceled' });
     const { jobs } = engine;
-    // Its row is needed for that, even if the client has deleted it.
+    // The row is kept for that, even if the client has deleted the job.
     await jobs.markDeleted(job.id, account.organizationId);
     const deleted = async () => (await jobs.findDeleted(1_000)).some(({ id }) => id === job.id);
     for (const waitSeconds of [0, 5, 10, 20, 40]) {
@@ -193,7 +193,7 @@ describe('the work on a job', () => {
     expect(await deleted()).toBe(true);
   });
 
-  it('changes nothing when it is done by a worker that has lost the job', async () => {
+  it('rejects writes with an old fence', async () => {
     const { work } = engine;
     for (const state of ['claimed', 'submitted', 'running', 'finalizing'] as const) {
       const lost = await workOn(engine, await submit(engine, account), state);
@@ -213,7 +213,7 @@ describe('the work on a job', () => {
     }
   });
 
-  it('changes nothing when the job has ended in the meantime', async () => {
+  it('rejects writes after the job has ended', async () => {
     const { work } = engine;
     const job = await workOn(engine, await submit(engine, account), 'running');
     const ended = await finish(engine, job, { status: 'canceled' });
@@ -226,7 +226,7 @@ describe('the work on a job', () => {
     await engine.jobs.endCancellation(job.id);
   });
 
-  it('is due again when a wake-up is lost or a worker dies, and not before', async () => {
+  it('finds a job due after a lost wake-up or worker death, not before', async () => {
     const isDue = async (job: MediaJob) => (await engine.jobs.findDue(1_000)).find(({ id }) => id === job.id);
     const job = await submit(engine, account);
     expect(await isDue(job)).toBeUndefined();
@@ -245,7 +245,7 @@ describe('the work on a job', () => {
     expect(await isDue(job)).toBeUndefined();
   });
 
-  it('is over when the time is, whoever is at work', async () => {
+  it('finds an expired job even while a worker holds it', async () => {
     const isExpired = async ({ id }: MediaJob) => (await engine.jobs.findExpired(1_000)).some((each) => each.id === id);
     const job = await workOn(engine, await submit(engine, account), 'running');
     expect(await isExpired(job)).toBe(false);
@@ -256,7 +256,7 @@ describe('the work on a job', () => {
     await engine.jobs.endCancellation(job.id);
   });
 
-  it('keeps its hold, however long nobody works on it and however many holds are swept', async () => {
+  it('keeps the hold of an idle job through sweeps of orphaned holds', async () => {
     const { money } = engine;
     const job = await submit(engine, account);
     await money.lease.renew();
@@ -265,7 +265,7 @@ describe('the work on a job', () => {
     const sweeper = new HoldSweeperService(money.pool, money.lease, DEFAULT_BILLING_OPTIONS);
     expect(await sweeper.sweep()).toBe(0);
     expect((await money.ledger.balance(account.organizationId)).reservedMicro).toBe(1_500n);
-    // It is a day and an hour late, and somebody should be told.
+    // It is a day and an hour late, which the auditor must report.
     expect(await money.ledger.verify()).toMatchObject([
       { invariant: expect.stringMatching(/^I9 /), subject: job.id, differenceMicro: 1_500n },
     ]);
@@ -273,7 +273,7 @@ describe('the work on a job', () => {
   });
 });
 
-/** As if the hold was made two days ago. */
+/** Moves the hold two days into the past. */
 async function tamperWithHold({ dataSource }: JobEngine, id: string): Promise<void> {
   await dataSource.transaction(async (manager) => {
     await manager.query('ALTER TABLE reservation DISABLE TRIGGER USER');

@@ -1,28 +1,30 @@
 /**
- * The work on jobs without an application around it: the real steps on a real database and real files, whose turns the
- * tests begin one by one, and providers that say what the tests have them say.
+ * The job worker without an application: real steps on a real database and real files, started one by one by the tests,
+ * with scripted providers.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { compilePrice } from '../../../src/billing/price';
-import { systemClock } from '../../../src/common/clock';
-import { loadConfig } from '../../../src/config/load-config';
+import { compilePrice } from '../../../src/billing/pricing/price';
+import { systemClock } from '../../../src/core/time/clock';
+import { loadConfig } from '../../../src/core/config/load-config';
 import type { Candidate } from '../../../src/inference/inference.types';
-import type { JobInputs } from '../../../src/media-jobs/job-inputs';
+import { JobInputs } from '../../../src/media-jobs/job-inputs';
+import { laneOf } from '../../../src/media-jobs/job-lane';
 import type { MediaJob } from '../../../src/media-jobs/media-job.types';
 import { ArtifactIntake } from '../../../src/media-jobs/worker/artifact-intake';
 import { FinalizeStep } from '../../../src/media-jobs/worker/finalize-step';
+import { InputStep } from '../../../src/media-jobs/worker/input-step';
 import { JobEndings } from '../../../src/media-jobs/worker/job-endings';
 import { JobSweeps } from '../../../src/media-jobs/worker/job-sweeps';
 import { JobTargets } from '../../../src/media-jobs/worker/job-targets';
-import { JobTurns } from '../../../src/media-jobs/worker/job-turns';
+import { JobRunner } from '../../../src/media-jobs/worker/job-turns';
 import { DEFAULT_JOB_WORKER_OPTIONS, type JobWorkerOptions } from '../../../src/media-jobs/worker/job-worker-options';
 import { PollStep } from '../../../src/media-jobs/worker/poll-step';
 import { SubmitStep } from '../../../src/media-jobs/worker/submit-step';
-import { laneOf } from '../../../src/media-jobs/worker/turn';
-import { ArtifactProbe } from '../../../src/media/artifact-probe';
+import { ArtifactProbe } from '../../../src/core/media/artifact-probe';
+import { ImageInputs } from '../../../src/core/media/image-inputs';
 import type { CatalogModel, Deployment, Price } from '../../../src/models/catalog-model';
 import type {
   AsyncJobAdapter,
@@ -30,18 +32,20 @@ import type {
   JobCapabilities,
   JobHandle,
   JobSnapshot,
+  JobSpec,
   SyncJobAdapter,
 } from '../../../src/providers/contract/media-job';
+import { GuardedClient, type OutboundLimits } from '../../../src/core/outbound/guarded-client';
 import type { Provider } from '../../../src/providers/contract/provider';
 import { ProviderError, type ProviderErrorOptions } from '../../../src/providers/contract/provider-error';
-import { LocalStorage } from '../../../src/storage/local-storage';
-import type { ObjectStorage } from '../../../src/storage/object-storage';
-import { StoredObjectRepository } from '../../../src/storage/stored-object.repository';
-import { StoredObjects } from '../../../src/storage/stored-objects';
-import type { WakeUp } from '../../../src/queue/wake-up';
+import { LocalStorage } from '../../../src/core/storage/local-storage';
+import type { ObjectStorage } from '../../../src/core/storage/object-storage';
+import { StoredObjectRepository } from '../../../src/core/storage/stored-object.repository';
+import { StoredObjects } from '../../../src/core/storage/stored-objects';
+import type { WakeUp } from '../../../src/core/queue/wake-up';
 import { type JobEngine, letPass, requireJob } from './job-engine';
 
-/** Micro-units a second, of every job here. */
+/** The price of every job here, in micro-units per second. */
 export const RATE = 200n;
 const PRICE: Price = { video: { rows: [{ resolution: '*', audio: '*', per_second_micro: Number(RATE) }] } };
 
@@ -55,10 +59,11 @@ export const CAPABLE: JobCapabilities = {
 export const SUCCESS: JobSnapshot = { state: 'succeeded', outputs: [{ type: 'video', url: null }], usage: null };
 export const RUNNING: JobSnapshot = { state: 'running', progress: 40 };
 
-/** A provider that keeps count, and does whatever a test puts in the place of a method. */
+/** A provider that counts its calls; tests replace its methods. */
 export class ScriptedProvider {
   readonly mode = 'async';
   readonly submissions: string[] = [];
+  readonly specs: JobSpec[] = [];
   readonly canceled: string[] = [];
   polls = 0;
   opened = 0;
@@ -82,8 +87,9 @@ export class ScriptedProvider {
     return {
       mode: 'async',
       capabilities: this.capabilities,
-      submit: (_spec, token) => {
+      submit: (spec, token) => {
         this.submissions.push(token);
+        this.specs.push(spec);
         return this.onSubmit(token);
       },
       poll: () => {
@@ -102,7 +108,7 @@ export class ScriptedProvider {
   }
 }
 
-/** The storage of the tests, which fails as often as it is told to. */
+/** A storage whose next `failures` writes fail. */
 class FailingStorage {
   failures = 0;
   puts = 0;
@@ -131,26 +137,29 @@ export interface StageSettings {
   readonly concurrency?: number;
   readonly leaseSeconds?: number;
   readonly maxArtifactBytes?: number;
+  readonly outboundLimits?: Partial<OutboundLimits>;
 }
 
-/** Workers share the engine's database, and each has a process's worth of everything else. */
+/** One worker process: shares the engine's database with others and has separate services. */
 export class WorkerStage {
   readonly storage: FailingStorage;
   readonly woken: { readonly wakeUp: WakeUp; readonly delayMs: number }[] = [];
   readonly adapters = new Map<string, JobAdapter>();
-  readonly turns: JobTurns;
+  readonly runner: JobRunner;
   readonly sweeps: JobSweeps;
-  /** Places that are held at providers. */
+  readonly inputs: JobInputs;
+  /** Open provider calls. */
   flights = 0;
   private readonly probe = new ArtifactProbe();
   private readonly directory = mkdtempSync(join(tmpdir(), 'worker-stage-'));
 
-  /** @param deployments ids, each of a provider of the same name */
+  /** @param deployments deployment ids, each with a provider of the same name */
   constructor(
     readonly engine: JobEngine,
     readonly deployments: readonly string[],
-    { options: overrides = {}, concurrency = 8, leaseSeconds = 60, maxArtifactBytes = 1e7 }: StageSettings = {},
+    settings: StageSettings = {},
   ) {
+    const { options: overrides = {}, concurrency = 8, leaseSeconds = 60, maxArtifactBytes = 1e7 } = settings;
     const { inference, worker, ...rest } = loadConfig({ DATABASE_URL: 'postgres://x', REDIS_URL: 'redis://x' });
     const config = { ...rest, inference, worker: { ...worker, concurrency, leaseSeconds, maxArtifactBytes } };
     const options = { ...DEFAULT_JOB_WORKER_OPTIONS, ...overrides };
@@ -158,18 +167,24 @@ export class WorkerStage {
     this.storage = new FailingStorage(new LocalStorage({ ...local, root: this.directory }, systemClock));
     const rows = new StoredObjectRepository(engine.dataSource);
     const objects = new StoredObjects(this.storage.asStorage(), rows, config);
-    const noAddresses = {} as never;
-    const intake = new ArtifactIntake(noAddresses, this.probe, objects, config, options);
+    const outbound = new GuardedClient({
+      allowCidrs: ['127.0.0.1'],
+      denyCidrs: [],
+      denyHosts: [],
+      nat64: false,
+      limits: settings.outboundLimits,
+    });
+    const intake = new ArtifactIntake(outbound, this.probe, objects, config, options);
     const endings = new JobEndings(engine.endings, engine.jobs, systemClock);
     const prices = { findPrice: () => Promise.resolve(PRICE) } as never;
     const finalize = new FinalizeStep(engine.work, intake, prices, endings);
     const targets = this.createTargets();
-    const inputs = { load: () => Promise.resolve({ firstFrame: null, lastFrame: null, references: [] }) };
+    this.inputs = new JobInputs(new ImageInputs(outbound), outbound, objects);
     const submit = new SubmitStep(
       engine.work,
       engine.jobs,
       targets,
-      inputs as Partial<JobInputs> as JobInputs,
+      this.inputs,
       finalize,
       endings,
       systemClock,
@@ -184,37 +199,38 @@ export class WorkerStage {
         return Promise.resolve();
       },
     } as never;
-    this.turns = new JobTurns(engine.work, submit, poll, wakeUps, systemClock, config, options);
+    const fetching = new InputStep(engine.work, this.inputs, endings);
+    this.runner = new JobRunner(engine.work, fetching, submit, poll, wakeUps, systemClock, config, options);
     const removal = {} as never;
-    this.sweeps = new JobSweeps(engine.jobs, this.turns, endings, targets, removal, wakeUps, config, options);
+    this.sweeps = new JobSweeps(engine.jobs, this.runner, endings, targets, removal, wakeUps, config, options);
   }
 
-  /** One turn, as if its wake-up had come in time. Answers with the job as it is then. */
-  async turn(job: MediaJob): Promise<MediaJob> {
+  /** Runs one step, as if its wake-up were due. Returns the job after it. */
+  async step(job: MediaJob): Promise<MediaJob> {
     await this.begin(await requireJob(this.engine, job.id, job));
     return requireJob(this.engine, job.id, job);
   }
 
-  /** The same for a job as it was read; resolves at the end of the turn. */
+  /** The same for the given version of the job; resolves at the end of the step. */
   async begin(job: MediaJob): Promise<void> {
-    await this.turns.begin({ id: job.id, version: job.version, lane: laneOf(job) });
+    await this.runner.begin({ id: job.id, version: job.version, lane: laneOf(job) });
   }
 
-  /** Turns until the job has ended. */
-  async work(job: MediaJob, mostTurns = 10): Promise<MediaJob> {
+  /** Runs steps until the job has ended. */
+  async work(job: MediaJob, maxSteps = 10): Promise<MediaJob> {
     let current = job;
-    for (let count = 0; count < mostTurns && current.completedAt === null; count++) current = await this.turn(current);
+    for (let count = 0; count < maxSteps && current.completedAt === null; count++) current = await this.step(current);
     return current;
   }
 
-  /** As if the worker that has this job died and its lease ran out. */
+  /** Simulates the death of the job's worker: expires its lease. */
   async loseWorker(job: MediaJob): Promise<MediaJob> {
     await letPass(this.engine, job.id, 61);
     return requireJob(this.engine, job.id, job);
   }
 
   async close(): Promise<void> {
-    await this.turns.stop(0);
+    await this.runner.stop(0);
     await this.probe.onModuleDestroy();
     rmSync(this.directory, { recursive: true, force: true });
   }
@@ -250,12 +266,12 @@ export class WorkerStage {
   }
 }
 
-/** A failure of a provider. */
+/** A provider error. */
 export function failure(code: ProviderError['code'], options: Partial<ProviderErrorOptions> = {}): ProviderError {
   return new ProviderError(code, 'In words of our own.', { phase: 'headers', fallback: true, ...options });
 }
 
-/** A provider that is waited for. */
+/** An adapter of a synchronous provider. */
 export function syncAdapter(make: SyncJobAdapter['make'], open: () => Readable): SyncJobAdapter {
   return {
     mode: 'sync',

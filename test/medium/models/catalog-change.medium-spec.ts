@@ -5,7 +5,7 @@ import { ModelCatalogService } from '../../../src/models/model-catalog.service';
 import { createTestRedis } from '../../harness/redis';
 
 describe('CatalogChangeListener', () => {
-  it('reads the catalogue when it begins to listen and after every published change', async () => {
+  it('reloads the catalogue after subscribing and after every published change', async () => {
     const redis = new Redis(createTestRedis().url);
     const waiting: (() => void)[] = [];
     let reads = 0;
@@ -31,7 +31,7 @@ describe('CatalogChangeListener', () => {
     }
   });
 
-  it('does not fail the change when Redis is away', async () => {
+  it('does not fail the change when Redis is down', async () => {
     await expect(publishCatalogChange({ publish: () => Promise.reject(new Error('away')) })).resolves.toBeUndefined();
   });
 });

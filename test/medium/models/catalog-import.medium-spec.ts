@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
-import { createDataSource } from '../../../src/database/data-source';
-import { revertMigrations, runMigrations } from '../../../src/database/run-migrations';
+import { createDataSource } from '../../../src/core/database/data-source';
+import { revertMigrations, runMigrations } from '../../../src/core/database/run-migrations';
 import { importCatalog } from '../../../src/models/catalog-import';
 import { CatalogRepository } from '../../../src/models/catalog.repository';
 import { catalogEntrySchema } from '../../../src/models/catalog.schema';
@@ -54,7 +54,7 @@ describe('importCatalog', () => {
       SELECT revision, source, (content #>> '{tokens,per_1m_micro,input}')::int AS input
         FROM price_version ORDER BY effective_from, revision`);
 
-  it('stores the built-in catalogue once, however often it is imported', async () => {
+  it('stores the built-in catalogue once across repeated imports', async () => {
     const models = await loadCatalog(null);
     const first = await importCatalog(repository, models, NOW_MS);
     expect(first).toMatchObject({ changed: [], disabled: [] });
@@ -94,7 +94,7 @@ describe('importCatalog', () => {
     ]);
   });
 
-  it('keeps the row of a deployment over changes, and its model when it is gone', async () => {
+  it('keeps the row of a deployment across changes, and the model after its removal', async () => {
     await run(makeModel('a/a', 1));
     const [before] = (await repository.read()).deployments;
     const weighted = { deployments: [{ provider: 'mock', upstream_model: 'x', weight: 9 }] };
@@ -105,7 +105,7 @@ describe('importCatalog', () => {
     expect([...models, ...deployments].map(({ enabled }) => enabled)).toEqual([false, false]);
   });
 
-  it('keeps every price that ever was', async () => {
+  it('keeps every past price', async () => {
     await run(makeModel('a/a', 1));
     await run(makeModel('a/a', 2));
     await run(makeModel('a/a', 2, { prices: [] }));
@@ -128,7 +128,7 @@ describe('importCatalog', () => {
     expect((await repository.read()).prices).toEqual([expect.objectContaining({ source: 'admin', revision: 2 })]);
   });
 
-  it('changes nothing at all when a part of it is refused', async () => {
+  it('changes nothing when a part of the import is refused', async () => {
     const taken = makeModel('a/b', 1);
     const broken = { ...taken, entry: { ...taken.entry, tokens_per_byte: Number.NaN, context: -1 } };
     await expect(run(makeModel('a/a', 1), broken)).rejects.toThrow('model_limits_check');
@@ -151,7 +151,7 @@ describe('importCatalog', () => {
     await expect(dataSource.query(copy)).rejects.toThrow('price_version_place_index');
   });
 
-  it('agrees with the entities, and can be reverted and run again', async () => {
+  it('matches the entities, and can be reverted and run again', async () => {
     const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
     expect(upQueries.map(({ query }) => query).filter((query) => OWN_TABLES.test(query))).toEqual([]);
     const applied: { name: string }[] = await dataSource.query('SELECT name FROM migrations ORDER BY timestamp');

@@ -47,7 +47,18 @@ describe('loadCatalog', () => {
     expect(ids).toEqual(ids.toSorted());
   });
 
-  it('reads YAML and JSON, lists and objects, and nothing else', async () => {
+  it('sets a longer first-token timeout for built-in reasoning models', async () => {
+    const reasoning = (await loadCatalog(null)).filter(
+      ({ entry: { id, features } }) => !id.startsWith('mock/') && (features.reasoning ?? []).length > 0,
+    );
+    expect(reasoning.length).toBeGreaterThan(0);
+    for (const { timeouts } of reasoning.flatMap(({ entry }) => entry.deployments)) {
+      expect(timeouts?.first_token_ms).toBeGreaterThan(30_000);
+      expect(timeouts?.idle_ms).toBeGreaterThan(60_000);
+    }
+  });
+
+  it('reads only YAML and JSON files with lists or objects', async () => {
     const directory = await makeDirectory({
       'a.yaml': model('a/a'),
       'b.yml': `models:${model('b/b').replaceAll('\n', '\n  ')}`,
@@ -73,7 +84,7 @@ describe('loadCatalog', () => {
     ]);
   });
 
-  it("lets the operator's model replace the built-in one whole", async () => {
+  it("replaces a built-in model completely with the operator's", async () => {
     const own = await makeDirectory({ 'own.yaml': model('a/a') });
     const builtin = await makeDirectory({ 'vendor.yaml': model('a/a', '  context: 5\n') + model('a/b') });
     const models = await loadCatalog(own, builtin);
@@ -88,7 +99,7 @@ describe('loadCatalog', () => {
     expect(problem).toMatch(/^2\.yaml\|a\/a\|id\|already defined in .*1\.yaml$/);
   });
 
-  it('reports every fault with file, model and path', async () => {
+  it('reports every problem with file, model and path', async () => {
     const problems = await problemsOf({
       '1.yaml': model('a/a', '  features: { toolz: true }\n') + model('a/b', '  context: 1.5\n'),
       '2.yaml': 'models: 5',
@@ -104,7 +115,7 @@ describe('loadCatalog', () => {
     ]);
   });
 
-  it('refuses a duplicate key, of which one would be lost', async () => {
+  it('refuses a duplicate key', async () => {
     const [problem] = await problemsOf({ '1.yaml': model('a/a', '  context: 1\n  context: 2\n') });
     expect(problem).toMatch(/^1\.yaml\|\|\|.*unique/s);
   });

@@ -107,7 +107,7 @@ describe('the commands of operators', () => {
     const stored = await cli.runWith(`${secret}\n`, 'credential', 'set', '--name', 'OPENAI_API_KEY');
     expect(stored).toMatchObject({ exitCode: 0, stderr: '' });
     const unknown = await cli.runWith('x', 'credential', 'set', '--name', 'HOME');
-    expect(unknown).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('No provider reads') });
+    expect(unknown).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('No provider has a setting') });
     const listed = await cli.run('credential', 'list');
     expect(listed.stdout).toContain(secret.slice(-4));
     expect([stored, unknown, listed].map((each) => JSON.stringify(each)).join()).not.toContain(secret);

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import { COMMAND_LINE } from '../../../src/common/actor';
-import { resealTable } from '../../../src/common/reseal';
-import { keyIdOf, SecretBox } from '../../../src/common/secret-box';
+import { COMMAND_LINE } from '../../../src/core/types/actor';
+import { resealTable } from '../../../src/core/secrets/reseal';
+import { keyIdOf, SecretBox } from '../../../src/core/secrets/secret-box';
 import { webhookSecretTable } from '../../../src/webhooks/webhook-secret-table.repository';
 import { WebhookSecretRepository } from '../../../src/webhooks/webhook-secret.repository';
 import { WebhookSecretService } from '../../../src/webhooks/webhook-secret.service';

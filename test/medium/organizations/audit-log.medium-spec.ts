@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { DataSource } from 'typeorm';
-import { createDataSource } from '../../../src/database/data-source';
-import { type AuditFilter, AuditLogReader } from '../../../src/organizations/audit-log.reader';
+import { createDataSource } from '../../../src/core/database/data-source';
+import { type AuditFilter, AuditLogReader } from '../../../src/dashboard/organizations/audit-log.reader';
 import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
 import { FULL } from '../../faults/figures';
 

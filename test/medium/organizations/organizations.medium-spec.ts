@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import { digestApiKey, hasValidShape } from '../../../src/auth/api-key';
-import { ApiKeyRepository } from '../../../src/auth/api-key.repository';
-import { ApiKeyVerifier } from '../../../src/auth/api-key-verifier';
-import { decodeKeyInvalidation, type KeyInvalidationTransport } from '../../../src/auth/key-invalidation';
-import { COMMAND_LINE } from '../../../src/common/actor';
-import { systemClock } from '../../../src/common/clock';
-import { GatewayError } from '../../../src/common/errors/gateway-error';
-import { toApiKeyRecord } from '../../../src/organizations/api-key-record';
-import { ApiKeyService, MAX_KEYS_PER_ORGANIZATION } from '../../../src/organizations/api-key.service';
-import { OrganizationService } from '../../../src/organizations/organization.service';
+import { digestApiKey, hasValidShape } from '../../../src/auth/api-keys/api-key';
+import { ApiKeyRepository } from '../../../src/auth/api-keys/api-key.repository';
+import { ApiKeyVerifier } from '../../../src/auth/api-keys/api-key-verifier';
+import { decodeKeyInvalidation, type KeyInvalidationTransport } from '../../../src/auth/api-keys/key-invalidation';
+import { COMMAND_LINE } from '../../../src/core/types/actor';
+import { systemClock } from '../../../src/core/time/clock';
+import { GatewayError } from '../../../src/core/errors/gateway-error';
+import { toApiKeyRecord } from '../../../src/auth/api-keys/api-key-record';
+import { ApiKeyService, MAX_KEYS_PER_ORGANIZATION } from '../../../src/auth/api-keys/api-key.service';
+import { OrganizationService } from '../../../src/dashboard/organizations/organization.service';
 import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 

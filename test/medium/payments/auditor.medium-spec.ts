@@ -29,7 +29,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** In a transaction that is always rolled back, so that no case meets the traces of another. */
+/** Runs in a transaction that is always rolled back, to isolate the cases. */
 async function inSandbox<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
   const client = await pool.connect();
   try {
@@ -42,7 +42,7 @@ async function inSandbox<Result>(work: (client: PoolClient) => Promise<Result>):
 }
 
 describe('the auditor', () => {
-  it('finds nothing to complain about in purchases that fit the ledger', async () => {
+  it('reports no violations when purchases match the ledger', async () => {
     expect((await pool.query('SELECT * FROM money_violations')).rows).toEqual([]);
   });
 
@@ -55,13 +55,9 @@ describe('the auditor', () => {
       `UPDATE purchase SET state = 'mismatch', payment_reference = NULL`,
     ],
     ['I13', 'a top-up of another organization', `UPDATE purchase SET organization_id = gen_random_uuid()`],
-    [
-      'I13',
-      'a payment that nobody has ordered',
-      `SELECT money_post(organization_id, 'topup', 5, 'test:5') FROM purchase`,
-    ],
+    ['I13', 'a payment without a purchase', `SELECT money_post(organization_id, 'topup', 5, 'test:5') FROM purchase`],
     ['I14', 'a refund that is not booked', `UPDATE purchase SET refunded_micro = 0`],
-    ['I14', 'a debt that nobody has', `UPDATE purchase SET owed_micro = 9999`],
+    ['I14', 'an unfounded debt', `UPDATE purchase SET owed_micro = 9999`],
     [
       'I14',
       'a refund of no purchase',
@@ -72,9 +68,9 @@ describe('the auditor', () => {
       'a return of too much',
       `SELECT money_post(organization_id, 'adjust', 1, 'stripe:pi_1:evt_4') FROM purchase`,
     ],
-    ['I15', 'a refund that has failed and is still taken back', `UPDATE payment_refund SET has_failed = true`],
-    ['I15', 'a refund that nobody was told of', `UPDATE purchase SET highest_refunded_micro = 0`],
-  ])('%s sees %s', async (invariant, _planted, statement) => {
+    ['I15', 'a failed refund that is still taken back', `UPDATE payment_refund SET has_failed = true`],
+    ['I15', 'a refund that was never reported', `UPDATE purchase SET highest_refunded_micro = 0`],
+  ])('%s reports %s', async (invariant, _planted, statement) => {
     const seen = await inSandbox(async (client) => {
       expect((await client.query(statement)).rowCount).toBeGreaterThan(0);
       const { rows } = await client.query<{ invariant: string }>('SELECT invariant FROM money_violations');
@@ -94,7 +90,7 @@ describe('the auditor', () => {
     ['half a cent', `UPDATE purchase SET amount_micro = 5000`],
     ['a negative debt', `UPDATE purchase SET owed_micro = -1`],
     ['an ended purchase without an end', `UPDATE purchase SET ended_at = NULL`],
-  ])('cannot happen: %s', async (_name, statement) => {
+  ])('the database refuses %s', async (_name, statement) => {
     await inSandbox(async (client) => {
       await expect(client.query(statement)).rejects.toMatchObject({ code: expect.stringMatching(/^23/) });
     });

@@ -1,16 +1,23 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
 import type { Pool } from 'pg';
+import { SMTPServer } from 'smtp-server';
 import type { DataSource } from 'typeorm';
-import { type Mail, Mailer } from '../../../src/mail/mailer';
-import { LowBalanceRepository } from '../../../src/payments/low-balance.repository';
-import { LowBalanceService } from '../../../src/payments/low-balance.service';
+import { systemClock } from '../../../src/core/time/clock';
+import { loadConfig } from '../../../src/core/config/load-config';
+import { createMailer } from '../../../src/core/mail/mail.module';
+import { type Mail, Mailer } from '../../../src/core/mail/mailer';
+import type { SmtpMailer } from '../../../src/core/mail/smtp-mailer';
+import { LowBalanceRepository } from '../../../src/billing/payments/low-balance.repository';
+import { LowBalanceService } from '../../../src/billing/payments/low-balance.service';
 import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
 
 class KeptMails extends Mailer {
   readonly mails: Mail[] = [];
   isAway = false;
-  /** What happens while a mail is handed over. */
+  /** Runs while a mail is being sent. */
   meanwhile: (mail: Mail) => Promise<unknown> = () => Promise.resolve();
 
   override async send(mail: Mail): Promise<void> {
@@ -59,7 +66,7 @@ async function addMember(role: string, verified = true, status = 'active'): Prom
   const [id, email] = [randomUUID(), `${role}-${randomUUID()}@example.com`];
   await pool.query(
     `INSERT INTO user_account (id, email, email_key, name, password_hash, status, email_verified_at)
-     VALUES ($1, $2, $2, 'Somebody', 'none', $3, $4)`,
+     VALUES ($1, $2, $2, 'Alice', 'none', $3, $4)`,
     [id, email, status, verified ? new Date() : null],
   );
   await pool.query('INSERT INTO organization_member (organization_id, user_id, role) VALUES ($1, $2, $3)', [
@@ -81,56 +88,56 @@ function hold(amountMicro: number): Promise<unknown> {
 }
 
 describe('the notice of a low balance', () => {
-  it('goes to owners and admins with a verified address, when less than the threshold is available', async () => {
+  it('is sent to owners and admins with a verified email when the balance is below the threshold', async () => {
     await addMember('owner', false);
     await addMember('admin', true, 'disabled');
-    expect(await service.tell()).toBe(0);
+    expect(await service.sendNotices()).toBe(0);
     await hold(1_000_001);
-    expect(await service.tell()).toBe(1);
+    expect(await service.sendNotices()).toBe(1);
     expect(mailer.mails.map(({ to }) => to.split('-')[0]).toSorted()).toEqual(['admin', 'owner']);
     expect(mailer.mails[0]).toMatchObject({
-      subject: 'Low balance of Acme',
-      text: expect.stringContaining('4.99 USD is available to Acme, less than the 5.00 USD'),
+      subject: 'Low balance of "Acme"',
+      text: expect.stringContaining('4.99 USD is available to "Acme", which is below your threshold of\n5.00 USD.'),
     });
   });
 
-  it('is sent once, however often the balance rises by holds that end and falls again', async () => {
+  it('is sent once while the balance fluctuates because of ending holds', async () => {
     for (const held of [2_000_000, 0, 2_000_000, 0, 2_000_000]) {
       await hold(held);
-      await service.tell();
+      await service.sendNotices();
     }
     expect(mailer.mails).toHaveLength(2);
   });
 
-  it('is sent again when credit has lifted the balance above the threshold and it has fallen once more', async () => {
+  it('is sent again when the balance falls after a credit lifted it above the threshold', async () => {
     await post('adjust', -2_000_000);
-    await service.tell();
+    await service.sendNotices();
     await post('topup', 500_000);
-    expect(await service.tell()).toBe(0);
+    expect(await service.sendNotices()).toBe(0);
     await post('topup', 2_000_000);
-    expect(await service.tell()).toBe(0);
+    expect(await service.sendNotices()).toBe(0);
     await post('adjust', -3_000_000);
-    expect(await service.tell()).toBe(1);
+    expect(await service.sendNotices()).toBe(1);
   });
 
-  it('is sent again also when the credit came while the notice before was on its way', async () => {
+  it('is sent again even if the credit arrived while the previous notice was being sent', async () => {
     await post('adjust', -2_000_000);
     mailer.meanwhile = () => post('topup', 1_500_000);
-    expect(await service.tell()).toBe(1);
+    expect(await service.sendNotices()).toBe(1);
     mailer.meanwhile = () => Promise.resolve();
-    expect(await service.tell()).toBe(0);
+    expect(await service.sendNotices()).toBe(0);
     await post('adjust', -4_000_000);
-    expect(await service.tell()).toBe(1);
+    expect(await service.sendNotices()).toBe(1);
   });
 
-  it('is sent once by ten processes that look at the same time', async () => {
+  it('is sent once by ten concurrent processes', async () => {
     await post('adjust', -2_000_000);
-    const told = await Promise.all(Array.from({ length: 10 }, () => service.tell()));
-    expect(told.reduce((sum, count) => sum + count, 0)).toBe(1);
+    const counts = await Promise.all(Array.from({ length: 10 }, () => service.sendNotices()));
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(1);
     expect(mailer.mails).toHaveLength(2);
   });
 
-  it('is sent once also where a process takes minutes for those before', async () => {
+  it('is sent once even if a process takes minutes for earlier notices', async () => {
     await post('adjust', -2_000_000);
     await openOrganization('Beta');
     await post('adjust', -2_000_000);
@@ -140,30 +147,70 @@ describe('the notice of a low balance', () => {
       await pool.query(
         `UPDATE billing_settings s SET low_balance_claimed_at = low_balance_claimed_at - interval '5 minutes'
            FROM organization o WHERE o.id = s.organization_id AND o.name = $1`,
-        [subject.endsWith('Acme') ? 'Beta' : 'Acme'],
+        [subject.endsWith('"Acme"') ? 'Beta' : 'Acme'],
       );
-      await new LowBalanceService(new LowBalanceRepository(dataSource), others).tell();
+      await new LowBalanceService(new LowBalanceRepository(dataSource), others).sendNotices();
     };
-    await service.tell();
+    await service.sendNotices();
     const addresses = [...mailer.mails, ...others.mails].map(({ to }) => to);
     expect([addresses.length, new Set(addresses).size]).toEqual([4, 4]);
   });
 
-  it('is tried again after five minutes when nobody could be told', async () => {
+  it('is retried after five minutes when no notice could be sent', async () => {
     await post('adjust', -2_000_000);
     mailer.isAway = true;
-    expect(await service.tell()).toBe(0);
+    expect(await service.sendNotices()).toBe(0);
     mailer.isAway = false;
-    expect(await service.tell()).toBe(0);
+    expect(await service.sendNotices()).toBe(0);
     await pool.query(
       `UPDATE billing_settings SET low_balance_claimed_at = low_balance_claimed_at - interval '5 minutes'`,
     );
-    expect(await service.tell()).toBe(1);
+    expect(await service.sendNotices()).toBe(1);
   });
 
-  it('is not sent to those who have set no threshold', async () => {
+  it('is retried after a mail server outage, and by the mailer for a single recipient', async () => {
+    const refusals = [451, 451, 451];
+    const recipients: string[] = [];
+    let received = (): void => undefined;
+    const bothTold = new Promise<void>((resolve) => (received = resolve));
+    const server = new SMTPServer({
+      authOptional: true,
+      disabledCommands: ['STARTTLS'],
+      onMailFrom: (_address, _session, callback) => {
+        const responseCode = refusals.shift();
+        callback(responseCode === undefined ? null : Object.assign(new Error('not now'), { responseCode }));
+      },
+      onData: (stream, { envelope }, callback) => {
+        stream.resume().on('end', () => {
+          recipients.push(...envelope.rcptTo.map(({ address }) => address));
+          callback(null);
+          if (recipients.length === 2) received();
+        });
+      },
+    });
+    const listening = server.listen(0, '127.0.0.1');
+    if (!listening.listening) await once(listening, 'listening');
+    const SMTP_URL = `smtp://127.0.0.1:${(listening.address() as AddressInfo).port}`;
+    const config = loadConfig({ SMTP_URL, MAIL_FROM: 'gateway@example.com' });
+    const smtpMailer = createMailer(config, systemClock) as SmtpMailer;
+    service = new LowBalanceService(new LowBalanceRepository(dataSource), smtpMailer);
+
+    await post('adjust', -2_000_000);
+    expect(await service.sendNotices()).toBe(0);
+    await pool.query(
+      `UPDATE billing_settings SET low_balance_claimed_at = low_balance_claimed_at - interval '5 minutes'`,
+    );
+    // The server accepts one of two mails; the mailer retries the other.
+    expect(await service.sendNotices()).toBe(1);
+    await bothTold;
+    expect(new Set(recipients.map((address) => address.split('-')[0]))).toEqual(new Set(['admin', 'owner']));
+    await smtpMailer.onApplicationShutdown();
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  });
+
+  it('is not sent without a threshold', async () => {
     await pool.query('UPDATE billing_settings SET low_balance_threshold_micro = NULL');
     await post('adjust', -6_000_000);
-    expect(await service.tell()).toBe(0);
+    expect(await service.sendNotices()).toBe(0);
   });
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { systemClock } from '../../../src/common/clock';
-import { CheckoutNotMadeError } from '../../../src/payments/payment-provider';
-import { StripeProvider } from '../../../src/payments/stripe-provider';
+import { systemClock } from '../../../src/core/time/clock';
+import { CheckoutNotMadeError } from '../../../src/billing/payments/payment-provider';
+import { StripeProvider } from '../../../src/billing/payments/stripe-provider';
 import { STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET, StripeServer, send } from '../../harness/stripe-server';
 
 let stripe: StripeServer;
@@ -23,24 +23,24 @@ function provider({ apiBaseUrl = stripe.url, secretKey = STRIPE_SECRET_KEY, time
 }
 
 describe('StripeProvider', () => {
-  it('knows that nothing was made where nobody listens', async () => {
-    const nobody = provider({ apiBaseUrl: 'http://127.0.0.1:1' });
-    await expect(nobody.createCheckout(order())).rejects.toBeInstanceOf(CheckoutNotMadeError);
+  it('throws CheckoutNotMadeError when the connection is refused', async () => {
+    const unreachable = provider({ apiBaseUrl: 'http://127.0.0.1:1' });
+    await expect(unreachable.createCheckout(order())).rejects.toBeInstanceOf(CheckoutNotMadeError);
   });
 
-  it.each([400, 401, 402, 403, 404, 429])('knows that nothing was made after an answer of %d', async (status) => {
+  it.each([400, 401, 402, 403, 404, 429])('throws CheckoutNotMadeError after status %d', async (status) => {
     stripe.answerOnce((_asked, reply) => send(reply, status, { error: { type: 'invalid_request_error' } }));
     await expect(provider().createCheckout(order())).rejects.toBeInstanceOf(CheckoutNotMadeError);
   });
 
-  it.each([409, 500, 502, 503])('does not know what was made after an answer of %d', async (status) => {
+  it.each([409, 500, 502, 503])('throws an error of unknown outcome after status %d', async (status) => {
     stripe.answerOnce((_asked, reply) => send(reply, status, { error: { type: 'api_error' } }));
     const failure = provider().createCheckout(order());
     await expect(failure).rejects.toThrow();
     await expect(failure).rejects.not.toBeInstanceOf(CheckoutNotMadeError);
   });
 
-  it('gives up a Stripe that sends bytes for ever, and does not know what it has made', async () => {
+  it('times out with an unknown outcome when Stripe streams bytes endlessly', async () => {
     let drip: NodeJS.Timeout | undefined;
     stripe.answerOnce((_asked, reply) => {
       reply.writeHead(200, { 'content-type': 'application/json' });
@@ -51,7 +51,7 @@ describe('StripeProvider', () => {
     clearInterval(drip);
   });
 
-  it('says nothing of what Stripe has said, which names parts of keys', async () => {
+  it('omits the error message of Stripe, which contains parts of keys', async () => {
     const refused = await provider({ secretKey: 'sk_live_wrong' })
       .createCheckout(order())
       .catch((error: Error) => error.message);

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { DataSource } from 'typeorm';
-import { systemClock } from '../../../src/common/clock';
-import type { WakeUp } from '../../../src/queue/wake-up';
-import { WakeUpQueue } from '../../../src/queue/wake-up-queue';
-import { createRedis } from '../../../src/redis/redis.module';
+import { systemClock } from '../../../src/core/time/clock';
+import type { WakeUp } from '../../../src/core/queue/wake-up';
+import { WakeUpQueue } from '../../../src/core/queue/wake-up-queue';
+import { createRedis } from '../../../src/core/redis/redis.module';
 import { RedisProcess } from '../../faults/redis-process';
 import { allowedMs, until } from '../../faults/figures';
 

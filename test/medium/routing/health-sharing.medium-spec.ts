@@ -4,12 +4,12 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import type { AppConfig } from '../../../src/config/app-config';
+import type { AppConfig } from '../../../src/core/config/app-config';
 import { ProviderError } from '../../../src/providers/contract/provider-error';
-import { createRedis } from '../../../src/redis/redis.module';
-import type { Flight } from '../../../src/routing/flight';
-import { HealthService } from '../../../src/routing/health.service';
-import { HealthSharing } from '../../../src/routing/health-sharing';
+import { createRedis } from '../../../src/core/redis/redis.module';
+import type { Flight } from '../../../src/models/routing/flight';
+import { HealthService } from '../../../src/models/routing/health.service';
+import { HealthSharing } from '../../../src/models/routing/health-sharing';
 import { allowedMs } from '../../faults/figures';
 import { createTestRedis, untilReady } from '../../harness/redis';
 

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { DataSource } from 'typeorm';
-import { systemClock } from '../../../src/common/clock';
-import { createDataSource } from '../../../src/database/data-source';
-import { LocalStorage } from '../../../src/storage/local-storage';
-import type { ObjectOwner } from '../../../src/storage/object-key';
-import { StoredObjectRepository } from '../../../src/storage/stored-object.repository';
-import { StoredObjects } from '../../../src/storage/stored-objects';
+import { systemClock } from '../../../src/core/time/clock';
+import { createDataSource } from '../../../src/core/database/data-source';
+import { LocalStorage } from '../../../src/core/storage/local-storage';
+import type { ObjectOwner } from '../../../src/core/storage/object-key';
+import { StoredObjectRepository } from '../../../src/core/storage/stored-object.repository';
+import { StoredObjects } from '../../../src/core/storage/stored-objects';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 
 describe('an output whose owner is deleted while it is stored', () => {

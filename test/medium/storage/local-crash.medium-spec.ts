@@ -5,9 +5,9 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { systemClock } from '../../../src/common/clock';
-import { LocalStorage } from '../../../src/storage/local-storage';
-import { toObjectKey } from '../../../src/storage/object-key';
+import { systemClock } from '../../../src/core/time/clock';
+import { LocalStorage } from '../../../src/core/storage/local-storage';
+import { toObjectKey } from '../../../src/core/storage/object-key';
 
 const DAY_MS = 24 * 3_600_000;
 const key = toObjectKey({ kind: 'image', organizationId: randomUUID(), id: randomUUID() }, 0, 'image/png');

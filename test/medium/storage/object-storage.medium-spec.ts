@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { systemClock } from '../../../src/common/clock';
-import { LocalStorage } from '../../../src/storage/local-storage';
-import { toObjectKey } from '../../../src/storage/object-key';
-import { OBJECT_STORAGE, type ObjectStorage } from '../../../src/storage/object-storage';
+import { systemClock } from '../../../src/core/time/clock';
+import { LocalStorage } from '../../../src/core/storage/local-storage';
+import { toObjectKey } from '../../../src/core/storage/object-key';
+import { OBJECT_STORAGE, type ObjectStorage } from '../../../src/core/storage/object-storage';
 import { TestGateway } from '../../harness/gateway';
 import { S3Server } from '../../harness/s3-server';
 

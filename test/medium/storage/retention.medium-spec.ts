@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import { systemClock } from '../../../src/common/clock';
-import { storageUnavailable } from '../../../src/storage/storage-failure';
-import { createDataSource } from '../../../src/database/data-source';
-import { LocalStorage } from '../../../src/storage/local-storage';
-import type { ObjectOwner } from '../../../src/storage/object-key';
-import { RetentionSweeperService } from '../../../src/storage/retention-sweeper.service';
-import { StoredObjectRepository } from '../../../src/storage/stored-object.repository';
-import { StoredObjects } from '../../../src/storage/stored-objects';
+import { systemClock } from '../../../src/core/time/clock';
+import { storageUnavailable } from '../../../src/core/storage/storage-failure';
+import { createDataSource } from '../../../src/core/database/data-source';
+import { LocalStorage } from '../../../src/core/storage/local-storage';
+import type { ObjectOwner } from '../../../src/core/storage/object-key';
+import { RetentionSweeperService } from '../../../src/core/storage/retention-sweeper.service';
+import { StoredObjectRepository } from '../../../src/core/storage/stored-object.repository';
+import { StoredObjects } from '../../../src/core/storage/stored-objects';
 import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 
@@ -152,7 +152,7 @@ describe('an output', () => {
     const owner = newOwner();
     await store(owner);
     await age(48);
-    await expect(store(owner)).rejects.toThrow('is over');
+    await expect(store(owner)).rejects.toThrow('has expired');
   });
 
   it('can be signed again from an address that was given out', async () => {
@@ -237,7 +237,9 @@ describe('the sweep', () => {
     expect(storage.deletions).toHaveLength(10);
     await age(1);
     expect(await sweeper.sweep()).toBe(0);
-    expect(warn.mock.calls).toEqual([[expect.stringContaining('the disk is away')]]);
+    expect(warn.mock.calls).toEqual([
+      [{ event: 'retention_sweep_failed', message: expect.stringContaining('the disk is away') }],
+    ]);
     await age(1);
     storage.refused = () => false;
     expect(await sweeper.sweep()).toBe(100);
@@ -272,7 +274,7 @@ describe('deleting all of a request or job', () => {
     await store(owner);
     storage.refused = () => true;
     await objects.deleteAll(owner);
-    await expect(store(owner)).rejects.toThrow('is over');
+    await expect(store(owner)).rejects.toThrow('has expired');
     storage.refused = () => false;
     expect(await sweeper.sweep()).toBe(0);
     await age(1);

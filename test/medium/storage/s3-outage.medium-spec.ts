@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { systemClock } from '../../../src/common/clock';
-import { GatewayError } from '../../../src/common/errors/gateway-error';
-import { toObjectKey } from '../../../src/storage/object-key';
-import { type S3Options, S3Storage } from '../../../src/storage/s3-storage';
+import { systemClock } from '../../../src/core/time/clock';
+import { GatewayError } from '../../../src/core/errors/gateway-error';
+import { toObjectKey } from '../../../src/core/storage/object-key';
+import { type S3Options, S3Storage } from '../../../src/core/storage/s3-storage';
 import { FaultProxy } from '../../harness/fault-proxy';
 import { S3Server } from '../../harness/s3-server';
 

@@ -2,8 +2,8 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { systemClock } from '../../../src/common/clock';
-import { LocalStorage } from '../../../src/storage/local-storage';
+import { systemClock } from '../../../src/core/time/clock';
+import { LocalStorage } from '../../../src/core/storage/local-storage';
 
 /** A process that stores an object and is killed before it ends: `root` and `key` as arguments. Says when it is half way. */
 const HALF = Buffer.alloc(1024 * 1024);

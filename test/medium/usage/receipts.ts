@@ -4,7 +4,7 @@ import type { Pool } from 'pg';
 export interface ManyReceipts {
   readonly organizationId: string;
   readonly count: number;
-  /** They are spread evenly over so many hours before now. */
+  /** Spreads the receipts evenly over this many past hours. */
   readonly hours: number;
   /** Default 1. */
   readonly keys?: number;
@@ -13,8 +13,8 @@ export interface ManyReceipts {
 }
 
 /**
- * Receipts of requests that nobody has sent, with ids in the order of time as real ones have. Key n is `keyIdOf(n)`, model n
- * `vendor/model-n`, each of them as often as the others; one request in a hundred has failed.
+ * Generates receipts with ids in chronological order, like real ones. Key n is `keyIdOf(n)`, model n `vendor/model-n`, all
+ * equally frequent; one request in a hundred has failed.
  */
 export async function insertReceipts(pool: Pool, { organizationId, count, hours, keys = 1, models = 1 }: ManyReceipts) {
   await pool.query(

@@ -1,12 +1,12 @@
 import type { Pool } from 'pg';
 import { DataSource } from 'typeorm';
-import { runMigrations, revertMigrations } from '../../../src/database/run-migrations';
-import { MIGRATIONS } from '../../../src/database/migrations';
-import { RequestLogRepository } from '../../../src/usage/request-log.repository';
-import { UsageRetentionService } from '../../../src/usage/usage-retention.service';
-import { UsageRollerService } from '../../../src/usage/usage-roller.service';
-import { UsageTotalsRepository } from '../../../src/usage/usage-totals.repository';
-import { loadConfig } from '../../../src/config/load-config';
+import { runMigrations, revertMigrations } from '../../../src/core/database/run-migrations';
+import { MIGRATIONS } from '../../../src/core/database/migrations';
+import { RequestLogRepository } from '../../../src/billing/usage/request-log.repository';
+import { UsageRetentionService } from '../../../src/billing/usage/usage-retention.service';
+import { UsageRollerService } from '../../../src/billing/usage/usage-roller.service';
+import { UsageTotalsRepository } from '../../../src/billing/usage/usage-totals.repository';
+import { loadConfig } from '../../../src/core/config/load-config';
 import { NO_USAGE } from '../../../src/providers/contract/usage';
 import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
@@ -48,13 +48,13 @@ describe('the totals of usage', () => {
     await database.drop();
   });
 
-  it('are those of the receipts at every moment, while they are folded by several and folding is killed', async () => {
+  it('match the receipts at any time, during concurrent and killed folding', async () => {
     const accounts = await Promise.all([1, 2].map(() => createAccount(pool)));
     const { organizationId } = await createAccount(pool);
     const end = new AbortController();
     const traffic = Promise.all([
       ...accounts.map((account) => sendTraffic(account, 150)),
-      // Of other hours and minutes, which nobody has paid for.
+      // Receipts of other hours and minutes, without charges.
       ...[1, 2, 3, 4, 5].map((hours) => insertReceipts(pool, { organizationId, count: 30, hours })),
     ]).finally(() => end.abort());
     const rollers = [startRoller(), startRoller()];
@@ -79,7 +79,32 @@ describe('the totals of usage', () => {
     await requireSoundBooks(engine);
   });
 
-  it('count a request once, however often its end is repeated', async () => {
+  it('are folded without reading empty pages left by a burst', async () => {
+    const { organizationId } = await createAccount(pool);
+    const roller = new UsageRollerService(new UsageTotalsRepository(dataSource));
+    await insertReceipts(pool, { organizationId, count: 20_000, hours: 24, keys: 500, models: 20 });
+    await roller.roll();
+    await pool.query('VACUUM (INDEX_CLEANUP ON) usage_delta');
+    const pages = await numberOf(`SELECT pg_relation_size('usage_delta') / current_setting('block_size')::integer`);
+    const blocksOfRoll = async (): Promise<number> => {
+      await insertReceipts(pool, { organizationId, count: 1, hours: 1 });
+      const { rows } = await client.query<{ 'QUERY PLAN': { Plan: Record<string, number> }[] }>(
+        'EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT usage_roll(5000)',
+      );
+      const plan = rows[0]?.['QUERY PLAN'][0]?.Plan ?? {};
+      return (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
+    };
+    const client = await pool.connect();
+    // The first call of a connection also reads the system catalogue.
+    await blocksOfRoll();
+    const blocks = await blocksOfRoll();
+    client.release();
+    expect(blocks).toBeGreaterThan(0);
+    expect(blocks).toBeLessThan(pages / 2);
+    expect(await numberOf('SELECT count(*) FROM usage_delta')).toBe(0);
+  });
+
+  it('count a request once even if its end is repeated', async () => {
     const account = await createAccount(pool);
     const hold = reserveCommand(account, 1_000n);
     await engine.reservations.reserve(hold);
@@ -88,7 +113,7 @@ describe('the totals of usage', () => {
     expect(await findUsageDrift(pool)).toEqual([]);
   });
 
-  it('are made of the receipts that are there when the migration runs', async () => {
+  it('are built from existing receipts by the migration', async () => {
     const { organizationId } = await createAccount(pool);
     await insertReceipts(pool, { organizationId, count: 500, hours: 50 });
     const name = 'CreateUsageAggregates1795600000402';
@@ -99,7 +124,7 @@ describe('the totals of usage', () => {
     expect(await findUsageDrift(pool)).toEqual([]);
   });
 
-  it('stay when receipts are forgotten, and so do the books', async () => {
+  it('stay unchanged, like the ledger, when retention deletes receipts', async () => {
     const account = await createAccount(pool);
     await sendTraffic(account, 20);
     await insertReceipts(pool, { organizationId: account.organizationId, count: 1_200, hours: 24 * 500 });
@@ -121,7 +146,7 @@ describe('the totals of usage', () => {
     await requireSoundBooks(engine);
   });
 
-  it('are never waited for: not by those who insert receipts, nor by those who forget or fold others', async () => {
+  it('block neither inserts of receipts nor retention nor other folding', async () => {
     const account = await createAccount(pool);
     await insertReceipts(pool, { organizationId: account.organizationId, count: 50, hours: 24 * 500 });
     const folding = await pool.connect();
@@ -167,7 +192,7 @@ describe('the totals of usage', () => {
     );
   }
 
-  /** Folds a little at a time, as another process would, and comes back when it was killed. */
+  /** Folds in small steps like another process, and restarts when it is killed. */
   function startRoller(): () => Promise<void> {
     const end = new AbortController();
     const client = createTestPool(database.url, 1);

@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 describe('usage show', () => {
-  it('tells what each model was used for, as the dashboard does', async () => {
+  it('prints the usage of each model, like the dashboard', async () => {
     const { organizationId } = await createAccount(pool);
     await insertReceipts(pool, { organizationId, count: 200, hours: 48, models: 2 });
     const { rows } = await pool.query<{ model: string; paid: string }>(
@@ -41,14 +41,14 @@ describe('usage show', () => {
     expect(stdout).toMatch(/^all +200 +2 /m);
   });
 
-  it('says that there was nothing, that there is no such organization, and that a period is none', async () => {
+  it('reports no usage, an unknown organization, and an invalid period', async () => {
     const { organizationId } = await createAccount(pool);
     const [nothing, unknown, backwards] = await Promise.all([
       cli.run('usage', 'show', '--org', organizationId),
       cli.run('usage', 'show', '--org', randomUUID()),
       cli.run('usage', 'show', '--org', organizationId, '--from', '2026-02-01', '--to', '2026-01-01'),
     ]);
-    expect(nothing.stdout).toMatch(/There were no requests\.\n$/);
+    expect(nothing.stdout).toMatch(/No requests\.\n$/);
     expect([unknown.exitCode, unknown.stderr]).toEqual([1, 'error: There is no such organization.\n']);
     expect([backwards.exitCode, backwards.stderr]).toEqual([2, "error: option '--from': from must be before to.\n"]);
   });

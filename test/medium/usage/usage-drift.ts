@@ -4,7 +4,7 @@ const COLUMNS = 'requests, minutes, input_tokens, output_tokens, charged_micro';
 const SUMS = `sum(requests) AS requests, bit_or(minutes) AS minutes, sum(input_tokens) AS input_tokens,
   sum(output_tokens) AS output_tokens, sum(charged_micro) AS charged_micro`;
 
-/** Counted from the receipts in a way of its own, not that of the trigger. */
+/** Counts the receipts independently of the trigger. */
 const RECORDS = `
   SELECT organization_id, key_id, model, operation,
          CASE WHEN status >= 400 THEN COALESCE(error_code, 'canceled') ELSE 'success' END AS outcome,
@@ -15,7 +15,7 @@ const RECORDS = `
          output_text + output_reasoning + output_image + output_audio AS output_tokens, charged_micro
     FROM usage_record`;
 
-/** One row for each group of requests that the totals and the deltas do not tell as the receipts do; one snapshot. */
+/** One row per group of requests whose totals and deltas differ from the receipts; one snapshot. */
 const DRIFT = ['hour', 'day']
   .flatMap((span) => [
     driftOf('usage_by_model', span, 'model, operation, outcome'),

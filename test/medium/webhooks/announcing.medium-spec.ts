@@ -1,12 +1,12 @@
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { Redis } from 'ioredis';
-import { COMMAND_LINE } from '../../../src/common/actor';
-import { systemClock } from '../../../src/common/clock';
-import { uuidV7 } from '../../../src/common/ids';
-import { loadConfig } from '../../../src/config/load-config';
-import { GuardedClient } from '../../../src/outbound/guarded-client';
-import { createRedis } from '../../../src/redis/redis.module';
+import { COMMAND_LINE } from '../../../src/core/types/actor';
+import { systemClock } from '../../../src/core/time/clock';
+import { uuidV7 } from '../../../src/core/types/ids';
+import { loadConfig } from '../../../src/core/config/load-config';
+import { GuardedClient } from '../../../src/core/outbound/guarded-client';
+import { createRedis } from '../../../src/core/redis/redis.module';
 import { DueDeliveryListener, publishDueDelivery } from '../../../src/webhooks/due-delivery.listener';
 import { WebhookDeliveryService } from '../../../src/webhooks/webhook-delivery.service';
 import { WebhookLogRepository } from '../../../src/webhooks/webhook-log.repository';
@@ -19,7 +19,7 @@ import { WorkerModule } from './worker-module';
 
 Logger.overrideLogger(false);
 
-describe('a delivery that somebody asks for', () => {
+describe('a requested delivery', () => {
   let database: TestDatabase;
   let host: PublicHost;
   let redis: Redis;
@@ -51,7 +51,7 @@ describe('a delivery that somebody asks for', () => {
   const sendTest = (log: WebhookLogService) =>
     log.sendTest(organizationId, host.url('/'), uuidV7(systemClock.now()), COMMAND_LINE);
 
-  it('can be taken as soon as those who deliver are told of it, the first time and the next', async () => {
+  it('is due when it is announced, for a test and for a redelivery', async () => {
     const taken: number[] = [];
     const log = createLog(async () => void taken.push(await engine.service.deliverDue()));
     const { id } = await sendTest(log);
@@ -61,19 +61,19 @@ describe('a delivery that somebody asks for', () => {
     expect(taken).toEqual([1, 1]);
   });
 
-  it('is there all the same when nobody can be told of it', async () => {
+  it('is committed even if the announcement fails', async () => {
     const away = { publish: () => Promise.reject(new Error('Redis is away')) };
     const { id } = await sendTest(createLog(() => publishDueDelivery(away)));
     expect(await engine.service.deliverDue()).toBe(1);
     expect(await createLog(() => Promise.resolve()).get(organizationId, id)).toMatchObject({ state: 'delivered' });
   });
 
-  it('wakes every process that delivers', async () => {
+  it('wakes every delivering process', async () => {
     let woken = Promise.withResolvers<void>();
     const listener = new DueDeliveryListener(redis, { wake: () => woken.resolve() } as WebhookDeliveryService);
     closings.push(() => listener.onModuleDestroy());
     listener.onModuleInit();
-    // What was asked for before it listened is a reason to look too.
+    // Subscribing also wakes the process, for deliveries requested before.
     await woken.promise;
     woken = Promise.withResolvers();
 
@@ -82,7 +82,7 @@ describe('a delivery that somebody asks for', () => {
     const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(config), { logger: false });
     closings.push(() => app.close());
     const service = app.get(WebhookDeliveryService, { strict: false });
-    // Nothing but a message, or beginning to listen, is a reason to look from then on.
+    // From then on only messages and a new subscription wake it.
     await service.stop();
     const isWoken = new Promise<void>((resolve) => jest.spyOn(service, 'wake').mockImplementation(resolve));
 

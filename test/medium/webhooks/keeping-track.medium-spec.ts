@@ -1,32 +1,35 @@
-import { type Clock, systemClock } from '../../../src/common/clock';
+import { type Clock, systemClock } from '../../../src/core/time/clock';
+import { MediaJobRepository } from '../../../src/media-jobs/media-job.repository';
 import { WebhookDeliveryRepository } from '../../../src/webhooks/webhook-delivery.repository';
 import type { JobDelivery } from '../../../src/webhooks/webhook.types';
-import { expectDueIn, ToldDeliveries } from './told-delivery';
+import { expectDueIn, PendingDeliveries } from './told-delivery';
 import { deliveryOf, JobRows, letPass, logOf } from './webhook-engine';
 
-const deliveries = ToldDeliveries.setUp();
+const deliveries = PendingDeliveries.setUp();
 
-describe('on this side of the wire', () => {
-  it('nobody hears of a job that was deleted in the meantime', async () => {
-    const { engine, jobId, next } = await deliveries.tell();
+describe('recording webhook attempts', () => {
+  it('withdraws the delivery of a deleted job without a post', async () => {
+    const { engine, jobId, next } = await deliveries.create();
     await engine.dataSource.query('UPDATE media_job SET deleted_at = now() WHERE id = $1', [jobId]);
     await next();
     expect(await deliveryOf(engine, jobId)).toMatchObject({ state: 'withdrawn', attempt: 0, has_ended: true });
     expect(deliveries.host.seen).toEqual([]);
   });
 
-  it('a job that is removed during the post leaves nothing behind', async () => {
-    const { engine, jobId, next } = await deliveries.tell();
-    deliveries.host.answer = (response) =>
-      void engine.dataSource
-        .query('DELETE FROM media_job WHERE id = $1', [jobId])
-        .then(() => response.writeHead(200).end());
+  it('logs an attempt whose job is removed during the post', async () => {
+    const { engine, jobId, next } = await deliveries.create();
+    const jobs = new MediaJobRepository(engine.dataSource);
+    deliveries.host.answer = async (response) => {
+      await engine.dataSource.query('UPDATE media_job SET deleted_at = now() WHERE id = $1', [jobId]);
+      await jobs.remove(jobId);
+      response.writeHead(200).end();
+    };
     await next();
-    await expect(deliveryOf(engine, jobId)).rejects.toThrow('nothing is to be told');
-    expect(deliveries.host.seen).toHaveLength(1);
+    expect(await deliveryOf(engine, jobId)).toMatchObject({ state: 'delivered', attempt: 1 });
+    expect(await logOf(engine, jobId)).toEqual([[1, 200, null]]);
   });
 
-  it('a message that cannot be made costs no attempt', async () => {
+  it('does not count an attempt whose body cannot be built', async () => {
     deliveries.answerWith(200);
     let broken = true;
     class Broken extends JobRows {
@@ -34,7 +37,7 @@ describe('on this side of the wire', () => {
         return broken ? Promise.reject(new Error('storage is away')) : super.build(delivery);
       }
     }
-    const delivery = await deliveries.tell({ source: (dataSource) => new Broken(dataSource) });
+    const delivery = await deliveries.create({ source: (dataSource) => new Broken(dataSource) });
     await delivery.next();
     await expectDueIn(delivery, 10);
     broken = false;
@@ -42,7 +45,7 @@ describe('on this side of the wire', () => {
     expect(await logOf(delivery.engine, delivery.jobId)).toEqual([[1, 200, null]]);
   });
 
-  it('what has arrived is noted down by trying again, not by posting again', async () => {
+  it('retries recording a delivered post instead of posting again', async () => {
     deliveries.answerWith(200);
     let failures = 1;
     class Flaky extends WebhookDeliveryRepository {
@@ -50,13 +53,13 @@ describe('on this side of the wire', () => {
         return failures-- > 0 ? Promise.reject(new Error('the database is away')) : super.record(...parameters);
       }
     }
-    const { engine, jobId, next } = await deliveries.tell({ repository: (dataSource) => new Flaky(dataSource) });
+    const { engine, jobId, next } = await deliveries.create({ repository: (dataSource) => new Flaky(dataSource) });
     await next();
     expect(await deliveryOf(engine, jobId)).toMatchObject({ state: 'delivered', attempt: 1 });
     expect(deliveries.host.seen).toHaveLength(1);
   });
 
-  it('nothing is posted when the claim may be over before the post is, which costs no attempt', async () => {
+  it('does not post or count an attempt when the claim could expire during the post', async () => {
     deliveries.answerWith(200);
     let nowMs = 0;
     const clock: Clock = { now: systemClock.now, monotonic: () => nowMs };
@@ -66,14 +69,14 @@ describe('on this side of the wire', () => {
         return super.build(delivery);
       }
     }
-    const { engine, jobId, next } = await deliveries.tell({ clock, source: (dataSource) => new Slow(dataSource) });
+    const { engine, jobId, next } = await deliveries.create({ clock, source: (dataSource) => new Slow(dataSource) });
     await next();
     expect(deliveries.host.seen).toEqual([]);
     expect(await deliveryOf(engine, jobId)).toMatchObject({ state: 'pending', attempt: 0, is_leased: false });
   });
 
-  it('who has lost the claim notes nothing down', async () => {
-    const { engine, jobId } = await deliveries.tell();
+  it('records nothing after the claim is lost', async () => {
+    const { engine, jobId } = await deliveries.create();
     const [lost] = await engine.repository.claim(1);
     await letPass(engine, jobId, 61);
     const [current] = await engine.repository.claim(1);
@@ -90,17 +93,17 @@ describe('on this side of the wire', () => {
     expect(await logOf(engine, jobId)).toEqual([[2, 200, null]]);
   });
 
-  it('deliveries are forgotten after 30 days with their log, but not those still to be made', async () => {
+  it('deletes ended deliveries and their logs after 30 days, but not pending ones', async () => {
     deliveries.answerWith(200);
-    const { engine, jobId, next } = await deliveries.tell();
+    const { engine, jobId, next } = await deliveries.create();
     await next();
     const age = `UPDATE webhook_delivery SET created_at = created_at - interval '30 days 1 hour' WHERE job_id = $1`;
-    const recent = await deliveries.tell();
+    const recent = await deliveries.create();
     await recent.next();
-    const waiting = await deliveries.tell();
+    const waiting = await deliveries.create();
     await Promise.all([jobId, waiting.jobId].map((id) => engine.dataSource.query(age, [id])));
     await expect(engine.repository.prune(100)).resolves.toBe(1);
-    await expect(deliveryOf(engine, jobId)).rejects.toThrow('nothing is to be told');
+    await expect(deliveryOf(engine, jobId)).rejects.toThrow('no delivery of job');
     expect(await logOf(engine, recent.jobId)).toHaveLength(1);
     expect(await deliveryOf(engine, waiting.jobId)).toMatchObject({ state: 'pending' });
   });

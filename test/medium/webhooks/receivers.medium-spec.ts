@@ -1,18 +1,18 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { COMMAND_LINE } from '../../../src/common/actor';
+import { COMMAND_LINE } from '../../../src/core/types/actor';
 import { nodeAt, openapiDocument } from '../../harness/openapi-document';
 import type { SeenRequest } from '../../harness/public-host';
 import { ScriptedDns } from '../../harness/scripted-dns';
 import { takeAttempts } from '../../harness/socket-watch';
-import { expectDueIn, NAME, ToldDeliveries } from './told-delivery';
+import { expectDueIn, NAME, PendingDeliveries } from './told-delivery';
 import { deliveryOf, type EngineSettings, letPass, logOf, requestIdOf, verify } from './webhook-engine';
 
 const PAUSES_S = [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000];
 
-const deliveries = ToldDeliveries.setUp();
+const deliveries = PendingDeliveries.setUp();
 
-/** The headers that the document promises. */
+/** The headers that the document defines. */
 function expectDocumented({ headers }: SeenRequest): void {
   const operation = nodeAt(openapiDocument(), '/webhooks/jobFinished/post')?.value;
   const promised = operation?.parameters as { name: string; schema: { pattern?: string } }[];
@@ -22,9 +22,9 @@ function expectDocumented({ headers }: SeenRequest): void {
   }
 }
 
-describe('a receiver', () => {
-  it('that fails three times and then answers is told four times of one event, on schedule, and never again', async () => {
-    const delivery = await deliveries.tell();
+describe('a webhook receiver', () => {
+  it('that fails three times gets four attempts of one event on schedule, and no more after a 2xx', async () => {
+    const delivery = await deliveries.create();
     const { engine, jobId, secret, next } = delivery;
     for (const pause of PAUSES_S.slice(0, 3)) {
       deliveries.answerWith(500);
@@ -56,13 +56,13 @@ describe('a receiver', () => {
       });
       expectDocumented(request);
     }
-    // Made anew each time, with fresh addresses of the artifacts.
+    // Built for each attempt, with fresh artifact URLs.
     expect(new Set(deliveries.host.seen.map(({ body }) => body)).size).toBe(4);
   });
 
-  it('that always fails is told eight times, then no more', async () => {
+  it('that always fails gets exactly eight attempts', async () => {
     deliveries.answerWith(503);
-    const delivery = await deliveries.tell();
+    const delivery = await deliveries.create();
     for (const pause of PAUSES_S) {
       await delivery.next();
       await expectDueIn(delivery, pause);
@@ -74,9 +74,9 @@ describe('a receiver', () => {
     expect(deliveries.host.seen).toHaveLength(8);
   });
 
-  it('that is gone is told once', async () => {
+  it('that responds 410 gets one attempt', async () => {
     deliveries.answerWith(410);
-    const { engine, jobId, next } = await deliveries.tell();
+    const { engine, jobId, next } = await deliveries.create();
     await next();
     expect(await deliveryOf(engine, jobId)).toMatchObject({ state: 'gone', last_status: 410, last_error: 'gone' });
     await letPass(engine, jobId, 86_400);
@@ -84,9 +84,9 @@ describe('a receiver', () => {
     expect(deliveries.host.seen).toHaveLength(1);
   });
 
-  it.each([429, 503])('that says with %s when to come back is left alone until then', async (status) => {
+  it.each([429, 503])('that responds %s with Retry-After gets no earlier attempt', async (status) => {
     deliveries.answerWith(status, { 'retry-after': '600' });
-    const delivery = await deliveries.tell();
+    const delivery = await deliveries.create();
     await delivery.next();
     await expectDueIn(delivery, 600);
     deliveries.answerWith(status, { 'retry-after': '86400' });
@@ -94,14 +94,14 @@ describe('a receiver', () => {
     await expectDueIn(delivery, 3_600);
   });
 
-  it('that sends elsewhere is not followed', async () => {
+  it('that redirects is not followed', async () => {
     let connections = 0;
     const elsewhere = createServer(() => connections++).listen(0, '127.0.0.1');
     await once(elsewhere, 'listening');
     try {
       const { port } = elsewhere.address() as AddressInfo;
       deliveries.answerWith(302, { location: `https://127.0.0.1:${port}/` });
-      const delivery = await deliveries.tell();
+      const delivery = await deliveries.create();
       await delivery.next();
       await expectDueIn(delivery, 5);
       expect(await logOf(delivery.engine, delivery.jobId)).toEqual([[1, 302, 'rejected']]);
@@ -115,7 +115,7 @@ describe('a receiver', () => {
     ['says nothing', () => (deliveries.host.answer = () => undefined)],
     ['hangs up', () => (deliveries.host.answer = (response) => response.destroy())],
     [
-      'drips its answer byte by byte',
+      'drips its response byte by byte',
       () =>
         (deliveries.host.answer = ({ socket }) => {
           const bytes = [...`HTTP/1.1 200 OK\r\nx-slow: ${'x'.repeat(1_000)}\r\n\r\n`];
@@ -123,34 +123,34 @@ describe('a receiver', () => {
           socket?.on('close', () => clearInterval(drip));
         }),
     ],
-  ])('that %s has failed when its time is over', async (_what, script) => {
+  ])('that %s fails at the time limit', async (_what, script) => {
     script();
-    const delivery = await deliveries.tell({ outbound: { limits: { webhookMs: 400 } } });
+    const delivery = await deliveries.create({ outbound: { limits: { webhookMs: 400 } } });
     await delivery.next();
     await expectDueIn(delivery, 5);
     expect(await logOf(delivery.engine, delivery.jobId)).toEqual([[1, null, 'unreachable']]);
   });
 
   it.each<[string, EngineSettings, string]>([
-    ['has the certificate of another', { outbound: { resolve: async () => ['127.0.0.1'] } }, 'other.example.com'],
-    ['has no address', { outbound: { resolve: async () => [] } }, NAME],
+    ['has the certificate of another host', { outbound: { resolve: async () => ['127.0.0.1'] } }, 'other.example.com'],
+    ['does not resolve', { outbound: { resolve: async () => [] } }, NAME],
     [
-      'has a name server that says nothing',
+      'has a name server that does not respond',
       { outbound: { resolve: () => new Promise(() => undefined), limits: { lookupMs: 50 } } },
       NAME,
     ],
-  ])('that %s hears nothing, and is tried again', async (_what, settings, name) => {
+  ])('that %s gets no request and is retried', async (_what, settings, name) => {
     deliveries.answerWith(200);
-    const delivery = await deliveries.tell(settings, deliveries.host.url('/hook', name));
+    const delivery = await deliveries.create(settings, deliveries.host.url('/hook', name));
     await delivery.next();
     await expectDueIn(delivery, 5);
     expect(await logOf(delivery.engine, delivery.jobId)).toEqual([[1, null, 'unreachable']]);
     expect(deliveries.host.seen).toEqual([]);
   });
 
-  it('whose name turns private at the third attempt gets no socket then, and the fourth when it is public again', async () => {
+  it('that resolves to a private IP at the third attempt gets no connection then, but the fourth attempt', async () => {
     const { resolve } = new ScriptedDns({ [NAME]: [['127.0.0.1'], ['127.0.0.1'], ['10.0.0.1'], ['127.0.0.1']] });
-    const { engine, jobId, next } = await deliveries.tell(
+    const { engine, jobId, next } = await deliveries.create(
       { outbound: { resolve } },
       deliveries.host.url('/hook', NAME),
     );
@@ -171,9 +171,9 @@ describe('a receiver', () => {
     expect(deliveries.host.seen).toHaveLength(3);
   });
 
-  it('of a rotated secret gets what the new one signs', async () => {
+  it('gets signatures of the new secret after a rotation', async () => {
     deliveries.answerWith(500);
-    const { engine, jobId, secret, next } = await deliveries.tell();
+    const { engine, jobId, secret, next } = await deliveries.create();
     await next();
     const [{ organization_id: organizationId = '' } = {}] = await engine.dataSource.query<
       { organization_id: string }[]

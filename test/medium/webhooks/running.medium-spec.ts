@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { loadConfig } from '../../../src/config/load-config';
+import { loadConfig } from '../../../src/core/config/load-config';
 import { WebhookDeliveryRepository } from '../../../src/webhooks/webhook-delivery.repository';
 import { WebhookDeliveryService } from '../../../src/webhooks/webhook-delivery.service';
 import { createAccount } from '../billing/money-engine';
@@ -68,8 +68,8 @@ async function endOne(): Promise<string> {
 
 const isDelivered = async (jobId: string) => (await deliveryOf(operator, jobId)).state === 'delivered';
 
-describe('workers', () => {
-  it('that share the work tell each event once, never more than four at a time to one host', async () => {
+describe('webhook workers', () => {
+  it('share the work: each event is sent once, at most four at a time per host', async () => {
     let open = 0;
     let most = 0;
     host.answer = (response) => {
@@ -91,7 +91,25 @@ describe('workers', () => {
     expect(most).toBeLessThanOrEqual(4);
   });
 
-  it('begin within 2 s of the end of a job that nobody tells them of', async () => {
+  it('deliver to a host for one organization while posts of another hang there', async () => {
+    const held: ServerResponse[] = [];
+    host.answer = (response, { url }) => {
+      if (url === '/hangs') held.push(response);
+      else response.writeHead(200).end();
+    };
+    await startWorker({ outbound: { limits: { webhookMs: 3_600_000 } } });
+    const stuck = await endJobs(operator, organizationId, Array<string>(12).fill(host.url('/hangs')));
+    await until(() => held.length === 4);
+    const [quick = ''] = await endJobs(operator, await createOrganization(operator), [host.url('/answers')]);
+    await until(() => isDelivered(quick));
+    expect(held).toHaveLength(4);
+    expect(await Promise.all(stuck.map(isDelivered))).not.toContain(true);
+    host.answer = (response) => response.writeHead(200).end();
+    for (const response of held) response.writeHead(200).end();
+    for (const job of stuck) await until(() => isDelivered(job));
+  });
+
+  it('deliver within 2 s of the end of a job without a wake-up', async () => {
     await startWorker();
     const latencies: number[] = [];
     for (let n = 0; n < 8; n++) {
@@ -106,13 +124,13 @@ describe('workers', () => {
     expect(Math.max(...latencies)).toBeLessThanOrEqual(allowedMs(2_000));
   });
 
-  it('begin at once when they are told', async () => {
+  it('deliver at once on a wake-up', async () => {
     const { service } = await startWorker();
-    /** How long ten deliveries took from the end of their jobs. */
-    const tell = async (): Promise<number> => {
+    /** Times of ten deliveries since the end of their jobs. */
+    const deliverTen = async (): Promise<number> => {
       let tookMs = 0;
       for (let n = 1; n <= 10; n++) {
-        // After a delivery it looks again at once: until it only looks at its usual pace.
+        // After a delivery it polls again at once; wait until it polls at its usual interval.
         await delay(200);
         const startedAt = performance.now();
         const jobId = await endOne();
@@ -122,12 +140,12 @@ describe('workers', () => {
       }
       return tookMs;
     };
-    // At its usual pace they would take some eight seconds each time, a machine that stands still takes longer sometimes.
+    // At the usual interval they would take about eight seconds each time; a stalled machine can take longer.
     let rounds = 1;
-    while ((await tell()) > 5_000) expect(++rounds).toBeLessThanOrEqual(5);
+    while ((await deliverTen()) > 5_000) expect(++rounds).toBeLessThanOrEqual(5);
   });
 
-  it('go on when the database comes back', async () => {
+  it('continue when the database recovers', async () => {
     let failures = 2;
     class Flaky extends WebhookDeliveryRepository {
       override claim(limit: number) {
@@ -141,8 +159,8 @@ describe('workers', () => {
   });
 });
 
-describe('an application with the module', () => {
-  it('delivers while it runs; when it stops, posts under way are finished and noted down, and none begins', async () => {
+describe('WebhooksModule', () => {
+  it('delivers while the application runs; on shutdown it finishes and records posts and starts none', async () => {
     const held: ServerResponse[] = [];
     host.answer = (response) => held.push(response);
     const servers = { DATABASE_URL: database.url, REDIS_URL: createTestRedis().url };
@@ -151,7 +169,7 @@ describe('an application with the module', () => {
     const jobId = await endOne();
     await until(() => held.length === 1);
 
-    // Told twice to stop, as a process does that drains before it closes.
+    // Stopped twice, as in a process that drains before it closes.
     const service = app.get(WebhookDeliveryService, { strict: false });
     const closed = Promise.all([service.stop(), app.close()]).then(() => 'closed');
     const late = await endOne();
@@ -166,13 +184,13 @@ describe('an application with the module', () => {
   });
 });
 
-describe('the end of a job', () => {
+describe('media_job_finish', () => {
   it.each([
     ['https://Hooks.Example.com:8443/a?b=c', 'hooks.example.com'],
     ['HTTPS://hooks.example.com', 'hooks.example.com'],
     ['https://hooks.example.com?x=/', 'hooks.example.com'],
     ['https://[2606:4700::1111]:8443/', '[2606:4700::1111]'],
-  ])('says where to tell it, and on whose count: %s', async (webhookUrl, expected) => {
+  ])('queues a delivery with the URL and its normalized host: %s', async (webhookUrl, expected) => {
     const engine = await startJobEngine(database.url);
     try {
       const account = await createAccount(engine.money.pool);

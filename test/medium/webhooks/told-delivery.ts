@@ -11,28 +11,28 @@ import {
   type WebhookEngine,
 } from './webhook-engine';
 
-/** A name that the receiver has a certificate for. */
+/** A host name in the receiver's certificate. */
 export const NAME = 'hooks.example.com';
 
-/** One job that has ended, and has to be told of. */
-export interface Told {
+/** An ended job with a pending delivery. */
+export interface PendingDelivery {
   readonly engine: WebhookEngine;
   readonly jobId: string;
   readonly secret: string;
-  /** Posts what is due, after the time that it takes until it is. */
+  /** Moves the clock to the due time and posts. */
   next(): Promise<void>;
 }
 
-/** A receiver, and deliveries to it that nothing but the test moves on; set up and cleared away around each test. */
-export class ToldDeliveries {
+/** A receiver with deliveries that only the test advances; created and removed around each test. */
+export class PendingDeliveries {
   private database: TestDatabase | undefined;
   private receiver: PublicHost | undefined;
   private readonly engines: WebhookEngine[] = [];
 
-  /** To be called once in a file, outside of its tests. */
-  static setUp(): ToldDeliveries {
+  /** Call once per file, outside of tests. */
+  static setUp(): PendingDeliveries {
     Logger.overrideLogger(false);
-    const deliveries = new ToldDeliveries();
+    const deliveries = new PendingDeliveries();
     beforeAll(() => deliveries.open());
     beforeEach(() => {
       deliveries.host.seen.length = 0;
@@ -51,7 +51,7 @@ export class ToldDeliveries {
     this.host.answer = (response) => response.writeHead(status, headers).end();
   }
 
-  async tell(settings: EngineSettings = {}, url = this.host.url('/hook')): Promise<Told> {
+  async create(settings: EngineSettings = {}, url = this.host.url('/hook')): Promise<PendingDelivery> {
     const engine = await startWebhookEngine(this.database?.url ?? '', settings);
     this.engines.push(engine);
     const organizationId = await createOrganization(engine);
@@ -68,9 +68,9 @@ export class ToldDeliveries {
     [this.database, this.receiver] = await Promise.all([createTestDatabase(), PublicHost.start([NAME])]);
   }
 
-  /** Whatever is due is everybody's: no test may leave a delivery to the next. */
+  /** Due deliveries are shared: no test may leave one to the next. */
   private async clear(): Promise<void> {
-    await this.engines[0]?.dataSource.query('DELETE FROM media_job');
+    await this.engines[0]?.dataSource.query('DELETE FROM webhook_delivery');
     await Promise.all(this.engines.splice(0).map((engine) => engine.close()));
   }
 
@@ -80,8 +80,8 @@ export class ToldDeliveries {
   }
 }
 
-/** The next attempt is to be made so many seconds after the last one, or after now where none was made; 15 % more or less. */
-export async function expectDueIn({ engine, jobId }: Told, seconds: number): Promise<void> {
+/** Expects the next attempt `seconds` after the last one, or after now without one, within 15 %. */
+export async function expectDueIn({ engine, jobId }: PendingDelivery, seconds: number): Promise<void> {
   const [attempt] = await engine.dataSource.query<{ pause: number }[]>(
     `SELECT extract(epoch FROM w.next_at - a.started_at)::float8 - a.duration_ms / 1000.0 AS pause
        FROM webhook_delivery w JOIN webhook_attempt a ON a.delivery_id = w.id
@@ -90,7 +90,7 @@ export async function expectDueIn({ engine, jobId }: Told, seconds: number): Pro
   );
   const { due_in: dueIn } = await deliveryOf(engine, jobId);
   expect(dueIn).toBeLessThan(seconds * 1.15);
-  // Some of it may have passed by now, but not of what is between the two.
+  // Part of the pause may have passed, but the interval between the two times is fixed.
   if (attempt === undefined) expect(dueIn).toBeGreaterThan(0);
   else expect(Number(attempt.pause)).toBeGreaterThan(seconds * 0.85);
 }

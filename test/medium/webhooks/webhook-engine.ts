@@ -1,9 +1,9 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { DataSource } from 'typeorm';
-import { type Clock, systemClock } from '../../../src/common/clock';
-import { SecretBox } from '../../../src/common/secret-box';
-import { GuardedClient, type OutboundOptions } from '../../../src/outbound/guarded-client';
+import { type Clock, systemClock } from '../../../src/core/time/clock';
+import { SecretBox } from '../../../src/core/secrets/secret-box';
+import { GuardedClient, type OutboundOptions } from '../../../src/core/outbound/guarded-client';
 import { WebhookAttemptService } from '../../../src/webhooks/webhook-attempt.service';
 import type { WebhookBody, WebhookBodySource } from '../../../src/webhooks/webhook-body-source';
 import { WebhookDeliveryRepository } from '../../../src/webhooks/webhook-delivery.repository';
@@ -16,13 +16,13 @@ import type { SeenRequest } from '../../harness/public-host';
 
 export const SECRETS_KEY = '5e'.repeat(32);
 
-/** Tells of a job what its row says, and nothing of one that was deleted. */
+/** Builds bodies from job rows; `null` for a deleted job. */
 export class JobRows implements WebhookBodySource {
   constructor(protected readonly dataSource: DataSource) {}
 
   async build({ jobId, event }: JobDelivery): Promise<WebhookBody | null> {
     const rows = await this.dataSource.query<object[]>(
-      'SELECT id, status, clock_timestamp() AS told_at FROM media_job WHERE id = $1 AND deleted_at IS NULL',
+      'SELECT id, status, clock_timestamp() AS built_at FROM media_job WHERE id = $1 AND deleted_at IS NULL',
       [jobId],
     );
     const [job] = rows;
@@ -40,7 +40,7 @@ export interface EngineSettings {
   readonly repository?: (dataSource: DataSource) => WebhookDeliveryRepository;
 }
 
-/** What one process has for webhooks. Nothing runs by itself until `service.start()`. */
+/** The webhook services of one process. Nothing runs until `service.start()`. */
 export interface WebhookEngine {
   readonly dataSource: DataSource;
   readonly repository: WebhookDeliveryRepository;
@@ -82,7 +82,7 @@ export async function createOrganization({ dataSource }: Pick<WebhookEngine, 'da
   return id;
 }
 
-/** Jobs that have ended, each with a delivery that is due; as many as there are addresses. Returns the jobs' ids. */
+/** Creates an ended job with a due delivery for each URL. Returns the job ids. */
 export async function endJobs(
   { dataSource }: Pick<WebhookEngine, 'dataSource'>,
   organizationId: string,
@@ -129,7 +129,7 @@ export async function deliveryOf(
        FROM webhook_delivery WHERE job_id = $1`,
     [jobId],
   );
-  if (row === undefined) throw new Error(`nothing is to be told of job ${jobId}`);
+  if (row === undefined) throw new Error(`no delivery of job ${jobId}`);
   return row;
 }
 
@@ -143,7 +143,7 @@ export async function logOf({ dataSource }: Pick<WebhookEngine, 'dataSource'>, j
   return rows.map(({ number, status, error }) => [number, status, error]);
 }
 
-/** Moves all times of a job's delivery into the past, which is the same as waiting. */
+/** Moves all times of a job's delivery into the past instead of waiting. */
 export async function letPass(
   { dataSource }: Pick<WebhookEngine, 'dataSource'>,
   jobId: string,
@@ -156,7 +156,7 @@ export async function letPass(
   );
 }
 
-/** Checks both signatures as a receiver does, one of them with the library that receivers use. */
+/** Verifies both signatures as a receiver does, one with the Standard Webhooks library. */
 export function verify({ body, headers }: SeenRequest, secret: string): { event: string; job: { id: string } } {
   const expected = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
   if (headers['x-llm-signature'] !== expected) throw new Error('X-LLM-Signature is wrong');

@@ -1,10 +1,10 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { systemClock } from '../../../src/common/clock';
-import type { AppConfig } from '../../../src/config/app-config';
-import { ConfigModule } from '../../../src/config/config.module';
-import { DatabaseModule } from '../../../src/database/database.module';
-import { RedisModule } from '../../../src/redis/redis.module';
+import { systemClock } from '../../../src/core/time/clock';
+import type { AppConfig } from '../../../src/core/config/app-config';
+import { ConfigModule } from '../../../src/core/config/config.module';
+import { DatabaseModule } from '../../../src/core/database/database.module';
+import { RedisModule } from '../../../src/core/redis/redis.module';
 import { WebhooksModule } from '../../../src/webhooks/webhooks.module';
 import { JobRows } from './webhook-engine';
 

@@ -3,7 +3,7 @@ import type { DashboardClient } from '../../../harness/dashboard-client';
 import { TestGateway, type CallReply, type TestCustomer } from '../../../harness/gateway';
 import { ask, OPERATIONS, pathOf, withoutRequestId } from './operations';
 
-/** Every route with an id, asked about what belongs to another organization: it answers as if there were no such thing. */
+/** Every route with an id, called with an id of another organization: returns the 404 of an unknown id. */
 let gateway: TestGateway;
 let client: DashboardClient;
 let foreign: Readonly<Record<string, string>>;
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** One of everything that a path can name, each of another organization or, where they have none, of another user. */
+/** One resource per path parameter, owned by another organization or, where it has none, by another user. */
 async function makeForeignThings(customer: TestCustomer): Promise<Record<string, string>> {
   const other = await gateway.dashboardUser({ organizationId: customer.organizationId });
   const chat = await gateway.call('/v1/chat/completions', {
@@ -59,12 +59,12 @@ const ROUTES = OPERATIONS.filter(
   ({ ids, access }) => ids.length > 0 && access !== 'operator' && access !== 'anonymous',
 );
 
-it('knows something foreign for every id that a path can hold', () => {
+it('has a foreign resource for every id parameter of a path', () => {
   expect(new Set(ROUTES.flatMap(({ ids }) => ids))).toEqual(new Set(Object.keys(foreign)));
 });
 
 describe.each(ROUTES.map((operation) => [operation.operationId, operation] as const))('%s', (_id, operation) => {
-  it("answers for another organization's id, an unknown one and what is none with the same 404", async () => {
+  it('returns the same 404 for a foreign, an unknown and a malformed id', async () => {
     const texts = [(name: string) => foreign[name] as string, () => randomUUID(), () => 'no-such-id', () => '%00'];
     const replies: CallReply[] = [];
     for (const idOf of texts) {
@@ -76,7 +76,7 @@ describe.each(ROUTES.map((operation) => [operation.operationId, operation] as co
     expect(others).toEqual(others.map(() => first));
   });
 
-  it('answers for every organization that the caller is no member of with the same 404', async () => {
+  it('returns the same 404 for every organization that the caller is not a member of', async () => {
     const organizations = [(await gateway.customer()).organizationId, randomUUID(), 'no-such-id', '%00'];
     if (!operation.path.includes('{organization_id}')) return;
     const bodies: unknown[] = [];

@@ -1,11 +1,11 @@
-import { SessionService } from '../../../../src/accounts/session.service';
-import { mayActAs, ROLES, type Role } from '../../../../src/common/role';
+import { SessionService } from '../../../../src/dashboard/accounts/session.service';
+import { mayActAs, ROLES, type Role } from '../../../../src/core/types/role';
 import type { DashboardClient } from '../../../harness/dashboard-client';
 import { TestGateway } from '../../../harness/gateway';
 import { ask, isMutation, OPERATIONS, pathOf } from './operations';
 
-/** Every operation of the document, asked for by everybody: what `x-access` says, and nothing else, decides who may pass. */
-const CALLERS = ['nobody', 'signed out', 'stranger', ...ROLES, 'operator'] as const;
+/** Every operation of the document, called with every role: only `x-access` decides who is authorized. */
+const CALLERS = ['anonymous', 'signed out', 'stranger', ...ROLES, 'operator'] as const;
 type CallerKind = (typeof CALLERS)[number];
 
 let gateway: TestGateway;
@@ -16,10 +16,10 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** Of their own for every question: some of them end a session or a membership. */
+/** Created for every call, because some operations end a session or a membership. */
 async function signIn(kind: CallerKind): Promise<DashboardClient | null> {
   switch (kind) {
-    case 'nobody':
+    case 'anonymous':
       return null;
     case 'signed out':
       return signOut(await gateway.dashboardUser({ organizationId, operator: true }));
@@ -32,16 +32,16 @@ async function signIn(kind: CallerKind): Promise<DashboardClient | null> {
   }
 }
 
-/** The owner and operator that they were, with the cookie of a session that is over. */
+/** A former owner and operator with the cookie of an ended session. */
 async function signOut(client: DashboardClient): Promise<DashboardClient> {
   await gateway.app.get(SessionService, { strict: false }).end(client.sessionId, client.userId);
   return client;
 }
 
-/** What the door says; `null`: it lets the caller pass. */
+/** The refusal of the access check; `null`: authorized. */
 function expectedRefusal(access: string, kind: CallerKind): string | null {
   if (access === 'anonymous' || access === 'machine') return null;
-  if (kind === 'nobody' || kind === 'signed out') return 'unauthenticated';
+  if (kind === 'anonymous' || kind === 'signed out') return 'unauthenticated';
   if (access === 'user') return null;
   if (access === 'operator') return kind === 'operator' ? null : 'forbidden';
   if (kind === 'stranger' || kind === 'operator') return 'no such organization';
@@ -55,11 +55,11 @@ function refusalIn(error: { code: string; message: string } | undefined): string
 }
 
 describe.each(OPERATIONS.map((operation) => [operation.operationId, operation] as const))('%s', (_id, operation) => {
-  it(`lets pass whom ${operation.access} means, and nobody else`, async () => {
+  it(`authorizes only ${operation.access}`, async () => {
     const verdicts = await Promise.all(
       CALLERS.map(async (kind) => {
         const reply = await ask(gateway, operation, pathOf(operation, organizationId), await signIn(kind));
-        // An operator's questions about an organization that does not exist are answered by the operation itself.
+        // For operators, the operation itself returns the 404 of an unknown organization.
         const refusal = refusalIn(reply.json?.error);
         const own = refusal === 'no such organization' && operation.access === 'operator';
         return [kind, own ? null : refusal];
@@ -69,7 +69,7 @@ describe.each(OPERATIONS.map((operation) => [operation.operationId, operation] a
   });
 
   if (isMutation(operation) && operation.access !== 'machine') {
-    it('refuses a change that another site may have asked for', async () => {
+    it('refuses a cross-site change with csrf_failed', async () => {
       const path = pathOf(operation, organizationId);
       const sites: Record<string, string>[] = [
         {},

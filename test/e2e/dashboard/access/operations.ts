@@ -7,7 +7,7 @@ import { childOf, isObject, openapiDocument, operationsOf, type Operation } from
 const document = openapiDocument('dashboard');
 const cases = new SchemaCases(document);
 
-/** Every operation of the dashboard but its document, with who may call it. */
+/** Every dashboard operation except its document, with its `x-access`. */
 export const OPERATIONS = operationsOf(document)
   .filter(({ path }) => path.startsWith('/dashboard/api/'))
   .map((operation) => ({
@@ -25,7 +25,7 @@ export function isMutation({ method }: Operation): boolean {
   return method !== 'GET';
 }
 
-/** The path with an id of the caller's organization, and for each other parameter what `idOf` says. */
+/** The path with an id of the caller's organization, and `idOf` for each other parameter. */
 export function pathOf(
   { path, ids }: DashboardOperation,
   organizationId: string,
@@ -41,7 +41,7 @@ export function sampleBody({ node }: Operation): unknown {
   return typeof schema.$ref === 'string' ? cases.sample(String(schema.$ref.split('/').at(-1))) : {};
 }
 
-/** Asks for an operation as somebody who is signed in, or as nobody. The audit log is not looked at. */
+/** Calls an operation with or without a session, without checking the audit log. */
 export function ask(
   gateway: TestGateway,
   operation: DashboardOperation,
@@ -57,7 +57,7 @@ export function ask(
   });
 }
 
-/** The body of a refusal without what differs from one request to the next. */
+/** The body of a refusal without the fields that differ per request. */
 export function withoutRequestId({ json }: CallReply): unknown {
   const { request_id: _id, ...error } = (json as { error: Record<string, unknown> }).error;
   return error;

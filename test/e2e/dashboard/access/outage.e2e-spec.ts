@@ -1,5 +1,5 @@
 import { allowedMs } from '../../../faults/figures';
-import { systemClock } from '../../../../src/common/clock';
+import { systemClock } from '../../../../src/core/time/clock';
 import type { DashboardClient } from '../../../harness/dashboard-client';
 import { FaultProxy } from '../../../harness/fault-proxy';
 import { TestGateway } from '../../../harness/gateway';
@@ -20,10 +20,10 @@ afterAll(async () => {
   await proxy.close();
 });
 
-const login = { email: 'somebody@example.com', password: 'what they think it is' };
+const login = { email: 'user@example.com', password: 'what they think it is' };
 
 describe('the dashboard without its database', () => {
-  it('answers 503, to whoever is signed in and to whoever wants to be, and goes on when it is back', async () => {
+  it('returns 503 with and without a session, and recovers with the database', async () => {
     proxy.cutOff();
     const replies = await Promise.all([
       client.call(client.path('')),
@@ -35,7 +35,7 @@ describe('the dashboard without its database', () => {
     expect((await client.call(client.path(''))).status).toBe(200);
   });
 
-  it('does not wait for one that hangs, before it knows who asks', async () => {
+  it('does not wait for a hanging database during authentication', async () => {
     proxy.fail('toClient', { hang: true });
     const startedAt = performance.now();
     const { json } = await client.call(client.path(''));

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
-import { COMMAND_LINE } from '../../../../src/common/actor';
-import { ApiKeyService } from '../../../../src/organizations/api-key.service';
+import { COMMAND_LINE } from '../../../../src/core/types/actor';
+import { ApiKeyService } from '../../../../src/auth/api-keys/api-key.service';
 import type { DashboardClient } from '../../../harness/dashboard-client';
 import { TestGateway } from '../../../harness/gateway';
 import { MovedClock } from '../accounts/visitor';
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** A request whose body comes a minute after it was let in, and after `meanwhile`; the status of its reply. */
+/** Sends a request whose body arrives a minute after authorization, and after `meanwhile`; returns the status. */
 function postSlowly(
   path: string,
   headers: Record<string, string>,
@@ -42,21 +42,21 @@ function postSlowly(
   });
 }
 
-describe('a change whose body comes slowly', () => {
+describe('a change with a slow body', () => {
   it.each<[string, number, (client: DashboardClient) => Promise<unknown>]>([
-    ['is made by whoever still may', 201, async () => undefined],
+    ['succeeds while the caller is still authorized', 201, async () => undefined],
     [
-      'is not made in a session that has ended',
+      'is refused after its session has ended',
       401,
       (client) => client.call('/dashboard/api/logout', { method: 'POST' }),
     ],
     [
-      'is not made with a role that was taken away',
+      'is refused after the role was revoked',
       403,
       (client) => gateway.rows(`UPDATE organization_member SET role = 'viewer' WHERE user_id = $1`, [client.userId]),
     ],
     [
-      'is not made by who is no member any more',
+      'is refused after the membership has ended',
       404,
       (client) => gateway.rows('DELETE FROM organization_member WHERE user_id = $1', [client.userId]),
     ],
@@ -70,7 +70,7 @@ describe('a change whose body comes slowly', () => {
   });
 });
 
-describe('a request whose body comes slowly', () => {
+describe('a request with a slow body', () => {
   it.each([
     ['is served while its key is good', 200],
     ['is refused when its key was revoked meanwhile', 401],

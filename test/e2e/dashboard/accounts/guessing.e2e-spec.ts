@@ -1,13 +1,13 @@
 import { randomInt } from 'node:crypto';
-import { PasswordHasher } from '../../../../src/accounts/password-hasher';
-import { GatewayError } from '../../../../src/common/errors/gateway-error';
+import { PasswordHasher } from '../../../../src/dashboard/accounts/password-hasher';
+import { GatewayError } from '../../../../src/core/errors/gateway-error';
 import { AccountsGateway, newEmail, substanceOf } from './visitor';
 
 const INVALID = { status: 401, json: { error: { code: 'invalid_credentials' } } };
 
 const times = (count: number, status: number): number[] => Array.from({ length: count }, () => status);
 
-describe('guessing', () => {
+describe('login attempts', () => {
   let world: AccountsGateway;
 
   beforeAll(async () => {
@@ -18,7 +18,7 @@ describe('guessing', () => {
   const statuses = async (replies: Promise<{ status: number }>[]) =>
     (await Promise.all(replies)).map(({ status }) => status).toSorted();
 
-  it('says the same of an e-mail that nobody has as of a wrong password', async () => {
+  it('return the same response for an unknown e-mail and a wrong password', async () => {
     const { email } = await world.user();
     const wrong = await world.visitor().login(email, 'not the password');
     const unknown = await world.visitor().login(newEmail(), 'not the password');
@@ -27,23 +27,42 @@ describe('guessing', () => {
   });
 
   it.each(['a known', 'an unknown'])(
-    'fails ten times for %s e-mail in 15 minutes, exactly, however many at once',
+    'fail exactly ten times in 15 minutes for %s e-mail from one network, under concurrency',
     async (kind) => {
       const email = kind === 'a known' ? (await world.user()).email : newEmail();
-      const guess = () => world.visitor().login(email, 'not the password');
+      const guesser = world.visitor();
       const failed = times(10, 401);
-      await expect(statuses(Array.from({ length: 25 }, guess))).resolves.toEqual([...failed, ...times(15, 429)]);
-      const refused = await world.visitor().login(email);
+      const guesses = Array.from({ length: 25 }, () => guesser.login(email, 'not the password'));
+      await expect(statuses(guesses)).resolves.toEqual([...failed, ...times(15, 429)]);
+      const refused = await guesser.login(email);
       expect(refused).toMatchObject({ status: 429, json: { error: { code: 'rate_limited' } } });
       const retryAfter = Number(refused.headers.get('retry-after'));
       expect(retryAfter).toBeGreaterThan(14 * 60);
       expect(retryAfter).toBeLessThanOrEqual(15 * 60);
-      world.clock.moveMinutes(15);
+      // The owner can still log in from another network.
       await expect(world.visitor().login(email)).resolves.toMatchObject({ status: kind === 'a known' ? 200 : 401 });
+      world.clock.moveMinutes(15);
+      await expect(guesser.login(email)).resolves.toMatchObject({ status: kind === 'a known' ? 200 : 401 });
     },
   );
 
-  it('begins anew for an account after a success, and not for an address', async () => {
+  it.each(['a known', 'an unknown'])(
+    'fail a hundred times for %s e-mail from all networks; a known network of the owner is exempt',
+    async (kind) => {
+      const { email, visitor: owner } =
+        kind === 'a known' ? await world.signedIn() : { email: newEmail(), visitor: world.visitor() };
+      const hasher = world.gateway.app.get(PasswordHasher, { strict: false });
+      const spy = jest.spyOn(hasher, 'verify').mockResolvedValue({ matches: false, isOutdated: false });
+      const visitors = Array.from({ length: 12 }, () => world.visitor());
+      const guesses = visitors.flatMap((guesser) => times(9, 0).map(() => guesser.login(email, 'not the password')));
+      await expect(statuses(guesses)).resolves.toEqual([...times(100, 401), ...times(8, 429)]);
+      spy.mockRestore();
+      await expect(world.visitor().login(email)).resolves.toMatchObject({ status: 429 });
+      await expect(owner.login(email)).resolves.toMatchObject({ status: kind === 'a known' ? 200 : 429 });
+    },
+  );
+
+  it('reset the account limit after a success, but not the network limit', async () => {
     const { email, visitor } = await world.user();
     const fail = (count: number, of: string) =>
       statuses(Array.from({ length: count }, () => visitor.login(of, 'not the password')));
@@ -51,31 +70,31 @@ describe('guessing', () => {
     await expect(visitor.login(email)).resolves.toMatchObject({ status: 200 });
     await expect(fail(9, email)).resolves.toEqual(times(9, 401));
     await expect(visitor.login(email)).resolves.toMatchObject({ status: 200 });
-    // 18 of 30 for this address so far.
+    // 18 of 30 for this network so far.
     await expect(fail(9, newEmail())).resolves.toEqual(times(9, 401));
     await expect(fail(5, newEmail())).resolves.toEqual([401, 401, 401, 429, 429]);
     await expect(visitor.login(email)).resolves.toMatchObject({ status: 429 });
     await expect(world.visitor().login(email)).resolves.toMatchObject({ status: 200 });
   });
 
-  it('counts for one address, whatever port and spelling a proxy gives it', async () => {
+  it('count for one network in any notation and port that a proxy sends', async () => {
     const address = `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}`;
-    const spellings = (turn: number) => [`${address}:${50_000 + turn}`, `[::ffff:${address}]:${50_000 + turn}`];
+    const spellings = (round: number) => [`${address}:${50_000 + round}`, `[::ffff:${address}]:${50_000 + round}`];
     const guess = (from: string) =>
       world.visitor().post('/login', { email: newEmail(), password: 'not the password' }, { 'x-forwarded-for': from });
-    for (let turn = 0; turn < 15; turn++) {
-      await expect(statuses(spellings(turn).map(guess))).resolves.toEqual([401, 401]);
+    for (let round = 0; round < 15; round++) {
+      await expect(statuses(spellings(round).map(guess))).resolves.toEqual([401, 401]);
     }
     await expect(guess(`${address}:60000`)).resolves.toMatchObject({ status: 429 });
     await expect(guess(address)).resolves.toMatchObject({ status: 429 });
   });
 
-  it('is not what was never judged: whoever is told to come back later has all attempts left', async () => {
+  it('do not count when they were refused with Retry-After before the password check', async () => {
     const { email, visitor } = await world.user();
     const hasher = world.gateway.app.get(PasswordHasher, { strict: false });
     const busy = new GatewayError('rate_limited', 'Too many.', { retryAfterSeconds: 1 });
     const spy = jest.spyOn(hasher, 'verify').mockRejectedValue(busy);
-    for (let turn = 0; turn < 12; turn++) {
+    for (let round = 0; round < 12; round++) {
       const reply = await visitor.login(email);
       expect([reply.status, reply.headers.get('retry-after')]).toEqual([429, '1']);
     }
@@ -83,12 +102,12 @@ describe('guessing', () => {
     await expect(visitor.login(email)).resolves.toMatchObject({ status: 200 });
   });
 
-  it('is counted where a password is changed, too', async () => {
+  it('also count on password change', async () => {
     const { email, visitor } = await world.signedIn();
     const guess = () =>
       visitor.post('/me/password', { current_password: 'not the password', new_password: 'another password' });
     const failed = times(10, 401);
     await expect(statuses(Array.from({ length: 12 }, guess))).resolves.toEqual([...failed, 429, 429]);
-    await expect(world.visitor().login(email)).resolves.toMatchObject({ status: 429 });
+    await expect(visitor.login(email)).resolves.toMatchObject({ status: 429 });
   });
 });

@@ -2,21 +2,23 @@ import { AccountsGateway, newEmail, PASSWORD, substanceOf } from './visitor';
 
 const NEXT = 'another password of these tests';
 
-describe('resetting a password', () => {
+describe('password reset', () => {
   let world: AccountsGateway;
 
   beforeAll(async () => {
-    world = await AccountsGateway.start();
+    world = await AccountsGateway.start({ SIGN_IN_ATTEMPTS_PER_ADDRESS: '30' });
   });
   afterAll(() => world.stop());
 
-  it('sets the password, ends every session and the lock that guesses have put on, and tells the owner', async () => {
+  it('sets the password, ends every session, resets login limits and notifies the owner', async () => {
     const { email, visitor } = await world.signedIn();
-    const guesser = world.visitor();
-    for (let guess = 0; guess < 10; guess++) await guesser.login(email, 'not the password');
-    await expect(world.visitor().login(email)).resolves.toMatchObject({ status: 429 });
-
     const owner = world.visitor();
+    // From the network of the owner: ten for this account, the rest for others, up to the network limit.
+    const guesses = Array.from({ length: 31 }, (_, index) => (index < 11 ? email : newEmail()));
+    for (const guessed of guesses) await owner.login(guessed, 'not the password');
+    await expect(owner.login(newEmail(), 'not the password')).resolves.toMatchObject({ status: 429 });
+    await expect(owner.login(email)).resolves.toMatchObject({ status: 429 });
+
     await owner.post('/password-resets', { email });
     const token = world.tokenTo(email);
     const reply = await owner.post('/password-resets/confirm', { token, password: NEXT });
@@ -27,7 +29,7 @@ describe('resetting a password', () => {
     expect(world.mailsTo(email).at(-1)).toMatchObject({ subject: 'Your password was changed', token: '' });
   });
 
-  it('takes a token once, for an hour, and of two only the newer one', async () => {
+  it('accepts a token once, within an hour, and only the newest', async () => {
     const { email, visitor } = await world.user();
     const confirm = (token: string) => visitor.post('/password-resets/confirm', { token, password: NEXT });
     await visitor.post('/password-resets', { email });
@@ -42,7 +44,7 @@ describe('resetting a password', () => {
     await expect(confirm(world.tokenTo(email))).resolves.toMatchObject({ status: 404 });
   });
 
-  it('does not take the token that verifies an e-mail, nor the other way round', async () => {
+  it('does not accept a verification token, nor verification a reset token', async () => {
     const visitor = world.visitor();
     const email = newEmail();
     await visitor.post('/register', { email, password: PASSWORD, name: 'Ada' });
@@ -53,10 +55,10 @@ describe('resetting a password', () => {
     await expect(visitor.post('/email-verifications/confirm', reset)).resolves.toMatchObject({ status: 404 });
   });
 
-  it('verifies the e-mail, which the token has come to, and makes the organization', async () => {
+  it('verifies the e-mail and creates the organization', async () => {
     const visitor = world.visitor();
     const email = newEmail();
-    await visitor.post('/register', { email, password: 'chosen by somebody else', name: 'Ada' });
+    await visitor.post('/register', { email, password: 'chosen by another person', name: 'Ada' });
     const verification = { token: world.tokenTo(email) };
     await visitor.post('/password-resets', { email });
     await visitor.post('/password-resets/confirm', { token: world.tokenTo(email), password: NEXT });
@@ -65,7 +67,7 @@ describe('resetting a password', () => {
     await expect(visitor.post('/email-verifications/confirm', verification)).resolves.toMatchObject({ status: 404 });
   });
 
-  it('says the same of an unknown e-mail, and sends nothing', async () => {
+  it('returns the same response for an unknown e-mail and sends nothing', async () => {
     const { email } = await world.user();
     const unknown = newEmail();
     const replies = [
@@ -76,7 +78,52 @@ describe('resetting a password', () => {
     expect(world.mailsTo(unknown)).toEqual([]);
   });
 
-  it('is not for a disabled account: it gets no mail, and what it had is worth nothing', async () => {
+  it('accepts every request, but sends five mails an hour per network and ten in all', async () => {
+    const { email, visitor: owner } = await world.user();
+    const unknown = newEmail();
+    const resets = () => world.mailsTo(email).filter(({ subject }) => subject === 'Reset your password');
+    const strangers = [world.visitor(), world.visitor(), world.visitor()] as const;
+    for (const [index, sent] of [5, 10, 10].entries()) {
+      for (let request = 0; request < 7; request++) {
+        const known = await strangers[index]?.post('/password-resets', { email });
+        const other = await strangers[index]?.post('/password-resets', { email: unknown });
+        expect(substanceOf(known as never)).toEqual(substanceOf(other as never));
+        expect(known?.status).toBe(202);
+      }
+      expect(resets()).toHaveLength(sent);
+      if (index > 0) continue;
+      // A stranger on another network has not used up the owner's limit or other purposes.
+      await owner.post('/register', { email, password: NEXT, name: 'Ada' });
+      expect(world.mailsTo(email).at(-1)?.subject).toBe('You already have an account');
+    }
+    // The newest token still works, and then resets the limit.
+    const confirmed = await owner.post('/password-resets/confirm', { token: resets().at(-1)?.token, password: NEXT });
+    expect(confirmed.status).toBe(204);
+    await owner.post('/password-resets', { email });
+    expect(resets()).toHaveLength(11);
+  });
+
+  it.each([
+    ['/password-resets', {}],
+    ['/email-verifications', {}],
+    ['/register', { password: NEXT, name: 'Ada' }],
+  ])('responds to %s before it changes the account, so that timing reveals nothing', async (path, body) => {
+    const { email } = await world.user();
+    const holder = await world.gateway.pool.connect();
+    await holder.query('BEGIN');
+    await holder.query('SELECT FROM user_account WHERE email = $1 FOR UPDATE', [email]);
+    try {
+      const request = { body: { email, ...body }, headers: { 'x-requested-with': 'test' } };
+      const signal = AbortSignal.timeout(30_000);
+      const reply = await world.gateway.call(`/dashboard/api${path}`, { ...request, signal });
+      expect(reply.status).toBe(202);
+    } finally {
+      await holder.query('COMMIT');
+      holder.release();
+    }
+  });
+
+  it('sends no mail to a disabled account, whose tokens are invalid', async () => {
     const { email, visitor } = await world.user();
     await visitor.post('/password-resets', { email });
     const token = world.tokenTo(email);
@@ -90,7 +137,7 @@ describe('resetting a password', () => {
     });
   });
 
-  it('keeps the token when the new password is refused', async () => {
+  it('keeps the token valid when the new password is refused', async () => {
     const { email, visitor } = await world.user();
     await visitor.post('/password-resets', { email });
     const token = world.tokenTo(email);
@@ -101,7 +148,7 @@ describe('resetting a password', () => {
     });
   });
 
-  it('leaves neither passwords nor tokens in the database', async () => {
+  it('stores neither passwords nor tokens in clear text', async () => {
     const { email, visitor } = await world.user();
     await visitor.post('/password-resets', { email });
     const token = world.tokenTo(email);

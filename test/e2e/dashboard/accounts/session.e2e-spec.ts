@@ -1,8 +1,8 @@
 import { hash } from '@node-rs/argon2';
-import { UserAdministrationService } from '../../../../src/accounts/user-administration.service';
-import { PasswordHasher } from '../../../../src/accounts/password-hasher';
-import { SessionService } from '../../../../src/accounts/session.service';
-import { COMMAND_LINE } from '../../../../src/common/actor';
+import { UserAdministrationService } from '../../../../src/dashboard/accounts/user-administration.service';
+import { PasswordHasher } from '../../../../src/dashboard/accounts/password-hasher';
+import { SessionService } from '../../../../src/dashboard/accounts/session.service';
+import { COMMAND_LINE } from '../../../../src/core/types/actor';
 import { DataSource } from 'typeorm';
 import { AccountsGateway, PASSWORD, substanceOf, type Visitor } from './visitor';
 
@@ -25,14 +25,14 @@ describe('a session', () => {
   });
   afterAll(() => world.stop());
 
-  /** The same user with another browser. */
+  /** The same user in another browser. */
   async function elsewhere(email: string): Promise<Visitor> {
     const visitor = world.visitor();
     await visitor.login(email);
     return visitor;
   }
 
-  it('begins with a cookie that scripts cannot read and other sites do not send', async () => {
+  it('sets a cookie with HttpOnly and SameSite', async () => {
     const { email, visitor } = await world.user();
     const reply = await visitor.login(email);
     expect(reply.json).toMatchObject({ object: 'login', user: { object: 'user', email } });
@@ -52,7 +52,7 @@ describe('a session', () => {
     expect(reply.text).not.toContain(pair?.slice('sid='.length));
   });
 
-  it('never has a token that the client brought', async () => {
+  it('never adopts a token that the client sends', async () => {
     const { email, visitor } = await world.user();
     const planted = `sid=${'A'.repeat(43)}`;
     visitor.cookie = planted;
@@ -62,7 +62,7 @@ describe('a session', () => {
     attacker.cookie = planted;
     await expect(attacker.get('/me')).resolves.toMatchObject(UNAUTHENTICATED);
 
-    // Nor one of a session that is alive: it stays whose it was.
+    // Nor the token of another active session, which keeps its user.
     const [mallory, victim] = [await world.signedIn(), await world.user()];
     victim.visitor.cookie = mallory.visitor.cookie;
     await victim.visitor.login(victim.email);
@@ -70,7 +70,7 @@ describe('a session', () => {
     expect((await mallory.visitor.get('/me')).json.email).toBe(mallory.email);
   });
 
-  it('is over when its user signs out, and its cookie opens nothing any more', async () => {
+  it('ends on logout, which invalidates its cookie', async () => {
     const { visitor } = await world.signedIn();
     const { cookie } = visitor;
     const reply = await visitor.post('/logout');
@@ -81,7 +81,7 @@ describe('a session', () => {
     await expect(visitor.post('/logout')).resolves.toMatchObject(UNAUTHENTICATED);
   });
 
-  it('is over when it is not used for half an hour, and goes on while it is', async () => {
+  it('expires after 30 idle minutes, and is extended by use', async () => {
     const [used, idle] = [await world.signedIn(), await world.signedIn()];
     world.clock.moveMinutes(16);
     expect(await used.visitor.status()).toBe(200);
@@ -89,7 +89,7 @@ describe('a session', () => {
     expect([await used.visitor.status(), await idle.visitor.status()]).toEqual([200, 401]);
   });
 
-  it('is over after twelve hours, however much it is used', async () => {
+  it('expires after twelve hours regardless of use', async () => {
     const { visitor } = await world.signedIn();
     for (let minutes = 0; minutes < 12 * 60 - 20; minutes += 20) {
       world.clock.moveMinutes(20);
@@ -99,7 +99,7 @@ describe('a session', () => {
     await expect(visitor.get('/me')).resolves.toMatchObject(UNAUTHENTICATED);
   });
 
-  it('is over when the password is changed, but for the new one of whoever changes it', async () => {
+  it('ends on password change; the caller gets a new session', async () => {
     const { email, visitor } = await world.signedIn();
     const other = await elsewhere(email);
     const former = visitor.cookie;
@@ -125,7 +125,7 @@ describe('a session', () => {
     await expect(elsewhere(email).then(({ cookie }) => cookie)).resolves.toBeUndefined();
   });
 
-  it('is over at once when its user is disabled, who then cannot sign in; a wrong password learns nothing of it', async () => {
+  it('ends at once when its user is disabled; login returns account_disabled only for the right password', async () => {
     const { email, visitor } = await world.signedIn();
     await administration.disable(email, COMMAND_LINE);
     await expect(visitor.get('/me')).resolves.toMatchObject(UNAUTHENTICATED);
@@ -139,7 +139,7 @@ describe('a session', () => {
     await expect(visitor.login(email)).resolves.toMatchObject({ status: 200 });
   });
 
-  it('does not begin with a password that is changed, or for a user who is disabled, while it is being verified', async () => {
+  it('is not created when the password changes or the user is disabled during verification', async () => {
     const hasher = world.gateway.app.get(PasswordHasher, { strict: false });
     const verify = hasher.verify.bind(hasher);
     const next = 'another password of these tests';
@@ -160,7 +160,7 @@ describe('a session', () => {
     }
   });
 
-  it('begins with the password being hashed anew where the parameters have changed since', async () => {
+  it('rehashes the password at login when the hash parameters have changed', async () => {
     const { email, visitor } = await world.user();
     const stored = async () => {
       const [row] = await world.gateway.rows<{ hash: string }>(
@@ -179,14 +179,14 @@ describe('a session', () => {
     expect(await stored()).toBe(renewed);
   });
 
-  it('changes the password for one of many who know the current one', async () => {
+  it('applies one of several concurrent password changes', async () => {
     const { visitor } = await world.signedIn();
     const change = (next: string) => visitor.post('/me/password', { current_password: PASSWORD, new_password: next });
     const replies = await Promise.all(['one password', 'two passwords', 'more passwords'].map(change));
     expect(replies.map(({ status }) => status).toSorted()).toEqual([204, 401, 401]);
   });
 
-  it('is listed to its user, who ends it from elsewhere; nobody else can', async () => {
+  it('is listed to its user, who alone can end it remotely', async () => {
     const { email, visitor } = await world.signedIn();
     const other = await elsewhere(email);
     const { json } = await visitor.get('/sessions');
@@ -205,7 +205,7 @@ describe('a session', () => {
     expect(await other.status()).toBe(401);
   });
 
-  it('is one of fifty at most: the oldest end', async () => {
+  it('is one of at most fifty per user: the oldest end', async () => {
     const { email, visitor } = await world.signedIn();
     const sessions = world.gateway.app.get(SessionService, { strict: false });
     const { userId } = (
@@ -217,7 +217,7 @@ describe('a session', () => {
     expect([await newest.status(), await visitor.status()]).toEqual([200, 401]);
   });
 
-  it('changes nothing without X-Requested-With, or for another site', async () => {
+  it('refuses changes without X-Requested-With or from another site', async () => {
     const { email, visitor } = await world.signedIn();
     const body = { email, password: PASSWORD };
     const refused = [
@@ -231,7 +231,7 @@ describe('a session', () => {
     expect(await visitor.status()).toBe(200);
   });
 
-  it('shows who is signed in, and takes another name', async () => {
+  it('shows the signed-in user and updates the name', async () => {
     const { visitor } = await world.signedIn();
     const reply = await visitor.call('/me', { method: 'PATCH', body: { name: ' Ada King ' } });
     expect(reply).toMatchObject({ status: 200, json: { name: 'Ada King', memberships: [{ role: 'owner' }] } });
@@ -251,7 +251,7 @@ describe('a session over https', () => {
   });
   afterAll(() => world.stop());
 
-  it('has a cookie that is bound to this host and to https', async () => {
+  it('sets a __Host- cookie with Secure', async () => {
     const { email, visitor } = await world.user();
     const [cookie = ''] = (await visitor.login(email)).headers.getSetCookie();
     const attributes = cookie.split('; ').filter((attribute) => !attribute.startsWith('Expires='));
@@ -262,7 +262,7 @@ describe('a session over https', () => {
   });
 });
 
-describe('a session of a minute', () => {
+describe('a session with an idle timeout of a minute', () => {
   let world: AccountsGateway;
 
   beforeAll(async () => {
@@ -270,9 +270,9 @@ describe('a session of a minute', () => {
   });
   afterAll(() => world.stop());
 
-  it('goes on while it is used, and is over when it is not', async () => {
+  it('is extended by use, and expires when idle', async () => {
     const { visitor } = await world.signedIn();
-    for (let turn = 0; turn < 4; turn++) {
+    for (let round = 0; round < 4; round++) {
       world.clock.moveMinutes(0.5);
       expect(await visitor.status()).toBe(200);
     }

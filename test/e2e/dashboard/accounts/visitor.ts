@@ -1,10 +1,11 @@
-/** Somebody with a browser who is not signed in yet, at an address of his own. */
+/** A browser without a session, with a separate IP address. */
 import assert from 'node:assert';
 import { randomInt, randomUUID } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock, type Clock } from '../../../../src/common/clock';
+import { FollowUpWork } from '../../../../src/dashboard/accounts/follow-up-work';
+import { systemClock, type Clock } from '../../../../src/core/time/clock';
 import type { CallOptions, CallReply } from '../../../harness/gateway';
 import { TestGateway } from '../../../harness/gateway';
 import { documentOf, findOperation, openapiDocument } from '../../../harness/openapi-document';
@@ -12,7 +13,7 @@ import { documentOf, findOperation, openapiDocument } from '../../../harness/ope
 export const API = '/dashboard/api';
 export const PASSWORD = 'a password of these tests';
 
-/** The real time and what has been added to it. */
+/** The real time plus an offset. */
 export class MovedClock implements Clock {
   private aheadMs = 0;
 
@@ -33,11 +34,11 @@ export interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** In the link; `''`: there is none. */
+  /** From the link; `''`: none. */
   readonly token: string;
 }
 
-/** A gateway whose mails are files, and whose clients say where they come from. */
+/** A gateway that writes mails to files and trusts the client address header. */
 export class AccountsGateway {
   private constructor(
     readonly gateway: TestGateway,
@@ -61,7 +62,7 @@ export class AccountsGateway {
     return new Visitor(this.gateway);
   }
 
-  /** Of one address, oldest first. */
+  /** Mails to one address, oldest first. */
   mailsTo(email: string): Mail[] {
     const directory = join(this.dataDir, 'mail');
     const mails = readdirSync(directory)
@@ -84,7 +85,7 @@ export class AccountsGateway {
     return { email, visitor };
   }
 
-  /** The same, signed in. */
+  /** A signed-in visitor with a verified account. */
   async signedIn(): Promise<{ readonly email: string; readonly visitor: Visitor }> {
     const user = await this.user();
     const reply = await user.visitor.login(user.email);
@@ -94,7 +95,7 @@ export class AccountsGateway {
 }
 
 export class Visitor {
-  /** As the browser sends it; kept from replies, as browsers do. */
+  /** The cookie that the browser sends, updated from responses. */
   cookie: string | undefined;
   readonly address = `2001:db8:${randomGroup()}:${randomGroup()}::1`;
 
@@ -112,7 +113,7 @@ export class Visitor {
     return this.post('/login', { email, password });
   }
 
-  /** Whether the cookie opens anything. */
+  /** Whether the cookie belongs to a valid session. */
   async status(): Promise<number> {
     return (await this.get('/me')).status;
   }
@@ -129,6 +130,8 @@ export class Visitor {
     });
     const [set] = reply.headers.getSetCookie();
     if (set !== undefined) this.cookie = set.split(';', 1)[0];
+    // Wait for work that runs after the response.
+    await this.gateway.app.get(FollowUpWork, { strict: false }).flush();
     await this.assertAudited(options.method ?? 'GET', path, reply);
     return reply;
   }
@@ -150,7 +153,7 @@ export function newEmail(): string {
   return `${randomUUID()}@example.com`;
 }
 
-/** What a reply says, without what is of the request alone. */
+/** A response without the fields that differ per request. */
 export function substanceOf({ status, text, headers }: CallReply): object {
   const names = [...headers.keys()].filter((name) => !['date', 'x-request-id', 'keep-alive'].includes(name));
   return { status, names, text: text.replace(/req_[0-9a-f]{32}/, 'req') };
@@ -161,7 +164,7 @@ function toMail(file: string): Mail {
   return { to, subject, text, token: /#token=([\w-]{43})/.exec(text)?.[1] ?? '' };
 }
 
-/** Of an IPv6 address as it is written: without a zero in front. */
+/** A group of an IPv6 address, without leading zeros. */
 function randomGroup(): string {
   return randomInt(0x1000, 0x10000).toString(16);
 }

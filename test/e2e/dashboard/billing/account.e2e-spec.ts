@@ -22,7 +22,7 @@ async function chat(): Promise<string> {
   return reply.headers.get('x-request-id') as string;
 }
 
-/** Charges without requests: the ledger is what is read here. */
+/** Charges without requests, because these tests only read the ledger. */
 async function addEntries(count: number, at = 'now()'): Promise<void> {
   await gateway.rows(
     `INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro,
@@ -33,7 +33,7 @@ async function addEntries(count: number, at = 'now()'): Promise<void> {
 }
 
 describe('getBalance', () => {
-  it('tells what there is, what is spent, and what can be bought', async () => {
+  it('returns balance, spending and purchase limits', async () => {
     await chat();
     const { json } = await client.call(client.path('/billing/balance'));
     expect(json).toMatchObject({ monthly_limit_micro: null, low_balance_threshold_micro: null, reserved_micro: 0 });
@@ -53,10 +53,11 @@ describe('getBalance', () => {
 describe('updateBillingSettings', () => {
   const update = (body: object) => client.call(client.path('/billing/settings'), { method: 'PATCH', body });
 
-  it('sets what is named, removes what is null, and leaves the rest', async () => {
+  it('sets given fields, removes null ones and keeps the rest', async () => {
     expect((await update({ monthly_limit_micro: 5, low_balance_threshold_micro: 7 })).json).toEqual({
       object: 'billing_settings',
       monthly_limit_micro: 5,
+      operator_monthly_limit_micro: null,
       low_balance_threshold_micro: 7,
     });
     expect((await update({ monthly_limit_micro: null })).json).toMatchObject({
@@ -76,7 +77,7 @@ describe('updateBillingSettings', () => {
     ]);
   });
 
-  it('holds requests to the limit at once', async () => {
+  it('applies the new limit to the next request', async () => {
     await update({ monthly_limit_micro: 0 });
     const body = { model: 'mock/chat-1', messages: [{ role: 'user', content: 'Hello' }] };
     const refused = await gateway.call('/v1/chat/completions', { key: customer.key, body });
@@ -84,20 +85,54 @@ describe('updateBillingSettings', () => {
   });
 
   it.each([
+    ['operator', 'owner'],
+    ['owner', 'operator'],
+  ] as const)('holds requests to the limit of the %s, which the %s cannot lift', async (strict, lenient) => {
+    const operator = await gateway.dashboardUser({ operator: true });
+    const set = {
+      owner: (limit: number | null) => update({ monthly_limit_micro: limit }),
+      operator: (limit: number | null) =>
+        operator.call(`/dashboard/api/operator/organizations/${client.organizationId}`, {
+          method: 'PATCH',
+          body: { monthly_limit_micro: limit },
+        }),
+    };
+    const refusal = async () => {
+      const body = { model: 'mock/chat-1', messages: [{ role: 'user', content: 'Hello' }] };
+      return (await gateway.call('/v1/chat/completions', { key: customer.key, body })).json.error?.code;
+    };
+    await set[strict](0);
+    await set[lenient](9_000_000);
+    expect(await refusal()).toBe('spending_limit_exceeded');
+    const [own, operators] = strict === 'owner' ? [0, 9_000_000] : [9_000_000, 0];
+    const shown = { monthly_limit_micro: own, operator_monthly_limit_micro: operators };
+    expect((await client.call(client.path('/billing/balance'))).json).toMatchObject(shown);
+    expect((await set.owner(own)).json).toMatchObject(shown);
+    expect((await set.operator(operators)).json).toMatchObject({
+      monthly_limit_micro: operators,
+      own_monthly_limit_micro: own,
+    });
+    await set[lenient](null);
+    expect(await refusal()).toBe('spending_limit_exceeded');
+    await set[strict](null);
+    expect(await refusal()).toBeUndefined();
+  });
+
+  it.each([
     [{ monthly_limit_micro: -1 }, 'monthly_limit_micro'],
     [{ monthly_limit_micro: 2 ** 53 }, 'monthly_limit_micro'],
     [{ low_balance_threshold_micro: 0 }, 'low_balance_threshold_micro'],
     [{ purchase_limit_day_micro: 1 }, 'purchase_limit_day_micro'],
-  ])('refuses %j with the name of what is wrong', async (body, param) => {
+  ])('refuses %j and names the field', async (body, param) => {
     expect(await update(body)).toMatchObject({ status: 400, json: { error: { code: 'validation_failed', param } } });
   });
 });
 
 describe('listHolds', () => {
-  it('gives what is held for requests and jobs, newest first, page by page', async () => {
+  it('lists holds of requests and jobs, newest first, in pages', async () => {
     await gateway.rows(
       `INSERT INTO reservation (id, organization_id, key_id, amount_micro, day, month, owner, expires_at, created_at)
-       SELECT gen_random_uuid(), $1, $2, 0, now(), now(), CASE n WHEN 1 THEN 'media_job' ELSE 'nobody' END,
+       SELECT gen_random_uuid(), $1, $2, 0, now(), now(), CASE n WHEN 1 THEN 'media_job' ELSE 'none' END,
               now() + interval '1 hour', now() - n * interval '1 microsecond' FROM generate_series(1, 3) n`,
       [customer.organizationId, customer.keyId],
     );
@@ -115,7 +150,7 @@ describe('listHolds', () => {
 });
 
 describe('listLedgerEntries', () => {
-  it('gives charges with their requests and everything else with its reference', async () => {
+  it('lists charges with their requests and other entries with their references', async () => {
     const requestId = await chat();
     const { json } = await client.call(client.path('/billing/ledger'));
     expect(json.data).toEqual([
@@ -125,7 +160,7 @@ describe('listLedgerEntries', () => {
     expect(json.data[0].amount_micro).toBeLessThan(0);
   });
 
-  it('gives every entry once, newest first, also those of one microsecond', async () => {
+  it('lists every entry once, newest first, also with equal timestamps', async () => {
     await addEntries(7);
     const seen: string[] = [];
     let cursor: string | null = '';
@@ -138,7 +173,7 @@ describe('listLedgerEntries', () => {
     expect(seen).toEqual([7, 6, 5, 4, 3, 2, 1].map((number) => `entry ${number}`));
   });
 
-  it('gives what lies between two times', async () => {
+  it('filters by time', async () => {
     await addEntries(1, `'2025-06-01T00:00:00Z'`);
     const between = async (from: string, to: string) =>
       (await client.call(client.path(`/billing/ledger?from=${from}&to=${to}`))).json.data.length;
@@ -154,12 +189,12 @@ describe('listLedgerEntries', () => {
     ['limit=0', 'limit'],
     ['limit=1&limit=2', 'limit'],
     ['page=2', 'page'],
-  ])('refuses ?%s with the name of what is wrong', async (query, param) => {
+  ])('refuses ?%s and names the parameter', async (query, param) => {
     const reply = await client.call(client.path(`/billing/ledger?${query}`));
     expect(reply).toMatchObject({ status: 400, json: { error: { code: 'validation_failed', param } } });
   });
 
-  it('shows another organization nothing', async () => {
+  it('shows no entries of another organization', async () => {
     const other = await gateway.dashboardUser();
     expect((await other.call(other.path('/billing/ledger'))).json.data).toEqual([]);
     const path = other.path('/billing/ledger').replace(other.organizationId, customer.organizationId);
@@ -168,7 +203,7 @@ describe('listLedgerEntries', () => {
 });
 
 describe('exportLedger', () => {
-  it('gives the whole ledger with a line of names, more than one page of it', async () => {
+  it('exports the whole ledger with a header line, across pages', async () => {
     await addEntries(2_500);
     const reply = await client.call(client.path('/billing/ledger.csv'));
     expect(reply.headers.get('content-type')).toBe('text/csv; charset=utf-8');
@@ -181,7 +216,7 @@ describe('exportLedger', () => {
     expect((await client.call(client.path('/billing/ledger.csv?kind=topup'))).text.split('\r\n')).toHaveLength(3);
   });
 
-  it('breaks the connection off when the database fails on the way, instead of ending the file', async () => {
+  it('resets the connection when the database fails during the export', async () => {
     await addEntries(60_000);
     const request = get(`${gateway.url}${client.path('/billing/ledger.csv')}`, { headers: { cookie: client.cookie } });
     const [reply] = (await once(request, 'response')) as [IncomingMessage];
@@ -206,7 +241,7 @@ describe('the test provider', () => {
   };
   const pay = (path: string) => gateway.call(path, { method: 'POST', headers: { 'x-requested-with': 'test' } });
 
-  it('takes a payment on a page of the gateway and credits it like any other', async () => {
+  it('accepts a payment on its page and credits it', async () => {
     const { id, path } = await page();
     const shown = await gateway.call(path);
     expect(shown.text).toContain('1.23 USD');
@@ -218,17 +253,17 @@ describe('the test provider', () => {
     expect((await client.call(client.path('/billing/ledger?kind=topup'))).json.data[0].reference).toMatch(/^test:/);
   });
 
-  it('takes nothing from a page of somebody else', async () => {
+  it('refuses a cross-site payment', async () => {
     const { path } = await page();
     expect((await gateway.call(path, { method: 'POST' })).json.error.code).toBe('csrf_failed');
   });
 
-  it('knows no page of what is no purchase', async () => {
+  it('returns 404 for an unknown purchase', async () => {
     expect((await gateway.call('/dashboard/api/payments/test/none')).json.error.code).toBe('not_found');
     expect((await pay(`/dashboard/api/payments/test/${customer.organizationId}`)).json.error.code).toBe('not_found');
   });
 
-  it('does not hear of events for Stripe', async () => {
+  it('returns 501 not_configured for Stripe events', async () => {
     const reply = await gateway.call('/dashboard/api/payments/stripe/events', { body: {} });
     expect(reply).toMatchObject({ status: 501, json: { error: { code: 'not_configured' } } });
   });

@@ -19,7 +19,7 @@ function refund(session: PaidSession, refundedMicro: number): SignedEvent {
   });
 }
 
-/** One refund of it, as Stripe tells of its making and of what becomes of it. */
+/** A refund, as reported by the Stripe events for its creation and outcome. */
 function oneRefund(type: string, session: PaidSession, id: string, micro: number, status = 'succeeded'): SignedEvent {
   return signEvent(type, {
     id,
@@ -32,8 +32,8 @@ function oneRefund(type: string, session: PaidSession, id: string, micro: number
   });
 }
 
-describe('what is paid back', () => {
-  it('is taken from the balance, once for each step, whichever order the events come in', async () => {
+describe('refunds and disputes', () => {
+  it('debit a refund once per step, in any order of events', async () => {
     const session = await stage.order();
     await stage.pay(session);
     const [first, second] = [refund(session, 3_000_000), refund(session, 5_000_000)];
@@ -42,7 +42,7 @@ describe('what is paid back', () => {
     expect(await stage.purchase(session)).toMatchObject({ refunded_micro: 5_000_000, owed_micro: 0 });
   });
 
-  it('and has not arrived is credited again, once, whichever order the events come in', async () => {
+  it('credit a failed refund again once, in any order of events', async () => {
     const [inOrder, reversed] = [await stage.order(), await stage.order()];
     for (const session of [inOrder, reversed]) {
       const id = `re_${session.purchaseId.replaceAll('-', '')}`;
@@ -61,7 +61,7 @@ describe('what is paid back', () => {
     expect(await stage.balance()).toBe(2 * TEN_DOLLARS);
   });
 
-  it('again after it had not arrived is taken again', async () => {
+  it('debit a second refund after a failed one', async () => {
     const session = await stage.order();
     const id = (number: number): string => `re_${number}_${session.purchaseId.replaceAll('-', '')}`;
     await stage.pay(session);
@@ -74,7 +74,7 @@ describe('what is paid back', () => {
     expect(await stage.purchase(session)).toMatchObject({ refunded_micro: 4_000_000 });
   });
 
-  it('in five parts of which two fail is exact when everything is told of at once, the payment included', async () => {
+  it('are exact for five partial refunds, two of them failed, with all events and the payment concurrent', async () => {
     const session = await stage.order();
     const id = (part: number): string => `re_${part}_${session.purchaseId.replaceAll('-', '')}`;
     const parts = [1, 2, 3, 4, 5].flatMap((part) => [
@@ -89,7 +89,7 @@ describe('what is paid back', () => {
     expect(await stage.gateway.violations()).toEqual([]);
   });
 
-  it('and has not arrived pays first what is owed', async () => {
+  it('settle the owed amount first when a refund fails', async () => {
     const session = await stage.order();
     await stage.pay(session);
     await stage.gateway.rows(`SELECT money_post($1, 'adjust', -7000000, 'spent')`, [stage.client.organizationId]);
@@ -109,7 +109,7 @@ describe('what is paid back', () => {
     });
   });
 
-  it('and tells of its refunds before the payment is known is taken as soon as it is, but for those that failed', async () => {
+  it('debit refunds reported before the payment once the payment is known, except failed ones', async () => {
     const session = await stage.order();
     const id = (number: number): string => `re_${number}_${session.purchaseId.replaceAll('-', '')}`;
     await stage.deliver(oneRefund('refund.created', session, id(1), 4_000_000, 'pending'));
@@ -121,7 +121,7 @@ describe('what is paid back', () => {
     expect(await stage.purchase(session)).toMatchObject({ refunded_micro: 4_000_000 });
   });
 
-  it('before the payment is known is taken as soon as it is', async () => {
+  it('debit a refund that precedes the payment once the payment is known', async () => {
     const session = await stage.order();
     await stage.deliver(refund(session, 4_000_000));
     expect(await stage.balance()).toBe(0);
@@ -129,7 +129,7 @@ describe('what is paid back', () => {
     expect(await stage.balance()).toBe(6_000_000);
   });
 
-  it('takes what is free and no more: the rest is owed', async () => {
+  it('debit only the free balance and record the rest as owed', async () => {
     const session = await stage.order();
     await stage.pay(session);
     await stage.gateway.rows(`SELECT money_post($1, 'adjust', -7000000, 'spent')`, [stage.client.organizationId]);
@@ -141,7 +141,7 @@ describe('what is paid back', () => {
   const dispute = (type: string, session: PaidSession, atMs: number): SignedEvent =>
     signEvent(`charge.dispute.${type}`, { payment_intent: paymentOf(session), amount: 1_000 }, { atMs });
 
-  it('by a bank before the payment is known is taken as soon as it is, and only what was said last', async () => {
+  it('debit a dispute that precedes the payment once the payment is known, with its latest amount', async () => {
     const [disputed, returned, now] = [await stage.order(), await stage.order(), Date.now()];
     await stage.deliver(dispute('funds_withdrawn', disputed, now));
     await stage.deliver(dispute('funds_reinstated', returned, now));
@@ -157,7 +157,7 @@ describe('what is paid back', () => {
     expect(await stage.balance()).toBe(TEN_DOLLARS);
   });
 
-  it('by a bank while the payment is being booked waits for it', async () => {
+  it('wait with a dispute until the payment is booked', async () => {
     const session = await stage.order();
     const lock = await stage.gateway.pool.connect();
     await lock.query('BEGIN');
@@ -174,7 +174,7 @@ describe('what is paid back', () => {
     expect(await stage.purchase(session)).toMatchObject({ disputed_micro: TEN_DOLLARS, owed_micro: 0 });
   });
 
-  it('by a bank comes back when the dispute is won, whichever event comes first', async () => {
+  it('credit a won dispute again, in any order of events', async () => {
     const session = await stage.order();
     await stage.pay(session);
     const now = Date.now();
@@ -189,17 +189,17 @@ describe('what is paid back', () => {
   });
 });
 
-it('leaves books without a fault after all of this', async () => {
+it('leaves a consistent ledger', async () => {
   expect(await stage.gateway.violations()).toEqual([]);
 });
 
-/** Until so many transactions of this gateway wait for a lock. */
+/** Waits until this many transactions of the gateway wait for a lock. */
 async function untilWaiting(count: number): Promise<void> {
   const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
   while ((await stage.gateway.rows(waiting)).length < count);
 }
 
-/** As Stripe does: what was not taken is sent again. */
+/** Redelivers refused events, as Stripe does. */
 async function deliverUntilTaken(event: SignedEvent): Promise<void> {
   while ((await stage.deliver(event)).status !== 200);
 }

@@ -11,9 +11,9 @@ import {
 export const EVENTS = '/dashboard/api/payments/stripe/events';
 export const TEN_DOLLARS = 10_000_000;
 
-/** A gateway that sells through Stripe, and somebody who buys. */
+/** A gateway with Stripe configured, and a buyer. */
 export class PaymentStage {
-  /** Of the test that runs: its organization has nothing yet. */
+  /** The buyer of the current test, with a new organization. */
   client!: DashboardClient;
 
   private constructor(

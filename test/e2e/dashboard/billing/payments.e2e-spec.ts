@@ -11,7 +11,7 @@ beforeEach(() => stage.admitBuyer());
 afterAll(() => stage.stop());
 
 describe('a payment', () => {
-  it('is credited once it is told of, and stands in the ledger and in the audit log', async () => {
+  it('is credited on its event and recorded in the ledger and audit log', async () => {
     const session = await stage.order();
     expect(await stage.balance()).toBe(0);
     const reply = await stage.pay(session);
@@ -31,7 +31,7 @@ describe('a payment', () => {
     expect(entries).toEqual([{ action: 'payment.received', actor_kind: 'system', target_id: session.purchaseId }]);
   });
 
-  it('keeps the account for five seconds at most when the process hangs while it books', async () => {
+  it('locks the account for at most five seconds when the process hangs while booking', async () => {
     await stage.gateway.rows(`
       CREATE TABLE seen_setting (value text);
       CREATE FUNCTION see_setting() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -45,7 +45,7 @@ describe('a payment', () => {
     expect(await stage.gateway.rows('SELECT value FROM seen_setting')).toEqual([{ value: '5s' }]);
   });
 
-  it('is credited once when its event comes 30 times at once, and again under another id', async () => {
+  it('is credited once for 30 concurrent deliveries of its event, and for the same event under another id', async () => {
     const session = await stage.order();
     const event = signEvent('checkout.session.completed', paidSession(session));
     const replies = await Promise.all(Array.from({ length: 30 }, () => stage.deliver(event)));
@@ -60,7 +60,7 @@ describe('a payment', () => {
     ['a signature by another secret', ({ body }) => resigned(body, { secret: 'whsec_another' })],
     ['a signature of six minutes ago', ({ body }) => resigned(body, { atMs: Date.now() - 360_000 })],
     ['a signature of nothing', ({ body }) => ({ body, headers: { 'stripe-signature': 't=,v1=' } })],
-  ])('with %s is refused and credits nothing', async (_name, forge) => {
+  ])('with %s is refused and not credited', async (_name, forge) => {
     const session = await stage.order();
     const reply = await stage.deliver(forge(signEvent('checkout.session.completed', paidSession(session))));
     expect(reply).toMatchObject({ status: 400, json: { error: { code: 'validation_failed' } } });
@@ -74,14 +74,14 @@ describe('a payment', () => {
     ['another organization', { metadata: { organization_id: randomUUID() } }],
     ['no organization', { metadata: {} }],
     ['another page', { id: 'cs_test_of_somebody_else' }],
-  ])('of %s is kept for a person to look at, and credits nothing', async (_name, changes) => {
+  ])('of %s is stored for manual review and not credited', async (_name, changes) => {
     const session = await stage.order();
     expect((await stage.pay(session, changes)).status).toBe(200);
     expect(await stage.balance()).toBe(0);
     expect(await stage.purchase(session)).toMatchObject({ status: 'mismatch', failure: expect.any(String) });
   });
 
-  it('pays for one purchase, not for two', async () => {
+  it('is credited to one purchase only', async () => {
     const [first, second] = [await stage.order(), await stage.order()];
     await stage.pay(first);
     await stage.pay(second, { payment_intent: paymentOf(first) });
@@ -89,7 +89,7 @@ describe('a payment', () => {
     expect(await stage.purchase(second)).toMatchObject({ status: 'mismatch' });
   });
 
-  it('that is the second one of a purchase is kept for a person to look at', async () => {
+  it('that is the second of a purchase is stored for manual review', async () => {
     const session = await stage.order();
     await stage.pay(session);
     await stage.pay(session, { payment_intent: 'pi_another' });
@@ -97,7 +97,7 @@ describe('a payment', () => {
     expect(await stage.purchase(session)).toMatchObject({ status: 'paid', failure: 'It was paid a second time.' });
   });
 
-  it('is credited when it is told of before Stripe has answered with the page', async () => {
+  it('is credited when its event precedes the response with the session', async () => {
     stage.stripe.answerOnce(async (asked, reply) => {
       const { client_reference_id: purchaseId = '' } = asked.fields;
       await stage.pay({
@@ -115,7 +115,7 @@ describe('a payment', () => {
     expect(await stage.balance()).toBe(TEN_DOLLARS);
   });
 
-  it('is credited when its event comes after that of the page having expired', async () => {
+  it('is credited when its event follows the expiry of the session', async () => {
     const session = await stage.order();
     await stage.deliver(signEvent('checkout.session.expired', paidSession(session)));
     expect(await stage.purchase(session)).toMatchObject({ status: 'expired' });
@@ -126,7 +126,7 @@ describe('a payment', () => {
     expect(await stage.purchase(session)).toMatchObject({ status: 'paid' });
   });
 
-  it('that is on its way for days is credited when it has arrived, and fails when it has not', async () => {
+  it('that takes days is credited on success, and fails otherwise', async () => {
     const [arriving, failing] = [await stage.order(), await stage.order()];
     await stage.pay(arriving, { payment_status: 'unpaid' });
     await stage.pay(failing, { payment_status: 'unpaid' });
@@ -139,14 +139,14 @@ describe('a payment', () => {
   });
 });
 
-describe('events', () => {
+describe('Stripe events', () => {
   it.each<[string, SignedEvent]>([
     ['an unknown purchase', signEvent('checkout.session.completed', paidSession(nobodys()))],
-    ['what is no purchase', signEvent('checkout.session.completed', { id: 'cs_1', client_reference_id: 'order 7' })],
+    ['an unknown purchase', signEvent('checkout.session.completed', { id: 'cs_1', client_reference_id: 'order 7' })],
     ['something else', signEvent('customer.created', { id: 'cus_1' })],
     ['an unknown payment', signEvent('charge.dispute.funds_withdrawn', { payment_intent: 'pi_unknown', amount: 1 })],
     ['nothing at all', signEvent('charge.refunded', [])],
-  ])('about %s are taken, so that Stripe stops, and change nothing', async (_name, event) => {
+  ])('about %s are accepted, so that Stripe stops retrying, and change nothing', async (_name, event) => {
     expect((await stage.deliver(event)).status).toBe(200);
     expect(
       await stage.gateway.rows(`SELECT 1 FROM audit_entry WHERE action = 'payment.received' AND organization_id = $1`, [
@@ -155,7 +155,7 @@ describe('events', () => {
     ).toEqual([]);
   });
 
-  it('that are no JSON, or nothing, are refused', async () => {
+  it('that are empty or not JSON are refused', async () => {
     const headers = signEvent('customer.created', {}).headers;
     expect((await stage.gateway.call(EVENTS, { method: 'POST', body: '{', headers })).json.error.code).toBe(
       'invalid_json',
@@ -164,7 +164,7 @@ describe('events', () => {
   });
 });
 
-it('leaves books without a fault after all of this', async () => {
+it('leaves a consistent ledger', async () => {
   expect(await stage.gateway.violations()).toEqual([]);
 });
 

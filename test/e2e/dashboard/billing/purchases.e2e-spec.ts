@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { COMMAND_LINE } from '../../../../src/common/actor';
-import { type Clock, systemClock } from '../../../../src/common/clock';
-import { OperatorOrganizationService } from '../../../../src/organizations/operator-organization.service';
-import { BillingSettingsService } from '../../../../src/payments/billing-settings.service';
-import { PurchaseExpiryService } from '../../../../src/payments/purchase-expiry.service';
+import { COMMAND_LINE } from '../../../../src/core/types/actor';
+import { type Clock, systemClock } from '../../../../src/core/time/clock';
+import { OperatorOrganizationService } from '../../../../src/dashboard/organizations/operator-organization.service';
+import { BillingSettingsService } from '../../../../src/billing/payments/billing-settings.service';
+import { PurchaseExpiryService } from '../../../../src/billing/payments/purchase-expiry.service';
 import type { DashboardClient } from '../../../harness/dashboard-client';
 import { TestGateway, type CallReply } from '../../../harness/gateway';
 import { paidSession, send, signEvent, StripeServer } from '../../../harness/stripe-server';
@@ -42,7 +42,7 @@ async function limits(): Promise<{ day_left_micro: number; month_left_micro: num
 }
 
 describe('createPurchase', () => {
-  it('asks Stripe for a page where exactly this amount is paid, once for each purchase', async () => {
+  it('creates one Stripe session per purchase with the exact amount', async () => {
     const reply = await buy(TEN_DOLLARS);
     expect(reply).toMatchObject({
       status: 201,
@@ -69,7 +69,7 @@ describe('createPurchase', () => {
     expect((await client.call(client.path('/billing/purchases'))).json.data).toEqual([reply.json]);
   });
 
-  it('makes one purchase of one Idempotency-Key, and refuses the key for another amount', async () => {
+  it('creates one purchase per Idempotency-Key, and refuses the key for another amount', async () => {
     const headers = { 'idempotency-key': randomUUID() };
     const replies = await Promise.all([1, 2, 3].map(() => buy(TEN_DOLLARS, headers)));
     expect(new Set(replies.map(({ json }) => json.id)).size).toBe(1);
@@ -81,7 +81,7 @@ describe('createPurchase', () => {
   });
 
   it.each([[999_999], [10_000_010_000], [1_005_000], [1_500_000.5], [1e300], ['1000000'], [null], [-1_000_000]])(
-    'refuses an amount of %p with its name',
+    'refuses an amount of %p and names the field',
     async (amount) => {
       const reply = await client.call(client.path('/billing/purchases'), { body: { amount_micro: amount } });
       expect(reply).toMatchObject({
@@ -91,13 +91,13 @@ describe('createPurchase', () => {
     },
   );
 
-  it('refuses a field that it does not know', async () => {
+  it('refuses an unknown field', async () => {
     const body = { amount_micro: TEN_DOLLARS, currency: 'eur' };
     const reply = await client.call(client.path('/billing/purchases'), { body });
     expect(reply).toMatchObject({ status: 400, json: { error: { param: 'currency' } } });
   });
 
-  it('sells exactly the limit of a day to 40 who buy at once', async () => {
+  it('sells exactly the daily limit to 40 concurrent buyers', async () => {
     await gateway.rows('INSERT INTO billing_settings (organization_id, purchase_limit_day_micro) VALUES ($1, $2)', [
       client.organizationId,
       7 * TEN_DOLLARS,
@@ -110,7 +110,7 @@ describe('createPurchase', () => {
     expect(await limits()).toMatchObject({ day_left_micro: 0 });
   });
 
-  it('leaves connections to everybody else while those who buy at once wait for each other', async () => {
+  it('leaves database connections free while concurrent buyers wait for each other', async () => {
     const waiting = async (): Promise<number> => {
       const rows = await gateway.rows(
         `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
@@ -130,7 +130,7 @@ describe('createPurchase', () => {
     expect(new Set((await Promise.all(buyers)).map(({ status }) => status))).toEqual(new Set([201]));
   });
 
-  it('holds to the limit of a month where that of the day would allow more', async () => {
+  it('applies the monthly limit when the daily limit would allow more', async () => {
     await gateway.rows('INSERT INTO billing_settings (organization_id, purchase_limit_month_micro) VALUES ($1, $2)', [
       client.organizationId,
       TEN_DOLLARS,
@@ -142,14 +142,14 @@ describe('createPurchase', () => {
     });
   });
 
-  it('sells nothing to an organization that is suspended', async () => {
+  it('sells nothing to a suspended organization', async () => {
     await gateway.rows(`UPDATE organization SET status = 'suspended' WHERE id = $1`, [client.organizationId]);
     expect((await buy(TEN_DOLLARS)).json.error.code).toBe('conflict');
   });
 });
 
-describe('when Stripe does not do its part', () => {
-  it('ends a purchase that was refused, gives its part of the limits back, and frees its key', async () => {
+describe('Stripe failures', () => {
+  it('end a refused purchase, restore its limits and free its key', async () => {
     const headers = { 'idempotency-key': randomUUID() };
     stripe.answerOnce((_asked, reply) =>
       send(reply, 400, { error: { type: 'invalid_request_error', message: 'sk_test' } }),
@@ -168,7 +168,7 @@ describe('when Stripe does not do its part', () => {
   it.each([
     ['an answer of 500', (reply: ServerResponse) => send(reply, 500, { error: { type: 'api_error' } })],
     ['a connection that breaks', (reply: ServerResponse) => breakOff(reply)],
-  ])('keeps a purchase after %s, and goes on with it when its key is sent again', async (_name, fail) => {
+  ])('keep a purchase after %s, and resume it when its key is sent again', async (_name, fail) => {
     const headers = { 'idempotency-key': randomUUID() };
     stripe.answerOnce((_asked, reply) => void fail(reply));
     expect((await buy(TEN_DOLLARS, headers)).status).toBe(503);
@@ -183,15 +183,15 @@ describe('when Stripe does not do its part', () => {
   });
 });
 
-describe('a purchase that nobody pays', () => {
-  it('gives its part of the limits back when Stripe says that it has expired', async () => {
+describe('an unpaid purchase', () => {
+  it('restores the limits when Stripe reports its expiry', async () => {
     const { id } = (await buy(TEN_DOLLARS)).json;
     expect(await limits()).toMatchObject({ day_left_micro: 490_000_000 });
-    await tell('checkout.session.expired', id);
+    await sendEvent('checkout.session.expired', id);
     expect(await limits()).toMatchObject({ day_left_micro: 500_000_000 });
   });
 
-  it('and of which no event comes ends by itself, a while after it could have been paid', async () => {
+  it('ends without an event some time after its expiry', async () => {
     const { id: purchaseId } = (await buy(TEN_DOLLARS)).json;
     const expiry = gateway.app.get(PurchaseExpiryService, { strict: false });
     offsetMs = 70 * 60_000;
@@ -203,27 +203,27 @@ describe('a purchase that nobody pays', () => {
   });
 });
 
-describe('a payment that is on its way for days', () => {
+describe('a payment that takes days', () => {
   it.each([['in time'], ['after the purchase had expired']])(
-    'keeps its part of the limits until it has failed, when that is told of %s',
+    'counts towards the limits until its failure, reported %s',
     async (moment) => {
       const { id } = (await buy(TEN_DOLLARS)).json;
       const expiry = gateway.app.get(PurchaseExpiryService, { strict: false });
       offsetMs = 76 * 60_000;
       if (moment !== 'in time') await expiry.sweep();
-      await tell('checkout.session.completed', id, { payment_status: 'unpaid' });
+      await sendEvent('checkout.session.completed', id, { payment_status: 'unpaid' });
       await expiry.sweep();
       expect(await stateOf(id)).toBe('processing');
       offsetMs = 0;
       expect(await limits()).toMatchObject({ month_left_micro: 4_990_000_000 });
-      await tell('checkout.session.async_payment_failed', id);
+      await sendEvent('checkout.session.async_payment_failed', id);
       expect(await limits()).toMatchObject({ month_left_micro: 5_000_000_000 });
     },
   );
 });
 
-describe('the limits', () => {
-  it('of a day and of a month begin anew with those of UTC, and operators set others', async () => {
+describe('purchase limits', () => {
+  it('reset at the start of the UTC day and month, and operators can override them', async () => {
     const settings = gateway.app.get(BillingSettingsService, { strict: false });
     const operators = gateway.app.get(OperatorOrganizationService, { strict: false });
     const { organizationId } = client;
@@ -258,8 +258,8 @@ describe('the limits', () => {
   });
 });
 
-/** Sends an event of Stripe about a purchase of ten dollars. */
-async function tell(type: string, purchaseId: string, changes: object = {}): Promise<void> {
+/** Sends a Stripe event about a purchase of ten dollars. */
+async function sendEvent(type: string, purchaseId: string, changes: object = {}): Promise<void> {
   const { organizationId } = client;
   const sessionId = stripe.asked.find(({ idempotencyKey }) => idempotencyKey === purchaseId)?.id ?? '';
   const session = paidSession({ purchaseId, organizationId, amountMicro: TEN_DOLLARS, sessionId });

@@ -2,18 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { COMMAND_LINE } from '../../../../src/common/actor';
-import type { ApiKeySettingsInput } from '../../../../src/organizations/api-key-settings';
-import { ApiKeyService } from '../../../../src/organizations/api-key.service';
+import { COMMAND_LINE } from '../../../../src/core/types/actor';
+import type { ApiKeySettingsInput } from '../../../../src/auth/api-keys/api-key-settings';
+import { ApiKeyService } from '../../../../src/auth/api-keys/api-key.service';
 import type { DashboardClient } from '../../../harness/dashboard-client';
 import { type CallReply, type TestCustomer, TestGateway } from '../../../harness/gateway';
 
-/** Its limit is counted in Redis, which the runs share. */
+/** Unique per run, because its limit is counted in the shared Redis. */
 export const LIMITED_MODEL = `mock/limited-${randomUUID()}`;
 
 /**
- * `mock/trio` runs on two deployments, the second of them dearer; a third has no provider here. `mock/duo` may be broken.
- * `acme/plain` and `acme/embed` run where nobody listens, by an adapter that knows what they lack.
+ * `mock/trio` has two deployments, the second more expensive; a third has no configured provider. `mock/duo` can be broken.
+ * `acme/plain` and `acme/embed` have an unreachable upstream and an adapter that knows their unsupported fields.
  */
 const CATALOGUE = `
 - id: mock/trio
@@ -91,7 +91,7 @@ const CATALOGUE = `
       tokens: { per_1m_micro: { input: 1000000, output: 2000000 } }
 `;
 
-/** The address of each operation that takes JSON. */
+/** The path of each operation with a JSON body. */
 const PATHS = {
   createChatCompletion: '/v1/chat/completions',
   createCompletion: '/v1/completions',
@@ -105,7 +105,7 @@ const PATHS = {
 } as const;
 export type Operation = keyof typeof PATHS;
 
-/** A customer, and one of its developers. */
+/** A customer and a developer of its organization. */
 export interface Subject {
   readonly customer: TestCustomer;
   readonly developer: DashboardClient;
@@ -118,7 +118,7 @@ export const chat = (fields: object = {}): object => ({
   ...fields,
 });
 
-/** A gateway whose explanations are compared with what it then does. */
+/** A gateway whose explanations are compared with its actual responses. */
 export class ExplainStage {
   private constructor(
     readonly gateway: TestGateway,
@@ -132,7 +132,7 @@ export class ExplainStage {
       CATALOG_DIR: catalogDir,
       MOCK_MEDIA_PROVIDER: 'true',
       WORKER: 'none',
-      OPENAI_API_KEY: 'sk-of-nobody',
+      OPENAI_API_KEY: 'sk-unused',
       OPENAI_BASE_URL: 'http://127.0.0.1:9/v1',
     };
     return new ExplainStage(await TestGateway.start(environment), catalogDir);
@@ -174,7 +174,7 @@ export class ExplainStage {
     return this.gateway.call(PATHS[operation], { key: customer.key, headers, body: request });
   }
 
-  /** A request whose answer does not come until it is abandoned. */
+  /** A request whose response does not arrive until it is aborted. */
   async begin(subject: Subject): Promise<{ abandon(): Promise<void> }> {
     const { key, organizationId } = subject.customer;
     const client = new AbortController();
@@ -197,7 +197,7 @@ export class ExplainStage {
     };
   }
 
-  /** What was held for a request, and the deployment that answered it or will be asked for the job. */
+  /** The hold of a request, and the deployment that served it or will run the job. */
   async outcomeOf({ headers }: CallReply): Promise<{ readonly holdMicro: number; readonly deployment: string }> {
     const requestId = headers.get('x-request-id')?.slice('req_'.length);
     const [row] = await this.gateway.rows<{ amount: string; deployment: string }>(

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ModelCatalogService } from '../../../../src/models/model-catalog.service';
-import { HealthService } from '../../../../src/routing/health.service';
+import { HealthService } from '../../../../src/models/routing/health.service';
 import { chat, ExplainStage } from './explain-stage';
 
 let stage: ExplainStage;
@@ -17,7 +17,7 @@ interface Reason {
 const reasonsOf = ({ left_out: leftOut }: { left_out: Reason[] }): string[] => leftOut.map(({ reason }) => reason);
 
 describe('the route', () => {
-  it('has its candidates in order with price and cost, and why each of the others is not among them', async () => {
+  it('lists candidates in order with price and cost, and the reason for each deployment left out', async () => {
     const subject = await stage.subject();
     const explained = await stage.explain(subject, chat());
     const [first, second] = explained.candidates;
@@ -50,7 +50,7 @@ describe('the route', () => {
     expect(reasonsOf(await stage.explain(await stage.subject(), chat({ routing })))).toEqual(reasons);
   });
 
-  it('leaves out what cannot do what is asked, also of the fallback models', async () => {
+  it('leaves out deployments without a required capability, also of fallback models', async () => {
     const routing = { models: ['mock/chat-1'], require_parameters: true };
     const tools = [{ type: 'function', function: { name: 'look' } }];
     const explained = await stage.explain(await stage.subject(), chat({ routing, tools }));
@@ -59,11 +59,11 @@ describe('the route', () => {
     expect(reasonsOf(explained)).toEqual(['unsupported', 'unsupported', 'provider_not_configured']);
   });
 
-  it('leaves out what is disabled, and what has asked for a pause or has failed', async () => {
+  it('leaves out deployments that are disabled, rate limited or failing', async () => {
     const subject = await stage.subject();
     const duo = chat({ model: 'mock/duo' });
     const [first, second] = (await stage.explain(subject, duo)).candidates as Reason[];
-    if (first === undefined || second === undefined) throw new Error('there are to be two');
+    if (first === undefined || second === undefined) throw new Error('expected two deployments');
     const health = stage.gateway.app.get(HealthService, { strict: false });
     health.healthOf(first.deployment_id).cool(performance.now() + 60_000);
     expect(reasonsOf(await stage.explain(subject, duo))).toEqual(['rate_limited']);
@@ -78,7 +78,7 @@ describe('the route', () => {
   });
 });
 
-it('tells which check refuses, goes on where it can, and says which cannot be told', async () => {
+it('reports the check that refuses, runs later ones where possible, and marks the others as unknown', async () => {
   const subject = await stage.subject({ requestsPerMinute: 1 }, 0n);
   await stage.send(subject, chat());
   const accepted = await stage.explain(subject, chat({ model: 'mock/chat-1' }));
@@ -94,7 +94,7 @@ it('tells which check refuses, goes on where it can, and says which cannot be to
   expect(accepted.error.code).toBe('rate_limited');
   expect(accepted.checks.at(-2).error.code).toBe('insufficient_credits');
 
-  const nowhere = await stage.explain(subject, chat({ routing: { only: ['nobody'] } }));
+  const nowhere = await stage.explain(subject, chat({ routing: { only: ['unknown'] } }));
   expect(nowhere.checks.map(({ outcome }: { outcome: string }) => outcome)).toEqual([
     'passes',
     'passes',
@@ -108,7 +108,7 @@ it('tells which check refuses, goes on where it can, and says which cannot be to
   expect([unclear.model, unclear.candidates, unclear.limits, unclear.hold_micro]).toEqual([null, [], [], null]);
 });
 
-it('counts, holds and leaves behind nothing, however often it is asked for', async () => {
+it('changes no counter, hold or row', async () => {
   const subject = await stage.subject({ requestsPerMinute: 1, tokensPerMinute: 1_000, concurrency: 1 }, 2_000n);
   const traces = () =>
     stage.gateway.rows(
@@ -129,7 +129,7 @@ it('counts, holds and leaves behind nothing, however often it is asked for', asy
 
 describe('a key that the caller may not explain', () => {
   it.each(['viewer', 'stranger', 'operator', 'unknown', 'malformed'])(
-    'is answered to a %s as one that does not exist',
+    'returns the 404 of an unknown key to a %s',
     async (who) => {
       const { customer } = await stage.subject();
       const { organizationId } = customer;
@@ -151,10 +151,10 @@ it.each([
   [{ request: [] }, 'request'],
   [{ operation: 'createTranscription', request: { model: 'mock/transcribe-1' } }, 'request.duration_seconds'],
   [{ operation: 'createTranscription', request: { duration_seconds: -1 } }, 'request.duration_seconds'],
-  [{ user: 'somebody' }, 'user'],
+  [{ user: 'user-1' }, 'user'],
   [{ client_ip: '10.0.0.1:443' }, 'client_ip'],
   [{ client_ip: 7 }, 'client_ip'],
-])('refuses %j, which is no request to explain', async (fields, param) => {
+])('refuses the invalid explain request %j', async (fields, param) => {
   const { customer, developer } = await stage.subject();
   const body = { key_id: customer.keyId, operation: 'createChatCompletion', request: chat(), ...fields };
   const { status, json } = await developer.call('/dashboard/api/explain', { body });

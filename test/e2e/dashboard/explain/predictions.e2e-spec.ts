@@ -1,7 +1,7 @@
-import { COMMAND_LINE } from '../../../../src/common/actor';
-import { HealthService } from '../../../../src/routing/health.service';
-import { OrganizationService } from '../../../../src/organizations/organization.service';
-import type { ApiKeySettingsInput } from '../../../../src/organizations/api-key-settings';
+import { COMMAND_LINE } from '../../../../src/core/types/actor';
+import { HealthService } from '../../../../src/models/routing/health.service';
+import { OrganizationService } from '../../../../src/dashboard/organizations/organization.service';
+import type { ApiKeySettingsInput } from '../../../../src/auth/api-keys/api-key-settings';
 import { PIXEL } from '../../../harness/public-host';
 import { chat, expectAgreement, ExplainStage, LIMITED_MODEL, type Operation, type Subject } from './explain-stage';
 
@@ -17,7 +17,7 @@ const TOOL = { type: 'function', function: { name: 'look' } };
 const FLAT_TOOL = { type: 'function', name: 'look', parameters: {} };
 const SCHEMA = { type: 'json_schema', name: 'answer', schema: { type: 'object' } };
 
-describe('an explanation foretells the hold and the deployment of what is accepted', () => {
+describe('an explanation predicts the hold and deployment of an accepted request', () => {
   it.each<[Operation, object]>([
     ['createChatCompletion', chat()],
     ['createChatCompletion', chat({ routing: { strategy: 'price', max_attempts: 1 } })],
@@ -39,7 +39,7 @@ describe('an explanation foretells the hold and the deployment of what is accept
     await expectAgreement(stage, await stage.subject(), request, operation);
   });
 
-  it('the deployment that takes what the first of the route does not, with the price of both in the hold', async () => {
+  it('the next deployment when the first does not support the request, with the price of both in the hold', async () => {
     const request = plain({ tools: [TOOL], routing: { models: ['mock/duo'] } });
     const explained = await expectAgreement(stage, await stage.subject(), request);
     expect(explained.candidates.map(({ model }: { model: string }) => model)).toEqual(['mock/duo', 'mock/duo']);
@@ -53,7 +53,7 @@ describe('an explanation foretells the hold and the deployment of what is accept
     expect([explained.accepted, explained.client_ip]).toEqual([true, client_ip ?? null]);
   });
 
-  it('of a transcription by the length of its audio', async () => {
+  it('of a transcription by the duration of its audio', async () => {
     const subject = await stage.subject();
     const explained = await stage.explain(
       subject,
@@ -70,33 +70,47 @@ describe('an explanation foretells the hold and the deployment of what is accept
   });
 });
 
-describe('an explanation foretells the error of what is refused', () => {
+describe('an explanation predicts the error of a refused request', () => {
   it.each<[string, Operation, object]>([
     ['a body that breaks the document', 'createChatCompletion', chat({ messages: [] })],
     ['a field deep in the body', 'createChatCompletion', chat({ routing: { max_attempts: 9 } })],
+    ['a NUL character', 'createChatCompletion', chat({ messages: [{ role: 'user', content: 'a\u0000b' }] })],
+    ['a NUL character in the name of a field', 'createEmbedding', { model: 'mock/embed-1', input: 'a', 'b\u0000': 1 }],
     ['an unknown model', 'createChatCompletion', chat({ model: 'mock/none' })],
     ['a model that does something else', 'createChatCompletion', chat({ model: 'mock/embed-1' })],
     ['a strategy that is not there', 'createChatCompletion', chat({ routing: { strategy: 'smart' } })],
-    ['providers that are all ruled out', 'createChatCompletion', chat({ routing: { only: ['nobody'] } })],
+    ['providers that are all ruled out', 'createChatCompletion', chat({ routing: { only: ['unknown'] } })],
     ['a price that is too high everywhere', 'createChatCompletion', chat({ routing: { max_price: { prompt: 1 } } })],
-    ['an image at a private address', 'createChatCompletion', withImage('https://10.0.0.1/cat.png')],
-    ['an input item without a type', 'createResponse', { model: 'mock/chat-1', input: [{ role: 'nobody' }] }],
+    ['an image URL with a private IP address', 'createChatCompletion', withImage('https://10.0.0.1/cat.png')],
+    ['an input item without a type', 'createResponse', { model: 'mock/chat-1', input: [{ role: 'unknown' }] }],
     ['a size that the model does not draw', 'createImage', { model: 'mock/image-1', prompt: 'a', size: '7x7' }],
-    ['a voice that the model does not have', 'createSpeech', { model: 'mock/speech-1', input: 'a', voice: 'nobody' }],
+    ['a voice that the model does not have', 'createSpeech', { model: 'mock/speech-1', input: 'a', voice: 'unknown' }],
     ['a cap below the estimate', 'createVideo', { model: 'mock/video-1', prompt: 'a', max_cost_micro: 1 }],
     [
-      'a length that the model does not make',
+      'a duration that the model does not support',
       'createVideo',
       { model: 'mock/video-1', prompt: 'a', duration_seconds: 121 },
     ],
     [
-      'a webhook in the own network',
+      'a webhook URL on localhost',
       'createMusic',
       { model: 'mock/music-1', prompt: 'a', webhook_url: 'https://localhost/' },
     ],
   ])('%s', async (_what, operation, request) => {
     const explained = await expectAgreement(stage, await stage.subject(), request, operation);
     expect(explained.accepted).toBe(false);
+  });
+
+  it('a number that loses precision', async () => {
+    const { customer, developer } = await stage.subject();
+    const request = '{"model":"mock/chat-1","messages":[{"role":"user","content":"Hi"}],"seed":9007199254740993}';
+    const sent = await stage.gateway.call('/v1/chat/completions', { key: customer.key, body: request });
+    const { json } = await developer.call('/dashboard/api/explain', {
+      body: `{"key_id":"${customer.keyId}","operation":"createChatCompletion","request":${request}}`,
+    });
+    const { request_id: _id, ...error } = sent.json.error;
+    expect(error).toMatchObject({ code: 'validation_failed', param: 'seed' });
+    expect(json).toMatchObject({ accepted: false, error });
   });
 
   it.each<[string, ApiKeySettingsInput, bigint | undefined, string, number]>([
@@ -138,7 +152,7 @@ describe('an explanation foretells the error of what is refused', () => {
     ['a seed', 'createCompletion', { model: 'acme/plain', prompt: 'Once', seed: 7 }, 'seed'],
     ['a length of vectors', 'createEmbedding', { model: 'acme/embed', input: 'one', dimensions: 7 }, 'dimensions'],
     ['longer vectors', 'createEmbedding', { model: 'mock/embed-1', input: 'one', dimensions: 9_999 }, 'dimensions'],
-  ])('%s that nobody of the route takes', async (_what, operation, request, param) => {
+  ])('%s that no deployment of the route supports', async (_what, operation, request, param) => {
     const explained = await expectAgreement(stage, await stage.subject(), request, operation);
     expect([explained.error.code, explained.error.param]).toEqual(['validation_failed', param]);
     expect(explained.candidates).toEqual([]);
@@ -146,13 +160,13 @@ describe('an explanation foretells the error of what is refused', () => {
     expect(outcomesOf(explained)).toBe('passes passes passes passes passes passes refuses');
   });
 
-  it('money before what nobody takes, as it is held before anybody is asked', async () => {
+  it('insufficient funds before an unsupported field, because the hold precedes the adapters', async () => {
     const explained = await expectAgreement(stage, await stage.subject({}, 0n), plain({ tools: [TOOL] }));
     expect(explained.error.code).toBe('insufficient_credits');
     expect(outcomesOf(explained)).toBe('passes passes passes passes passes refuses refuses');
   });
 
-  it.each(['127.0.0.1', '::ffff:127.0.0.1'])('an address that the key may not be used from: %s', async (client_ip) => {
+  it.each(['127.0.0.1', '::ffff:127.0.0.1'])('a client IP that the key does not allow: %s', async (client_ip) => {
     const subject = await stage.subject({ allowedIps: ['203.0.113.0/24'] });
     const { status, json } = await stage.send(subject, chat());
     const explained = await stage.explain(subject, chat(), 'createChatCompletion', { client_ip });
@@ -175,7 +189,7 @@ describe('an explanation foretells the error of what is refused', () => {
     ]);
   });
 
-  it('a limit of the model that another customer has used up, without telling how much is left of it', async () => {
+  it('a model limit that another customer has used up, without its remaining amount', async () => {
     await stage.send(await stage.subject(), chat({ model: LIMITED_MODEL }));
     const explained = await expectAgreement(stage, await stage.subject(), chat({ model: LIMITED_MODEL }));
     expect(explained.limits).toEqual([
@@ -183,7 +197,7 @@ describe('an explanation foretells the error of what is refused', () => {
     ]);
   });
 
-  it('a key that is disabled, and tells what would become of the request all the same', async () => {
+  it('a disabled key, and the outcome of the other checks', async () => {
     const subject = await stage.subject();
     await stage.disable(subject);
     const explained = await expectAgreement(stage, subject, chat());
@@ -191,7 +205,7 @@ describe('an explanation foretells the error of what is refused', () => {
     expect(explained.candidates).toHaveLength(2);
   });
 
-  it('an organization that is suspended, a key that has expired, and one that was revoked', async () => {
+  it('a suspended organization, an expired key and a revoked key', async () => {
     const suspended = await stage.subject();
     const organizations = stage.gateway.app.get(OrganizationService, { strict: false });
     await organizations.suspend(suspended.customer.organizationId, null, COMMAND_LINE);
@@ -208,7 +222,7 @@ describe('an explanation foretells the error of what is refused', () => {
     expect((await expectAgreement(stage, revoked, chat())).error.code).toBe('key_revoked');
   });
 
-  it('deployments that all rest', async () => {
+  it('deployments that are all in cool-down', async () => {
     const subject = await stage.subject();
     const { candidates } = await stage.explain(subject, chat());
     const health = stage.gateway.app.get(HealthService, { strict: false });
@@ -225,7 +239,7 @@ describe('an explanation foretells the error of what is refused', () => {
   });
 });
 
-/** What was held against a deployment is forgotten with the first request that looks after its time. */
+/** A cool-down is cleared by the first request after its end. */
 async function letRecover(subject: Subject): Promise<void> {
   expect((await stage.explain(subject, chat())).accepted).toBe(true);
 }
@@ -238,7 +252,7 @@ function imageMessage(url: string): object {
   return { role: 'user', content: [{ type: 'image_url', image_url: { url } }] };
 }
 
-/** Of a model whose adapter knows what it lacks. */
+/** For a model whose adapter knows its unsupported fields. */
 function plain(fields: object): object {
   return chat({ model: 'acme/plain', ...fields });
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { JobGateway } from '../../create-video/job-gateway';
 import type { DashboardClient } from '../../../harness/dashboard-client';
-import type { TestCustomer } from '../../../harness/gateway';
+import type { CallReply, TestCustomer } from '../../../harness/gateway';
 
 let served: JobGateway;
 beforeAll(async () => {
@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => served.stop());
 
-/** A new customer, and one of its people who may only look. */
+/** A new customer and a viewer of its organization. */
 async function newcomer(): Promise<{ readonly customer: TestCustomer; readonly viewer: DashboardClient }> {
   const customer = await served.gateway.customer();
   const viewer = await served.gateway.dashboardUser({ role: 'viewer', organizationId: customer.organizationId });
@@ -23,7 +23,7 @@ async function idsOf(viewer: DashboardClient, query = ''): Promise<string[]> {
 }
 
 describe('listJobs', () => {
-  it('gives the jobs of all keys of the organization, the newest first, each on exactly one page', async () => {
+  it('lists the jobs of all keys of the organization, newest first, each on exactly one page', async () => {
     const { customer, viewer } = await newcomer();
     const other = await served.anotherKey(customer, {});
     const ids: string[] = [];
@@ -43,7 +43,7 @@ describe('listJobs', () => {
     expect(await idsOf(viewer)).toEqual(ids);
   });
 
-  it('gives only what its filters leave', async () => {
+  it('applies its filters', async () => {
     const { customer, viewer } = await newcomer();
     const other = await served.anotherKey(customer, {});
     const video = await served.submitted({}, customer);
@@ -76,7 +76,7 @@ describe('listJobs', () => {
 });
 
 describe('getOrganizationJob', () => {
-  it('tells what /v1 tells, whatever the key that submitted it may do, and who submitted it', async () => {
+  it('returns the job as /v1 does, regardless of the key restrictions, and the submitting key', async () => {
     const { customer, viewer } = await newcomer();
     const id = await served.submitted({ metadata: { order: '7' } }, customer);
     const { json } = await viewer.call(viewer.path(`/jobs/${id}`));
@@ -84,7 +84,7 @@ describe('getOrganizationJob', () => {
     expect([json.key_id, json.webhook_deliveries]).toEqual([customer.keyId, []]);
   });
 
-  it('signs the addresses of its results, and tells of its webhook', async () => {
+  it('signs result URLs and includes the webhook delivery', async () => {
     const { customer, viewer } = await newcomer();
     const id = await served.submitted({ webhook_url: 'https://hooks.example.com/hook' }, customer);
     await served.succeed(id);
@@ -96,7 +96,7 @@ describe('getOrganizationJob', () => {
     ]);
   });
 
-  it('knows no deleted job', async () => {
+  it('returns 404 for a deleted job', async () => {
     const { customer, viewer } = await newcomer();
     const id = await served.submitted({}, customer);
     await served.deleteVideo(id, customer);
@@ -106,7 +106,33 @@ describe('getOrganizationJob', () => {
   });
 });
 
-/** Here nobody delivers, so that a delivery stays as it is. */
+describe('listWebhookDeliveries', () => {
+  it('keeps the deliveries of a deleted job, visible to its organization only', async () => {
+    const { customer, viewer } = await newcomer();
+    const delivered = await served.submitted({ webhook_url: 'https://hooks.example.com/hook' }, customer);
+    const waiting = await served.submitted({ webhook_url: 'https://hooks.example.com/hook' }, customer);
+    for (const id of [delivered, waiting]) await served.succeed(id);
+    await served.gateway.rows(
+      `WITH ended AS (
+         UPDATE webhook_delivery SET state = 'delivered', attempt = 1, last_status = 200, ended_at = now()
+          WHERE job_id = $1 RETURNING id)
+       INSERT INTO webhook_attempt (delivery_id, number, started_at, status, duration_ms)
+       SELECT id, 1, now(), 200, 7 FROM ended`,
+      [delivered],
+    );
+    for (const id of [delivered, waiting]) expect((await served.deleteVideo(id, customer)).status).toBe(204);
+    const list = async (by: DashboardClient, jobId: string): Promise<CallReply['json'][]> =>
+      (await by.call(by.path(`/webhook-deliveries?job_id=${jobId}`))).json.data;
+    const [log] = await list(viewer, delivered);
+    expect(log).toMatchObject({ job_id: delivered, state: 'delivered', last_status: 200 });
+    const { json } = await viewer.call(viewer.path(`/webhook-deliveries/${log?.id}`));
+    expect(json.attempts).toMatchObject([{ number: 1, status: 200, duration_ms: 7 }]);
+    expect(await list(viewer, waiting)).toMatchObject([{ state: 'withdrawn', next_attempt_at: null }]);
+    expect(await list((await newcomer()).viewer, delivered)).toEqual([]);
+  });
+});
+
+/** Delivery is disabled here, so that a delivery keeps its state. */
 describe('redeliverWebhook', () => {
   async function ended(): Promise<{
     readonly developer: DashboardClient;
@@ -126,7 +152,7 @@ describe('redeliverWebhook', () => {
   const redeliver = ({ developer, id }: { developer: DashboardClient; id: string }) =>
     developer.call(developer.path(`/webhook-deliveries/${id}/redeliver`), { method: 'POST' });
 
-  it('makes one that waits due now, and leaves its schedule where it is', async () => {
+  it('makes a waiting delivery due now and keeps its schedule', async () => {
     const waiting = await ended();
     await served.gateway.rows(
       `UPDATE webhook_delivery SET attempt = 3, next_at = now() + interval '30 minutes' WHERE id = $1`,
@@ -141,7 +167,7 @@ describe('redeliverWebhook', () => {
     expect(row).toEqual({ is_due: true, prior_attempts: 0 });
   });
 
-  it('begins the schedule of one that was given up anew, and counts its attempts on', async () => {
+  it('restarts the schedule of an exhausted delivery and continues its attempt count', async () => {
     const exhausted = await ended();
     await served.gateway.rows(
       `UPDATE webhook_delivery SET attempt = 8, state = 'exhausted', ended_at = now() WHERE id = $1`,
@@ -156,14 +182,14 @@ describe('redeliverWebhook', () => {
     expect(row).toEqual({ prior_attempts: 8 });
   });
 
-  it('is a conflict when the job was deleted', async () => {
+  it('returns 409 conflict when the job was deleted', async () => {
     const orphaned = await ended();
     await served.gateway.rows('UPDATE media_job SET deleted_at = now() WHERE id = $1', [orphaned.jobId]);
     const { status, json } = await redeliver(orphaned);
     expect([status, json.error.code]).toEqual([409, 'conflict']);
   });
 
-  it('is a conflict after a thousand attempts', async () => {
+  it('returns 409 conflict after a thousand attempts', async () => {
     const worn = await ended();
     await served.gateway.rows(
       `UPDATE webhook_delivery SET attempt = 1000, state = 'exhausted', ended_at = now() WHERE id = $1`,

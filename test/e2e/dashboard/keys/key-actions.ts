@@ -1,6 +1,6 @@
-/** What people do to the API keys of their organization. */
+/** Dashboard actions on API keys. */
 import { randomUUID } from 'node:crypto';
-import { LedgerService } from '../../../../src/billing/ledger.service';
+import { LedgerService } from '../../../../src/billing/ledger/ledger.service';
 import type { DashboardClient } from '../../../harness/dashboard-client';
 import type { CallReply, TestGateway } from '../../../harness/gateway';
 
@@ -8,7 +8,7 @@ export type Json = CallReply['json'];
 
 export const keysOf = (client: DashboardClient, below = ''): string => client.path(`/keys${below}`);
 
-/** A new key with what the reply of its creation says. */
+/** Creates a key and returns the response. */
 export async function create(
   client: DashboardClient,
   settings: object = {},
@@ -27,7 +27,7 @@ export const patch = (client: DashboardClient, id: string, body: object): Promis
 export const get = async (client: DashboardClient, id: string): Promise<Json> =>
   (await client.call(keysOf(client, `/${id}`))).json;
 
-/** Gives the client's organization something to spend. */
+/** Credits the client's organization. */
 export async function credit(gateway: TestGateway, { organizationId }: DashboardClient): Promise<void> {
   await gateway.app.get(LedgerService, { strict: false }).topUp(organizationId, 10_000_000n, randomUUID());
 }
@@ -38,7 +38,7 @@ export const ask = (gateway: TestGateway, key: string): Promise<CallReply> =>
     body: { model: 'mock/chat-1', max_tokens: 5, messages: [{ role: 'user', content: 'Hello' }] },
   });
 
-/** Asks until the answer is this one: processes are told of changes, this one too. */
+/** Repeats the request until the response matches, because processes learn of changes asynchronously. */
 export async function becomes(gateway: TestGateway, expected: string, key: string): Promise<void> {
   for (let left = 100; ; left--) {
     const reply = await ask(gateway, key);

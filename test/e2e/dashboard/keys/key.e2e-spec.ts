@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => gateway.stop());
 
 describe('a key', () => {
-  it('is shown when it is made, and never again; nothing that is kept gives it away', async () => {
+  it('is shown once on creation and is not stored in clear text', async () => {
     const { id, key, json } = await create(developer, { name: ' ci ', allowed_ips: ['10.1.2.3/8'] });
     expect(json.api_key).toMatchObject({
       name: 'ci',
@@ -43,7 +43,7 @@ describe('a key', () => {
     }
   });
 
-  it('has every setting that is given, each of which is changed or taken away alone', async () => {
+  it('stores every setting, and changes or removes each separately', async () => {
     const settings = {
       name: 'production',
       expires_at: '2100-01-01T00:00:00.000Z',
@@ -106,7 +106,7 @@ describe('a key', () => {
     ['concurrency', { concurrency: '1' }],
     ['daily_budget_micro', { daily_budget_micro: -1 }],
     ['monthly_budget_micro', { monthly_budget_micro: 1e300 }],
-  ])('is neither made nor changed with a wrong %s: %j', async (param, body) => {
+  ])('is neither created nor changed with an invalid %s: %j', async (param, body) => {
     const { id } = await create(developer);
     const before = await get(developer, id);
     expectError(await developer.call(keysOf(developer), { body }), 400, 'validation_failed', param);
@@ -114,7 +114,7 @@ describe('a key', () => {
     expect(await get(developer, id)).toEqual(before);
   });
 
-  it('is refused while disabled, and for good when revoked, from the next requests on', async () => {
+  it('is refused while disabled and permanently once revoked, from the next request on', async () => {
     await credit(gateway, developer);
     const { id, key } = await create(developer);
     await becomes(gateway, '200', key);
@@ -137,7 +137,7 @@ describe('a key', () => {
     expect(await gateway.violations()).toEqual([]);
   });
 
-  it('obeys new restrictions and budgets from the next requests on', async () => {
+  it('applies new restrictions and budgets from the next request on', async () => {
     await credit(gateway, developer);
     const { id, key } = await create(developer);
     await becomes(gateway, '200', key);
@@ -155,7 +155,7 @@ describe('a key', () => {
     await becomes(gateway, '200', key);
   });
 
-  it('is replaced by rotation, with the same settings; in its grace period the old one works until it is revoked', async () => {
+  it('keeps its settings on rotation; the old key works in its grace period until it is revoked', async () => {
     await credit(gateway, developer);
     const old = await create(developer, { name: 'rotated', concurrency: 7 });
     const { json, status } = await act(developer, old.id, 'rotate', { grace_seconds: 60 });
@@ -174,7 +174,7 @@ describe('a key', () => {
     await becomes(gateway, '200', next.key);
   });
 
-  it.each([-1, 0.5, 2_592_001, '60'])('has no grace period of %j seconds', async (grace) => {
+  it.each([-1, 0.5, 2_592_001, '60'])('refuses a grace period of %j seconds', async (grace) => {
     const { id } = await create(developer);
     expectError(
       await act(developer, id, 'rotate', { grace_seconds: grace }),
@@ -184,7 +184,7 @@ describe('a key', () => {
     );
   });
 
-  it('shows what it has spent and holds of its budgets, and when it was last used', async () => {
+  it('shows spending and holds of its budgets and the time of its last use', async () => {
     await credit(gateway, developer);
     const { id, key } = await create(developer, { daily_budget_micro: 5_000_000 });
     const reply = await ask(gateway, key);
@@ -197,7 +197,7 @@ describe('a key', () => {
     });
   });
 
-  it('of another organization, or under an id that nobody has, is not found by any operation', async () => {
+  it('of another organization or with an unknown id is not_found for every operation', async () => {
     const stranger = await gateway.dashboardUser({ role: 'owner' });
     const { id } = await create(developer);
     const bodies = new Set<string>();
@@ -220,7 +220,7 @@ describe('a key', () => {
     expect((await get(developer, id)).status).toBe('active');
   });
 
-  it('that has expired says so, and is not rotated until it has time again', async () => {
+  it('that has expired has the status expired and cannot be rotated until its expiry is extended', async () => {
     const { id } = await create(developer, { expires_at: new Date(Date.now() + HOUR_MS).toISOString() });
     await gateway.rows(`UPDATE api_key SET expires_at = now() - interval '1 second' WHERE id = $1`, [id]);
     expect((await get(developer, id)).status).toBe('expired');

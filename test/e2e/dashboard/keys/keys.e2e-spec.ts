@@ -1,6 +1,6 @@
-import { type Actor, COMMAND_LINE } from '../../../../src/common/actor';
-import { ApiKeyService } from '../../../../src/organizations/api-key.service';
-import { OrganizationService } from '../../../../src/organizations/organization.service';
+import { type Actor, COMMAND_LINE } from '../../../../src/core/types/actor';
+import { ApiKeyService } from '../../../../src/auth/api-keys/api-key.service';
+import { OrganizationService } from '../../../../src/dashboard/organizations/organization.service';
 import { FULL } from '../../../faults/figures';
 import type { DashboardClient } from '../../../harness/dashboard-client';
 import { type CallReply, TestGateway } from '../../../harness/gateway';
@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => gateway.stop());
 
 describe('the keys of an organization', () => {
-  it('are listed newest first, page by page, by their state', async () => {
+  it('are listed newest first, in pages, by state', async () => {
     const client = await gateway.dashboardUser({ role: 'developer' });
     const ids: Record<string, string> = {};
     for (const state of ['active', 'disabled', 'revoked', 'expired']) ids[state] = (await create(client)).id;
@@ -43,14 +43,14 @@ describe('the keys of an organization', () => {
   });
 
   it.each(['status=unknown', 'limit=0', 'limit=101', 'cursor=made-up', 'other=1', 'limit=1&limit=2'])(
-    'are not listed for ?%s',
+    'are not listed for the invalid query ?%s',
     async (query) => {
       const param = query.split('=')[0];
       expectError(await developer.call(keysOf(developer, `?${query}`)), 400, 'validation_failed', param);
     },
   );
 
-  it('are never more than a hundred, however many are made at once', async () => {
+  it('are at most a hundred, also under concurrency', async () => {
     const client = await gateway.dashboardUser({ role: 'developer' });
     const { attempts, before } = FULL ? { attempts: 200, before: 0 } : { attempts: 30, before: 80 };
     await gateway.rows(
@@ -60,7 +60,7 @@ describe('the keys of an organization', () => {
     );
     const attempt = async (): Promise<CallReply> => {
       const reply = await client.call(keysOf(client), { body: {} });
-      // Told to come back: so many at once may be too much for a busy machine.
+      // Retried: so many concurrent calls may overload a busy machine.
       return reply.status === 503 ? attempt() : reply;
     };
     const replies = await Promise.all(Array.from({ length: attempts }, attempt));
@@ -78,7 +78,7 @@ describe('the keys of an organization', () => {
   });
 
   it.each([null, 'viewer'])(
-    'are neither made nor changed by calls that waited while their maker lost the role, and is %s now',
+    'are neither created nor changed by calls that waited for the lock while the caller lost the role (now %s)',
     async (role) => {
       const client = await gateway.dashboardUser({ role: 'developer' });
       const { id } = await create(client);
@@ -89,7 +89,7 @@ describe('the keys of an organization', () => {
           : `UPDATE organization_member SET role = 'viewer' WHERE organization_id = $1 AND user_id = $2`,
         [organizationId, userId],
       );
-      // What the door has let in before.
+      // Calls that were authorized before.
       const keys = gateway.app.get(ApiKeyService, { strict: false });
       const maker: Actor = { kind: 'user', userId, address: null, requestId: null };
       const waiting: (() => Promise<unknown>)[] = [
@@ -108,7 +108,7 @@ describe('the keys of an organization', () => {
     },
   );
 
-  it('may not become more by rotating one again and again with a grace period', async () => {
+  it('stay within the limit under repeated rotation with a grace period', async () => {
     const client = await gateway.dashboardUser({ role: 'developer' });
     const { id } = await create(client);
     await gateway.rows(
@@ -121,7 +121,7 @@ describe('the keys of an organization', () => {
     expect((await act(client, id, 'rotate', {})).status).toBe(200);
   });
 
-  it('are neither made nor enabled while it is suspended; reading, disabling and revoking go on', async () => {
+  it('cannot be created or enabled while it is suspended, but can be read, disabled and revoked', async () => {
     const client = await gateway.dashboardUser({ role: 'developer' });
     const { id } = await create(client);
     await gateway.app
@@ -129,12 +129,15 @@ describe('the keys of an organization', () => {
       .suspend(client.organizationId, 'not paid', COMMAND_LINE);
     expectError(await client.call(keysOf(client), { body: {} }), 409, 'conflict');
     expect((await client.call(keysOf(client, `/${id}`))).status).toBe(200);
+    expectError(await act(client, id, 'rotate', {}), 409, 'conflict');
+    const later = { expires_at: '2100-01-01T00:00:00Z' };
+    expectError(await client.call(keysOf(client, `/${id}`), { method: 'PATCH', body: later }), 409, 'conflict');
     expect((await act(client, id, 'disable')).json.status).toBe('disabled');
     expectError(await act(client, id, 'enable'), 409, 'conflict');
     expect((await act(client, id, 'revoke')).json.status).toBe('revoked');
   });
 
-  it('leave in the audit log what was changed, by whom, and nothing else', async () => {
+  it('record only the changes and their actor in the audit log', async () => {
     const owner = await gateway.dashboardUser({ role: 'owner' });
     const { id, json } = await create(owner, { name: 'audited' });
     await owner.call(keysOf(owner, `/${id}`), { method: 'PATCH', body: { concurrency: 3, name: 'audited' } });

@@ -14,7 +14,7 @@ interface DeploymentRecord {
   readonly weight: number;
 }
 
-/** A model as the catalogue file of the stage has it. */
+/** A model in the catalogue file of these tests. */
 interface FileModel {
   id: string;
   display_name?: string;
@@ -46,7 +46,7 @@ describe('operators and the catalogue', () => {
   };
   const deploymentsOf = async (model: string): Promise<DeploymentRecord[]> =>
     (await call(`/deployments?model=${model}`)).json.data;
-  /** What an import of the files does, as the next start or `catalog import` would. */
+  /** Imports the files, like the next start or `catalog import`. */
   const importFiles = async () =>
     importCatalog(
       stage.gateway.app.get(CatalogRepository, { strict: false }),
@@ -61,7 +61,7 @@ describe('operators and the catalogue', () => {
   };
   const perMillion = (micro: number) => ({ tokens: { per_1m_micro: { input: micro, output: micro } } });
 
-  it('shows every model, and everything that keeps one from being served', async () => {
+  it('lists every model with the reasons why it is not served', async () => {
     expect(await modelOf('local/chat')).toMatchObject({
       served: true,
       not_served_because: [],
@@ -79,7 +79,7 @@ describe('operators and the catalogue', () => {
     });
   });
 
-  it('takes a model away from all processes and gives it back', async () => {
+  it('disables and enables a model in all processes', async () => {
     const statusOn = async (gateway: TestGateway) => (await stage.ask(customer, 'local/chat', {}, gateway)).status;
     for (const [enabled, expected] of [
       [false, 404],
@@ -94,7 +94,7 @@ describe('operators and the catalogue', () => {
     }
   });
 
-  it('keeps what was decided over imports, while the files still bring other news', async () => {
+  it('keeps overrides across imports, while the files update other fields', async () => {
     const [deployment] = await deploymentsOf('local/chat');
     await call('/models/local/chat', 'PATCH', { enabled: false, tokens_per_minute: 5_000_000, concurrency: null });
     await call(`/deployments/${deployment?.id}`, 'PATCH', { priority: 7, weight: 3 });
@@ -119,7 +119,7 @@ describe('operators and the catalogue', () => {
     expect((await stage.ask(customer, 'local/chat')).status).toBe(200);
   });
 
-  it('changes the order of deployments, and leaves those alone that are disabled', async () => {
+  it('changes the order of deployments and does not call disabled ones', async () => {
     const [one, two] = await deploymentsOf('local/pair');
     const asked = async (): Promise<string> => {
       stage.upstream.received.length = 0;
@@ -134,7 +134,7 @@ describe('operators and the catalogue', () => {
     expect(await asked()).toBe(one?.upstream_model);
   });
 
-  it('does not enable what has no price, or no adapter', async () => {
+  it('does not enable a model without a price or an adapter', async () => {
     expect((await call('/models/local/unpriced', 'PATCH', { enabled: true })).json.error.code).toBe('conflict');
     const [deployment] = await deploymentsOf('local/conditional');
     const reply = await call(`/deployments/${deployment?.id}`, 'PATCH', { enabled: true });
@@ -142,7 +142,7 @@ describe('operators and the catalogue', () => {
     expect(await modelOf('local/unpriced')).toMatchObject({ decided_enabled: null });
   });
 
-  it('serves a model that the files leave unpriced once it has a price and is enabled, at that price', async () => {
+  it('serves a model without a price in the files once it has one and is enabled, at that price', async () => {
     const price = perMillion(3_000_000);
     const created = await call('/models/local/unpriced/prices', 'POST', { reference: 'our list', price });
     expect(created).toMatchObject({ status: 201, json: { source: 'operator', revision: 1, price } });
@@ -153,7 +153,7 @@ describe('operators and the catalogue', () => {
     expect(await modelOf('local/unpriced')).toMatchObject({ served: true });
   });
 
-  it('charges a new price in all processes, and nothing that was charged changes', async () => {
+  it('charges a new price in all processes and does not change earlier charges', async () => {
     const payer = await stage.gateway.customer();
     const costOn = async (gateway: TestGateway) =>
       (await stage.ask(payer, 'local/pair', {}, gateway)).headers.get('x-llm-cost-micro');
@@ -181,7 +181,7 @@ describe('operators and the catalogue', () => {
     expect(await stage.gateway.violations()).toEqual([]);
   });
 
-  it('adds revisions of a price that is still to come, and lists the history in pages', async () => {
+  it('adds revisions of a future price and lists the history in pages', async () => {
     const effective_from = '2199-01-01T00:00:00.000Z';
     const add = (micro: number) =>
       call('/models/local/chat/prices', 'POST', { effective_from, reference: 'plan', price: perMillion(micro) });
@@ -199,7 +199,7 @@ describe('operators and the catalogue', () => {
     expect(second.next_cursor).toBeNull();
   });
 
-  it('withdraws a price that is still to come, and what the files say of that time holds again', async () => {
+  it('withdraws a future price, after which the catalogue files apply again', async () => {
     const effective_from = '2198-01-01T00:00:00.000Z';
     const add = (micro: number) =>
       call('/models/local/conditional/prices', 'POST', {
@@ -233,7 +233,7 @@ describe('operators and the catalogue', () => {
   it.each([
     ['has begun', 0],
     ['begins within a minute', 50_000],
-  ])('does not withdraw a price that %s: somebody may go by it', async (_name, inMs) => {
+  ])('does not withdraw a price that %s: requests may use it', async (_name, inMs) => {
     const effective_from = inMs === 0 ? undefined : new Date(Date.now() + inMs).toISOString();
     const body = { effective_from, reference: 'our list', price: perMillion(3_000_000) };
     const { id } = (await call('/models/local/conditional/prices', 'POST', body)).json;
@@ -262,7 +262,7 @@ describe('operators and the catalogue', () => {
     expect(reply).toMatchObject({ status: 400, json: { error: { code: 'validation_failed', param } } });
   });
 
-  it('has no model and no deployment under other names', async () => {
+  it('returns 404 for unknown models and deployments', async () => {
     const body = { enabled: false };
     const [deployment] = await deploymentsOf('local/pair');
     const price = perMillion(1);

@@ -41,13 +41,13 @@ describe('credentials of providers', () => {
   const list = async (): Promise<CallReply> => stage.operator.call(`${OPERATOR}/credentials`);
   const recordOf = async (name: string) =>
     (await list()).json.data.find((record: { name: string }) => record.name === name);
-  /** The key that the upstream is asked with through a process. */
+  /** The key that a process sends to the upstream. */
   const keySentBy = async (gateway: TestGateway): Promise<string | undefined> => {
     expect((await stage.ask(customer, 'local/chat', {}, gateway)).status).toBe(200);
     return stage.upstream.received.at(-1)?.headers.authorization;
   };
 
-  it('replace those of the environment in all processes, and give them back when they are deleted', async () => {
+  it('override the environment in all processes until they are deleted', async () => {
     expect(await keySentBy(stage.gateway)).toBeUndefined();
     const { json } = await put(KEY, 'key-of-an-operator-1234');
     expect(json).toMatchObject({ name: KEY, source: 'stored', stored: { readable: true, last4: '1234' } });
@@ -60,7 +60,7 @@ describe('credentials of providers', () => {
     await until('the other process has forgotten it', async () => (await keySentBy(replica)) === undefined);
   });
 
-  it('change under traffic without a failed request, and requests after the change go with the new one', async () => {
+  it('change under traffic without a failed request; later requests use the new one', async () => {
     const waiting: (() => void)[] = [];
     const slow: Answer = (response, request) => {
       if (request.body.includes('"wait"')) waiting.push(() => answers(response, request));
@@ -80,13 +80,13 @@ describe('credentials of providers', () => {
       stage.ask(customer, 'local/chat', { stream, messages: [{ role: 'user', content: 'wait' }] }),
     );
     await until('both are under way', () => waiting.length === held.length);
-    for (let turn = 0; turn < 5; turn++) {
-      await put(KEY, `key-number-${turn}`);
+    for (let round = 0; round < 5; round++) {
+      await put(KEY, `key-number-${round}`);
       const before = stage.upstream.received.length;
       const marker = randomUUID();
       await stage.ask(customer, 'local/chat', { messages: [{ role: 'user', content: marker }] });
       const mine = stage.upstream.received.slice(before).find(({ body }) => body.includes(marker));
-      expect(mine?.headers.authorization).toBe(`Bearer key-number-${turn}`);
+      expect(mine?.headers.authorization).toBe(`Bearer key-number-${round}`);
     }
     over.abort();
     await Promise.all(traffic);
@@ -97,7 +97,7 @@ describe('credentials of providers', () => {
     expect(await stage.gateway.violations()).toEqual([]);
   });
 
-  it('can move a provider to another address, where calls in flight still end at the former', async () => {
+  it('can move a provider to another URL, while calls in flight end at the old one', async () => {
     const other = await FakeUpstream.start();
     try {
       other.answer = answers;
@@ -119,7 +119,7 @@ describe('credentials of providers', () => {
     }
   });
 
-  it('bring the models of a provider that had none, in all processes', async () => {
+  it('enable the models of an unconfigured provider in all processes', async () => {
     const ask = (gateway: TestGateway) => stage.ask(customer, 'vendor/chat', {}, gateway);
     expect((await ask(stage.gateway)).json.error.code).toBe('model_not_found');
     await put('OPENAI_BASE_URL', `${stage.upstream.origin}/v1`);
@@ -137,7 +137,7 @@ describe('credentials of providers', () => {
     expect((await ask(stage.gateway)).json.error.code).toBe('model_not_found');
   });
 
-  it('are in no reply, log line, audit entry or error, and not in the database', async () => {
+  it('appear in no response, log line, audit entry, error or database row', async () => {
     const secret = `canary-${randomUUID()}`;
     const texts: string[] = [];
     texts.push((await put(KEY, secret)).text, (await list()).text);
@@ -163,7 +163,7 @@ describe('credentials of providers', () => {
     const stored = await stage.gateway.rows<{ sealed: string }>('SELECT * FROM provider_credential');
     texts.push(JSON.stringify(rows), JSON.stringify(stored), ...logged);
     expect(stored).toHaveLength(1);
-    expect(logged.some((line) => line.includes('a provider has new settings'))).toBe(true);
+    expect(logged.some((line) => line.includes('provider settings changed'))).toBe(true);
     expect(texts.filter((text) => text.includes(secret))).toEqual([]);
   });
 
@@ -173,8 +173,8 @@ describe('credentials of providers', () => {
     ['that ends a header', KEY, 'key\r\nx-injected: 1', 'value'],
     ['of nothing', KEY, '', 'value'],
     ['that is no address', URL_NAME, 'localhost:8000', 'value'],
-    ['with a password in its address', URL_NAME, 'https://user:pass@host/v1', 'value'],
-    ['with a query in its address', URL_NAME, 'https://host/v1?key=1', 'value'],
+    ['with a password in the URL', URL_NAME, 'https://user:pass@host/v1', 'value'],
+    ['with a query in the URL', URL_NAME, 'https://host/v1?key=1', 'value'],
     ['of another scheme', URL_NAME, 'file:///etc/passwd', 'value'],
   ])('are refused %s', async (_name, name, value, param) => {
     expect(await put(name, value)).toMatchObject({
@@ -183,7 +183,7 @@ describe('credentials of providers', () => {
     });
   });
 
-  it('have only names that a provider reads', async () => {
+  it('have only names that a provider uses', async () => {
     for (const name of ['HOME', 'MOCK_MEDIA_DIR', 'PUBLIC_BASE_URL', 'constructor', '%00']) {
       expect((await put(name, 'value')).json.error.code).toBe('not_found');
       expect((await remove(name)).json.error.code).toBe('not_found');
@@ -191,7 +191,7 @@ describe('credentials of providers', () => {
     expect((await remove(KEY)).json.error.code).toBe('not_found');
   });
 
-  it('cannot be moved to another name: a key never becomes the address that keys are sent to', async () => {
+  it('cannot be moved to another name, so that a key never becomes the URL that keys are sent to', async () => {
     await put(KEY, 'https://thief.example/v1');
     await stage.gateway.rows('UPDATE provider_credential SET name = $1', [URL_NAME]);
     expect(await recordOf(URL_NAME)).toMatchObject({ source: 'environment', stored: { readable: false } });
@@ -199,13 +199,13 @@ describe('credentials of providers', () => {
     expect(await keySentBy(stage.gateway)).toBe('Bearer key-that-is-sent-1234567');
   });
 
-  it('that cannot be opened stop no start: the log says so, and the environment holds', async () => {
+  it('that cannot be decrypted do not prevent the start: it is logged, and the environment applies', async () => {
     await put(KEY, 'key-of-an-operator-1234');
     logged.length = 0;
     const other = await stage.startReplica({ SECRETS_KEY: 'cd'.repeat(32) });
     try {
       expect(await keySentBy(other)).toBeUndefined();
-      expect(logged.filter((line) => line.includes('cannot be opened with SECRETS_KEY'))).toHaveLength(1);
+      expect(logged.filter((line) => line.includes('cannot be decrypted with SECRETS_KEY'))).toHaveLength(1);
       const { json } = await other.call(`${OPERATOR}/credentials`, { headers: { cookie: stage.operator.cookie } });
       const record = json.data.find(({ name }: { name: string }) => name === KEY);
       expect(record).toMatchObject({ source: null, stored: { readable: false } });

@@ -1,5 +1,6 @@
-import { SERVICE_VERSION } from '../../../../src/common/service-version';
+import { SERVICE_VERSION } from '../../../../src/core/types/service-version';
 import type { TestCustomer, TestGateway } from '../../../harness/gateway';
+import { chunk, usageChunk } from '../../../harness/upstream-models';
 import { OPERATOR, OperatorStage, until } from './operator-stage';
 
 describe('operators and the health of providers', () => {
@@ -23,7 +24,7 @@ describe('operators and the health of providers', () => {
     return all.find((deployment: { model: string }) => deployment.model === model);
   };
 
-  it('shows a failing deployment, and calls it again in all processes when its breaker is reset', async () => {
+  it('shows a failing deployment, and calls it again in all processes after a breaker reset', async () => {
     const { answer } = stage.upstream;
     expect((await stage.ask(customer, 'local/chat')).status).toBe(200);
     expect(await healthOf('local/chat')).toMatchObject({ state: 'closed', shared_state: 'closed', last_failure: null });
@@ -41,7 +42,7 @@ describe('operators and the health of providers', () => {
       last_failure: { code: 'provider_error' },
     });
     const onReplica = async (): Promise<number> => (await stage.ask(customer, 'local/chat', {}, replica)).status;
-    await until('the other process has heard of it', async () => (await onReplica()) === 503);
+    await until('the other process applies the change', async () => (await onReplica()) === 503);
     const path = `${OPERATOR}/deployments/${open.deployment_id}/reset-breaker`;
     const reset = await stage.operator.call(path, { method: 'POST' });
     expect(reset.json).toMatchObject({ state: 'closed', shared_state: 'closed', wait_ms: 0, failures: 0 });
@@ -49,7 +50,20 @@ describe('operators and the health of providers', () => {
     await until('the other process calls it too', async () => (await onReplica()) === 200);
   });
 
-  it('ends the rest of a rate limit as well', async () => {
+  it('counts skipped stream events', async () => {
+    const { answer } = stage.upstream;
+    stage.upstream.answer = (response) => {
+      response.setHeader('content-type', 'text/event-stream');
+      const begun = chunk({ role: 'assistant', content: 'a' });
+      response.end(`${begun}data: {"oops\n\n${chunk({}, 'stop')}${usageChunk(1, 1)}`);
+    };
+    const reply = await stage.ask(customer, 'local/chat', { stream: true });
+    stage.upstream.answer = answer;
+    expect([reply.status, reply.events.at(-1)]).toEqual([200, '[DONE]']);
+    expect(await healthOf('local/chat')).toMatchObject({ state: 'closed', skipped_events: 1 });
+  });
+
+  it('also ends a rate limit cool-down on reset', async () => {
     const { answer } = stage.upstream;
     stage.upstream.answer = (response) => {
       response.statusCode = 429;
@@ -65,7 +79,7 @@ describe('operators and the health of providers', () => {
     expect((await stage.ask(customer, 'local/chat')).status).toBe(200);
   });
 
-  it('calls a deployment at once again whose provider has got another key', async () => {
+  it('calls a deployment again at once after its provider key has changed', async () => {
     const { answer } = stage.upstream;
     stage.upstream.answer = (response, request) => {
       if (request.headers.authorization === 'Bearer the-right-key') return answer(response, request);
@@ -75,7 +89,7 @@ describe('operators and the health of providers', () => {
     const onReplica = async (): Promise<number> => (await stage.ask(customer, 'local/chat', {}, replica)).status;
     expect((await stage.ask(customer, 'local/chat')).status).toBe(502);
     expect((await stage.ask(customer, 'local/chat')).status).toBe(503);
-    await until('the other process has heard of it', async () => (await onReplica()) === 503);
+    await until('the other process applies the change', async () => (await onReplica()) === 503);
     const path = `${OPERATOR}/credentials/OPENAI_COMPATIBLE_API_KEY`;
     await stage.operator.call(path, { method: 'PUT', body: { value: 'the-right-key' } });
     expect((await stage.ask(customer, 'local/chat')).status).toBe(200);
@@ -88,11 +102,28 @@ describe('operators and the health of providers', () => {
     stage.upstream.answer = answer;
   });
 
-  it('lists the processes by their leases', async () => {
+  it('lists processes by their leases', async () => {
     const { json } = await stage.operator.call(`${OPERATOR}/instances`);
     expect(json.data).toHaveLength(2);
     expect(json.data).toEqual(
       Array(2).fill(expect.objectContaining({ object: 'instance', alive: true, version: SERVICE_VERSION })),
+    );
+  });
+
+  it('shows a ledger audit that does not complete, and one with a violated invariant', async () => {
+    const { pool } = stage.gateway;
+    const audit = async () => (await stage.operator.call(`${OPERATOR}/ledger-audit`)).json;
+    await until('the first audit has completed', async () => (await audit()).state === 'ok');
+    expect(await audit()).toMatchObject({ violation_count: 0, violations: [], failed_at: null, failure: null });
+
+    await pool.query(`UPDATE ledger_audit SET failed_at = clock_timestamp(), failure = 'too slow'`);
+    expect(await audit()).toMatchObject({ state: 'stale', failure: 'too slow', violation_count: 0 });
+
+    const violations = [{ invariant: 'I1 balance is the sum of the ledger', subject: customer.organizationId }];
+    await pool.query('UPDATE ledger_audit SET violation_count = 1, violations = $1', [JSON.stringify(violations)]);
+    expect(await audit()).toMatchObject({ state: 'failed', violation_count: 1, violations });
+    await pool.query(
+      `UPDATE ledger_audit SET violation_count = 0, violations = '[]', failed_at = NULL, failure = NULL`,
     );
   });
 });

@@ -1,4 +1,4 @@
-/** A gateway with models of its own on upstreams that a test plays, and an operator who is signed in. */
+/** A gateway with separate models on simulated upstreams, and a signed-in operator. */
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { answers } from '../../routing/two-upstreams';
 export const OPERATOR = '/dashboard/api/operator';
 export const SECRETS_KEY = 'ab'.repeat(32);
 
-/** What one answer of the upstream costs with one dollar per million tokens. */
+/** Cost of one upstream response at one dollar per million tokens. */
 export const ANSWER_MICRO = 1_100;
 
 const PRICE = {
@@ -33,7 +33,7 @@ const model = (id: string, deployments: object[], extra: object = {}): object =>
   ...extra,
 });
 
-/** Names of upstreams' models are this stage's own: the health of deployments is shared through Redis. */
+/** Upstream model names are unique, because deployment health is shared through Redis. */
 function models(suffix: string): object[] {
   const on = (provider: string, name: string): object => ({ provider, upstream_model: `${name}-${suffix}` });
   return [
@@ -70,12 +70,12 @@ export class OperatorStage {
     return new OperatorStage(gateway, upstream, operator, catalogDir, settings);
   }
 
-  /** Another process of the same gateway: the same database, the same Redis. */
+  /** Another process of the same gateway, with the same database and Redis. */
   startReplica(environment: Record<string, string> = {}): Promise<TestGateway> {
     return TestGateway.start({ ...this.settings, DATABASE_URL: this.gateway.database.url, ...environment });
   }
 
-  /** A chat through this process, or through another one. */
+  /** Sends a chat request to this or another process. */
   ask(customer: TestCustomer, model: string, fields: object = {}, gateway = this.gateway): Promise<CallReply> {
     const body = { model, messages: [{ role: 'user', content: 'hi' }], ...fields };
     return gateway.call('/v1/chat/completions', { key: customer.key, body });
@@ -88,11 +88,11 @@ export class OperatorStage {
   }
 }
 
-/** Resolves when `holds` says so; rejects with `what` when it does not within ten seconds. */
+/** Resolves when `holds` returns true; rejects with `what` after ten seconds. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 10_000;
   while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`it did not come to pass that ${what}`);
+    if (performance.now() > deadline) throw new Error(`timed out: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -20,7 +20,7 @@ describe('operators and organizations', () => {
       body: { model: 'mock/chat-1', messages: [{ role: 'user', content: 'hi' }] },
     });
 
-  it('lists them in pages, newest first, by part of the name and by status', async () => {
+  it('lists organizations in pages, newest first, by part of the name and by status', async () => {
     const word = randomUUID();
     const owner = await gateway.dashboardUser();
     const names = [`${word} one`, `${word} TWO`, `${word} three`];
@@ -44,7 +44,7 @@ describe('operators and organizations', () => {
     expect(wildcard.data).toEqual([]);
   });
 
-  it('refuses requests of a suspended one at once, and says why in the audit log', async () => {
+  it('refuses requests of a suspended organization at once and records the reason in the audit log', async () => {
     const customer = await gateway.customer();
     const change = (what: string) =>
       operator.call(pathOf(customer.organizationId, `/${what}`), { body: { reason: `reason to ${what}` } });
@@ -65,7 +65,7 @@ describe('operators and organizations', () => {
     ]);
   });
 
-  it('sets each limit alone, and gives it back', async () => {
+  it('sets and removes each limit separately', async () => {
     const { organizationId } = await gateway.customer();
     const patch = async (body: object) => (await operator.call(pathOf(organizationId), { method: 'PATCH', body })).json;
     expect(await patch({ requests_per_second: 5, purchase_limit_day_micro: 7, monthly_limit_micro: 9 })).toMatchObject({
@@ -88,13 +88,13 @@ describe('operators and organizations', () => {
     });
   });
 
-  it('lets a limit hold for the very next request', async () => {
+  it('applies a limit to the next request', async () => {
     const { organizationId, key } = await gateway.customer();
     await operator.call(pathOf(organizationId), { method: 'PATCH', body: { monthly_limit_micro: 0 } });
     expect(await ask(key)).toMatchObject({ status: 402, json: { error: { code: 'spending_limit_exceeded' } } });
   });
 
-  it('books a correction once per reference, however often and at once it is asked for', async () => {
+  it('books an adjustment once per reference, under concurrency', async () => {
     const { organizationId } = await gateway.customer({}, 1_000_000n);
     const adjust = (amount_micro: number, reference: string) =>
       operator.call(pathOf(organizationId, '/adjustments'), { body: { amount_micro, reference, reason: 'goodwill' } });
@@ -117,10 +117,11 @@ describe('operators and organizations', () => {
   it.each([
     ['more than is free', -1_000_001, 'other', 402, 'insufficient_credits', undefined],
     ['under a reference of payments', 1, 'stripe:pi_1', 400, 'validation_failed', 'reference'],
+    ['under a reference that breaks a line', 1, 'a\nb', 400, 'validation_failed', 'reference'],
     ['nothing', 0, 'other', 400, 'validation_failed', 'amount_micro'],
     ['more than JSON can hold', Number.MAX_SAFE_INTEGER, 'other', 400, 'validation_failed', 'amount_micro'],
     ['another amount for a known reference', 2, 'known', 409, 'conflict', undefined],
-  ])('does not book %s, nor record it', async (_name, amount_micro, reference, status, code, param) => {
+  ])('neither books nor records %s', async (_name, amount_micro, reference, status, code, param) => {
     const { organizationId } = await gateway.customer({}, 999_999n);
     const adjust = (body: object) => operator.call(pathOf(organizationId, '/adjustments'), { body });
     await adjust({ amount_micro: 1, reference: 'known', reason: 'first' });
@@ -136,7 +137,33 @@ describe('operators and organizations', () => {
     expect(json.balance_micro).toBe(1_000_000);
   });
 
-  it('answers for ids that are none as for those of nobody', async () => {
+  it('shows a balance above the largest safe integer as that integer and allows its adjustment', async () => {
+    const customer = await gateway.customer();
+    const owner = await gateway.dashboardUser({ organizationId: customer.organizationId });
+    // Booked before balances had an upper bound.
+    await gateway.rows(`ALTER TABLE organization_account DISABLE TRIGGER organization_account_stays_exact`);
+    await gateway.rows(
+      `WITH booked AS (
+         INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro,
+                                   organization_delta_micro, external_reference)
+         VALUES ($1, 'topup', 'cash', 'organization', $2, $2, 'too much'))
+       UPDATE organization_account SET balance_micro = balance_micro + $2 WHERE organization_id = $1`,
+      [customer.organizationId, String(2n ** 53n)],
+    );
+    await gateway.rows(`ALTER TABLE organization_account ENABLE TRIGGER organization_account_stays_exact`);
+    const shown = { balance_micro: Number.MAX_SAFE_INTEGER };
+    const { json: list } = await operator.call(`${OPERATOR}/organizations`);
+    expect(list.data).toContainEqual(expect.objectContaining({ id: customer.organizationId, ...shown }));
+    expect((await owner.call(owner.path('/billing/balance'))).json).toMatchObject(shown);
+    expect((await ask(customer.key)).status).toBe(200);
+    const body = { amount_micro: Number.MIN_SAFE_INTEGER, reference: 'correction', reason: 'a slip' };
+    const corrected = await operator.call(pathOf(customer.organizationId, '/adjustments'), { body });
+    expect(corrected).toMatchObject({ status: 200, json: { applied: true } });
+    expect(corrected.json.balance_micro).toBeLessThan(20_000_000);
+    expect(await gateway.violations()).toEqual([]);
+  });
+
+  it('returns the same 404 for malformed and unknown ids', async () => {
     const paths = [randomUUID(), 'no-id', '%00'].map((id) => pathOf(id));
     const bodies = await Promise.all(paths.map(async (path) => (await operator.call(path)).json.error));
     for (const error of bodies) expect(error).toEqual({ ...bodies[0], request_id: error.request_id });
@@ -167,7 +194,7 @@ describe('operators and users', () => {
     expect(second.data[0].id).not.toBe(user.userId);
   });
 
-  it('ends the sessions of a user who is disabled, and lets him in again later', async () => {
+  it('ends the sessions of a disabled user, who can sign in again once enabled', async () => {
     const user = await gateway.dashboardUser();
     const path = user.path('');
     expect((await user.call(path)).status).toBe(200);
@@ -179,13 +206,13 @@ describe('operators and users', () => {
     expect((await user.call(path)).status).toBe(401);
   });
 
-  it('lets nobody disable himself', async () => {
+  it('refuses to disable the own account with conflict', async () => {
     const reply = await operator.call(`${OPERATOR}/users/${operator.userId}/disable`, { method: 'POST' });
     expect(reply).toMatchObject({ status: 409, json: { error: { code: 'conflict' } } });
     expect((await operator.call(`${OPERATOR}/users`)).status).toBe(200);
   });
 
-  it('knows no user of an id that is none', async () => {
+  it('returns 404 for a malformed user id', async () => {
     for (const id of [randomUUID(), 'x']) {
       const reply = await operator.call(`${OPERATOR}/users/${id}/disable`, { method: 'POST' });
       expect(reply.json.error).toMatchObject({ code: 'not_found', message: 'There is no such user.' });

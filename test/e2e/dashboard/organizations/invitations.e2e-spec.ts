@@ -1,82 +1,97 @@
 import { randomUUID } from 'node:crypto';
-import { GatewayError } from '../../../../src/common/errors/gateway-error';
-import { ROLES, type Role } from '../../../../src/common/role';
-import { Mailer } from '../../../../src/mail/mailer';
+import { GatewayError } from '../../../../src/core/errors/gateway-error';
+import { ROLES, type Role } from '../../../../src/core/types/role';
+import { Mailer } from '../../../../src/core/mail/mailer';
 import type { DashboardClient } from '../../../harness/dashboard-client';
 import type { CallReply } from '../../../harness/gateway';
-import { accept, expectError, invite, leave, remove, setRole, Town } from './people';
+import { accept, expectError, invite, leave, remove, setRole, MembersStage } from './people';
 
-let town: Town;
+let stage: MembersStage;
 
 beforeAll(async () => {
-  town = await Town.start();
+  stage = await MembersStage.start();
 });
 
-afterAll(() => town.gateway.stop());
+afterAll(() => stage.gateway.stop());
 
 const newEmail = (): string => `${randomUUID()}@example.com`;
 
 describe('an invitation', () => {
-  it.each(ROLES)('makes whoever reads the address a %s, once', async (role) => {
-    const owner = await town.user();
-    const guest = await town.user();
+  it.each(ROLES)('makes the owner of the address a %s, once', async (role) => {
+    const owner = await stage.user();
+    const guest = await stage.user();
     const { status, json, text } = await invite(owner, guest.email.toUpperCase(), role);
     expect(status).toBe(201);
     expect(json).toMatchObject({ email: guest.email.toUpperCase(), role, status: 'open', invited_by: owner.userId });
-    const token = town.tokenOf(json.email);
+    const token = stage.tokenOf(json.email);
     expect(token).toHaveLength(43);
     expect(text).not.toContain(token);
     expect((await owner.call(owner.path('/invitations'))).json.data).toEqual([json]);
 
     const accepted = await accept(guest, token);
     expect(accepted.json).toMatchObject({ id: owner.organizationId, role });
-    expect((await town.rolesOf(owner))[guest.userId]).toBe(role);
+    expect((await stage.rolesOf(owner))[guest.userId]).toBe(role);
     expectError(await accept(guest, token), 404, 'not_found');
     expect((await owner.call(owner.path('/invitations'))).json.data).toEqual([]);
     expectError(await invite(owner, guest.email), 409, 'conflict');
     expect((await owner.call(owner.path('/audit-log'))).text).not.toContain(token);
   });
 
-  it('is worth nothing to anybody else, after seven days, or when it was withdrawn', async () => {
-    const owner = await town.user();
-    const [guest, thief] = [await town.user(), await town.user()];
+  it('quotes the name of the organization without rendering a link', async () => {
+    const owner = await stage.user();
+    const rename = { method: 'PATCH', body: { name: 'Visit https://evil.example' } };
+    expectError(await owner.call(owner.path(''), rename), 400, 'validation_failed', 'name');
+    // A name from before URLs were refused.
+    const name = 'Acme" or https://evil.example/login';
+    await stage.gateway.rows('UPDATE organization SET name = $2 WHERE id = $1', [owner.organizationId, name]);
+    const email = newEmail();
+    await invite(owner, email);
+    const text = stage.mails.findLast(({ to }) => to === email)?.text ?? '';
+    expect(text.replaceAll('\u200B', '')).toContain(`"Acme' or https://evil.example/login" with`);
+    expect(text).not.toContain('https://evil');
+    expect(text).not.toContain('evil.example');
+  });
+
+  it('is invalid for other users, after seven days, and when withdrawn', async () => {
+    const owner = await stage.user();
+    const [guest, thief] = [await stage.user(), await stage.user()];
     const { id, created_at: from, expires_at: to } = (await invite(owner, guest.email)).json;
     expect(Date.parse(to) - Date.parse(from)).toBe(7 * 24 * 3_600_000);
-    expectError(await accept(thief, town.tokenOf(guest.email)), 404, 'not_found');
-    await town.gateway.rows('UPDATE organization_invitation SET expires_at = now() WHERE id = $1', [id]);
-    expectError(await accept(guest, town.tokenOf(guest.email)), 404, 'not_found');
+    expectError(await accept(thief, stage.tokenOf(guest.email)), 404, 'not_found');
+    await stage.gateway.rows('UPDATE organization_invitation SET expires_at = now() WHERE id = $1', [id]);
+    expectError(await accept(guest, stage.tokenOf(guest.email)), 404, 'not_found');
     expect((await owner.call(owner.path('/invitations'))).json.data[0].status).toBe('expired');
 
     await invite(owner, guest.email);
     expect((await owner.call(owner.path(`/invitations/${id}`), { method: 'DELETE' })).status).toBe(204);
-    expectError(await accept(guest, town.tokenOf(guest.email)), 404, 'not_found');
+    expectError(await accept(guest, stage.tokenOf(guest.email)), 404, 'not_found');
     expectError(await owner.call(owner.path(`/invitations/${id}`), { method: 'DELETE' }), 404, 'not_found');
     for (const token of ['x', 'a'.repeat(43), '\ud83d\ude00'])
       expectError(await accept(guest, token), 404, 'not_found');
   });
 
-  it('of the same address is renewed: one is open, and only its last token counts', async () => {
-    const owner = await town.user();
-    const guest = await town.user();
+  it('of the same address is replaced: one is open, and only its last token is valid', async () => {
+    const owner = await stage.user();
+    const guest = await stage.user();
     const first = (await invite(owner, guest.email, 'viewer')).json;
-    const old = town.tokenOf(guest.email);
+    const old = stage.tokenOf(guest.email);
     const second = (await invite(owner, guest.email, 'admin')).json;
     expect([second.id, second.role]).toEqual([first.id, 'admin']);
     expectError(await accept(guest, old), 404, 'not_found');
-    expect((await accept(guest, town.tokenOf(guest.email))).json.role).toBe('admin');
+    expect((await accept(guest, stage.tokenOf(guest.email))).json.role).toBe('admin');
   });
 
-  it('is accepted once, however many try at once', async () => {
-    const owner = await town.user();
-    const guest = await town.user();
+  it('is accepted once under concurrency', async () => {
+    const owner = await stage.user();
+    const guest = await stage.user();
     await invite(owner, guest.email);
-    const replies = await Promise.all(Array.from({ length: 8 }, () => accept(guest, town.tokenOf(guest.email))));
+    const replies = await Promise.all(Array.from({ length: 8 }, () => accept(guest, stage.tokenOf(guest.email))));
     expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
     for (const reply of replies.filter(({ status }) => status !== 200)) expectError(reply, 404, 'not_found');
   });
 
-  it('is one, however often an address is invited at once', async () => {
-    const owner = await town.user();
+  it('exists once for concurrent invitations of an address', async () => {
+    const owner = await stage.user();
     const email = newEmail();
     const replies = await Promise.all(Array.from({ length: 5 }, () => invite(owner, email)));
     expect(new Set(replies.map(({ json }) => json.id)).size).toBe(1);
@@ -84,14 +99,14 @@ describe('an invitation', () => {
   });
 
   it('as an owner is neither replaced nor withdrawn by an admin', async () => {
-    const owner = await town.user();
-    const admin = await town.colleague(owner, 'admin');
+    const owner = await stage.user();
+    const admin = await stage.colleague(owner, 'admin');
     const email = newEmail();
     const { id } = (await invite(owner, email, 'owner')).json;
-    const token = town.tokenOf(email);
+    const token = stage.tokenOf(email);
     expectError(await invite(admin, email, 'viewer'), 403, 'forbidden');
     expectError(await admin.call(admin.path(`/invitations/${id}`), { method: 'DELETE' }), 403, 'forbidden');
-    expect(town.tokenOf(email)).toBe(token);
+    expect(stage.tokenOf(email)).toBe(token);
     expect((await owner.call(owner.path('/invitations'))).json.data).toMatchObject([{ id, role: 'owner' }]);
   });
 
@@ -100,17 +115,17 @@ describe('an invitation', () => {
     ['leaves', (_by, of) => leave(of), []],
     ['becomes a developer', (by, of) => setRole(by, of, 'developer'), []],
     ['becomes an admin', (by, of) => setRole(by, of, 'admin'), ['admin']],
-  ])('opens nothing any more that its sender could not give, when he %s', async (_what, act, left) => {
-    const owner = await town.user();
-    const sender = await town.colleague(owner, 'owner');
-    const guests = await Promise.all([town.user(null), town.user(null)]);
+  ])('is withdrawn when its sender %s and could no longer grant its role', async (_what, act, left) => {
+    const owner = await stage.user();
+    const sender = await stage.colleague(owner, 'owner');
+    const guests = await Promise.all([stage.user(null), stage.user(null)]);
     const roles: Role[] = ['owner', 'admin'];
     for (const [index, role] of roles.entries()) await invite(sender, (guests[index] as DashboardClient).email, role);
     await invite(owner, newEmail(), 'owner');
     expect((await act(owner, sender)).status).toBeLessThan(300);
     for (const [index, role] of roles.entries()) {
       const guest = guests[index] as DashboardClient;
-      expect((await accept(guest, town.tokenOf(guest.email))).status).toBe(left.includes(role) ? 200 : 404);
+      expect((await accept(guest, stage.tokenOf(guest.email))).status).toBe(left.includes(role) ? 200 : 404);
     }
     const { json } = await owner.call(owner.path('/invitations'));
     expect(json.data).toEqual([expect.objectContaining({ invited_by: owner.userId })]);
@@ -118,32 +133,32 @@ describe('an invitation', () => {
     expect(log.data).toHaveLength(roles.length - left.length);
   });
 
-  it('opens nothing while the account of its sender is disabled', async () => {
-    const owner = await town.user();
-    const [sender, guest] = [await town.colleague(owner, 'admin'), await town.user(null)];
+  it('is invalid while the account of its sender is disabled', async () => {
+    const owner = await stage.user();
+    const [sender, guest] = [await stage.colleague(owner, 'admin'), await stage.user(null)];
     await invite(sender, guest.email);
     const setStatus = (status: string) =>
-      town.gateway.rows('UPDATE user_account SET status = $2 WHERE id = $1', [sender.userId, status]);
+      stage.gateway.rows('UPDATE user_account SET status = $2 WHERE id = $1', [sender.userId, status]);
     const statusOfInvitation = async () => (await owner.call(owner.path('/invitations'))).json.data[0].status;
 
     await setStatus('disabled');
-    expectError(await accept(guest, town.tokenOf(guest.email)), 404, 'not_found');
+    expectError(await accept(guest, stage.tokenOf(guest.email)), 404, 'not_found');
     expect(await statusOfInvitation()).toBe('expired');
     await setStatus('active');
     expect(await statusOfInvitation()).toBe('open');
-    expect((await accept(guest, town.tokenOf(guest.email))).status).toBe(200);
+    expect((await accept(guest, stage.tokenOf(guest.email))).status).toBe(200);
   });
 
-  it('leaves one who has become a member another way with the role that he has', async () => {
-    const owner = await town.user();
-    const guest = await town.user();
+  it('does not change the role of a user who is already a member', async () => {
+    const owner = await stage.user();
+    const guest = await stage.user();
     await invite(owner, guest.email, 'viewer');
-    await town.gateway.rows(
+    await stage.gateway.rows(
       `INSERT INTO organization_member (organization_id, user_id, role) VALUES ($1, $2, 'admin')`,
       [owner.organizationId, guest.userId],
     );
-    expectError(await accept(guest, town.tokenOf(guest.email)), 409, 'conflict');
-    expect((await town.rolesOf(owner))[guest.userId]).toBe('admin');
+    expectError(await accept(guest, stage.tokenOf(guest.email)), 409, 'conflict');
+    expect((await stage.rolesOf(owner))[guest.userId]).toBe('admin');
   });
 
   it.each([
@@ -157,16 +172,16 @@ describe('an invitation', () => {
     `${'a'.repeat(65)}@example.com`,
     `a@${'b'.repeat(253)}.com`,
   ])('is not sent to %j', async (email) => {
-    const owner = await town.user();
-    const sent = town.mails.length;
+    const owner = await stage.user();
+    const sent = stage.mails.length;
     expectError(await invite(owner, email), 400, 'validation_failed', 'email');
-    expect(town.mails).toHaveLength(sent);
+    expect(stage.mails).toHaveLength(sent);
   });
 
-  it('is not one more than a hundred', async () => {
-    const owner = await town.user();
+  it('is refused above a hundred per organization', async () => {
+    const owner = await stage.user();
     const email = newEmail();
-    await town.gateway.rows(
+    await stage.gateway.rows(
       `INSERT INTO organization_invitation (id, organization_id, email, email_key, role, digest, created_at, expires_at)
        SELECT gen_random_uuid(), $1::uuid, n || $2::text, n || $2::text, 'viewer',
               sha256(convert_to($1::uuid::text || n, 'UTF8')), now(), now() FROM generate_series(1, 100) n`,
@@ -176,9 +191,9 @@ describe('an invitation', () => {
     expect((await invite(owner, `7.${email}`)).status).toBe(201);
   });
 
-  it('is not made where no mail can be sent', async () => {
-    const owner = await town.user();
-    const mailer = town.gateway.app.get(Mailer, { strict: false });
+  it('is not created without a mail server', async () => {
+    const owner = await stage.user();
+    const mailer = stage.gateway.app.get(Mailer, { strict: false });
     const assertConfigured = jest.spyOn(mailer, 'assertConfigured').mockImplementation(() => {
       throw new GatewayError('not_configured', 'No mail can be sent.');
     });
@@ -187,16 +202,27 @@ describe('an invitation', () => {
     expect((await owner.call(owner.path('/invitations'))).json.data).toEqual([]);
   });
 
-  it('is mailed to one address five times an hour at most, whoever invites', async () => {
-    const owners = await Promise.all(Array.from({ length: 6 }, () => town.user()));
+  it('is mailed to an address five times an hour per user, ten times in all; unsent ones do not count', async () => {
+    const owners = await Promise.all([stage.user(), stage.user(), stage.user()]);
     const email = newEmail();
-    const replies = await Promise.all(owners.map((owner) => invite(owner, email)));
-    expect(replies.map(({ status }) => status).toSorted()).toEqual([201, 201, 201, 201, 201, 429]);
-    expect(town.mails.filter(({ to }) => to === email)).toHaveLength(5);
+    const gateway = stage.gateway;
+    const headers = { 'x-requested-with': 'test' };
+    for (let request = 0; request < 12; request++) {
+      await gateway.call('/dashboard/api/password-resets', { body: { email }, headers });
+    }
+    const statuses: number[] = [];
+    for (const owner of owners) {
+      // A refused invitation sends no mail.
+      for (let round = 0; round < 2; round++) expectError(await invite(owner, owner.email), 409, 'conflict');
+      for (let round = 0; round < 6; round++) statuses.push((await invite(owner, email)).status);
+    }
+    const five = Array.from({ length: 5 }, () => 201);
+    expect(statuses).toEqual([...five, 429, ...five, 429, 429, 429, 429, 429, 429, 429]);
+    expect(stage.mails.filter(({ to }) => to === email)).toHaveLength(10);
   });
 
-  it('is the fiftieth of one user in an hour, and no more, also in several organizations', async () => {
-    const owner = await town.user();
+  it('is limited to fifty an hour per user, over all organizations', async () => {
+    const owner = await stage.user();
     const { id: organizationId } = (await owner.call('/dashboard/api/organizations', { body: { name: 'other' } })).json;
     const paths = [owner.path('/invitations'), `/dashboard/api/organizations/${organizationId}/invitations`];
     const statuses: number[] = [];

@@ -1,35 +1,37 @@
 import { randomUUID } from 'node:crypto';
-import { COMMAND_LINE } from '../../../../src/common/actor';
-import { OrganizationService } from '../../../../src/organizations/organization.service';
+import { COMMAND_LINE } from '../../../../src/core/types/actor';
+import { OrganizationService } from '../../../../src/dashboard/organizations/organization.service';
 import type { CallReply } from '../../../harness/gateway';
-import { expectError, invite, remove, Town } from './people';
+import { expectError, invite, remove, MembersStage } from './people';
 
 const ORGANIZATIONS = '/dashboard/api/organizations';
 
 type Json = CallReply['json'];
 
-let town: Town;
+let stage: MembersStage;
 
 beforeAll(async () => {
-  town = await Town.start();
+  stage = await MembersStage.start();
 });
 
-afterAll(() => town.gateway.stop());
+afterAll(() => stage.gateway.stop());
 
 describe('an organization', () => {
-  it('is made by anybody, who owns it, has an empty account, and is renamed by its admins', async () => {
-    const user = await town.user(null);
+  it('can be created by any user, who owns it, starts with a zero balance, and can be renamed by admins', async () => {
+    const user = await stage.user(null);
     const created = await user.call(ORGANIZATIONS, { body: { name: ' Müller & Söhne ' } });
     expect(created.status).toBe(201);
     expect(created.json).toMatchObject({ name: 'Müller & Söhne', status: 'active', role: 'owner', concurrency: null });
     const path = `${ORGANIZATIONS}/${created.json.id}`;
     expect((await user.call(path)).json).toEqual(created.json);
     await expect(
-      town.gateway.rows('SELECT balance_micro FROM organization_account WHERE organization_id = $1', [created.json.id]),
+      stage.gateway.rows('SELECT balance_micro FROM organization_account WHERE organization_id = $1', [
+        created.json.id,
+      ]),
     ).resolves.toEqual([{ balance_micro: '0' }]);
     const renamed = await user.call(path, { method: 'PATCH', body: { name: 'Acme' } });
     expect(renamed.json).toEqual({ ...created.json, name: 'Acme' });
-    const viewer = await town.gateway.dashboardUser({ role: 'viewer', organizationId: created.json.id });
+    const viewer = await stage.gateway.dashboardUser({ role: 'viewer', organizationId: created.json.id });
     expect((await viewer.call(path)).json).toEqual({ ...renamed.json, role: 'viewer' });
     expectError(await viewer.call(path, { method: 'PATCH', body: { name: 'Mine' } }), 403, 'forbidden');
   });
@@ -43,17 +45,17 @@ describe('an organization', () => {
     ['name', { name: 'a\u0000' }],
     ['name', { name: null }],
     ['status', { name: 'a', status: 'active' }],
-  ])('has no wrong %s: %j', async (param, body) => {
-    const user = await town.user();
+  ])('refuses an invalid %s: %j', async (param, body) => {
+    const user = await stage.user();
     expectError(await user.call(ORGANIZATIONS, { body }), 400, 'validation_failed', param);
     expectError(await user.call(user.path(''), { method: 'PATCH', body }), 400, 'validation_failed', param);
   });
 
-  it('is at most the tenth of its owner, however many are made at once', async () => {
-    const user = await town.user();
+  it('is limited to ten per owner, under concurrency', async () => {
+    const user = await stage.user();
     const attempt = async (): Promise<CallReply> => {
       const reply = await user.call(ORGANIZATIONS, { body: { name: 'another' } });
-      // Told to come back: so many at once may be too much for a busy machine.
+      // Retried: so many concurrent calls may overload a busy machine.
       return reply.status === 503 ? attempt() : reply;
     };
     const replies = await Promise.all(Array.from({ length: 15 }, attempt));
@@ -62,8 +64,8 @@ describe('an organization', () => {
     for (const reply of refused) expectError(reply, 409, 'conflict');
   });
 
-  it('is listed to its members, the youngest first, page by page', async () => {
-    const user = await town.user('viewer');
+  it('is listed to its members, newest first, in pages', async () => {
+    const user = await stage.user('viewer');
     const made: string[] = [];
     for (const name of ['b', 'a', 'c']) made.unshift((await user.call(ORGANIZATIONS, { body: { name } })).json.id);
     const first = (await user.call(`${ORGANIZATIONS}?limit=3`)).json;
@@ -73,13 +75,13 @@ describe('an organization', () => {
     expect(second.next_cursor).toBeNull();
   });
 
-  it('that is suspended is still read and managed by its members', async () => {
-    const owner = await town.user();
-    await town.gateway.app
+  it('can be read and managed by its members while suspended', async () => {
+    const owner = await stage.user();
+    await stage.gateway.app
       .get(OrganizationService, { strict: false })
       .suspend(owner.organizationId, 'not paid', COMMAND_LINE);
     expect((await owner.call(owner.path(''))).json.status).toBe('suspended');
-    const viewer = await town.colleague(owner, 'viewer');
+    const viewer = await stage.colleague(owner, 'viewer');
     expect((await remove(owner, viewer)).status).toBe(204);
     expect((await owner.call(owner.path('/audit-log'))).json.data).toContainEqual(
       expect.objectContaining({
@@ -93,9 +95,9 @@ describe('an organization', () => {
 });
 
 describe('the audit log', () => {
-  it('is read by admins, newest first, page by page, by action, user and time', async () => {
-    const owner = await town.user();
-    const admin = await town.colleague(owner, 'admin');
+  it('is listed to admins, newest first, in pages, by action, user and time', async () => {
+    const owner = await stage.user();
+    const admin = await stage.colleague(owner, 'admin');
     await owner.call(owner.path(''), { method: 'PATCH', body: { name: 'First' } });
     const renamed = await admin.call(admin.path(''), { method: 'PATCH', body: { name: 'Second' } });
     await invite(admin, `${randomUUID()}@example.com`);
@@ -125,15 +127,15 @@ describe('the audit log', () => {
     expect((await read(`?actor=${owner.userId}&action=key.created`)).data).toEqual([]);
     expect((await read(`?to=${data[0].created_at}`)).data).not.toContainEqual(data[0]);
     expect((await read(`?from=${new Date(Date.now() + 60_000).toISOString()}`)).data).toEqual([]);
-    const developer = await town.colleague(owner, 'developer');
+    const developer = await stage.colleague(owner, 'developer');
     expectError(await developer.call(developer.path('/audit-log')), 403, 'forbidden');
   });
 
-  it('does not say who of the staff of the platform has changed something', async () => {
-    const owner = await town.user();
-    const operator = await town.gateway.dashboardUser({ role: null, operator: true });
+  it('does not reveal which operator made a change', async () => {
+    const owner = await stage.user();
+    const operator = await stage.gateway.dashboardUser({ role: null, operator: true });
     const actor = { kind: 'operator', userId: operator.userId, address: '192.0.2.1', requestId: 'req_staff' } as const;
-    await town.gateway.app
+    await stage.gateway.app
       .get(OrganizationService, { strict: false })
       .setRateLimits(owner.organizationId, { concurrency: 5 }, actor);
     const { json, text } = await owner.call(owner.path('/audit-log?limit=1'));
@@ -152,9 +154,9 @@ describe('the audit log', () => {
   });
 
   it.each(['actor=me', 'from=yesterday', 'to=2030', 'action=', 'cursor=abc', 'limit=1e2', 'action=a&action=b', 'x=1'])(
-    'is not read by ?%s',
+    'refuses the invalid query ?%s',
     async (query) => {
-      const owner = await town.user();
+      const owner = await stage.user();
       const reply = await owner.call(owner.path(`/audit-log?${query}`));
       expectError(reply, 400, 'validation_failed', query.split('=')[0]);
     },

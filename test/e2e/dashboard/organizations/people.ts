@@ -1,35 +1,35 @@
-/** People of an organization, and what they do to each other. */
-import type { Role } from '../../../../src/common/role';
-import { type Mail, Mailer } from '../../../../src/mail/mailer';
+/** Members of an organization and their actions. */
+import type { Role } from '../../../../src/core/types/role';
+import { type Mail, Mailer } from '../../../../src/core/mail/mailer';
 import type { DashboardClient } from '../../../harness/dashboard-client';
 import { type CallReply, TestGateway } from '../../../harness/gateway';
 
-export class Town {
-  /** Sent so far. */
+export class MembersStage {
+  /** Mails sent so far. */
   readonly mails: Mail[] = [];
 
   private constructor(readonly gateway: TestGateway) {}
 
-  static async start(): Promise<Town> {
-    const town = new Town(await TestGateway.start());
-    const mailer = town.gateway.app.get(Mailer, { strict: false });
+  static async start(): Promise<MembersStage> {
+    const stage = new MembersStage(await TestGateway.start());
+    const mailer = stage.gateway.app.get(Mailer, { strict: false });
     jest.spyOn(mailer, 'send').mockImplementation(async (mail) => {
-      town.mails.push(mail);
+      stage.mails.push(mail);
     });
-    return town;
+    return stage;
   }
 
-  /** Somebody with this role in a new organization; without one a member of nothing. */
+  /** A user with this role in a new organization; without a role, a user without memberships. */
   user(role: Role | null = 'owner'): Promise<DashboardClient> {
     return this.gateway.dashboardUser({ role });
   }
 
-  /** Somebody with this role in the organization of another. */
+  /** A user with this role in the organization of another user. */
   colleague({ organizationId }: DashboardClient, role: Role): Promise<DashboardClient> {
     return this.gateway.dashboardUser({ role, organizationId });
   }
 
-  /** The token in the last mail to an address. */
+  /** The token of the last mail to an address. */
   tokenOf(email: string): string {
     const mail = this.mails.findLast(({ to }) => to === email);
     return /token=([A-Za-z0-9_-]{43})/.exec(mail?.text ?? '')?.[1] ?? '';

@@ -15,7 +15,7 @@ afterAll(() => usage.stop());
 beforeEach(() => usage.reset());
 
 describe('the receipt of a request', () => {
-  it('tells how its charge came about', async () => {
+  it('explains its charge', async () => {
     const reply = await usage.upstreams.call('local/solo');
     const receipt = await usage.receiptOf(reply);
     expect(receipt).toMatchObject({
@@ -47,22 +47,19 @@ describe('the receipt of a request', () => {
     expect((await usage.get(`/requests/${receipt.id.toUpperCase()}`)).json).toEqual(receipt);
   });
 
-  it.each([false, true])(
-    'tells of everybody who was asked, and why not all of them answered (stream: %s)',
-    async (stream) => {
-      usage.upstreams.first.answer = refuses(503);
-      const receipt = await usage.receiptOf(await usage.upstreams.call('local/pair', { stream }));
-      expect(receipt.attempts.map((each) => [each.number, each.provider, each.outcome])).toEqual([
-        [1, 'openai-compatible', 'provider_unavailable'],
-        [2, 'openai-compatible', 'provider_unavailable'],
-        [3, 'openai', 'success'],
-      ]);
-      expect(receipt).toMatchObject({ provider: 'openai', attempt_count: 3, cost_micro: COST.second });
-      expect(sumOf(receipt.lines)).toBe(COST.second);
-    },
-  );
+  it.each([false, true])('lists every attempt with its provider and outcome (stream: %s)', async (stream) => {
+    usage.upstreams.first.answer = refuses(503);
+    const receipt = await usage.receiptOf(await usage.upstreams.call('local/pair', { stream }));
+    expect(receipt.attempts.map((each) => [each.number, each.provider, each.outcome])).toEqual([
+      [1, 'openai-compatible', 'provider_unavailable'],
+      [2, 'openai-compatible', 'provider_unavailable'],
+      [3, 'openai', 'success'],
+    ]);
+    expect(receipt).toMatchObject({ provider: 'openai', attempt_count: 3, cost_micro: COST.second });
+    expect(sumOf(receipt.lines)).toBe(COST.second);
+  });
 
-  it('has no lines when nobody answered, and tells every attempt', async () => {
+  it('has no lines when every attempt failed, and lists the attempts', async () => {
     usage.upstreams.first.answer = refuses(503);
     const receipt = await usage.receiptOf(await usage.upstreams.call('local/solo'));
     expect(receipt).toMatchObject({ status: 'error', error_code: 'provider_unavailable', cost_micro: 0, lines: [] });
@@ -83,7 +80,7 @@ describe('the receipt of a request', () => {
     expect(sumOf(receipt.lines)).toBe(receipt.cost_micro);
   });
 
-  it('keeps what chose the row of the price of an image', async () => {
+  it('keeps the options that selected the price row of an image', async () => {
     const body = { model: 'mock/image-1', prompt: 'A cat', size: '256x256', quality: 'low' };
     const reply = await usage.upstreams.gateway.call('/v1/images/generations', {
       key: usage.upstreams.customer.key,
@@ -95,7 +92,7 @@ describe('the receipt of a request', () => {
     ).resolves.toEqual([{ priced_by: { size: '256x256', quality: 'low' }, attempt_log: null }]);
   });
 
-  it('leads to the job of a video, and adds up to its charge', async () => {
+  it('links to the job of a video and adds up to its charge', async () => {
     const job = await usage.upstreams.gateway.call('/v1/video/generations', {
       key: usage.upstreams.customer.key,
       headers: { 'idempotency-key': randomUUID() },
@@ -114,7 +111,7 @@ describe('the receipt of a request', () => {
   });
 
   it.each(['req_0', 'req_00000000000000000000000000000000', randomUUID(), 'x', '%00'])(
-    'is not found for %s',
+    'returns 404 for %s',
     async (id) => {
       const { status, json } = await usage.get(`/requests/${id}`);
       expect([status, json.error.code]).toEqual([404, 'not_found']);
@@ -123,7 +120,7 @@ describe('the receipt of a request', () => {
 });
 
 describe('usage over time', () => {
-  it('adds up what was charged, at once, by whatever is asked', async () => {
+  it('sums charges immediately, by any grouping', async () => {
     await usage.upstreams.call('local/solo');
     await usage.upstreams.call('local/pair');
     usage.upstreams.first.answer = refuses(503);
@@ -152,7 +149,7 @@ describe('usage over time', () => {
     expect(charged).toBe(2 * COST.first);
   });
 
-  it('fills the hours in which nothing happened', async () => {
+  it('fills hours without requests', async () => {
     await usage.upstreams.call('local/solo');
     const json = await usage.series('?interval=hour');
     const [group] = json.data;
@@ -162,36 +159,39 @@ describe('usage over time', () => {
     expect(Date.parse(json.to) - Date.parse(json.from)).toBe(24 * 3_600_000);
   });
 
-  it('widens a period to whole days, and is empty where nothing is', async () => {
+  it('widens a period to whole days, and is empty without requests', async () => {
     const json = await usage.series('?from=2026-03-01T12:00:00Z&to=2026-03-03T00:00:01Z&group_by=model');
     expect([json.from, json.to]).toEqual(['2026-03-01T00:00:00.000Z', '2026-03-04T00:00:00.000Z']);
     expect([json.data, json.total.requests]).toEqual([[], 0]);
   });
 
-  it.each(['key', 'model'])('tells the 20 dearest of a %s apart, and the others together', async (groupBy) => {
-    const { gateway } = usage.upstreams;
-    const { organizationId } = usage.viewer;
-    await insertReceipts(gateway.pool, { organizationId, count: 2_000, hours: 60, keys: 40, models: 40 });
-    // Whole days, and parts of two more.
-    const to = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS);
-    const from = new Date(to.getTime() - 55 * HOUR_MS);
-    const column = groupBy === 'key' ? 'key_id' : 'model';
-    const all = await gateway.rows<{ name: string; paid: number; requests: number }>(
-      `SELECT ${column} AS name, sum(charged_micro)::integer AS paid, count(*)::integer AS requests FROM usage_record
+  it.each(['key', 'model'])(
+    'lists the 20 most expensive groups by %s separately, and the others together',
+    async (groupBy) => {
+      const { gateway } = usage.upstreams;
+      const { organizationId } = usage.viewer;
+      await insertReceipts(gateway.pool, { organizationId, count: 2_000, hours: 60, keys: 40, models: 40 });
+      // Whole days, and parts of two more.
+      const to = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS);
+      const from = new Date(to.getTime() - 55 * HOUR_MS);
+      const column = groupBy === 'key' ? 'key_id' : 'model';
+      const all = await gateway.rows<{ name: string; paid: number; requests: number }>(
+        `SELECT ${column} AS name, sum(charged_micro)::integer AS paid, count(*)::integer AS requests FROM usage_record
         WHERE organization_id = $1 AND created_at >= $2 AND created_at < $3 GROUP BY 1 ORDER BY 2 DESC, 3 DESC, 1`,
-      [organizationId, from, to],
-    );
-    const rest = all.slice(20).reduce((sum, { paid }) => sum + paid, 0);
-    const expected = [...all.slice(0, 20).map(({ name, paid }) => [name, paid]), ['other', rest]];
-    for (const fold of [false, true]) {
-      if (fold) await usage.fold();
-      const query = `?group_by=${groupBy}&interval=hour&from=${from.toISOString()}&to=${to.toISOString()}`;
-      const { data, total } = await usage.series(query);
-      expect(data.map((each) => [each.group, each.total.cost_micro])).toEqual(expected);
-      expect(data.every((each) => sumOf(each.buckets) === each.total.cost_micro)).toBe(true);
-      expect(total.requests).toBe(all.reduce((sum, { requests }) => sum + requests, 0));
-    }
-  });
+        [organizationId, from, to],
+      );
+      const rest = all.slice(20).reduce((sum, { paid }) => sum + paid, 0);
+      const expected = [...all.slice(0, 20).map(({ name, paid }) => [name, paid]), ['other', rest]];
+      for (const fold of [false, true]) {
+        if (fold) await usage.fold();
+        const query = `?group_by=${groupBy}&interval=hour&from=${from.toISOString()}&to=${to.toISOString()}`;
+        const { data, total } = await usage.series(query);
+        expect(data.map((each) => [each.group, each.total.cost_micro])).toEqual(expected);
+        expect(data.every((each) => sumOf(each.buckets) === each.total.cost_micro)).toBe(true);
+        expect(total.requests).toBe(all.reduce((sum, { requests }) => sum + requests, 0));
+      }
+    },
+  );
 
   it.each([
     ['from=2026-01-02&to=2026-01-01', 'from'],

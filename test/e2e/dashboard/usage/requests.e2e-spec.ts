@@ -14,7 +14,7 @@ afterAll(() => usage.stop());
 beforeEach(() => usage.reset());
 
 describe('the list of requests', () => {
-  it('tells each of them once it is charged, the last one first', async () => {
+  it('includes each request once it is charged, newest first', async () => {
     const first = await usage.upstreams.call('local/solo');
     const second = await usage.upstreams.call('local/pair', { stream: true });
     const json = await usage.list();
@@ -38,7 +38,7 @@ describe('the list of requests', () => {
     expect(json.next_cursor).toBeNull();
   });
 
-  it('leaves out what a filter does not let pass, folded or not', async () => {
+  it('applies filters to both folded and unfolded rows', async () => {
     usage.upstreams.first.answer = refuses(503);
     const failed = await usage.upstreams.call('local/solo');
     expect(failed.status).toBe(503);
@@ -61,6 +61,7 @@ describe('the list of requests', () => {
       [`?key_id=${randomUUID()}`, 0],
       ['?modality=text', 3],
       ['?modality=image', 0],
+      ['?modality=audio', 0],
       ['?operation=createChatCompletion', 3],
       ['?operation=createImage', 0],
       ['?to=2026-01-01', 0],
@@ -74,7 +75,7 @@ describe('the list of requests', () => {
     }
   });
 
-  it.each(['', '&status=success'])('goes on where a page ended, without a gap or a repetition (%s)', async (filter) => {
+  it.each(['', '&status=success'])('continues after a page without gaps or duplicates (%s)', async (filter) => {
     const { organizationId } = usage.viewer;
     await insertReceipts(usage.upstreams.gateway.pool, { organizationId, count: 130, hours: 0.001, keys: 3 });
     const ids: string[] = [];
@@ -114,7 +115,7 @@ describe('the list of requests', () => {
 });
 
 describe('the export', () => {
-  it('has every request of a filter, and amounts that add up', async () => {
+  it('has every request of a filter, with amounts that add up', async () => {
     const { organizationId } = usage.viewer;
     await insertReceipts(usage.upstreams.gateway.pool, { organizationId, count: 2_500, hours: 20, keys: 3 });
     const { headers, text } = await usage.get(`/requests.csv?key_id=${keyIdOf(1)}`);
@@ -134,19 +135,19 @@ describe('the export', () => {
     expect(new Set(lines.map(([id]) => id)).size).toBe(lines.length);
   });
 
-  it('is only its first line where there is nothing', async () => {
+  it('has only the header line without requests', async () => {
     const { status, text } = await usage.get('/requests.csv');
     expect([status, text.split('\r\n')[1]]).toEqual([200, '']);
     expect(text.startsWith('request_id,created_at,')).toBe(true);
   });
 
-  it('is an error like any other when its first page cannot be read', async () => {
+  it('returns an ordinary error when the first page cannot be read', async () => {
     failingFrom(1);
     const { status, json } = await usage.get('/requests.csv');
     expect([status, json.error.code]).toEqual([500, 'internal_error']);
   });
 
-  it('breaks the connection off when a later page cannot be read', async () => {
+  it('resets the connection when a later page cannot be read', async () => {
     await insertReceipts(usage.upstreams.gateway.pool, {
       organizationId: usage.viewer.organizationId,
       count: 2_500,
@@ -158,7 +159,7 @@ describe('the export', () => {
 
   afterEach(() => jest.restoreAllMocks());
 
-  /** Lets the query of the nth page fail, as it would without a database. */
+  /** Makes the query of the nth page fail, as without a database. */
   function failingFrom(failing: number): void {
     const dataSource = usage.upstreams.gateway.app.get(DataSource, { strict: false });
     let page = 0;

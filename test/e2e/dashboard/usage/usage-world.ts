@@ -1,6 +1,6 @@
-/** What a viewer of the organization of `TwoUpstreams` sees of its usage. */
+/** The usage of the organization of `TwoUpstreams`, as a viewer sees it. */
 import type { UsageReceipt, UsageRequestList, UsageSeries } from '../../../../src/contract/dashboard';
-import { UsageRollerService } from '../../../../src/usage/usage-roller.service';
+import { UsageRollerService } from '../../../../src/billing/usage/usage-roller.service';
 import type { DashboardClient } from '../../../harness/dashboard-client';
 import type { CallReply } from '../../../harness/gateway';
 import { TwoUpstreams } from '../../routing/two-upstreams';

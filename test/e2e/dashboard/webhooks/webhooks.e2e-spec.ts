@@ -32,7 +32,7 @@ async function until<Result>(look: () => Promise<Result | undefined>): Promise<R
   }
 }
 
-/** The delivery with its attempts, as soon as there are so many. */
+/** The delivery with its attempts, once it has this many. */
 function afterAttempts(user: DashboardClient, id: string, count: number): Promise<CallReply['json']> {
   return until(async () => {
     const { json } = await user.call(user.path(`/webhook-deliveries/${id}`));
@@ -43,25 +43,25 @@ function afterAttempts(user: DashboardClient, id: string, count: number): Promis
 const received = (id: string): SeenRequest[] => host.seen.filter(({ headers }) => headers['webhook-id'] === id);
 
 describe('the webhook secret', () => {
-  it('is told to exactly one of those who ask at once, and to nobody after', async () => {
+  it('is revealed to exactly one of several concurrent callers, and never again', async () => {
     const admin = await gateway.dashboardUser({ role: 'admin' });
     const { json: before } = await admin.call(admin.path('/webhook-secret'));
     expect(before).toEqual({ object: 'webhook_secret', exists: false, created_at: null, revealed_at: null });
 
     const replies = await Promise.all(Array.from({ length: 12 }, () => post(admin, '/webhook-secret/reveal')));
-    const told = replies.filter(({ status }) => status === 200).map(({ json }) => json);
-    expect(told).toEqual([expect.objectContaining({ secret: expect.stringMatching(/^whsec_/) })]);
+    const revealed = replies.filter(({ status }) => status === 200).map(({ json }) => json);
+    expect(revealed).toEqual([expect.objectContaining({ secret: expect.stringMatching(/^whsec_/) })]);
     const refused = replies.filter(({ status }) => status !== 200);
     expect(new Set(refused.map(({ status, json }) => `${status} ${json.error.code}`))).toEqual(
       new Set(['409 conflict']),
     );
 
     const { json: after } = await admin.call(admin.path('/webhook-secret'));
-    const [{ created_at, revealed_at }] = told;
+    const [{ created_at, revealed_at }] = revealed;
     expect(after).toEqual({ object: 'webhook_secret', exists: true, created_at, revealed_at });
   });
 
-  it('is another one after a rotation, which counts as told, and in no entry of the audit log', async () => {
+  it('is replaced by a rotation, which counts as revealed, and is not in the audit log', async () => {
     const admin = await gateway.dashboardUser({ role: 'admin' });
     const { json: first } = await post(admin, '/webhook-secret/reveal');
     const { json: second } = await post(admin, '/webhook-secret/rotate');
@@ -73,7 +73,7 @@ describe('the webhook secret', () => {
     for (const { secret } of [first, second]) expect(audited).not.toContain((secret as string).slice('whsec_'.length));
   });
 
-  it('that cannot be read any more is a conflict, and a rotation helps', async () => {
+  it('returns 409 conflict when it cannot be decrypted, until a rotation', async () => {
     const admin = await gateway.dashboardUser({ role: 'admin' });
     await gateway.rows(
       `INSERT INTO organization_webhook_secret (organization_id, sealed) VALUES ($1, 'v1.other.key')`,
@@ -86,7 +86,7 @@ describe('the webhook secret', () => {
 });
 
 describe('a test event', () => {
-  it('arrives signed with the secret, says that it is a test, and is in the log like any other', async () => {
+  it('is signed with the secret, marked as a test and logged', async () => {
     const admin = await gateway.dashboardUser({ role: 'admin' });
     const { json: revealed } = await post(admin, '/webhook-secret/reveal');
     const url = host.url('/hook?token=private');
@@ -111,8 +111,8 @@ describe('a test event', () => {
     expect(attempts).toMatchObject([{ number: 1, status: 204, error: null }]);
     const [hook] = received(id);
     if (hook === undefined) throw new Error('nothing arrived');
-    const told = new Webhook(revealed.secret as string).verify(hook.body, hook.headers as Record<string, string>);
-    expect(told).toEqual({
+    const event = new Webhook(revealed.secret as string).verify(hook.body, hook.headers as Record<string, string>);
+    expect(event).toEqual({
       event: 'webhook.test',
       test: true,
       org_id: admin.organizationId,
@@ -134,14 +134,14 @@ describe('a test event', () => {
     ['https://user:password@hooks.example.com/', 'validation_failed'],
     ['http://hooks.example.com/', 'validation_failed'],
     [7, 'validation_failed'],
-  ])('to %s is refused before anything is kept', async (url, code) => {
+  ])('to %s is refused before anything is stored', async (url, code) => {
     const developer = await gateway.dashboardUser({ role: 'developer' });
     const { status, json } = await post(developer, '/webhook-test-events', { url });
     expect([status, json.error.code, json.error.param]).toEqual([400, code, 'url']);
     expect((await developer.call(developer.path('/webhook-deliveries'))).json.data).toEqual([]);
   });
 
-  it('is sent at most ten times in a minute, however many ask at once, and others are not kept from it', async () => {
+  it('is limited to ten a minute per organization, under concurrency', async () => {
     const [developer, stranger] = [await gateway.dashboardUser(), await gateway.dashboardUser()];
     const url = host.url('/hook');
     const replies = await Promise.all(
@@ -164,8 +164,8 @@ describe('a test event', () => {
   });
 });
 
-describe('a delivery that is sent again', () => {
-  it('arrives again under its own id, and its log goes on', async () => {
+describe('a redelivery', () => {
+  it('keeps the delivery id and continues its log', async () => {
     const developer = await gateway.dashboardUser({ role: 'developer' });
     const { json } = await post(developer, '/webhook-test-events', { url: host.url('/hook') });
     const id = json.id as string;
@@ -177,7 +177,7 @@ describe('a delivery that is sent again', () => {
     expect(received(id)).toHaveLength(2);
   });
 
-  it('is not one more than the sixtieth of its organization in a minute', async () => {
+  it('is limited to sixty a minute per organization', async () => {
     const [developer, stranger] = [await gateway.dashboardUser(), await gateway.dashboardUser()];
     const redeliver = async (user: DashboardClient) =>
       (await post(user, `/webhook-deliveries/${randomUUID()}/redeliver`)).status;
@@ -187,7 +187,7 @@ describe('a delivery that is sent again', () => {
     expect(await redeliver(stranger)).toBe(404);
   });
 
-  it('that had ended is retried as if it had never been sent', async () => {
+  it('restarts the retry schedule of an ended delivery', async () => {
     const developer = await gateway.dashboardUser({ role: 'developer' });
     answerWith(410);
     const { json } = await post(developer, '/webhook-test-events', { url: host.url('/hook') });

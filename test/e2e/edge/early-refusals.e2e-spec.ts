@@ -1,0 +1,147 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { DrainService } from '../../../src/http/drain.service';
+import { until } from '../../faults/figures';
+import { endChildren } from '../../harness/child-process';
+import { TestGateway } from '../../harness/gateway';
+import { NGINX_IS_INSTALLED, type RunningNginx, startNginx } from '../../harness/nginx';
+import { exchange, type RawReply, sendThenRead } from '../../harness/raw-http';
+
+const PATH = '/v1/chat/completions';
+const CHAT = { model: 'mock/chat-1', messages: [{ role: 'user', content: 'hi' }] };
+const MIB = 1024 * 1024;
+const ATTEMPTS = 30;
+const AT_ONCE = 3;
+/** Small enough that a busy machine can send the body within the five seconds of an early refusal. */
+const MAX_REQUEST_BYTES = 4 * MIB;
+
+let gateway: TestGateway;
+let port: number;
+let key: string;
+let limitedKey: string;
+
+beforeAll(async () => {
+  gateway = await TestGateway.start({ MAX_REQUEST_BYTES: String(MAX_REQUEST_BYTES) });
+  port = Number(new URL(gateway.url).port);
+  ({ key } = await gateway.customer());
+});
+afterAll(async () => {
+  await endChildren();
+  await gateway.stop();
+});
+
+interface Refusal {
+  readonly answer: string;
+  readonly bodyBytes: number;
+  key(): string;
+}
+
+const TOO_LARGE: Refusal = { answer: '413 request_too_large', bodyBytes: MAX_REQUEST_BYTES + MIB, key: () => key };
+const TOO_FAST: Refusal = { answer: '429 rate_limited', bodyBytes: MAX_REQUEST_BYTES, key: () => limitedKey };
+/** The gateway reads 1 MiB from callers without a valid key. */
+const UNKNOWN_KEY: Refusal = { answer: '401 invalid_api_key', bodyBytes: MIB, key: () => 'sk-llm-unknown' };
+
+function head(requestKey: string, bodyBytes: number, version: string, ...headers: string[]): string {
+  const lines = [
+    `POST ${PATH} HTTP/${version}`,
+    'Host: gateway',
+    `Authorization: Bearer ${requestKey}`,
+    'Content-Type: application/json',
+    `Content-Length: ${bodyBytes}`,
+    ...headers,
+  ];
+  return `${lines.join('\r\n')}\r\n\r\n`;
+}
+
+type Send = (toPort: number, request: Buffer) => Promise<RawReply>;
+
+/** After this, requests of the key are refused for a minute before their bodies are read. */
+async function exceedLimit(): Promise<void> {
+  ({ key: limitedKey } = await gateway.customer({ requestsPerMinute: 1 }));
+  while ((await gateway.call(PATH, { key: limitedKey, body: CHAT })).status !== 429);
+}
+
+/** How often each response reached a client that sends a large body; status 0 is a connection without a response. */
+async function answersOf(refusal: Refusal, version: string, toPort: number, send: Send): Promise<object> {
+  if (refusal === TOO_FAST) await exceedLimit();
+  // A valid body, because a process that has forgotten the refusal reads the body before it refuses again.
+  const body = JSON.stringify(CHAT).padEnd(refusal.bodyBytes);
+  const request = Buffer.from(head(refusal.key(), refusal.bodyBytes, version, 'Connection: close') + body);
+  const counts: Record<string, number> = {};
+  const sendInTurn = async (): Promise<void> => {
+    for (let index = 0; index < ATTEMPTS / AT_ONCE; index++) {
+      const { status, body } = await send(toPort, request);
+      const answer = body.startsWith('{') ? `${status} ${JSON.parse(body).error.code}` : String(status);
+      counts[answer] = (counts[answer] ?? 0) + 1;
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, sendInTurn));
+  return counts;
+}
+
+describe.each(['1.0', '1.1'])('a refusal over HTTP/%s on a connection that closes', (version) => {
+  it.each([UNKNOWN_KEY, TOO_LARGE, TOO_FAST])('$answer reaches a client that sends its body first', async (refusal) => {
+    expect(await answersOf(refusal, version, port, sendThenRead)).toEqual({ [refusal.answer]: ATTEMPTS });
+  });
+});
+
+(NGINX_IS_INSTALLED ? describe : describe.skip).each([
+  ['that buffers requests', true],
+  ['that streams requests', false],
+])('a refusal behind an nginx %s', (_what, requestBuffering) => {
+  let nginx: RunningNginx;
+  beforeAll(async () => {
+    nginx = await startNginx(gateway.url, requestBuffering);
+  });
+  afterAll(() => nginx.stop());
+
+  it.each([{ ...UNKNOWN_KEY, bodyBytes: MAX_REQUEST_BYTES }, TOO_LARGE, TOO_FAST])(
+    '$answer reaches the client',
+    async (refusal) => {
+      expect(await answersOf(refusal, '1.1', nginx.port, exchange)).toEqual({ [refusal.answer]: ATTEMPTS });
+    },
+  );
+});
+
+describe('a client without a key that never stops sending', () => {
+  const clients: Socket[] = [];
+  afterEach(() => {
+    for (const client of clients.splice(0)) client.destroy();
+  });
+
+  /** Sends an endless body. Resolves when the server closes the connection after its response. */
+  async function sendWithoutEnd(): Promise<Socket> {
+    const server: Server = gateway.app.getHttpServer();
+    const accepted = once(server, 'connection') as Promise<[Socket]>;
+    const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => undefined);
+    clients.push(client);
+    client.write(head('sk-llm-unknown', 2 ** 40, '1.1'));
+    const piece = Buffer.alloc(64 * 1024, 0x20);
+    const send = (): void => {
+      while (client.write(piece));
+    };
+    client.on('drain', send);
+    send();
+    const [answer] = (await once(client, 'data')) as [Buffer];
+    expect(answer.toString('latin1')).toMatch(/^HTTP\/1\.1 401 [^]*\r\nconnection: close\r\n/i);
+    const [connection] = await accepted;
+    return connection;
+  }
+
+  it('is read for two seconds and 1 MiB, then disconnected', async () => {
+    const startedAtMs = performance.now();
+    const connection = await sendWithoutEnd();
+    await until('the end of the connection', 5_000, () => connection.destroyed);
+    expect(performance.now() - startedAtMs).toBeGreaterThan(1_900);
+    expect(connection.bytesRead).toBeGreaterThan(MIB);
+    expect(connection.bytesRead).toBeLessThan(2 * MIB);
+  });
+
+  it('does not delay a shutdown', async () => {
+    const connection = await sendWithoutEnd();
+    expect(gateway.app.get(DrainService, { strict: false }).inFlight).toBe(0);
+    (gateway.app.getHttpServer() as Server).closeAllConnections();
+    expect(connection.destroyed).toBe(true);
+  });
+});

@@ -1,0 +1,98 @@
+import type { MediaJob } from '../../../src/media-jobs/media-job.types';
+import { makeVideo } from '../../../src/providers/vendors/mock/video/make-video';
+import { until } from '../../faults/figures';
+import { createTestDatabase, type TestDatabase } from '../../harness/database';
+import { PIXEL, PublicHost, respondWith } from '../../harness/public-host';
+import { type Account, createAccount } from '../billing/money-engine';
+import { type JobEngine, letPass, requireJob, startJobEngine, submit } from './job-engine';
+import { failure, ScriptedProvider, WorkerStage } from './worker-stage';
+
+const CONCURRENCY = 8;
+const FOREVER_MS = 3_600_000;
+const WITHIN_MS = 60_000;
+
+describe('the images of a video job', () => {
+  let database: TestDatabase;
+  let engine: JobEngine;
+  let host: PublicHost;
+  let stage: WorkerStage;
+  let provider: ScriptedProvider;
+
+  beforeAll(async () => {
+    [database, host] = await Promise.all([createTestDatabase(), PublicHost.start()]);
+    engine = await startJobEngine(database.url);
+  });
+  beforeEach(async () => {
+    host.seen.length = 0;
+    host.answer = (response, { url }) => {
+      if (!url.startsWith('/hang')) respondWith(response, PIXEL);
+    };
+    stage = new WorkerStage(engine, ['first'], {
+      concurrency: CONCURRENCY,
+      options: { sweepMs: 50 },
+      outboundLimits: { imageMs: FOREVER_MS },
+    });
+    const film = await makeVideo({ prompt: '', seconds: 1, width: 64, height: 64, audio: false, seed: 1 });
+    provider = new ScriptedProvider('first', film);
+    stage.adapters.set('first', provider.adapter);
+  });
+  afterEach(() => stage.close());
+  afterAll(async () => {
+    await host.stop();
+    await engine.close();
+    await database.drop();
+  });
+
+  /** A job that has been due for a minute. */
+  async function dueJob(account: Account, params: Record<string, unknown> = {}): Promise<MediaJob> {
+    const job = await submit(engine, account, { route: ['first'], params: { prompt: 'a boat', ...params } });
+    await letPass(engine, job.id, 60);
+    return job;
+  }
+  const current = (job: MediaJob): Promise<MediaJob> => requireJob(engine, job.id, job);
+  const isSubmitted = async (job: MediaJob): Promise<boolean> => (await current(job)).handle !== null;
+
+  it('on a hanging host delay no other organization, and concurrent fetches are bounded', async () => {
+    const [hanging, quick] = [await createAccount(engine.money.pool), await createAccount(engine.money.pool)];
+    const stuck: MediaJob[] = [];
+    for (let n = 0; n < 3 * CONCURRENCY; n++) {
+      stuck.push(await dueJob(hanging, { image_url: host.url(`/hang/${n}`) }));
+    }
+    stage.sweeps.start(true);
+    await until('the hanging fetches', WITHIN_MS, () => host.seen.length >= CONCURRENCY / 2);
+    const plain = await dueJob(quick);
+    const illustrated = await dueJob(quick, { image_url: host.url('/first'), input_images: [host.url('/reference')] });
+    await until('the job without images', WITHIN_MS, () => isSubmitted(plain));
+    await until('the job with images', WITHIN_MS, () => isSubmitted(illustrated));
+    expect(host.seen.filter(({ url }) => url.startsWith('/hang'))).toHaveLength(CONCURRENCY / 2);
+    expect(provider.submissions).toHaveLength(2);
+
+    // A process that shuts down releases them: the fetches had no result.
+    await stage.sweeps.stop();
+    await stage.runner.stop(0);
+    for (const job of stuck) expect(await current(job)).toMatchObject({ status: 'queued', error: null });
+  });
+
+  it('are fetched once and sent unchanged with every submission', async () => {
+    const account = await createAccount(engine.money.pool);
+    const job = await dueJob(account, { image_url: host.url('/first'), input_images: [host.url('/reference')] });
+    provider.onSubmit = () => Promise.reject(failure('provider_unavailable', { upstream: { status: 502 } }));
+    await stage.step(job);
+    expect(await current(job)).toMatchObject({
+      inputTypes: { image_url: 'image/png', 'input_images[0]': 'image/png' },
+    });
+    await stage.step(job);
+    await stage.step(job);
+    const image = { bytes: PIXEL, contentType: 'image/png' };
+    const shown = expect.objectContaining({ firstFrame: image, lastFrame: null, references: [image] });
+    expect(provider.specs).toEqual([shown, shown]);
+    expect(host.seen).toHaveLength(2);
+  });
+
+  it('fail the job before any submission when they are not images', async () => {
+    host.answer = (response) => respondWith(response, Buffer.from('no image'));
+    const job = await dueJob(await createAccount(engine.money.pool), { end_image_url: host.url('/last') });
+    expect(await stage.step(job)).toMatchObject({ status: 'failed', error: { code: 'validation_failed' } });
+    expect(provider.submissions).toEqual([]);
+  });
+});
