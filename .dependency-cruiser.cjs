@@ -1,92 +1,77 @@
 /**
- * Which way imports may go (README, *Map of the tree*). A folder imports lower ranks only; what is allowed inside a
- * rank is listed beside it.
+ * Which way imports may go (README, *Map of the tree*): a wing imports only wings of lower ranks, and of its own rank
+ * only what is listed under `within`, as pairs of importer and imported.
  */
-const ranks = [
-  { folders: ['config', 'contract', 'common'], within: [['config', 'common']] },
-  {
-    folders: [
-      'providers',
-      'storage',
-      'outbound',
-      'media',
-      'database',
-      'redis',
-      'queue',
-      'mail',
-      'audit',
-      'observability',
-      'embedded',
-    ],
-    within: [
-      ['providers', 'outbound'],
-      ['media', 'outbound'],
-      ['storage', 'database'],
-      ['storage', 'embedded'],
-      ['queue', 'redis'],
-      ['audit', 'database'],
-      ['[^/]+', 'observability'],
-    ],
-  },
-  {
-    folders: [
-      'auth',
-      'limits',
-      'idempotency',
-      'billing',
-      'models',
-      'routing',
-      'accounts',
-      'organizations',
-      'payments',
-      'usage',
-      'credentials',
-    ],
-    within: [
-      ['routing', 'models'],
-      ['billing', 'models'],
-      ['organizations', 'auth'],
-      ['organizations', 'billing'],
-      ['accounts', 'organizations'],
-      ['payments', 'billing'],
-      ['credentials', 'models'],
-      ['usage', 'billing'],
-      ['usage', 'models'],
-    ],
-  },
+const wings = [
+  { folders: ['contract', 'core'], within: [['core', 'contract']] },
+  { folders: ['providers'], within: [] },
+  { folders: ['auth', 'models'], within: [] },
+  { folders: ['billing'], within: [] },
   { folders: ['inference', 'webhooks'], within: [] },
-  {
-    folders: ['chat', 'completions', 'embeddings', 'responses', 'images', 'audio', 'media-jobs'],
-    within: [
-      ['completions', 'chat'],
-      ['responses', 'chat'],
-    ],
-  },
+  { folders: ['chat', 'responses', 'images', 'audio', 'media-jobs'], within: [['responses', 'chat']] },
   { folders: ['http', 'dashboard'], within: [['dashboard', 'http']] },
 ];
 
-const inFolders = (folders) => `^src/(${folders.join('|')})/`;
+/** The same inside the wings whose rooms depend on each other in one direction. */
+const rooms = {
+  core: [
+    { folders: ['types', 'errors', 'time'], within: [['types', 'errors']] },
+    {
+      folders: ['config', 'concurrency', 'json', 'secrets'],
+      within: [
+        ['secrets', 'config'],
+        ['json', 'config'],
+      ],
+    },
+    {
+      folders: ['validation', 'database', 'redis', 'outbound', 'mail', 'observability', 'embedded'],
+      within: [['[^/]+', 'observability']],
+    },
+    { folders: ['http', 'storage', 'media', 'queue'], within: [['media', 'http']] },
+  ],
+  auth: [{ folders: ['api-keys', 'rate-limits', 'idempotency'], within: [] }],
+  billing: [
+    { folders: ['pricing'], within: [] },
+    { folders: ['ledger'], within: [] },
+    { folders: ['payments', 'usage'], within: [] },
+  ],
+};
 
-const upward = ranks.slice(0, -1).map(({ folders }, rank) => ({
-  name: `rank-${rank}-looks-up`,
-  severity: 'error',
-  comment: 'A lower rank must not know a higher one.',
-  from: { path: inFolders(folders), pathNot: '\\.spec\\.ts$' },
-  to: { path: [...ranks.slice(rank + 1).map((higher) => inFolders(higher.folders)), '^src/(cli/|[^/]+\\.ts$)'] },
-}));
+const inFolders = (folders, wing = '') => `^src/${wing}(${folders.join('|')})/`;
 
-const sideways = ranks.flatMap(({ folders, within }) =>
-  folders.map((folder) => {
-    const allowed = within.filter(([from]) => new RegExp(`^${from}$`).test(folder)).map(([, to]) => to);
-    return {
-      name: `${folder}-looks-sideways`,
-      severity: 'error',
-      comment: 'Folders of one rank stay apart, but for the declared pairs.',
-      from: { path: inFolders([folder]), pathNot: '\\.spec\\.ts$' },
-      to: { path: inFolders(folders), pathNot: inFolders([folder, ...allowed]) },
-    };
-  }),
-);
+const upward = (ranks, wing = '') =>
+  ranks.slice(0, -1).map(({ folders }, rank) => ({
+    name: `${wing}${folders.join('+')}-looks-up`,
+    severity: 'error',
+    comment: 'A lower rank must not know a higher one.',
+    from: { path: inFolders(folders, wing), pathNot: '\\.spec\\.ts$' },
+    to: {
+      path: [
+        ...ranks.slice(rank + 1).map((higher) => inFolders(higher.folders, wing)),
+        ...(wing === '' ? ['^src/(cli/|[^/]+\\.ts$)'] : []),
+      ],
+    },
+  }));
+
+const sideways = (ranks, wing = '') =>
+  ranks.flatMap(({ folders, within }) =>
+    folders.map((folder) => {
+      const allowed = within.filter(([from]) => new RegExp(`^${from}$`).test(folder)).map(([, to]) => to);
+      return {
+        name: `${wing}${folder}-looks-sideways`,
+        severity: 'error',
+        comment: 'Folders of one rank stay apart, but for the declared pairs.',
+        from: { path: inFolders([folder], wing), pathNot: '\\.spec\\.ts$' },
+        to: { path: inFolders(folders, wing), pathNot: inFolders([folder, ...allowed], wing) },
+      };
+    }),
+  );
+
+const layers = [
+  ...upward(wings),
+  ...sideways(wings),
+  ...Object.entries(rooms).flatMap(([wing, ranks]) => [...upward(ranks, `${wing}/`), ...sideways(ranks, `${wing}/`)]),
+];
 
 /** Whatever can open a connection to a host and speak HTTP, TLS or a vendor's API on it. */
 const HTTP_CLIENTS = String.raw`^(node:)?(https?|http2|tls)$|node_modules/(undici|axios|got|ky|node-fetch|superagent|needle)/`;
@@ -96,25 +81,25 @@ const STRIPE_LIBRARY = 'node_modules/stripe/';
 module.exports = {
   forbidden: [
     {
-      name: 'outgoing-http-has-two-doors',
+      name: 'outgoing-http-has-two-clients',
       severity: 'error',
       comment:
         'providers/kit goes to hosts of the operator, outbound to those that anybody else has named; the latter is the guard.',
-      from: { path: '^src/', pathNot: String.raw`^src/(outbound|providers/kit)/|\.spec\.ts$` },
+      from: { path: '^src/', pathNot: String.raw`^src/(core/outbound|providers/kit)/|\.spec\.ts$` },
       to: { path: HTTP_CLIENTS, dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'aws-sdk-is-for-storage',
       severity: 'error',
       comment: 'It goes to the endpoint of the operator, past the guard.',
-      from: { path: '^src/', pathNot: '^src/storage/' },
+      from: { path: '^src/', pathNot: '^src/core/storage/' },
       to: { path: AWS_SDK, dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'stripe-is-for-payments',
       severity: 'error',
       comment: 'It goes to the endpoint of the operator, past the guard.',
-      from: { path: '^src/', pathNot: '^src/payments/' },
+      from: { path: '^src/', pathNot: '^src/billing/payments/' },
       to: { path: STRIPE_LIBRARY, dependencyTypesNot: ['type-only'] },
     },
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true, dependencyTypesNot: ['type-only'] } },
@@ -123,16 +108,15 @@ module.exports = {
       severity: 'error',
       comment: 'A provider sees neither the database, nor money, nor Nest requests.',
       from: { path: '^src/providers/(contract|kit|dialects|vendors)/', pathNot: '\\.spec\\.ts$' },
-      to: { path: '^src/(database|redis|billing|http)/' },
+      to: { path: '^src/(core/(database|redis|http)|billing|http)/' },
     },
     {
-      name: 'common-has-no-framework',
+      name: 'foundations-have-no-framework',
       severity: 'error',
-      from: { path: '^src/common/', pathNot: '\\.spec\\.ts$' },
+      from: { path: '^src/core/(types|errors|time|concurrency|json)/', pathNot: '\\.spec\\.ts$' },
       to: { path: 'node_modules/@nestjs', dependencyTypesNot: ['type-only'] },
     },
-    ...upward,
-    ...sideways,
+    ...layers,
   ],
   options: {
     tsConfig: { fileName: 'tsconfig.json' },
