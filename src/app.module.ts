@@ -18,6 +18,7 @@ import { JobWorkerModule } from './media-jobs/worker/job-worker.module';
 import { ModelsModule } from './models/models.module';
 import { OrganizationsModule } from './dashboard/organizations/organizations.module';
 import { ProvidersModule } from './providers/providers.module';
+import { RequestPathModule } from './http/request-path';
 import { RedisModule } from './core/redis/redis.module';
 import { ResponsesModule } from './responses/responses.module';
 
@@ -47,6 +48,7 @@ export class AppModule {
         ...(config.worker.inline ? [JobWorkerModule] : []),
         DashboardModule,
         HttpModule,
+        RequestPathModule,
       ],
     };
   }

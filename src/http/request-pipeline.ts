@@ -13,7 +13,6 @@ import { BodyBudget } from '../core/http/body-budget';
 import { BodyParser } from '../core/http/body-parser';
 import { toClientAddress } from '../core/http/client-address';
 import { DrainService } from './drain.service';
-import { GatewayExceptionFilter } from '../core/http/gateway-exception.filter';
 import { addIdempotencyKeys } from './idempotency-key-hook';
 import { LoadGuard } from '../core/http/load-guard';
 import type { SessionDoor } from './session-door';
@@ -39,10 +38,7 @@ type Done = (error?: Error) => void;
  *   5. body         strict JSON, or a form on routes that take one; any other content type ends here. When it took
  *                   long, key or session are looked at once more
  *   6. `preHandler` the `Idempotency-Key`, on routes that take one
- *   7. the controller, with the DTO validated by its parameter pipe
- *   8. the filter   anything thrown, anywhere, becomes the envelope
- *
- * Nest guards and interceptors are deliberately not used: a hook does the same without an observable per request.
+ *   7. the interceptors, the controller and the filter (request-path.ts)
  */
 export function installRequestPipeline(
   app: NestFastifyApplication,
@@ -71,7 +67,6 @@ export function installRequestPipeline(
   addSessions(server, door, bodies, clock);
   bodies.install(server);
   addIdempotencyKeys(server);
-  app.useGlobalFilters(new GatewayExceptionFilter());
 }
 
 function addContext(server: FastifyInstance, clock: Clock, drain: DrainService, load: LoadGuard): void {
@@ -90,7 +85,6 @@ function addContext(server: FastifyInstance, clock: Clock, drain: DrainService, 
       modelId: undefined,
       memory: null,
     };
-    reply.header('x-request-id', requestId);
     if (drain.draining) reply.raw.shouldKeepAlive = false;
     const doubled = findDoubledHeader(request);
     const hostFault = doubled === 'host' ? 'has more than one Host header' : findHostFault(request.raw);
