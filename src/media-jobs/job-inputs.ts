@@ -2,10 +2,11 @@ import { Injectable, Logger } from '@nestjs/common';
 import { type ImageInput, ImageInputs, type ParsedImage, verifyImage } from '../core/media/image-inputs';
 import { OutboundClient } from '../core/outbound/outbound-client';
 import type { ImageFile } from '../providers/contract/images';
+import type { JobSpec } from '../providers/contract/media-job';
 import { toObjectKey } from '../core/storage/object-key';
 import { StoredObjects } from '../core/storage/stored-objects';
 import type { ImageParams } from './job-lane';
-import type { MediaJob } from './media-job.types';
+import type { MediaJob, MusicSettings, VideoSettings } from './media-job.types';
 
 /** Above the indexes of the results, which count from 0, so that deleting the job's objects includes its inputs. */
 const FIRST_INPUT_INDEX = 900;
@@ -172,4 +173,14 @@ export function describeReferences(references: readonly ParsedImage[]): string[]
 
 function objectOwner({ id, organizationId }: Owner) {
   return { kind: 'video', organizationId, id } as const;
+}
+
+/**
+ * Builds the provider request of a job, with the stored images of a video.
+ * @throws GatewayError `validation_failed` for an image that is no longer stored; `service_unavailable`
+ */
+export async function readJobSpec(job: MediaJob, inputs: JobInputs): Promise<JobSpec> {
+  const prompt = String(job.params.prompt);
+  if (job.kind === 'music') return { kind: 'music', prompt, ...(job.settings as MusicSettings) };
+  return { kind: 'video', prompt, ...(job.settings as VideoSettings), ...(await inputs.load(job)) };
 }

@@ -2,7 +2,7 @@ import { Controller, Get, Param, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { requirePrincipal } from '../core/types/request-context';
 import { JobsService } from './jobs.service';
-import type { JobReply } from './to-job-reply';
+import type { JobReply } from './job-replies';
 
 @Controller('v1/jobs')
 export class JobsController {

@@ -7,13 +7,12 @@ import { NO_USAGE } from '../providers/contract/usage';
 import { JobMoneyRepository } from './job-money.repository';
 import { receiptOf } from './job-receipt';
 import { JobRemoval } from './job-removal';
-import { JobReplies } from './job-replies';
+import { JobReplies, type JobReply } from './job-replies';
 import { JobRoutes } from './job-routes';
 import { inTime } from '../core/database/in-time';
 import { MediaJobRepository } from './media-job.repository';
 import { isFinal } from './media-job.states';
 import type { JobKind, MediaJob } from './media-job.types';
-import type { JobReply } from './to-job-reply';
 
 const UNAVAILABLE = 'Jobs are temporarily unavailable. Retry shortly.';
 /** Only lower-case ids are accepted, so that each job has one URL. */

@@ -89,7 +89,7 @@ export type JobWakeUp = Pick<MediaJob, 'id' | 'version'>;
 
 /** A job that is ready for its next step. */
 export interface DueJob extends JobWakeUp {
-  /** Jobs of one lane may delay each other (`job-lane.ts`, `worker/turn-slots.ts`). */
+  /** Jobs of one lane may delay each other (`job-lane.ts`, `worker/fair-concurrency-limiter.ts`). */
   readonly lane: string;
 }
 

@@ -2,10 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { GatewayError } from '../core/errors/gateway-error';
 import { type Page, type PageRequest, toPage } from '../core/types/page';
 import { type JobFilter, JobListingRepository } from './job-listing.repository';
-import { JobReplies } from './job-replies';
+import { JobReplies, type JobReply } from './job-replies';
 import { MediaJobRepository } from './media-job.repository';
 import type { MediaJob } from './media-job.types';
-import type { JobReply } from './to-job-reply';
 
 export interface OrganizationJob {
   readonly keyId: string;

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import type { JobReply } from './to-job-reply';
+import type { JobReply } from './job-replies';
 
 /** 200 with a job that was canceled; 204 for one that was deleted (`null`). */
 export function sendDeletion(canceled: JobReply | null, reply: FastifyReply): void {

@@ -9,7 +9,7 @@ import { orderVideo } from './job-order';
 import { JobSubmissionService } from './job-submission.service';
 import { JobsService } from './jobs.service';
 import { sendDeletion } from './send-deletion';
-import type { JobReply } from './to-job-reply';
+import type { JobReply } from './job-replies';
 
 @Controller('v1/video/generations')
 export class VideoController {

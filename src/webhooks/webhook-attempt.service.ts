@@ -3,8 +3,8 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { OutboundClient, type WebhookAnswer } from '../core/outbound/outbound-client';
 import { OutboundError } from '../core/outbound/outbound-error';
+import { toRequestId } from '../core/types/ids';
 import { nextStep, toOutcome } from './delivery-schedule';
-import { testEventBody } from './test-event';
 import { WEBHOOK_BODY_SOURCE, type WebhookBody, type WebhookBodySource } from './webhook-body-source';
 import { WebhookDeliveryRepository } from './webhook-delivery.repository';
 import { WebhookSecretService } from './webhook-secret.service';
@@ -18,6 +18,7 @@ const RECORD_WITHIN_MS = 55_000;
 const RECORD_PAUSE_MS = 1_000;
 /** Pause before a delivery whose message could not be built in time is attempted again. */
 const PUT_BACK_MS = 10_000;
+const TEST_MESSAGE = 'This is a test of your webhook, requested in the dashboard. It is not about a job.';
 
 /** One attempt at a delivery: builds the message, signs it, posts it once and records the outcome. */
 @Injectable()
@@ -139,4 +140,10 @@ export class WebhookAttemptService {
 /** The URL is not logged: it may contain credentials. */
 function idsOf({ id, jobId, organizationId }: ClaimedDelivery) {
   return { delivery_id: id, job_id: jobId, organization_id: organizationId };
+}
+
+/** The body of a test event. Its delivery has the id of the dashboard request. */
+function testEventBody({ id, organizationId }: Pick<ClaimedDelivery, 'id' | 'organizationId'>): WebhookBody {
+  const text = JSON.stringify({ event: TEST_EVENT, test: true, org_id: organizationId, message: TEST_MESSAGE });
+  return { bytes: Buffer.from(text), requestId: toRequestId(id) };
 }

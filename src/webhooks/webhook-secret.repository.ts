@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
+import type { SealedRow, SealedTable } from '../core/secrets/reseal';
 
 const FIND = 'SELECT sealed FROM organization_webhook_secret WHERE organization_id = $1';
 const DESCRIBE = `
@@ -18,6 +19,12 @@ const REPLACE = `
   ON CONFLICT (organization_id) DO UPDATE
     SET sealed = excluded.sealed, created_at = excluded.created_at, revealed_at = excluded.revealed_at
   RETURNING s.created_at AS "createdAt", s.revealed_at AS "revealedAt"`;
+
+/** Over the primary key, in pages. */
+const NEXT_FOR_RESEALING = `
+  SELECT organization_id AS id, sealed FROM organization_webhook_secret
+   WHERE $1::uuid IS NULL OR organization_id > $1::uuid ORDER BY organization_id LIMIT $2`;
+const RESEAL = 'UPDATE organization_webhook_secret SET sealed = $3 WHERE organization_id = $1 AND sealed = $2';
 
 /** The metadata of a secret, which may always be shown. */
 export interface WebhookSecretFacts {
@@ -74,4 +81,21 @@ export class WebhookSecretRepository {
     const [row] = await manager.query<RevealedSecretFacts[]>(REPLACE, [organizationId, sealed]);
     return row as RevealedSecretFacts;
   }
+}
+
+/** The encryption context of an organization's secret. */
+export function webhookSecretPurpose(organizationId: string): string {
+  return `webhook secret of organization ${organizationId}`;
+}
+
+/** The secrets of all organizations, for re-encryption under a new key. */
+export function webhookSecretTable(dataSource: DataSource): SealedTable {
+  return {
+    purposeOf: webhookSecretPurpose,
+    next: (afterId, limit) =>
+      dataSource.query<SealedRow[]>(NEXT_FOR_RESEALING, [afterId === '' ? null : afterId, limit]),
+    replace: async ({ id, sealed }, resealed) => {
+      await dataSource.query(RESEAL, [id, sealed, resealed]);
+    },
+  };
 }

@@ -6,6 +6,7 @@ import { SecretBox, SecretBoxError } from '../core/secrets/secret-box';
 import {
   type RevealedSecretFacts,
   type WebhookSecretFacts,
+  webhookSecretPurpose,
   WebhookSecretRepository,
 } from './webhook-secret.repository';
 import { makeWebhookSecret } from './webhook-signature';
@@ -102,9 +103,4 @@ export class WebhookSecretService {
       });
     }
   }
-}
-
-/** The encryption context of an organization's secret. */
-export function webhookSecretPurpose(organizationId: string): string {
-  return `webhook secret of organization ${organizationId}`;
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { allowedMs, FULL, report, until } from './figures';
 import { JobStop, type Step, STEPS } from './job-stop';
 import { endWorkers, type WorkerProcess } from '../harness/worker-process';
-import { allSucceeded, JobFixture } from './job-town';
+import { allSucceeded, JobFixture } from './job-fixture';
 
 /** The design requires 75 s with a lease of 60 s; the short form has a shorter lease and the same margin. */
 const LEASE_SECONDS = FULL ? 60 : 2;

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { endWorkers } from '../harness/worker-process';
 import { allowedMs, FULL, report, until } from './figures';
-import { allSucceeded, JobFixture } from './job-town';
+import { allSucceeded, JobFixture } from './job-fixture';
 
 describe('jobs', () => {
   let fixture: JobFixture;

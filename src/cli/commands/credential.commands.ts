@@ -9,7 +9,7 @@ import { CredentialRepository } from '../../models/credentials/credential.reposi
 import { type CredentialRecord, CredentialService } from '../../models/credentials/credential.service';
 import { resolveSecretsKeys } from '../../core/secrets/service-secrets';
 import { ProvidersService } from '../../providers/providers.service';
-import { webhookSecretTable } from '../../webhooks/webhook-secret-table.repository';
+import { webhookSecretTable } from '../../webhooks/webhook-secret.repository';
 import { type CliContext, withContext } from '../cli-context';
 import { type CommandResult, formatTable, run } from '../command-result';
 import { parseText } from '../option-parsers';

@@ -10,7 +10,7 @@ import type { MediaJob, NewArtifact } from '../media-job.types';
 import { ArtifactIntake, type OutputSource, ResultError } from './artifact-intake';
 import { JobEndings } from './job-endings';
 import { NO_RESULT, TOO_LARGE } from './job-failure';
-import type { JobLease } from './turn';
+import type { JobLease } from './job-lease';
 
 export type Success = Extract<JobSnapshot, { readonly state: 'succeeded' }>;
 

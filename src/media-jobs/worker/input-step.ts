@@ -4,7 +4,7 @@ import { JobInputs } from '../job-inputs';
 import { laneOf } from '../job-lane';
 import { JobWorkRepository } from '../job-work.repository';
 import { JobEndings } from './job-endings';
-import { type NextStep, nextStep, type JobLease } from './turn';
+import { type NextStep, nextStep, type JobLease } from './job-lease';
 
 /**
  * Fetches and stores the images of a job. A separate step in the organization's lane, so that a hanging host takes no

@@ -6,10 +6,10 @@ import { WakeUpQueue } from '../../core/queue/wake-up-queue';
 import type { JobPool } from '../job-lane';
 import { JobRemoval } from '../job-removal';
 import { type DueCancellation, MediaJobRepository } from '../media-job.repository';
-import { inLimits } from './in-limits';
+import { withTimeLimit } from './time-limit';
 import { JobEndings } from './job-endings';
 import { deadlinesOf, JobTargets, toCall } from './job-targets';
-import { JobRunner } from './job-turns';
+import { JobRunner } from './job-runner';
 import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
 
 /** Rows per query. */
@@ -107,7 +107,7 @@ export class JobSweeps {
     const { pollTimeoutMs } = this.options;
     const deadlines = deadlinesOf(pollTimeoutMs, this.connectTimeoutMs);
     try {
-      const answer = await inLimits(pollTimeoutMs, null, async (signal) =>
+      const answer = await withTimeLimit(pollTimeoutMs, null, async (signal) =>
         adapter.cancel?.(handle, toCall(job, target, deadlines, signal)),
       );
       if (answer === 'too-late') await this.endings.noteLateSuccess(job);

@@ -12,7 +12,7 @@ import { InputStep } from './input-step';
 import { JobEndings } from './job-endings';
 import { JobSweeps } from './job-sweeps';
 import { JobTargets } from './job-targets';
-import { JobRunner } from './job-turns';
+import { JobRunner } from './job-runner';
 import { DEFAULT_JOB_WORKER_OPTIONS, JOB_WORKER_OPTIONS } from './job-worker-options';
 import { JobWorker } from './job-worker.service';
 import { PollStep } from './poll-step';

@@ -4,12 +4,12 @@ import { WakeUpQueue } from '../../core/queue/wake-up-queue';
 import type { WakeUpConsumer } from '../../core/queue/wake-up-consumer';
 import { JobRoutes } from '../job-routes';
 import { JobSweeps } from './job-sweeps';
-import { JobRunner } from './job-turns';
+import { JobRunner } from './job-runner';
 
 /** Delay of a wake-up that found no free slot: its lane waits without blocking other lanes. */
 const NO_SLOT_DELAY_MS = { least: 500, most: 1_500 };
 
-/** Each has `WORKER_CONCURRENCY` slots (`job-turns.ts`). */
+/** Each has `WORKER_CONCURRENCY` slots (`job-runner.ts`). */
 const POOLS = 2;
 
 /** Runs jobs while the application runs: on wake-ups from Redis, and from sweeps for lost ones. */

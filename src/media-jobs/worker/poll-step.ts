@@ -7,13 +7,13 @@ import { laneOf } from '../job-lane';
 import { JobWorkRepository } from '../job-work.repository';
 import type { JobError, MediaJob } from '../media-job.types';
 import { FinalizeStep, type Success } from './finalize-step';
-import { inLimits } from './in-limits';
+import { withTimeLimit } from './time-limit';
 import { JobEndings } from './job-endings';
 import { JOB_UNKNOWN_TO_PROVIDER, isGone, NO_RESULT, toJobError, toProviderError } from './job-failure';
 import { deadlinesOf, type JobTarget, JobTargets, toCall } from './job-targets';
 import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
 import { pollPauseMs } from './pauses';
-import { type NextStep, nextStep, type JobLease } from './turn';
+import { type NextStep, nextStep, type JobLease } from './job-lease';
 
 /** Consecutive polls without the job or its result before a job may fail. */
 const SETBACKS = 3;
@@ -61,7 +61,9 @@ export class PollStep {
     const call = toCall(job, target, deadlinesOf(pollTimeoutMs, this.connectTimeoutMs), stopRequested);
     let snapshot: JobSnapshot;
     try {
-      snapshot = await inLimits(pollTimeoutMs, stopRequested, (signal) => adapter.poll(handle, { ...call, signal }));
+      snapshot = await withTimeLimit(pollTimeoutMs, stopRequested, (signal) =>
+        adapter.poll(handle, { ...call, signal }),
+      );
     } catch (error) {
       if (stopRequested.aborted) return this.again(job, 0);
       return this.unanswered(job, adapter, toProviderError(error));

@@ -7,20 +7,19 @@ import { driverErrorOf, isPermanentDatabaseError } from '../../core/database/dri
 import { isUnsupported, mayFallBack, wasNotBegun } from '../../inference/attempt-policy';
 import type { AsyncJobAdapter, JobHandle, JobSpec, SyncJobAdapter } from '../../providers/contract/media-job';
 import type { ProviderError } from '../../providers/contract/provider-error';
-import { JobInputs } from '../job-inputs';
+import { JobInputs, readJobSpec } from '../job-inputs';
 import { laneOf } from '../job-lane';
 import { JobWorkRepository } from '../job-work.repository';
 import { MediaJobRepository } from '../media-job.repository';
 import type { MediaJob } from '../media-job.types';
 import { type Finalized, FinalizeStep } from './finalize-step';
-import { inLimits } from './in-limits';
+import { withTimeLimit } from './time-limit';
 import { JobEndings } from './job-endings';
 import { NO_RESULT, NO_PROVIDER_ACCEPTED, toJobError, toProviderError, INVALID_PROVIDER_HANDLE } from './job-failure';
-import { readJobSpec } from './job-spec';
 import { deadlinesOf, type SelectedDeployment, type JobTarget, JobTargets, toCall } from './job-targets';
 import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
 import { pollPauseMs, submitPauseMs } from './pauses';
-import { type NextStep, nextStep, type JobLease } from './turn';
+import { type NextStep, nextStep, type JobLease } from './job-lease';
 
 /** A job with the target and spec of its current submission. */
 interface Sent {
@@ -115,7 +114,7 @@ export class SubmitStep {
     let handle: JobHandle;
     try {
       // Only the time limit ends the call: an interrupted submission has an unknown outcome.
-      handle = await inLimits(submitTimeoutMs, null, (signal) =>
+      handle = await withTimeLimit(submitTimeoutMs, null, (signal) =>
         adapter.submit(spec, job.providerToken ?? job.id, toCall(job, target, deadlines, signal)),
       );
     } catch (error) {
@@ -159,7 +158,7 @@ export class SubmitStep {
     const deadlines = deadlinesOf(pollTimeoutMs, this.inference.connectTimeoutMs);
     try {
       if (await this.isHandleRecorded(job, adapter, handle)) return;
-      await inLimits(pollTimeoutMs, null, async (signal) =>
+      await withTimeLimit(pollTimeoutMs, null, async (signal) =>
         adapter.cancel?.(handle, toCall(job, target, deadlines, signal)),
       );
     } catch (error) {
@@ -188,7 +187,7 @@ export class SubmitStep {
     const call = toCall(job, target, deadlinesOf(replyTimeoutMs, connectTimeoutMs), leaseLost);
     let success;
     try {
-      success = await inLimits(replyTimeoutMs, leaseLost, (signal) => adapter.make(spec, { ...call, signal }));
+      success = await withTimeLimit(replyTimeoutMs, leaseLost, (signal) => adapter.make(spec, { ...call, signal }));
     } catch (error) {
       if (!leaseLost.aborted) return this.refused(lease, adapter, selected, toProviderError(error));
       selected.flight.abandon();

@@ -19,7 +19,7 @@ import { InputStep } from '../../../src/media-jobs/worker/input-step';
 import { JobEndings } from '../../../src/media-jobs/worker/job-endings';
 import { JobSweeps } from '../../../src/media-jobs/worker/job-sweeps';
 import { JobTargets } from '../../../src/media-jobs/worker/job-targets';
-import { JobRunner } from '../../../src/media-jobs/worker/job-turns';
+import { JobRunner } from '../../../src/media-jobs/worker/job-runner';
 import { DEFAULT_JOB_WORKER_OPTIONS, type JobWorkerOptions } from '../../../src/media-jobs/worker/job-worker-options';
 import { PollStep } from '../../../src/media-jobs/worker/poll-step';
 import { SubmitStep } from '../../../src/media-jobs/worker/submit-step';

@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm';
 import { COMMAND_LINE } from '../../../src/core/types/actor';
 import { resealTable } from '../../../src/core/secrets/reseal';
 import { keyIdOf, SecretBox } from '../../../src/core/secrets/secret-box';
-import { webhookSecretTable } from '../../../src/webhooks/webhook-secret-table.repository';
+import { webhookSecretTable } from '../../../src/webhooks/webhook-secret.repository';
 import { WebhookSecretRepository } from '../../../src/webhooks/webhook-secret.repository';
 import { WebhookSecretService } from '../../../src/webhooks/webhook-secret.service';
 import { openDataSource } from '../../harness/data-source';

@@ -5,7 +5,7 @@ import { nodeAt, openapiDocument } from '../../harness/openapi-document';
 import type { SeenRequest } from '../../harness/public-host';
 import { ScriptedDns } from '../../harness/scripted-dns';
 import { takeAttempts } from '../../harness/socket-watch';
-import { expectDueIn, NAME, PendingDeliveries } from './told-delivery';
+import { expectDueIn, NAME, PendingDeliveries } from './pending-delivery';
 import { deliveryOf, type EngineSettings, letPass, logOf, requestIdOf, verify } from './webhook-engine';
 
 const PAUSES_S = [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000];

@@ -1,4 +1,4 @@
-import { FairConcurrencyLimiter } from './turn-slots';
+import { FairConcurrencyLimiter } from './fair-concurrency-limiter';
 
 /** Takes slots for `lane` until refused. Returns their number. */
 function fill(limiter: FairConcurrencyLimiter, lane: string): number {

@@ -8,7 +8,7 @@ const GRACE_MS = 1_000;
  * @param signal aborts the call earlier
  * @throws ProviderError `provider_timeout` after the limit and a grace period; the error of the call; the signal's reason
  */
-export async function inLimits<Answer>(
+export async function withTimeLimit<Answer>(
   timeoutMs: number,
   signal: AbortSignal | null,
   call: (signal: AbortSignal) => Promise<Answer>,

@@ -10,11 +10,11 @@ import { JobWorkRepository } from '../job-work.repository';
 import type { DueJob, MediaJob } from '../media-job.types';
 import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
 import { InputStep } from './input-step';
-import { LeaseKeeper } from './lease-keeper';
+import { LeaseKeeper } from './job-lease';
 import { PollStep } from './poll-step';
 import { SubmitStep } from './submit-step';
-import { type NextStep, nextStep, type JobLease } from './turn';
-import { FairConcurrencyLimiter } from './turn-slots';
+import { type NextStep, nextStep, type JobLease } from './job-lease';
+import { FairConcurrencyLimiter } from './fair-concurrency-limiter';
 
 /**
  * Runs job steps in this process: claims a job, runs its due step, writes the result under the fence, releases the lease

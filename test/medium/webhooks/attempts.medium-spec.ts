@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../../../src/core/time/clock';
 import { MediaJobRepository } from '../../../src/media-jobs/media-job.repository';
 import { WebhookDeliveryRepository } from '../../../src/webhooks/webhook-delivery.repository';
 import type { JobDelivery } from '../../../src/webhooks/webhook.types';
-import { expectDueIn, PendingDeliveries } from './told-delivery';
+import { expectDueIn, PendingDeliveries } from './pending-delivery';
 import { deliveryOf, JobRows, letPass, logOf } from './webhook-engine';
 
 const deliveries = PendingDeliveries.setUp();
