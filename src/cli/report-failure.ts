@@ -5,8 +5,8 @@ import { driverErrorOf, isPermanentDatabaseError } from '../core/database/driver
 import { CatalogError } from '../models/load-catalog';
 import { CliError } from './cli-context';
 
-export const EXIT_FAILURE = 1;
-export const EXIT_USAGE = 2;
+const EXIT_FAILURE = 1;
+const EXIT_USAGE = 2;
 
 /** Options whose name differs from the parameter name with dashes. */
 const OPTION_NAMES: Readonly<Record<string, string>> = {

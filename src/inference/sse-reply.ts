@@ -4,7 +4,7 @@ import type { GatewayError } from '../core/errors/gateway-error';
 import { PacedWriter } from './paced-writer';
 import type { StreamReply } from './stream-reply';
 
-export const EVENT_STREAM = 'text/event-stream; charset=utf-8';
+const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 
 const PING = ': ping\n\n';
 /** Last event of every stream. */

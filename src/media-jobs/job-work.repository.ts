@@ -5,7 +5,7 @@ import { type MediaJobRow, toMediaJob } from './media-job.row';
 import type { JobClaim, JobWakeUp, MediaJob } from './media-job.types';
 
 /** A worker that does not renew its lease for this long loses the job. It renews four times per lease. */
-export const LEASE_SECONDS = 60;
+const LEASE_SECONDS = 60;
 
 /**
  * The worker's later writes use this fence, until it releases the lease or another worker claims the job. A wake-up is for

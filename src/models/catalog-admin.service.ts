@@ -51,11 +51,6 @@ export class CatalogAdminService {
   }
 
   /** @throws GatewayError `not_found`. */
-  async requireModel(modelId: string): Promise<DecidedModel> {
-    return findModel(await this.listModels(), modelId);
-  }
-
-  /** @throws GatewayError `not_found`. */
   async requireDeployment(deploymentId: string): Promise<DecidedDeployment> {
     return findDeployment(await this.listModels(), deploymentId).deployment;
   }
@@ -128,7 +123,7 @@ export class CatalogAdminService {
 }
 
 /** @throws GatewayError `not_found`. */
-export function findModel(models: readonly DecidedModel[], modelId: string): DecidedModel {
+function findModel(models: readonly DecidedModel[], modelId: string): DecidedModel {
   const model = models.find(({ row }) => row.id === modelId);
   if (model === undefined) throw modelNotFound();
   return model;

@@ -6,10 +6,10 @@ import type { AttemptOutcome, ClaimedDelivery, DeliverySubject, NextStep } from 
  * Longer than an attempt can take (`WebhookAttemptService`), so that two processes never post one delivery at once. After a
  * process dies, its deliveries are claimed again when this ends.
  */
-export const LEASE_SECONDS = 60;
+const LEASE_SECONDS = 60;
 /** Concurrent posts of all processes. One organization may use at most half of the slots of a host. */
-export const MAX_PER_HOST = 8;
-export const MAX_PER_ORGANIZATION = 16;
+const MAX_PER_HOST = 8;
+const MAX_PER_ORGANIZATION = 16;
 const RETENTION_DAYS = 30;
 
 const CLAIM = `

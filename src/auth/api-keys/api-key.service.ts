@@ -22,7 +22,7 @@ import { lockOrganization, organizationNotFound, requireActive, requireRole } fr
 
 /** Keys that are not revoked. Rotated keys in their grace period count separately, up to the same limit. */
 export const MAX_KEYS_PER_ORGANIZATION = 100;
-export const MAX_GRACE_SECONDS = 30 * 24 * 3600;
+const MAX_GRACE_SECONDS = 30 * 24 * 3600;
 
 /** The only time that `key` is available in plain text: show it once and never store it. */
 export interface IssuedApiKey {

@@ -5,7 +5,7 @@ import { crc32 } from 'node:zlib';
  * The text of an API key: `sk-llm-`, 32 random base62 characters (190 bits), and the CRC32 of all that as six base62
  * characters. The checksum allows rejecting mistyped and invented keys without a database query.
  */
-export const API_KEY_PREFIX = 'sk-llm-';
+const API_KEY_PREFIX = 'sk-llm-';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 32;

@@ -48,7 +48,7 @@ interface Outage {
   refusedRequests: number;
 }
 
-export const LIMITER_TIMES: LimiterTimes = { leaseMs: 30_000, renewEveryMs: 10_000 };
+const LIMITER_TIMES: LimiterTimes = { leaseMs: 30_000, renewEveryMs: 10_000 };
 
 /** A caller whose requests are all refused until a time of the monotonic clock. */
 interface Refusal {

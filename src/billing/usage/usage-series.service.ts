@@ -41,8 +41,8 @@ export interface UsageSeries {
 }
 
 /** A month of hours, two years of days. */
-export const MAX_BUCKETS = 750;
-export const MAX_GROUPS = 20;
+const MAX_BUCKETS = 750;
+const MAX_GROUPS = 20;
 
 const SPAN_MS: Readonly<Record<Span, number>> = { hour: 3_600_000, day: 86_400_000 };
 const DEFAULT_BUCKETS: Readonly<Record<Span, number>> = { hour: 24, day: 30 };

@@ -60,7 +60,7 @@ function discardBody(request: FastifyRequest, reply: FastifyReply): void {
 }
 
 /** Translates framework errors; unknown errors become `internal_error` without details. */
-export function toGatewayError(thrown: unknown): GatewayError {
+function toGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   if (isDatabaseAway(thrown)) {
     return new GatewayError('service_unavailable', 'The database is unavailable. Retry shortly.', {

@@ -33,7 +33,7 @@ export const serializers: Readonly<Record<string, (value: unknown) => unknown>> 
 };
 
 /** A copy whose secrets, found by name, are replaced. */
-export function withoutSecrets(value: unknown, level = 1): unknown {
+function withoutSecrets(value: unknown, level = 1): unknown {
   if (typeof value !== 'object' || value === null) {
     return value;
   }
@@ -55,7 +55,7 @@ export function withoutSecrets(value: unknown, level = 1): unknown {
  * An error as type, message, code, stack and causes. Other properties are dropped: database errors contain statement
  * parameters, HTTP errors contain requests.
  */
-export function describeError(error: unknown, level = 1): unknown {
+function describeError(error: unknown, level = 1): unknown {
   if (typeof error !== 'object' || error === null || !('message' in error)) {
     return { message: String(error) };
   }

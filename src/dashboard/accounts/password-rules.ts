@@ -2,8 +2,8 @@ import { GatewayError } from '../../core/errors/gateway-error';
 import { countCodePoints } from '../../core/validation/code-points';
 import { isCommonPassword } from './common-passwords';
 
-export const MIN_PASSWORD_LENGTH = 8;
-export const MAX_PASSWORD_LENGTH = 128;
+const MIN_PASSWORD_LENGTH = 8;
+const MAX_PASSWORD_LENGTH = 128;
 
 /** NFKC, because keyboards encode the same letter in different ways. */
 export function normalizePassword(password: string): string {

@@ -25,7 +25,7 @@ import { requireAuthority } from './member.service';
 import { lockOrganization } from '../../auth/organization-access';
 
 /** Limits unsolicited mails. */
-export const MAX_INVITATIONS_PER_ORGANIZATION = 100;
+const MAX_INVITATIONS_PER_ORGANIZATION = 100;
 const LIFETIME_MS = 7 * 24 * 3_600_000;
 
 /** The accepting user, and the token from the mail. */

@@ -25,7 +25,7 @@ import { findMonthSpending, openAccount, updateMonthlyLimit } from './organizati
 import { lockOrganization, organizationNotFound, requireRole } from '../../auth/organization-access';
 import { findMemberships, type Membership } from './membership.repository';
 
-export const MAX_OWNED_ORGANIZATIONS = 10;
+const MAX_OWNED_ORGANIZATIONS = 10;
 
 export interface NewOrganization {
   readonly name: string;

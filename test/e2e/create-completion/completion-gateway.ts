@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { FakeUpstream } from '../../conformance/fake-upstream';
 import { type CallReply, TestGateway, type TestCustomer } from '../../harness/gateway';
 
-export const PATH = '/v1/completions';
+const PATH = '/v1/completions';
 
 /**
  * `local/base` is a completion model, `local/chat` a chat model. One micro-unit per input token, two per output token.

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { FakeUpstream } from '../../conformance/fake-upstream';
 import { type CallReply, TestGateway, type TestCustomer } from '../../harness/gateway';
 
-export const PATH = '/v1/embeddings';
+const PATH = '/v1/embeddings';
 
 /**
  * One micro-unit per token. The gateway requests numbers from `local/embed` and base64 from
@@ -101,7 +101,7 @@ export class EmbeddingGateway {
   }
 }
 
-export function toBase64(vector: readonly number[]): string {
+function toBase64(vector: readonly number[]): string {
   return Buffer.from(Float32Array.from(vector).buffer).toString('base64');
 }
 

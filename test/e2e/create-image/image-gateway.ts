@@ -6,8 +6,8 @@ import { FakeUpstream, type ReceivedRequest } from '../../conformance/fake-upstr
 import { images } from '../../conformance/media-answers';
 import { type CallReply, TestGateway, type TestCustomer } from '../../harness/gateway';
 
-export const GENERATIONS = '/v1/images/generations';
-export const EDITS = '/v1/images/edits';
+const GENERATIONS = '/v1/images/generations';
+const EDITS = '/v1/images/edits';
 
 /** Micro-units of one image of `local/images` by quality. */
 export const PRICES = { low: 2_000, high: 8_000, other: 4_000 };

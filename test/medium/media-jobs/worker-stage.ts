@@ -46,7 +46,7 @@ import type { WakeUp } from '../../../src/core/queue/wake-up';
 import { type JobEngine, letPass, requireJob } from './job-engine';
 
 /** The price of every job here, in micro-units per second. */
-export const RATE = 200n;
+const RATE = 200n;
 const PRICE: Price = { video: { rows: [{ resolution: '*', audio: '*', per_second_micro: Number(RATE) }] } };
 
 export const CAPABLE: JobCapabilities = {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { systemClock } from '../../../core/time/clock';
 
 /** For upstreams that omit the required id. */
-export function makeCompletionId(): string {
+function makeCompletionId(): string {
   return `chatcmpl-${randomBytes(15).toString('base64url')}`;
 }
 

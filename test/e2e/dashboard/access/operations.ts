@@ -35,7 +35,7 @@ export function pathOf(
 }
 
 /** The smallest body that satisfies the document; `undefined` where the operation takes none. */
-export function sampleBody({ node }: Operation): unknown {
+function sampleBody({ node }: Operation): unknown {
   const schema = childOf(document, node, 'requestBody', 'content', 'application/json')?.value.schema;
   if (!isObject(schema)) return undefined;
   return typeof schema.$ref === 'string' ? cases.sample(String(schema.$ref.split('/').at(-1))) : {};

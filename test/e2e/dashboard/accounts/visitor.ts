@@ -10,7 +10,7 @@ import type { CallOptions, CallReply } from '../../../harness/gateway';
 import { TestGateway } from '../../../harness/gateway';
 import { documentOf, findOperation, openapiDocument } from '../../../harness/openapi-document';
 
-export const API = '/dashboard/api';
+const API = '/dashboard/api';
 export const PASSWORD = 'a password of these tests';
 
 /** The real time plus an offset. */

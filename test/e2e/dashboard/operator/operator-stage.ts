@@ -9,7 +9,7 @@ import { type CallReply, type TestCustomer, TestGateway } from '../../../harness
 import { answers } from '../../routing/two-upstreams';
 
 export const OPERATOR = '/dashboard/api/operator';
-export const SECRETS_KEY = 'ab'.repeat(32);
+const SECRETS_KEY = 'ab'.repeat(32);
 
 /** Cost of one upstream response at one dollar per million tokens. */
 export const ANSWER_MICRO = 1_100;

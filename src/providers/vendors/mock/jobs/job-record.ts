@@ -70,7 +70,7 @@ function refused(param: string): ProviderError {
   });
 }
 
-export function queuedMsOf({ queuedMs = DEFAULT_QUEUED_MS }: Script): number {
+function queuedMsOf({ queuedMs = DEFAULT_QUEUED_MS }: Script): number {
   return queuedMs;
 }
 
