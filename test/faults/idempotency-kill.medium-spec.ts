@@ -6,6 +6,7 @@ import { GatewayProcess } from '../harness/gateway-process';
 import { createTestRedis } from '../harness/redis';
 import { createCatalog } from '../harness/upstream-models';
 import { allowedMs, FULL, report, until } from './figures';
+import { killWhen } from './kill-when';
 import { bodyOf, COST_MICRO, CountingUpstream, type KeyedReply, send, sendUntilAnswered } from './keyed-calls';
 import { type Customer, Operator } from './operator';
 
@@ -82,16 +83,10 @@ describe('kill -9 of a gateway with keyed requests in every phase', () => {
       answered.add(nameOf(kill, call));
       return reply;
     };
-    const killedInTime = async (): Promise<void> => {
-      await until('enough charges', 20_000, async () => (await completedKeys(kill)).length >= CHARGED_BEFORE_KILL);
-      // From now on the gateway receives no commit acknowledgement.
-      wire.fail('toClient', { hang: true });
-      await until('an unacknowledged charge', 20_000, async () =>
-        (await completedKeys(kill)).some((name) => !answered.has(name)),
-      );
-      await victim.kill();
-    };
-    const killed = killedInTime();
+    const killed = killWhen('an unacknowledged charge', victim.child, async () => {
+      const charged = await completedKeys(kill);
+      return charged.length >= CHARGED_BEFORE_KILL && charged.some((name) => !answered.has(name));
+    });
     for (let call = 0; call < CALLS; call++) {
       calls.push(ask(call));
       await delay(STAGGER_MS);

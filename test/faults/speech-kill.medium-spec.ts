@@ -4,6 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../harness/database';
 import { GatewayProcess } from '../harness/gateway-process';
 import { createTestRedis } from '../harness/redis';
 import { FULL, report, until } from './figures';
+import { killWhen } from './kill-when';
 import { type Customer, Operator } from './operator';
 
 const KILLS = FULL ? 10 : 2;
@@ -35,7 +36,7 @@ afterAll(async () => {
 });
 
 /** Between one and twelve chunks of audio, 20 ms apart, so that a kill hits every moment of a response. */
-async function speak(url: string, index: number): Promise<Spoken> {
+async function speak(url: string, index: number, onFirstBytes: () => void): Promise<Spoken> {
   const input = `[[mock: chunks=${1 + (index % 12)} delay=20ms]] The cat sat on the mat.`;
   const body = JSON.stringify({ model: 'mock/speech-1', input, voice: 'alloy', response_format: 'pcm' });
   const headers = { authorization: `Bearer ${customer.key}`, 'content-type': 'application/json' };
@@ -49,7 +50,10 @@ async function speak(url: string, index: number): Promise<Spoken> {
   });
   try {
     response = await fetch(`${url}/v1/audio/speech`, { method: 'POST', headers, body });
-    for await (const chunk of response.body as ReadableStream<Uint8Array>) bytes += chunk.length;
+    for await (const chunk of response.body as ReadableStream<Uint8Array>) {
+      if (bytes === 0) onFirstBytes();
+      bytes += chunk.length;
+    }
     return end(response.status === 200);
   } catch {
     return end(false);
@@ -63,14 +67,21 @@ describe('kill -9 of a gateway that streams speech to 32 clients', () => {
     for (let kill = 0; kill < KILLS; kill++) {
       const gateway = await GatewayProcess.start(settings);
       const load = { killed: false, index: kill };
+      const received = { whole: 0, begun: 0 };
       const caller = async (): Promise<void> => {
-        while (!load.killed) spoken.push(await speak(gateway.url, load.index++));
+        while (!load.killed) {
+          const one = await speak(gateway.url, load.index++, () => received.begun++);
+          if (one.bytes > 0) received.begun--;
+          if (one.whole) received.whole++;
+          spoken.push(one);
+        }
       };
       const callers = Array.from({ length: CALLERS }, caller);
-      await until('the first answers', 10_000, () => spoken.some(({ whole }) => whole));
       await delay(LOAD_MS);
-      load.killed = true;
-      await gateway.kill();
+      await killWhen('complete and begun responses', gateway.child, async () => {
+        load.killed = received.whole > 0 && received.begun > 0;
+        return load.killed;
+      });
       await Promise.all(callers);
     }
 

@@ -70,6 +70,15 @@ export class ManagedChild {
     return this.end('SIGKILL');
   }
 
+  /** Suspends the process until it is resumed. */
+  suspend(): void {
+    this.process.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.process.kill('SIGCONT');
+  }
+
   /** Resolves with its exit. @throws Error with its output when it takes longer than `withinMs`. */
   async end(signal = this.program.stopSignal, withinMs = STOP_WITHIN_MS): Promise<ExitStatus> {
     this.process.kill(signal);

@@ -90,10 +90,10 @@ export class WorkerProcess {
 
   /** Suspends the process until it is resumed. */
   suspend(): void {
-    process.kill(this.child.pid, 'SIGSTOP');
+    this.child.suspend();
   }
 
   resume(): void {
-    process.kill(this.child.pid, 'SIGCONT');
+    this.child.resume();
   }
 }
