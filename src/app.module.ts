@@ -17,7 +17,7 @@ import { MediaJobsModule } from './media-jobs/media-jobs.module';
 import { JobWorkerModule } from './media-jobs/worker/job-worker.module';
 import { ModelsModule } from './models/models.module';
 import { OrganizationsModule } from './dashboard/organizations/organizations.module';
-import { ProvidersModule } from './providers/providers.module';
+import { PROVIDER_MODULES } from './provider-modules';
 import { RequestPathModule } from './http/request-path';
 import { RedisModule } from './core/redis/redis.module';
 import { ResponsesModule } from './responses/responses.module';
@@ -32,7 +32,7 @@ export class AppModule {
         ConfigModule.forRoot(config, clock),
         DatabaseModule,
         RedisModule,
-        ProvidersModule,
+        ...PROVIDER_MODULES,
         CredentialsModule,
         AuthModule,
         BillingModule,

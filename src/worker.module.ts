@@ -8,7 +8,7 @@ import { DatabaseModule } from './core/database/database.module';
 import { ProbesModule } from './http/probes.module';
 import { JobWorkerModule } from './media-jobs/worker/job-worker.module';
 import { ModelsModule } from './models/models.module';
-import { ProvidersModule } from './providers/providers.module';
+import { PROVIDER_MODULES } from './provider-modules';
 import { RedisModule } from './core/redis/redis.module';
 
 /** The composition root of a worker process, which runs jobs and serves no API. */
@@ -21,7 +21,7 @@ export class WorkerModule {
         ConfigModule.forRoot(config, clock),
         DatabaseModule,
         RedisModule,
-        ProvidersModule,
+        ...PROVIDER_MODULES,
         CredentialsModule,
         BillingModule,
         ModelsModule,

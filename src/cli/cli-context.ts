@@ -1,3 +1,5 @@
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import type { DataSource } from 'typeorm';
@@ -6,6 +8,7 @@ import type { KeyInvalidationTransport } from '../auth/api-keys/key-invalidation
 import { LedgerService } from '../billing/ledger/ledger.service';
 import { systemClock, type Clock } from '../core/time/clock';
 import type { AppConfig } from '../core/config/app-config';
+import { ConfigModule } from '../core/config/config.module';
 import { loadConfig } from '../core/config/load-config';
 import { createDataSource } from '../core/database/data-source';
 import { createMoneyPool } from '../core/database/money-pool';
@@ -14,6 +17,8 @@ import { hasPendingMigrations, runMigrations } from '../core/database/run-migrat
 import { attachEmbeddedServices } from '../core/embedded/embedded-services';
 import { ApiKeyService } from '../auth/api-keys/api-key.service';
 import { OrganizationService } from '../dashboard/organizations/organization.service';
+import { PROVIDER_MODULES } from '../provider-modules';
+import { ProvidersService } from '../providers/providers.service';
 
 /** Gateway services for commands, constructed by hand because a command starts no server. */
 export interface CliContext {
@@ -80,6 +85,17 @@ export function withContext<Result>(work: (context: CliContext) => Promise<Resul
       if (dataSource.isInitialized) await dataSource.destroy();
     }
   });
+}
+
+/** The root of the command line's Nest context. */
+@Module({})
+class ProviderContext {}
+
+/** The configured providers. They open no connection before a call, so there is nothing to close. */
+export async function loadProviders(config: AppConfig): Promise<ProvidersService> {
+  const root = { module: ProviderContext, imports: [ConfigModule.forRoot(config), ...PROVIDER_MODULES] };
+  const context = await NestFactory.createApplicationContext(root, { logger: false, abortOnError: false });
+  return context.get(ProvidersService, { strict: false });
 }
 
 async function ensureMigrated(dataSource: DataSource, databaseUrl: string, config: AppConfig): Promise<void> {

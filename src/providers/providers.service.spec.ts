@@ -1,15 +1,51 @@
-import { Logger } from '@nestjs/common';
+import { Logger, Module } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
 import type { AppConfig } from '../core/config/app-config';
+import { ConfigModule } from '../core/config/config.module';
 import type { ProviderEnvironment } from '../core/config/provider-environment';
+import { ModelProvider } from './contract/model-provider.decorator';
+import { OpenAiFormatProvider } from './dialects/openai-format.provider';
+import { ProvidersModule } from './providers.module';
 import { ProvidersService } from './providers.service';
 
-const service = (providers: ProviderEnvironment) => new ProvidersService({ providers } as AppConfig);
+@ModelProvider()
+class OutsideProvider extends OpenAiFormatProvider {
+  constructor() {
+    super({ id: 'outside', apiKeyVariable: 'OUTSIDE_API_KEY', baseUrlVariable: 'OUTSIDE_BASE_URL', quirks: {} });
+  }
+}
+
+@Module({ providers: [OutsideProvider] })
+class OutsideModule {}
+
+@ModelProvider()
+class SecondOpenAi extends OpenAiFormatProvider {
+  constructor() {
+    super({ id: 'openai', apiKeyVariable: 'OPENAI_API_KEY', baseUrlVariable: 'OPENAI_BASE_URL', quirks: {} });
+  }
+}
+
+@Module({ providers: [SecondOpenAi] })
+class SecondOpenAiModule {}
+
+@ModelProvider()
+class NotAProvider {}
+
+@Module({ providers: [NotAProvider] })
+class NotAProviderModule {}
+
+/** The service of an application that imports these modules besides `ProvidersModule`. */
+async function service(providers: ProviderEnvironment, ...modules: (new () => object)[]): Promise<ProvidersService> {
+  const config = ConfigModule.forRoot({ providers } as AppConfig);
+  const module = await Test.createTestingModule({ imports: [config, ProvidersModule, ...modules] }).compile();
+  Logger.overrideLogger(false);
+  await module.init();
+  return module.get(ProvidersService);
+}
 
 describe('ProvidersService', () => {
-  beforeAll(() => Logger.overrideLogger(false));
-
   it('offers only the configured providers', async () => {
-    const providers = service({ MOCK_PROVIDER: 'false', OPENAI_API_KEY: 'key' });
+    const providers = await service({ MOCK_PROVIDER: 'false', OPENAI_API_KEY: 'key' });
     expect([...providers.configuredIds]).toEqual(['openai']);
     expect(providers.get('openai')?.id).toBe('openai');
     expect(providers.get('openai-compatible')).toBeUndefined();
@@ -18,7 +54,7 @@ describe('ProvidersService', () => {
   });
 
   it('requires a base URL but no key for a compatible server, and a key for OpenAI', async () => {
-    const providers = service({
+    const providers = await service({
       MOCK_PROVIDER: 'false',
       OPENAI_BASE_URL: 'https://eu.api.openai.com/v1',
       OPENAI_COMPATIBLE_BASE_URL: 'http://localhost:8000/v1',
@@ -28,7 +64,7 @@ describe('ProvidersService', () => {
   });
 
   it('applies stored settings at run time, ahead of the environment, and reverts when they are removed', async () => {
-    const providers = service({ MOCK_PROVIDER: 'false', OPENAI_COMPATIBLE_BASE_URL: 'http://localhost:8000/v1' });
+    const providers = await service({ MOCK_PROVIDER: 'false', OPENAI_COMPATIBLE_BASE_URL: 'http://localhost:8000/v1' });
     const { configuredIds } = providers;
     const notified: string[][] = [];
     providers.onChange(() => {
@@ -57,7 +93,7 @@ describe('ProvidersService', () => {
   });
 
   it('keeps the current provider when its stored settings are invalid', async () => {
-    const providers = service({ MOCK_PROVIDER: 'false', OPENAI_COMPATIBLE_BASE_URL: 'http://localhost:8000/v1' });
+    const providers = await service({ MOCK_PROVIDER: 'false', OPENAI_COMPATIBLE_BASE_URL: 'http://localhost:8000/v1' });
     const chat = providers.get('openai-compatible')?.chat;
     await providers.use({ OPENAI_COMPATIBLE_BASE_URL: 'localhost' });
     expect(providers.get('openai-compatible')?.chat).toBe(chat);
@@ -67,7 +103,25 @@ describe('ProvidersService', () => {
     await providers.onApplicationShutdown();
   });
 
-  it('fails at start with the name of an invalid variable', () => {
-    expect(() => service({ OPENAI_COMPATIBLE_BASE_URL: 'localhost' })).toThrow(/OPENAI_COMPATIBLE_BASE_URL/);
+  it('fails at start with the name of an invalid variable', async () => {
+    await expect(service({ OPENAI_COMPATIBLE_BASE_URL: 'localhost' })).rejects.toThrow(/OPENAI_COMPATIBLE_BASE_URL/);
+  });
+
+  it('finds the providers of a module outside this folder, with their storable credentials', async () => {
+    const providers = await service({ OUTSIDE_BASE_URL: 'http://localhost:8000/v1' }, OutsideModule);
+    expect(providers.get('outside')?.id).toBe('outside');
+    expect(providers.describe().map(({ id }) => id)).toContain('outside');
+    expect(providers.storableCredentials).toEqual(expect.arrayContaining(['OUTSIDE_API_KEY', 'OPENAI_API_KEY']));
+    await providers.onApplicationShutdown();
+  });
+
+  it('fails at start when two providers have the same id', async () => {
+    await expect(service({}, SecondOpenAiModule)).rejects.toThrow(
+      'Two providers have the id "openai": OpenAiProvider and SecondOpenAi.',
+    );
+  });
+
+  it('fails at start when a marked class is not a provider', async () => {
+    await expect(service({}, NotAProviderModule)).rejects.toThrow('NotAProvider is marked @ModelProvider()');
   });
 });

@@ -1,9 +1,9 @@
-import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import type { ProviderEnvironment } from '../core/config/provider-environment';
 import type { Provider, ProviderDefinition } from './contract/provider';
 import { CurrentProvider } from './current-provider';
-import { PROVIDER_DEFINITIONS } from './registry';
+import { ProviderRegistry } from './provider-registry';
 
 /** A setting that a provider reads, and where its value comes from; `null`: not set. */
 export interface CredentialSource {
@@ -27,22 +27,33 @@ export type ProvidersListener = (changedIds: ReadonlySet<string>) => Promise<voi
  * and calls in flight finish on the old one, which is closed after them.
  */
 @Injectable()
-export class ProvidersService implements OnApplicationShutdown {
+export class ProvidersService implements OnModuleInit, OnApplicationShutdown {
   /** Always the same set; its members follow the stored credentials. */
   readonly configuredIds: ReadonlySet<string>;
   private readonly logger = new Logger(ProvidersService.name);
   private readonly environment: ProviderEnvironment;
+  private definitions: readonly ProviderDefinition[] = [];
   private stored: ProviderEnvironment = {};
   private readonly ids = new Set<string>();
   private readonly providers = new Map<string, CurrentProvider>();
   private readonly draining = new Set<Provider>();
   private readonly listeners: ProvidersListener[] = [];
 
-  /** @throws Error when a provider's settings are invalid; its message names the variable */
-  constructor(@Inject(APP_CONFIG) config: AppConfig) {
+  constructor(
+    private readonly registry: ProviderRegistry,
+    @Inject(APP_CONFIG) config: AppConfig,
+  ) {
     this.environment = config.providers;
     this.configuredIds = this.ids;
-    for (const definition of PROVIDER_DEFINITIONS) this.put(definition, definition.create(this.environment));
+  }
+
+  /**
+   * Creates the configured providers. Modules that import `ProvidersModule` initialize afterwards.
+   * @throws Error when a provider's settings are invalid, naming the variable, or when two providers have the same id
+   */
+  onModuleInit(): void {
+    this.definitions = this.registry.collect();
+    for (const definition of this.definitions) this.put(definition, definition.create(this.environment));
   }
 
   /** The provider with this id; `undefined` when it does not exist or is not configured. */
@@ -61,7 +72,7 @@ export class ProvidersService implements OnApplicationShutdown {
   async use(stored: ProviderEnvironment): Promise<void> {
     const before = this.effective;
     this.stored = stored;
-    const changed = PROVIDER_DEFINITIONS.filter(({ credentials }) =>
+    const changed = this.definitions.filter(({ credentials }) =>
       credentials.some((name) => before[name] !== this.effective[name]),
     );
     for (const definition of changed) this.renew(definition);
@@ -75,14 +86,19 @@ export class ProvidersService implements OnApplicationShutdown {
    * @throws Error that names the variable, never the value
    */
   async rehearse(name: string, value: string): Promise<void> {
-    for (const definition of definitionsReading(name)) {
+    for (const definition of this.definitions.filter(({ credentials }) => credentials.includes(name))) {
       await definition.create({ ...this.effective, [name]: value })?.close();
     }
   }
 
+  /** The credential names that an operator may store, sorted. */
+  get storableCredentials(): readonly string[] {
+    return [...new Set(this.definitions.flatMap(({ credentials }) => credentials))].toSorted();
+  }
+
   /** Every provider of this build, configured or not. */
   describe(): readonly ProviderStanding[] {
-    return PROVIDER_DEFINITIONS.map(({ id, credentials }) => ({
+    return this.definitions.map(({ id, credentials }) => ({
       id,
       configured: this.ids.has(id),
       simulated: this.providers.get(id)?.simulated === true,
@@ -146,13 +162,4 @@ export class ProvidersService implements OnApplicationShutdown {
       this.draining.delete(provider);
     }
   }
-}
-
-/** The credential names that an operator may store. */
-export const STORABLE_CREDENTIALS: readonly string[] = [
-  ...new Set(PROVIDER_DEFINITIONS.flatMap(({ credentials }) => credentials)),
-].toSorted();
-
-function definitionsReading(name: string): readonly ProviderDefinition[] {
-  return PROVIDER_DEFINITIONS.filter(({ credentials }) => credentials.includes(name));
 }

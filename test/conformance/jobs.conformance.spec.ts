@@ -1,5 +1,5 @@
 /**
- * What every provider of the registry must do with video and music, as far as it claims the capability. Its row in
+ * What every provider must do with video and music, as far as it claims the capability. Its row in
  * `subjects.ts` has the prompts that produce each state of a job.
  */
 import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
@@ -15,7 +15,6 @@ import type {
   JobSpec,
 } from '../../src/providers/contract/media-job';
 import type { ProviderCall } from '../../src/providers/contract/provider-call';
-import { PROVIDER_DEFINITIONS } from '../../src/providers/registry';
 import { musicSpec, videoSpec } from './job-requests';
 import { providerCall, providerErrorOf } from './provider-call';
 import { type JobPrompts, MOCK_MEDIA_DIR, SUBJECTS } from './subjects';
@@ -24,14 +23,13 @@ type Kind = 'video' | 'music';
 type Subject = readonly [name: string, kind: Kind, adapter: JobAdapter, prompts: JobPrompts];
 
 const SECRET = 'the secret of my prompt';
-const SUBJECTS_WITH_JOBS: readonly Subject[] = PROVIDER_DEFINITIONS.flatMap((definition) => {
-  const subject = SUBJECTS[definition.id];
-  const provider = subject === undefined ? null : definition.create(subject.environment('http://127.0.0.1:9'));
+const SUBJECTS_WITH_JOBS: readonly Subject[] = SUBJECTS.flatMap(({ definition, environment, jobPrompts }) => {
+  const provider = definition.create(environment('http://127.0.0.1:9'));
   return (['video', 'music'] as const).flatMap((kind): Subject[] => {
     const adapter = provider?.[kind];
     if (adapter === undefined) return [];
-    if (subject?.jobPrompts === undefined) throw new Error(`the row of ${definition.id} has no jobPrompts`);
-    return [[`${definition.id} ${kind}`, kind, adapter, subject.jobPrompts]];
+    if (jobPrompts === undefined) throw new Error(`the row of ${definition.id} has no jobPrompts`);
+    return [[`${definition.id} ${kind}`, kind, adapter, jobPrompts]];
   });
 });
 const ASYNC = SUBJECTS_WITH_JOBS.flatMap(([name, kind, adapter, prompts]) =>

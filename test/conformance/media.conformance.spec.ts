@@ -3,9 +3,8 @@
  * half of `provider.conformance.spec.ts`.
  */
 import { sniffImageType } from '../../src/core/types/image-format';
-import type { Provider, ProviderDefinition } from '../../src/providers/contract/provider';
+import type { Provider } from '../../src/providers/contract/provider';
 import type { ProviderCall } from '../../src/providers/contract/provider-call';
-import { PROVIDER_DEFINITIONS } from '../../src/providers/registry';
 import { type Answer, FakeUpstream } from './fake-upstream';
 import * as answer from './media-answers';
 import { imageRequest, speechRequest, transcriptionRequest } from './media-requests';
@@ -118,13 +117,12 @@ const FAULTS: readonly (readonly [string, Answer, readonly unknown[]])[] = [
 ];
 
 /** A separate provider and upstream for each test. */
-function stage(definition: ProviderDefinition): { upstream: FakeUpstream; provider: Provider } {
-  const { id } = definition;
+function stage({ definition, environment }: Subject): { upstream: FakeUpstream; provider: Provider } {
   const held = {} as { upstream: FakeUpstream; provider: Provider };
   beforeEach(async () => {
     held.upstream = await FakeUpstream.start();
-    const created = definition.create(subjectOf(id).environment(held.upstream.origin));
-    if (created === null) throw new Error(`${id} is not configured by its own environment`);
+    const created = definition.create(environment(held.upstream.origin));
+    if (created === null) throw new Error(`${definition.id} is not configured by its own environment`);
     held.provider = created;
   });
   afterEach(async () => {
@@ -134,16 +132,12 @@ function stage(definition: ProviderDefinition): { upstream: FakeUpstream; provid
   return held;
 }
 
-function subjectOf(id: string): Subject {
-  return SUBJECTS[id] as Subject;
-}
-
 const callOf = ({ quirks }: Provider, overrides: Partial<ProviderCall> = {}) => providerCall({ quirks, ...overrides });
-const named = PROVIDER_DEFINITIONS.map((definition) => [definition.id, definition] as const);
+const named = SUBJECTS.map((subject) => [subject.definition.id, subject] as const);
 
-describe.each(named)('provider %s', (id, definition) => {
-  const { speaksOpenAi, rateLimitPrompt: prompt } = subjectOf(id);
-  const held = stage(definition);
+describe.each(named)('provider %s', (_id, subject) => {
+  const { speaksOpenAi, rateLimitPrompt: prompt } = subject;
+  const held = stage(subject);
   /** Starts a fake upstream if the provider has one. */
   const provider = (reply: Answer): Provider => {
     held.upstream.answer = reply;
@@ -227,8 +221,8 @@ describe.each(named)('provider %s', (id, definition) => {
   });
 });
 
-describe.each(named.filter(([id]) => subjectOf(id).speaksOpenAi))('provider %s with its upstream', (id, definition) => {
-  const held = stage(definition);
+describe.each(named.filter(([, { speaksOpenAi }]) => speaksOpenAi))('provider %s with its upstream', (_id, subject) => {
+  const held = stage(subject);
 
   describe.each(USAGES)('$name', ({ path, happy, broken, run }) => {
     const use = (overrides: Partial<ProviderCall> = {}): Promise<unknown> =>
@@ -266,7 +260,7 @@ describe.each(named.filter(([id]) => subjectOf(id).speaksOpenAi))('provider %s w
     });
 
     it('distinguishes a refused connection from a broken one', async () => {
-      const unreachable = definition.create(subjectOf(id).environment('http://127.0.0.1:9'));
+      const unreachable = subject.definition.create(subject.environment('http://127.0.0.1:9'));
       const error = await providerErrorOf(run(unreachable as Provider, providerCall()) ?? Promise.resolve());
       expect([error.code, error.options.phase]).toEqual(['provider_unavailable', 'connect']);
       await unreachable?.close();

@@ -1,16 +1,20 @@
 /**
- * What every provider of the registry must do, in any dialect: a vendor is complete when its row here passes. Upstreams
+ * What every provider must do, in any dialect: a vendor is complete when its row here passes. Upstreams
  * are fakes on the loopback interface; no key and no network is needed.
  */
+import { Test } from '@nestjs/testing';
+import type { AppConfig } from '../../src/core/config/app-config';
+import { ConfigModule } from '../../src/core/config/config.module';
 import type { ChatCompletionBody, ChatProvider } from '../../src/providers/contract/chat';
 import type { CompletionsProvider } from '../../src/providers/contract/completions';
 import type { EmbeddingsProvider } from '../../src/providers/contract/embeddings';
 import type { Provider } from '../../src/providers/contract/provider';
-import { PROVIDER_DEFINITIONS } from '../../src/providers/registry';
+import { ProvidersModule } from '../../src/providers/providers.module';
+import { ProvidersService } from '../../src/providers/providers.service';
 import { chunk, sse } from './chat-chunks';
 import { type Answer, FakeUpstream } from './fake-upstream';
 import { chatRequest, choiceOf, CollectingSink, deltaOf, providerCall, providerErrorOf } from './provider-call';
-import { type Subject, SUBJECTS } from './subjects';
+import { SUBJECTS } from './subjects';
 
 /** Responses of an upstream in its dialect. */
 interface Answers {
@@ -78,195 +82,197 @@ const OPENAI_ANSWERS: Answers = {
   rateLimit: (response) => response.writeHead(429, { 'retry-after': '7' }).end('{"error":{"message":"org-Secret123"}}'),
 };
 
-describe('registry', () => {
-  it('has a row here for every provider, under unique ids', () => {
-    const ids = PROVIDER_DEFINITIONS.map(({ id }) => id);
-    expect(new Set(ids).size).toBe(ids.length);
-    expect(ids.toSorted()).toEqual(Object.keys(SUBJECTS).toSorted());
+describe('ProvidersModule', () => {
+  it('has a row here for every provider', async () => {
+    const config = ConfigModule.forRoot({ providers: {} } as AppConfig);
+    const module = await Test.createTestingModule({ imports: [config, ProvidersModule] }).compile();
+    await module.init();
+    const ids = module
+      .get(ProvidersService)
+      .describe()
+      .map(({ id }) => id);
+    expect(ids).toEqual(SUBJECTS.map(({ definition }) => definition.id).toSorted());
+    await module.close();
   });
 });
 
-describe.each(PROVIDER_DEFINITIONS.map((definition) => [definition.id, definition] as const))(
-  'provider %s',
-  (id, definition) => {
-    const subject = SUBJECTS[id] as Subject;
-    const answers: Partial<Answers> = subject.speaksOpenAi ? OPENAI_ANSWERS : {};
-    let upstream: FakeUpstream;
-    let provider: Provider;
+describe.each(SUBJECTS.map((subject) => [subject.definition.id, subject] as const))('provider %s', (id, subject) => {
+  const answers: Partial<Answers> = subject.speaksOpenAi ? OPENAI_ANSWERS : {};
+  let upstream: FakeUpstream;
+  let provider: Provider;
 
-    beforeEach(async () => {
-      upstream = await FakeUpstream.start();
-      const created = definition.create(subject.environment(upstream.origin));
-      if (created === null) throw new Error(`${id} is not configured by its own environment`);
-      provider = created;
-    });
+  beforeEach(async () => {
+    upstream = await FakeUpstream.start();
+    const created = subject.definition.create(subject.environment(upstream.origin));
+    if (created === null) throw new Error(`${id} is not configured by its own environment`);
+    provider = created;
+  });
 
-    afterEach(async () => {
-      await provider.close();
-      await upstream.stop();
-    });
+  afterEach(async () => {
+    await provider.close();
+    await upstream.stop();
+  });
 
-    const chat = (answer: Answer | undefined): ChatProvider | null => {
-      if (answer !== undefined) upstream.answer = answer;
-      return provider.chat ?? null;
+  const chat = (answer: Answer | undefined): ChatProvider | null => {
+    if (answer !== undefined) upstream.answer = answer;
+    return provider.chat ?? null;
+  };
+  const call = () => providerCall({ quirks: provider.quirks });
+
+  it('has exactly the members that its capabilities declare', () => {
+    const members = Object.keys(provider.capabilities).filter((capability) => capability in provider);
+    const promised = Object.entries(provider.capabilities).filter(([, offered]) => offered);
+    expect(members.toSorted()).toEqual(promised.map(([capability]) => capability).toSorted());
+    expect(provider.id).toBe(id);
+  });
+
+  it('answers a chat, if supported, with text, usage and the public model', async () => {
+    const completed = await chat(answers.reply)?.complete(chatRequest(), call());
+    if (completed === undefined) return;
+    const { body, usage, outputBytes } = completed;
+    const { message, finish_reason: reason } = body.choices[0] as {
+      message: Record<string, unknown>;
+      finish_reason: string;
     };
-    const call = () => providerCall({ quirks: provider.quirks });
+    expect(body).toMatchObject({
+      object: 'chat.completion',
+      model: 'vendor/public-model',
+    } satisfies Partial<ChatCompletionBody>);
+    expect(body).not.toHaveProperty('usage');
+    expect(message).toMatchObject({ role: 'assistant', refusal: null });
+    expect(String(message['content']).length).toBeGreaterThan(0);
+    expect(reason).toBe('stop');
+    expect(usage?.outputText).toBeGreaterThan(0);
+    expect(outputBytes).toBe(Buffer.byteLength(String(message['content'])));
+  });
 
-    it('has exactly the members that its capabilities declare', () => {
-      const members = Object.keys(provider.capabilities).filter((capability) => capability in provider);
-      const promised = Object.entries(provider.capabilities).filter(([, offered]) => offered);
-      expect(members.toSorted()).toEqual(promised.map(([capability]) => capability).toSorted());
-      expect(provider.id).toBe(id);
-    });
-
-    it('answers a chat, if supported, with text, usage and the public model', async () => {
-      const completed = await chat(answers.reply)?.complete(chatRequest(), call());
-      if (completed === undefined) return;
-      const { body, usage, outputBytes } = completed;
-      const { message, finish_reason: reason } = body.choices[0] as {
-        message: Record<string, unknown>;
-        finish_reason: string;
-      };
-      expect(body).toMatchObject({
-        object: 'chat.completion',
-        model: 'vendor/public-model',
-      } satisfies Partial<ChatCompletionBody>);
-      expect(body).not.toHaveProperty('usage');
-      expect(message).toMatchObject({ role: 'assistant', refusal: null });
-      expect(String(message['content']).length).toBeGreaterThan(0);
-      expect(reason).toBe('stop');
-      expect(usage?.outputText).toBeGreaterThan(0);
-      expect(outputBytes).toBe(Buffer.byteLength(String(message['content'])));
-    });
-
-    it('streams a chat, if supported, in chunks that strict clients accept', async () => {
-      const stream = await chat(answers.stream)?.openStream(chatRequest({ stream: true }), call());
-      if (stream === undefined) return;
-      const sink = new CollectingSink();
-      await stream.pipe(sink);
-      const { chunks } = sink;
-      expect(deltaOf(chunks[0])['role']).toBe('assistant');
-      expect(chunks.every((each) => Array.isArray(each['choices']) && each['model'] === 'vendor/public-model')).toBe(
-        true,
-      );
-      expect(chunks.some((each) => 'usage' in each || each['system_fingerprint'] === null)).toBe(false);
-      expect(new Set(chunks.map((each) => `${String(each['id'])} ${String(each['created'])}`)).size).toBe(1);
-      const reasons = chunks.map((each) => choiceOf(each)['finish_reason']).filter((reason) => reason !== null);
-      expect(reasons).toEqual([stream.progress.finishReason]);
-      expect(stream.progress.outputBytes).toBe(Buffer.byteLength(sink.text));
-      expect(stream.progress.usage?.outputText).toBeGreaterThan(0);
-      expect(stream.progress.id).toBe(chunks[0]?.['id']);
-    });
-
-    it.each(['complete', 'openStream'] as const)(
-      'reports a rate limit of a chat with its Retry-After (%s)',
-      async (method) => {
-        const content = subject.rateLimitPrompt ?? 'Hello';
-        const request = chatRequest({ messages: [{ role: 'user', content }] });
-        const refusal = chat(answers.rateLimit)?.[method](request, call());
-        if (refusal === undefined) return;
-        const error = await providerErrorOf(refusal);
-        expect([error.code, error.options.retryAfterSeconds, error.options.fallback]).toEqual([
-          'provider_rate_limited',
-          7,
-          true,
-        ]);
-        expect(error.message).not.toContain('Secret');
-      },
+  it('streams a chat, if supported, in chunks that strict clients accept', async () => {
+    const stream = await chat(answers.stream)?.openStream(chatRequest({ stream: true }), call());
+    if (stream === undefined) return;
+    const sink = new CollectingSink();
+    await stream.pipe(sink);
+    const { chunks } = sink;
+    expect(deltaOf(chunks[0])['role']).toBe('assistant');
+    expect(chunks.every((each) => Array.isArray(each['choices']) && each['model'] === 'vendor/public-model')).toBe(
+      true,
     );
+    expect(chunks.some((each) => 'usage' in each || each['system_fingerprint'] === null)).toBe(false);
+    expect(new Set(chunks.map((each) => `${String(each['id'])} ${String(each['created'])}`)).size).toBe(1);
+    const reasons = chunks.map((each) => choiceOf(each)['finish_reason']).filter((reason) => reason !== null);
+    expect(reasons).toEqual([stream.progress.finishReason]);
+    expect(stream.progress.outputBytes).toBe(Buffer.byteLength(sink.text));
+    expect(stream.progress.usage?.outputText).toBeGreaterThan(0);
+    expect(stream.progress.id).toBe(chunks[0]?.['id']);
+  });
 
-    const completions = (answer: Answer | undefined): CompletionsProvider | null => {
-      if (answer !== undefined) upstream.answer = answer;
-      return provider.completions ?? null;
-    };
-    const embeddings = (answer: Answer | undefined): EmbeddingsProvider | null => {
-      if (answer !== undefined) upstream.answer = answer;
-      return provider.embeddings ?? null;
-    };
-    const prompt = { model: 'vendor/public-model', prompt: 'Hello', max_tokens: 16 };
-    const texts = { model: 'vendor/public-model', input: ['one', 'two'] };
-
-    it('completes a text, if supported, with usage and the public model', async () => {
-      const completed = await completions(answers.completion)?.complete(prompt, call());
-      if (completed === undefined) return;
-      const { body, usage, outputBytes } = completed;
-      const [{ text, finish_reason: reason }] = body.choices;
-      expect(body).toMatchObject({ object: 'text_completion', model: 'vendor/public-model' });
-      expect(body.id).toMatch(/^cmpl-/);
-      expect([text.length > 0, reason, usage?.outputText]).toEqual([true, 'stop', expect.any(Number)]);
-      expect(outputBytes).toBe(Buffer.byteLength(text));
-    });
-
-    it('streams a text, if supported, in chunks with one id and one finish reason', async () => {
-      const stream = await completions(answers.completionStream)?.openStream({ ...prompt, stream: true }, call());
-      if (stream === undefined) return;
-      const sink = new CollectingSink();
-      await stream.pipe(sink);
-      const texts = sink.chunks.map((each) => String(choiceOf(each)['text']));
-      const reasons = sink.chunks.map((each) => choiceOf(each)['finish_reason']).filter((reason) => reason !== null);
-      expect(new Set(sink.chunks.map(({ id, object, model }) => [id, object, model].join(' '))).size).toBe(1);
-      expect(sink.chunks[0]).toMatchObject({ object: 'text_completion', model: 'vendor/public-model' });
-      expect(sink.chunks.some((each) => 'usage' in each)).toBe(false);
-      expect(reasons).toEqual([stream.progress.finishReason]);
-      expect(stream.progress.outputBytes).toBe(Buffer.byteLength(texts.join('')));
-      expect(stream.progress.usage?.outputText).toBeGreaterThan(0);
-    });
-
-    it('embeds texts, if supported, in the order of the input', async () => {
-      const embedded = await embeddings(answers.embeddings)?.embed(texts, call());
-      if (embedded === undefined) return;
-      const { vectors, usage } = embedded;
-      expect(vectors).toHaveLength(2);
-      expect(new Set(vectors.map(({ length }) => length)).size).toBe(1);
-      expect(usage?.inputText).toBeGreaterThan(0);
-      const expected =
-        answers.embeddings === undefined
-          ? vectors
-          : [
-              [1, 2],
-              [3, 4],
-            ];
-      expect(vectors).toEqual(expected);
-    });
-
-    it('reports a rate limit with its Retry-After from every capability', async () => {
-      const text = subject.rateLimitPrompt ?? 'Hello';
-      const refusals = [
-        completions(answers.rateLimit)?.complete({ ...prompt, prompt: text }, call()),
-        completions(answers.rateLimit)?.openStream({ ...prompt, prompt: text, stream: true }, call()),
-        embeddings(answers.rateLimit)?.embed({ ...texts, input: text }, call()),
-      ].filter((refusal) => refusal !== undefined);
-      for (const refusal of refusals) {
-        const { code, options } = await providerErrorOf(refusal);
-        expect([code, options.retryAfterSeconds]).toEqual(['provider_rate_limited', 7]);
-      }
-    });
-
-    it('forwards no client routing fields from any capability', async () => {
-      if (answers.embeddings === undefined) return;
-      const hostile = { routing: {}, x_host: 'http://127.0.0.1:9/evil', user: 'ada', later_field: 1 };
-      await embeddings(answers.embeddings)?.embed({ ...texts, ...hostile }, call());
-      await completions(answers.completion)?.complete({ ...prompt, ...hostile }, call());
-      expect(upstream.received.map(({ url }) => url.replace(/^\/prefix/, ''))).toEqual([
-        '/v1/embeddings',
-        '/v1/completions',
+  it.each(['complete', 'openStream'] as const)(
+    'reports a rate limit of a chat with its Retry-After (%s)',
+    async (method) => {
+      const content = subject.rateLimitPrompt ?? 'Hello';
+      const request = chatRequest({ messages: [{ role: 'user', content }] });
+      const refusal = chat(answers.rateLimit)?.[method](request, call());
+      if (refusal === undefined) return;
+      const error = await providerErrorOf(refusal);
+      expect([error.code, error.options.retryAfterSeconds, error.options.fallback]).toEqual([
+        'provider_rate_limited',
+        7,
+        true,
       ]);
-      for (const { body } of upstream.received) {
-        const sent = JSON.parse(body) as object;
-        expect(sent).toMatchObject({ model: 'upstream-model', user: 'ada', later_field: 1 });
-        expect(Object.keys(sent).filter((field) => field === 'routing' || field.startsWith('x_'))).toEqual([]);
-      }
-    });
+      expect(error.message).not.toContain('Secret');
+    },
+  );
 
-    it('forwards no host, key or routing of the client', async () => {
-      if (answers.reply === undefined) return;
-      const fields = ['api_base', 'base_url', 'endpoint', 'custom_host', 'api_key', 'proxy', 'x_host', 'routing'];
-      const hostile = Object.fromEntries(fields.map((field) => [field, 'http://127.0.0.1:9/evil']));
-      await chat(answers.reply)?.complete(chatRequest(hostile), call());
-      expect(upstream.received).toHaveLength(1);
-      expect(upstream.received[0]?.url).toMatch(/^\/(prefix\/)?v1\/chat\/completions$/);
-      expect(`http://${upstream.received[0]?.headers.host}`).toBe(upstream.origin);
-      expect(JSON.parse(upstream.received[0]?.body ?? '')).not.toHaveProperty('routing');
-    });
-  },
-);
+  const completions = (answer: Answer | undefined): CompletionsProvider | null => {
+    if (answer !== undefined) upstream.answer = answer;
+    return provider.completions ?? null;
+  };
+  const embeddings = (answer: Answer | undefined): EmbeddingsProvider | null => {
+    if (answer !== undefined) upstream.answer = answer;
+    return provider.embeddings ?? null;
+  };
+  const prompt = { model: 'vendor/public-model', prompt: 'Hello', max_tokens: 16 };
+  const texts = { model: 'vendor/public-model', input: ['one', 'two'] };
+
+  it('completes a text, if supported, with usage and the public model', async () => {
+    const completed = await completions(answers.completion)?.complete(prompt, call());
+    if (completed === undefined) return;
+    const { body, usage, outputBytes } = completed;
+    const [{ text, finish_reason: reason }] = body.choices;
+    expect(body).toMatchObject({ object: 'text_completion', model: 'vendor/public-model' });
+    expect(body.id).toMatch(/^cmpl-/);
+    expect([text.length > 0, reason, usage?.outputText]).toEqual([true, 'stop', expect.any(Number)]);
+    expect(outputBytes).toBe(Buffer.byteLength(text));
+  });
+
+  it('streams a text, if supported, in chunks with one id and one finish reason', async () => {
+    const stream = await completions(answers.completionStream)?.openStream({ ...prompt, stream: true }, call());
+    if (stream === undefined) return;
+    const sink = new CollectingSink();
+    await stream.pipe(sink);
+    const texts = sink.chunks.map((each) => String(choiceOf(each)['text']));
+    const reasons = sink.chunks.map((each) => choiceOf(each)['finish_reason']).filter((reason) => reason !== null);
+    expect(new Set(sink.chunks.map(({ id, object, model }) => [id, object, model].join(' '))).size).toBe(1);
+    expect(sink.chunks[0]).toMatchObject({ object: 'text_completion', model: 'vendor/public-model' });
+    expect(sink.chunks.some((each) => 'usage' in each)).toBe(false);
+    expect(reasons).toEqual([stream.progress.finishReason]);
+    expect(stream.progress.outputBytes).toBe(Buffer.byteLength(texts.join('')));
+    expect(stream.progress.usage?.outputText).toBeGreaterThan(0);
+  });
+
+  it('embeds texts, if supported, in the order of the input', async () => {
+    const embedded = await embeddings(answers.embeddings)?.embed(texts, call());
+    if (embedded === undefined) return;
+    const { vectors, usage } = embedded;
+    expect(vectors).toHaveLength(2);
+    expect(new Set(vectors.map(({ length }) => length)).size).toBe(1);
+    expect(usage?.inputText).toBeGreaterThan(0);
+    const expected =
+      answers.embeddings === undefined
+        ? vectors
+        : [
+            [1, 2],
+            [3, 4],
+          ];
+    expect(vectors).toEqual(expected);
+  });
+
+  it('reports a rate limit with its Retry-After from every capability', async () => {
+    const text = subject.rateLimitPrompt ?? 'Hello';
+    const refusals = [
+      completions(answers.rateLimit)?.complete({ ...prompt, prompt: text }, call()),
+      completions(answers.rateLimit)?.openStream({ ...prompt, prompt: text, stream: true }, call()),
+      embeddings(answers.rateLimit)?.embed({ ...texts, input: text }, call()),
+    ].filter((refusal) => refusal !== undefined);
+    for (const refusal of refusals) {
+      const { code, options } = await providerErrorOf(refusal);
+      expect([code, options.retryAfterSeconds]).toEqual(['provider_rate_limited', 7]);
+    }
+  });
+
+  it('forwards no client routing fields from any capability', async () => {
+    if (answers.embeddings === undefined) return;
+    const hostile = { routing: {}, x_host: 'http://127.0.0.1:9/evil', user: 'ada', later_field: 1 };
+    await embeddings(answers.embeddings)?.embed({ ...texts, ...hostile }, call());
+    await completions(answers.completion)?.complete({ ...prompt, ...hostile }, call());
+    expect(upstream.received.map(({ url }) => url.replace(/^\/prefix/, ''))).toEqual([
+      '/v1/embeddings',
+      '/v1/completions',
+    ]);
+    for (const { body } of upstream.received) {
+      const sent = JSON.parse(body) as object;
+      expect(sent).toMatchObject({ model: 'upstream-model', user: 'ada', later_field: 1 });
+      expect(Object.keys(sent).filter((field) => field === 'routing' || field.startsWith('x_'))).toEqual([]);
+    }
+  });
+
+  it('forwards no host, key or routing of the client', async () => {
+    if (answers.reply === undefined) return;
+    const fields = ['api_base', 'base_url', 'endpoint', 'custom_host', 'api_key', 'proxy', 'x_host', 'routing'];
+    const hostile = Object.fromEntries(fields.map((field) => [field, 'http://127.0.0.1:9/evil']));
+    await chat(answers.reply)?.complete(chatRequest(hostile), call());
+    expect(upstream.received).toHaveLength(1);
+    expect(upstream.received[0]?.url).toMatch(/^\/(prefix\/)?v1\/chat\/completions$/);
+    expect(`http://${upstream.received[0]?.headers.host}`).toBe(upstream.origin);
+    expect(JSON.parse(upstream.received[0]?.body ?? '')).not.toHaveProperty('routing');
+  });
+});

@@ -1,9 +1,19 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ProviderEnvironment } from '../../src/core/config/provider-environment';
+import type { ProviderDefinition } from '../../src/providers/contract/provider';
+import {
+  MockMediaBasicProvider,
+  MockMediaProvider,
+  MockMediaSyncProvider,
+} from '../../src/providers/vendors/mock/mock-media.provider';
+import { MockProvider } from '../../src/providers/vendors/mock/mock.provider';
+import { OpenAiCompatibleProvider } from '../../src/providers/vendors/openai-compatible/openai-compatible.module';
+import { OpenAiProvider } from '../../src/providers/vendors/openai/openai.module';
 
 /** How the conformance suites configure a provider. */
 export interface Subject {
+  readonly definition: ProviderDefinition;
   /** @param origin of the fake upstream */
   environment(origin: string): ProviderEnvironment;
   /** Whether its upstream speaks OpenAI's format, so that the suites can fake it. */
@@ -31,7 +41,7 @@ export interface JobPrompts {
 
 /** Made with the first job; its suite removes it. */
 export const MOCK_MEDIA_DIR = join(tmpdir(), `mock-media-${process.pid}-${Date.now()}`);
-const MOCK_MEDIA: Subject = {
+const MOCK_MEDIA: Omit<Subject, 'definition'> = {
   environment: () => ({ MOCK_MEDIA_PROVIDER: 'true', MOCK_MEDIA_DIR }),
   speaksOpenAi: false,
   jobPrompts: {
@@ -46,22 +56,25 @@ const MOCK_MEDIA: Subject = {
   },
 };
 
-/** A row for every provider of the registry, by id. */
-export const SUBJECTS: Readonly<Record<string, Subject>> = {
-  mock: {
+/** A row for every provider of the gateway. */
+export const SUBJECTS: readonly Subject[] = [
+  {
+    definition: new MockProvider(),
     environment: () => ({ MOCK_PROVIDER: 'true' }),
     speaksOpenAi: false,
     rateLimitPrompt: '[[mock: status=429 retry_after=7]]',
   },
-  'mock-media': MOCK_MEDIA,
-  'mock-media-basic': MOCK_MEDIA,
-  'mock-media-sync': MOCK_MEDIA,
-  openai: {
+  { definition: new MockMediaProvider(), ...MOCK_MEDIA },
+  { definition: new MockMediaBasicProvider(), ...MOCK_MEDIA },
+  { definition: new MockMediaSyncProvider(), ...MOCK_MEDIA },
+  {
+    definition: new OpenAiProvider(),
     environment: (origin) => ({ OPENAI_API_KEY: 'sk-test-1234', OPENAI_BASE_URL: `${origin}/v1` }),
     speaksOpenAi: true,
   },
-  'openai-compatible': {
+  {
+    definition: new OpenAiCompatibleProvider(),
     environment: (origin) => ({ OPENAI_COMPATIBLE_BASE_URL: `${origin}/prefix/v1` }),
     speaksOpenAi: true,
   },
-};
+];

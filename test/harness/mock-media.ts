@@ -6,7 +6,11 @@ import type { AsyncJobAdapter, JobHandle, JobOutput, SyncJobAdapter } from '../.
 import type { Provider } from '../../src/providers/contract/provider';
 import type { ProviderCall } from '../../src/providers/contract/provider-call';
 import type { JobEvent } from '../../src/providers/vendors/mock/jobs/job-directory';
-import { defineMockMediaProviders } from '../../src/providers/vendors/mock/mock-media.provider';
+import {
+  MockMediaBasicProvider,
+  MockMediaProvider,
+  MockMediaSyncProvider,
+} from '../../src/providers/vendors/mock/mock-media.provider';
 import { musicSpec } from '../conformance/job-requests';
 import { providerCall } from '../conformance/provider-call';
 
@@ -37,6 +41,8 @@ export async function readMockMediaTokens(directory: string): Promise<string[]> 
   return (await Promise.all(records)).map((record) => (JSON.parse(record) as { token: string }).token);
 }
 
+export const MEDIA_PROVIDERS = [new MockMediaProvider(), new MockMediaBasicProvider(), new MockMediaSyncProvider()];
+
 /** The mock media providers with a separate directory and a fixed clock. */
 export class MockMediaStage {
   private nowMs = 1_700_000_000_000;
@@ -58,8 +64,9 @@ export class MockMediaStage {
 
   /** Each call simulates another process. */
   provider(id: string): Provider {
-    const definition = defineMockMediaProviders(this.clock).find((each) => each.id === id);
-    const provider = definition?.create({ MOCK_MEDIA_PROVIDER: 'true', MOCK_MEDIA_DIR: this.directory });
+    const environment = { MOCK_MEDIA_PROVIDER: 'true', MOCK_MEDIA_DIR: this.directory };
+    const definition = MEDIA_PROVIDERS.find((each) => each.id === id);
+    const provider = definition?.create(environment, this.clock);
     if (provider == null) throw new Error(`${id} is not offered`);
     return provider;
   }

@@ -8,9 +8,8 @@ import { publishCredentialChange } from '../../models/credentials/credential-cha
 import { CredentialRepository } from '../../models/credentials/credential.repository';
 import { type CredentialRecord, CredentialService } from '../../models/credentials/credential.service';
 import { resolveSecretsKeys } from '../../core/secrets/service-secrets';
-import { ProvidersService } from '../../providers/providers.service';
 import { webhookSecretTable } from '../../webhooks/webhook-secret.repository';
-import { type CliContext, withContext } from '../cli-context';
+import { type CliContext, loadProviders, withContext } from '../cli-context';
 import { type CommandResult, formatTable, run } from '../command-result';
 import { parseText } from '../option-parsers';
 
@@ -45,14 +44,14 @@ function setCredential({ name }: NameOptions): Promise<CommandResult> {
   return withContext(async (context) => {
     // An argument would be visible in the process list and the shell history.
     const value = (await text(process.stdin)).replace(/\r?\n$/, '');
-    const record = await createService(context).set(name, value, COMMAND_LINE);
+    const record = await (await createService(context)).set(name, value, COMMAND_LINE);
     return { text: `${name} is stored. Running gateways use it within seconds.`, json: toRecord(record) };
   });
 }
 
 function listCredentials(): Promise<CommandResult> {
   return withContext(async (context) => {
-    const records = await createService(context).list();
+    const records = await (await createService(context)).list();
     return {
       text: formatTable(
         ['NAME', 'SOURCE', 'ENDS WITH', 'STORED AT', 'KEY'],
@@ -72,7 +71,7 @@ function listCredentials(): Promise<CommandResult> {
 
 function deleteCredential({ name }: NameOptions): Promise<CommandResult> {
   return withContext(async (context) => {
-    await createService(context).remove(name, COMMAND_LINE);
+    await (await createService(context)).remove(name, COMMAND_LINE);
     return { text: `${name} is no longer stored.`, json: { name, stored: null } };
   });
 }
@@ -83,7 +82,7 @@ function resealSecrets(): Promise<CommandResult> {
     const box = new SecretBox(resolveSecretsKeys(config));
     const summaries = {
       webhook_secrets: await resealTable(webhookSecretTable(dataSource), box),
-      provider_credentials: await createService(context, box).reseal(),
+      provider_credentials: await (await createService(context, box)).reseal(),
     };
     const counted = Object.entries(summaries).map(([what, { resealed }]) => [what, resealed]);
     await recordAudit(dataSource.manager, {
@@ -108,15 +107,15 @@ function describe(what: string, { resealed, current, unreadable }: ResealSummary
   return `${what}: ${resealed} re-encrypted, ${current} already used the first key${rest}`;
 }
 
-function createService(
+async function createService(
   { config, dataSource, redis }: CliContext,
   box = new SecretBox(resolveSecretsKeys(config)),
-): CredentialService {
+): Promise<CredentialService> {
   return new CredentialService({
     dataSource,
     repository: new CredentialRepository(dataSource),
     box,
-    providers: new ProvidersService(config),
+    providers: await loadProviders(config),
     announce: () => publishCredentialChange(redis),
   });
 }

@@ -15,8 +15,7 @@ import {
   type LoadedModel,
 } from '../../models/load-catalog';
 import { findUnknownProviders, findWarnings } from '../../models/review-catalog';
-import { PROVIDER_DEFINITIONS } from '../../providers/registry';
-import { CliError, withContext, withServices } from '../cli-context';
+import { CliError, loadProviders, withContext, withServices } from '../cli-context';
 import { formatTable, run, type CommandResult } from '../command-result';
 import { parseInteger } from '../option-parsers';
 
@@ -39,8 +38,9 @@ export function addOperationCommands(program: Command): void {
 }
 
 async function checkCatalog(): Promise<CommandResult> {
-  const { models, errors } = await readCatalog(loadConfig().catalogDir);
-  const knownProviders = new Set(PROVIDER_DEFINITIONS.map(({ id }) => id));
+  const config = loadConfig();
+  const { models, errors } = await readCatalog(config.catalogDir);
+  const knownProviders = new Set((await loadProviders(config)).describe().map(({ id }) => id));
   const warnings = [...findWarnings(models), ...findUnknownProviders(models, knownProviders)];
   return {
     text: [

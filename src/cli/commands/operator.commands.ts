@@ -11,8 +11,7 @@ import {
 } from '../../models/catalog-admin.service';
 import { publishCatalogChange } from '../../models/catalog-change.listener';
 import { PriceAdminService } from '../../models/price-admin.service';
-import { ProvidersService } from '../../providers/providers.service';
-import { type CliContext, CliError, withContext } from '../cli-context';
+import { type CliContext, CliError, loadProviders, withContext } from '../cli-context';
 import { type CommandResult, formatMicro, formatTable, run } from '../command-result';
 import { parseAmount, parseId, parseInteger, parseText } from '../option-parsers';
 
@@ -111,7 +110,7 @@ interface ModelOptions {
 
 function decideModel({ model }: ModelOptions, enabled: boolean): Promise<CommandResult> {
   return withContext(async (context) => {
-    const { row, obstacles } = await catalogOf(context).updateModel(model, { enabled }, COMMAND_LINE);
+    const { row, obstacles } = await (await catalogOf(context)).updateModel(model, { enabled }, COMMAND_LINE);
     const rest = obstacles.length === 0 ? 'is served' : `is not served: ${obstacles.join(', ')}`;
     return {
       text: `${row.id} ${rest} (with the settings of this command).`,
@@ -122,7 +121,8 @@ function decideModel({ model }: ModelOptions, enabled: boolean): Promise<Command
 
 function listDeployments({ model }: Partial<ModelOptions>): Promise<CommandResult> {
   return withContext(async (context) => {
-    const models = (await catalogOf(context).listModels()).filter(({ row }) => model === undefined || row.id === model);
+    const catalog = await catalogOf(context);
+    const models = (await catalog.listModels()).filter(({ row }) => model === undefined || row.id === model);
     const deployments = models.flatMap((each) => each.deployments);
     return {
       text: formatTable(
@@ -157,7 +157,7 @@ function setDeployment({ deployment, enabled, priority, weight }: DeploymentOpti
       priority: priority === 'files' ? null : priority,
       weight: weight === 'files' ? null : weight,
     };
-    const changed = await catalogOf(context).updateDeployment(deployment, changes, COMMAND_LINE);
+    const changed = await (await catalogOf(context)).updateDeployment(deployment, changes, COMMAND_LINE);
     const record = toRecord(changed);
     return { text: `${record.id}: ${JSON.stringify(record)}`, json: record };
   });
@@ -211,8 +211,8 @@ function pricesOf({ dataSource, clock, redis }: CliContext): PriceAdminService {
   return new PriceAdminService({ dataSource, clock, announce: () => publishCatalogChange(redis) });
 }
 
-function catalogOf({ config, dataSource, clock, redis }: CliContext): CatalogAdminService {
-  const { configuredIds: configuredProviders } = new ProvidersService(config);
+async function catalogOf({ config, dataSource, clock, redis }: CliContext): Promise<CatalogAdminService> {
+  const { configuredIds: configuredProviders } = await loadProviders(config);
   return new CatalogAdminService({
     dataSource,
     configuredProviders,

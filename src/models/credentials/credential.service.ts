@@ -6,7 +6,7 @@ import { type ResealSummary, resealTable } from '../../core/secrets/reseal';
 import { keyIdOf, type SecretBox } from '../../core/secrets/secret-box';
 import { baseUrl } from '../../core/config/setting';
 import type { ProviderCredentialEntity } from '../../core/database/entities/provider-credential.entity';
-import { type ProvidersService, STORABLE_CREDENTIALS } from '../../providers/providers.service';
+import type { ProvidersService } from '../../providers/providers.service';
 import type { CredentialRepository } from './credential.repository';
 
 /** A name that operators may store a value for, with metadata of the stored value but never the value. */
@@ -30,7 +30,7 @@ export interface CredentialServiceOptions {
   readonly dataSource: DataSource;
   readonly repository: CredentialRepository;
   readonly box: SecretBox;
-  readonly providers: Pick<ProvidersService, 'rehearse' | 'sourceOf'>;
+  readonly providers: Pick<ProvidersService, 'rehearse' | 'sourceOf' | 'storableCredentials'>;
   /** Makes every process reload the stored values; never rejects. */
   readonly announce: () => Promise<void>;
 }
@@ -48,7 +48,7 @@ export class CredentialService {
   /** Every name that can be stored, sorted. */
   async list(): Promise<CredentialRecord[]> {
     const stored = new Map((await this.options.repository.list()).map((row) => [row.name, row]));
-    return STORABLE_CREDENTIALS.map((name) => this.describe(name, stored.get(name)));
+    return this.options.providers.storableCredentials.map((name) => this.describe(name, stored.get(name)));
   }
 
   /**
@@ -57,7 +57,7 @@ export class CredentialService {
    */
   async set(name: string, value: string, actor: Actor): Promise<CredentialRecord> {
     const { repository, box, providers } = this.options;
-    assertKnown(name);
+    this.assertKnown(name);
     const accepted = parseValue(name, value);
     await providers.rehearse(name, accepted).catch(() => {
       throw invalid(`${name} cannot be used by its provider`);
@@ -72,7 +72,7 @@ export class CredentialService {
    */
   async remove(name: string, actor: Actor): Promise<void> {
     const { repository } = this.options;
-    assertKnown(name);
+    this.assertKnown(name);
     await this.change(name, 'credential.deleted', actor, async (manager) => {
       if ((await repository.find(manager, name)) === null) throw notFound('No value is stored for this name.');
       await repository.remove(manager, name);
@@ -124,6 +124,11 @@ export class CredentialService {
     );
   }
 
+  private assertKnown(name: string): void {
+    if (this.options.providers.storableCredentials.includes(name)) return;
+    throw notFound('No provider has a setting with this name.');
+  }
+
   private describe(name: string, row: ProviderCredentialEntity | undefined): CredentialRecord {
     const { box, providers } = this.options;
     if (row === undefined) return { name, source: providers.sourceOf(name), stored: null };
@@ -149,10 +154,6 @@ export function openCredential(
 /** Binds a value to its name: a key must not become the base URL that keys are sent to. */
 function purposeOf(name: string): string {
   return `provider credential ${name}`;
-}
-
-function assertKnown(name: string): void {
-  if (!STORABLE_CREDENTIALS.includes(name)) throw notFound('No provider has a setting with this name.');
 }
 
 function parseValue(name: string, value: string): string {

@@ -44,7 +44,7 @@ export interface Provider {
   close(): Promise<void>;
 }
 
-/** One vendor: a folder under `vendors/` and a line in `registry.ts`. */
+/** One vendor. Implemented by a class that is marked `@ModelProvider()`. */
 export interface ProviderDefinition {
   readonly id: string;
   /** Names of the keys and base URLs that it reads. An operator may store them and change them at run time. */

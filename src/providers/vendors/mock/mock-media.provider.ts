@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../../../core/time/clock';
 import type { ProviderEnvironment } from '../../../core/config/provider-environment';
 import type { JobAdapter, JobCapabilities } from '../../contract/media-job';
+import { ModelProvider } from '../../contract/model-provider.decorator';
 import type { Provider, ProviderDefinition } from '../../contract/provider';
 import { JobDirectory } from './jobs/job-directory';
 import { CancelableMockJobs, type JobProviderOptions, MockJobs } from './jobs/mock-jobs';
@@ -16,39 +17,51 @@ const BEST: JobCapabilities = {
 };
 const LEAST: JobCapabilities = { ...BEST, cancel: 'never', progress: false, idempotentSubmit: false };
 
+type Adapters = { readonly video?: JobAdapter; readonly music?: JobAdapter };
+
 /**
  * Video and music inside the process (README, *Video and music*). Three providers, since job handling depends on the
  * provider's capabilities: all, none, or synchronous only.
  */
-export function defineMockMediaProviders(clock: Clock): readonly ProviderDefinition[] {
-  return [
-    define('mock-media', BEST, clock, (options) => {
-      const jobs = new CancelableMockJobs(options);
-      return { video: jobs, music: jobs };
-    }),
-    define('mock-media-basic', LEAST, clock, (options) => ({ video: new MockJobs(options) })),
-    define('mock-media-sync', LEAST, clock, (options) => ({ music: new MockMusicSync(options) })),
-  ];
+abstract class MockJobProvider implements ProviderDefinition {
+  readonly credentials = [];
+
+  constructor(
+    readonly id: string,
+    private readonly capabilities: JobCapabilities,
+    private readonly createAdapters: (options: JobProviderOptions) => Adapters,
+  ) {}
+
+  create(environment: ProviderEnvironment, clock: Clock = systemClock): Provider | null {
+    const { id, capabilities } = this;
+    const directory = directoryOf(environment);
+    if (directory === null) return null;
+    return createProvider(id, this.createAdapters({ id, capabilities, directory, clock }));
+  }
 }
 
-export const mockMediaProviders = defineMockMediaProviders(systemClock);
+@ModelProvider()
+export class MockMediaProvider extends MockJobProvider {
+  constructor() {
+    super('mock-media', BEST, (options) => {
+      const jobs = new CancelableMockJobs(options);
+      return { video: jobs, music: jobs };
+    });
+  }
+}
 
-type Adapters = { readonly video?: JobAdapter; readonly music?: JobAdapter };
+@ModelProvider()
+export class MockMediaBasicProvider extends MockJobProvider {
+  constructor() {
+    super('mock-media-basic', LEAST, (options) => ({ video: new MockJobs(options) }));
+  }
+}
 
-function define(
-  id: string,
-  capabilities: JobCapabilities,
-  clock: Clock,
-  createAdapters: (options: JobProviderOptions) => Adapters,
-): ProviderDefinition {
-  return {
-    id,
-    credentials: [],
-    create: (environment) => {
-      const directory = directoryOf(environment);
-      return directory === null ? null : createProvider(id, createAdapters({ id, capabilities, directory, clock }));
-    },
-  };
+@ModelProvider()
+export class MockMediaSyncProvider extends MockJobProvider {
+  constructor() {
+    super('mock-media-sync', LEAST, (options) => ({ music: new MockMusicSync(options) }));
+  }
 }
 
 /** `null`: not offered. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/time/clock';
 import type { ChatProvider, ChatRequest } from '../../contract/chat';
 import type { CallDeadlines, ProviderCall } from '../../contract/provider-call';
-import { defineMockProvider, mockProvider } from './mock.provider';
+import { MockProvider } from './mock.provider';
 
 const clock: Clock = { now: () => 1_700_000_000_500, monotonic: () => performance.now() };
 const NO_HURRY: CallDeadlines = { connectMs: 5_000, firstTokenMs: 5_000, idleMs: 5_000, totalMs: 10_000 };
@@ -19,8 +19,8 @@ function callWith(deadlines: Partial<CallDeadlines> = {}, signal = new AbortCont
   };
 }
 
-function chatOf(definition = defineMockProvider(clock)): ChatProvider {
-  const chat = definition.create({})?.chat;
+function chatOf(): ChatProvider {
+  const chat = new MockProvider().create({}, clock)?.chat;
   if (chat === undefined) throw new Error('The mock has no chat.');
   return chat;
 }
@@ -34,13 +34,13 @@ const ask = (content: string, fields: Partial<ChatRequest> = {}): ChatRequest =>
 const failure = (code: string, options: object) =>
   expect.objectContaining({ name: 'ProviderError', code, options: expect.objectContaining(options) });
 
-describe('mockProvider', () => {
+describe('MockProvider', () => {
   it.each(['false', '0'])('is not offered when MOCK_PROVIDER is %s', (setting) => {
-    expect(mockProvider.create({ MOCK_PROVIDER: setting })).toBeNull();
+    expect(new MockProvider().create({ MOCK_PROVIDER: setting })).toBeNull();
   });
 
   it.each([undefined, 'true', '1'])('is offered when MOCK_PROVIDER is %s', async (setting) => {
-    const provider = mockProvider.create({ MOCK_PROVIDER: setting });
+    const provider = new MockProvider().create({ MOCK_PROVIDER: setting });
     expect(provider).toMatchObject({
       id: 'mock',
       capabilities: { chat: true, embeddings: true, images: true, speech: true },

@@ -1,5 +1,6 @@
 import { systemClock, type Clock } from '../../../core/time/clock';
 import type { ProviderEnvironment } from '../../../core/config/provider-environment';
+import { ModelProvider } from '../../contract/model-provider.decorator';
 import type { Provider, ProviderDefinition } from '../../contract/provider';
 import { MockChat } from './mock-chat';
 import { MockEmbeddings } from './mock-embeddings';
@@ -12,15 +13,15 @@ import { MockTranscription } from './mock-transcription';
  * plausibly and deterministically, and fails on request (README). Router and edge get the same results and errors as
  * from a real upstream behind a dialect.
  */
-export function defineMockProvider(clock: Clock): ProviderDefinition {
-  return {
-    id: 'mock',
-    credentials: [],
-    create: (environment) => (isSwitchedOff(environment) ? null : createProvider(clock)),
-  };
-}
+@ModelProvider()
+export class MockProvider implements ProviderDefinition {
+  readonly id = 'mock';
+  readonly credentials = [];
 
-export const mockProvider: ProviderDefinition = defineMockProvider(systemClock);
+  create(environment: ProviderEnvironment, clock: Clock = systemClock): Provider | null {
+    return isSwitchedOff(environment) ? null : createProvider(clock);
+  }
+}
 
 function isSwitchedOff({ MOCK_PROVIDER: setting }: ProviderEnvironment): boolean {
   return setting === 'false' || setting === '0';

@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { musicSpec, videoSpec } from '../../../../../test/conformance/job-requests';
 import { providerCall, providerErrorOf } from '../../../../../test/conformance/provider-call';
-import { MockMediaStage, readMockMediaLog } from '../../../../../test/harness/mock-media';
+import { MEDIA_PROVIDERS, MockMediaStage, readMockMediaLog } from '../../../../../test/harness/mock-media';
 import type { JobHandle, JobSnapshot } from '../../../contract/media-job';
-import { defineMockMediaProviders } from '../mock-media.provider';
 
 const AT_ONCE = 'queued=0 run=0';
 const call = providerCall();
@@ -29,7 +28,7 @@ describe('mock media providers', () => {
   it.each([{}, { MOCK_MEDIA_PROVIDER: 'false', MOCK_MEDIA_DIR: '/tmp' }, { MOCK_MEDIA_DIR: '/tmp' }])(
     'are not offered unless enabled: %j',
     (environment) => {
-      expect(defineMockMediaProviders(stage.clock).map((each) => each.create(environment))).toEqual([null, null, null]);
+      expect(MEDIA_PROVIDERS.map((each) => each.create(environment))).toEqual([null, null, null]);
     },
   );
 });

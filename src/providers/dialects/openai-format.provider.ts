@@ -34,11 +34,19 @@ export interface OpenAiPreset {
   readonly quirks: Quirks;
 }
 
-/** A provider definition from a preset: all that a vendor folder needs. */
-export function defineOpenAiProvider(preset: OpenAiPreset): ProviderDefinition {
-  const { id, apiKeyVariable, baseUrlVariable } = preset;
-  const credentials = [apiKeyVariable, baseUrlVariable];
-  return { id, credentials, create: (environment) => createProvider(preset, environment) };
+/** A provider that speaks OpenAI's formats: all that a vendor's class needs is its preset. */
+export abstract class OpenAiFormatProvider implements ProviderDefinition {
+  readonly id: string;
+  readonly credentials: readonly string[];
+
+  constructor(private readonly preset: OpenAiPreset) {
+    this.id = preset.id;
+    this.credentials = [preset.apiKeyVariable, preset.baseUrlVariable];
+  }
+
+  create(environment: ProviderEnvironment): Provider | null {
+    return createProvider(this.preset, environment);
+  }
 }
 
 function createProvider(preset: OpenAiPreset, environment: ProviderEnvironment): Provider | null {

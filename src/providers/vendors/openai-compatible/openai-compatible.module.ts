@@ -1,0 +1,38 @@
+import { Module } from '@nestjs/common';
+import { ModelProvider } from '../../contract/model-provider.decorator';
+import { OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+
+/**
+ * Any server that speaks OpenAI's formats at a base URL set by the operator: vLLM, Ollama, llama.cpp, LocalAI, a
+ * reseller. Nothing else is known about it, so fields that only OpenAI supports are dropped.
+ */
+@ModelProvider()
+export class OpenAiCompatibleProvider extends OpenAiFormatProvider {
+  constructor() {
+    super({
+      id: 'openai-compatible',
+      apiKeyVariable: 'OPENAI_COMPATIBLE_API_KEY',
+      baseUrlVariable: 'OPENAI_COMPATIBLE_BASE_URL',
+      quirks: {
+        streamUsage: 'include_usage',
+        // The older name: servers that know the newer one accept both.
+        maxTokensField: 'max_tokens',
+        // Some refuse an unknown format.
+        plainEmbeddings: true,
+        // It may fetch images from inside the operator's network.
+        imageAddresses: 'check',
+        dropFields: [
+          'store',
+          'metadata',
+          'service_tier',
+          'prompt_cache_key',
+          'prompt_cache_retention',
+          'safety_identifier',
+        ],
+      },
+    });
+  }
+}
+
+@Module({ providers: [OpenAiCompatibleProvider] })
+export class OpenAiCompatibleModule {}

@@ -1,0 +1,29 @@
+import { Module } from '@nestjs/common';
+import { ModelProvider } from '../../contract/model-provider.decorator';
+import { OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+
+/** OpenAI itself. The field for the output limit differs by model and is set in the catalogue. */
+@ModelProvider()
+export class OpenAiProvider extends OpenAiFormatProvider {
+  constructor() {
+    super({
+      id: 'openai',
+      apiKeyVariable: 'OPENAI_API_KEY',
+      baseUrlVariable: 'OPENAI_BASE_URL',
+      defaultBaseUrl: 'https://api.openai.com/v1',
+      quirks: {
+        streamUsage: 'include_usage',
+        developerRole: true,
+        // Padding against traffic analysis costs bytes, and every padded chunk misses the fast path.
+        includeObfuscation: false,
+        // With a forced tool it correctly reports `stop`.
+        trustFinishReason: true,
+        // Its image models always send base64 and refuse the field.
+        imageResponseFormat: 'none',
+      },
+    });
+  }
+}
+
+@Module({ providers: [OpenAiProvider] })
+export class OpenAiModule {}
