@@ -25,7 +25,7 @@ function problemsOf(environment: Environment): readonly string[] {
 }
 
 describe('loadConfig', () => {
-  it('refuses room for bodies in which the largest one would not fit', () => {
+  it('refuses a memory budget smaller than two bodies of the largest size', () => {
     const environment = {
       MAX_REQUEST_BYTES: '1000000',
       MAX_MULTIPART_BYTES: '1000000',
@@ -126,7 +126,7 @@ describe('loadConfig', () => {
     expect(loadConfig({ PORT: '', DATABASE_URL: '', OPENAI_API_KEY: '' })).toEqual(loadConfig({}));
   });
 
-  it('names the variable, what was given and what it accepts, for all wrong variables at once', () => {
+  it('names the variable, its value and what it accepts, for all invalid variables at once', () => {
     const problems = problemsOf({ PORT: '80a', LOG_LEVEL: 'loud', OPENAI_BASE_URL: 'localhost:11434' });
     expect(problems).toEqual([
       'LOG_LEVEL is "loud", but accepts one of fatal, error, warn, info, debug, trace, silent',
@@ -143,7 +143,7 @@ describe('loadConfig', () => {
     ['OPENAI_API_KEY', 'hunter2 hunter2'],
     ['STORAGE_SIGNING_SECRET', 'hunter2'],
     ['S3_SECRET_ACCESS_KEY', 'hunter2 hunter2'],
-  ])('never shows a wrong %s', (name, value) => {
+  ])('never shows an invalid %s', (name, value) => {
     const [problem] = problemsOf({ [name]: value });
     expect(problem).toContain(name);
     expect(problem).not.toContain('hunter2');
@@ -168,7 +168,7 @@ describe('loadConfig', () => {
     },
   );
 
-  it('reads which hosts may be reached that users and providers name', () => {
+  it('reads the address policy for URLs of users and providers', () => {
     const { outbound } = loadConfig({
       OUTBOUND_ALLOW_CIDRS: '10.1.0.0/16, fd00::1',
       OUTBOUND_DENY_CIDRS: '8.8.8.8',
@@ -199,14 +199,14 @@ describe('loadConfig', () => {
     (text) => expect(problemsOf({ OUTBOUND_DENY_HOSTS: text })).toHaveLength(1),
   );
 
-  it('keeps outputs in the bucket that is named, else on the disk, and in production nowhere', () => {
+  it('stores outputs in the configured bucket, else on disk, and in production not at all', () => {
     expect(loadConfig({}).storage.backend.type).toBe('local');
     expect(loadConfig(production).storage.backend.type).toBe('none');
     expect(loadConfig({ ...production, S3_BUCKET: 'outputs' }).storage.backend.type).toBe('s3');
     expect(loadConfig({ STORAGE: 'none', S3_BUCKET: 'outputs' }).storage.backend.type).toBe('none');
   });
 
-  it('reads a bucket, naming it in the path where it is not on AWS', () => {
+  it('reads an S3 bucket, with path-style addressing outside AWS', () => {
     const aws = { type: 's3', bucket: 'outputs', region: 'us-east-1', endpoint: null, publicEndpoint: null };
     expect(loadConfig({ S3_BUCKET: 'outputs' }).storage.backend).toEqual({
       ...aws,
@@ -247,7 +247,7 @@ describe('loadConfig', () => {
     expect(problemsOf(environment)).toEqual([expect.stringContaining(problem)]);
   });
 
-  it('takes trailing slashes off base addresses', () => {
+  it('removes trailing slashes from base URLs', () => {
     const config = loadConfig({ PUBLIC_BASE_URL: 'https://ai.example/', OPENAI_BASE_URL: 'http://[::1]:8000/v1//' });
     expect(config.http.publicBaseUrl).toBe('https://ai.example');
     expect(config.providers.OPENAI_BASE_URL).toBe('http://[::1]:8000/v1');
@@ -281,12 +281,12 @@ describe('readEnvironment', () => {
   });
 });
 
-describe('the environment of a stranger', () => {
+describe('variables of other programs', () => {
   it.each([
     ['VITE_BASE_URL', '/'],
     ['CI_REGISTRY_BASE_URL', 'registry.example.com'],
     ['SOME_TOOL_API_KEY', 'two words'],
-  ])('with %s=%s does not stop the start', (name, value) => {
+  ])('are accepted without validation: %s=%s', (name, value) => {
     expect(() => loadConfig({ [name]: value })).not.toThrow();
   });
 });

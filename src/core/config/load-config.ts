@@ -3,17 +3,23 @@
  * environment fails the start with a list of every wrong setting.
  */
 import { existsSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import type { AppConfig, StorageBackend } from './app-config';
-import type { ProviderEnvironment } from './provider-environment';
-import { readDashboard, readMail } from './read-dashboard';
-import { readPayments } from './read-payments';
-import { baseUrl, secret } from './setting';
-import { type Environment, SettingReader } from './setting-reader';
-import { SETTINGS } from './settings';
+import type { AppConfig } from './app-config';
+import { kindOf } from './setting-kinds';
+import { type Settings, SETTINGS } from './settings';
+import { toAppConfig } from './to-app-config';
 
-export { ConfigurationError, type Environment } from './setting-reader';
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The environment is invalid. The message is for the operator and holds no secret. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError';
+
+  constructor(readonly problems: readonly string[]) {
+    super(['The configuration is wrong:', ...problems.map((problem) => `  ${problem}`)].join('\n'));
+  }
+}
 
 /** The process environment over an optional `.env` file in the working directory. */
 export function readEnvironment(file = resolve('.env'), processEnvironment: Environment = process.env): Environment {
@@ -27,203 +33,76 @@ export function readEnvironment(file = resolve('.env'), processEnvironment: Envi
  * @throws ConfigurationError naming every variable that is wrong or missing, and what it accepts
  */
 export function loadConfig(environment: Environment = readEnvironment()): AppConfig {
-  const reader = new SettingReader(environment);
-  const read = reader.read.bind(reader);
-  const production = read(SETTINGS.environment) === 'production';
-  if (production) {
-    reader.require([SETTINGS.databaseUrl, SETTINGS.redisUrl, SETTINGS.apiKeyPepper, SETTINGS.secretsKeys]);
-  }
-  const dataDir = resolve(read(SETTINGS.dataDir));
-  const databaseUrl = read(SETTINGS.databaseUrl);
-  const redisUrl = read(SETTINGS.redisUrl);
-  const isEmbedded = databaseUrl === null && redisUrl === null;
-  const config: AppConfig = {
-    production,
-    logLevel: read(SETTINGS.logLevel),
-    dataDir,
-    http: readHttp(reader, production),
-    databaseUrl,
-    redisUrl,
-    redisTimeoutMs: read(SETTINGS.redisTimeoutMs),
-    database: { poolSize: read(SETTINGS.databasePoolSize), moneyPoolSize: read(SETTINGS.moneyPoolSize) },
-    ledgerAuditTimeoutMs: read(SETTINGS.ledgerAuditTimeoutMs),
-    storage: readStorage(reader, production),
-    jobs: { ttlSeconds: read(SETTINGS.jobTtlSeconds) },
-    worker: readWorker(reader),
-    usage: { retentionDays: read(SETTINGS.usageRetentionDays) },
-    catalogDir: read(SETTINGS.catalogDir),
-    apiKeyPepper: read(SETTINGS.apiKeyPepper),
-    secretsKeys: read(SETTINGS.secretsKeys),
-    acceptUnchecksummedKeys: read(SETTINGS.acceptUnchecksummedKeys) === 'true',
-    inference: {
-      connectTimeoutMs: read(SETTINGS.connectTimeoutMs),
-      firstTokenTimeoutMs: read(SETTINGS.firstTokenTimeoutMs),
-      replyTimeoutMs: read(SETTINGS.replyTimeoutMs),
-      idleTimeoutMs: read(SETTINGS.idleTimeoutMs),
-      totalTimeoutMs: read(SETTINGS.totalTimeoutMs),
-      defaultMaxOutputTokens: read(SETTINGS.defaultMaxOutputTokens),
-    },
-    routing: readRouting(reader),
-    limits: readLimits(reader),
-    outbound: readOutbound(reader),
-    dashboard: readDashboard(reader, production),
-    payments: readPayments(reader, { production, isEmbedded }),
-    mail: readMail(reader),
-    providers: {
-      ...readProviders(environment, reader),
-      [SETTINGS.mockProvider.name]: read(SETTINGS.mockProvider) ?? (production ? 'false' : 'true'),
-      ...readMockMedia(reader, dataDir, isEmbedded),
-    },
-  };
-  for (const largest of [SETTINGS.maxRequestBytes, SETTINGS.maxMultipartBytes]) {
-    if (config.http.maxBufferedBytes >= 2 * read(largest)) continue;
-    reader.note(`${SETTINGS.maxBufferedBytes.name} is less than twice ${largest.name}`);
-  }
-  reader.throwProblems();
+  const given = Object.fromEntries(
+    Object.entries(environment).filter((entry): entry is [string, string] => Boolean(entry[1])),
+  );
+  const invalid = findInvalid(given);
+  // Defaults replace invalid values, so that contradictions between the others are reported in the same start.
+  const valid = Object.fromEntries(Object.entries(given).filter(([name]) => !invalid.has(name as SettingName)));
+  const settings = SETTINGS.parse(valid);
+  const config = toAppConfig(settings, valid);
+  const problems = [
+    ...Array.from(invalid, (name) => describeInvalid(name, given[name] ?? '')),
+    ...findMissing(config, settings, given),
+    ...findContradictions(config, settings),
+  ];
+  if (problems.length > 0) throw new ConfigurationError(problems);
   return deepFreeze(config);
 }
 
-/** Its output looks real, so a deployment with external services has to enable it explicitly. */
-function readMockMedia(reader: SettingReader, dataDir: string, isEmbedded: boolean): ProviderEnvironment {
-  return {
-    [SETTINGS.mockMediaProvider.name]: reader.read(SETTINGS.mockMediaProvider) ?? (isEmbedded ? 'true' : 'false'),
-    [SETTINGS.mockMediaDir.name]: reader.read(SETTINGS.mockMediaDir) ?? join(dataDir, 'mock-media'),
-  };
+type SettingName = keyof Settings;
+
+function findInvalid(given: Environment): ReadonlySet<SettingName> {
+  const issues = SETTINGS.safeParse(given).error?.issues ?? [];
+  return new Set(issues.map(({ path }) => path[0] as SettingName));
 }
 
-function readHttp(reader: SettingReader, production: boolean): AppConfig['http'] {
-  const read = reader.read.bind(reader);
-  return {
-    host: read(SETTINGS.host) ?? (production ? '0.0.0.0' : '127.0.0.1'),
-    port: read(SETTINGS.port),
-    publicBaseUrl: read(SETTINGS.publicBaseUrl),
-    maxRequestBytes: read(SETTINGS.maxRequestBytes),
-    maxMultipartBytes: read(SETTINGS.maxMultipartBytes),
-    maxBufferedBytes: read(SETTINGS.maxBufferedBytes),
-    overloadConcurrency: read(SETTINGS.overloadConcurrency),
-    trustProxy: read(SETTINGS.trustProxy),
-    ssePingMs: read(SETTINGS.ssePingMs),
-    drainTimeoutMs: read(SETTINGS.drainTimeoutMs),
-  };
+function describeInvalid(name: SettingName, text: string): string {
+  const { accepts, secret = false } = kindOf(SETTINGS.shape[name]);
+  const value = secret ? 'has a value that is not shown here' : `is ${JSON.stringify(text)}`;
+  return `${name} ${value}, but accepts ${accepts}`;
 }
 
-function readRouting(reader: SettingReader): AppConfig['routing'] {
-  const read = reader.read.bind(reader);
-  return {
-    strategy: read(SETTINGS.routingStrategy),
-    maxAttempts: read(SETTINGS.maxAttempts),
-    providerMaxConcurrency: read(SETTINGS.providerMaxConcurrency),
-    breakerFailures: read(SETTINGS.breakerFailures),
-    breakerOpenMs: read(SETTINGS.breakerOpenMs),
-  };
-}
-
-function readWorker(reader: SettingReader): AppConfig['worker'] {
-  const read = reader.read.bind(reader);
-  return {
-    inline: read(SETTINGS.worker) === 'inline',
-    port: read(SETTINGS.workerPort),
-    concurrency: read(SETTINGS.workerConcurrency),
-    leaseSeconds: read(SETTINGS.workerLeaseSeconds),
-    maxArtifactBytes: read(SETTINGS.maxArtifactBytes),
-  };
-}
-
-function readStorage(reader: SettingReader, production: boolean): AppConfig['storage'] {
-  const read = reader.read.bind(reader);
-  return {
-    backend: readStorageBackend(reader, production),
-    signedUrlTtlSeconds: read(SETTINGS.signedUrlTtlSeconds),
-    retentionHours: {
-      image: read(SETTINGS.imageRetentionHours),
-      video: read(SETTINGS.videoRetentionHours),
-      music: read(SETTINGS.musicRetentionHours),
-    },
-  };
-}
-
-function readStorageBackend(reader: SettingReader, production: boolean): StorageBackend {
-  const read = reader.read.bind(reader);
-  const signingSecret = read(SETTINGS.storageSigningSecret);
-  const bucket = read(SETTINGS.s3Bucket);
-  const endpoint = read(SETTINGS.s3Endpoint);
-  const forcePathStyle = read(SETTINGS.s3ForcePathStyle);
-  const accessKeyId = read(SETTINGS.s3AccessKeyId);
-  const secretAccessKey = read(SETTINGS.s3SecretAccessKey);
-  const s3 = {
-    type: 's3',
-    bucket: bucket ?? '',
-    region: read(SETTINGS.s3Region),
-    endpoint,
-    publicEndpoint: read(SETTINGS.s3PublicEndpoint),
-    forcePathStyle: forcePathStyle === null ? endpoint !== null : forcePathStyle === 'true',
-    credentials: accessKeyId !== null && secretAccessKey !== null ? { accessKeyId, secretAccessKey } : null,
-  } as const;
-  const type = read(SETTINGS.storage) ?? (bucket !== null ? 's3' : production ? 'none' : 'local');
-  if (type === 'none') return { type };
-  if (type === 'local') {
+function findMissing({ production, storage, payments }: AppConfig, settings: Settings, given: Environment): string[] {
+  const required: [reason: string | false, ...names: SettingName[]][] = [
+    [production && 'production', 'DATABASE_URL', 'REDIS_URL', 'API_KEY_PEPPER', 'SECRETS_KEY'],
     // Signed URLs are built from it, and production clients are on other machines.
-    if (production) reader.require([SETTINGS.publicBaseUrl], 'STORAGE=local in production');
-    return { type, signingSecret };
+    [production && storage.backend.type === 'local' && 'STORAGE=local in production', 'PUBLIC_BASE_URL'],
+    [storage.backend.type === 's3' && 'STORAGE=s3', 'S3_BUCKET'],
+    [storage.backend.type === 's3' && settings.S3_ACCESS_KEY_ID !== null && 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'],
+    [
+      storage.backend.type === 's3' && settings.S3_SECRET_ACCESS_KEY !== null && 'S3_SECRET_ACCESS_KEY',
+      'S3_ACCESS_KEY_ID',
+    ],
+    [settings.SMTP_URL !== null && 'SMTP_URL', 'MAIL_FROM'],
+    [settings.STRIPE_SECRET_KEY !== null && 'STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'],
+    [payments.provider === 'stripe' && 'PAYMENT_PROVIDER=stripe', 'STRIPE_SECRET_KEY'],
+  ];
+  return required.flatMap(([reason, ...names]) =>
+    names
+      .filter((name) => reason !== false && given[name] === undefined)
+      .map((name) => `${name} is not set, but ${reason} requires it: ${kindOf(SETTINGS.shape[name]).accepts}`),
+  );
+}
+
+function findContradictions({ production, payments }: AppConfig, settings: Settings): string[] {
+  const problems: string[] = [];
+  // Without it a session cookie can be read in transit, or set by a neighbouring host.
+  if (production && settings.SESSION_COOKIE_SECURE === false) {
+    problems.push('SESSION_COOKIE_SECURE is "false", which production does not allow');
   }
-  reader.require([SETTINGS.s3Bucket], 'STORAGE=s3');
-  if (accessKeyId !== null) reader.require([SETTINGS.s3SecretAccessKey], SETTINGS.s3AccessKeyId.name);
-  if (secretAccessKey !== null) reader.require([SETTINGS.s3AccessKeyId], SETTINGS.s3SecretAccessKey.name);
-  return s3;
-}
-
-function readOutbound(reader: SettingReader): AppConfig['outbound'] {
-  const read = reader.read.bind(reader);
-  return {
-    allowCidrs: read(SETTINGS.outboundAllowCidrs) ?? [],
-    denyCidrs: read(SETTINGS.outboundDenyCidrs) ?? [],
-    denyHosts: read(SETTINGS.outboundDenyHosts) ?? [],
-    nat64: read(SETTINGS.outboundNat64) === 'true',
-  };
-}
-
-function readLimits(reader: SettingReader): AppConfig['limits'] {
-  const read = reader.read.bind(reader);
-  return {
-    global: {
-      requestsPerSecond: read(SETTINGS.globalRequestsPerSecond),
-      requestsPerMinute: read(SETTINGS.globalRequestsPerMinute),
-      tokensPerMinute: read(SETTINGS.globalTokensPerMinute),
-      concurrency: read(SETTINGS.globalConcurrency),
-    },
-    keyDefaults: {
-      requestsPerSecond: read(SETTINGS.keyRequestsPerSecond),
-      requestsPerMinute: read(SETTINGS.keyRequestsPerMinute),
-      tokensPerMinute: read(SETTINGS.keyTokensPerMinute),
-      concurrency: read(SETTINGS.keyConcurrency),
-    },
-    organizationDefaults: {
-      requestsPerSecond: read(SETTINGS.organizationRequestsPerSecond),
-      requestsPerMinute: read(SETTINGS.organizationRequestsPerMinute),
-      tokensPerMinute: read(SETTINGS.organizationTokensPerMinute),
-      concurrency: read(SETTINGS.organizationConcurrency),
-    },
-    keyReadsPerSecond: read(SETTINGS.keyReadsPerSecond),
-  };
-}
-
-/** Named like provider variables, but not provider settings. */
-const OTHER_ADDRESSES: ReadonlySet<string> = new Set([SETTINGS.publicBaseUrl.name, SETTINGS.stripeApiBaseUrl.name]);
-const KNOWN_NAMES: ReadonlySet<string> = new Set(Object.values(SETTINGS).map(({ name }) => name));
-
-/**
- * Provider modules read their own variables, recognized here by suffix only. Variables in the table are validated;
- * others may belong to another program, so the provider that reads them validates them.
- */
-function readProviders(environment: Environment, reader: SettingReader): ProviderEnvironment {
-  const providers: Record<string, string> = {};
-  for (const [name, text] of Object.entries(environment)) {
-    if (OTHER_ADDRESSES.has(name) || !/_(?:API_KEY|BASE_URL)$/.test(name) || !text) continue;
-    const setting = name.endsWith('_BASE_URL') ? baseUrl(name, '') : secret(name, '');
-    const value = KNOWN_NAMES.has(name) ? reader.read(setting) : text;
-    if (value !== null) providers[name] = value;
+  // Buyers could credit any amount for free.
+  if (production && payments.provider === 'test') {
+    problems.push('PAYMENT_PROVIDER is "test", which production does not allow');
   }
-  return providers;
+  if (settings.STRIPE_API_BASE_URL !== null && new URL(settings.STRIPE_API_BASE_URL).pathname !== '/') {
+    problems.push('STRIPE_API_BASE_URL has a path, which the library of Stripe cannot keep');
+  }
+  for (const name of ['MAX_REQUEST_BYTES', 'MAX_MULTIPART_BYTES'] as const) {
+    if (settings.MAX_BUFFERED_BYTES >= 2 * settings[name]) continue;
+    problems.push(`MAX_BUFFERED_BYTES is less than twice ${name}`);
+  }
+  return problems;
 }
 
 function deepFreeze<Value extends object>(value: Value): Value {

@@ -1,29 +1,21 @@
-import { baseUrl, choice, integer, secret } from './setting';
+import { baseUrl, choice, integer, optional, secret } from './setting-kinds';
 
 const MAX_AMOUNT = 999_999_999_999_999;
 
 /** Credit purchases of organizations and their limits. */
 export const PAYMENT_SETTINGS = {
-  paymentProvider: choice(
-    'PAYMENT_PROVIDER',
-    ['none', 'test', 'stripe'],
-    null,
+  PAYMENT_PROVIDER: optional(choice(['none', 'test', 'stripe'])).describe(
     'Payment provider; when not set: stripe with STRIPE_SECRET_KEY, test with the embedded services, else none',
   ),
-  stripeSecretKey: secret('STRIPE_SECRET_KEY', 'Secret key of the Stripe account'),
-  stripeWebhookSecret: secret(
-    'STRIPE_WEBHOOK_SECRET',
+  STRIPE_SECRET_KEY: optional(secret()).describe('Secret key of the Stripe account'),
+  STRIPE_WEBHOOK_SECRET: optional(secret()).describe(
     'Verifies Stripe events at /dashboard/api/payments/stripe/events; required with STRIPE_SECRET_KEY',
   ),
-  stripeApiBaseUrl: baseUrl('STRIPE_API_BASE_URL', 'Another server with the Stripe API, such as a proxy'),
-  purchaseLimitDayMicro: integer(
-    'PURCHASE_LIMIT_DAY_MICRO',
-    { min: 0, max: MAX_AMOUNT, fallback: 500_000_000 },
-    'Credit in micro-units that an organization may buy in a day (UTC), unless operators say otherwise',
-  ),
-  purchaseLimitMonthMicro: integer(
-    'PURCHASE_LIMIT_MONTH_MICRO',
-    { min: 0, max: MAX_AMOUNT, fallback: 5_000_000_000 },
-    'The same for a calendar month (UTC)',
-  ),
+  STRIPE_API_BASE_URL: optional(baseUrl).describe('Another server with the Stripe API, such as a proxy'),
+  PURCHASE_LIMIT_DAY_MICRO: integer(0, MAX_AMOUNT)
+    .default(500_000_000)
+    .describe('Credit in micro-units that an organization may buy in a day (UTC), unless operators say otherwise'),
+  PURCHASE_LIMIT_MONTH_MICRO: integer(0, MAX_AMOUNT)
+    .default(5_000_000_000)
+    .describe('The same for a calendar month (UTC)'),
 };

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { DASHBOARD_SETTINGS } from './dashboard-settings';
 import { LIMIT_SETTINGS } from './limit-settings';
 import { PAYMENT_SETTINGS } from './payment-settings';
@@ -5,284 +6,164 @@ import {
   baseUrl,
   choice,
   encryptionKeys,
+  flag,
   host,
   hostNames,
   integer,
   ipRanges,
-  name,
+  matching,
+  optional,
   path,
   secret,
   serverUrl,
   trustedProxies,
-} from './setting';
+} from './setting-kinds';
 
 const ONE_HOUR_MS = 3_600_000;
-const TIMEOUT_RANGE = { min: 1, max: ONE_HOUR_MS };
-const RETENTION_RANGE = { min: 1, max: 8_760 };
+const MAX_RETENTION_HOURS = 8_760;
+const timeoutMs = integer(1, ONE_HOUR_MS);
+const retentionHours = integer(1, MAX_RETENTION_HOURS);
 
-/** Every variable of the gateway. `.env.example` lists the same with the same defaults, which a spec checks. */
-export const SETTINGS = {
-  environment: choice(
-    'NODE_ENV',
-    ['development', 'production', 'test'],
-    'development',
-    'production embeds nothing and refuses to start without DATABASE_URL, REDIS_URL, API_KEY_PEPPER and SECRETS_KEY',
-  ),
-  logLevel: choice(
-    'LOG_LEVEL',
-    ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
-    'info',
-    'Lowest severity of messages in the log',
-  ),
-  port: integer('PORT', { min: 0, max: 65_535, fallback: 8_080 }, 'Port of the API; 0 takes any free port'),
-  host: host('HOST', null, 'Address to listen on; when not set 127.0.0.1, in production 0.0.0.0'),
-  publicBaseUrl: baseUrl(
-    'PUBLIC_BASE_URL',
+/** Every variable of the gateway. `.env.example` and the README list the same with the same defaults, which a test checks. */
+export const SETTINGS = z.object({
+  NODE_ENV: choice(['development', 'production', 'test'])
+    .default('development')
+    .describe(
+      'production embeds nothing and refuses to start without DATABASE_URL, REDIS_URL, API_KEY_PEPPER and SECRETS_KEY',
+    ),
+  LOG_LEVEL: choice(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .describe('Lowest severity of messages in the log'),
+  PORT: integer(0, 65_535).default(8_080).describe('Port of the API; 0 takes any free port'),
+  HOST: optional(host).describe('Address to listen on; when not set 127.0.0.1, in production 0.0.0.0'),
+  PUBLIC_BASE_URL: optional(baseUrl).describe(
     'How clients reach the gateway: default server of the served OpenAPI document',
   ),
-  trustProxy: trustedProxies('TRUST_PROXY', 'Proxies whose X-Forwarded-For is trusted to name the caller'),
-  maxRequestBytes: integer(
-    'MAX_REQUEST_BYTES',
-    { min: 1_024, max: 268_435_456, fallback: 10_485_760 },
-    'Largest JSON body in bytes',
-  ),
-  maxMultipartBytes: integer(
-    'MAX_MULTIPART_BYTES',
-    { min: 1_024, max: 268_435_456, fallback: 26_214_400 },
-    'Largest form with files in bytes',
-  ),
-  maxBufferedBytes: integer(
-    'MAX_BUFFERED_BYTES',
-    { min: 1_024, max: 68_719_476_736, fallback: 134_217_728 },
-    'Memory for all request bodies in flight and images fetched for them, at most 3/4 for one organization; beyond it: 503',
-  ),
-  overloadConcurrency: integer(
-    'OVERLOAD_CONCURRENCY',
-    { min: 0, max: 1_000_000, fallback: 2_048 },
-    'Requests in flight from which a busy process refuses new ones with 503; 0 disables the limit',
-  ),
-  ssePingMs: integer(
-    'SSE_PING_MS',
-    { min: 100, max: ONE_HOUR_MS, fallback: 15_000 },
-    'Silence after which a stream sends a ping',
-  ),
-  drainTimeoutMs: integer(
-    'DRAIN_TIMEOUT_MS',
-    { min: 0, max: ONE_HOUR_MS, fallback: 30_000 },
-    'How long a shutdown waits for requests in flight',
-  ),
-  dataDir: path('DATA_DIR', '.data', 'Directory of the embedded services and generated secrets'),
-  databaseUrl: serverUrl(
-    'DATABASE_URL',
-    ['postgres', 'postgresql'],
+  TRUST_PROXY: trustedProxies.default(false).describe('Proxies whose X-Forwarded-For is trusted to name the caller'),
+  MAX_REQUEST_BYTES: integer(1_024, 268_435_456).default(10_485_760).describe('Largest JSON body in bytes'),
+  MAX_MULTIPART_BYTES: integer(1_024, 268_435_456).default(26_214_400).describe('Largest form with files in bytes'),
+  MAX_BUFFERED_BYTES: integer(1_024, 68_719_476_736)
+    .default(134_217_728)
+    .describe(
+      'Memory for all request bodies in flight and images fetched for them, at most 3/4 for one organization; beyond it: 503',
+    ),
+  OVERLOAD_CONCURRENCY: integer(0, 1_000_000)
+    .default(2_048)
+    .describe('Requests in flight from which a busy process refuses new ones with 503; 0 disables the limit'),
+  SSE_PING_MS: integer(100, ONE_HOUR_MS).default(15_000).describe('Silence after which a stream sends a ping'),
+  DRAIN_TIMEOUT_MS: integer(0, ONE_HOUR_MS)
+    .default(30_000)
+    .describe('How long a shutdown waits for requests in flight'),
+  DATA_DIR: path.default('.data').describe('Directory of the embedded services and generated secrets'),
+  DATABASE_URL: optional(serverUrl('postgres', 'postgresql')).describe(
     'PostgreSQL 15 or later; an embedded one when not set',
   ),
-  databasePoolSize: integer(
-    'DATABASE_POOL_SIZE',
-    { min: 1, max: 500, fallback: 10 },
-    'Connections of the general pool',
-  ),
-  moneyPoolSize: integer(
-    'MONEY_POOL_SIZE',
-    { min: 4, max: 100, fallback: 4 },
-    'Connections of the pool for reservations and settlements',
-  ),
-  ledgerAuditTimeoutMs: integer(
-    'LEDGER_AUDIT_TIMEOUT_MS',
-    { ...TIMEOUT_RANGE, fallback: 60_000 },
-    'Time limit of one periodic audit of the ledger',
-  ),
-  redisUrl: serverUrl('REDIS_URL', ['redis', 'rediss'], 'Redis 7 or later; an embedded one when not set'),
-  redisTimeoutMs: integer(
-    'REDIS_TIMEOUT_MS',
-    { min: 10, max: 60_000, fallback: 250 },
-    'For an answer of Redis; requests that spend wait so long before they get a 503',
-  ),
-  apiKeyPepper: secret(
-    'API_KEY_PEPPER',
+  DATABASE_POOL_SIZE: integer(1, 500).default(10).describe('Connections of the general pool'),
+  MONEY_POOL_SIZE: integer(4, 100).default(4).describe('Connections of the pool for reservations and settlements'),
+  LEDGER_AUDIT_TIMEOUT_MS: timeoutMs.default(60_000).describe('Time limit of one periodic audit of the ledger'),
+  REDIS_URL: optional(serverUrl('redis', 'rediss')).describe('Redis 7 or later; an embedded one when not set'),
+  REDIS_TIMEOUT_MS: integer(10, 60_000)
+    .default(250)
+    .describe('For an answer of Redis; requests that spend wait so long before they get a 503'),
+  API_KEY_PEPPER: optional(secret(32)).describe(
     'Keys the stored digests of API keys; generated into DATA_DIR when not set',
-    32,
   ),
-  secretsKeys: encryptionKeys(
-    'SECRETS_KEY',
+  SECRETS_KEY: optional(encryptionKeys).describe(
     'Encrypts stored secrets, such as those of webhooks; generated into DATA_DIR when not set',
   ),
-  acceptUnchecksummedKeys: choice(
-    'ACCEPT_UNCHECKSUMMED_KEYS',
-    ['true', 'false'],
-    'false',
-    'Accepts API keys without a checksum, for deployments that insert keys of their own',
-  ),
-  storage: choice(
-    'STORAGE',
-    ['none', 'local', 's3'],
-    null,
+  ACCEPT_UNCHECKSUMMED_KEYS: flag
+    .default(false)
+    .describe('Accepts API keys without a checksum, for deployments that insert keys of their own'),
+  STORAGE: optional(choice(['none', 'local', 's3'])).describe(
     'Object storage for outputs; when not set: s3 with S3_BUCKET, else local, in production none',
   ),
-  signedUrlTtlSeconds: integer(
-    'SIGNED_URL_TTL_SECONDS',
-    // The S3 maximum.
-    { min: 60, max: 604_800, fallback: 3_600 },
-    'How long the signed URL of an output is valid',
-  ),
-  storageSigningSecret: secret(
-    'STORAGE_SIGNING_SECRET',
+  // The S3 maximum.
+  SIGNED_URL_TTL_SECONDS: integer(60, 604_800).default(3_600).describe('How long the signed URL of an output is valid'),
+  STORAGE_SIGNING_SECRET: optional(secret(32)).describe(
     'Signs the URLs of local outputs; derived from API_KEY_PEPPER when not set',
-    32,
   ),
-  s3Bucket: name('S3_BUCKET', /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'the name of a bucket', null, 'Bucket for outputs'),
-  s3Region: name('S3_REGION', /^[A-Za-z0-9-]{1,64}$/, 'the name of a region', 'us-east-1', 'Region of the bucket'),
-  s3Endpoint: baseUrl('S3_ENDPOINT', 'S3-compatible server; AWS when not set'),
-  s3PublicEndpoint: baseUrl('S3_PUBLIC_ENDPOINT', 'The same server as clients reach it, if that differs'),
-  s3ForcePathStyle: choice(
-    'S3_FORCE_PATH_STYLE',
-    ['true', 'false'],
-    null,
-    'Path-style bucket addressing; when not set: true with S3_ENDPOINT',
+  S3_BUCKET: optional(matching(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'the name of a bucket')).describe(
+    'Bucket for outputs',
   ),
-  s3AccessKeyId: secret(
-    'S3_ACCESS_KEY_ID',
+  S3_REGION: matching(/^[A-Za-z0-9-]{1,64}$/, 'the name of a region')
+    .default('us-east-1')
+    .describe('Region of the bucket'),
+  S3_ENDPOINT: optional(baseUrl).describe('S3-compatible server; AWS when not set'),
+  S3_PUBLIC_ENDPOINT: optional(baseUrl).describe('The same server as clients reach it, if that differs'),
+  S3_FORCE_PATH_STYLE: optional(flag).describe('Path-style bucket addressing; when not set: true with S3_ENDPOINT'),
+  S3_ACCESS_KEY_ID: optional(secret()).describe(
     'Access key; when not set the AWS SDK finds credentials, such as those of a role',
   ),
-  s3SecretAccessKey: secret('S3_SECRET_ACCESS_KEY', 'Secret key that belongs to S3_ACCESS_KEY_ID'),
-  imageRetentionHours: integer(
-    'IMAGE_RETENTION_HOURS',
-    // With a shorter time, idempotent replays would contain dead URLs.
-    { min: 25, max: RETENTION_RANGE.max, fallback: 48 },
-    'How long images are kept',
-  ),
-  videoRetentionHours: integer(
-    'VIDEO_RETENTION_HOURS',
-    { ...RETENTION_RANGE, fallback: 168 },
-    'How long videos are kept',
-  ),
-  musicRetentionHours: integer(
-    'MUSIC_RETENTION_HOURS',
-    { ...RETENTION_RANGE, fallback: 168 },
-    'How long music is kept',
-  ),
-  jobTtlSeconds: integer(
-    'JOB_TTL_SECONDS',
-    { min: 1, max: 604_800, fallback: 86_400 },
-    'How long a video or music job may take before it expires, free of charge',
-  ),
-  worker: choice(
-    'WORKER',
-    ['inline', 'none'],
-    'inline',
-    'Whether the gateway runs video and music jobs itself; none leaves them to start:worker processes',
-  ),
-  workerPort: integer(
-    'WORKER_PORT',
-    { min: 0, max: 65_535, fallback: 8_081 },
-    'Port of the probes of a worker; 0 takes any free port',
-  ),
-  workerConcurrency: integer(
-    'WORKER_CONCURRENCY',
-    { min: 1, max: 10_000, fallback: 20 },
-    'Jobs that a process runs at once, at most half of them on one deployment',
-  ),
-  workerLeaseSeconds: integer(
-    'WORKER_LEASE_SECONDS',
-    { min: 1, max: 3_600, fallback: 60 },
-    'How long a worker may miss its heartbeat before another one takes over its jobs',
-  ),
-  maxArtifactBytes: integer(
-    'MAX_ARTIFACT_BYTES',
-    { min: 1_024, max: 68_719_476_736, fallback: 536_870_912 },
-    'Largest artifact that is copied from a provider',
-  ),
-  usageRetentionDays: integer(
-    'USAGE_RETENTION_DAYS',
-    { min: 0, max: 36_500, fallback: 400 },
-    'How long the receipts of single requests are kept; 0 keeps them. Totals are always kept',
-  ),
-  catalogDir: path('CATALOG_DIR', null, 'Directory of model catalogue files that are merged over the built-in ones'),
-  defaultMaxOutputTokens: integer(
-    'DEFAULT_MAX_OUTPUT_TOKENS',
-    { min: 1, max: 1_000_000, fallback: 4_096 },
-    'Output tokens that are reserved for a request that names no limit',
-  ),
-  connectTimeoutMs: integer(
-    'UPSTREAM_CONNECT_TIMEOUT_MS',
-    { ...TIMEOUT_RANGE, fallback: 5_000 },
-    'Time limit of the connection to a provider',
-  ),
-  firstTokenTimeoutMs: integer(
-    'UPSTREAM_FIRST_TOKEN_TIMEOUT_MS',
-    { ...TIMEOUT_RANGE, fallback: 30_000 },
-    'From a request to the first event of a streamed answer, where the catalogue names no other',
-  ),
-  replyTimeoutMs: integer(
-    'UPSTREAM_REPLY_TIMEOUT_MS',
-    { ...TIMEOUT_RANGE, fallback: 600_000 },
-    'Time limit from a request to the end of an answer that is not streamed',
-  ),
-  idleTimeoutMs: integer(
-    'UPSTREAM_IDLE_TIMEOUT_MS',
-    { ...TIMEOUT_RANGE, fallback: 60_000 },
-    'For silence within an answer, where the catalogue names no other',
-  ),
-  totalTimeoutMs: integer(
-    'UPSTREAM_TOTAL_TIMEOUT_MS',
-    { ...TIMEOUT_RANGE, fallback: 1_200_000 },
-    'Time limit of a whole answer',
-  ),
-  routingStrategy: choice(
-    'ROUTING_STRATEGY',
-    ['priority', 'price', 'latency', 'throughput', 'weighted'],
-    'priority',
-    'Default order of the deployments of a model',
-  ),
-  maxAttempts: integer('MAX_ATTEMPTS', { min: 1, max: 8, fallback: 4 }, 'Default number of provider calls per request'),
-  providerMaxConcurrency: integer(
-    'PROVIDER_MAX_CONCURRENCY',
-    { min: 1, max: 100_000, fallback: 1_024 },
-    'Calls in flight at one provider, per process',
-  ),
-  breakerFailures: integer(
-    'CIRCUIT_BREAKER_FAILURES',
-    { min: 0, max: 1_000, fallback: 5 },
-    'Consecutive failures that open the circuit breaker of a deployment; 0 disables it',
-  ),
-  breakerOpenMs: integer(
-    'CIRCUIT_BREAKER_OPEN_MS',
-    { ...TIMEOUT_RANGE, fallback: 30_000 },
-    'How long the circuit breaker stays open before one probe call',
-  ),
+  S3_SECRET_ACCESS_KEY: optional(secret()).describe('Secret key that belongs to S3_ACCESS_KEY_ID'),
+  // With a shorter time, idempotent replays would contain dead URLs.
+  IMAGE_RETENTION_HOURS: integer(25, MAX_RETENTION_HOURS).default(48).describe('How long images are kept'),
+  VIDEO_RETENTION_HOURS: retentionHours.default(168).describe('How long videos are kept'),
+  MUSIC_RETENTION_HOURS: retentionHours.default(168).describe('How long music is kept'),
+  JOB_TTL_SECONDS: integer(1, 604_800)
+    .default(86_400)
+    .describe('How long a video or music job may take before it expires, free of charge'),
+  WORKER: choice(['inline', 'none'])
+    .default('inline')
+    .describe('Whether the gateway runs video and music jobs itself; none leaves them to start:worker processes'),
+  WORKER_PORT: integer(0, 65_535).default(8_081).describe('Port of the probes of a worker; 0 takes any free port'),
+  WORKER_CONCURRENCY: integer(1, 10_000)
+    .default(20)
+    .describe('Jobs that a process runs at once, at most half of them on one deployment'),
+  WORKER_LEASE_SECONDS: integer(1, 3_600)
+    .default(60)
+    .describe('How long a worker may miss its heartbeat before another one takes over its jobs'),
+  MAX_ARTIFACT_BYTES: integer(1_024, 68_719_476_736)
+    .default(536_870_912)
+    .describe('Largest artifact that is copied from a provider'),
+  USAGE_RETENTION_DAYS: integer(0, 36_500)
+    .default(400)
+    .describe('How long the receipts of single requests are kept; 0 keeps them. Totals are always kept'),
+  CATALOG_DIR: optional(path).describe('Directory of model catalogue files that are merged over the built-in ones'),
+  DEFAULT_MAX_OUTPUT_TOKENS: integer(1, 1_000_000)
+    .default(4_096)
+    .describe('Output tokens that are reserved for a request that names no limit'),
+  UPSTREAM_CONNECT_TIMEOUT_MS: timeoutMs.default(5_000).describe('Time limit of the connection to a provider'),
+  UPSTREAM_FIRST_TOKEN_TIMEOUT_MS: timeoutMs
+    .default(30_000)
+    .describe('From a request to the first event of a streamed answer, where the catalogue names no other'),
+  UPSTREAM_REPLY_TIMEOUT_MS: timeoutMs
+    .default(600_000)
+    .describe('Time limit from a request to the end of an answer that is not streamed'),
+  UPSTREAM_IDLE_TIMEOUT_MS: timeoutMs
+    .default(60_000)
+    .describe('For silence within an answer, where the catalogue names no other'),
+  UPSTREAM_TOTAL_TIMEOUT_MS: timeoutMs.default(1_200_000).describe('Time limit of a whole answer'),
+  ROUTING_STRATEGY: choice(['priority', 'price', 'latency', 'throughput', 'weighted'])
+    .default('priority')
+    .describe('Default order of the deployments of a model'),
+  MAX_ATTEMPTS: integer(1, 8).default(4).describe('Default number of provider calls per request'),
+  PROVIDER_MAX_CONCURRENCY: integer(1, 100_000).default(1_024).describe('Calls in flight at one provider, per process'),
+  CIRCUIT_BREAKER_FAILURES: integer(0, 1_000)
+    .default(5)
+    .describe('Consecutive failures that open the circuit breaker of a deployment; 0 disables it'),
+  CIRCUIT_BREAKER_OPEN_MS: timeoutMs
+    .default(30_000)
+    .describe('How long the circuit breaker stays open before one probe call'),
   ...LIMIT_SETTINGS,
   ...DASHBOARD_SETTINGS,
   ...PAYMENT_SETTINGS,
-  outboundAllowCidrs: ipRanges('OUTBOUND_ALLOW_CIDRS', 'Private addresses that images, artifacts and webhooks may use'),
-  outboundDenyCidrs: ipRanges(
-    'OUTBOUND_DENY_CIDRS',
+  OUTBOUND_ALLOW_CIDRS: optional(ipRanges).describe('Private addresses that images, artifacts and webhooks may use'),
+  OUTBOUND_DENY_CIDRS: optional(ipRanges).describe(
     'Public addresses that they may not use, such as those of this deployment',
   ),
-  outboundDenyHosts: hostNames('OUTBOUND_DENY_HOSTS', 'Hosts that they may not use, including all subdomains'),
-  outboundNat64: choice(
-    'OUTBOUND_NAT64',
-    ['true', 'false'],
-    'false',
-    'Treats DNS answers within 64:ff9b::/96 as IPv4 addresses, for IPv6-only networks',
-  ),
-  mockProvider: choice(
-    'MOCK_PROVIDER',
-    ['true', 'false'],
-    null,
-    'Serves the mock models; when not set true, in production false',
-  ),
-  mockMediaProvider: choice(
-    'MOCK_MEDIA_PROVIDER',
-    ['true', 'false'],
-    null,
+  OUTBOUND_DENY_HOSTS: optional(hostNames).describe('Hosts that they may not use, including all subdomains'),
+  OUTBOUND_NAT64: flag
+    .default(false)
+    .describe('Treats DNS answers within 64:ff9b::/96 as IPv4 addresses, for IPv6-only networks'),
+  MOCK_PROVIDER: optional(flag).describe('Serves the mock models; when not set true, in production false'),
+  MOCK_MEDIA_PROVIDER: optional(flag).describe(
     'Serves mock video and music; when not set true with the embedded services, else false',
   ),
-  mockMediaDir: path('MOCK_MEDIA_DIR', null, 'Directory of their jobs; mock-media in DATA_DIR when not set'),
-  openaiApiKey: secret('OPENAI_API_KEY', 'Enables the OpenAI models'),
-  openaiBaseUrl: baseUrl('OPENAI_BASE_URL', 'Another base URL of OpenAI, such as a regional one'),
-  openaiCompatibleBaseUrl: baseUrl(
-    'OPENAI_COMPATIBLE_BASE_URL',
-    'Any OpenAI-compatible server, such as vLLM or Ollama',
-  ),
-  openaiCompatibleApiKey: secret('OPENAI_COMPATIBLE_API_KEY', 'API key of that server, if it requires one'),
-};
+  MOCK_MEDIA_DIR: optional(path).describe('Directory of their jobs; mock-media in DATA_DIR when not set'),
+  OPENAI_API_KEY: optional(secret()).describe('Enables the OpenAI models'),
+  OPENAI_BASE_URL: optional(baseUrl).describe('Another base URL of OpenAI, such as a regional one'),
+  OPENAI_COMPATIBLE_BASE_URL: optional(baseUrl).describe('Any OpenAI-compatible server, such as vLLM or Ollama'),
+  OPENAI_COMPATIBLE_API_KEY: optional(secret()).describe('API key of that server, if it requires one'),
+});
+
+export type Settings = z.output<typeof SETTINGS>;

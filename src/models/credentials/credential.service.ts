@@ -4,7 +4,7 @@ import type { Actor } from '../../core/types/actor';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { type ResealSummary, resealTable } from '../../core/secrets/reseal';
 import { keyIdOf, type SecretBox } from '../../core/secrets/secret-box';
-import { baseUrl } from '../../core/config/setting';
+import { baseUrl, kindOf } from '../../core/config/setting-kinds';
 import type { ProviderCredentialEntity } from '../../core/database/entities/provider-credential.entity';
 import type { ProvidersService } from '../../providers/providers.service';
 import type { CredentialRepository } from './credential.repository';
@@ -161,10 +161,9 @@ function parseValue(name: string, value: string): string {
     throw invalid(`${name} must be 1 to ${MAX_LENGTH} visible ASCII characters without spaces`);
   }
   if (!isBaseUrl(name)) return value;
-  const setting = baseUrl(name, '');
-  const url = setting.parse(value);
-  if (url === undefined) throw invalid(`${name} must be ${setting.accepts}`);
-  return url;
+  const url = baseUrl.safeParse(value);
+  if (!url.success) throw invalid(`${name} must be ${kindOf(baseUrl).accepts}`);
+  return url.data;
 }
 
 function endOf(name: string, value: string): string | null {

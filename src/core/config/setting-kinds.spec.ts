@@ -1,13 +1,14 @@
-import { encryptionKeys } from './setting';
+import { encryptionKeys } from './setting-kinds';
 
 describe('encryption keys', () => {
-  const { parse } = encryptionKeys('SECRETS_KEY', 'Encrypts');
   const hexadecimal = 'AB'.repeat(32);
   const base64 = Buffer.from('fb'.repeat(32), 'hex').toString('base64');
 
   it('are 32 bytes in base64 or hexadecimal, the current key first', () => {
-    expect(parse(`${base64}, ${hexadecimal}`)).toEqual(['fb'.repeat(32), 'ab'.repeat(32)]);
-    expect(parse(base64.replaceAll('+', '-').replaceAll('/', '_').replace('=', ''))).toEqual(['fb'.repeat(32)]);
+    expect(encryptionKeys.parse(`${base64}, ${hexadecimal}`)).toEqual(['fb'.repeat(32), 'ab'.repeat(32)]);
+    expect(encryptionKeys.parse(base64.replaceAll('+', '-').replaceAll('/', '_').replace('=', ''))).toEqual([
+      'fb'.repeat(32),
+    ]);
   });
 
   it.each([
@@ -16,6 +17,6 @@ describe('encryption keys', () => {
     ['a passphrase', 'correct horse battery staple and some more!'],
     ['nothing after a comma', `${hexadecimal},`],
   ])('are not %s', (_what, text) => {
-    expect(parse(text)).toBeUndefined();
+    expect(encryptionKeys.safeParse(text).success).toBe(false);
   });
 });

@@ -1,0 +1,184 @@
+import { join, resolve } from 'node:path';
+import type { AppConfig, StorageBackend } from './app-config';
+import type { ProviderEnvironment } from './provider-environment';
+import type { Settings } from './settings';
+
+const MINUTE_MS = 60_000;
+
+/** Groups the settings by their consumers and resolves the defaults that depend on other settings. */
+export function toAppConfig(settings: Settings, environment: Readonly<Record<string, string>>): AppConfig {
+  const production = settings.NODE_ENV === 'production';
+  const isEmbedded = settings.DATABASE_URL === null && settings.REDIS_URL === null;
+  return {
+    production,
+    logLevel: settings.LOG_LEVEL,
+    dataDir: resolve(settings.DATA_DIR),
+    http: toHttp(settings, production),
+    databaseUrl: settings.DATABASE_URL,
+    redisUrl: settings.REDIS_URL,
+    redisTimeoutMs: settings.REDIS_TIMEOUT_MS,
+    database: { poolSize: settings.DATABASE_POOL_SIZE, moneyPoolSize: settings.MONEY_POOL_SIZE },
+    ledgerAuditTimeoutMs: settings.LEDGER_AUDIT_TIMEOUT_MS,
+    storage: {
+      backend: toStorageBackend(settings, production),
+      signedUrlTtlSeconds: settings.SIGNED_URL_TTL_SECONDS,
+      retentionHours: {
+        image: settings.IMAGE_RETENTION_HOURS,
+        video: settings.VIDEO_RETENTION_HOURS,
+        music: settings.MUSIC_RETENTION_HOURS,
+      },
+    },
+    jobs: { ttlSeconds: settings.JOB_TTL_SECONDS },
+    worker: {
+      inline: settings.WORKER === 'inline',
+      port: settings.WORKER_PORT,
+      concurrency: settings.WORKER_CONCURRENCY,
+      leaseSeconds: settings.WORKER_LEASE_SECONDS,
+      maxArtifactBytes: settings.MAX_ARTIFACT_BYTES,
+    },
+    usage: { retentionDays: settings.USAGE_RETENTION_DAYS },
+    catalogDir: settings.CATALOG_DIR,
+    apiKeyPepper: settings.API_KEY_PEPPER,
+    secretsKeys: settings.SECRETS_KEY,
+    acceptUnchecksummedKeys: settings.ACCEPT_UNCHECKSUMMED_KEYS,
+    inference: toInference(settings),
+    routing: toRouting(settings),
+    limits: toLimits(settings),
+    outbound: {
+      allowCidrs: settings.OUTBOUND_ALLOW_CIDRS ?? [],
+      denyCidrs: settings.OUTBOUND_DENY_CIDRS ?? [],
+      denyHosts: settings.OUTBOUND_DENY_HOSTS ?? [],
+      nat64: settings.OUTBOUND_NAT64,
+    },
+    dashboard: toDashboard(settings, production),
+    payments: toPayments(settings, { production, isEmbedded }),
+    mail: { smtpUrl: settings.SMTP_URL, from: settings.MAIL_FROM },
+    providers: toProviders(settings, environment, { production, isEmbedded }),
+  };
+}
+
+function toHttp(settings: Settings, production: boolean): AppConfig['http'] {
+  return {
+    host: settings.HOST ?? (production ? '0.0.0.0' : '127.0.0.1'),
+    port: settings.PORT,
+    publicBaseUrl: settings.PUBLIC_BASE_URL,
+    maxRequestBytes: settings.MAX_REQUEST_BYTES,
+    maxMultipartBytes: settings.MAX_MULTIPART_BYTES,
+    maxBufferedBytes: settings.MAX_BUFFERED_BYTES,
+    overloadConcurrency: settings.OVERLOAD_CONCURRENCY,
+    trustProxy: settings.TRUST_PROXY,
+    ssePingMs: settings.SSE_PING_MS,
+    drainTimeoutMs: settings.DRAIN_TIMEOUT_MS,
+  };
+}
+
+function toStorageBackend(settings: Settings, production: boolean): StorageBackend {
+  const type = settings.STORAGE ?? (settings.S3_BUCKET !== null ? 's3' : production ? 'none' : 'local');
+  if (type === 'none') return { type };
+  if (type === 'local') return { type, signingSecret: settings.STORAGE_SIGNING_SECRET };
+  const { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = settings;
+  return {
+    type,
+    bucket: settings.S3_BUCKET ?? '',
+    region: settings.S3_REGION,
+    endpoint: settings.S3_ENDPOINT,
+    publicEndpoint: settings.S3_PUBLIC_ENDPOINT,
+    forcePathStyle: settings.S3_FORCE_PATH_STYLE ?? settings.S3_ENDPOINT !== null,
+    credentials: accessKeyId !== null && secretAccessKey !== null ? { accessKeyId, secretAccessKey } : null,
+  };
+}
+
+function toInference(settings: Settings): AppConfig['inference'] {
+  return {
+    connectTimeoutMs: settings.UPSTREAM_CONNECT_TIMEOUT_MS,
+    firstTokenTimeoutMs: settings.UPSTREAM_FIRST_TOKEN_TIMEOUT_MS,
+    replyTimeoutMs: settings.UPSTREAM_REPLY_TIMEOUT_MS,
+    idleTimeoutMs: settings.UPSTREAM_IDLE_TIMEOUT_MS,
+    totalTimeoutMs: settings.UPSTREAM_TOTAL_TIMEOUT_MS,
+    defaultMaxOutputTokens: settings.DEFAULT_MAX_OUTPUT_TOKENS,
+  };
+}
+
+function toRouting(settings: Settings): AppConfig['routing'] {
+  return {
+    strategy: settings.ROUTING_STRATEGY,
+    maxAttempts: settings.MAX_ATTEMPTS,
+    providerMaxConcurrency: settings.PROVIDER_MAX_CONCURRENCY,
+    breakerFailures: settings.CIRCUIT_BREAKER_FAILURES,
+    breakerOpenMs: settings.CIRCUIT_BREAKER_OPEN_MS,
+  };
+}
+
+function toLimits(settings: Settings): AppConfig['limits'] {
+  const of = (scope: 'GLOBAL' | 'KEY' | 'ORGANIZATION') => ({
+    requestsPerSecond: settings[`LIMIT_${scope}_REQUESTS_PER_SECOND`],
+    requestsPerMinute: settings[`LIMIT_${scope}_REQUESTS_PER_MINUTE`],
+    tokensPerMinute: settings[`LIMIT_${scope}_TOKENS_PER_MINUTE`],
+    concurrency: settings[`LIMIT_${scope}_CONCURRENCY`],
+  });
+  return {
+    global: of('GLOBAL'),
+    keyDefaults: of('KEY'),
+    organizationDefaults: of('ORGANIZATION'),
+    keyReadsPerSecond: settings.LIMIT_KEY_READS_PER_SECOND,
+  };
+}
+
+function toDashboard(settings: Settings, production: boolean): AppConfig['dashboard'] {
+  return {
+    url: settings.DASHBOARD_URL,
+    cookieSecure: settings.SESSION_COOKIE_SECURE ?? production,
+    sessions: {
+      idleMs: settings.SESSION_IDLE_MINUTES * MINUTE_MS,
+      absoluteMs: settings.SESSION_LIFETIME_HOURS * 60 * MINUTE_MS,
+    },
+    attemptsPerAddress: settings.SIGN_IN_ATTEMPTS_PER_ADDRESS,
+    changesPerMinute: settings.DASHBOARD_CHANGES_PER_MINUTE,
+  };
+}
+
+interface Deployment {
+  readonly production: boolean;
+  readonly isEmbedded: boolean;
+}
+
+function toPayments(settings: Settings, { production, isEmbedded }: Deployment): AppConfig['payments'] {
+  const secretKey = settings.STRIPE_SECRET_KEY;
+  const fallback = secretKey !== null ? 'stripe' : isEmbedded && !production ? 'test' : 'none';
+  return {
+    provider: settings.PAYMENT_PROVIDER ?? fallback,
+    stripe:
+      secretKey === null
+        ? null
+        : {
+            secretKey,
+            webhookSecret: settings.STRIPE_WEBHOOK_SECRET ?? '',
+            apiBaseUrl: settings.STRIPE_API_BASE_URL,
+          },
+    purchaseLimitDayMicro: settings.PURCHASE_LIMIT_DAY_MICRO,
+    purchaseLimitMonthMicro: settings.PURCHASE_LIMIT_MONTH_MICRO,
+  };
+}
+
+/** Named like provider variables, but not provider settings. */
+const OTHER_URLS: ReadonlySet<string> = new Set(['PUBLIC_BASE_URL', 'STRIPE_API_BASE_URL']);
+
+/**
+ * Provider modules read their own variables, recognized here by suffix only. Those in the schema are validated; others
+ * may belong to another program, so the provider that reads them validates them.
+ */
+function toProviders(
+  settings: Settings,
+  environment: Readonly<Record<string, string>>,
+  { production, isEmbedded }: Deployment,
+): ProviderEnvironment {
+  const names = Object.keys(environment).filter((name) => /_(?:API_KEY|BASE_URL)$/.test(name) && !OTHER_URLS.has(name));
+  const validated: Readonly<Record<string, unknown>> = settings;
+  return {
+    ...Object.fromEntries(names.map((name) => [name, String(validated[name] ?? environment[name])])),
+    MOCK_PROVIDER: String(settings.MOCK_PROVIDER ?? !production),
+    // Its output looks real, so a deployment with external services has to enable it explicitly.
+    MOCK_MEDIA_PROVIDER: String(settings.MOCK_MEDIA_PROVIDER ?? isEmbedded),
+    MOCK_MEDIA_DIR: settings.MOCK_MEDIA_DIR ?? join(resolve(settings.DATA_DIR), 'mock-media'),
+  };
+}
