@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { type FileHandle, open, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeMusic } from '../../providers/vendors/mock/sound/make-music';
-import { makeVideo } from '../../providers/vendors/mock/video/make-video';
+import { film, tune } from '../../../test/harness/media-files';
 import { ArtifactProbe } from './artifact-probe';
 import type { ProbedArtifact } from './artifact-probe.types';
 
@@ -25,17 +24,13 @@ async function probed(bytes: Buffer): Promise<ProbedArtifact | null> {
   }
 }
 
-const film = (audio: boolean) => makeVideo({ prompt: '', seconds: 2, width: 64, height: 48, audio, seed: 1 });
-const tune = (format: 'mp3' | 'wav' | 'flac') =>
-  makeMusic({ prompt: '', seconds: 2, format, sampleRate: null, seed: 1 }).then(({ bytes }) => bytes);
-
 describe('an artifact of a provider', () => {
   it.each([true, false])('is a video with size and duration, regardless of its audio track: %p', async (audio) => {
-    expect(await probed(await film(audio))).toEqual({
+    expect(await probed(await film({ audio }))).toEqual({
       type: 'video',
       contentType: 'video/mp4',
-      width: 64,
-      height: 48,
+      width: 480,
+      height: 480,
       durationSeconds: 2,
     });
   });
@@ -58,7 +53,7 @@ describe('an artifact of a provider', () => {
     ['nothing', () => Buffer.alloc(0)],
     ['a web page', () => Buffer.from('<!doctype html><video src="https://example.com">')],
     ['zeros', () => Buffer.alloc(1_000_000)],
-    ['half a film', async () => (await film(false)).subarray(0, 300)],
+    ['half a film', async () => (await film()).subarray(0, 300)],
   ])('is refused when it is %s', async (_what, make) => {
     expect(await probed(await make())).toBeNull();
   });

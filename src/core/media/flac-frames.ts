@@ -96,7 +96,7 @@ function flacHeader(head: Buffer, streamRateHz: number): FlacHeader | null {
 }
 
 /** Of polynomial x^8 + x^2 + x + 1. */
-function crc8(bytes: Buffer): number {
+export function crc8(bytes: Buffer): number {
   let crc = 0;
   for (const byte of bytes) {
     crc ^= byte;
@@ -106,7 +106,7 @@ function crc8(bytes: Buffer): number {
 }
 
 /** Of polynomial x^16 + x^15 + x^2 + 1. */
-function crc16(bytes: Buffer, from: number, to: number, before: number): number {
+export function crc16(bytes: Buffer, from = 0, to = bytes.length, before = 0): number {
   let crc = before;
   for (let at = from; at < to; at++) crc = ((crc << 8) & 0xffff) ^ (CRC16[(crc >> 8) ^ (bytes[at] ?? 0)] ?? 0);
   return crc;

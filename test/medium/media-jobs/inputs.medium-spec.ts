@@ -1,8 +1,8 @@
 import type { MediaJob } from '../../../src/media-jobs/media-job.types';
-import { makeVideo } from '../../../src/providers/vendors/mock/video/make-video';
 import { until } from '../../faults/figures';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { PIXEL, PublicHost, respondWith } from '../../harness/public-host';
+import { film as makeFilm } from '../../harness/media-files';
 import { type Account, createAccount } from '../billing/money-engine';
 import { type JobEngine, letPass, requireJob, startJobEngine, submit } from './job-engine';
 import { failure, ScriptedProvider, WorkerStage } from './worker-stage';
@@ -32,7 +32,7 @@ describe('the images of a video job', () => {
       options: { sweepMs: 50 },
       outboundLimits: { imageMs: FOREVER_MS },
     });
-    const film = await makeVideo({ prompt: '', seconds: 1, width: 64, height: 64, audio: false, seed: 1 });
+    const film = await makeFilm({ seconds: 1 });
     provider = new ScriptedProvider('first', film);
     stage.adapters.set('first', provider.adapter);
   });

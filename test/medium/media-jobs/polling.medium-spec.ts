@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { JobEnding, MediaJob } from '../../../src/media-jobs/media-job.types';
 import { NO_USAGE } from '../../../src/providers/contract/usage';
-import { makeVideo } from '../../../src/providers/vendors/mock/video/make-video';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
+import { film as makeFilm } from '../../harness/media-files';
 import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
 import { finish, type JobEngine, letPass, requireJob, startJobEngine, submit } from './job-engine';
 import { failure, RUNNING, ScriptedProvider, type StageSettings, SUCCESS, WorkerStage } from './worker-stage';
@@ -18,7 +18,7 @@ describe('polling a submitted job', () => {
   beforeAll(async () => {
     database = await createTestDatabase();
     engine = await startJobEngine(database.url);
-    film = await makeVideo({ prompt: '', seconds: 2, width: 64, height: 48, audio: true, seed: 1 });
+    film = await makeFilm({ audio: true });
   });
   beforeEach(async () => {
     account = await createAccount(engine.money.pool);
@@ -76,8 +76,8 @@ describe('polling a submitted job', () => {
         type: 'video',
         contentType: 'video/mp4',
         sizeBytes: film.length,
-        width: 64,
-        height: 48,
+        width: 480,
+        height: 480,
         durationSeconds: expect.closeTo(2, 1),
         storageKey: `video/${account.organizationId}/${job.id}/0.mp4`,
       },

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
-import { makeVideo } from '../../../src/providers/vendors/mock/video/make-video';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
+import { film as makeFilm } from '../../harness/media-files';
 import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
 import { type JobEngine, startJobEngine, submit } from './job-engine';
 import { CAPABLE, failure, ScriptedProvider, WorkerStage } from './worker-stage';
@@ -17,7 +17,7 @@ describe('resubmitting a job', () => {
   beforeAll(async () => {
     database = await createTestDatabase();
     engine = await startJobEngine(database.url);
-    film = await makeVideo({ prompt: '', seconds: 1, width: 64, height: 64, audio: false, seed: 1 });
+    film = await makeFilm({ seconds: 1 });
   });
   beforeEach(async () => {
     account = await createAccount(engine.money.pool);

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { MediaJob } from '../../../src/media-jobs/media-job.types';
-import { makeVideo } from '../../../src/providers/vendors/mock/video/make-video';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
+import { film as makeFilm } from '../../harness/media-files';
 import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
 import { type JobEngine, letPass, requireJob, startJobEngine, submit } from './job-engine';
 import { failure, ScriptedProvider, type StageSettings, SUCCESS, WorkerStage } from './worker-stage';
@@ -17,7 +17,7 @@ describe('job runner', () => {
   beforeAll(async () => {
     database = await createTestDatabase();
     engine = await startJobEngine(database.url);
-    film = await makeVideo({ prompt: '', seconds: 2, width: 64, height: 48, audio: false, seed: 1 });
+    film = await makeFilm();
   });
   beforeEach(async () => {
     account = await createAccount(engine.money.pool);

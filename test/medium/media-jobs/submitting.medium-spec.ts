@@ -3,8 +3,8 @@ import { Logger } from '@nestjs/common';
 import { GatewayError } from '../../../src/core/errors/gateway-error';
 import type { MediaJob } from '../../../src/media-jobs/media-job.types';
 import type { JobHandle, JobSnapshot } from '../../../src/providers/contract/media-job';
-import { makeVideo } from '../../../src/providers/vendors/mock/video/make-video';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
+import { film as makeFilm } from '../../harness/media-files';
 import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
 import { finish, type JobEngine, requireJob, startJobEngine, submit } from './job-engine';
 import { CAPABLE, failure, ScriptedProvider, SUCCESS, syncAdapter, WorkerStage } from './worker-stage';
@@ -21,7 +21,7 @@ describe('submitting a job to a provider', () => {
   beforeAll(async () => {
     database = await createTestDatabase();
     engine = await startJobEngine(database.url);
-    film = await makeVideo({ prompt: '', seconds: 1, width: 64, height: 64, audio: false, seed: 1 });
+    film = await makeFilm({ seconds: 1 });
   });
   beforeEach(async () => {
     account = await createAccount(engine.money.pool);

@@ -3,9 +3,8 @@ import { providerCall, providerErrorOf } from '../../../../test/conformance/prov
 import { allowedMs, report } from '../../../../test/faults/figures';
 import { systemClock } from '../../../core/time/clock';
 import type { ImageRequest, ImageResult } from '../../contract/images';
+import { drawPng } from './media/picture';
 import { MockImages } from './mock-images';
-import { Canvas } from './picture/canvas';
-import { encodePng } from './picture/png';
 
 const SMALL = '64x48';
 const images = new MockImages(systemClock);
@@ -68,7 +67,7 @@ describe('MockImages', () => {
   });
 
   it('mentions the input images', async () => {
-    const bytes = await encodePng(new Canvas(20, 10), '');
+    const bytes = await drawPng('', 20, 10);
     const size = '256x256';
     const image = { bytes, contentType: 'image/png' as const };
     const pictures = await Promise.all([

@@ -3,9 +3,7 @@ import type { GeneratedImage, ImageRequest, ImageResult, ImagesProvider } from '
 import type { ProviderCall } from '../../contract/provider-call';
 import { NO_USAGE, type UsageVector } from '../../contract/usage';
 import { CallTimer } from './call-timer';
-import { describeInputs } from './picture/inputs';
-import { paint } from './picture/paint';
-import { encodePng } from './picture/png';
+import { describeInputs, drawPng } from './media/picture';
 import { readScript, type Script } from './script';
 import { partialFailure } from './scripted-fault';
 import { untilReply } from './scripted-wait';
@@ -15,7 +13,7 @@ const LONGEST_SIDE = 4096;
 const TOKENS_PER_BYTE = 0.25;
 const TOKENS_PER_IMAGE = 1_000;
 
-/** Images without a model: PNG files that show the prompt. It has no host, so it never returns URLs. */
+/** Images without a model: PNG files derived from the prompt. It has no host, so it never returns URLs. */
 export class MockImages implements ImagesProvider {
   private readonly numbering = new Numbering();
 
@@ -46,22 +44,19 @@ export class MockImages implements ImagesProvider {
   }
 }
 
-/** @param number Index of the image in the request, from 1: each has a different background. */
+/** @param number Index of the image in the request, from 1: each is different. */
 async function draw(
-  request: ImageRequest,
+  { size: requested, quality, style, images, mask }: ImageRequest,
   prompt: string,
   number: number,
   call: ProviderCall,
 ): Promise<GeneratedImage> {
-  const size = /^\d+x\d+$/.test(request.size ?? '') ? String(request.size) : DEFAULT_SIZE;
+  const size = /^\d+x\d+$/.test(requested ?? '') ? String(requested) : DEFAULT_SIZE;
   const [width = 0, height = 0] = size.split('x').map((side) => Math.min(Math.max(Number(side), 1), LONGEST_SIDE));
-  const wishes = [request.quality, request.style].filter((wish) => wish !== null);
-  const captions = [
-    ...describeInputs(request.images, request.mask),
-    [call.publicModel, `${width}x${height}`, ...wishes, `image ${number}`].join(' · '),
-  ];
-  const canvas = paint({ prompt: prompt.trim(), width, height, seed: number, captions });
-  return { bytes: await encodePng(canvas, prompt.trim()), revisedPrompt: null };
+  const options = [quality, style].filter((option) => option !== null);
+  const caption = [call.publicModel, ...options, `image ${number}`].join(' · ');
+  const description = [prompt.trim(), ...describeInputs(images, mask), caption].join('\n');
+  return { bytes: await drawPng(description, width, height), revisedPrompt: null };
 }
 
 /** Reported only if scripted: like most upstreams the mock does not count images. */

@@ -4,18 +4,18 @@ import type { ProviderCall } from '../../contract/provider-call';
 import type { SpeechProgress, SpeechProvider, SpeechRequest, SpeechStream } from '../../contract/speech';
 import { NO_USAGE, type UsageVector } from '../../contract/usage';
 import { CallTimer } from './call-timer';
+import { SPEECH_RATE, streamAudio } from './media/audio';
+import { hashText } from './random';
 import { readScript, type Script } from './script';
 import { type Fault, streamFaultOf } from './scripted-fault';
 import { untilFirstByte } from './scripted-wait';
-import { Babble, SPEECH_RATE } from './sound/babble';
-import { encodeAudio } from './sound/encode-audio';
 
-/** Default number of pieces per second of audio. */
-const PIECES_PER_SECOND = 2;
+const CHARACTERS_PER_SECOND = 14;
+const DEFAULT_PIECE_SECONDS = 0.5;
 const TOKENS_PER_BYTE = 0.25;
 const TOKENS_PER_SECOND = 20;
 
-/** Speech without a model: babble in proportion to the text. */
+/** Speech without a model: a fixed recording, repeated for as long as it takes to speak the text. */
 export class MockSpeech implements SpeechProvider {
   constructor(private readonly clock: Clock) {}
 
@@ -23,21 +23,25 @@ export class MockSpeech implements SpeechProvider {
     const timer = new CallTimer(call, this.clock);
     timer.check('headers');
     const { script, text } = readScript(request.input, 'input');
-    const babble = new Babble(text === '' ? ' ' : text, request.voice, request.speed ?? 1);
-    const { totalFrames } = babble;
+    const characters = Array.from(text === '' ? ' ' : text).length;
+    const seconds = characters / (CHARACTERS_PER_SECOND * (request.speed ?? 1));
     await untilFirstByte(script, timer, this.clock, 0);
     const fault = streamFaultOf(script);
     if (fault?.after === 0) throw fault.error;
-    const sliceFrames = script.chunks === undefined ? SPEECH_RATE / PIECES_PER_SECOND : totalFrames / script.chunks;
-    const recording = {
-      sampleRate: SPEECH_RATE,
-      totalFrames,
-      transcript: text.trim(),
-      read: (count: number) => babble.read(count),
-    };
-    const pieces = encodeAudio(recording, request.format, Math.max(1, Math.ceil(sliceFrames)));
+    const pieceSeconds = script.chunks === undefined ? DEFAULT_PIECE_SECONDS : seconds / script.chunks;
+    const pieces = streamAudio(
+      {
+        kind: 'speech',
+        format: request.format,
+        seconds,
+        sampleRate: SPEECH_RATE,
+        seed: hashText(request.voice, hashText(text)),
+        transcript: text.trim(),
+      },
+      pieceSeconds,
+    );
     const first = await nextPiece(pieces);
-    const usage = usageOf(script, text, totalFrames / SPEECH_RATE);
+    const usage = usageOf(script, text, seconds);
     return new MockSpeechStream(first, pieces, { delayMs: script.delayMs ?? 0, fault, usage }, timer);
   }
 }

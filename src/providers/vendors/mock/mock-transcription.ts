@@ -10,10 +10,10 @@ import type {
 } from '../../contract/transcription';
 import { NO_USAGE, type UsageVector } from '../../contract/usage';
 import { CallTimer } from './call-timer';
+import { measureAudio } from './media/measure-audio';
 import { readScript, type Script } from './script';
 import { type Fault, streamFaultOf } from './scripted-fault';
 import { untilFirstByte, untilReply } from './scripted-wait';
-import { listen } from './sound/listen';
 import { tokenize } from './tokens';
 import { segmentsOf, wordsOf } from './transcript';
 
@@ -73,7 +73,7 @@ async function readRecording({
   contentType,
 }: TranscriptionRequest): Promise<{ script: Script; recording: Recording }> {
   const { script, text } = readScript(prompt ?? '', 'prompt');
-  const { seconds, transcript } = await listen(audio);
+  const { seconds, transcript } = await measureAudio(audio);
   const said = script.say === true ? text.trim() : (transcript ?? describe(contentType, audio.length, seconds));
   return { script, recording: { text: said, seconds } };
 }

@@ -12,7 +12,7 @@ describe('planJob', () => {
 
   it('makes a video with the requested size, length and audio', () => {
     const spec = videoSpec({ durationSeconds: 7, resolution: '480p', aspectRatio: '1:1', audio: true });
-    expect(planJob(spec).wish).toMatchObject({ kind: 'video', seconds: 7, width: 480, height: 480, audio: true });
+    expect(planJob(spec).wish).toMatchObject({ kind: 'video', seconds: 7, resolution: '480p', audio: true });
   });
 
   it('describes the input images in the video', () => {
@@ -23,11 +23,11 @@ describe('planJob', () => {
   it.each([
     [
       { format: null, sampleRate: null },
-      { format: 'mp3', sampleRate: null },
+      { format: 'mp3', sampleRate: 44_100 },
     ],
     [
-      { format: 'flac', sampleRate: 96_000 },
-      { format: 'flac', sampleRate: 96_000 },
+      { format: 'flac', sampleRate: 48_000 },
+      { format: 'flac', sampleRate: 48_000 },
     ],
   ] as const)('makes music in the format %j', (fields, expected) => {
     expect(planJob(musicSpec(fields)).wish).toMatchObject({ kind: 'music', seconds: 1, ...expected });

@@ -3,15 +3,22 @@ import type { JobSpec, JobSnapshot, MusicSpec, VideoSpec } from '../../../contra
 import { NO_USAGE } from '../../../contract/usage';
 import { mapInBandError } from '../../../kit/map-upstream-error';
 import { deadlineFailure } from '../../../kit/transport-error';
-import { describeInputs } from '../picture/inputs';
+import { type AudioFormat, isMusicRate, makeAudio } from '../media/audio';
+import { describeInputs } from '../media/picture';
+import { makeVideo, type VideoWish } from '../media/video';
+import { hashText } from '../random';
 import { readScript, type Script } from '../script';
-import { canMakeMusic, type MusicWish } from '../sound/make-music';
-import type { VideoWish } from '../video/make-video';
-import { videoSize } from '../video/video-size';
 
 /** The file to make, without the output number, which makes each output different. */
-export type JobWish =
-  ({ readonly kind: 'video' } & Omit<VideoWish, 'seed'>) | ({ readonly kind: 'music' } & Omit<MusicWish, 'seed'>);
+export type JobWish = ({ readonly kind: 'video' } & Omit<VideoWish, 'seed'>) | MusicWish;
+
+interface MusicWish {
+  readonly kind: 'music';
+  readonly prompt: string;
+  readonly seconds: number;
+  readonly format: AudioFormat;
+  readonly sampleRate: number;
+}
 
 export interface JobSubmission {
   readonly id: string;
@@ -47,7 +54,8 @@ function videoWish(spec: VideoSpec, text: string): JobWish {
     kind: 'video',
     prompt: [text, ...describeInputs(images, null)].join(' '),
     seconds: spec.durationSeconds,
-    ...videoSize(spec.resolution, spec.aspectRatio),
+    resolution: spec.resolution,
+    aspectRatio: spec.aspectRatio,
     audio: spec.audio,
   };
 }
@@ -55,11 +63,24 @@ function videoWish(spec: VideoSpec, text: string): JobWish {
 function musicWish({ format, sampleRate, durationSeconds }: MusicSpec, prompt: string): JobWish {
   const known = MUSIC_FORMATS.find((each) => each === (format ?? 'mp3'));
   if (known === undefined) throw refused('format');
-  if (!canMakeMusic({ format: known, sampleRate })) throw refused('sample_rate');
-  return { kind: 'music', prompt, seconds: durationSeconds, format: known, sampleRate };
+  if (!isMusicRate(sampleRate ?? DEFAULT_MUSIC_RATE)) throw refused('sample_rate');
+  return {
+    kind: 'music',
+    prompt,
+    seconds: durationSeconds,
+    format: known,
+    sampleRate: sampleRate ?? DEFAULT_MUSIC_RATE,
+  };
 }
 
 const MUSIC_FORMATS = ['mp3', 'wav', 'flac'] as const;
+const DEFAULT_MUSIC_RATE = 44_100;
+
+/** The same file for the same wish and number. */
+export function makeOutput(wish: JobWish, number: number): Promise<Buffer> {
+  const seed = hashText(wish.prompt) + number;
+  return wish.kind === 'video' ? makeVideo({ ...wish, seed }) : makeAudio({ ...wish, seed, transcript: '' });
+}
 
 function refused(param: string): ProviderError {
   return new ProviderError('validation_failed', 'The provider refused the request as invalid; see details.', {

@@ -18,6 +18,7 @@ import { answered, asProvider } from './job-call';
 import type { JobDirectory } from './job-directory';
 import {
   finishesAtMs,
+  makeOutput,
   type JobRecord,
   type JobState,
   parseOutputUrl,
@@ -25,7 +26,6 @@ import {
   snapshotOf,
   stateAt,
 } from './job-record';
-import { makeOutput } from './make-output';
 
 export interface JobProviderOptions {
   /** The provider's id. */

@@ -5,9 +5,8 @@ import type { ProviderCall } from '../../../contract/provider-call';
 import { CallTimer } from '../call-timer';
 import { acceptJob } from './accept-job';
 import { asProvider } from './job-call';
-import { errorOf, planJob, runMsOf, usageOf } from './job-record';
+import { errorOf, makeOutput, planJob, runMsOf, usageOf } from './job-record';
 import type { JobProviderOptions } from './mock-jobs';
-import { makeOutput } from './make-output';
 
 /** Music from a provider that returns the file itself, after the scripted time. */
 export class MockMusicSync implements SyncJobAdapter {
