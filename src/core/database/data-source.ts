@@ -4,6 +4,7 @@
  */
 import { DataSource } from 'typeorm';
 import { ENTITIES } from './entities';
+import type { Migration } from './migration-files';
 import { MIGRATIONS } from './migrations';
 import { SnakeNamingStrategy } from './snake-naming.strategy';
 
@@ -14,6 +15,8 @@ export interface DataSourceSettings {
   readonly statementTimeoutMs?: number;
   /** Default {@link CONNECT_TIMEOUT_MS}. */
   readonly connectTimeoutMs?: number;
+  /** Default {@link MIGRATIONS}. */
+  readonly migrations?: readonly (new () => Migration)[];
   /** Called for connections that broke while idle. The pool has already dropped and replaces them. */
   readonly onPoolError?: (error: Error) => void;
 }
@@ -27,6 +30,7 @@ export function createDataSource(settings: DataSourceSettings): DataSource {
     onPoolError = () => undefined,
     statementTimeoutMs = 10_000,
     connectTimeoutMs = CONNECT_TIMEOUT_MS,
+    migrations = MIGRATIONS,
   } = settings;
   return new DataSource({
     type: 'postgres',
@@ -36,9 +40,8 @@ export function createDataSource(settings: DataSourceSettings): DataSource {
     connectTimeoutMS: connectTimeoutMs,
     poolErrorHandler: onPoolError,
     entities: [...ENTITIES],
-    migrations: [...MIGRATIONS],
+    migrations: [...migrations],
     migrationsTableName: 'migrations',
-    migrationsTransactionMode: 'each',
     namingStrategy: new SnakeNamingStrategy(),
     synchronize: false,
     logging: false,

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { MIGRATIONS } from './migrations';
+import { checksumOf, readRoutines } from './migration-files';
 
 describe('the list of migrations', () => {
   const names = MIGRATIONS.map((migration) => migration.name);
@@ -13,6 +14,11 @@ describe('the list of migrations', () => {
   it('has one class per file of the folder, with the same name', () => {
     const files = readdirSync(resolve(__dirname, '../../../migrations')).filter((file) => file.endsWith('.ts'));
     expect(names.toSorted()).toEqual(files.map(classNameOf).toSorted());
+  });
+
+  it('has a new migration for every change of a function or view, so that existing databases receive it', () => {
+    const Newest = MIGRATIONS.at(-1);
+    expect(Newest && new Newest().routines).toBe(checksumOf(readRoutines()));
   });
 });
 

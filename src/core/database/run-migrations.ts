@@ -1,30 +1,43 @@
 import { Client } from 'pg';
-import type { DataSource } from 'typeorm';
+import { type DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
 import { CONNECT_TIMEOUT_MS, createDataSource } from './data-source';
+import { MIGRATIONS } from './migrations';
 import { onceReachable } from './once-reachable';
+import { readRoutines } from './migration-files';
 
 /** An arbitrary constant that no other program locks in the same database. */
 const MIGRATION_LOCK_ID = 7_319_420_417;
 
 /**
- * Brings the database up to date and returns the names of the migrations that ran, oldest first. An advisory lock
- * serializes replicas that start together; PostgreSQL releases it when its holder dies. Each migration runs in its own
- * transaction, so a failed one leaves the earlier ones applied.
+ * Brings the database up to date and returns the names of the migrations that ran, oldest first. All of them and the
+ * functions and views (migrations/README.md) are one transaction: a failed upgrade leaves the database as it was. An
+ * advisory lock serializes replicas that start together; PostgreSQL releases it when its holder dies.
  */
-export async function runMigrations(url: string): Promise<string[]> {
-  return withMigrationLock(url, async (dataSource) => {
-    const migrations = await dataSource.runMigrations();
-    return migrations.map((migration) => migration.name);
+export async function runMigrations(url: string, migrations = MIGRATIONS): Promise<string[]> {
+  return withMigrationLock(url, migrations, async (dataSource) => {
+    const runner = dataSource.createQueryRunner();
+    try {
+      await runner.startTransaction();
+      const applied = await new MigrationExecutor(dataSource, runner).executePendingMigrations();
+      if (applied.length > 0) await replaceRoutines(runner);
+      await runner.commitTransaction();
+      return applied.map((migration) => migration.name);
+    } catch (error) {
+      // The first error says what is wrong; when the connection is lost, the server rolls back by itself.
+      await runner.rollbackTransaction().catch(() => undefined);
+      throw error;
+    } finally {
+      await runner.release();
+    }
   });
 }
 
-/** Undoes the newest `count` migrations, newest first. */
-export async function revertMigrations(url: string, count: number): Promise<void> {
-  await withMigrationLock(url, async (dataSource) => {
-    for (let reverted = 0; reverted < count; reverted += 1) {
-      await dataSource.undoLastMigration();
-    }
-  });
+async function replaceRoutines(runner: QueryRunner): Promise<void> {
+  // Files are applied by name, and functions may use each other.
+  await runner.query('SET LOCAL check_function_bodies = off');
+  for (const routine of readRoutines()) {
+    await runner.query(routine);
+  }
 }
 
 /** Whether the database lacks a migration that this build knows; what `/ready` reports. */
@@ -32,11 +45,15 @@ export async function hasPendingMigrations(dataSource: DataSource): Promise<bool
   return dataSource.showMigrations();
 }
 
-async function withMigrationLock<Result>(url: string, work: (dataSource: DataSource) => Promise<Result>) {
+async function withMigrationLock<Result>(
+  url: string,
+  migrations: typeof MIGRATIONS,
+  work: (dataSource: DataSource) => Promise<Result>,
+): Promise<Result> {
   const lockClient = await onceReachable(() => connectClient(url));
   try {
     await lockClient.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK_ID]);
-    const dataSource = createDataSource({ url, poolSize: 2, statementTimeoutMs: 0 });
+    const dataSource = createDataSource({ url, poolSize: 2, statementTimeoutMs: 0, migrations });
     await onceReachable(() => dataSource.initialize());
     try {
       return await work(dataSource);

@@ -1,6 +1,5 @@
 import type { DataSource } from 'typeorm';
 import { createDataSource } from '../../../src/core/database/data-source';
-import { revertMigrations, runMigrations } from '../../../src/core/database/run-migrations';
 import { importCatalog } from '../../../src/models/catalog-import';
 import { CatalogRepository } from '../../../src/models/catalog.repository';
 import { catalogEntrySchema } from '../../../src/models/catalog.schema';
@@ -8,7 +7,6 @@ import { type LoadedModel, loadCatalog } from '../../../src/models/load-catalog'
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 
 const NOW_MS = Date.parse('2026-06-01T00:00:00Z');
-const OWN_TABLES = /\b(model|deployment|price_version)\b/;
 const NOTHING = { added: [], changed: [], disabled: [], prices: 0 };
 
 function makeModel(id: string, input: number, overrides: Record<string, unknown> = {}): LoadedModel {
@@ -149,18 +147,5 @@ describe('importCatalog', () => {
       INSERT INTO price_version (id, model_id, effective_from, revision, source)
       SELECT gen_random_uuid(), model_id, effective_from, revision, source FROM price_version`;
     await expect(dataSource.query(copy)).rejects.toThrow('price_version_place_index');
-  });
-
-  it('matches the entities, and can be reverted and run again', async () => {
-    const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
-    expect(upQueries.map(({ query }) => query).filter((query) => OWN_TABLES.test(query))).toEqual([]);
-    const applied: { name: string }[] = await dataSource.query('SELECT name FROM migrations ORDER BY timestamp');
-    const count = applied.length - applied.findIndex(({ name }) => name.startsWith('CreateModelsAndDeployments'));
-    await revertMigrations(database.url, count);
-    expect(
-      await dataSource.query(`SELECT to_regclass('model') AS model, to_regclass('price_version') AS price`),
-    ).toEqual([{ model: null, price: null }]);
-    await runMigrations(database.url);
-    expect(await run(makeModel('a/a', 1))).toMatchObject({ added: ['a/a'] });
   });
 });

@@ -1,7 +1,5 @@
 import type { Pool } from 'pg';
 import { DataSource } from 'typeorm';
-import { runMigrations, revertMigrations } from '../../../src/core/database/run-migrations';
-import { MIGRATIONS } from '../../../src/core/database/migrations';
 import { RequestLogRepository } from '../../../src/billing/usage/request-log.repository';
 import { UsageRetentionService } from '../../../src/billing/usage/usage-retention.service';
 import { UsageRollerService } from '../../../src/billing/usage/usage-roller.service';
@@ -110,17 +108,6 @@ describe('the totals of usage', () => {
     await engine.reservations.reserve(hold);
     for (let repeated = 0; repeated < 3; repeated++) await engine.reservations.finish(settleCommand(hold, 400n, {}));
     expect(await numberOf('SELECT sum(requests) FROM usage_delta')).toBe(1);
-    expect(await findUsageDrift(pool)).toEqual([]);
-  });
-
-  it('are built from existing receipts by the migration', async () => {
-    const { organizationId } = await createAccount(pool);
-    await insertReceipts(pool, { organizationId, count: 500, hours: 50 });
-    const name = 'CreateUsageAggregates1795600000402';
-    const later = MIGRATIONS.length - MIGRATIONS.findIndex((migration) => migration.name === name);
-    await revertMigrations(database.url, later);
-    await runMigrations(database.url);
-    expect(await numberOf('SELECT sum(requests) FROM usage_by_model WHERE span = $1', ['day'])).toBe(500);
     expect(await findUsageDrift(pool)).toEqual([]);
   });
 

@@ -1,0 +1,170 @@
+-- Ends a batch of holds, each exactly once, and writes balance, windows, ledger, receipts and idempotency records in the same
+-- transaction. Locks, lookups and planner settings are those of `money_reserve`.
+--
+-- A settlement charges the actual cost: from its hold first, then from the free balance; the rest is recorded as uncollected.
+-- Money of holds that ended earlier in the batch is free.
+--
+-- Answers one text with three comma-separated fields per position: A ended by this call, else the state that was found
+-- (S settled, R released, X expired, M missing); the charge; the uncollected amount. A repeated call reports the charge of the
+-- first one.
+--
+-- `p_records`: JSON array by position, `null` or the values of the receipt in the order of the INSERT below. An array and not
+-- an object, because the process pays for every byte that it writes.
+--
+-- `p_completions`: JSON array by position, `null` or [status, content type, headers, whether the body is stored]. The cost
+-- header is the charge unless the response named another amount (a stream names its hold).
+--
+-- - A keyed hold that ends without a completion frees its key, except for an operation that may have run and must not run
+--   again: when it expires, its record is completed with a 500 that is charged nothing.
+-- - Only holds that this call ends count: a late owner, whose hold was swept or taken over, changes nothing.
+-- - Arrays named `v_ended_...` are indexed by the n-th ended hold, all others by position.
+CREATE OR REPLACE FUNCTION money_finish(
+  p_ids uuid[], p_organizations uuid[], p_outcomes text[], p_actuals bigint[], p_records jsonb DEFAULT NULL,
+  p_now timestamptz DEFAULT clock_timestamp(), p_completions jsonb DEFAULT NULL
+) RETURNS text LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET jit = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+  v_count integer := cardinality(p_ids);
+  v_answers text[] := array_fill(''::text, ARRAY[v_count]);
+  v_charged bigint[] := array_fill(0::bigint, ARRAY[v_count]);
+  v_uncollected bigint[] := array_fill(0::bigint, ARRAY[v_count]);
+  v_amounts bigint[] := array_fill(0::bigint, ARRAY[v_count]);
+  v_ended integer[] := '{}';
+  v_ended_ids uuid[] := '{}';
+  v_ended_keys uuid[] := '{}';
+  v_ended_days date[] := '{}';
+  v_ended_months date[] := '{}';
+  v_keyed integer[] := '{}';
+  v_organization uuid;
+  v_free bigint;
+  v_wanted bigint;
+  v_charge bigint;
+  v_first integer;
+  r record;
+BEGIN
+  PERFORM 1 FROM organization_account a WHERE a.organization_id = ANY (p_organizations)
+    ORDER BY a.organization_id FOR UPDATE;
+
+  FOR r IN
+    SELECT o.position::integer AS position, o.id, o.organization_id, o.outcome, o.actual,
+           held.key_id, held.state, held.amount_micro, held.charged_micro, held.uncollected_micro,
+           held.day, held.month, held.keyed, account.free
+      FROM unnest(p_ids, p_organizations, p_outcomes, p_actuals)
+           WITH ORDINALITY AS o (id, organization_id, outcome, actual, position)
+      LEFT JOIN LATERAL (
+        SELECT e.* FROM reservation e WHERE e.id = o.id AND e.organization_id = o.organization_id OFFSET 0
+      ) held ON true
+      LEFT JOIN LATERAL (
+        SELECT a.balance_micro - a.reserved_micro AS free
+          FROM organization_account a WHERE a.organization_id = o.organization_id OFFSET 0
+      ) account ON true
+     ORDER BY o.organization_id, o.position
+  LOOP
+    IF r.organization_id IS DISTINCT FROM v_organization THEN
+      v_organization := r.organization_id; v_free := r.free;
+    END IF;
+
+    v_first := array_position(v_ended_ids, r.id);
+    IF v_first IS NOT NULL THEN
+      v_first := v_ended[v_first];
+      v_charged[r.position] := v_charged[v_first];
+      v_uncollected[r.position] := v_uncollected[v_first];
+      v_amounts[r.position] := v_amounts[v_first];
+      v_answers[r.position] := CASE p_outcomes[v_first] WHEN 'settled' THEN 'S' WHEN 'released' THEN 'R' ELSE 'X' END;
+    ELSIF r.state = 'held' THEN
+      v_wanted := CASE WHEN r.outcome = 'settled' THEN GREATEST(r.actual, 0) ELSE 0 END;
+      v_charge := LEAST(v_wanted, r.amount_micro + v_free);
+      v_free := v_free + r.amount_micro - v_charge;
+      v_charged[r.position] := v_charge;
+      v_uncollected[r.position] := v_wanted - v_charge;
+      v_amounts[r.position] := r.amount_micro;
+      v_ended := v_ended || r.position;
+      v_ended_ids := v_ended_ids || r.id;
+      v_ended_keys := v_ended_keys || r.key_id;
+      v_ended_days := v_ended_days || r.day;
+      v_ended_months := v_ended_months || r.month;
+      v_answers[r.position] := 'A';
+      IF r.keyed THEN v_keyed := v_keyed || r.position; END IF;
+    ELSE
+      v_charged[r.position] := COALESCE(r.charged_micro, 0);
+      v_uncollected[r.position] := COALESCE(r.uncollected_micro, 0);
+      v_amounts[r.position] := COALESCE(r.amount_micro, 0);
+      v_answers[r.position] :=
+        CASE r.state WHEN 'settled' THEN 'S' WHEN 'released' THEN 'R' WHEN 'expired' THEN 'X' ELSE 'M' END;
+    END IF;
+    v_answers[r.position] := v_answers[r.position] || ',' || v_charged[r.position] || ',' || v_uncollected[r.position];
+  END LOOP;
+
+  IF cardinality(v_ended) > 0 THEN
+    UPDATE reservation e
+       SET state = p_outcomes[i],
+           charged_micro = CASE WHEN p_outcomes[i] = 'settled' THEN v_charged[i] END,
+           uncollected_micro = v_uncollected[i], ended_at = p_now
+      FROM unnest(v_ended) i WHERE e.id = p_ids[i];
+
+    INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro,
+                              organization_delta_micro, reservation_id, created_at)
+      SELECT p_organizations[i], 'charge', 'organization', 'revenue', v_charged[i], -v_charged[i], p_ids[i], p_now
+        FROM unnest(v_ended) i WHERE v_charged[i] > 0;
+
+    UPDATE organization_account a
+       SET balance_micro = a.balance_micro - t.charged, reserved_micro = a.reserved_micro - t.amount
+      FROM (SELECT p_organizations[i] AS organization_id, sum(v_charged[i])::bigint AS charged,
+                   sum(v_amounts[i])::bigint AS amount
+              FROM unnest(v_ended) i GROUP BY 1) t
+     WHERE a.organization_id = t.organization_id;
+
+    UPDATE spend_window w SET spent_micro = w.spent_micro + t.charged, reserved_micro = w.reserved_micro - t.amount
+      FROM (SELECT s.scope, CASE s.scope WHEN 1 THEN p_organizations[e.i] ELSE e.key_id END AS scope_id,
+                   CASE s.scope WHEN 2 THEN e.day ELSE e.month END AS window_start,
+                   sum(v_charged[e.i])::bigint AS charged, sum(v_amounts[e.i])::bigint AS amount
+              FROM unnest(v_ended, v_ended_keys, v_ended_days, v_ended_months) e (i, key_id, day, month),
+                   (VALUES (1), (2), (3)) s (scope)
+             GROUP BY 1, 2, 3) t
+     WHERE w.scope = t.scope AND w.scope_id = t.scope_id AND w.window_start = t.window_start;
+  END IF;
+
+  IF cardinality(v_keyed) > 0 THEN
+    UPDATE idempotency_record d
+       SET state = 'completed', status = (c->>0)::smallint, content_type = c->>1,
+           headers = jsonb_build_object('x-llm-cost-micro', v_charged[i]::text) || (c->2),
+           charged_micro = v_charged[i], body_stored = (c->>3)::boolean,
+           completed_at = p_now, expires_at = p_now + interval '24 hours'
+      FROM unnest(v_keyed) i, LATERAL (SELECT p_completions->(i - 1) AS c) completion
+     WHERE d.reservation_id = p_ids[i] AND d.state = 'in_progress' AND jsonb_typeof(c) = 'array';
+
+    UPDATE idempotency_record d
+       SET state = 'completed', status = 500, headers = '{}', charged_micro = 0, body_stored = false,
+           completed_at = p_now, expires_at = p_now + interval '24 hours'
+      FROM unnest(v_keyed) i
+     WHERE d.reservation_id = p_ids[i] AND d.state = 'in_progress' AND d.at_most_once AND p_outcomes[i] = 'expired';
+
+    DELETE FROM idempotency_record d USING unnest(v_keyed) i
+     WHERE d.reservation_id = p_ids[i] AND d.state = 'in_progress';
+  END IF;
+
+  IF p_records IS NOT NULL THEN
+    INSERT INTO usage_record (id, organization_id, hold_micro, charged_micro, uncollected_micro, created_at,
+      key_id, operation, model, provider, deployment_id, price_version_id, status, error_code, streamed,
+      usage_estimated, attempts, first_token_ms, total_ms,
+      input_text, input_cache_read, input_cache_write_5m, input_cache_write_1h, input_image, input_audio,
+      output_text, output_reasoning, output_image, output_audio, images, seconds, characters,
+      attempt_log, priced_by)
+    SELECT p_ids[n], p_organizations[n], v_amounts[n], v_charged[n], v_uncollected[n], p_now,
+      (v->>0)::uuid, v->>1, v->>2, v->>3, v->>4, v->>5,
+      CASE WHEN v_answers[n] LIKE 'A%' THEN (v->>6)::smallint ELSE 503 END,
+      CASE WHEN v_answers[n] LIKE 'A%' THEN v->>7 ELSE 'service_unavailable' END, (v->>8)::boolean,
+      (v->>9)::boolean, (v->>10)::integer, (v->>11)::integer, (v->>12)::integer,
+      (v->>13)::bigint, (v->>14)::bigint, (v->>15)::bigint, (v->>16)::bigint, (v->>17)::bigint, (v->>18)::bigint,
+      (v->>19)::bigint, (v->>20)::bigint, (v->>21)::bigint, (v->>22)::bigint, (v->>23)::bigint,
+      (v->>24)::double precision, (v->>25)::bigint,
+      NULLIF(v->26, 'null'), NULLIF(v->27, 'null')
+      FROM jsonb_array_elements(p_records) WITH ORDINALITY AS record (v, n)
+     WHERE jsonb_typeof(v) = 'array'
+    ON CONFLICT (id) DO NOTHING;
+  END IF;
+  RETURN array_to_string(v_answers, ',');
+END
+$$;

@@ -1,0 +1,194 @@
+-- Admits a batch of holds, in order, against balance, organization limit and key budgets, and claims idempotency keys in the
+-- same transaction.
+--
+-- Answers by position, one letter each: A held (also for a repeated call), D / M daily / monthly budget of the key,
+-- O monthly limit of the organization, C balance, U unknown account or key, E ended or not the same hold, I idempotency key
+-- claimed by another request.
+--
+-- - The first statement locks the accounts in order of their ids. All work on an account is serialized behind that lock, so
+--   batches of any number of processes neither deadlock nor overspend, and later statements see what earlier holders committed.
+-- - The loop runs no SQL: one query reads, a few bulk statements write.
+-- - `OFFSET 0` keeps every lookup a primary-key probe, and the planner settings prevent a plan that was made on empty tables
+--   from surviving as a sequential scan. `force_generic_plan` saves planning every statement anew on a young connection.
+-- - `r.id = ANY (v_admitted_ids)` compares ids pairwise: fine for the queue's maximum of 128, not for 10,000.
+-- - Windows are UTC, chosen by the database's clock and stored with the reservation. `p_now` is for tests.
+--
+-- `p_claims`: JSON array by position, `null` or [operation, key, fingerprint in hexadecimal, at most once]; `NULL` when no
+-- operation of the batch claims a key, which then costs nothing.
+--
+-- - The unique index decides which request gets a key. A request that loses its claim holds nothing; one that gets the key but
+--   not the money gives the key back. A repeated call recognizes its own claims by the reservation id.
+-- - An expired record is free. A record whose owner is dead by the rule of `money_sweep` is taken over at once, after its hold
+--   has ended, so that a retry need not wait for the sweep. Operations that must run at most once are not taken over: their
+--   record is completed with a failure, and the claim is lost.
+-- - `v_claims`: positions that claim a key; `v_lost`: those whose key belongs to another request.
+CREATE OR REPLACE FUNCTION money_reserve(
+  p_ids uuid[], p_organizations uuid[], p_keys uuid[], p_amounts bigint[], p_ttls integer[], p_owner text,
+  p_now timestamptz DEFAULT clock_timestamp(), p_claims jsonb DEFAULT NULL
+) RETURNS text LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET jit = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+  v_day date := (p_now AT TIME ZONE 'UTC')::date;
+  v_month date := date_trunc('month', p_now AT TIME ZONE 'UTC')::date;
+  v_answers text[] := array_fill(''::text, ARRAY[cardinality(p_ids)]);
+  v_admitted integer[] := '{}';
+  v_admitted_ids uuid[] := '{}';
+  v_organization uuid;
+  v_key uuid;
+  v_organization_held bigint := 0;
+  v_key_held bigint := 0;
+  v_answer text;
+  v_first integer;
+  v_claims integer[] := '{}';
+  v_operations text[];
+  v_claim_keys text[];
+  v_lost integer[] := '{}';
+  v_claimed_ids uuid[] := '{}';
+  v_orphans uuid[];
+  v_orphan_organizations uuid[];
+  r record;
+BEGIN
+  PERFORM 1 FROM organization_account a WHERE a.organization_id = ANY (p_organizations)
+    ORDER BY a.organization_id FOR UPDATE;
+
+  IF p_claims IS NOT NULL THEN
+    SELECT COALESCE(array_agg(n::integer ORDER BY n), '{}'), array_agg(c->>0 ORDER BY n), array_agg(c->>1 ORDER BY n)
+      INTO v_claims, v_operations, v_claim_keys
+      FROM jsonb_array_elements(p_claims) WITH ORDINALITY AS claim (c, n) WHERE jsonb_typeof(c) = 'array';
+
+    DELETE FROM idempotency_record d USING unnest(v_claims, v_operations, v_claim_keys) AS c (position, operation, key)
+     WHERE d.organization_id = p_organizations[c.position] AND d.operation = c.operation AND d.key = c.key
+       AND d.state = 'completed' AND d.expires_at <= p_now;
+
+    SELECT array_agg(o.id), array_agg(o.organization_id) INTO v_orphans, v_orphan_organizations
+      FROM (SELECT DISTINCT held.id, held.organization_id
+              FROM unnest(v_claims, v_operations, v_claim_keys) AS c (position, operation, key)
+              JOIN idempotency_record d
+                ON d.organization_id = p_organizations[c.position] AND d.operation = c.operation AND d.key = c.key
+              JOIN reservation held ON held.id = d.reservation_id
+              LEFT JOIN gateway_instance owner ON owner.id = held.owner
+             WHERE d.state = 'in_progress' AND held.state = 'held' AND held.id <> p_ids[c.position]
+               AND (held.expires_at <= p_now
+                    OR COALESCE(owner.heartbeat_at, held.created_at) < p_now - interval '20 seconds')
+               AND EXISTS (SELECT FROM gateway_instance me
+                            WHERE me.id = p_owner AND me.steady_since <= p_now - interval '10 seconds'
+                              AND me.heartbeat_at > p_now - interval '10 seconds')) o;
+    IF v_orphans IS NOT NULL THEN
+      PERFORM money_finish(v_orphans, v_orphan_organizations, array_fill('expired'::text, ARRAY[cardinality(v_orphans)]),
+                           array_fill(0::bigint, ARRAY[cardinality(v_orphans)]), NULL, p_now);
+    END IF;
+
+    WITH made AS (
+      INSERT INTO idempotency_record (organization_id, operation, key, fingerprint, reservation_id, at_most_once,
+                                      created_at)
+        SELECT p_organizations[i], p_claims->(i - 1)->>0, p_claims->(i - 1)->>1,
+               decode(p_claims->(i - 1)->>2, 'hex'), p_ids[i], (p_claims->(i - 1)->>3)::boolean, p_now
+          FROM unnest(v_claims) i
+      ON CONFLICT DO NOTHING RETURNING reservation_id
+    )
+    SELECT COALESCE(array_agg(reservation_id), '{}') INTO v_claimed_ids FROM made;
+
+    SELECT COALESCE(array_agg(c.position), '{}') INTO v_lost
+      FROM unnest(v_claims, v_operations, v_claim_keys) AS c (position, operation, key)
+      LEFT JOIN idempotency_record d
+        ON d.organization_id = p_organizations[c.position] AND d.operation = c.operation AND d.key = c.key
+     WHERE d.reservation_id IS DISTINCT FROM p_ids[c.position];
+  END IF;
+
+  FOR r IN
+    SELECT o.position, o.id, o.organization_id, o.key_id, o.amount,
+           existing.state AS existing_state,
+           (existing.organization_id, existing.key_id, existing.amount_micro)
+             IS NOT DISTINCT FROM (o.organization_id, o.key_id, o.amount) AS is_same_hold,
+           account.available, account.monthly_limit_micro,
+           k.id IS NOT NULL AS key_exists, k.daily_budget_micro, k.monthly_budget_micro,
+           COALESCE(organization_month.used, 0) AS organization_month_used,
+           COALESCE(key_day.used, 0) AS key_day_used,
+           COALESCE(key_month.used, 0) AS key_month_used
+      FROM unnest(p_ids, p_organizations, p_keys, p_amounts)
+           WITH ORDINALITY AS o (id, organization_id, key_id, amount, position)
+      LEFT JOIN LATERAL (
+        SELECT e.state, e.organization_id, e.key_id, e.amount_micro FROM reservation e WHERE e.id = o.id OFFSET 0
+      ) existing ON true
+      LEFT JOIN LATERAL (
+        SELECT a.balance_micro - a.reserved_micro AS available, a.monthly_limit_micro
+          FROM organization_account a WHERE a.organization_id = o.organization_id OFFSET 0
+      ) account ON true
+      LEFT JOIN LATERAL (
+        SELECT a.id, a.daily_budget_micro, a.monthly_budget_micro
+          FROM api_key a WHERE a.id = o.key_id AND a.organization_id = o.organization_id OFFSET 0
+      ) k ON true
+      LEFT JOIN LATERAL (
+        SELECT w.spent_micro + w.reserved_micro AS used FROM spend_window w
+         WHERE w.scope = 1 AND w.scope_id = o.organization_id AND w.window_start = v_month OFFSET 0
+      ) organization_month ON true
+      LEFT JOIN LATERAL (
+        SELECT w.spent_micro + w.reserved_micro AS used FROM spend_window w
+         WHERE w.scope = 2 AND w.scope_id = o.key_id AND w.window_start = v_day OFFSET 0
+      ) key_day ON true
+      LEFT JOIN LATERAL (
+        SELECT w.spent_micro + w.reserved_micro AS used FROM spend_window w
+         WHERE w.scope = 3 AND w.scope_id = o.key_id AND w.window_start = v_month OFFSET 0
+      ) key_month ON true
+     ORDER BY o.organization_id, o.key_id, o.position
+  LOOP
+    IF r.organization_id IS DISTINCT FROM v_organization THEN
+      v_organization := r.organization_id; v_organization_held := 0;
+      v_key := r.key_id; v_key_held := 0;
+    ELSIF r.key_id IS DISTINCT FROM v_key THEN
+      v_key := r.key_id; v_key_held := 0;
+    END IF;
+
+    IF r.existing_state IS NOT NULL THEN
+      v_answer := CASE WHEN r.existing_state = 'held' AND r.is_same_hold THEN 'A' ELSE 'E' END;
+    ELSIF r.id = ANY (v_admitted_ids) THEN
+      v_first := v_admitted[array_position(v_admitted_ids, r.id)];
+      v_answer := CASE WHEN (p_organizations[v_first], p_keys[v_first], p_amounts[v_first])
+                            = (r.organization_id, r.key_id, r.amount) THEN 'A' ELSE 'E' END;
+    ELSIF r.position = ANY (v_lost) THEN v_answer := 'I';
+    ELSIF r.available IS NULL OR NOT r.key_exists OR r.amount < 0 THEN v_answer := 'U';
+    ELSIF r.key_day_used + v_key_held + r.amount > r.daily_budget_micro THEN v_answer := 'D';
+    ELSIF r.key_month_used + v_key_held + r.amount > r.monthly_budget_micro THEN v_answer := 'M';
+    ELSIF r.organization_month_used + v_organization_held + r.amount > r.monthly_limit_micro THEN v_answer := 'O';
+    ELSIF v_organization_held + r.amount > r.available THEN v_answer := 'C';
+    ELSE
+      v_answer := 'A';
+      v_organization_held := v_organization_held + r.amount;
+      v_key_held := v_key_held + r.amount;
+      v_admitted := v_admitted || r.position::integer;
+      v_admitted_ids := v_admitted_ids || r.id;
+    END IF;
+    v_answers[r.position] := v_answer;
+  END LOOP;
+
+  IF cardinality(v_admitted) > 0 THEN
+    UPDATE organization_account a SET reserved_micro = a.reserved_micro + t.amount
+      FROM (SELECT p_organizations[i] AS organization_id, sum(p_amounts[i])::bigint AS amount
+              FROM unnest(v_admitted) i GROUP BY 1) t
+     WHERE a.organization_id = t.organization_id;
+
+    INSERT INTO spend_window AS w (scope, scope_id, window_start, reserved_micro)
+      SELECT 1, p_organizations[i], v_month, sum(p_amounts[i]) FROM unnest(v_admitted) i GROUP BY 2
+      UNION ALL
+      SELECT s.scope, t.key_id, CASE s.scope WHEN 2 THEN v_day ELSE v_month END, t.amount
+        FROM (SELECT p_keys[i] AS key_id, sum(p_amounts[i]) AS amount FROM unnest(v_admitted) i GROUP BY 1) t,
+             (VALUES (2), (3)) s (scope)
+      ON CONFLICT (scope, scope_id, window_start)
+      DO UPDATE SET reserved_micro = w.reserved_micro + excluded.reserved_micro;
+
+    INSERT INTO reservation (id, organization_id, key_id, amount_micro, day, month, owner, expires_at, created_at,
+                             keyed)
+      SELECT p_ids[i], p_organizations[i], p_keys[i], p_amounts[i], v_day, v_month, p_owner,
+             p_now + make_interval(secs => p_ttls[i]), p_now, p_ids[i] = ANY (v_claimed_ids)
+        FROM unnest(v_admitted) i;
+  END IF;
+
+  IF cardinality(v_claimed_ids) > 0 THEN
+    DELETE FROM idempotency_record d
+     WHERE d.reservation_id = ANY (v_claimed_ids) AND d.reservation_id <> ALL (v_admitted_ids);
+  END IF;
+  RETURN array_to_string(v_answers, '');
+END
+$$;

@@ -1,0 +1,39 @@
+-- Expires up to `p_limit` holds that are overdue or whose owner's lease is 20 seconds old, and removes leases that own no hold.
+-- Returns the number of holds ended. Holds of media jobs belong to no process and end only with their job.
+--
+-- Only an instance with 10 seconds of steady heartbeats may sweep: after an outage of the database all leases look dead, and
+-- live processes must be able to renew theirs first. An advisory lock admits one sweeper at a time. The holds themselves are
+-- not locked here: `money_finish` locks the account before the reservation, and the opposite order would deadlock with it. A
+-- hold that ends in between is no longer held when `money_finish` reads it.
+CREATE OR REPLACE FUNCTION money_sweep(p_instance text, p_limit integer) RETURNS integer LANGUAGE plpgsql
+AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+  v_ids uuid[];
+  v_organizations uuid[];
+BEGIN
+  IF NOT EXISTS (SELECT FROM gateway_instance g
+                  WHERE g.id = p_instance AND g.steady_since <= v_now - interval '10 seconds'
+                    AND g.heartbeat_at > v_now - interval '10 seconds')
+     OR NOT pg_try_advisory_xact_lock(hashtext('money_sweep')) THEN
+    RETURN 0;
+  END IF;
+
+  SELECT array_agg(o.id), array_agg(o.organization_id) INTO v_ids, v_organizations
+    FROM (SELECT r.id, r.organization_id
+            FROM reservation r LEFT JOIN gateway_instance g ON g.id = r.owner
+           WHERE r.state = 'held' AND r.owner <> 'media_job'
+             AND (r.expires_at <= v_now
+                  OR COALESCE(g.heartbeat_at, r.created_at) < v_now - interval '20 seconds')
+           LIMIT p_limit) o;
+  IF v_ids IS NOT NULL THEN
+    PERFORM money_finish(v_ids, v_organizations, array_fill('expired'::text, ARRAY[cardinality(v_ids)]),
+                         array_fill(0::bigint, ARRAY[cardinality(v_ids)]), NULL, v_now);
+  END IF;
+
+  DELETE FROM gateway_instance g
+   WHERE g.heartbeat_at < v_now - interval '1 minute'
+     AND NOT EXISTS (SELECT FROM reservation r WHERE r.state = 'held' AND r.owner = g.id);
+  RETURN COALESCE(cardinality(v_ids), 0);
+END
+$$;

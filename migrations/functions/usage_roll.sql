@@ -1,0 +1,41 @@
+-- Folds at most `p_limit` rows of `usage_delta` into the totals; returns how many. One statement, so all of it or nothing.
+--
+-- One process at a time: others could only wait for the same rows. Rows are found by their place (`ctid`): only this function
+-- removes any, and a place is not reused before its row is vacuumed. They are read through the index: the table is never
+-- truncated, so a scan from its beginning would read every page that the largest flood of requests has left empty.
+CREATE OR REPLACE FUNCTION usage_roll(p_limit integer) RETURNS integer LANGUAGE plpgsql SET enable_seqscan = off
+AS $$
+DECLARE
+  v_count integer;
+BEGIN
+  IF NOT pg_try_advisory_xact_lock(hashtext('usage_roll')) THEN
+    RETURN 0;
+  END IF;
+  WITH taken AS (
+    DELETE FROM usage_delta
+     WHERE ctid = ANY (ARRAY(SELECT ctid FROM usage_delta ORDER BY organization_id, hour LIMIT p_limit)) RETURNING *
+  ), by_model AS (
+    INSERT INTO usage_by_model AS total
+      SELECT organization_id, span, date_trunc(span, hour, 'UTC'), model, operation, outcome, sum(requests),
+             bit_or(CASE span WHEN 'hour' THEN minutes END), sum(input_tokens), sum(output_tokens), sum(charged_micro)
+        FROM taken, (VALUES ('hour'), ('day')) spans (span) GROUP BY 1, 2, 3, 4, 5, 6
+    ON CONFLICT (organization_id, span, starts_at, model, operation, outcome) DO UPDATE SET
+      requests = total.requests + excluded.requests, minutes = total.minutes | excluded.minutes,
+      input_tokens = total.input_tokens + excluded.input_tokens,
+      output_tokens = total.output_tokens + excluded.output_tokens,
+      charged_micro = total.charged_micro + excluded.charged_micro
+  ), by_key AS (
+    INSERT INTO usage_by_key AS total
+      SELECT organization_id, span, date_trunc(span, hour, 'UTC'), key_id, outcome, sum(requests),
+             bit_or(CASE span WHEN 'hour' THEN minutes END), sum(input_tokens), sum(output_tokens), sum(charged_micro)
+        FROM taken, (VALUES ('hour'), ('day')) spans (span) GROUP BY 1, 2, 3, 4, 5
+    ON CONFLICT (organization_id, span, starts_at, key_id, outcome) DO UPDATE SET
+      requests = total.requests + excluded.requests, minutes = total.minutes | excluded.minutes,
+      input_tokens = total.input_tokens + excluded.input_tokens,
+      output_tokens = total.output_tokens + excluded.output_tokens,
+      charged_micro = total.charged_micro + excluded.charged_micro
+  )
+  SELECT count(*) INTO v_count FROM taken;
+  RETURN v_count;
+END
+$$;

@@ -1,0 +1,161 @@
+-- No rows: every invariant of money holds, at every moment, also under load, because the view is read as one snapshot. Joins
+-- are full or anti joins, so that a row that is missing on either side shows.
+
+CREATE OR REPLACE VIEW money_violations AS
+
+SELECT 'I1 balance is the sum of the ledger' AS invariant, organization_id::text AS subject,
+       COALESCE(a.balance_micro, 0) - COALESCE(l.total, 0) AS difference_micro
+  FROM organization_account a
+  FULL JOIN (SELECT organization_id, sum(organization_delta_micro) AS total FROM ledger_entry GROUP BY 1) l
+       USING (organization_id)
+ WHERE a.organization_id IS NULL OR a.balance_micro <> COALESCE(l.total, 0)
+
+UNION ALL
+SELECT 'I2 reserved is the sum of the held reservations', organization_id::text,
+       COALESCE(a.reserved_micro, 0) - COALESCE(h.total, 0)
+  FROM organization_account a
+  FULL JOIN (SELECT organization_id, sum(amount_micro) AS total FROM reservation WHERE state = 'held' GROUP BY 1) h
+       USING (organization_id)
+ WHERE a.organization_id IS NULL OR a.reserved_micro <> COALESCE(h.total, 0)
+
+UNION ALL
+SELECT 'I3 nothing reserved beyond the balance', organization_id::text, balance_micro - reserved_micro
+  FROM organization_account WHERE reserved_micro < 0 OR balance_micro < reserved_micro
+
+-- I4, I5, I7: one pass over reservations and charges, which a unique index pairs. OFFSET 0 keeps the few rows that violate an
+-- invariant apart from the check of all rows.
+UNION ALL
+SELECT broken.invariant, broken.subject::text, broken.difference
+  FROM (SELECT COALESCE(r.id, l.reservation_id) AS id, r.state, r.owner, r.amount_micro, r.charged_micro,
+               r.organization_id = l.organization_id AS is_same_organization, l.amount_micro AS entry_micro
+          FROM reservation r
+          FULL JOIN (SELECT reservation_id, organization_id, amount_micro FROM ledger_entry WHERE kind = 'charge') l
+               ON l.reservation_id = r.id
+         WHERE CASE WHEN r.state = 'settled' THEN r.charged_micro <> COALESCE(l.amount_micro, 0)
+                                                  OR r.organization_id <> l.organization_id
+                    ELSE l.reservation_id IS NOT NULL END
+            OR (r.owner = 'media_job' AND r.charged_micro > r.amount_micro)
+        OFFSET 0) pair,
+       LATERAL (
+         VALUES ('I4 settled has its charge', pair.id,
+                 CASE WHEN state = 'settled'
+                      THEN charged_micro - CASE WHEN is_same_organization THEN entry_micro ELSE 0 END END::numeric),
+                ('I5 a charge belongs to a settled reservation', pair.id,
+                 CASE WHEN state IS DISTINCT FROM 'settled' THEN entry_micro END::numeric),
+                ('I7 a job is charged at most what it holds', pair.id,
+                 CASE WHEN owner = 'media_job' THEN GREATEST(charged_micro - amount_micro, 0) END::numeric)
+       ) broken (invariant, subject, difference)
+ WHERE broken.difference <> 0
+
+-- I6: summed by key first, because most reservations share their windows with others.
+UNION ALL
+SELECT 'I6 a window is the sum of its reservations', scope || ' ' || scope_id || ' ' || window_start,
+       COALESCE(w.reserved_micro, 0) - COALESCE(x.held, 0) + COALESCE(w.spent_micro, 0) - COALESCE(x.spent, 0)
+  FROM spend_window w
+  FULL JOIN (SELECT s.scope::smallint AS scope,
+                    CASE s.scope WHEN 1 THEN r.organization_id ELSE r.key_id END AS scope_id,
+                    CASE s.scope WHEN 2 THEN r.day ELSE r.month END AS window_start,
+                    sum(r.held) AS held, sum(r.spent) AS spent
+               FROM (SELECT organization_id, key_id, day, month, sum(charged_micro) AS spent,
+                            sum(amount_micro) FILTER (WHERE state = 'held') AS held
+                       FROM reservation GROUP BY 1, 2, 3, 4) r,
+                    (VALUES (1), (2), (3)) s (scope)
+              GROUP BY 1, 2, 3) x
+       USING (scope, scope_id, window_start)
+ WHERE COALESCE(w.reserved_micro, 0) <> COALESCE(x.held, 0) OR COALESCE(w.spent_micro, 0) <> COALESCE(x.spent, 0)
+
+-- I9: only while an instance has been fit to sweep for 30 seconds. The hold of a job outlasts the job by an hour: when that is
+-- over, expired jobs are not being ended.
+UNION ALL
+SELECT 'I9 no orphaned hold is older than 30 seconds', r.id::text, r.amount_micro
+  FROM reservation r LEFT JOIN gateway_instance g ON g.id = r.owner
+ WHERE r.state = 'held'
+   AND CASE r.owner WHEN 'media_job' THEN r.expires_at
+                    ELSE LEAST(r.expires_at, COALESCE(g.heartbeat_at, r.created_at)) END
+       < clock_timestamp() - interval '30 seconds'
+   AND EXISTS (SELECT FROM gateway_instance s WHERE s.heartbeat_at > clock_timestamp() - interval '10 seconds'
+                                                AND s.steady_since < clock_timestamp() - interval '30 seconds')
+
+-- I11, both ways: a record that would never end, and a hold whose key could be claimed a second time.
+UNION ALL
+SELECT 'I11 a key is in progress exactly while its reservation is held',
+       COALESCE(d.reservation_id, r.id)::text, COALESCE(r.amount_micro, 0)::numeric
+  FROM (SELECT * FROM idempotency_record WHERE state = 'in_progress') d
+  FULL JOIN (SELECT * FROM reservation WHERE state = 'held' AND keyed) r
+       ON r.id = d.reservation_id AND r.organization_id = d.organization_id
+ WHERE d.reservation_id IS NULL OR r.id IS NULL
+
+-- I12: the response to a job submission is stored before anything is charged.
+UNION ALL
+SELECT 'I12 a completed key tells the charge of its reservation', d.reservation_id::text,
+       (d.charged_micro - COALESCE(r.charged_micro, 0))::numeric
+  FROM idempotency_record d
+  LEFT JOIN reservation r ON r.id = d.reservation_id AND r.organization_id = d.organization_id
+                             AND (r.state <> 'held' OR r.owner = 'media_job')
+ WHERE d.state = 'completed'
+   AND (r.id IS NULL
+        OR d.charged_micro <> CASE r.owner WHEN 'media_job' THEN 0 ELSE COALESCE(r.charged_micro, 0) END)
+
+-- I8: jobs are few among the reservations; those of jobs are found by key, and held ones through their index. An ended hold may
+-- have no job any more, because the job was deleted.
+UNION ALL
+SELECT 'I8 a job and its hold end together, and alike', j.id::text,
+       (COALESCE(r.charged_micro, 0) - j.cost_micro)::numeric
+  FROM media_job j
+  LEFT JOIN reservation r ON r.id = j.id AND r.organization_id = j.organization_id AND r.owner = 'media_job'
+ WHERE r.id IS NULL OR r.amount_micro <> j.estimated_cost_micro OR COALESCE(r.charged_micro, 0) <> j.cost_micro
+    OR r.state <> CASE j.status WHEN 'succeeded' THEN 'settled' WHEN 'failed' THEN 'released'
+                                WHEN 'canceled' THEN 'released' WHEN 'expired' THEN 'expired' ELSE 'held' END
+UNION ALL
+SELECT 'I8 a job and its hold end together, and alike', r.id::text, r.amount_micro::numeric
+  FROM reservation r LEFT JOIN media_job j ON j.id = r.id AND j.organization_id = r.organization_id
+ WHERE r.state = 'held' AND r.owner = 'media_job' AND j.id IS NULL
+
+-- I10: deliveries of jobs that ended long ago, and of deleted jobs, may have been removed by retention.
+UNION ALL
+SELECT 'I10 what has to be told of a job is told once', j.id::text, count(w.id)::numeric
+  FROM media_job j LEFT JOIN webhook_delivery w ON w.job_id = j.id
+ WHERE j.deleted_at IS NULL
+   AND (j.completed_at IS NULL OR j.completed_at > clock_timestamp() - interval '29 days')
+ GROUP BY j.id
+HAVING COALESCE(array_agg(w.event) FILTER (WHERE w.id IS NOT NULL), '{}')
+       <> CASE WHEN j.webhook_url IS NULL THEN '{}'
+               WHEN j.status = 'succeeded' THEN '{job.completed}'
+               WHEN j.status = 'failed' THEN '{job.failed}'
+               ELSE '{}' END::text[]
+
+-- I13, I14: references of payments begin with their provider; those of refunds and disputes begin with the payment's.
+UNION ALL
+SELECT 'I13 a paid purchase is one top-up of its amount, and the other way round',
+       COALESCE(p.id::text, l.organization_id || ' ' || l.reference),
+       (COALESCE(p.amount_micro, 0) - COALESCE(l.amount_micro, 0))::numeric
+  FROM (SELECT id, organization_id, provider || ':' || payment_reference AS reference, amount_micro
+          FROM purchase WHERE state = 'paid') p
+  FULL JOIN (SELECT organization_id, external_reference AS reference, amount_micro
+               FROM ledger_entry WHERE kind = 'topup' AND external_reference ~ '^(stripe|test):') l
+       USING (organization_id, reference)
+ WHERE p.id IS NULL OR p.amount_micro IS DISTINCT FROM l.amount_micro
+UNION ALL
+SELECT 'I14 what was paid back of a purchase is booked or owed',
+       COALESCE(p.id::text, l.organization_id || ' ' || l.reference),
+       (COALESCE(p.taken_micro, 0) + COALESCE(l.delta_micro, 0))::numeric
+  FROM (SELECT id, organization_id, provider || ':' || payment_reference AS reference,
+               LEAST(amount_micro, refunded_micro + disputed_micro) - owed_micro AS taken_micro
+          FROM purchase WHERE state = 'paid') p
+  FULL JOIN (SELECT organization_id, substring(external_reference FROM '^[^:]+:[^:]+') AS reference,
+                    sum(organization_delta_micro) AS delta_micro
+               FROM ledger_entry
+              WHERE kind IN ('refund', 'adjust') AND external_reference ~ '^(stripe|test):[^:]+:' GROUP BY 1, 2) l
+       USING (organization_id, reference)
+ WHERE COALESCE(p.taken_micro, 0) <> -COALESCE(l.delta_micro, 0)
+
+-- I15, with I14: a refund that has failed is neither booked nor owed.
+UNION ALL
+SELECT 'I15 what was paid back of a purchase is what its refunds say', p.id::text,
+       (p.refunded_micro - r.refunded_micro)::numeric
+  FROM purchase p
+  CROSS JOIN LATERAL (
+    SELECT GREATEST(COALESCE(sum(amount_micro) FILTER (WHERE NOT has_failed), 0),
+                    p.highest_refunded_micro - COALESCE(sum(amount_micro) FILTER (WHERE has_failed), 0)) AS refunded_micro
+      FROM payment_refund WHERE provider = p.provider AND payment_reference = p.payment_reference) r
+ WHERE p.state = 'paid' AND p.refunded_micro <> r.refunded_micro;
