@@ -4,7 +4,8 @@ import { decodeCursor } from '../../core/types/cursor';
 import { GatewayError } from '../../core/errors/gateway-error';
 import type { Micro } from '../../core/types/micro';
 import { type Page, type PageRequest, textOfTime, toPage } from '../../core/types/page';
-import type { LedgerEntryKind } from '../../core/database/entities/ledger-entry.entity';
+
+export type LedgerEntryKind = 'topup' | 'charge' | 'refund' | 'adjust';
 
 /** The balance of an organization and its spending in the current calendar month (UTC). */
 export interface AccountState {

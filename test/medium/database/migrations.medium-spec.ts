@@ -16,7 +16,7 @@ describe('migrations', () => {
 
   afterEach(() => database.drop());
 
-  it('make exactly the schema that the entities describe', async () => {
+  it('create exactly the tables that the entities describe', async () => {
     await runMigrations(database.url);
     expect(await findSchemaDrift(database.url)).toEqual([]);
   });

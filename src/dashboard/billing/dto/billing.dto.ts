@@ -1,6 +1,6 @@
 import { IsDivisibleBy, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { PageQuery, QueryOneOf, QueryTime } from '../../../core/validation/valid-query.pipe';
-import type { LedgerEntryKind } from '../../../core/database/entities/ledger-entry.entity';
+import type { LedgerEntryKind } from '../../../billing/payments/account-statement.repository';
 
 /** One cent. */
 const CENT_MICRO = 10_000;
