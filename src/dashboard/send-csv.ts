@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import pLimit from 'p-limit';
 import { systemClock } from '../core/time/clock';
-import { Semaphore } from '../core/concurrency/semaphore';
 import { limitStall } from '../inference/stalled-reader';
 
 export interface CsvFile<Row> {
@@ -23,7 +23,7 @@ const STALL_MS = 60_000;
 const logger = new Logger('Exports');
 
 /** Serializes the exports of this process, so that a hundred of them load it no more than one. */
-const exportLock = new Semaphore(1);
+const runAlone = pLimit(1);
 
 /**
  * Streams rows with back-pressure. A failure before the first byte is an ordinary error response; a later one resets the
@@ -63,7 +63,7 @@ async function* toText<Row>(
 
 /** Then pauses for as long as the work took: exports use at most half of a process. */
 function runExclusive<Result>(work: () => Result | Promise<Result>): Promise<Result> {
-  return exportLock.run(async () => {
+  return runAlone(async () => {
     const beganMs = systemClock.monotonic();
     const result = await work();
     await pause(Math.min(systemClock.monotonic() - beganMs, MAX_REST_MS));

@@ -1,4 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import pLimit from 'p-limit';
 import type { Pool } from 'pg';
 import { CLOCK, type Clock } from '../../core/time/clock';
 import type { IdempotencyCompletion } from '../../core/types/idempotency';
@@ -6,7 +7,6 @@ import { InFlight } from '../../core/concurrency/in-flight';
 import { within } from '../../core/database/in-time';
 import { MONEY_POOL } from '../../core/database/money-pool';
 import { NO_USAGE } from '../../providers/contract/usage';
-import { Semaphore } from '../../core/concurrency/semaphore';
 import { toStorableRecord } from './usage-record';
 import { AccountLanes } from './account-lanes';
 import { BatchQueue, unavailable } from './batch-queue';
@@ -44,7 +44,7 @@ export class ReservationService {
   private readonly endings: AccountLanes<FinishCommand, FinishResult>;
   private readonly voids: BatchQueue<VoidCommand, undefined>;
   /** Limits both queues together to one isolated batch, so that most connections serve accounts that are not locked. */
-  private readonly isolated = new Semaphore(1);
+  private readonly runAlone = pLimit(1);
   /** Responses whose copy is not stored yet; their charges wait for it. */
   private readonly storing = new InFlight();
   private readonly storingStopped = new AbortController();
@@ -170,7 +170,7 @@ export class ReservationService {
   }
 
   private queryIsolated(statement: MoneyStatement): Promise<string> {
-    return this.isolated.run(() => queryOnce(this.pool, statement, LOCK_TIMEOUT_MS));
+    return this.runAlone(() => queryOnce(this.pool, statement, LOCK_TIMEOUT_MS));
   }
 
   private async findLockedAccounts(organizationIds: readonly string[]): Promise<ReadonlySet<string>> {

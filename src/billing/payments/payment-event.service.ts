@@ -1,11 +1,11 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import pLimit from 'p-limit';
 import { DataSource, type EntityManager } from 'typeorm';
 import { recordAudit } from '../../core/database/audit-log';
 import type { Actor } from '../../core/types/actor';
 import { CLOCK, type Clock } from '../../core/time/clock';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { requireUuid } from '../../core/types/require-uuid';
-import { Semaphore } from '../../core/concurrency/semaphore';
 import { limitIdleTime } from '../../core/database/limit-idle-time';
 import type { PaymentProviderName } from '../../core/database/entities/purchase.entity';
 import { applyPaymentFact, type AppliedFact, NO_REFUNDS, type PaymentOutcome } from './apply-payment-fact';
@@ -38,7 +38,7 @@ const logger = new Logger('Payments');
  */
 @Injectable()
 export class PaymentEventService {
-  private readonly connections = new Semaphore(CONNECTIONS);
+  private readonly limitConnections = pLimit(CONNECTIONS);
 
   constructor(
     private readonly dataSource: DataSource,
@@ -54,7 +54,7 @@ export class PaymentEventService {
     const event = await this.providers.require(name).readEvent(rawBody, headers);
     const { fact } = event;
     if (fact === null) return;
-    await this.connections.run(() =>
+    await this.limitConnections(() =>
       this.dataSource.transaction((manager) => this.apply(manager, name, event, fact, actor)),
     );
   }

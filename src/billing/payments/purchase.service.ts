@@ -1,4 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import pLimit from 'p-limit';
 import { DataSource, type EntityManager } from 'typeorm';
 import { recordAudit } from '../../core/database/audit-log';
 import type { Actor } from '../../core/types/actor';
@@ -8,7 +9,6 @@ import { uuidV7 } from '../../core/types/ids';
 import { type Micro, microToJson } from '../../core/types/micro';
 import type { Page, PageRequest } from '../../core/types/page';
 import { requireUuid } from '../../core/types/require-uuid';
-import { Semaphore } from '../../core/concurrency/semaphore';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import { limitIdleTime } from '../../core/database/limit-idle-time';
 import { findBillingSettings, lockBillingSettings } from './billing-settings.repository';
@@ -47,7 +47,7 @@ const logger = new Logger('Purchases');
  */
 @Injectable()
 export class PurchaseService {
-  private readonly connections = new Semaphore(CONNECTIONS);
+  private readonly limitConnections = pLimit(CONNECTIONS);
 
   constructor(
     private readonly dataSource: DataSource,
@@ -64,7 +64,7 @@ export class PurchaseService {
    */
   async create(organizationId: string, order: PurchaseOrder, actor: Actor): Promise<Purchase> {
     const seller = this.providers.requireSeller();
-    const purchase = await this.connections.run(() =>
+    const purchase = await this.limitConnections(() =>
       this.dataSource.transaction((manager) => this.open(manager, organizationId, order, seller, actor)),
     );
     if (purchase.state !== 'pending' || purchase.checkoutUrl !== null) return purchase;

@@ -8,7 +8,7 @@ import { readBody, tooLarge } from './body-reader';
 import { boundaryOf } from './form-boundary';
 import { FormParser } from './form-parser';
 import { readForm } from './form-reader';
-import { TurnQueue } from '../concurrency/turn-queue';
+import { IterationQueue } from '../concurrency/iteration-queue';
 
 /**
  * Bodies of at least this size are parsed one per event loop iteration, so that several do not block other requests.
@@ -38,7 +38,7 @@ export interface BodyLimits {
 
 /** Strict JSON, and forms where a route takes them, within a budget of memory. Any other content type ends here. */
 export class BodyParser {
-  private readonly large = new TurnQueue();
+  private readonly large = new IterationQueue();
 
   constructor(
     private readonly budget: BodyBudget,
@@ -93,7 +93,7 @@ export class BodyParser {
       // no body.
       else if (body.length === 0 && mayBeEmpty(request)) done(null);
       else if (body.length < LARGE_BYTES) parse(body, claim, onUnfaithful, done);
-      else this.large.run(() => parse(body, claim, onUnfaithful, done));
+      else void this.large.add(() => parse(body, claim, onUnfaithful, done));
     });
   }
 

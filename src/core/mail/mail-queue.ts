@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { Semaphore } from '../concurrency/semaphore';
+import pLimit from 'p-limit';
 import type { Mail } from './mailer';
 
 export interface MailQueueOptions {
@@ -25,7 +25,7 @@ const logger = new Logger('Mail');
  * logged.
  */
 export class MailQueue {
-  private readonly connections = new Semaphore(CONNECTIONS);
+  private readonly limitConnections = pLimit(CONNECTIONS);
   private readonly pending = new Set<Promise<void>>();
   private readonly closing = new AbortController();
 
@@ -50,7 +50,7 @@ export class MailQueue {
    */
   async deliver(mail: Mail): Promise<boolean> {
     try {
-      await this.connections.run(() => this.transmit(mail));
+      await this.limitConnections(() => this.transmit(mail));
       return true;
     } catch (error) {
       if (isRefusal(error)) return false;
@@ -77,7 +77,7 @@ export class MailQueue {
   private async deliverPatiently(mail: Mail): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       try {
-        await this.connections.run(() => this.transmit(mail));
+        await this.limitConnections(() => this.transmit(mail));
         return;
       } catch (error) {
         const delayMs = isRefusal(error) ? undefined : this.options.retryDelaysMs[attempt];

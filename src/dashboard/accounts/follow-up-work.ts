@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
+import pLimit from 'p-limit';
 import { GatewayError } from '../../core/errors/gateway-error';
-import { Semaphore } from '../../core/concurrency/semaphore';
 
 /** Limit of pending tasks; each holds a few kilobytes. */
 const MAX_PENDING = 1_000;
@@ -22,7 +22,7 @@ const logger = new Logger('FollowUpWork');
  * only: after a crash the user requests it again, as with a lost mail. Work that fails with `rate_limited` is dropped.
  */
 export class FollowUpWork implements OnApplicationShutdown {
-  private readonly gate = new Semaphore(1);
+  private readonly runAlone = pLimit(1);
   private readonly pending = new Set<Promise<void>>();
   private delays = new AbortController();
 
@@ -64,7 +64,7 @@ export class FollowUpWork implements OnApplicationShutdown {
     const { signal } = this.delays;
     const delay = (ms: number) => pause(ms, undefined, { signal }).catch(() => undefined);
     await delay(randomInt(MIN_DELAY_MS, MAX_DELAY_MS));
-    await this.gate.run(async () => {
+    await this.runAlone(async () => {
       await this.attempt(work);
       await delay(PAUSE_MS);
     });

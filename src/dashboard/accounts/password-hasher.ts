@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
+import pLimit from 'p-limit';
 import { GatewayError } from '../../core/errors/gateway-error';
-import { Semaphore, SemaphoreFullError } from '../../core/concurrency/semaphore';
 import { normalizePassword } from './password-rules';
 
 /** The OWASP minimum. One hash takes about 20 ms of a core, and `memoryCost` KiB. */
@@ -26,11 +26,11 @@ export interface PasswordVerdict {
 
 /** Argon2id with bounded concurrency and queue, so that logins cannot starve inference of CPU. */
 export class PasswordHasher {
-  private readonly gate = new Semaphore(HASHES_AT_ONCE, MAX_WAITING_HASHES);
+  private readonly limitHashes = pLimit(HASHES_AT_ONCE);
 
   /** @throws GatewayError `rate_limited` when the queue is full. */
   hash(password: string): Promise<string> {
-    return this.run(async ({ hash }) => hash(normalizePassword(password), ARGON2_PARAMETERS));
+    return this.withArgon2(async ({ hash }) => hash(normalizePassword(password), ARGON2_PARAMETERS));
   }
 
   /**
@@ -38,7 +38,7 @@ export class PasswordHasher {
    * @throws GatewayError `rate_limited` when the queue is full.
    */
   verify(storedHash: string | null, password: string): Promise<PasswordVerdict> {
-    return this.run(async ({ verify, parseOptions }) => {
+    return this.withArgon2(async ({ verify, parseOptions }) => {
       const isHash = storedHash?.startsWith('$argon2') === true;
       const matches = await verify(isHash ? storedHash : DUMMY_HASH, normalizePassword(password));
       if (!isHash) return { matches: false, isOutdated: false };
@@ -49,15 +49,15 @@ export class PasswordHasher {
     });
   }
 
-  private async run<Result>(work: (argon2: typeof import('@node-rs/argon2')) => Promise<Result>): Promise<Result> {
-    try {
-      // Loaded on first use: most processes of a large deployment never hash a password.
-      return await this.gate.run(async () => work(await import('@node-rs/argon2')));
-    } catch (cause) {
-      if (!(cause instanceof SemaphoreFullError)) throw cause;
+  private async withArgon2<Result>(
+    work: (argon2: typeof import('@node-rs/argon2')) => Promise<Result>,
+  ): Promise<Result> {
+    if (this.limitHashes.pendingCount >= MAX_WAITING_HASHES) {
       throw new GatewayError('rate_limited', 'Too many sign-ins at the moment. Retry shortly.', {
         retryAfterSeconds: 1,
       });
     }
+    // Loaded on first use: most processes of a large deployment never hash a password.
+    return this.limitHashes(async () => work(await import('@node-rs/argon2')));
   }
 }

@@ -1,5 +1,5 @@
 import { sniffImageType } from '../../../core/types/image-format';
-import { TurnQueue } from '../../../core/concurrency/turn-queue';
+import { IterationQueue } from '../../../core/concurrency/iteration-queue';
 import type { GeneratedImage, ImageResult } from '../../contract/images';
 import { ProviderError } from '../../contract/provider-error';
 import { DataSplitter } from '../../kit/data-splitter';
@@ -17,7 +17,7 @@ const MAX_URL_LENGTH = 8 * 1024;
 const LARGE_ITEM_BYTES = 512 * 1024;
 
 /** Shared by all replies: when many arrive at once, their images are decoded one after the other. */
-const decoding = new TurnQueue();
+const decoding = new IterationQueue();
 
 /**
  * Reads a list of images as it arrives, and decodes each once it is complete: a reply of thirty megabytes is never one
@@ -59,7 +59,7 @@ export class ImageReply implements ReplyReceiver {
       return;
     }
     this.undecoded++;
-    decoding.run(() => {
+    void decoding.add(() => {
       this.items[place] = toImage(readImageItem(json));
       this.undecoded--;
       this.concludeWhenDecoded();
