@@ -10,7 +10,7 @@ const shared = {
   roots: ['<rootDir>/src', '<rootDir>/test'],
   testEnvironment: 'node',
   moduleFileExtensions: ['ts', 'js', 'json', 'node'],
-  setupFiles: ['reflect-metadata'],
+  setupFiles: ['reflect-metadata', '<rootDir>/test/harness/typescript-threads.js'],
   setupFilesAfterEnv: ['<rootDir>/test/harness/socket-watch.ts'],
   transform: {
     [String.raw`^.+\.ts$`]: [

@@ -9,7 +9,7 @@ import { type MeteredResult, RunInference } from '../inference/run-inference';
 import { StreamInference } from '../inference/stream-inference';
 import { TokenRatios } from '../inference/token-ratio.service';
 import { AudioProbe } from '../core/media/audio-probe';
-import type { ProbedAudio } from '../core/media/audio-probe.types';
+import type { ProbedAudio } from '../core/media/probe-threads';
 import { ModelCatalogService } from '../models/model-catalog.service';
 import type { TranscriptionProvider, TranscriptionRequest } from '../providers/contract/transcription';
 import type { UsageVector } from '../providers/contract/usage';

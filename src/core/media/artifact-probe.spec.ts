@@ -3,8 +3,7 @@ import { type FileHandle, open, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { film, tune } from '../../../test/harness/media-files';
-import { ArtifactProbe } from './artifact-probe';
-import type { ProbedArtifact } from './artifact-probe.types';
+import { ArtifactProbe, type ProbedArtifact } from './artifact-probe';
 
 const probe = new ArtifactProbe();
 const directory = mkdtempSync(join(tmpdir(), 'artifact-probe-'));

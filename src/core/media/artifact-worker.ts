@@ -1,15 +1,25 @@
 /*
  * The thread that reads the results of jobs for `probe-threads.ts`, one open file per message. A hostile file may make
- * it hang or run out of memory; the owner then terminates it. Apart from types it imports nothing of the project, so
- * that it needs no loader.
+ * it hang or run out of memory; the owner then terminates it.
  */
 import { read as readFile } from 'node:fs';
 import { promisify } from 'node:util';
 import { parentPort } from 'node:worker_threads';
-import type { InputFormat, InputVideoTrack } from 'mediabunny';
-import type { ArtifactProbeTask, ProbedArtifact } from './artifact-probe.types';
-
-type Mediabunny = typeof import('mediabunny');
+import {
+  ADTS,
+  CustomSource,
+  FLAC,
+  Input,
+  type InputFormat,
+  type InputVideoTrack,
+  MP3,
+  MP4,
+  OGG,
+  QTFF,
+  WAVE,
+  WEBM,
+} from 'mediabunny';
+import type { ArtifactProbeTask, ProbedArtifact } from './artifact-probe';
 
 const MAX_SECONDS = 86_400;
 const MAX_PIXELS_ACROSS = 32_768;
@@ -24,8 +34,6 @@ parentPort?.on('message', (task: ArtifactProbeTask) => {
 });
 
 async function probe({ descriptor, sizeBytes }: ArtifactProbeTask): Promise<ProbedArtifact | null> {
-  const library = await import('mediabunny');
-  const { ADTS, CustomSource, FLAC, Input, MP3, MP4, OGG, QTFF, WAVE, WEBM } = library;
   const source = new CustomSource({
     getSize: () => sizeBytes,
     read: async (start, end) => {
@@ -38,7 +46,7 @@ async function probe({ descriptor, sizeBytes }: ArtifactProbeTask): Promise<Prob
   try {
     const format = await input.getFormat();
     const picture = await input.getPrimaryVideoTrack();
-    const contentType = contentTypeOf(library, format, picture !== null);
+    const contentType = contentTypeOf(format, picture !== null);
     // Audio after the last picture is padding.
     const seconds = await (picture ?? input).computeDuration();
     const durationSeconds = Math.round(seconds * 1_000) / 1_000;
@@ -57,11 +65,7 @@ async function sizeOf(track: InputVideoTrack): Promise<Pick<ProbedArtifact, 'typ
 }
 
 /** `null`: not a supported type. */
-function contentTypeOf(
-  { ADTS, FLAC, MP3, MP4, OGG, QTFF, WAVE, WEBM }: Mediabunny,
-  format: InputFormat,
-  hasPicture: boolean,
-): string | null {
+function contentTypeOf(format: InputFormat, hasPicture: boolean): string | null {
   switch (format) {
     case MP4:
       return hasPicture ? 'video/mp4' : 'audio/mp4';

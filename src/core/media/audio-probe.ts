@@ -1,7 +1,6 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { GatewayError } from '../errors/gateway-error';
-import type { ProbedAudio } from './audio-probe.types';
-import { ProbeThreads } from './probe-threads';
+import { type ProbedAudio, ProbeThreads } from './probe-threads';
 
 /** Measures recordings and writes the measured packets to a file for providers. */
 @Injectable()

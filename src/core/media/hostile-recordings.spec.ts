@@ -10,7 +10,7 @@ import {
 import { box } from '../../../test/harness/sound-files';
 import { GatewayError } from '../errors/gateway-error';
 import { AudioProbe } from './audio-probe';
-import type { ProbedAudio } from './audio-probe.types';
+import type { ProbedAudio } from './probe-threads';
 
 const SECONDS = 2;
 /** Decoders drop the encoder delay. */

@@ -1,6 +1,5 @@
 import { Worker } from 'node:worker_threads';
 import { FairQueue } from '../concurrency/fair-queue';
-import type { ProbeTask, ProbedAudio } from './audio-probe.types';
 
 /** Maximum time of a file in a thread; the thread itself stops after 15 seconds of work if it can. */
 const PROBE_TIMEOUT_MS = 30_000;
@@ -10,6 +9,22 @@ const MAX_THREADS_PER_OWNER = MAX_THREADS - 1;
 /** Idle time before a thread ends. */
 const IDLE_MS = 10_000;
 const MAX_HEAP_MIB = 128;
+
+/** A rewritten audio file that contains only the measured audio. */
+export interface ProbedAudio {
+  /** Decoded duration of `bytes` in seconds; more than 0, at most a day. */
+  readonly durationSeconds: number;
+  /** Of its container, for example `audio/mpeg`. */
+  readonly contentType: string;
+  /** File extension of the container, without a dot. */
+  readonly extension: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** Request to the thread that measures recordings: one file. */
+export interface AudioProbeTask {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
 
 /** The worker program for client files; tests may replace it by one with the same protocol. */
 const AUDIO_WORKER = './audio-worker';
@@ -53,7 +68,7 @@ export class ProbeThreads<Outcome = ProbedAudio> {
       () => {
         // A copy, because the file is a view whose whole underlying buffer would be sent to the thread.
         const copy = new Uint8Array(bytes);
-        return { content: { bytes: copy } satisfies ProbeTask, transfer: [copy.buffer] };
+        return { content: { bytes: copy } satisfies AudioProbeTask, transfer: [copy.buffer] };
       },
       ownerId,
       MAX_THREADS_PER_OWNER,

@@ -1,6 +1,6 @@
 /** Counts the packets of a coding and writes them to its output container. */
 import { AAC_FRAME_SAMPLES, AAC_RATES_HZ, type AacConfig, endOfAacFrame, toAacConfigBytes } from './aac-frames';
-import type { ProbedAudio } from './audio-probe.types';
+import type { ProbedAudio } from './probe-threads';
 import { alacSamples, opusSamples } from './sound-bytes';
 import { aacConfigurationBox, alacConfigurationBox, Mp4Writer, OggWriter } from './sound-writers';
 import { vorbisBlockSamples, type VorbisHeaders } from './vorbis-headers';

@@ -3,7 +3,7 @@
  * exactly what was measured. All other content, such as time tables, edit lists, further tracks and titles, is dropped,
  * so that no reader can find more in it.
  */
-import type { ProbeOutcome } from './audio-probe.types';
+import type { ProbedAudio } from './probe-threads';
 import { assertBareFrames, isFilm, isProgramStream, programStreamAudio } from './bare-frames';
 import { recordFilm } from './media-tracks';
 import { adtsFrames, endOfTags, mpegFrames } from './sound-bytes';
@@ -24,7 +24,7 @@ const MAX_LEAD_BYTES = 65_536;
  * @returns `null` for a file without duration, or longer than a day.
  * @throws Error for unreadable files.
  */
-export async function remux(bytes: Uint8Array<ArrayBuffer>): Promise<ProbeOutcome> {
+export async function remux(bytes: Uint8Array<ArrayBuffer>): Promise<ProbedAudio | null> {
   const recorded = await record(bytes);
   const durationSeconds = Math.round(recorded.durationSeconds * 1_000) / 1_000;
   return durationSeconds > 0 && durationSeconds <= MAX_SECONDS ? { ...recorded, durationSeconds } : null;
