@@ -1,5 +1,6 @@
-import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Body, Controller, HttpCode, Post, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { Answer } from '../core/http/answer';
 import { ValidBody } from '../core/validation/valid-body.pipe';
 import { Idempotent } from '../auth/idempotency/idempotent.decorator';
 import { Spends } from '../auth/rate-limits/spends.decorator';
@@ -16,9 +17,8 @@ export class SpeechController {
   @Spends()
   createSpeech(
     @Body(new ValidBody(SpeechRequestDto)) body: SpeechRequestDto,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    return this.speech.answer(body, request.context, reply);
+    @Req() { context }: FastifyRequest,
+  ): Promise<Answer> {
+    return this.speech.answer(body, context);
   }
 }

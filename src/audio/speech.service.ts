@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import type { Answer } from '../core/http/answer';
 import { GatewayError } from '../core/errors/gateway-error';
 import type { RequestContext } from '../core/types/request-context';
 import type { Candidate, Delivered, InferenceInput } from '../inference/inference.types';
 import { requireTarget } from '../inference/require-target';
-import { StreamInference } from '../inference/stream-inference';
+import { StreamedInferenceService } from '../inference/streamed-inference.service';
 import { TokenRatios } from '../inference/token-ratio.service';
 import { ModelCatalogService } from '../models/model-catalog.service';
 import type { ProviderCall } from '../providers/contract/provider-call';
@@ -23,11 +23,11 @@ import { SPEECH_CONTENT_TYPES, speechDoneEvent, SpokenAudio, SpokenEvents } from
 export class SpeechService {
   constructor(
     private readonly catalog: ModelCatalogService,
-    private readonly inference: StreamInference,
+    private readonly inference: StreamedInferenceService,
     private readonly ratios: TokenRatios,
   ) {}
 
-  answer(body: SpeechRequestDto, context: RequestContext, reply: FastifyReply): Promise<void> {
+  answer(body: SpeechRequestDto, context: RequestContext): Promise<Answer> {
     const request = toSpeechRequest(body);
     const input = this.describe(body, context, request);
     const characters = characterUsage(request);
@@ -35,14 +35,13 @@ export class SpeechService {
     const Spoken = asEvents ? SpokenEvents : SpokenAudio;
     const speech = {
       input,
-      reply,
-      open: async (candidate: Candidate, call: ProviderCall): Promise<SpokenAudio> =>
+      openStream: async (candidate: Candidate, call: ProviderCall): Promise<SpokenAudio> =>
         new Spoken(await speechOf(candidate).speak(request, call), characters, candidate.price.isByTokens),
       estimateUsage: () => input.estimate,
     };
     return asEvents
-      ? this.inference.run({ ...speech, lastEvents: (_progress: Delivered, bill) => speechDoneEvent(bill) })
-      : this.inference.run({ ...speech, contentType: SPEECH_CONTENT_TYPES[request.format] });
+      ? this.inference.execute({ ...speech, lastEvents: (_progress: Delivered, bill) => speechDoneEvent(bill) })
+      : this.inference.execute({ ...speech, contentType: SPEECH_CONTENT_TYPES[request.format] });
   }
 
   /** The metering input of a request. @throws GatewayError as {@link answer} before it calls a provider */

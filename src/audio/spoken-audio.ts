@@ -1,5 +1,5 @@
 import type { Bill, Delivered, OpenedStream, PricedText } from '../inference/inference.types';
-import { eventOf } from '../inference/sse-reply';
+import { eventOf } from '../core/http/answer';
 import type { StreamSink } from '../providers/contract/chat';
 import type { SpeechFormat, SpeechStream } from '../providers/contract/speech';
 import { inputTokensOf, outputTokensOf, type UsageVector } from '../providers/contract/usage';

@@ -1,5 +1,5 @@
 import type { Delivered, OpenedStream } from '../inference/inference.types';
-import { eventOf } from '../inference/sse-reply';
+import { eventOf } from '../core/http/answer';
 import type { StreamSink } from '../providers/contract/chat';
 import type { ProviderCall } from '../providers/contract/provider-call';
 import type {

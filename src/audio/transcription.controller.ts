@@ -1,5 +1,6 @@
-import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Body, Controller, HttpCode, Post, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { Answer } from '../core/http/answer';
 import { ValidForm, type ValidatedForm } from '../core/validation/valid-form.pipe';
 import { Idempotent } from '../auth/idempotency/idempotent.decorator';
 import { Spends } from '../auth/rate-limits/spends.decorator';
@@ -18,9 +19,8 @@ export class TranscriptionController {
   @TakesForm({ files: { file: 1 } })
   createTranscription(
     @Body(new ValidForm(TranscriptionFieldsDto, TRANSCRIPTION_FIELD_KINDS)) form: ValidatedForm<TranscriptionFieldsDto>,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    return this.transcriptions.answer(form, request.context, reply);
+    @Req() { context }: FastifyRequest,
+  ): Promise<Answer> {
+    return this.transcriptions.answer(form, context);
   }
 }

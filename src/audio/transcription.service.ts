@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import type { Answer } from '../core/http/answer';
 import { GatewayError } from '../core/errors/gateway-error';
 import type { RequestContext } from '../core/types/request-context';
 import type { ValidatedForm } from '../core/validation/valid-form.pipe';
 import type { Candidate, InferenceInput } from '../inference/inference.types';
 import { type InferenceTarget, requireTarget } from '../inference/require-target';
-import { type MeteredResult, RunInference } from '../inference/run-inference';
-import { StreamInference } from '../inference/stream-inference';
+import { StreamedInferenceService } from '../inference/streamed-inference.service';
+import { type MeteredResult, UnaryInferenceService } from '../inference/unary-inference.service';
 import { TokenRatios } from '../inference/token-ratio.service';
 import { AudioProbe } from '../core/media/audio-probe';
 import type { ProbedAudio } from '../core/media/probe-threads';
@@ -35,7 +35,6 @@ interface Order {
   readonly input: InferenceInput;
   readonly request: TranscriptionRequest;
   readonly fields: TranscriptionFieldsDto;
-  readonly reply: FastifyReply;
   readonly measuredSeconds: number;
 }
 
@@ -47,8 +46,8 @@ interface Order {
 export class TranscriptionService {
   constructor(
     private readonly catalog: ModelCatalogService,
-    private readonly unary: RunInference,
-    private readonly streamed: StreamInference,
+    private readonly unary: UnaryInferenceService,
+    private readonly streamed: StreamedInferenceService,
     private readonly probe: AudioProbe,
     private readonly ratios: TokenRatios,
   ) {}
@@ -56,8 +55,7 @@ export class TranscriptionService {
   async answer(
     { body: fields, form }: ValidatedForm<TranscriptionFieldsDto>,
     context: RequestContext,
-    reply: FastifyReply,
-  ): Promise<void> {
+  ): Promise<Answer> {
     const [file] = form.filesOf('file');
     if (file === undefined) {
       throw new GatewayError('validation_failed', 'The form is missing its file.', { param: 'file' });
@@ -68,7 +66,7 @@ export class TranscriptionService {
     const measuredSeconds = probed.durationSeconds;
     const input = this.inputOf(target, fields, timestamps, secondsUsage(measuredSeconds));
     const request = toTranscriptionRequest(fields, probed, timestamps);
-    const order = { input, request, fields, reply, measuredSeconds };
+    const order = { input, request, fields, measuredSeconds };
     return input.streamed ? this.stream(order) : this.complete(order);
   }
 
@@ -113,10 +111,9 @@ export class TranscriptionService {
     return estimateTranscription(seconds, prompt ?? '', this.ratios.of(model));
   }
 
-  private complete({ input, request, fields, reply, measuredSeconds }: Order): Promise<void> {
-    return this.unary.run<WrittenDown>({
+  private complete({ input, request, fields, measuredSeconds }: Order): Promise<Answer> {
+    return this.unary.execute<WrittenDown>({
       input,
-      reply,
       attempt: async (candidate, call) => {
         const transcript = await transcriptionOf(candidate).transcribe(request, call);
         const tokensCount = candidate.price.isByTokens;
@@ -135,11 +132,10 @@ export class TranscriptionService {
     });
   }
 
-  private stream({ input, request, reply, measuredSeconds }: Order): Promise<void> {
-    return this.streamed.run({
+  private stream({ input, request, measuredSeconds }: Order): Promise<Answer> {
+    return this.streamed.execute({
       input,
-      reply,
-      open: async (candidate, call) =>
+      openStream: async (candidate, call) =>
         new MeteredTranscript(
           await openTranscript(transcriptionOf(candidate), request, call),
           measuredSeconds,

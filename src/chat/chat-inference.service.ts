@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import type { Answer } from '../core/http/answer';
 import { GatewayError } from '../core/errors/gateway-error';
 import type { RequestContext } from '../core/types/request-context';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
@@ -7,10 +7,10 @@ import type { ExplainedRequest } from '../inference/explanation.types';
 import type { Bill, Candidate, InferenceInput, PricedText, RenderedAnswer } from '../inference/inference.types';
 import { requiredSupport } from '../inference/parameter-support';
 import { requireTarget } from '../inference/require-target';
-import { RunInference } from '../inference/run-inference';
-import { StreamInference } from '../inference/stream-inference';
+import { StreamedInferenceService } from '../inference/streamed-inference.service';
 import { outputTokens, promptTokens, textUsage } from '../inference/token-estimate';
 import { TokenRatios } from '../inference/token-ratio.service';
+import { UnaryInferenceService } from '../inference/unary-inference.service';
 import type { CatalogModel } from '../models/catalog-model';
 import { ModelCatalogService } from '../models/model-catalog.service';
 import { OutboundClient } from '../core/outbound/outbound-client';
@@ -36,12 +36,11 @@ export interface ChatInferenceRequest {
   /** The request to the provider. */
   readonly chat: ChatRequest;
   readonly context: RequestContext;
-  readonly reply: FastifyReply;
   readonly format: ChatFormat;
 }
 
 /** A request without its response format. */
-export type DescribedChat = Omit<ChatInferenceRequest, 'reply' | 'format'>;
+export type DescribedChat = Omit<ChatInferenceRequest, 'format'>;
 
 /** The wire format of a chat model's response. A stateful one is created per request. */
 export interface ChatFormat {
@@ -63,8 +62,8 @@ export class ChatInference {
 
   constructor(
     private readonly catalog: ModelCatalogService,
-    private readonly unary: RunInference,
-    private readonly streamed: StreamInference,
+    private readonly unary: UnaryInferenceService,
+    private readonly streamed: StreamedInferenceService,
     private readonly ratios: TokenRatios,
     private readonly outbound: OutboundClient,
     @Inject(APP_CONFIG) config: AppConfig,
@@ -72,8 +71,8 @@ export class ChatInference {
     this.defaultMaxOutputTokens = config.inference.defaultMaxOutputTokens;
   }
 
-  /** Resolves when the response has ended. @throws GatewayError only before anything has been sent. */
-  async answer(asked: ChatInferenceRequest): Promise<void> {
+  /** @throws GatewayError */
+  async answer(asked: ChatInferenceRequest): Promise<Answer> {
     const images = this.imagesOf(asked.chat, asked.context);
     const input = this.inputOf(asked);
     const { inputText: inputTokens } = input.estimate;
@@ -113,14 +112,13 @@ export class ChatInference {
   }
 
   private complete(
-    { chat, reply, format }: ChatInferenceRequest,
+    { chat, format }: ChatInferenceRequest,
     input: InferenceInput,
     images: ReferencedImages | null,
     estimateUsage: UsageEstimate,
-  ): Promise<void> {
-    return this.unary.run({
+  ): Promise<Answer> {
+    return this.unary.execute({
       input,
-      reply,
       prepare: images === null ? undefined : (signal, candidates) => images.prepare(signal, candidates),
       attempt: async (candidate, call) => {
         const request = images === null ? chat : await images.requestFor(candidate, call.signal);
@@ -132,16 +130,15 @@ export class ChatInference {
   }
 
   private stream(
-    { chat, reply, format }: ChatInferenceRequest,
+    { chat, format }: ChatInferenceRequest,
     input: InferenceInput,
     images: ReferencedImages | null,
     estimateUsage: UsageEstimate,
-  ): Promise<void> {
-    return this.streamed.run({
+  ): Promise<Answer> {
+    return this.streamed.execute({
       input,
-      reply,
       prepare: images === null ? undefined : (signal, candidates) => images.prepare(signal, candidates),
-      open: async (candidate, call) => {
+      openStream: async (candidate, call) => {
         const request = images === null ? chat : await images.requestFor(candidate, call.signal);
         const stream = await chatOf(candidate).openStream(request, call);
         return format.translate?.(stream) ?? stream;

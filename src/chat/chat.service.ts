@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import type { Answer } from '../core/http/answer';
 import type { RequestContext } from '../core/types/request-context';
 import type { ExplainedRequest } from '../inference/explanation.types';
 import { type ChatFormat, ChatInference } from './chat-inference.service';
@@ -20,14 +20,13 @@ const CHAT_FORMAT: ChatFormat = {
 export class ChatService {
   constructor(private readonly inference: ChatInference) {}
 
-  answer(body: ChatCompletionRequestDto, context: RequestContext, reply: FastifyReply): Promise<void> {
+  answer(body: ChatCompletionRequestDto, context: RequestContext): Promise<Answer> {
     const chat = toChatRequest(body);
     return this.inference.answer({
       operation: OPERATION,
       body,
       chat,
       context,
-      reply,
       format: CHAT_FORMAT,
     });
   }

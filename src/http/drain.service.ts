@@ -3,7 +3,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { InFlight } from '../core/concurrency/in-flight';
-import { MeteringService } from '../inference/metering.service';
+import { RequestAdmission } from '../inference/request-admission.service';
 
 /**
  * Drains the process on shutdown. The server keeps listening while accepted requests finish: a closed port would look
@@ -16,7 +16,7 @@ export class DrainService implements OnModuleInit {
 
   constructor(
     private readonly host: HttpAdapterHost,
-    private readonly metering: MeteringService,
+    private readonly admission: RequestAdmission,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -48,6 +48,6 @@ export class DrainService implements OnModuleInit {
     this.hasBegun = true;
     const deadlineMs = this.clock.monotonic() + timeoutMs;
     const answered = await this.answering.whenIdle(timeoutMs);
-    return answered && this.metering.whenIdle(Math.max(0, deadlineMs - this.clock.monotonic()));
+    return answered && this.admission.whenIdle(Math.max(0, deadlineMs - this.clock.monotonic()));
   }
 }

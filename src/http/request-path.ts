@@ -1,5 +1,7 @@
 import { Module, type NestInterceptor, type Provider, type Type } from '@nestjs/common';
 import { APP_FILTER, APP_INTERCEPTOR } from '@nestjs/core';
+import { IdempotencyInterceptor } from '../auth/idempotency/idempotency.interceptor';
+import { CostHeadersInterceptor } from '../core/http/cost-headers.interceptor';
 import { GatewayExceptionFilter } from '../core/http/gateway-exception.filter';
 import { RequestIdInterceptor } from '../core/http/request-id.interceptor';
 
@@ -7,6 +9,10 @@ import { RequestIdInterceptor } from '../core/http/request-id.interceptor';
 const INTERCEPTORS: readonly Type<NestInterceptor>[] = [
   /** `X-Request-Id`. */
   RequestIdInterceptor,
+  /** Sends the answer, with `X-LLM-*` and rate limit headers. */
+  CostHeadersInterceptor,
+  /** Reads the `Idempotency-Key`, marks replays. */
+  IdempotencyInterceptor,
 ];
 
 /**

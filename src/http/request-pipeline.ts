@@ -12,8 +12,8 @@ import type { LimiterService } from '../auth/rate-limits/limiter.service';
 import { BodyBudget } from '../core/http/body-budget';
 import { BodyParser } from '../core/http/body-parser';
 import { toClientAddress } from '../core/http/client-address';
+import { ResponseConnection } from '../core/http/response-connection';
 import { DrainService } from './drain.service';
-import { addIdempotencyKeys } from './idempotency-key-hook';
 import { LoadGuard } from '../core/http/load-guard';
 import type { SessionDoor } from './session-door';
 
@@ -66,7 +66,6 @@ export function installRequestPipeline(
   addReadLimits(server, limiter);
   addSessions(server, door, bodies, clock);
   bodies.install(server);
-  addIdempotencyKeys(server);
 }
 
 function addContext(server: FastifyInstance, clock: Clock, drain: DrainService, load: LoadGuard): void {
@@ -84,6 +83,7 @@ function addContext(server: FastifyInstance, clock: Clock, drain: DrainService, 
       idempotencyKey: null,
       modelId: undefined,
       memory: null,
+      connection: new ResponseConnection(reply.raw),
     };
     if (drain.draining) reply.raw.shouldKeepAlive = false;
     const doubled = findDoubledHeader(request);

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
-import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Controller, Get, Inject, Param, Query, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { type Answer, Bytes } from '../core/http/answer';
 import { GatewayError } from '../core/errors/gateway-error';
 import { LocalStorage, type StoredFile } from '../core/storage/local-storage';
 import { headOf } from '../core/storage/object-key';
@@ -27,40 +28,54 @@ export class StoredObjectController {
     @Param('*') key: string,
     @Query('expires') expires: unknown,
     @Query('signature') signature: unknown,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
+    @Req() { method, headers }: FastifyRequest,
+  ): Promise<Answer> {
     const secondsLeft = this.storage?.secondsLeft(key, expires, signature) ?? 0;
     const file = secondsLeft > 0 ? await this.storage?.open(key) : null;
     if (file == null) throw new GatewayError('not_found', 'The object does not exist, or the URL has expired.');
-    if (request.method === 'HEAD') {
+    const { sizeBytes } = file;
+    const about = describe(key, file, secondsLeft);
+    const { contentType } = headOf(key);
+    if (method === 'HEAD') {
       await file.close();
-      describe(reply, key, file, secondsLeft);
       // Any other body would make Fastify count its bytes.
-      await reply.header('content-length', file.sizeBytes).send(Readable.from([]));
-      return;
+      return new Bytes(Readable.from([]), contentType, { headers: { ...about, 'content-length': sizeBytes } });
     }
-    const range = await requireRange(request, reply, file);
-    describe(reply, key, file, secondsLeft);
-    await sendPart(reply, file, range);
+    const range = await requireRange(headers, file);
+    if (range === 'whole') {
+      const content = file.stream(0, sizeBytes - 1);
+      return new Bytes(content, contentType, { headers: { ...about, 'content-length': sizeBytes } });
+    }
+    const { first, last } = range;
+    return new Bytes(file.stream(first, last), contentType, {
+      status: 206,
+      headers: {
+        ...about,
+        'content-range': `bytes ${first}-${last}/${sizeBytes}`,
+        'content-length': last - first + 1,
+      },
+    });
   }
 }
 
 /** The code is one of the contract's; the status is the one that clients of ranges expect (RFC 9110 section 15.5.17). */
 class RangeNotSatisfiableError extends GatewayError {
-  constructor(sizeBytes: number) {
+  constructor(private readonly sizeBytes: number) {
     super('validation_failed', `The object has only ${sizeBytes} bytes.`, { param: 'Range' });
   }
 
   override get status(): number {
     return 416;
   }
+
+  override get headers(): Readonly<Record<string, string>> {
+    return { 'content-range': `bytes */${this.sizeBytes}` };
+  }
 }
 
-/** @throws RangeNotSatisfiableError after the size is set in `Content-Range` */
+/** @throws RangeNotSatisfiableError */
 async function requireRange(
-  { headers }: FastifyRequest,
-  reply: FastifyReply,
+  headers: FastifyRequest['headers'],
   { sizeBytes, entityTag, close }: StoredFile,
 ): Promise<ByteRange | 'whole'> {
   // A range of another version must not be combined with cached parts.
@@ -68,33 +83,17 @@ async function requireRange(
   const range = isOfThisVersion ? readByteRange(headers.range, sizeBytes) : 'whole';
   if (range !== 'beyond') return range;
   await close();
-  reply.header('content-range', `bytes */${sizeBytes}`);
   throw new RangeNotSatisfiableError(sizeBytes);
 }
 
 /** Model output must never run as a page of this origin: it is downloaded, or shown as its media type. */
-function describe(reply: FastifyReply, key: string, file: StoredFile, secondsLeft: number): void {
-  const { contentType, fileName } = headOf(key);
-  reply
-    .header('content-type', contentType)
-    .header('content-disposition', `attachment; filename="${fileName}"`)
-    .header('content-security-policy', "default-src 'none'; sandbox")
-    .header('x-content-type-options', 'nosniff')
-    .header('cache-control', `private, max-age=${secondsLeft}`)
-    .header('accept-ranges', 'bytes')
-    .header('etag', file.entityTag);
-}
-
-async function sendPart(reply: FastifyReply, file: StoredFile, range: ByteRange | 'whole'): Promise<void> {
-  const { sizeBytes } = file;
-  if (range === 'whole') {
-    await reply.header('content-length', sizeBytes).send(file.stream(0, sizeBytes - 1));
-    return;
-  }
-  const { first, last } = range;
-  await reply
-    .code(206)
-    .header('content-range', `bytes ${first}-${last}/${sizeBytes}`)
-    .header('content-length', last - first + 1)
-    .send(file.stream(first, last));
+function describe(key: string, file: StoredFile, secondsLeft: number): Readonly<Record<string, string>> {
+  return {
+    'content-disposition': `attachment; filename="${headOf(key).fileName}"`,
+    'content-security-policy': "default-src 'none'; sandbox",
+    'x-content-type-options': 'nosniff',
+    'cache-control': `private, max-age=${secondsLeft}`,
+    'accept-ranges': 'bytes',
+    etag: file.entityTag,
+  };
 }

@@ -3,7 +3,7 @@ import { CLOCK, type Clock } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import type { StoredAnswer } from '../auth/idempotency/idempotency.service';
-import type { ReplayedResponse } from '../inference/keyed-answers';
+import type { StoredContent } from '../auth/idempotency/replayed-response';
 import { StoredObjects } from '../core/storage/stored-objects';
 import { toBase64Pieces } from './base64-pieces';
 import type { ImageResponseFormat } from './dto/image-fields.dto';
@@ -85,7 +85,7 @@ export class ImageDelivery {
   }
 
   /** Restores a stored response and replaces expired URLs. */
-  refresh(stored: StoredAnswer, format: ImageResponseFormat): Promise<ReplayedResponse> {
+  refresh(stored: StoredAnswer, format: ImageResponseFormat): Promise<StoredContent> {
     return format === 'url' ? this.renewUrls(stored) : unpackReply(stored);
   }
 

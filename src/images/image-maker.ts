@@ -3,7 +3,7 @@ import { sniffImageType } from '../core/types/image-format';
 import { GatewayError } from '../core/errors/gateway-error';
 import type { Candidate } from '../inference/inference.types';
 import { callTogether } from '../inference/parallel-calls';
-import type { MeteredResult } from '../inference/run-inference';
+import type { MeteredResult } from '../inference/unary-inference.service';
 import { OutboundClient } from '../core/outbound/outbound-client';
 import type { GeneratedImage, ImageFile, ImageRequest, ImagesProvider } from '../providers/contract/images';
 import type { ProviderCall } from '../providers/contract/provider-call';

@@ -1,5 +1,6 @@
-import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Body, Controller, HttpCode, Post, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { Answer } from '../core/http/answer';
 import { ValidBody } from '../core/validation/valid-body.pipe';
 import { Idempotent } from '../auth/idempotency/idempotent.decorator';
 import { Spends } from '../auth/rate-limits/spends.decorator';
@@ -19,10 +20,9 @@ export class ImagesController {
   @Spends()
   createImage(
     @Body(new ValidBody(ImageRequestDto)) body: ImageRequestDto,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    return this.images.create(body, request.context, reply);
+    @Req() { context }: FastifyRequest,
+  ): Promise<Answer> {
+    return this.images.create(body, context);
   }
 
   @Post('edits')
@@ -30,11 +30,7 @@ export class ImagesController {
   @Idempotent()
   @Spends()
   @TakesForm({ files: { image: MAX_IMAGES, mask: 1 }, json: true })
-  createImageEdit(
-    @Body(new ValidImageEdit()) edit: ImageEdit,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    return this.images.edit(edit, request.context, reply);
+  createImageEdit(@Body(new ValidImageEdit()) edit: ImageEdit, @Req() { context }: FastifyRequest): Promise<Answer> {
+    return this.images.edit(edit, context);
   }
 }

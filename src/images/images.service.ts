@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import type { Answer } from '../core/http/answer';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';
 import type { MultipartForm } from '../core/types/multipart-form';
@@ -8,8 +8,8 @@ import { CandidateSelector } from '../inference/candidate-selector';
 import type { Candidate, InferenceInput } from '../inference/inference.types';
 import { requiredSupport } from '../inference/parameter-support';
 import { type InferenceTarget, requireTarget } from '../inference/require-target';
-import { RunInference } from '../inference/run-inference';
 import { TokenRatios } from '../inference/token-ratio.service';
+import { UnaryInferenceService } from '../inference/unary-inference.service';
 import { ImageInputs } from '../core/media/image-inputs';
 import { ModelCatalogService } from '../models/model-catalog.service';
 import { givesImageUrls } from '../providers/contract/images';
@@ -20,7 +20,7 @@ import { ImageDelivery } from './image-delivery';
 import { estimateImages } from './image-estimate';
 import { ImageMaker } from './image-maker';
 import { type ImageOrder, type OrderImages, toImageOrder } from './image-order';
-import { type ImageParts, ImageRun } from './image-run';
+import { ImageInference, type ImageParts } from './image-inference';
 import { assertSupported, isSupported } from './image-support';
 import { isPriced, resolvePricedOptions } from './name-what-is-priced';
 
@@ -41,7 +41,7 @@ export class ImagesService {
   constructor(
     private readonly catalog: ModelCatalogService,
     private readonly candidates: CandidateSelector,
-    private readonly inference: RunInference,
+    private readonly inference: UnaryInferenceService,
     private readonly ratios: TokenRatios,
     inputs: ImageInputs,
     maker: ImageMaker,
@@ -52,8 +52,8 @@ export class ImagesService {
   }
 
   /** `POST /v1/images/generations`. */
-  create(body: ImageRequestDto, context: RequestContext, reply: FastifyReply): Promise<void> {
-    return this.answer(this.orderOf(body, context), reply);
+  create(body: ImageRequestDto, context: RequestContext): Promise<Answer> {
+    return this.answer(this.orderOf(body, context));
   }
 
   /** The metering input of a request. @throws GatewayError as {@link create} before it calls a provider */
@@ -62,8 +62,8 @@ export class ImagesService {
   }
 
   /** `POST /v1/images/edits`. */
-  edit(edit: ImageEdit, context: RequestContext, reply: FastifyReply): Promise<void> {
-    return this.answer(this.orderOfEdit(edit, context), reply);
+  edit(edit: ImageEdit, context: RequestContext): Promise<Answer> {
+    return this.answer(this.orderOfEdit(edit, context));
   }
 
   /** Like {@link describe}, for an edit. */
@@ -102,10 +102,10 @@ export class ImagesService {
     return { sources, sourceField: 'image', mask: mask === undefined ? null : inputs.fromFile(mask, 'mask') };
   }
 
-  private answer({ order, input }: MeteredOrder, reply: FastifyReply): Promise<void> {
+  private answer({ order, input }: MeteredOrder): Promise<Answer> {
     const estimate = (count: number, servedBy: InferenceTarget['model']) =>
       estimateImages(order, count, this.candidates.select(servedBy), this.ratios.of(servedBy));
-    return this.inference.run(new ImageRun(this.parts, order, input, reply, estimate));
+    return this.inference.execute(new ImageInference(this.parts, order, input, estimate));
   }
 
   private meterOrder(operation: string, asked: ImageOrder, target: InferenceTarget): MeteredOrder {

@@ -3,7 +3,7 @@
  * a gap for each of them. Each image is preceded by its length, the text by a length of zero.
  */
 import type { StoredAnswer } from '../auth/idempotency/idempotency.service';
-import type { ReplayedResponse } from '../inference/keyed-answers';
+import type { StoredContent } from '../auth/idempotency/replayed-response';
 import { toBase64Pieces } from './base64-pieces';
 
 /** Placeholder for an image. Quotes inside strings are escaped, so no prompt can contain it. */
@@ -28,7 +28,7 @@ export function packReply(text: string, images: readonly Buffer[]): Buffer[] {
 }
 
 /** Restores a response stored by {@link packReply}. */
-export async function unpackReply({ body, ...stored }: StoredAnswer): Promise<ReplayedResponse> {
+export async function unpackReply({ body, ...stored }: StoredAnswer): Promise<StoredContent> {
   const images: Buffer[][] = [];
   let at = 0;
   for (let length = body.readUInt32BE(at); length > 0; length = body.readUInt32BE(at)) {

@@ -7,15 +7,15 @@ import { ProvidersModule } from '../providers/providers.module';
 import { RoutingModule } from '../models/routing/routing.module';
 import { AttemptRunner } from './attempt-runner';
 import { CandidateSelector } from './candidate-selector';
-import { ClientWatch } from './client-presence';
-import { KeyedAnswers } from './keyed-answers';
-import { MeteringService } from './metering.service';
+import { DisconnectTracker } from './disconnect-tracker';
+import { IdempotentExecution } from './idempotent-execution';
+import { RequestAdmission } from './request-admission.service';
 import { RequestExplainer } from './request-explainer';
 import { RouteExplainer } from './route-explainer';
 import { RoutePlanner } from './route-planner';
-import { RunInference } from './run-inference';
-import { StreamInference } from './stream-inference';
+import { StreamedInferenceService } from './streamed-inference.service';
 import { TokenRatios } from './token-ratio.service';
+import { UnaryInferenceService } from './unary-inference.service';
 
 /**
  * The use case behind every synchronous endpoint: hold the worst-case cost, call the providers, charge the delivered
@@ -26,24 +26,24 @@ import { TokenRatios } from './token-ratio.service';
   providers: [
     AttemptRunner,
     CandidateSelector,
-    ClientWatch,
-    KeyedAnswers,
-    MeteringService,
+    DisconnectTracker,
+    IdempotentExecution,
+    RequestAdmission,
     RequestExplainer,
     RouteExplainer,
     RoutePlanner,
-    RunInference,
-    StreamInference,
+    StreamedInferenceService,
     TokenRatios,
+    UnaryInferenceService,
   ],
   exports: [
     CandidateSelector,
-    MeteringService,
+    RequestAdmission,
     RequestExplainer,
     RoutePlanner,
-    RunInference,
-    StreamInference,
+    StreamedInferenceService,
     TokenRatios,
+    UnaryInferenceService,
   ],
 })
 export class InferenceModule {}

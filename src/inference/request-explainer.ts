@@ -14,7 +14,7 @@ import {
   type PricedRoute,
 } from './explanation.types';
 import type { Candidate, InferenceInput } from './inference.types';
-import { worstCaseCost } from './metering.service';
+import { worstCaseCost } from './request-admission.service';
 import { toClientError } from './provider-failure';
 import { type Refusals, RouteExplainer } from './route-explainer';
 import { RoutePlanner } from './route-planner';

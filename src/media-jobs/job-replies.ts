@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { components } from '../contract/api';
+import { type Answer, Bytes, Json } from '../core/http/answer';
 import type { SignedUrl } from '../core/storage/object-storage';
 import { StoredObjects } from '../core/storage/stored-objects';
 import { toRequestId } from '../core/types/ids';
@@ -33,6 +34,13 @@ export class JobReplies {
       artifacts.map(async (artifact) => toArtifactReply(artifact, await this.objects.sign(artifact.storageKey))),
     );
   }
+}
+
+/** 200 with a job that was canceled; 204 for one that was deleted (`null`). */
+export function toDeletionAnswer(canceled: JobReply | null): Answer {
+  return canceled === null
+    ? new Bytes(null, null, { status: 204 })
+    : new Json(JSON.stringify(canceled), { status: 200 });
 }
 
 function toJobReply(job: MediaJob, artifacts: ArtifactReply[]): JobReply {

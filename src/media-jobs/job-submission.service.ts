@@ -1,11 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import { type Answer, Bytes } from '../core/http/answer';
 import { GatewayError } from '../core/errors/gateway-error';
 import type { IdempotencyClaim } from '../core/types/idempotency';
 import type { RequestContext } from '../core/types/request-context';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import { fingerprintJson } from '../auth/idempotency/fingerprint';
 import { IdempotencyService } from '../auth/idempotency/idempotency.service';
+import { ReplayedResponse } from '../auth/idempotency/replayed-response';
 import type { ExplainedRequest, PricedRoute } from '../inference/explanation.types';
 import type { Candidate } from '../inference/inference.types';
 import { type InferenceTarget, requireTarget } from '../inference/require-target';
@@ -49,18 +50,20 @@ export class JobSubmissionService {
     this.ttlSeconds = jobs.ttlSeconds;
   }
 
-  /** Responds 202 with the submission. @throws GatewayError the codes of contract sections 4.5 and 4.6 */
-  async submit(order: JobOrder, context: RequestContext, reply: FastifyReply): Promise<void> {
+  /** The 202 with the submission. @throws GatewayError the codes of contract sections 4.5 and 4.6 */
+  async submit(order: JobOrder, context: RequestContext): Promise<Answer> {
     assertMetadataFits(order.body);
     const references = this.inputs.parse(order.sources);
     const target = this.requireTarget(order, context);
     const claim = claimOf(order, context);
     const { organizationId } = target.principal;
-    const answer = await this.underWay.run(organizationId, claim, async () => {
+    const submitted = await this.underWay.run(organizationId, claim, async () => {
       const known = await this.idempotency.lookUp(organizationId, claim);
       return known === null ? this.accept(order, target, claim, references) : { ...known, isReplayed: true };
     });
-    send(answer, context, reply);
+    // Every request with this key gets the same bytes; only the request id differs.
+    const { status, headers, body, isReplayed } = submitted;
+    return isReplayed ? new ReplayedResponse(submitted) : new Bytes(body, null, { status, headers });
   }
 
   /**
@@ -176,17 +179,4 @@ export class JobSubmissionService {
 function claimOf({ operation, body }: JobOrder, { idempotencyKey }: RequestContext): IdempotencyClaim {
   if (idempotencyKey === null) throw new Error('the route does not require its key');
   return { operation, key: idempotencyKey, fingerprint: fingerprintJson(operation, body), atMostOnce: false };
-}
-
-/** Every request with this key gets the same bytes; only the request id differs. */
-function send(
-  { status, headers, body, isReplayed }: GivenAnswer,
-  { requestId, rateLimitHeaders }: RequestContext,
-  reply: FastifyReply,
-): void {
-  if (isReplayed) reply.header('idempotent-replayed', 'true');
-  reply
-    .code(status)
-    .headers({ ...rateLimitHeaders, ...headers, 'x-request-id': requestId })
-    .send(body);
 }

@@ -1,5 +1,6 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { Answer } from '../core/http/answer';
 import { requirePrincipal } from '../core/types/request-context';
 import { ValidBody } from '../core/validation/valid-body.pipe';
 import { Idempotent } from '../auth/idempotency/idempotent.decorator';
@@ -8,8 +9,7 @@ import { MusicRequestDto } from './dto/music-request.dto';
 import { orderMusic } from './job-order';
 import { JobSubmissionService } from './job-submission.service';
 import { JobsService } from './jobs.service';
-import { sendDeletion } from './send-deletion';
-import type { JobReply } from './job-replies';
+import { type JobReply, toDeletionAnswer } from './job-replies';
 
 @Controller('v1/music/generations')
 export class MusicController {
@@ -24,10 +24,9 @@ export class MusicController {
   @Spends()
   createMusic(
     @Body(new ValidBody(MusicRequestDto)) body: MusicRequestDto,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    return this.submissions.submit(orderMusic(body), request.context, reply);
+    @Req() { context }: FastifyRequest,
+  ): Promise<Answer> {
+    return this.submissions.submit(orderMusic(body), context);
   }
 
   @Get(':id')
@@ -36,11 +35,7 @@ export class MusicController {
   }
 
   @Delete(':id')
-  async deleteMusic(
-    @Param('id') id: string,
-    @Req() { context }: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    sendDeletion(await this.jobs.delete({ id, kind: 'music', principal: requirePrincipal(context) }), reply);
+  async deleteMusic(@Param('id') id: string, @Req() { context }: FastifyRequest): Promise<Answer> {
+    return toDeletionAnswer(await this.jobs.delete({ id, kind: 'music', principal: requirePrincipal(context) }));
   }
 }

@@ -1,5 +1,6 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { Answer } from '../core/http/answer';
 import { requirePrincipal } from '../core/types/request-context';
 import { ValidBody } from '../core/validation/valid-body.pipe';
 import { Idempotent } from '../auth/idempotency/idempotent.decorator';
@@ -8,8 +9,7 @@ import { VideoRequestDto } from './dto/video-request.dto';
 import { orderVideo } from './job-order';
 import { JobSubmissionService } from './job-submission.service';
 import { JobsService } from './jobs.service';
-import { sendDeletion } from './send-deletion';
-import type { JobReply } from './job-replies';
+import { type JobReply, toDeletionAnswer } from './job-replies';
 
 @Controller('v1/video/generations')
 export class VideoController {
@@ -24,10 +24,9 @@ export class VideoController {
   @Spends()
   createVideo(
     @Body(new ValidBody(VideoRequestDto)) body: VideoRequestDto,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    return this.submissions.submit(orderVideo(body), request.context, reply);
+    @Req() { context }: FastifyRequest,
+  ): Promise<Answer> {
+    return this.submissions.submit(orderVideo(body), context);
   }
 
   @Get(':id')
@@ -36,11 +35,7 @@ export class VideoController {
   }
 
   @Delete(':id')
-  async deleteVideo(
-    @Param('id') id: string,
-    @Req() { context }: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    sendDeletion(await this.jobs.delete({ id, kind: 'video', principal: requirePrincipal(context) }), reply);
+  async deleteVideo(@Param('id') id: string, @Req() { context }: FastifyRequest): Promise<Answer> {
+    return toDeletionAnswer(await this.jobs.delete({ id, kind: 'video', principal: requirePrincipal(context) }));
   }
 }

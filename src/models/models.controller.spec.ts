@@ -83,6 +83,7 @@ describe('ModelsController', () => {
         rateLimitHeaders: null,
         memory: null,
         idempotencyKey: null,
+        connection: { closed: false, onDisconnect: () => undefined },
         principal,
       };
       done();

@@ -1,5 +1,6 @@
-import { Body, Controller, Delete, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Body, Controller, Delete, Get, HttpCode, Post, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { Answer } from '../core/http/answer';
 import { GatewayError } from '../core/errors/gateway-error';
 import { ValidBody } from '../core/validation/valid-body.pipe';
 import { Idempotent } from '../auth/idempotency/idempotent.decorator';
@@ -17,10 +18,9 @@ export class ResponsesController {
   @Spends()
   createResponse(
     @Body(new ValidBody(ResponseRequestDto)) body: ResponseRequestDto,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    return this.responses.answer(body, request.context, reply);
+    @Req() { context }: FastifyRequest,
+  ): Promise<Answer> {
+    return this.responses.answer(body, context);
   }
 
   @Get(':id')

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import type { Answer } from '../core/http/answer';
 import { ChatInference } from '../chat/chat-inference.service';
 import { CLOCK, type Clock } from '../core/time/clock';
 import type { RequestContext } from '../core/types/request-context';
@@ -20,11 +20,11 @@ export class ResponsesService {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  async answer(body: ResponseRequestDto, context: RequestContext, reply: FastifyReply): Promise<void> {
+  async answer(body: ResponseRequestDto, context: RequestContext): Promise<Answer> {
     const { chat, paths } = toChatRequest(body);
     const format = new ResponseFormat(body, context.requestId, this.clock);
     try {
-      await this.inference.answer({ operation: OPERATION, body, chat, context, reply, format });
+      return await this.inference.answer({ operation: OPERATION, body, chat, context, format });
     } catch (error) {
       throw paths.translateError(error);
     }

@@ -1,13 +1,15 @@
-import { FASTIFY_ROUTE_CONFIG_METADATA } from '@nestjs/platform-fastify/constants';
-import { addRouteConfig } from '../../core/http/route-config';
+import { SetMetadata } from '@nestjs/common';
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** Whether the route accepts an `Idempotency-Key`. Other routes ignore the header. */
-    idempotencyKey?: 'optional' | 'required';
-  }
+/** Metadata key of `@Idempotent()`. */
+export const IDEMPOTENT = Symbol('Idempotent');
+
+export interface IdempotentOptions {
+  /** Whether a request without a key is refused. */
+  readonly required: boolean;
 }
 
-/** Makes a route idempotent: with an `Idempotency-Key` a request runs once (src/auth/idempotency/README.md). */
-export const Idempotent = ({ required = false } = {}): MethodDecorator =>
-  addRouteConfig(FASTIFY_ROUTE_CONFIG_METADATA, { idempotencyKey: required ? 'required' : 'optional' });
+/**
+ * Makes a route idempotent: with an `Idempotency-Key` a request runs once (README.md). Other routes ignore the header.
+ */
+export const Idempotent = ({ required }: IdempotentOptions = { required: false }): MethodDecorator =>
+  SetMetadata(IDEMPOTENT, { required } satisfies IdempotentOptions);

@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import type { Answer } from '../../core/http/answer';
 import type { RequestContext } from '../../core/types/request-context';
 import type { ExplainedRequest } from '../../inference/explanation.types';
 import type { InferenceInput } from '../../inference/inference.types';
 import { requiredSupport } from '../../inference/parameter-support';
 import { requireTarget } from '../../inference/require-target';
-import { RunInference } from '../../inference/run-inference';
-import { StreamInference } from '../../inference/stream-inference';
+import { StreamedInferenceService } from '../../inference/streamed-inference.service';
 import {
   measureMessages,
   outputTokens,
@@ -15,6 +14,7 @@ import {
   textUsage,
 } from '../../inference/token-estimate';
 import { TokenRatios } from '../../inference/token-ratio.service';
+import { UnaryInferenceService } from '../../inference/unary-inference.service';
 import type { CatalogModel } from '../../models/catalog-model';
 import { ModelCatalogService } from '../../models/model-catalog.service';
 import type { CompletionRequest } from '../../providers/contract/completions';
@@ -29,29 +29,27 @@ import { toCompletionRequest } from './to-completion-request';
 export class CompletionsService {
   constructor(
     private readonly catalog: ModelCatalogService,
-    private readonly unary: RunInference,
-    private readonly streamed: StreamInference,
+    private readonly unary: UnaryInferenceService,
+    private readonly streamed: StreamedInferenceService,
     private readonly ratios: TokenRatios,
   ) {}
 
-  answer(body: CompletionRequestDto, context: RequestContext, reply: FastifyReply): Promise<void> {
+  answer(body: CompletionRequestDto, context: RequestContext): Promise<Answer> {
     const request = toCompletionRequest(body);
     const input = this.inputOf(body, request, context);
     const { inputText: inputTokens } = input.estimate;
     const estimateUsage = (bytes: number, servedBy: CatalogModel): UsageVector =>
       textUsage(inputTokens, outputTokens(bytes, this.ratios.of(servedBy)));
     if (input.streamed) {
-      return this.streamed.run({
+      return this.streamed.execute({
         input,
-        reply,
-        open: (candidate, call) => completionsOf(candidate).openStream(request, call),
+        openStream: (candidate, call) => completionsOf(candidate).openStream(request, call),
         estimateUsage,
         lastEvents: usageEvent,
       });
     }
-    return this.unary.run({
+    return this.unary.execute({
       input,
-      reply,
       attempt: (candidate, call) => completionsOf(candidate).complete(request, call),
       estimateUsage,
       render: (result, bill) => renderCompletion(result.body, bill),

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import type { Answer } from '../../core/http/answer';
 import { GatewayError } from '../../core/errors/gateway-error';
 import type { RequestContext } from '../../core/types/request-context';
 import type { ExplainedRequest } from '../../inference/explanation.types';
@@ -7,9 +7,9 @@ import type { Candidate, InferenceInput } from '../../inference/inference.types'
 import { requiredSupport } from '../../inference/parameter-support';
 import { providerFields } from '../../inference/provider-fields';
 import { requireTarget } from '../../inference/require-target';
-import { type MeteredResult, RunInference } from '../../inference/run-inference';
 import { promptTokens, textUsage } from '../../inference/token-estimate';
 import { TokenRatios } from '../../inference/token-ratio.service';
+import { type MeteredResult, UnaryInferenceService } from '../../inference/unary-inference.service';
 import { ModelCatalogService } from '../../models/model-catalog.service';
 import { type EmbeddingRequest, type EmbeddingsProvider, inputsOf } from '../../providers/contract/embeddings';
 import type { ProviderCall } from '../../providers/contract/provider-call';
@@ -29,16 +29,15 @@ interface EmbeddedList extends MeteredResult {
 export class EmbeddingsService {
   constructor(
     private readonly catalog: ModelCatalogService,
-    private readonly inference: RunInference,
+    private readonly inference: UnaryInferenceService,
     private readonly ratios: TokenRatios,
   ) {}
 
-  answer(body: EmbeddingRequestDto, context: RequestContext, reply: FastifyReply): Promise<void> {
+  answer(body: EmbeddingRequestDto, context: RequestContext): Promise<Answer> {
     const { encoding_format: format, ...request } = providerFields(body);
     const input = this.inputOf(body, request, context);
-    return this.inference.run<EmbeddedList>({
+    return this.inference.execute<EmbeddedList>({
       input,
-      reply,
       attempt: (candidate, call) => embed(request, format ?? 'float', candidate, call),
       estimateUsage: () => input.estimate,
       render: ({ list, model }, bill) => renderEmbeddingList(list, model, bill),

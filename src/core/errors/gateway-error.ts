@@ -57,6 +57,11 @@ export class GatewayError extends Error {
     return this.definition.status;
   }
 
+  /** Further headers of the error response. */
+  get headers(): Readonly<Record<string, string>> | undefined {
+    return undefined;
+  }
+
   /** Whether official clients should retry automatically. */
   get shouldRetry(): boolean {
     if (this.neverRetry) return false;

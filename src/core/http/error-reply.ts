@@ -35,6 +35,7 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: 
     if (context?.modelId !== undefined) reply.header('x-llm-model', context.modelId);
   }
   if (context?.rateLimitHeaders) reply.headers(context.rateLimitHeaders);
+  if (error.headers !== undefined) reply.headers(error.headers);
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', String(error.retryAfterSeconds));
   if (error.status === 401 && error.definition.surface === 'api') reply.header('www-authenticate', 'Bearer');
   if (!request.raw.complete && hasBody(request)) discardBody(request, reply);

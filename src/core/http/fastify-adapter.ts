@@ -20,12 +20,21 @@ const CONNECTION_CHECK_MS = 1_000;
  */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 
+/** Emitted instead of a response body by an interceptor that has sent the response. */
+export const ANSWER_SENT = Symbol('AnswerSent');
+
+class GatewayAdapter extends FastifyAdapter {
+  override reply(response: FastifyReply, body: unknown, statusCode?: number): FastifyReply {
+    return body === ANSWER_SENT ? response : super.reply(response, body, statusCode);
+  }
+}
+
 /**
  * Nest's Fastify adapter with the server options of this service. Middleware is disabled: `request-pipeline.ts` lists
  * all stages of a request.
  */
 export function createFastifyAdapter(config: AppConfig, now: () => number): FastifyAdapter {
-  const adapter = new FastifyAdapter({
+  const adapter = new GatewayAdapter({
     skipMiddie: true,
     logger: false,
     logController: new LogController({ disableRequestLogging: true }),

@@ -24,6 +24,15 @@ export interface RequestContext {
   modelId?: string;
   /** The memory claim of the request; `null`: it has no body, or is not admitted yet. */
   memory: MemoryClaim | null;
+  readonly connection: ClientConnection;
+}
+
+/** The connection of the client that waits for the response. */
+export interface ClientConnection {
+  /** Whether it has closed. */
+  readonly closed: boolean;
+  /** Calls back when it closes before the response is complete. Not called when it has closed before. */
+  onDisconnect(listener: () => void): void;
 }
 
 /** The share of one request in the memory budget of all requests. It ends with the response. */

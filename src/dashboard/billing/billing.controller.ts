@@ -1,5 +1,6 @@
-import { Body, Controller, Get, Patch, Query, Res } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import { Body, Controller, Get, Patch, Query, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { Answer } from '../../core/http/answer';
 import { ClosedBody } from '../../core/validation/closed-body.pipe';
 import { ValidQuery, PageQuery } from '../../core/validation/valid-query.pipe';
 import type { Balance, BillingSettings, HoldList, LedgerEntryList } from '../../contract/dashboard';
@@ -7,7 +8,7 @@ import { AccountStatementRepository } from '../../billing/payments/account-state
 import { BillingSettingsService } from '../../billing/payments/billing-settings.service';
 import { PaymentProviders } from '../../billing/payments/payment-providers';
 import { toList, toPageRequest } from '../list';
-import { sendCsv } from '../send-csv';
+import { toCsvAnswer } from '../csv-answer';
 import { Access } from '../session/access.decorator';
 import { Caller, type DashboardCaller, requireOrganization } from '../session/caller';
 import {
@@ -68,10 +69,10 @@ export class BillingController {
   exportLedger(
     @Query(new ValidQuery(LedgerFilterQuery)) query: LedgerFilterQuery,
     @Caller() caller: DashboardCaller,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
+    @Req() { method }: FastifyRequest,
+  ): Promise<Answer> {
     const pages = this.statement.readLedger(requireOrganization(caller), query, EXPORT_PAGE);
-    return sendCsv(reply, { name: 'ledger.csv', header: LEDGER_CSV_HEADER, pages, toLine: toLedgerCsvLine });
+    return toCsvAnswer({ name: 'ledger.csv', header: LEDGER_CSV_HEADER, pages, toLine: toLedgerCsvLine }, method);
   }
 
   @Patch('settings')

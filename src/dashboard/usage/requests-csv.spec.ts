@@ -1,8 +1,7 @@
 import type { Readable } from 'node:stream';
-import type { FastifyReply } from 'fastify';
 import { NO_USAGE } from '../../providers/contract/usage';
 import type { RequestSummary } from '../../billing/usage/usage.types';
-import { sendRequestsAsCsv } from './requests-csv';
+import { requestsCsv } from './requests-csv';
 
 const REQUEST: RequestSummary = {
   id: '019a0000-0000-7000-8000-000000000001',
@@ -35,15 +34,7 @@ class Pages {
 }
 
 async function send(pages: AsyncGenerator<readonly RequestSummary[]>, method = 'GET'): Promise<Readable> {
-  let sent: Readable | undefined;
-  const reply = {
-    request: { method },
-    raw: { socket: null },
-    header: () => reply,
-    send: (stream?: Readable) => (sent = stream),
-  };
-  await sendRequestsAsCsv(reply as unknown as FastifyReply, pages);
-  return sent as Readable;
+  return (await requestsCsv(pages, method)).content as Readable;
 }
 
 it('writes one line per request and escapes spreadsheet formulas', async () => {
@@ -83,7 +74,7 @@ it('stops reading when the client disconnects', async () => {
 
 it('reads one page for HEAD and sends no body', async () => {
   const pages = new Pages();
-  expect(await send(pages.read(50), 'HEAD')).toBeUndefined();
+  expect(await send(pages.read(50), 'HEAD')).toBeNull();
   expect(pages.readCount).toBe(1);
 });
 

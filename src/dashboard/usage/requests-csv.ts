@@ -1,8 +1,8 @@
-import type { FastifyReply } from 'fastify';
 import { type CsvField, csvLine } from '../../core/types/csv';
+import type { Bytes } from '../../core/http/answer';
 import type { UsageRequest } from '../../contract/dashboard';
 import type { RequestSummary } from '../../billing/usage/usage.types';
-import { sendCsv } from '../send-csv';
+import { toCsvAnswer } from '../csv-answer';
 import { toRequestFields } from './to-request-reply';
 
 const COLUMNS = [
@@ -29,12 +29,9 @@ const COLUMNS = [
   'cost_micro',
 ] as const satisfies readonly (keyof UsageRequest)[];
 
-/** Streams requests as a CSV file, page by page. */
-export function sendRequestsAsCsv(
-  reply: FastifyReply,
-  pages: AsyncGenerator<readonly RequestSummary[]>,
-): Promise<void> {
-  return sendCsv(reply, { name: 'requests.csv', header: csvLine(COLUMNS), pages, toLine });
+/** Requests as a CSV file, read page by page. */
+export function requestsCsv(pages: AsyncGenerator<readonly RequestSummary[]>, method: string): Promise<Bytes> {
+  return toCsvAnswer({ name: 'requests.csv', header: csvLine(COLUMNS), pages, toLine }, method);
 }
 
 function toLine(request: RequestSummary): string {

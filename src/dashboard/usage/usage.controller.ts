@@ -1,5 +1,6 @@
-import { Controller, Get, Param, Query, Res } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import { Controller, Get, Param, Query, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { Answer } from '../../core/http/answer';
 import { DEFAULT_PAGE_LIMIT, ValidQuery } from '../../core/validation/valid-query.pipe';
 import type { UsageReceipt, UsageRequestList, UsageSeries } from '../../contract/dashboard';
 import { RequestLogService } from '../../billing/usage/request-log.service';
@@ -7,7 +8,7 @@ import { UsageSeriesService } from '../../billing/usage/usage-series.service';
 import { Access } from '../session/access.decorator';
 import { Caller, type DashboardCaller, requireOrganization } from '../session/caller';
 import { RequestFilterQuery, RequestListQuery, toFilter, UsageSeriesQuery } from './dto/usage-queries.dto';
-import { sendRequestsAsCsv } from './requests-csv';
+import { requestsCsv } from './requests-csv';
 import { toReceiptReply } from './to-receipt-reply';
 import { toRequestReply } from './to-request-reply';
 import { toSeriesReply } from './to-series-reply';
@@ -44,9 +45,9 @@ export class UsageController {
   exportRequests(
     @Caller() caller: DashboardCaller,
     @Query(new ValidQuery(RequestFilterQuery)) query: RequestFilterQuery,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    return sendRequestsAsCsv(reply, this.requests.pages(requireOrganization(caller), toFilter(query), EXPORT_PAGE));
+    @Req() { method }: FastifyRequest,
+  ): Promise<Answer> {
+    return requestsCsv(this.requests.pages(requireOrganization(caller), toFilter(query), EXPORT_PAGE), method);
   }
 
   @Get('series')

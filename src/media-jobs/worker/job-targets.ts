@@ -7,7 +7,7 @@ import type { JobAdapter } from '../../providers/contract/media-job';
 import type { CallDeadlines, ModelFeatures, ProviderCall, Quirks } from '../../providers/contract/provider-call';
 import { ProvidersService } from '../../providers/providers.service';
 import { HealthService } from '../../models/routing/health.service';
-import type { Flight } from '../../models/routing/flight';
+import type { DeploymentCall } from '../../models/routing/deployment-health';
 import { jobCostMicro } from '../job-hold';
 import type { MediaJob } from '../media-job.types';
 
@@ -22,7 +22,7 @@ export interface JobTarget {
 /** A deployment selected for a submission, with its open call. */
 export interface SelectedDeployment extends JobTarget {
   readonly candidate: Candidate;
-  readonly flight: Flight;
+  readonly flight: DeploymentCall;
 }
 
 const NO_FEATURES: ModelFeatures = {};
@@ -45,7 +45,7 @@ export class JobTargets {
     for (const candidate of this.afterLastUsed(job)) {
       const target = isPriced(candidate, job) ? toTarget(candidate, job) : null;
       if (target === null) continue;
-      const flight = await this.health.begin(candidate.health, candidate.load);
+      const flight = await this.health.beginCall(candidate.health, candidate.load);
       if (flight !== null) return { ...target, candidate, flight };
     }
     return null;

@@ -1,5 +1,5 @@
 import { DeploymentHealth, ProviderLoad } from './deployment-health';
-import { Flight } from './flight';
+import { DeploymentCall } from './deployment-health';
 
 describe('DeploymentHealth.waitMs', () => {
   const observer = { answered: () => undefined, succeeded: () => undefined, failed: () => undefined };
@@ -9,7 +9,7 @@ describe('DeploymentHealth.waitMs', () => {
     health.trip(30_000);
     expect(health.waitMs(10_000)).toBe(20_000);
 
-    const probe = new Flight(observer, health, new ProviderLoad(1), 30_000, true);
+    const probe = new DeploymentCall(observer, health, new ProviderLoad(1), 30_000, true);
     health.trip(60_000);
     expect(health.waitMs(30_000)).toBe(1_000);
 

@@ -1,10 +1,15 @@
-import { DeploymentSpeed } from './deployment-speed';
+import type { ProviderError } from '../../providers/contract/provider-error';
 
 /** `Retry-After` has a resolution of one second, so equal times may differ by that much. */
 const SAME_INSTANT_MS = 1_000;
 
 /** Expected duration of a probe. */
 const PROBE_WAIT_MS = 1_000;
+
+/** Weight of the newest sample: roughly the last ten calls count. */
+const NEWEST_WEIGHT = 0.2;
+/** Older estimates expire and are measured again. */
+const LIFETIME_MS = 300_000;
 
 /** The failure of a call that counted against a deployment. */
 export interface LastFailure {
@@ -114,4 +119,90 @@ export class ProviderLoad {
   get isFull(): boolean {
     return this.inFlight >= this.limit;
   }
+}
+
+/** Receives the outcome of calls. */
+export interface CallObserver {
+  answered(call: DeploymentCall): void;
+  succeeded(call: DeploymentCall, outputBytes: number): void;
+  failed(call: DeploymentCall, error: ProviderError): void;
+}
+
+/**
+ * One call to a deployment, which occupies a slot of its provider until it ends. It must be ended by one of `succeed`, `fail`
+ * and `abandon`; later calls have no effect.
+ */
+export class DeploymentCall {
+  /** Monotonic milliseconds of the first stream event; `null`: none yet, or not a stream. */
+  answeredAtMs: number | null = null;
+  private ended = false;
+
+  constructor(
+    private readonly observer: CallObserver,
+    readonly health: DeploymentHealth,
+    private readonly load: ProviderLoad,
+    /** Monotonic milliseconds. */
+    readonly startedAtMs: number,
+    /** Whether its outcome decides if an open breaker closes. */
+    readonly isProbe: boolean,
+  ) {
+    health.inFlight++;
+    if (isProbe) health.isProbed = true;
+    load.inFlight++;
+  }
+
+  /** The stream has begun, which proves that the upstream is alive. */
+  answered(): void {
+    if (!this.ended) this.observer.answered(this);
+  }
+
+  /** @param outputBytes UTF-8 bytes that the model wrote */
+  succeed(outputBytes: number): void {
+    if (this.end()) this.observer.succeeded(this, outputBytes);
+  }
+
+  fail(error: ProviderError): void {
+    if (this.end()) this.observer.failed(this, error);
+  }
+
+  /** Ends a call that does not affect health: the client disconnected, or its timeout was too short. */
+  abandon(): void {
+    this.end();
+  }
+
+  private end(): boolean {
+    if (this.ended) return false;
+    this.ended = true;
+    this.health.inFlight--;
+    if (this.isProbe) this.health.isProbed = false;
+    this.load.inFlight--;
+    return true;
+  }
+}
+
+/** A moving average of samples that expires. */
+export class Estimate {
+  private value = 0;
+  private expiresAtMs = -Infinity;
+
+  add(sample: number, nowMs: number): void {
+    const known = nowMs < this.expiresAtMs;
+    this.value = known ? this.value + NEWEST_WEIGHT * (sample - this.value) : sample;
+    this.expiresAtMs = nowMs + LIFETIME_MS;
+  }
+
+  /** `null`: unknown or expired. */
+  at(nowMs: number): number | null {
+    return nowMs < this.expiresAtMs ? this.value : null;
+  }
+}
+
+/** The recent speed of a deployment in this process. */
+class DeploymentSpeed {
+  /** Milliseconds from the request to the first event of a stream. */
+  readonly firstTokenMs = new Estimate();
+  /** Milliseconds from the request to the end of a response that is not streamed. */
+  readonly replyMs = new Estimate();
+  /** UTF-8 bytes of output per second of writing, which is proportional to tokens for a given model. */
+  readonly bytesPerSecond = new Estimate();
 }

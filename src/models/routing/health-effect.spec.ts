@@ -3,7 +3,7 @@ import {
   type ProviderErrorCode,
   type ProviderErrorOptions,
 } from '../../providers/contract/provider-error';
-import { type HealthEffect, healthEffectOf } from './health-effect';
+import { type HealthEffect, healthEffectOf } from './health.service';
 
 const effectOf = (
   code: ProviderErrorCode,

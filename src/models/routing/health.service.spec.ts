@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { AppConfig } from '../../core/config/app-config';
 import { ProviderError, type ProviderErrorOptions } from '../../providers/contract/provider-error';
 import type { DeploymentHealth } from './deployment-health';
-import type { Flight } from './flight';
+import type { DeploymentCall } from './deployment-health';
 import { HealthService } from './health.service';
 import type { HealthNews, HealthSharing } from './health-sharing';
 
@@ -75,12 +75,12 @@ beforeEach(() => {
 });
 afterEach(() => service.onApplicationShutdown());
 
-const begin = async (of = health, provider = 'a'): Promise<Flight | null> =>
-  service.begin(of, service.loadOf(provider));
-const mustBegin = async (of = health, provider = 'a'): Promise<Flight> => {
-  const flight = await begin(of, provider);
-  if (flight === null) throw new Error('the deployment is away');
-  return flight;
+const begin = async (of = health, provider = 'a'): Promise<DeploymentCall | null> =>
+  service.beginCall(of, service.loadOf(provider));
+const mustBegin = async (of = health, provider = 'a'): Promise<DeploymentCall> => {
+  const call = await begin(of, provider);
+  if (call === null) throw new Error('the deployment is away');
+  return call;
 };
 const failure = (
   code: ProviderError['code'] = 'provider_unavailable',
@@ -160,8 +160,8 @@ describe('an open circuit breaker', () => {
   it('allows exactly one probe per 30 seconds', async () => {
     for (let round = 0; round < 3; round++) {
       nowMs += OPEN_MS;
-      const flights = await Promise.all(Array.from({ length: 3 }, () => begin()));
-      const [probe, ...more] = flights.filter((flight) => flight !== null);
+      const calls = await Promise.all(Array.from({ length: 3 }, () => begin()));
+      const [probe, ...more] = calls.filter((call) => call !== null);
       expect(more).toEqual([]);
       probe?.fail(failure());
       nowMs += OPEN_MS - 1;
@@ -177,7 +177,7 @@ describe('an open circuit breaker', () => {
     expect(health.waitMs(nowMs)).toBe(OPEN_MS);
   });
 
-  it.each<[string, (probe: Flight) => void]>([
+  it.each<[string, (probe: DeploymentCall) => void]>([
     ['a success', (probe) => probe.succeed(10)],
     ['the beginning of a stream', (probe) => probe.answered()],
     ['a refusal of the request', (probe) => probe.fail(failure('validation_failed'))],
@@ -211,7 +211,7 @@ describe('an open circuit breaker', () => {
     others.say({ kind: 'open', deploymentId: 'two', forMs: OPEN_MS });
     nowMs += OPEN_MS - 1;
     late.pop()?.succeed(10);
-    for (const flight of late) flight.fail(failure());
+    for (const call of late) call.fail(failure());
     expect(two.waitMs(nowMs)).toBe(1);
   });
 });
@@ -230,9 +230,9 @@ describe('a rate limit', () => {
   });
 
   it('is announced once for several refused calls', async () => {
-    const flights = await Promise.all(Array.from({ length: PLACES }, () => mustBegin()));
-    for (const flight of flights) {
-      flight.fail(failure('provider_rate_limited', { retryAfterSeconds: 7 }));
+    const calls = await Promise.all(Array.from({ length: PLACES }, () => mustBegin()));
+    for (const call of calls) {
+      call.fail(failure('provider_rate_limited', { retryAfterSeconds: 7 }));
       nowMs += 300;
     }
     expect(others.announced).toEqual(['cool 7000']);
@@ -267,12 +267,12 @@ describe('health updates of other processes', () => {
 
 describe('the concurrency limit of a provider', () => {
   it('refuses calls at capacity, frees a slot when a call ends, and is separate per provider', async () => {
-    const flights = await Promise.all(Array.from({ length: PLACES }, () => mustBegin()));
+    const calls = await Promise.all(Array.from({ length: PLACES }, () => mustBegin()));
     expect(await begin()).toBeNull();
     expect(await begin(service.healthOf('two'), 'a')).toBeNull();
     expect(await begin(service.healthOf('three'), 'b')).not.toBeNull();
-    flights[0]?.succeed(10);
-    flights[0]?.abandon();
+    calls[0]?.succeed(10);
+    calls[0]?.abandon();
     expect(await begin()).not.toBeNull();
     expect(await begin()).toBeNull();
   });

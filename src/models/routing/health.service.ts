@@ -3,10 +3,8 @@ import { CLOCK, type Clock } from '../../core/time/clock';
 import { PeriodicTask } from '../../core/time/periodic-task';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import type { ProviderError } from '../../providers/contract/provider-error';
-import { DeploymentHealth, ProviderLoad } from './deployment-health';
+import { type CallObserver, DeploymentCall, DeploymentHealth, ProviderLoad } from './deployment-health';
 import { type DeploymentReport, reportOf } from './deployment-report';
-import { Flight, type FlightObserver } from './flight';
-import { healthEffectOf } from './health-effect';
 import { type HealthNews, HealthSharing } from './health-sharing';
 
 /** Failures further apart are not consecutive. */
@@ -17,11 +15,11 @@ const DEFAULT_COOL_MS = 10_000;
 const POLL_MS = 5_000;
 
 /**
- * Decides which deployments may be called (README.md). Every call is a `Flight`; its outcome updates the state of its
+ * Decides which deployments may be called (README.md). Every call is a `DeploymentCall`; its outcome updates the state of its
  * deployment here at once, and in the other processes within a second.
  */
 @Injectable()
-export class HealthService implements OnModuleInit, OnApplicationShutdown, FlightObserver {
+export class HealthService implements OnModuleInit, OnApplicationShutdown, CallObserver {
   private readonly logger = new Logger(HealthService.name);
   private readonly deployments = new Map<string, DeploymentHealth>();
   private readonly loads = new Map<string, ProviderLoad>();
@@ -83,13 +81,13 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, Fligh
    * Begins a call. `null`: the call is not allowed, since the deployment is unavailable or its provider at capacity. The
    * result is a promise only for a probe, which waits for one Redis command.
    */
-  begin(health: DeploymentHealth, load: ProviderLoad): Flight | null | Promise<Flight | null> {
+  beginCall(health: DeploymentHealth, load: ProviderLoad): DeploymentCall | null | Promise<DeploymentCall | null> {
     if (load.isFull) return null;
     const nowMs = this.clock.monotonic();
-    if (health.isUndisturbed) return new Flight(this, health, load, nowMs, false);
+    if (health.isUndisturbed) return new DeploymentCall(this, health, load, nowMs, false);
     switch (health.standing(nowMs)) {
       case 'ready':
-        return new Flight(this, health, load, nowMs, false);
+        return new DeploymentCall(this, health, load, nowMs, false);
       case 'probe':
         return this.beginProbe(health, load, nowMs);
       case 'away':
@@ -97,14 +95,14 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, Fligh
     }
   }
 
-  answered(flight: Flight): void {
+  answered(call: DeploymentCall): void {
     const nowMs = this.clock.monotonic();
-    flight.answeredAtMs = nowMs;
-    flight.health.speed.firstTokenMs.add(nowMs - flight.startedAtMs, nowMs);
-    if (flight.isProbe) this.close(flight.health);
+    call.answeredAtMs = nowMs;
+    call.health.speed.firstTokenMs.add(nowMs - call.startedAtMs, nowMs);
+    if (call.isProbe) this.close(call.health);
   }
 
-  succeeded({ health, startedAtMs, answeredAtMs, isProbe }: Flight, outputBytes: number): void {
+  succeeded({ health, startedAtMs, answeredAtMs, isProbe }: DeploymentCall, outputBytes: number): void {
     const nowMs = this.clock.monotonic();
     if (answeredAtMs === null) health.speed.replyMs.add(nowMs - startedAtMs, nowMs);
     const writingMs = Math.max(1, nowMs - (answeredAtMs ?? startedAtMs));
@@ -117,7 +115,7 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, Fligh
     }
   }
 
-  failed({ health, isProbe }: Flight, error: ProviderError): void {
+  failed({ health, isProbe }: DeploymentCall, error: ProviderError): void {
     if (!this.isWatching) return;
     const effect = healthEffectOf(error);
     if (effect !== 'none') health.lastFailure = { code: error.code, atMs: this.clock.now() };
@@ -155,12 +153,16 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, Fligh
     return this.maxFailures > 0;
   }
 
-  private async beginProbe(health: DeploymentHealth, load: ProviderLoad, nowMs: number): Promise<Flight | null> {
+  private async beginProbe(
+    health: DeploymentHealth,
+    load: ProviderLoad,
+    nowMs: number,
+  ): Promise<DeploymentCall | null> {
     // Before awaiting Redis, so that no other call in this process claims the same probe.
     health.trip(nowMs + this.openMs);
     const granted = await this.sharing.claimProbe(health.id, this.openMs);
     if (!granted || load.isFull) return null;
-    return new Flight(this, health, load, this.clock.monotonic(), true);
+    return new DeploymentCall(this, health, load, this.clock.monotonic(), true);
   }
 
   private count(health: DeploymentHealth, error: ProviderError): void {
@@ -232,4 +234,26 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, Fligh
       deployment: deploymentId,
     });
   }
+}
+
+/**
+ * The effect of a failed call on the health of its deployment. `failure`: counts towards the breaker. `refused`: our account
+ * is refused, which opens the breaker at once. `limited`: starts a cool-down. `none`: the request was at fault.
+ */
+export type HealthEffect = 'failure' | 'refused' | 'limited' | 'none';
+
+/** Statuses about the deployment or our access to it, and the upstream's timeout. */
+const STATUSES_OF_THE_DEPLOYMENT: ReadonlySet<number> = new Set([403, 404, 408]);
+
+/**
+ * Other 4xx responses never count: a client that provokes them could open the breaker for all clients. For the same reason
+ * 403, which some upstreams also return for offensive prompts, has to occur several times in a row.
+ */
+export function healthEffectOf({ code, options }: ProviderError): HealthEffect {
+  const status = options.upstream?.status ?? 0;
+  if (code === 'provider_rate_limited') return 'limited';
+  if (code === 'validation_failed') return 'none';
+  if (options.credentialRefused === true && status !== 403) return 'refused';
+  if (status >= 400 && status < 500 && !STATUSES_OF_THE_DEPLOYMENT.has(status)) return 'none';
+  return 'failure';
 }

@@ -1,5 +1,5 @@
 import type { DeploymentHealth } from './deployment-health';
-import type { Estimate } from './deployment-speed';
+import type { Estimate } from './deployment-health';
 
 /** How to order the deployments of a model; `smart` is not part of this build. */
 export type Strategy = 'priority' | 'price' | 'latency' | 'throughput' | 'weighted';

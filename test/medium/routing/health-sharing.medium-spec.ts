@@ -7,7 +7,7 @@ import type { Redis } from 'ioredis';
 import type { AppConfig } from '../../../src/core/config/app-config';
 import { ProviderError } from '../../../src/providers/contract/provider-error';
 import { createRedis } from '../../../src/core/redis/redis.module';
-import type { Flight } from '../../../src/models/routing/flight';
+import type { DeploymentCall } from '../../../src/models/routing/deployment-health';
 import { HealthService } from '../../../src/models/routing/health.service';
 import { HealthSharing } from '../../../src/models/routing/health-sharing';
 import { allowedMs } from '../../faults/figures';
@@ -49,8 +49,8 @@ class Process {
     return process;
   }
 
-  async begin(id: string): Promise<Flight | null> {
-    return this.service.begin(this.service.healthOf(id), this.service.loadOf('provider'));
+  async begin(id: string): Promise<DeploymentCall | null> {
+    return this.service.beginCall(this.service.healthOf(id), this.service.loadOf('provider'));
   }
 
   async fail(id: string, times: number): Promise<void> {
@@ -128,8 +128,8 @@ describe('two processes', () => {
     await one.fail(id, 5);
     await until(() => two.isOpen(id), AGREED_WITHIN_MS);
     one.skippedMs = two.skippedMs = OPEN_MS;
-    const flights = await Promise.all([one, two, one, two, one, two].map((process) => process.begin(id)));
-    expect(flights.filter((flight) => flight !== null)).toHaveLength(1);
+    const calls = await Promise.all([one, two, one, two, one, two].map((process) => process.begin(id)));
+    expect(calls.filter((call) => call !== null)).toHaveLength(1);
   });
 
   it('both rest a deployment that one of them was told to rest', async () => {
@@ -207,10 +207,10 @@ describe('without Redis', () => {
     await startAlone(says, isReachable);
     const { service } = alone;
     for (let time = 0; time < 5; time++) {
-      const flight = service.begin(service.healthOf(id), service.loadOf('provider'));
+      const call = service.beginCall(service.healthOf(id), service.loadOf('provider'));
       // Not a promise: there is nothing to wait for.
-      if (flight === null || flight instanceof Promise) throw new Error('an ordinary call had to wait');
-      flight.fail(OUTAGE);
+      if (call === null || call instanceof Promise) throw new Error('an ordinary call had to wait');
+      call.fail(OUTAGE);
     }
     expect(alone.isOpen(id)).toBe(true);
     expect(await alone.begin(id)).toBeNull();

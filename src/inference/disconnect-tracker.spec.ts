@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { ClientWatch } from './client-presence';
+import { ResponseConnection } from '../core/http/response-connection';
+import { DisconnectTracker } from './disconnect-tracker';
 
 class Response extends EventEmitter {
   destroyed = false;
@@ -12,8 +13,9 @@ class Response extends EventEmitter {
   }
 }
 
-function watch(mayRetry: boolean, response = new Response(), clients = new ClientWatch()) {
-  return { response, clients, client: clients.watch(response as unknown as ServerResponse, mayRetry) };
+function track(mayRetry: boolean, response = new Response(), clients = new DisconnectTracker()) {
+  const connection = new ResponseConnection(response as unknown as ServerResponse);
+  return { response, clients, client: clients.track(connection, mayRetry) };
 }
 
 beforeEach(() => jest.useFakeTimers());
@@ -25,31 +27,31 @@ afterEach(() => {
 
 describe('a client without an idempotency key', () => {
   it('aborts the work when it disconnects', () => {
-    const { response, client } = watch(false);
-    expect([client.gone, client.signal.aborted]).toEqual([false, false]);
+    const { response, client } = track(false);
+    expect([client.disconnected, client.signal.aborted]).toEqual([false, false]);
     response.close();
-    expect([client.gone, client.signal.aborted]).toEqual([true, true]);
+    expect([client.disconnected, client.signal.aborted]).toEqual([true, true]);
   });
 
-  it('aborts the work when it has disconnected before the watch starts', () => {
+  it('aborts the work when it has disconnected before the tracking starts', () => {
     const response = new Response();
     response.destroyed = true;
-    expect(watch(false, response).client.signal.aborted).toBe(true);
+    expect(track(false, response).client.signal.aborted).toBe(true);
   });
 
   it('is not reported as disconnected after a complete response', () => {
-    const { response, client } = watch(false);
+    const { response, client } = track(false);
     response.writableFinished = true;
     response.close();
-    expect([client.gone, client.signal.aborted]).toEqual([false, false]);
+    expect([client.disconnected, client.signal.aborted]).toEqual([false, false]);
   });
 });
 
 describe('a client with an idempotency key', () => {
   it('aborts the work two minutes after the disconnect', () => {
-    const { response, client } = watch(true);
+    const { response, client } = track(true);
     response.close();
-    expect([client.gone, client.signal.aborted]).toEqual([true, false]);
+    expect([client.disconnected, client.signal.aborted]).toEqual([true, false]);
     jest.advanceTimersByTime(119_999);
     expect(client.signal.aborted).toBe(false);
     jest.advanceTimersByTime(1);
@@ -57,7 +59,7 @@ describe('a client with an idempotency key', () => {
   });
 
   it('aborts nothing once the work is done', () => {
-    const { response, client } = watch(true);
+    const { response, client } = track(true);
     response.close();
     client.end();
     jest.advanceTimersByTime(120_000);
@@ -65,14 +67,14 @@ describe('a client with an idempotency key', () => {
   });
 
   it('starts no timer when it disconnects after the work is done', () => {
-    const { response, client } = watch(true);
+    const { response, client } = track(true);
     client.end();
     response.close();
     expect(jest.getTimerCount()).toBe(0);
   });
 
   it('gets no grace period when its response cannot be stored, whether it disconnects before or after', () => {
-    const [before, after] = [watch(true), watch(true)];
+    const [before, after] = [track(true), track(true)];
     before.response.close();
     before.client.disableRetryGrace();
     after.client.disableRetryGrace();
@@ -82,13 +84,13 @@ describe('a client with an idempotency key', () => {
   });
 
   it('gets no grace period during shutdown', () => {
-    const clients = new ClientWatch();
-    const [gone, staying] = [watch(true, undefined, clients), watch(true, undefined, clients)];
+    const clients = new DisconnectTracker();
+    const [gone, staying] = [track(true, undefined, clients), track(true, undefined, clients)];
     gone.response.close();
     clients.beforeApplicationShutdown();
     expect([gone.client.signal.aborted, staying.client.signal.aborted]).toEqual([true, false]);
     staying.response.close();
-    const late = watch(true, undefined, clients);
+    const late = track(true, undefined, clients);
     late.response.close();
     expect([staying.client.signal.aborted, late.client.signal.aborted]).toEqual([true, true]);
   });

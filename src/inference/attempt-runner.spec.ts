@@ -8,9 +8,9 @@ import { ProviderError, type ProviderErrorCode, type ProviderErrorOptions } from
 import type { RoutingDto } from '../models/routing/routing.dto';
 import { HealthService } from '../models/routing/health.service';
 import type { HealthSharing } from '../models/routing/health-sharing';
-import { AttemptSeries } from './attempt-series';
+import { AttemptSeries } from './attempt-runner';
 import type { Candidate } from './inference.types';
-import type { Meter } from './meter';
+import type { RequestReservation } from './request-reservation';
 
 const DEADLINES = { connectMs: 1_000, firstTokenMs: 10_000, idleMs: 1_000, totalMs: 60_000 };
 
@@ -60,14 +60,14 @@ function run(
   outcomes: (Error | string)[],
   { routing, atMostOnce, timeouts, streamed = true }: Options = {},
 ): Promise<string> {
-  const meter = {
+  const reservation = {
     input: { routing: routing ?? null, atMostOnce, context: { requestId: 'req_1' } },
     candidates: [candidate('a', timeouts), candidate('b')],
     beginAttempt: () => asked.length + 1,
     noteFailure: () => undefined,
-  } as unknown as Meter;
+  } as unknown as RequestReservation;
   const settings = { health, clock: systemClock, deadlines: DEADLINES, streamed, maxAttempts: 4 };
-  const series = new AttemptSeries(meter, new AbortController().signal, settings);
+  const series = new AttemptSeries(reservation, new AbortController().signal, settings);
   const planned = outcomes.values();
   const attempt = (to: Candidate, call: ProviderCall): Promise<string> => {
     const outcome = planned.next().value ?? 'no outcome planned';
@@ -75,8 +75,8 @@ function run(
     calls.push(call);
     return typeof outcome === 'string' ? Promise.resolve(outcome) : Promise.reject(outcome);
   };
-  return series.run(attempt).then(({ answer, flight }) => {
-    flight.abandon();
+  return series.callCandidates(attempt).then(({ answer, deploymentCall }) => {
+    deploymentCall.abandon();
     return answer;
   });
 }

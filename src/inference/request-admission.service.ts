@@ -10,7 +10,7 @@ import { LimiterService, type LimitLease } from '../auth/rate-limits/limiter.ser
 import { tokensOf } from '../providers/contract/usage';
 import { estimating } from '../billing/pricing/price';
 import type { Candidate, InferenceInput } from './inference.types';
-import { Meter } from './meter';
+import { RequestReservation } from './request-reservation';
 import { RoutePlanner } from './route-planner';
 import { TokenRatios } from './token-ratio.service';
 
@@ -20,13 +20,13 @@ const HOLD_MARGIN_SECONDS = 120;
 const LAST_CHARGES_TIMEOUT_MS = 5_000;
 
 /**
- * Opens the meter of a request: the cost is held before anything is sent to a provider. Every synchronous endpoint goes
- * through here (`reserve → attempt → settle or release → record`), so that none can skip a step.
+ * Admits a request: the cost is held before anything is sent to a provider. Every synchronous endpoint goes through here
+ * (`reserve → attempt → settle or release → record`), so that none can skip a step.
  */
 @Injectable()
-export class MeteringService implements OnApplicationShutdown {
+export class RequestAdmission implements OnApplicationShutdown {
   private readonly answerSeconds: number;
-  private readonly openMeters = new InFlight();
+  private readonly openReservations = new InFlight();
 
   constructor(
     private readonly planner: RoutePlanner,
@@ -44,7 +44,7 @@ export class MeteringService implements OnApplicationShutdown {
    * @throws KeyClaimedError when another request holds the key; GatewayError 402 and 429 codes, `no_provider_available`,
    * `service_unavailable`.
    */
-  async open(input: InferenceInput, claim: IdempotencyClaim | null): Promise<Meter> {
+  async admit(input: InferenceInput, claim: IdempotencyClaim | null): Promise<RequestReservation> {
     const candidates = this.planner.plan(input);
     const holdMicro = worstCaseCost(candidates, input);
     const lease = await this.limiter.admit({
@@ -55,8 +55,17 @@ export class MeteringService implements OnApplicationShutdown {
       tokens: tokensOf(input.estimate),
     });
     await this.hold(input, holdMicro, lease, claim);
-    this.openMeters.begin();
-    return new Meter(input, candidates, holdMicro, lease, this.reservations, this.clock, this.openMeters, this.ratios);
+    this.openReservations.begin();
+    return new RequestReservation(
+      input,
+      candidates,
+      holdMicro,
+      lease,
+      this.reservations,
+      this.clock,
+      this.openReservations,
+      this.ratios,
+    );
   }
 
   private async hold(
@@ -82,7 +91,7 @@ export class MeteringService implements OnApplicationShutdown {
 
   /** Resolves with `true` once every admitted request has ended, with `false` after `timeoutMs`. */
   whenIdle(timeoutMs: number): Promise<boolean> {
-    return this.openMeters.whenIdle(timeoutMs);
+    return this.openReservations.whenIdle(timeoutMs);
   }
 
   /** Runs after the HTTP server has closed and before billing stops accepting charges. */

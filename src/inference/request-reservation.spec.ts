@@ -3,7 +3,7 @@ import type { ReservationService } from '../billing/ledger/reservation.service';
 import { InFlight } from '../core/concurrency/in-flight';
 import { NO_USAGE } from '../providers/contract/usage';
 import type { InferenceInput } from './inference.types';
-import { Meter } from './meter';
+import { RequestReservation } from './request-reservation';
 import type { TokenRatios } from './token-ratio.service';
 
 /** Settles a request of this kind and returns the command sent to billing. */
@@ -24,9 +24,18 @@ async function settle(kind: Pick<InferenceInput, 'streamed' | 'allOrNothing'>): 
   } as unknown as InferenceInput;
   const lease = { release: () => undefined };
   const clock = { now: () => 0, monotonic: () => 1 };
-  const openMeters = new InFlight();
-  openMeters.begin();
-  const meter = new Meter(input, [], 10n, lease, reservations, clock, openMeters, {} as TokenRatios);
+  const openRequestReservations = new InFlight();
+  openRequestReservations.begin();
+  const meter = new RequestReservation(
+    input,
+    [],
+    10n,
+    lease,
+    reservations,
+    clock,
+    openRequestReservations,
+    {} as TokenRatios,
+  );
   await meter.settle({ usage: NO_USAGE, usageEstimated: false, costMicro: 7n });
   return commands[0];
 }

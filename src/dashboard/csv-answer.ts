@@ -1,10 +1,9 @@
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
 import pLimit from 'p-limit';
+import { Bytes } from '../core/http/answer';
 import { systemClock } from '../core/time/clock';
-import { limitStall } from '../inference/stalled-reader';
 
 export interface CsvFile<Row> {
   readonly name: string;
@@ -17,8 +16,6 @@ export interface CsvFile<Row> {
 /** Formatted in one go; blocks the event loop for a few milliseconds. */
 const ROWS_AT_ONCE = 250;
 const MAX_REST_MS = 20;
-/** Disconnects a client that stops reading, which would keep a page in memory. */
-const STALL_MS = 60_000;
 
 const logger = new Logger('Exports');
 
@@ -26,18 +23,16 @@ const logger = new Logger('Exports');
 const runAlone = pLimit(1);
 
 /**
- * Streams rows with back-pressure. A failure before the first byte is an ordinary error response; a later one resets the
+ * A file of rows that is read with back-pressure. A failure before the first byte is an ordinary error response; a later one resets the
  * connection, so that a truncated export cannot pass for a complete one.
  */
-export async function sendCsv<Row>(reply: FastifyReply, file: CsvFile<Row>, stallMs = STALL_MS): Promise<void> {
+export async function toCsvAnswer<Row>(file: CsvFile<Row>, method: string): Promise<Bytes> {
   const first = await runExclusive(() => file.pages.next());
-  reply
-    .header('content-type', 'text/csv; charset=utf-8')
-    .header('content-disposition', `attachment; filename="${file.name}"`);
   // Without a reader, the whole stream would be produced for nothing.
-  if (reply.request.method === 'HEAD') return void reply.send();
-  limitStall(reply.raw, stallMs);
-  reply.send(Readable.from(toText(file, first), { objectMode: false }));
+  const content = method === 'HEAD' ? null : Readable.from(toText(file, first), { objectMode: false });
+  return new Bytes(content, 'text/csv; charset=utf-8', {
+    headers: { 'content-disposition': `attachment; filename="${file.name}"` },
+  });
 }
 
 async function* toText<Row>(

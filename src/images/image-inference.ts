@@ -1,9 +1,8 @@
-import type { FastifyReply } from 'fastify';
 import type { Clock } from '../core/time/clock';
 import type { StoredAnswer } from '../auth/idempotency/idempotency.service';
+import type { StoredContent } from '../auth/idempotency/replayed-response';
 import type { Bill, Candidate, InferenceInput, RenderedAnswer } from '../inference/inference.types';
-import type { ReplayedResponse } from '../inference/keyed-answers';
-import type { UnaryInference } from '../inference/run-inference';
+import type { UnaryInference } from '../inference/unary-inference.service';
 import type { ImageInputs } from '../core/media/image-inputs';
 import type { CatalogModel } from '../models/catalog-model';
 import type { ImageFile } from '../providers/contract/images';
@@ -14,7 +13,7 @@ import type { ImageMaker, MadeImages } from './image-maker';
 import type { ImageOrder } from './image-order';
 import { renderImages } from './image-reply';
 
-/** The collaborators of a run. */
+/** The collaborators of a request. */
 export interface ImageParts {
   readonly inputs: ImageInputs;
   readonly maker: ImageMaker;
@@ -23,7 +22,7 @@ export interface ImageParts {
 }
 
 /** One image request after the hold: fetches inputs, generates and stores images, renders the response. */
-export class ImageRun implements UnaryInference<MadeImages> {
+export class ImageInference implements UnaryInference<MadeImages> {
   private shown: readonly ImageFile[] = [];
   private items: readonly ReplyItem[] = [];
   private createdSeconds = 0;
@@ -32,7 +31,6 @@ export class ImageRun implements UnaryInference<MadeImages> {
     private readonly parts: ImageParts,
     private readonly order: ImageOrder,
     readonly input: InferenceInput,
-    readonly reply: FastifyReply,
     /** Estimates the usage of `count` images. */
     private readonly estimate: (count: number, servedBy: CatalogModel) => UsageVector,
   ) {}
@@ -67,7 +65,7 @@ export class ImageRun implements UnaryInference<MadeImages> {
     return renderImages(this.items, this.createdSeconds, bill);
   }
 
-  refresh(stored: StoredAnswer): Promise<ReplayedResponse> {
+  refresh(stored: StoredAnswer): Promise<StoredContent> {
     return this.parts.delivery.refresh(stored, this.order.responseFormat);
   }
 

@@ -13,19 +13,34 @@ import type { Micro } from '../core/types/micro';
 import { inputTokensOf, NO_USAGE, outputTokensOf, tokensOf, type UsageVector } from '../providers/contract/usage';
 import type { LimitLease } from '../auth/rate-limits/limiter.service';
 import type { CatalogModel } from '../models/catalog-model';
-import type { Ending } from './ending';
+import { asGatewayError } from './provider-failure';
 import type { Bill, Candidate, InferenceInput } from './inference.types';
 import type { TokenRatios } from './token-ratio.service';
 
-const logger = new Logger('Meter');
+const logger = new Logger('RequestReservation');
+
+/** How a request ended, for its record. */
+export interface Ending {
+  readonly status: number;
+  readonly errorCode: ErrorCode | null;
+}
 
 const ANSWERED: Ending = { status: 200, errorCode: null };
+/** Recorded when the client disconnected before the response was complete. */
+const CLIENT_CLOSED_REQUEST = 499;
+
+/** The ending of a request that failed or whose client disconnected. */
+export function endingOf(error: unknown, clientDisconnected: boolean): Ending {
+  if (clientDisconnected) return { status: CLIENT_CLOSED_REQUEST, errorCode: null };
+  const { status, code } = asGatewayError(error);
+  return { status, errorCode: code };
+}
 
 /**
  * One request's hold, from admission to exactly one ending: `settle` or `release`. The record of the request is written
  * in the same transaction.
  */
-export class Meter {
+export class RequestReservation {
   /** The candidate called last; its price applies. */
   private candidate: Candidate | null = null;
   private attempts = 0;
@@ -42,7 +57,7 @@ export class Meter {
     private readonly lease: LimitLease,
     private readonly reservations: ReservationService,
     private readonly clock: Clock,
-    private readonly openMeters: InFlight,
+    private readonly openReservations: InFlight,
     private readonly ratios: TokenRatios,
   ) {}
 
@@ -151,7 +166,7 @@ export class Meter {
     const ending =
       storeAnswer === null ? this.reservations.finish(command) : this.reservations.finishStored(command, storeAnswer);
     this.lease.release(tokensOf(record.usage));
-    this.openMeters.end();
+    this.openReservations.end();
     return ending;
   }
 

@@ -1,0 +1,106 @@
+import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { type CallHandler, type ExecutionContext, Inject, Injectable, type NestInterceptor } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { mergeMap, type Observable, type ObservableInput, of } from 'rxjs';
+import { APP_CONFIG, type AppConfig } from '../config/app-config';
+import { type Billed, Bytes, EventStream, Json, JSON_TYPE, LiveBytes } from './answer';
+import { ANSWER_SENT } from './fastify-adapter';
+import { ByteReply, EventReply } from './live-reply';
+
+const SENT = of(ANSWER_SENT);
+
+/**
+ * Sends what controllers return as an `Answer`, with the headers of its cost, model and rate limits: the only writer of
+ * successful API responses. Other values are left to Nest.
+ */
+@Injectable()
+export class CostHeadersInterceptor implements NestInterceptor {
+  private readonly pingMs: number;
+  private readonly stallMs: number;
+
+  constructor(@Inject(APP_CONFIG) { http, inference }: AppConfig) {
+    this.pingMs = http.ssePingMs;
+    this.stallMs = inference.idleTimeoutMs;
+  }
+
+  intercept(context: ExecutionContext, next: CallHandler<unknown>): Observable<unknown> {
+    const http = context.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
+    const reply = http.getResponse<FastifyReply>();
+    return next.handle().pipe(mergeMap((value) => this.send(value, request, reply)));
+  }
+
+  private send(value: unknown, request: FastifyRequest, reply: FastifyReply): ObservableInput<unknown> {
+    if (value instanceof Json) {
+      setHead(reply, request, value).header('content-type', JSON_TYPE).send(value.text);
+      setWriteTimeout(reply.raw, this.stallMs);
+      return SENT;
+    }
+    if (value instanceof Bytes) {
+      const { content, contentType } = value;
+      if (content instanceof LiveBytes) {
+        const headersOf = (): Record<string, string> => liveHeaders(request, content.billed());
+        const output = new ByteReply(reply, contentType ?? '', headersOf, this.stallMs);
+        return content.produce(output).then(markSent);
+      }
+      setHead(reply, request, value);
+      sendBytes(reply, value);
+      setWriteTimeout(reply.raw, this.stallMs);
+      return SENT;
+    }
+    if (value instanceof EventStream) {
+      const headersOf = (): Record<string, string> => liveHeaders(request, value.billed());
+      const output = new EventReply(reply, headersOf, value.failureEvents, this.pingMs, this.stallMs);
+      return value.produce(output).then(markSent);
+    }
+    return of(value);
+  }
+}
+
+function markSent(): typeof ANSWER_SENT {
+  return ANSWER_SENT;
+}
+
+function setHead(reply: FastifyReply, { context }: FastifyRequest, { head }: Json | Bytes): FastifyReply {
+  const { status, headers, billed } = head;
+  if (status !== undefined) reply.code(status);
+  if (context.rateLimitHeaders !== null) reply.headers(context.rateLimitHeaders);
+  if (headers !== undefined) reply.headers(headers);
+  if (billed !== undefined) {
+    reply.header('x-llm-model', billed.modelId).header('x-llm-cost-micro', String(billed.costMicro));
+  }
+  return reply;
+}
+
+/** Of a response that bypasses Fastify's headers. */
+function liveHeaders({ context }: FastifyRequest, { modelId, costMicro }: Billed): Record<string, string> {
+  return {
+    ...context.rateLimitHeaders,
+    'x-request-id': context.requestId,
+    'x-llm-model': modelId,
+    'x-llm-cost-micro': String(costMicro),
+  };
+}
+
+function sendBytes(reply: FastifyReply, { content, contentType }: Bytes): void {
+  if (contentType !== null) reply.header('content-type', contentType);
+  if (Array.isArray(content)) {
+    // Joining many megabytes would block the event loop.
+    const pieces: readonly Buffer[] = content;
+    const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+    reply.header('content-length', length).send(Readable.from(pieces));
+  } else {
+    reply.send(content ?? undefined);
+  }
+}
+
+/**
+ * Disconnects a client that reads nothing of a complete response for `timeoutMs`, which would keep the response in memory.
+ * Node restarts the timeout with every byte that is read and restores the keep-alive timeout after the response.
+ */
+function setWriteTimeout(response: ServerResponse, timeoutMs: number): void {
+  // Nearly every response fits the kernel buffer and is out of process memory: it needs no timer.
+  if (response.writableEnded && response.writableLength === 0) return;
+  response.socket?.setTimeout(timeoutMs);
+}

@@ -1,0 +1,198 @@
+import type { ServerResponse } from 'node:http';
+import type { FastifyReply } from 'fastify';
+import type { GatewayError } from '../errors/gateway-error';
+import { type ByteSink, DONE, EVENT_STREAM_TYPE, type LiveOutput } from './answer';
+
+const PING = ': ping\n\n';
+
+/** The end of a byte response is held back until the charge is committed. Too short to cause a delay. */
+const HELD_BACK_BYTES = 64;
+const NO_BYTES = Buffer.alloc(0);
+
+/** Called when the headers are sent. */
+type HeadersOf = () => Readonly<Record<string, string>>;
+
+/** Writes with back-pressure. A client that reads nothing for `stallMs` is disconnected. */
+class PacedWriter implements ByteSink {
+  private stallTimer: NodeJS.Timeout | null = null;
+  private waiting: Promise<void> | null = null;
+
+  constructor(
+    private readonly response: ServerResponse,
+    private readonly stallMs: number,
+  ) {}
+
+  write(bytes: string | Buffer): boolean {
+    return this.response.destroyed || this.response.write(bytes);
+  }
+
+  drained(): Promise<void> {
+    if (!this.response.writableNeedDrain || this.response.destroyed) return Promise.resolve();
+    this.waiting ??= new Promise((resolve) => {
+      const finish = (): void => {
+        this.response.off('drain', finish).off('close', finish);
+        this.stopStallTimer();
+        this.waiting = null;
+        resolve();
+      };
+      this.response.on('drain', finish).on('close', finish);
+      this.startStallTimer();
+    });
+    return this.waiting;
+  }
+
+  /** Writes the last bytes and ends the response. */
+  end(bytes: string | Buffer): void {
+    if (this.response.destroyed) return;
+    this.startStallTimer();
+    this.response.once('close', () => this.stopStallTimer()).end(bytes);
+  }
+
+  private startStallTimer(): void {
+    this.stopStallTimer();
+    this.stallTimer = setTimeout(() => this.response.destroy(), this.stallMs);
+  }
+
+  private stopStallTimer(): void {
+    if (this.stallTimer !== null) clearTimeout(this.stallTimer);
+    this.stallTimer = null;
+  }
+}
+
+/**
+ * The server-sent events of one response: headers with the first event, pings during silence, back-pressure, and one
+ * `[DONE]` at the end (decision *pings*).
+ */
+export class EventReply implements LiveOutput {
+  private readonly response: ServerResponse;
+  private readonly writer: PacedWriter;
+  private pingTimer: NodeJS.Timeout | null = null;
+
+  constructor(
+    private readonly reply: FastifyReply,
+    private readonly headersOf: HeadersOf,
+    private readonly failureEvents: (failure: GatewayError) => string,
+    private readonly pingMs: number,
+    stallMs: number,
+  ) {
+    this.response = reply.raw;
+    this.writer = new PacedWriter(reply.raw, stallMs);
+  }
+
+  get started(): boolean {
+    return this.pingTimer !== null;
+  }
+
+  /** Sends the headers. From here on a failure can only be reported inside the stream. */
+  start(): void {
+    if (this.started) return;
+    this.reply.hijack();
+    this.response.writeHead(200, {
+      ...this.headersOf(),
+      'content-type': EVENT_STREAM_TYPE,
+      'cache-control': 'no-cache, no-transform',
+      // Disables response buffering in nginx.
+      'x-accel-buffering': 'no',
+    });
+    this.pingTimer = setTimeout(() => this.ping(), this.pingMs);
+  }
+
+  /** Sends the headers and a ping before the first event, so that client and proxies do not time out. */
+  startEarly(): void {
+    if (this.started || this.response.destroyed) return;
+    this.start();
+    this.ping();
+  }
+
+  write(frames: string | Buffer): boolean {
+    if (this.response.destroyed) return true;
+    this.pingTimer?.refresh();
+    return this.writer.write(frames);
+  }
+
+  drained(): Promise<void> {
+    return this.writer.drained();
+  }
+
+  /** Sends the last events and ends the stream. */
+  finish(frames: string): void {
+    this.abandon();
+    this.writer.end(frames + DONE);
+  }
+
+  fail(failure: GatewayError): void {
+    this.finish(this.failureEvents(failure));
+  }
+
+  /** Stops the ping timer, also after a disconnect. */
+  abandon(): void {
+    if (this.pingTimer !== null) clearTimeout(this.pingTimer);
+  }
+
+  private ping(): void {
+    this.write(PING);
+  }
+}
+
+/**
+ * A raw byte response such as audio: the headers go out with the first bytes, with back-pressure. A failure can only be
+ * signalled by resetting the connection, so it ends cleanly only after the charge is settled.
+ */
+export class ByteReply implements LiveOutput {
+  private readonly response: ServerResponse;
+  private readonly writer: PacedWriter;
+  private heldBack: Buffer = NO_BYTES;
+  private headSent = false;
+
+  constructor(
+    private readonly reply: FastifyReply,
+    private readonly contentType: string,
+    private readonly headersOf: HeadersOf,
+    stallMs: number,
+  ) {
+    this.response = reply.raw;
+    this.writer = new PacedWriter(reply.raw, stallMs);
+  }
+
+  get started(): boolean {
+    return this.headSent;
+  }
+
+  start(): void {
+    if (this.headSent) return;
+    this.headSent = true;
+    this.reply.hijack();
+    this.response.writeHead(200, {
+      ...this.headersOf(),
+      'content-type': this.contentType,
+      // Disables response buffering in nginx.
+      'x-accel-buffering': 'no',
+    });
+  }
+
+  /** Sending headers early would rule out an error status. */
+  startEarly(): void {}
+
+  write(bytes: string | Buffer): boolean {
+    const pending = Buffer.concat([this.heldBack, typeof bytes === 'string' ? Buffer.from(bytes) : bytes]);
+    const cut = Math.max(0, pending.length - HELD_BACK_BYTES);
+    this.heldBack = pending.subarray(cut);
+    return cut === 0 || this.writer.write(pending.subarray(0, cut));
+  }
+
+  drained(): Promise<void> {
+    return this.writer.drained();
+  }
+
+  finish(): void {
+    this.writer.end(this.heldBack);
+  }
+
+  /** Resets the connection: a client that reads until close would take any other end for a complete response. */
+  fail(): void {
+    this.response.socket?.resetAndDestroy();
+    this.response.destroy();
+  }
+
+  abandon(): void {}
+}

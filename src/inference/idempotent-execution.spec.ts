@@ -1,0 +1,80 @@
+import { KeyClaimedError } from '../billing/ledger/money.types';
+import { GatewayError } from '../core/errors/gateway-error';
+import type { AnswerStore } from '../auth/idempotency/answer-store';
+import type { IdempotencyService, StoredAnswer } from '../auth/idempotency/idempotency.service';
+import type { InferenceInput } from './inference.types';
+import { IdempotentExecution } from './idempotent-execution';
+import type { RequestAdmission } from './request-admission.service';
+import type { RequestReservation } from './request-reservation';
+
+const RESERVATION = { reservation: true } as unknown as RequestReservation;
+const STORED: StoredAnswer = { status: 200, headers: {}, body: Buffer.from('stored') };
+
+/** Records the steps in order; each look-up and each admission takes its next scripted outcome. */
+function setUp(
+  key: string | null,
+  lookUps: readonly (StoredAnswer | null)[],
+  admissions: readonly (RequestReservation | Error)[],
+) {
+  const steps: string[] = [];
+  const [looking, admitting] = [lookUps.values(), admissions.values()];
+  const idempotency = {
+    lookUp: async (_organizationId: string, _claim: unknown, claimLost = false) => {
+      steps.push(claimLost ? 'look up after a loss' : 'look up');
+      return looking.next().value ?? null;
+    },
+    inProgress: () => new GatewayError('idempotency_conflict', 'in progress', { retryAfterSeconds: 2 }),
+  } as unknown as IdempotencyService;
+  const admission = {
+    admit: async (_input: InferenceInput, claim: { key: string } | null) => {
+      steps.push(`admit ${claim?.key}`);
+      const next = admitting.next().value;
+      if (next instanceof Error) throw next;
+      return next;
+    },
+  } as unknown as RequestAdmission;
+  const input = {
+    operation: 'createChatCompletion',
+    principal: { organizationId: 'o' },
+    context: { idempotencyKey: key },
+    body: { a: 1 },
+  } as unknown as InferenceInput;
+  return { steps, outcome: new IdempotentExecution(admission, idempotency, {} as AnswerStore).admitOrReplay(input) };
+}
+
+describe('IdempotentExecution.admitOrReplay', () => {
+  it('looks nothing up without a key', async () => {
+    const { steps, outcome } = setUp(null, [], [RESERVATION]);
+    expect(await outcome).toBe(RESERVATION);
+    expect(steps).toEqual(['admit undefined']);
+  });
+
+  it('replays the stored response of a key without admitting the request', async () => {
+    const { steps, outcome } = setUp('k', [STORED], []);
+    expect(await outcome).toBe(STORED);
+    expect(steps).toEqual(['look up']);
+  });
+
+  it('replays the response of a concurrent duplicate that claimed the key first', async () => {
+    const { steps, outcome } = setUp('k', [null, STORED], [new KeyClaimedError()]);
+    expect(await outcome).toBe(STORED);
+    expect(steps).toEqual(['look up', 'admit k', 'look up after a loss']);
+  });
+
+  it('claims the key after a concurrent duplicate failed', async () => {
+    const { outcome } = setUp('k', [null, null], [new KeyClaimedError(), RESERVATION]);
+    expect(await outcome).toBe(RESERVATION);
+  });
+
+  it('returns idempotency_conflict with Retry-After after losing the key three times', async () => {
+    const lost = [new KeyClaimedError(), new KeyClaimedError(), new KeyClaimedError()];
+    const { steps, outcome } = setUp('k', [null, null, null], lost);
+    await expect(outcome).rejects.toMatchObject({ code: 'idempotency_conflict', retryAfterSeconds: 2 });
+    expect(steps.filter((step) => step === 'admit k')).toHaveLength(3);
+  });
+
+  it('passes on other refusals', async () => {
+    const { outcome } = setUp('k', [null], [new GatewayError('insufficient_credits', 'no')]);
+    await expect(outcome).rejects.toMatchObject({ code: 'insufficient_credits' });
+  });
+});
