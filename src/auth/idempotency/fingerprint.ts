@@ -1,24 +1,16 @@
 import { createHash } from 'node:crypto';
+import canonicalize from 'canonicalize';
 import type { MultipartForm } from '../../core/types/multipart-form';
-import { writeCanonicalJson } from './canonical-json';
-
-/** A call into the hash costs as much as a few hundred characters. */
-const FLUSH_LENGTH = 8_192;
 
 /**
- * The SHA-256 of a JSON request, in hexadecimal. It ignores serialization differences (member order, whitespace, `1.0`
- * for `1`). `body` has passed the strict parser, so no information was lost.
+ * The SHA-256 of a JSON request in canonical form (RFC 8785), in hexadecimal. It ignores serialization differences
+ * (member order, whitespace, `1.0` for `1`). `body` has passed the strict parser, so no information was lost.
  */
 export function fingerprintJson(operation: string, body: unknown): string {
-  const hash = createHash('sha256');
-  let waiting = `${operation}\njson\n`;
-  writeCanonicalJson(body, (text) => {
-    waiting += text;
-    if (waiting.length < FLUSH_LENGTH) return;
-    hash.update(waiting);
-    waiting = '';
-  });
-  return hash.update(waiting).digest('hex');
+  return createHash('sha256')
+    .update(`${operation}\njson\n`)
+    .update(canonicalize(body) ?? '')
+    .digest('hex');
 }
 
 /**
