@@ -1,8 +1,8 @@
 /** Recordings that are crafted to play longer than they appear. */
 import { deflateSync } from 'node:zlib';
 import { Mp4OutputFormat, WebMOutputFormat } from 'mediabunny';
-import { readOgg } from '../../src/core/media/sound-containers';
-import { OggWriter } from '../../src/core/media/sound-writers';
+import { readOgg } from '../../src/core/media/container-readers';
+import { OggWriter } from '../../src/core/media/container-writers';
 import type { RecordingName } from './sound-decoder';
 import {
   box,

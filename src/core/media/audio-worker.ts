@@ -4,7 +4,7 @@
  */
 import { parentPort } from 'node:worker_threads';
 import type { AudioProbeTask } from './probe-threads';
-import { remux } from './sound-remux';
+import { remux } from './audio-remux';
 
 parentPort?.on('message', ({ bytes }: AudioProbeTask) => {
   void remux(bytes)

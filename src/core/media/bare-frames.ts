@@ -46,8 +46,8 @@ function payloadOf(file: Buffer, headerAt: number): number {
   return at + (times === 2 ? 5 : times === 3 ? 10 : 1);
 }
 
-/** Whether a file is an MP4, QuickTime, WebM or Matroska film, by its first bytes. */
-export function isFilm(file: Buffer): boolean {
+/** Whether a file is an MP4, QuickTime, WebM or Matroska file, by its first bytes. */
+export function isMediaContainer(file: Buffer): boolean {
   return BOXES.has(file.toString('latin1', 4, 8)) || file.toString('latin1', 0, 4) === '\x1aE\xdf\xa3';
 }
 

@@ -1,4 +1,4 @@
-import type { Frame } from './sound-bytes';
+import type { Frame } from './coded-frames';
 
 const FLAC_RATES = [88_200, 176_400, 192_000, 8_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 96_000];
 const CRC16 = Uint16Array.from({ length: 256 }, (_, byte) => {

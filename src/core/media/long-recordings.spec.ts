@@ -1,6 +1,6 @@
 import { AAC_FRAME, MP3_FRAME, SILENT_AAC, repeat } from '../../../test/harness/sound-files';
 import { AudioProbe } from './audio-probe';
-import { AacRecorder, OpusRecorder } from './sound-codings';
+import { AacRemuxer, OpusRemuxer } from './packet-remuxers';
 
 const MAX_UPLOAD_BYTES = 26_214_400;
 const HOUR_SECONDS = 3_600;
@@ -24,18 +24,18 @@ function aacFrame(bitsPerSecond: number): Buffer {
 }
 
 function mp4(hours: number, bitsPerSecond: number): Buffer {
-  const recorder = new AacRecorder({ rateIndex: 4, channels: 1 }, MAX_UPLOAD_BYTES);
+  const remuxer = new AacRemuxer({ rateIndex: 4, channels: 1 }, MAX_UPLOAD_BYTES);
   const frame = aacFrame(bitsPerSecond);
-  for (let index = 0; index < hours * AAC_FRAMES_PER_HOUR; index++) recorder.add(frame);
-  return Buffer.from(recorder.finish().bytes);
+  for (let index = 0; index < hours * AAC_FRAMES_PER_HOUR; index++) remuxer.add(frame);
+  return Buffer.from(remuxer.finish().bytes);
 }
 
 function ogg(hours: number, packetBytes: number): Buffer {
-  const recorder = new OpusRecorder(null, MAX_UPLOAD_BYTES);
+  const remuxer = new OpusRemuxer(null, MAX_UPLOAD_BYTES);
   // One frame of 20 ms.
   const packet = Buffer.alloc(packetBytes, 1).fill(0x78, 0, 1);
-  for (let index = 0; index < hours * HOUR_SECONDS * 50; index++) recorder.add(packet);
-  return Buffer.from(recorder.finish().bytes);
+  for (let index = 0; index < hours * HOUR_SECONDS * 50; index++) remuxer.add(packet);
+  return Buffer.from(remuxer.finish().bytes);
 }
 
 describe('a long recording within the upload limit', () => {

@@ -9,7 +9,7 @@ const [SIMPLE_BLOCK, BLOCK] = [0xa3, 0xa1];
 /** Parent elements whose children are parsed: segments, clusters, block groups and tracks. */
 const PARENTS: ReadonlySet<number> = new Set([0x18538067, 0x1f43b675, 0xa0, 0x1654ae6b]);
 const TRACK_ENTRY = 0xae;
-const SOUND = 2;
+const AUDIO_TRACK = 2;
 
 interface Element {
   readonly id: number;
@@ -24,8 +24,8 @@ export function* webmFrames(file: Buffer): Generator<Buffer> {
   for (const element of elements(file, 0, file.length)) {
     if (element.id === TRACK_ENTRY && track === null) {
       const entry = readTrack(file, element);
-      if (entry?.type === SOUND && entry.isEncoded) return;
-      if (entry?.type === SOUND) track = entry.number;
+      if (entry?.type === AUDIO_TRACK && entry.isEncoded) return;
+      if (entry?.type === AUDIO_TRACK) track = entry.number;
     }
     if (element.id !== SIMPLE_BLOCK && element.id !== BLOCK) continue;
     const block = file.subarray(element.from, element.to);

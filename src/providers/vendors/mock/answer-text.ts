@@ -1,6 +1,6 @@
 import type { Conversation } from './conversation';
-import { readLengthWish, type LengthWish } from './length-wish';
-import { readTopic } from './topic';
+import { readRequestedLength, type RequestedLength } from './read-prompt';
+import { readTopic } from './read-prompt';
 import { headOf, tokenize } from './tokens';
 
 /**
@@ -30,7 +30,7 @@ const QUOTE_LENGTH = 160;
 /** The answer in prose, as long as the prompt requests; three sentences by default. */
 export function writeAnswer(conversation: Conversation): string {
   const writer = new Writer(conversation);
-  return writer.write(readLengthWish(conversation.prompt) ?? { unit: 'sentence', count: DEFAULT_SENTENCES });
+  return writer.write(readRequestedLength(conversation.prompt) ?? { unit: 'sentence', count: DEFAULT_SENTENCES });
 }
 
 /** One sentence of the text; sentence 0 repeats the question. */
@@ -57,7 +57,7 @@ class Writer {
     this.topic = readTopic(conversation.prompt) ?? 'this';
   }
 
-  write({ unit, count }: LengthWish): string {
+  write({ unit, count }: RequestedLength): string {
     switch (unit) {
       case 'word':
         return this.words(count);

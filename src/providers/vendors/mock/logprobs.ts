@@ -14,7 +14,7 @@ export interface ChosenTokenLogprob extends TokenLogprob {
 }
 
 /** The log probabilities that the client requests. */
-export interface LogprobsWish {
+export interface LogprobsOptions {
   /** Number of likeliest tokens, including the chosen one; may be 0. */
   readonly topCount: number;
   readonly seed: number;
@@ -31,7 +31,7 @@ const OTHER_TOKENS = ' the| a| and| of| to| in| is| it| on| as| for| by| at| or|
 export function logprobsOf(
   tokens: readonly string[],
   firstIndex: number,
-  { topCount, seed }: LogprobsWish,
+  { topCount, seed }: LogprobsOptions,
 ): ChosenTokenLogprob[] {
   return tokens.map((token, index) => {
     const share = 0.6 + 0.39 * seededNumber(seed + firstIndex + index);

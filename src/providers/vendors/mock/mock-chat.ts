@@ -4,13 +4,13 @@ import type { ChatCompletionResult, ChatProvider, ChatRequest, ChatStream } from
 import type { ProviderCall } from '../../contract/provider-call';
 import { CallTimer } from './call-timer';
 import { readConversation, type Conversation } from './conversation';
-import { logprobsOf, type LogprobsWish } from './logprobs';
+import { logprobsOf, type LogprobsOptions } from './logprobs';
 import { MockStream, type StreamPace } from './mock-stream';
 import { planReply, type ReplyPlan } from './reply-plan';
 import type { Script } from './script';
 import { replyFaultOf, streamFaultOf } from './scripted-fault';
-import { untilFirstByte } from './scripted-wait';
-import { toWholeReply, type ReplyIdentity } from './whole-reply';
+import { waitForFirstByte } from './scripted-fault';
+import { toChatCompletion, type ReplyIdentity } from './chat-completion';
 
 const DEFAULT_TOKEN_DELAY_MS = 2;
 
@@ -24,14 +24,14 @@ export class MockChat implements ChatProvider {
     const conversation = readConversation(request);
     const { script } = conversation;
     const plan = planReply(request, conversation);
-    await untilFirstByte(script, timer, this.clock, (script.delayMs ?? 0) * pieceCount(plan, script));
+    await waitForFirstByte(script, timer, this.clock, (script.delayMs ?? 0) * pieceCount(plan, script));
     const fault = replyFaultOf(script);
     if (fault !== null) {
       throw fault;
     }
-    const wish = readLogprobsWish(request, conversation);
-    const logprobs = wish === null || plan.content === null ? null : logprobsOf(plan.content, 0, wish);
-    return toWholeReply(this.newIdentity(call), plan, logprobs);
+    const options = readLogprobsOptions(request, conversation);
+    const logprobs = options === null || plan.content === null ? null : logprobsOf(plan.content, 0, options);
+    return toChatCompletion(this.newIdentity(call), plan, logprobs);
   }
 
   async openStream(request: ChatRequest, call: ProviderCall): Promise<ChatStream> {
@@ -40,7 +40,7 @@ export class MockChat implements ChatProvider {
     const conversation = readConversation(request);
     const { script } = conversation;
     const plan = planReply(request, conversation);
-    await untilFirstByte(script, timer, this.clock, 0);
+    await waitForFirstByte(script, timer, this.clock, 0);
     const fault = streamFaultOf(script);
     if (fault?.after === 0) {
       throw fault.error;
@@ -50,7 +50,7 @@ export class MockChat implements ChatProvider {
       chunks: script.chunks,
       fault,
     };
-    return new MockStream(this.newIdentity(call), plan, readLogprobsWish(request, conversation), pace, timer);
+    return new MockStream(this.newIdentity(call), plan, readLogprobsOptions(request, conversation), pace, timer);
   }
 
   private newIdentity(call: ProviderCall): ReplyIdentity {
@@ -67,6 +67,6 @@ function pieceCount(plan: ReplyPlan, script: Script): number {
   return Math.min(script.chunks ?? tokens, tokens);
 }
 
-function readLogprobsWish(request: ChatRequest, { seed }: Conversation): LogprobsWish | null {
+function readLogprobsOptions(request: ChatRequest, { seed }: Conversation): LogprobsOptions | null {
   return request.logprobs === true ? { topCount: Number(request.top_logprobs ?? 0), seed } : null;
 }

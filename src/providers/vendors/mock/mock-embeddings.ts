@@ -12,7 +12,7 @@ import { NO_USAGE } from '../../contract/usage';
 import { CallTimer } from './call-timer';
 import { hashText, seededNumber } from './random';
 import { readScript, type Script } from './script';
-import { untilReply } from './scripted-wait';
+import { waitForReply } from './scripted-fault';
 import { headOf } from './tokens';
 
 /** As long as those of the best known model, so that an index for one fits the other. */
@@ -46,7 +46,7 @@ export class MockEmbeddings implements EmbeddingsProvider {
     const { input, dimensions } = request;
     const length = dimensions ?? DIMENSIONS;
     const { script, texts } = readInput(input);
-    await untilReply(script, timer, this.clock, script.delayMs ?? 0);
+    await waitForReply(script, timer, this.clock, script.delayMs ?? 0);
     const vectors: Float32Array[] = [];
     for (const text of texts) {
       if (vectors.length % VECTORS_PER_ITERATION === VECTORS_PER_ITERATION - 1)

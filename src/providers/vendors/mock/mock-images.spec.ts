@@ -9,7 +9,7 @@ import { MockImages } from './mock-images';
 const SMALL = '64x48';
 const images = new MockImages(systemClock);
 
-function wish(prompt: string, fields: Partial<ImageRequest> = {}): ImageRequest {
+function requestFor(prompt: string, fields: Partial<ImageRequest> = {}): ImageRequest {
   return {
     prompt,
     count: 1,
@@ -29,7 +29,7 @@ function filesOf({ images: made }: ImageResult): Buffer[] {
 }
 
 const draw = async (prompt: string, fields: Partial<ImageRequest> = {}, call = providerCall()) =>
-  filesOf(await images.generate(wish(prompt, fields), call));
+  filesOf(await images.generate(requestFor(prompt, fields), call));
 
 describe('MockImages', () => {
   it.each([
@@ -42,7 +42,7 @@ describe('MockImages', () => {
     expect(imageSize(file)).toMatchObject({ type: 'png', width, height });
   });
 
-  it('makes the same picture for the same wish', async () => {
+  it('makes the same picture for the same request', async () => {
     expect(await draw('A cat', { count: 2 })).toEqual(await draw('A cat', { count: 2 }));
   });
 
@@ -50,7 +50,7 @@ describe('MockImages', () => {
     ['A dog', {}],
     ['A cat', { quality: 'high' }],
     ['A cat', { style: 'vivid' }],
-  ])('makes a different picture for a different wish', async (prompt, fields) => {
+  ])('makes a different picture for a different request', async (prompt, fields) => {
     const size = '256x256';
     expect(await draw('A cat', { size })).not.toEqual(await draw(prompt, { size, ...fields }));
   });
@@ -80,13 +80,16 @@ describe('MockImages', () => {
   });
 
   it('returns bytes even where a URL is accepted, since it has no host', async () => {
-    const { images: made } = await images.generate(wish('A cat', { delivery: 'url' }), providerCall());
+    const { images: made } = await images.generate(requestFor('A cat', { delivery: 'url' }), providerCall());
     expect(made).toEqual([{ bytes: expect.any(Buffer), revisedPrompt: null }]);
   });
 
   it('reports tokens only if scripted', async () => {
-    const plain = await images.generate(wish('A cat'), providerCall());
-    const scripted = await images.generate(wish('A cat [[mock: usage_prompt=7 usage_completion=9]]'), providerCall());
+    const plain = await images.generate(requestFor('A cat'), providerCall());
+    const scripted = await images.generate(
+      requestFor('A cat [[mock: usage_prompt=7 usage_completion=9]]'),
+      providerCall(),
+    );
     expect(plain.usage).toBeNull();
     expect(scripted.usage).toMatchObject({ inputText: 7, outputImage: 9, images: 1 });
   });
@@ -133,7 +136,7 @@ function countIterations(): () => number {
 
 describe('scripts for images', () => {
   const generate = (prompt: string, fields: Partial<ImageRequest> = {}, call = providerCall()) =>
-    images.generate(wish(prompt, fields), call);
+    images.generate(requestFor(prompt, fields), call);
 
   it('rewrites the prompt if scripted, and never shows the directive', async () => {
     const { images: made } = await generate('A cat [[mock: revise]]');

@@ -6,7 +6,7 @@ import { CallTimer } from './call-timer';
 import { describeInputs, drawPng } from './media/picture';
 import { readScript, type Script } from './script';
 import { partialFailure } from './scripted-fault';
-import { untilReply } from './scripted-wait';
+import { waitForReply } from './scripted-fault';
 
 const DEFAULT_SIZE = '1024x1024';
 const LONGEST_SIDE = 4096;
@@ -15,7 +15,7 @@ const TOKENS_PER_IMAGE = 1_000;
 
 /** Images without a model: PNG files derived from the prompt. It has no host, so it never returns URLs. */
 export class MockImages implements ImagesProvider {
-  private readonly numbering = new Numbering();
+  private readonly numbering = new ImageNumbering();
 
   constructor(private readonly clock: Clock) {}
 
@@ -25,7 +25,7 @@ export class MockImages implements ImagesProvider {
     const { script, text } = readScript(request.prompt, 'prompt');
     const numbers = this.numbering.begin(call, request.count);
     try {
-      await untilReply(script, timer, this.clock, (script.delayMs ?? 0) * request.count);
+      await waitForReply(script, timer, this.clock, (script.delayMs ?? 0) * request.count);
       const wanted = numbers.filter((number) => number !== script.failImage);
       if (wanted.length === 0) throw partialFailure();
       const images: GeneratedImage[] = [];
@@ -71,7 +71,7 @@ function usageOf({ usagePrompt, usageCompletion }: Script, prompt: string, image
 }
 
 /** Numbers images consecutively when one attempt makes several concurrent calls. */
-class Numbering {
+class ImageNumbering {
   private readonly attempts = new Map<string, { given: number; running: number }>();
 
   begin(call: ProviderCall, count: number): number[] {

@@ -7,15 +7,19 @@ import { JobDirectory } from './jobs/job-directory';
 import { CancelableMockJobs, type JobProviderOptions, MockJobs } from './jobs/mock-jobs';
 import { MockMusicSync } from './jobs/mock-music-sync';
 
-/** All capabilities of a job provider. */
-const BEST: JobCapabilities = {
+const ALL_CAPABILITIES: JobCapabilities = {
   cancel: 'always',
   progress: true,
   idempotentSubmit: true,
   outputTtlSeconds: 3_600,
   pollMs: [500, 1_000],
 };
-const LEAST: JobCapabilities = { ...BEST, cancel: 'never', progress: false, idempotentSubmit: false };
+const NO_CAPABILITIES: JobCapabilities = {
+  ...ALL_CAPABILITIES,
+  cancel: 'never',
+  progress: false,
+  idempotentSubmit: false,
+};
 
 type Adapters = { readonly video?: JobAdapter; readonly music?: JobAdapter };
 
@@ -43,7 +47,7 @@ abstract class MockJobProvider implements ProviderDefinition {
 @ModelProvider()
 export class MockMediaProvider extends MockJobProvider {
   constructor() {
-    super('mock-media', BEST, (options) => {
+    super('mock-media', ALL_CAPABILITIES, (options) => {
       const jobs = new CancelableMockJobs(options);
       return { video: jobs, music: jobs };
     });
@@ -53,14 +57,14 @@ export class MockMediaProvider extends MockJobProvider {
 @ModelProvider()
 export class MockMediaBasicProvider extends MockJobProvider {
   constructor() {
-    super('mock-media-basic', LEAST, (options) => ({ video: new MockJobs(options) }));
+    super('mock-media-basic', NO_CAPABILITIES, (options) => ({ video: new MockJobs(options) }));
   }
 }
 
 @ModelProvider()
 export class MockMediaSyncProvider extends MockJobProvider {
   constructor() {
-    super('mock-media-sync', LEAST, (options) => ({ music: new MockMusicSync(options) }));
+    super('mock-media-sync', NO_CAPABILITIES, (options) => ({ music: new MockMusicSync(options) }));
   }
 }
 

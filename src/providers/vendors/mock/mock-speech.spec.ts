@@ -6,13 +6,13 @@ import { MockSpeech } from './mock-speech';
 const speech = new MockSpeech(systemClock);
 const TEXT = 'Hello there, this is the mock speaking.';
 
-function wish(input: string, fields: Partial<SpeechRequest> = {}): SpeechRequest {
+function requestFor(input: string, fields: Partial<SpeechRequest> = {}): SpeechRequest {
   return { input, voice: 'alloy', format: 'pcm', speed: null, instructions: null, ...fields };
 }
 
 async function speak(input: string, fields: Partial<SpeechRequest> = {}) {
   const sink = new CollectingSink();
-  const stream = await speech.speak(wish(input, fields), providerCall());
+  const stream = await speech.speak(requestFor(input, fields), providerCall());
   await stream.pipe(sink);
   return { sink, stream };
 }
@@ -50,7 +50,7 @@ describe('MockSpeech', () => {
     let release: () => void = () => undefined;
     jest.spyOn(sink, 'drained').mockImplementation(() => new Promise((resolve) => (release = resolve)));
     const write = jest.spyOn(CollectingSink.prototype, 'write').mockReturnValueOnce(false);
-    const stream = await speech.speak(wish(`${TEXT}[[mock: chunks=4]]`), providerCall());
+    const stream = await speech.speak(requestFor(`${TEXT}[[mock: chunks=4]]`), providerCall());
     const piped = stream.pipe(sink);
     for (let round = 0; round < 20; round++) await new Promise<void>((resolve) => setImmediate(resolve));
     expect(write).toHaveBeenCalledTimes(1);
@@ -69,7 +69,7 @@ describe('scripts for speech', () => {
     ['error_after=0', 'provider_unavailable'],
     ['filtered', 'validation_failed'],
   ])('maps "%s" before the first byte to %s', async (directive, code) => {
-    const error = await providerErrorOf(speech.speak(wish(`${TEXT}[[mock: ${directive}]]`), providerCall()));
+    const error = await providerErrorOf(speech.speak(requestFor(`${TEXT}[[mock: ${directive}]]`), providerCall()));
     expect(error.code).toBe(code);
   });
 
@@ -80,7 +80,7 @@ describe('scripts for speech', () => {
     ['no_finish', 'provider_disconnect', 5],
   ])('fails on "%s" with %s after %d pieces', async (directive, code, pieces) => {
     const sink = new CollectingSink();
-    const stream = await speech.speak(wish(`${TEXT}[[mock: chunks=5 ${directive}]]`), providerCall());
+    const stream = await speech.speak(requestFor(`${TEXT}[[mock: chunks=5 ${directive}]]`), providerCall());
     const error = await providerErrorOf(stream.pipe(sink));
     expect(error).toMatchObject({ code, options: { phase: 'stream' } });
     expect(sink.writes).toHaveLength(pieces);
@@ -91,7 +91,7 @@ describe('scripts for speech', () => {
     const { deadlines } = providerCall();
     const call = providerCall({ deadlines: { ...deadlines, idleMs: 20 } });
     const sink = new CollectingSink();
-    const stream = await speech.speak(wish(`${TEXT}[[mock: delay=10s]]`, { format: 'mp3' }), call);
+    const stream = await speech.speak(requestFor(`${TEXT}[[mock: delay=10s]]`, { format: 'mp3' }), call);
     expect((await providerErrorOf(stream.pipe(sink))).code).toBe('stream_interrupted');
     expect(sink.writes).toHaveLength(1);
   });
@@ -100,7 +100,7 @@ describe('scripts for speech', () => {
     const leaving = new AbortController();
     const sink = new CollectingSink();
     const call = providerCall({ signal: leaving.signal });
-    const stream = await speech.speak(wish(`${TEXT}[[mock: delay=4s]]`, { format: 'mp3' }), call);
+    const stream = await speech.speak(requestFor(`${TEXT}[[mock: delay=4s]]`, { format: 'mp3' }), call);
     const piped = providerErrorOf(stream.pipe(sink));
     leaving.abort();
     expect((await piped).code).toBe('provider_disconnect');

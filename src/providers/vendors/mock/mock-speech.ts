@@ -8,7 +8,7 @@ import { SPEECH_RATE, streamAudio } from './media/audio';
 import { hashText } from './random';
 import { readScript, type Script } from './script';
 import { type Fault, streamFaultOf } from './scripted-fault';
-import { untilFirstByte } from './scripted-wait';
+import { waitForFirstByte } from './scripted-fault';
 
 const CHARACTERS_PER_SECOND = 14;
 const DEFAULT_PIECE_SECONDS = 0.5;
@@ -25,7 +25,7 @@ export class MockSpeech implements SpeechProvider {
     const { script, text } = readScript(request.input, 'input');
     const characters = Array.from(text === '' ? ' ' : text).length;
     const seconds = characters / (CHARACTERS_PER_SECOND * (request.speed ?? 1));
-    await untilFirstByte(script, timer, this.clock, 0);
+    await waitForFirstByte(script, timer, this.clock, 0);
     const fault = streamFaultOf(script);
     if (fault?.after === 0) throw fault.error;
     const pieceSeconds = script.chunks === undefined ? DEFAULT_PIECE_SECONDS : seconds / script.chunks;

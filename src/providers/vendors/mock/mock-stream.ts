@@ -1,10 +1,10 @@
 import type { ChatStream, StreamProgress, StreamSink } from '../../contract/chat';
 import type { UsageVector } from '../../contract/usage';
 import type { CallTimer } from './call-timer';
-import { logprobsOf, type LogprobsWish } from './logprobs';
+import { logprobsOf, type LogprobsOptions } from './logprobs';
 import type { PlannedToolCall, ReplyPlan } from './reply-plan';
 import type { Fault } from './scripted-fault';
-import { MOCK_FINGERPRINT, type ReplyIdentity } from './whole-reply';
+import { MOCK_FINGERPRINT, type ReplyIdentity } from './chat-completion';
 
 /** How a reply is streamed. */
 export interface StreamPace {
@@ -35,7 +35,7 @@ export class MockStream implements ChatStream {
   constructor(
     private readonly identity: ReplyIdentity,
     private readonly plan: ReplyPlan,
-    private readonly logprobs: LogprobsWish | null,
+    private readonly logprobs: LogprobsOptions | null,
     private readonly pace: StreamPace,
     private readonly timer: CallTimer,
   ) {
@@ -113,8 +113,8 @@ export class MockStream implements ChatStream {
   }
 }
 
-function toLogprobsText(tokens: readonly string[], firstIndex: number, wish: LogprobsWish): string {
-  return JSON.stringify({ content: logprobsOf(tokens, firstIndex, wish), refusal: null });
+function toLogprobsText(tokens: readonly string[], firstIndex: number, options: LogprobsOptions): string {
+  return JSON.stringify({ content: logprobsOf(tokens, firstIndex, options), refusal: null });
 }
 
 /** Id, type and name come first, once; then the arguments, token by token. */

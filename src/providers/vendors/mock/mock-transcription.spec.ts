@@ -20,7 +20,7 @@ beforeAll(async () => {
   silent = await record('wav', '');
 });
 
-function wish(audio: Buffer, fields: Partial<TranscriptionRequest> = {}): TranscriptionRequest {
+function requestFor(audio: Buffer, fields: Partial<TranscriptionRequest> = {}): TranscriptionRequest {
   return {
     audio,
     contentType: 'audio/wav',
@@ -34,7 +34,7 @@ function wish(audio: Buffer, fields: Partial<TranscriptionRequest> = {}): Transc
 }
 
 const write = (audio: Buffer, fields: Partial<TranscriptionRequest> = {}, call = providerCall()) =>
-  transcription.transcribe(wish(audio, fields), call);
+  transcription.transcribe(requestFor(audio, fields), call);
 
 describe('MockTranscription', () => {
   it.each<AudioFormat>(['wav', 'mp3', 'aac', 'flac', 'opus'])('transcribes the mock speech as %s', async (format) => {
@@ -110,7 +110,7 @@ describe('MockTranscription', () => {
 
   it('streams the same text, token by token', async () => {
     const sink = new CollectingSink();
-    const stream = await transcription.openStream(wish(wav, { prompt: '[[mock: delay=0]]' }), providerCall());
+    const stream = await transcription.openStream(requestFor(wav, { prompt: '[[mock: delay=0]]' }), providerCall());
     await stream.pipe(sink);
     const deltas = sink.chunks.map((event) => event['delta']);
     expect(new Set(sink.chunks.map((event) => event['type']))).toEqual(new Set(['transcript.text.delta']));
@@ -151,7 +151,7 @@ describe('scripts for transcription', () => {
   ])('interrupts a stream on "%s" with %s', async (directive, code, tokens) => {
     const sink = new CollectingSink();
     const stream = await transcription.openStream(
-      wish(wav, { prompt: `[[mock: delay=0 ${directive}]]` }),
+      requestFor(wav, { prompt: `[[mock: delay=0 ${directive}]]` }),
       providerCall(),
     );
     const error = await providerErrorOf(stream.pipe(sink));
@@ -161,7 +161,7 @@ describe('scripts for transcription', () => {
   });
 
   it('fails before the first token with a scripted status', async () => {
-    const request = wish(wav, { prompt: '[[mock: status=429 retry_after=3]]' });
+    const request = requestFor(wav, { prompt: '[[mock: status=429 retry_after=3]]' });
     expect(await providerErrorOf(transcription.openStream(request, providerCall()))).toMatchObject({
       code: 'provider_rate_limited',
       options: { retryAfterSeconds: 3 },

@@ -13,7 +13,7 @@ import { CallTimer } from './call-timer';
 import { measureAudio } from './media/measure-audio';
 import { readScript, type Script } from './script';
 import { type Fault, streamFaultOf } from './scripted-fault';
-import { untilFirstByte, untilReply } from './scripted-wait';
+import { waitForFirstByte, waitForReply } from './scripted-fault';
 import { tokenize } from './tokens';
 import { segmentsOf, wordsOf } from './transcript';
 
@@ -34,7 +34,7 @@ export class MockTranscription implements TranscriptionProvider {
     timer.check('headers');
     const { script, recording } = await readRecording(request);
     const { text, seconds } = recording;
-    await untilReply(script, timer, this.clock, script.delayMs ?? 0);
+    await waitForReply(script, timer, this.clock, script.delayMs ?? 0);
     const { language, temperature, timestamps } = request;
     return {
       text,
@@ -50,7 +50,7 @@ export class MockTranscription implements TranscriptionProvider {
     const timer = new CallTimer(call, this.clock);
     timer.check('headers');
     const { script, recording } = await readRecording(request);
-    await untilFirstByte(script, timer, this.clock, 0);
+    await waitForFirstByte(script, timer, this.clock, 0);
     const fault = streamFaultOf(script);
     if (fault?.after === 0) throw fault.error;
     const delayMs = script.delayMs ?? DEFAULT_TOKEN_DELAY_MS;
@@ -74,8 +74,8 @@ async function readRecording({
 }: TranscriptionRequest): Promise<{ script: Script; recording: Recording }> {
   const { script, text } = readScript(prompt ?? '', 'prompt');
   const { seconds, transcript } = await measureAudio(audio);
-  const said = script.say === true ? text.trim() : (transcript ?? describe(contentType, audio.length, seconds));
-  return { script, recording: { text: said, seconds } };
+  const spoken = script.say === true ? text.trim() : (transcript ?? describe(contentType, audio.length, seconds));
+  return { script, recording: { text: spoken, seconds } };
 }
 
 function describe(contentType: string, bytes: number, seconds: number): string {

@@ -1,7 +1,7 @@
 import { writeSentence } from './answer-text';
 import type { Conversation } from './conversation';
 import type { ValueHints } from './json-schema-instance';
-import { readNames, readTopic } from './topic';
+import { readNames, readTopic } from './read-prompt';
 
 const QUESTION_NAME = /quer|question|prompt|input|search|request/;
 const PROSE_NAME = /text|content|answer|summary|explanation|reason|description|message|reply|response|output/;

@@ -4,10 +4,10 @@ import { NO_USAGE, type UsageVector } from '../../contract/usage';
 import { writeAnswer, writeSentence, writeTokens } from './answer-text';
 import type { Conversation } from './conversation';
 import { asRecord } from './json-schema-keywords';
-import { namedKeys, schemaOfKeys } from './named-keys';
+import { namedKeys, schemaOfKeys } from './read-prompt';
 import { PromptHints } from './prompt-hints';
 import { chooseToolCalls, writeInstance, type ToolCall } from './tool-caller';
-import { readTopic } from './topic';
+import { readTopic } from './read-prompt';
 import { tokenize } from './tokens';
 
 /** The complete reply, planned before anything is sent; it can be streamed or sent whole. */
@@ -33,27 +33,27 @@ export function planReply(request: ChatRequest, conversation: Conversation): Rep
   const { script } = conversation;
   const limit = Math.min(request.max_tokens ?? Infinity, request.max_completion_tokens ?? Infinity);
   const calls = chooseToolCalls(request, conversation);
-  const said = calls.length > 0 ? planCalls(calls, limit) : planText(request, conversation, limit);
+  const planned = calls.length > 0 ? planCalls(calls, limit) : planText(request, conversation, limit);
   return {
-    ...said,
+    ...planned,
     usage: script.noUsage
       ? null
       : {
           ...NO_USAGE,
           inputText: script.usagePrompt ?? conversation.promptTokens,
-          outputText: script.usageCompletion ?? countTokens(said),
+          outputText: script.usageCompletion ?? countTokens(planned),
         },
   };
 }
 
-type Said = Omit<ReplyPlan, 'usage'>;
+type PlannedContent = Omit<ReplyPlan, 'usage'>;
 
-function countTokens({ content, toolCalls }: Said): number {
+function countTokens({ content, toolCalls }: PlannedContent): number {
   return toolCalls.reduce((sum, call) => sum + call.arguments.length, content?.length ?? 0);
 }
 
 /** Arguments count against the limit like text, and are cut at it. */
-function planCalls(calls: readonly ToolCall[], limit: number): Said {
+function planCalls(calls: readonly ToolCall[], limit: number): PlannedContent {
   const toolCalls: PlannedToolCall[] = [];
   let left = limit;
   for (const call of calls) {
@@ -71,7 +71,7 @@ function newCallId(): string {
   return `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`;
 }
 
-function planText(request: ChatRequest, conversation: Conversation, limit: number): Said {
+function planText(request: ChatRequest, conversation: Conversation, limit: number): PlannedContent {
   const tokens = cutAtStop(textTokens(request, conversation), request.stop);
   const isCut = tokens.length > limit;
   return { content: isCut ? tokens.slice(0, limit) : tokens, toolCalls: [], finishReason: isCut ? 'length' : 'stop' };

@@ -1,57 +1,7 @@
 import { ProviderError } from '../../contract/provider-error';
 
-/** Behaviour that a directive in the prompt requests (README, *Directives*). Absent: normal behaviour. */
-export interface Script {
-  readonly status?: number;
-  /** The raw `Retry-After` header: not necessarily a number. */
-  readonly retryAfter?: string;
-  readonly hang?: boolean;
-  readonly firstTokenMs?: number;
-  /** Delay between two pieces of the response. */
-  readonly delayMs?: number;
-  /** The next three count pieces of the response; 0 is before the first. */
-  readonly resetAfter?: number;
-  readonly errorAfter?: number;
-  readonly garbageAfter?: number;
-  readonly noFinish?: boolean;
-  readonly noUsage?: boolean;
-  readonly tokens?: number;
-  readonly chunks?: number;
-  readonly usagePrompt?: number;
-  readonly usageCompletion?: number;
-  /** The upstream's content policy refuses the request. */
-  readonly filtered?: boolean;
-  /** Images: the prompt is reported as rewritten. */
-  readonly revise?: boolean;
-  /** Images: the image with this index is not made; counts from 1. */
-  readonly failImage?: number;
-  /** Transcription: the rest of the prompt is the transcript. */
-  readonly say?: boolean;
-  /** Jobs: the connection for the submission fails. */
-  readonly unreachable?: boolean;
-  /** Jobs: the submission fails after the job was accepted. */
-  readonly accept?: boolean;
-  /** Jobs: submissions and output fetches fail this many times, then succeed; absent: always. */
-  readonly times?: number;
-  readonly queuedMs?: number;
-  readonly runMs?: number;
-  readonly fail?: 'content' | 'error' | 'timeout';
-  readonly noProgress?: boolean;
-  readonly cancel?: 'too_late' | 'requested' | 'error';
-  readonly pollStatus?: number;
-  readonly pollHang?: boolean;
-  readonly pollReset?: boolean;
-  /** How long polls fail, counted from the submission; absent: always. */
-  readonly pollForMs?: number;
-  readonly artifact?: 'missing' | 'broken' | 'slow' | 'huge' | 'wrong';
-  readonly outputs?: number;
-  readonly usageSeconds?: number;
-}
-
-type MutableScript = { -readonly [Field in keyof Script]: Script[Field] };
-type FieldOf<Type> = { [Field in keyof Script]-?: Required<Script>[Field] extends Type ? Field : never }[keyof Script];
-/** Stores a value; `false` when the key does not accept it. `undefined`: the key has no value. */
-type Setter = (script: MutableScript, value: string | undefined) => boolean;
+/** Reads the value of a key, `undefined` when it has none. Returns `undefined` for an invalid value. */
+type Parser<Value> = (value: string | undefined) => Value | undefined;
 
 const OPENING = '[[mock:';
 const CLOSING = ']]';
@@ -61,41 +11,62 @@ const MAX_IMAGES = 10;
 const MAX_OUTPUTS = 4;
 const NOTHING: Script = Object.freeze({});
 
-const KEYS: ReadonlyMap<string, Setter> = new Map([
-  ['status', count('status', 400, 599)],
-  ['retry_after', text('retryAfter')],
-  ['hang', flag('hang')],
-  ['first_token', duration('firstTokenMs')],
-  ['delay', duration('delayMs')],
-  ['drip', duration('delayMs')],
-  ['reset_after', count('resetAfter', 0, MAX_TOKENS)],
-  ['error_after', count('errorAfter', 0, MAX_TOKENS)],
-  ['garbage', count('garbageAfter', 0, MAX_TOKENS, 0)],
-  ['no_finish', flag('noFinish')],
-  ['no_usage', flag('noUsage')],
-  ['tokens', count('tokens', 1, MAX_TOKENS)],
-  ['chunks', count('chunks', 1, MAX_TOKENS)],
-  ['usage_prompt', count('usagePrompt', 0, Number.MAX_SAFE_INTEGER)],
-  ['usage_completion', count('usageCompletion', 0, Number.MAX_SAFE_INTEGER)],
-  ['filtered', flag('filtered')],
-  ['revise', flag('revise')],
-  ['fail_image', count('failImage', 1, MAX_IMAGES)],
-  ['say', flag('say')],
-  ['unreachable', flag('unreachable')],
-  ['accept', flag('accept')],
-  ['times', count('times', 1, MAX_TOKENS)],
-  ['queued', duration('queuedMs')],
-  ['run', duration('runMs')],
-  ['fail', word('fail', ['content', 'error', 'timeout'])],
-  ['no_progress', flag('noProgress')],
-  ['cancel', word('cancel', ['too_late', 'requested', 'error'])],
-  ['poll_status', count('pollStatus', 400, 599)],
-  ['poll_hang', flag('pollHang')],
-  ['poll_reset', flag('pollReset')],
-  ['poll_for', duration('pollForMs')],
-  ['artifact', word('artifact', ['missing', 'broken', 'slow', 'huge', 'wrong'])],
-  ['outputs', count('outputs', 1, MAX_OUTPUTS)],
-  ['usage_seconds', count('usageSeconds', 0, Number.MAX_SAFE_INTEGER)],
+/** The fields of a script, each with its key in a directive (README, *Directives*). */
+const DIRECTIVES = {
+  status: ['status', count(400, 599)],
+  /** The raw `Retry-After` header: not necessarily a number. */
+  retryAfter: ['retry_after', (value?: string) => value],
+  hang: ['hang', flag],
+  firstTokenMs: ['first_token', duration],
+  /** Delay between two pieces of the response; also `drip`. */
+  delayMs: ['delay', duration],
+  /** The next three count pieces of the response; 0 is before the first. */
+  resetAfter: ['reset_after', count(0, MAX_TOKENS)],
+  errorAfter: ['error_after', count(0, MAX_TOKENS)],
+  garbageAfter: ['garbage', count(0, MAX_TOKENS, 0)],
+  noFinish: ['no_finish', flag],
+  noUsage: ['no_usage', flag],
+  tokens: ['tokens', count(1, MAX_TOKENS)],
+  chunks: ['chunks', count(1, MAX_TOKENS)],
+  usagePrompt: ['usage_prompt', count(0, Number.MAX_SAFE_INTEGER)],
+  usageCompletion: ['usage_completion', count(0, Number.MAX_SAFE_INTEGER)],
+  /** The upstream's content policy refuses the request. */
+  filtered: ['filtered', flag],
+  /** Images: the prompt is reported as rewritten. */
+  revise: ['revise', flag],
+  /** Images: the image with this index is not made; counts from 1. */
+  failImage: ['fail_image', count(1, MAX_IMAGES)],
+  /** Transcription: the rest of the prompt is the transcript. */
+  say: ['say', flag],
+  /** Jobs: the connection for the submission fails. */
+  unreachable: ['unreachable', flag],
+  /** Jobs: the submission fails after the job was accepted. */
+  accept: ['accept', flag],
+  /** Jobs: submissions and output fetches fail this many times, then succeed; absent: always. */
+  times: ['times', count(1, MAX_TOKENS)],
+  queuedMs: ['queued', duration],
+  runMs: ['run', duration],
+  fail: ['fail', oneOf('content', 'error', 'timeout')],
+  noProgress: ['no_progress', flag],
+  cancel: ['cancel', oneOf('too_late', 'requested', 'error')],
+  pollStatus: ['poll_status', count(400, 599)],
+  pollHang: ['poll_hang', flag],
+  pollReset: ['poll_reset', flag],
+  /** How long polls fail, counted from the submission; absent: always. */
+  pollForMs: ['poll_for', duration],
+  artifact: ['artifact', oneOf('missing', 'broken', 'slow', 'huge', 'wrong')],
+  outputs: ['outputs', count(1, MAX_OUTPUTS)],
+  usageSeconds: ['usage_seconds', count(0, Number.MAX_SAFE_INTEGER)],
+} as const satisfies Record<string, readonly [key: string, parse: Parser<unknown>]>;
+
+/** Behaviour that a directive in the prompt requests. Absent: normal behaviour. */
+export type Script = {
+  readonly [Field in keyof typeof DIRECTIVES]?: Exclude<ReturnType<(typeof DIRECTIVES)[Field][1]>, undefined>;
+};
+
+const FIELDS: ReadonlyMap<string, keyof Script> = new Map([
+  ...Object.entries(DIRECTIVES).map(([field, [key]]): [string, keyof Script] => [key, field as keyof Script]),
+  ['drip', 'delayMs'],
 ]);
 
 /**
@@ -108,7 +79,7 @@ export function readScript(text: string, param: string): { script: Script; text:
   if (opening < 0) {
     return { script: NOTHING, text };
   }
-  const script: MutableScript = {};
+  const script: Script = {};
   let rest = '';
   let from = 0;
   while (opening >= 0) {
@@ -124,20 +95,23 @@ export function readScript(text: string, param: string): { script: Script; text:
   return { script, text: rest + text.slice(from) };
 }
 
-function applyDirective(script: MutableScript, directive: string, param: string): void {
+function applyDirective(script: Script, directive: string, param: string): void {
   for (const word of directive.split(/[\s,]+/)) {
     if (word === '') {
       continue;
     }
     const equals = word.indexOf('=');
     const key = equals < 0 ? word : word.slice(0, equals);
-    const setter = KEYS.get(key);
-    if (setter === undefined) {
-      throw refused(`Unknown mock directive key "${key.slice(0, 40)}". Known: ${[...KEYS.keys()].join(', ')}.`, param);
+    const field = FIELDS.get(key);
+    if (field === undefined) {
+      throw refused(
+        `Unknown mock directive key "${key.slice(0, 40)}". Known: ${[...FIELDS.keys()].join(', ')}.`,
+        param,
+      );
     }
-    if (!setter(script, equals < 0 ? undefined : word.slice(equals + 1))) {
-      throw refused(`The mock directive key "${key}" does not accept this value.`, param);
-    }
+    const value = DIRECTIVES[field][1](equals < 0 ? undefined : word.slice(equals + 1));
+    if (value === undefined) throw refused(`The mock directive key "${key}" does not accept this value.`, param);
+    Object.assign(script, { [field]: value });
   }
 }
 
@@ -150,44 +124,24 @@ function refused(message: string, param: string): ProviderError {
   });
 }
 
-function text(field: 'retryAfter'): Setter {
-  return (script, value) => {
-    script[field] = value;
-    return value !== undefined;
+function flag(value: string | undefined): true | undefined {
+  return value === undefined ? true : undefined;
+}
+
+function count(least: number, most: number, withoutValue?: number): Parser<number> {
+  return (value) => {
+    if (value === undefined) return withoutValue;
+    return /^\d+$/.test(value) && Number(value) >= least && Number(value) <= most ? Number(value) : undefined;
   };
 }
 
-function flag(field: FieldOf<boolean>): Setter {
-  return (script, value) => {
-    script[field] = true;
-    return value === undefined;
-  };
-}
-
-function count(field: FieldOf<number>, least: number, most: number, whenAlone = NaN): Setter {
-  return (script, value) => {
-    const number = value === undefined ? whenAlone : /^\d+$/.test(value) ? Number(value) : NaN;
-    script[field] = number;
-    return number >= least && number <= most;
-  };
-}
-
-function word<Field extends 'fail' | 'cancel' | 'artifact'>(
-  field: Field,
-  words: readonly NonNullable<MutableScript[Field]>[],
-): Setter {
-  return (script, value) => {
-    script[field] = words.find((each) => each === value);
-    return script[field] !== undefined;
-  };
+function oneOf<Word extends string>(...words: readonly Word[]): Parser<Word> {
+  return (value) => words.find((word) => word === value);
 }
 
 /** `50ms`, `2s`, or a bare number of milliseconds. */
-function duration(field: FieldOf<number>): Setter {
-  return (script, value = '') => {
-    const match = /^(\d+(?:\.\d+)?)(ms|s)?$/.exec(value);
-    const milliseconds = match === null ? NaN : Number(match[1]) * (match[2] === 's' ? 1000 : 1);
-    script[field] = milliseconds;
-    return milliseconds <= MAX_DURATION_MS;
-  };
+function duration(value = ''): number | undefined {
+  const [, amount, unit] = /^(\d+(?:\.\d+)?)(ms|s)?$/.exec(value) ?? [];
+  const durationMs = Number(amount) * (unit === 's' ? 1_000 : 1);
+  return durationMs <= MAX_DURATION_MS ? durationMs : undefined;
 }

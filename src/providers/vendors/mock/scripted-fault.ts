@@ -1,6 +1,8 @@
+import type { Clock } from '../../../core/time/clock';
 import { ProviderError, type ProviderPhase } from '../../contract/provider-error';
 import { mapInBandError, mapUpstreamError } from '../../kit/map-upstream-error';
 import { transportFailure } from '../../kit/transport-error';
+import type { CallTimer } from './call-timer';
 import type { Script } from './script';
 
 const POLICY_CODE = 'content_policy_violation';
@@ -16,7 +18,7 @@ export interface Fault {
 }
 
 /** The scripted refusal of a request; `null` when the script has no status. */
-export function refusalOf(script: Script, now: number): ProviderError | null {
+function refusalOf(script: Script, now: number): ProviderError | null {
   const { status, retryAfter, errorAfter, filtered } = script;
   if (filtered === true) {
     return mapInBandError({ error: { message: 'The prompt asked to be refused.', code: POLICY_CODE } }, 'first_token');
@@ -101,4 +103,32 @@ function lateError(kind: FaultKind): ProviderError {
 function errorDocument(status = 503): unknown {
   const type = status < 500 ? 'invalid_request_error' : 'server_error';
   return { error: { message: 'The prompt asked for this failure.', type, code: status } };
+}
+
+/**
+ * Waits for the scripted time.
+ * @param replyMs Additional silence while the reply is being made.
+ * @throws ProviderError if an error status is scripted.
+ */
+export async function waitForFirstByte(script: Script, timer: CallTimer, clock: Clock, replyMs: number): Promise<void> {
+  if (script.hang) {
+    await timer.wait(Infinity, 'headers');
+  }
+  const waitMs = (script.firstTokenMs ?? 0) + replyMs;
+  if (waitMs > 0) {
+    await timer.wait(waitMs, 'first_token');
+  }
+  const refusal = refusalOf(script, clock.now());
+  if (refusal !== null) {
+    throw refusal;
+  }
+}
+
+/** The same for a whole reply, which may also be interrupted. */
+export async function waitForReply(script: Script, timer: CallTimer, clock: Clock, replyMs: number): Promise<void> {
+  await waitForFirstByte(script, timer, clock, replyMs);
+  const fault = replyFaultOf(script);
+  if (fault !== null) {
+    throw fault;
+  }
 }

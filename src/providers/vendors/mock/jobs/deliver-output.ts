@@ -19,7 +19,7 @@ export interface Delivery {
 }
 
 /** A file as a response body: in pieces, with the scripted faults. */
-export function deliver(bytes: Buffer, delivery: Delivery): Readable {
+export function streamOutput(bytes: Buffer, delivery: Delivery): Readable {
   return Readable.from(piecesOf(bytes, delivery), { objectMode: false, highWaterMark: PIECE_BYTES });
 }
 

@@ -16,11 +16,11 @@ const SWEEP_MS = 3_600_000;
  * The provider's storage: a directory that outlives processes and is shared by several, like a remote provider. Every
  * change is one atomic file system operation, so a killed process leaves nothing half done.
  *
- * | file                 | says                                             | | -------------------- |
- * ------------------------------------------------ | | `<id>.job`           | an accepted job | | `<id>.canceled` |
- * that it was canceled                             | | `<id>.<n>.output`    | an output that was made but not yet
- * fetched| | `<id>.<what>.tries`  | a byte for each attempt that its script counts| | `log.jsonl`          | a line for
- * each event, without prompts           |
+ * - `<id>.job`: an accepted job
+ * - `<id>.canceled`: it was canceled
+ * - `<id>.<n>.output`: an output that was made but not yet fetched
+ * - `<id>.<operation>.tries`: a byte for each attempt that its script counts
+ * - `log.jsonl`: a line for each event, without prompts
  */
 export class JobDirectory {
   private sweptAtMs = 0;
@@ -37,7 +37,7 @@ export class JobDirectory {
   }
 
   async find(id: string): Promise<JobRecord | null> {
-    const text = await orNull(readFile(this.file(id, 'job'), 'utf8'));
+    const text = await nullIfMissing(readFile(this.file(id, 'job'), 'utf8'));
     return text === null ? null : (JSON.parse(text) as JobRecord);
   }
 
@@ -47,11 +47,11 @@ export class JobDirectory {
   }
 
   async isCanceled(id: string): Promise<boolean> {
-    return (await orNull(stat(this.file(id, 'canceled')))) !== null;
+    return (await nullIfMissing(stat(this.file(id, 'canceled')))) !== null;
   }
 
   async readOutput(id: string, number: number): Promise<Buffer | null> {
-    return orNull(readFile(this.file(id, `${number}.output`)));
+    return nullIfMissing(readFile(this.file(id, `${number}.output`)));
   }
 
   async storeOutput(id: string, number: number, bytes: Buffer): Promise<void> {
@@ -70,17 +70,17 @@ export class JobDirectory {
     return (await stat(file)).size;
   }
 
-  async log(event: JobEvent, { id, token, wish }: JobRecord, more: Record<string, unknown> = {}): Promise<void> {
-    const line = JSON.stringify({ event, id, token, kind: wish.kind, ...more, pid: process.pid });
+  async log(event: JobEvent, { id, token, output }: JobRecord, more: Record<string, unknown> = {}): Promise<void> {
+    const line = JSON.stringify({ event, id, token, kind: output.kind, ...more, pid: process.pid });
     await appendFile(join(this.path, LOG), `${line}\n`, PRIVATE);
   }
 
   /** `false`: the name is taken. */
-  private async publish(content: string | Buffer, giveName: (draft: string) => Promise<void>): Promise<boolean> {
+  private async publish(content: string | Buffer, commit: (draft: string) => Promise<void>): Promise<boolean> {
     const draft = join(this.path, `${randomUUID()}.draft`);
     try {
       await writeFile(draft, content, { ...PRIVATE, flag: 'wx' });
-      await giveName(draft);
+      await commit(draft);
       return true;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
@@ -96,7 +96,7 @@ export class JobDirectory {
     this.sweptAtMs = nowMs;
     for (const name of await readdir(this.path)) {
       const file = join(this.path, name);
-      const changedAtMs = (await orNull(stat(file)))?.mtimeMs ?? nowMs;
+      const changedAtMs = (await nullIfMissing(stat(file)))?.mtimeMs ?? nowMs;
       if (nowMs - changedAtMs > KEPT_MS) await rm(file, { force: true });
     }
   }
@@ -107,7 +107,7 @@ export class JobDirectory {
   }
 }
 
-async function orNull<Value>(reading: Promise<Value>): Promise<Value | null> {
+async function nullIfMissing<Value>(reading: Promise<Value>): Promise<Value | null> {
   try {
     return await reading;
   } catch (error) {

@@ -5,14 +5,14 @@ import { mapInBandError } from '../../../kit/map-upstream-error';
 import { deadlineFailure } from '../../../kit/transport-error';
 import { type AudioFormat, isMusicRate, makeAudio } from '../media/audio';
 import { describeInputs } from '../media/picture';
-import { makeVideo, type VideoWish } from '../media/video';
+import { makeVideo, type VideoOptions } from '../media/video';
 import { hashText } from '../random';
 import { readScript, type Script } from '../script';
 
 /** The file to make, without the output number, which makes each output different. */
-export type JobWish = ({ readonly kind: 'video' } & Omit<VideoWish, 'seed'>) | MusicWish;
+export type OutputOptions = ({ readonly kind: 'video' } & Omit<VideoOptions, 'seed'>) | MusicOptions;
 
-interface MusicWish {
+interface MusicOptions {
   readonly kind: 'music';
   readonly prompt: string;
   readonly seconds: number;
@@ -24,7 +24,7 @@ export interface JobSubmission {
   readonly id: string;
   readonly token: string;
   readonly script: Script;
-  readonly wish: JobWish;
+  readonly output: OutputOptions;
 }
 
 /** An accepted job. Its state follows from this record and the time, except for a cancellation. */
@@ -42,13 +42,13 @@ const DEFAULT_RUN_MS = 2_000;
  * The job of a request, and its scripted faults.
  * @throws ProviderError `validation_failed` for unsupported options and invalid directives
  */
-export function planJob(spec: JobSpec): Pick<JobSubmission, 'script' | 'wish'> {
+export function planJob(spec: JobSpec): Pick<JobSubmission, 'script' | 'output'> {
   const { script, text } = readScript(spec.prompt, 'prompt');
-  return { script, wish: spec.kind === 'video' ? videoWish(spec, text.trim()) : musicWish(spec, text.trim()) };
+  return { script, output: spec.kind === 'video' ? videoOptions(spec, text.trim()) : musicOptions(spec, text.trim()) };
 }
 
 /** Its images appear in the video as words. */
-function videoWish(spec: VideoSpec, text: string): JobWish {
+function videoOptions(spec: VideoSpec, text: string): OutputOptions {
   const images = [spec.firstFrame, spec.lastFrame, ...spec.references].filter((image) => image !== null);
   return {
     kind: 'video',
@@ -60,7 +60,7 @@ function videoWish(spec: VideoSpec, text: string): JobWish {
   };
 }
 
-function musicWish({ format, sampleRate, durationSeconds }: MusicSpec, prompt: string): JobWish {
+function musicOptions({ format, sampleRate, durationSeconds }: MusicSpec, prompt: string): OutputOptions {
   const known = MUSIC_FORMATS.find((each) => each === (format ?? 'mp3'));
   if (known === undefined) throw refused('format');
   if (!isMusicRate(sampleRate ?? DEFAULT_MUSIC_RATE)) throw refused('sample_rate');
@@ -76,10 +76,10 @@ function musicWish({ format, sampleRate, durationSeconds }: MusicSpec, prompt: s
 const MUSIC_FORMATS = ['mp3', 'wav', 'flac'] as const;
 const DEFAULT_MUSIC_RATE = 44_100;
 
-/** The same file for the same wish and number. */
-export function makeOutput(wish: JobWish, number: number): Promise<Buffer> {
-  const seed = hashText(wish.prompt) + number;
-  return wish.kind === 'video' ? makeVideo({ ...wish, seed }) : makeAudio({ ...wish, seed, transcript: '' });
+/** The same file for the same options and number. */
+export function makeOutput(options: OutputOptions, number: number): Promise<Buffer> {
+  const seed = hashText(options.prompt) + number;
+  return options.kind === 'video' ? makeVideo({ ...options, seed }) : makeAudio({ ...options, seed, transcript: '' });
 }
 
 function refused(param: string): ProviderError {
@@ -132,8 +132,8 @@ function percentAt({ acceptedAtMs, script }: JobRecord, nowMs: number): number |
   return Math.floor((100 * ranMs) / Math.max(1, runMsOf(script)));
 }
 
-function outputsOf({ id, wish, script }: JobRecord) {
-  const type = wish.kind === 'video' ? ('video' as const) : ('audio' as const);
+function outputsOf({ id, output, script }: JobRecord) {
+  const type = output.kind === 'video' ? ('video' as const) : ('audio' as const);
   return Array.from({ length: script.outputs ?? 1 }, (_, number) => ({ type, url: outputUrl(id, number) }));
 }
 

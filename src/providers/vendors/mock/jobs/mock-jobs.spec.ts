@@ -136,8 +136,8 @@ describe('MockJobs', () => {
   });
 
   it('refuses unsupported options', async () => {
-    const wishes = [musicSpec({ format: 'opus' }), musicSpec({ format: 'mp3', sampleRate: 96_000 })];
-    const refusals = wishes.map((spec) => providerErrorOf(stage.jobs.submit(spec, 'token-1', call)));
+    const unsupported = [musicSpec({ format: 'opus' }), musicSpec({ format: 'mp3', sampleRate: 96_000 })];
+    const refusals = unsupported.map((spec) => providerErrorOf(stage.jobs.submit(spec, 'token-1', call)));
     refusals.push(providerErrorOf(stage.submit('unheard_of')));
     const facts = (await Promise.all(refusals)).map(({ code, options }) => [code, options.param, options.upstream]);
     expect(facts).toEqual([

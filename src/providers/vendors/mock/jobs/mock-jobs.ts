@@ -12,9 +12,8 @@ import type {
 import type { ProviderCall } from '../../../contract/provider-call';
 import { transportFailure } from '../../../kit/transport-error';
 import { CallTimer } from '../call-timer';
-import { acceptJob, goesWrong } from './accept-job';
-import { deliver } from './deliver-output';
-import { answered, asProvider } from './job-call';
+import { acceptJob, responseError, shouldFail, withProviderErrors } from './accept-job';
+import { streamOutput } from './deliver-output';
 import type { JobDirectory } from './job-directory';
 import {
   finishesAtMs,
@@ -52,17 +51,17 @@ export class MockJobs implements AsyncJobAdapter {
   }
 
   submit(spec: JobSpec, token: string, call: ProviderCall): Promise<JobHandle> {
-    return asProvider(async () => {
+    return withProviderErrors(async () => {
       new CallTimer(call, this.clock).check('connect');
-      const { script, wish } = planJob(spec);
+      const { script, output } = planJob(spec);
       const id = this.capabilities.idempotentSubmit ? token : randomUUID();
-      await acceptJob({ id, token, script, wish }, this.options, call);
+      await acceptJob({ id, token, script, output }, this.options, call);
       return { v: 1, provider: this.options.id, upstreamModel: call.upstreamModel, id };
     });
   }
 
   poll({ id }: JobHandle, call: ProviderCall): Promise<JobSnapshot> {
-    return asProvider(async () => {
+    return withProviderErrors(async () => {
       const timer = new CallTimer(call, this.clock);
       timer.check('headers');
       const record = await this.find(id);
@@ -73,7 +72,7 @@ export class MockJobs implements AsyncJobAdapter {
   }
 
   open({ url }: JobOutput, call: ProviderCall): Promise<Readable> {
-    return asProvider(async () => {
+    return withProviderErrors(async () => {
       const timer = new CallTimer(call, this.clock);
       timer.check('headers');
       const { id, number } = parseOutputUrl(url) ?? { id: '', number: 0 };
@@ -81,22 +80,22 @@ export class MockJobs implements AsyncJobAdapter {
       const { script } = record;
       await this.requireOutput(record, number);
       await this.directory.log('opened', record, { output: number });
-      const fault = (await goesWrong(script, this.directory, id, 'open')) ? script.artifact : undefined;
-      if (fault === 'missing') throw answered(404, this.clock.now());
+      const fault = (await shouldFail(script, this.directory, id, 'open')) ? script.artifact : undefined;
+      if (fault === 'missing') throw responseError(404, this.clock.now());
       const bytes = await this.outputOf(record, number);
       timer.check('first_token');
       const onEnd = () =>
-        asProvider(async () => {
+        withProviderErrors(async () => {
           await this.directory.dropOutput(id, number);
           await this.directory.log('delivered', record, { output: number });
         });
-      return deliver(bytes, { fault, delayMs: script.delayMs, timer, onEnd });
+      return streamOutput(bytes, { fault, delayMs: script.delayMs, timer, onEnd });
     });
   }
 
   protected async find(id: string): Promise<JobRecord> {
     const record = await this.directory.find(id);
-    if (record === null) throw answered(404, this.clock.now());
+    if (record === null) throw responseError(404, this.clock.now());
     return record;
   }
 
@@ -107,15 +106,15 @@ export class MockJobs implements AsyncJobAdapter {
   private async requireOutput(record: JobRecord, number: number): Promise<void> {
     const nowMs = this.clock.now();
     const isMade = (await this.stateOf(record)) === 'succeeded' && number < (record.script.outputs ?? 1);
-    if (!isMade) throw answered(404, nowMs);
-    if (nowMs > finishesAtMs(record) + this.capabilities.outputTtlSeconds * 1_000) throw answered(410, nowMs);
+    if (!isMade) throw responseError(404, nowMs);
+    if (nowMs > finishesAtMs(record) + this.capabilities.outputTtlSeconds * 1_000) throw responseError(410, nowMs);
   }
 
   /** Made on the first request, and kept until it was fetched. */
-  private async outputOf({ id, wish }: JobRecord, number: number): Promise<Buffer> {
+  private async outputOf({ id, output }: JobRecord, number: number): Promise<Buffer> {
     const kept = await this.directory.readOutput(id, number);
     if (kept !== null) return kept;
-    const made = await makeOutput(wish, number);
+    const made = await makeOutput(output, number);
     await this.directory.storeOutput(id, number, made);
     return made;
   }
@@ -124,20 +123,20 @@ export class MockJobs implements AsyncJobAdapter {
     if (this.clock.now() >= acceptedAtMs + (script.pollForMs ?? Infinity)) return;
     if (script.pollHang === true) await timer.wait(Infinity, 'headers');
     if (script.pollReset === true) throw transportFailure('headers', new Error('Scripted reset.'));
-    if (script.pollStatus !== undefined) throw answered(script.pollStatus, this.clock.now());
+    if (script.pollStatus !== undefined) throw responseError(script.pollStatus, this.clock.now());
   }
 }
 
 /** Mock jobs that support cancellation. */
 export class CancelableMockJobs extends MockJobs {
   cancel({ id }: JobHandle, call: ProviderCall): Promise<'canceled' | 'requested' | 'too-late'> {
-    return asProvider(async () => {
+    return withProviderErrors(async () => {
       new CallTimer(call, this.clock).check('headers');
       const record = await this.find(id);
       const state = await this.stateOf(record);
       const { cancel } = record.script;
       if (state === 'canceled') return 'canceled';
-      if (cancel === 'error') throw answered(503, this.clock.now());
+      if (cancel === 'error') throw responseError(503, this.clock.now());
       if (cancel === 'too_late' || (state !== 'queued' && state !== 'running')) return 'too-late';
       if (cancel === 'requested') return 'requested';
       await this.directory.cancel(record);

@@ -3,8 +3,7 @@ import { Readable } from 'node:stream';
 import type { JobCapabilities, JobOutput, JobSpec, SyncJobAdapter } from '../../../contract/media-job';
 import type { ProviderCall } from '../../../contract/provider-call';
 import { CallTimer } from '../call-timer';
-import { acceptJob } from './accept-job';
-import { asProvider } from './job-call';
+import { acceptJob, withProviderErrors } from './accept-job';
 import { errorOf, makeOutput, planJob, runMsOf, usageOf } from './job-record';
 import type { JobProviderOptions } from './mock-jobs';
 
@@ -18,17 +17,17 @@ export class MockMusicSync implements SyncJobAdapter {
   }
 
   make(spec: JobSpec, call: ProviderCall): ReturnType<SyncJobAdapter['make']> {
-    return asProvider(async () => {
+    return withProviderErrors(async () => {
       const { clock } = this.options;
       const timer = new CallTimer(call, clock);
       timer.check('connect');
-      const { script, wish } = planJob(spec);
-      await acceptJob({ id: randomUUID(), token: call.requestId, script, wish }, this.options, call);
+      const { script, output } = planJob(spec);
+      await acceptJob({ id: randomUUID(), token: call.requestId, script, output }, this.options, call);
       await timer.wait(runMsOf(script), 'first_token');
       if (script.fail !== undefined) throw errorOf(script.fail === 'timeout' ? 'expired' : 'failed', script);
       const outputs: JobOutput[] = [];
       for (let number = 0; number < (script.outputs ?? 1); number++) {
-        outputs.push({ type: 'audio', url: null, bytes: await makeOutput(wish, number) });
+        outputs.push({ type: 'audio', url: null, bytes: await makeOutput(output, number) });
       }
       timer.check('first_token');
       return { state: 'succeeded', outputs, usage: usageOf(script) };

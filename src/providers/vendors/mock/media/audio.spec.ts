@@ -1,15 +1,15 @@
 import { decode, hasDecoder } from '../../../../../test/harness/sound-decoder';
-import { type AudioFormat, type AudioWish, isMusicRate, makeAudio, SPEECH_RATE, streamAudio } from './audio';
+import { type AudioFormat, type AudioOptions, isMusicRate, makeAudio, SPEECH_RATE, streamAudio } from './audio';
 import { loadMediaLibrary } from './fixtures';
 
 const TEXT = 'Grüße aus İstanbul!';
 const CONTAINERS = ['wav', 'mp3', 'aac', 'flac', 'opus'] as const;
 
-function speech(format: AudioFormat, fields: Partial<AudioWish> = {}): AudioWish {
+function speech(format: AudioFormat, fields: Partial<AudioOptions> = {}): AudioOptions {
   return { kind: 'speech', format, seconds: 6.5, sampleRate: SPEECH_RATE, seed: 1, transcript: TEXT, ...fields };
 }
 
-function music(format: AudioFormat, fields: Partial<AudioWish> = {}): AudioWish {
+function music(format: AudioFormat, fields: Partial<AudioOptions> = {}): AudioOptions {
   return { kind: 'music', format, seconds: 3, sampleRate: 44_100, seed: 1, transcript: '', ...fields };
 }
 

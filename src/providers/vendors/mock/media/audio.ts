@@ -1,11 +1,11 @@
 import { crc16, crc8 } from '../../../../core/media/flac-frames';
-import { wavHeader } from '../../../../core/media/sound-writers';
+import { wavHeader } from '../../../../core/media/container-writers';
 import { loadMediaLibrary, packetCount, readFixture, readTrack, repeatPackets } from './fixtures';
 
 export type AudioFormat = 'mp3' | 'opus' | 'aac' | 'flac' | 'wav' | 'pcm';
 
 /** A recording that repeats a fixture for the requested time. */
-export interface AudioWish {
+export interface AudioOptions {
   readonly kind: 'speech' | 'music';
   readonly format: AudioFormat;
   readonly seconds: number;
@@ -34,25 +34,25 @@ export function isMusicRate(sampleRate: number): boolean {
  * A playable file, in pieces.
  * @param pieceSeconds seconds of audio in each piece, rounded to what the format can separate
  */
-export function streamAudio(wish: AudioWish, pieceSeconds: number): AsyncGenerator<Buffer, void, void> {
-  const { format } = wish;
+export function streamAudio(options: AudioOptions, pieceSeconds: number): AsyncGenerator<Buffer, void, void> {
+  const { format } = options;
   return format === 'wav' || format === 'pcm'
-    ? streamSamples(wish, pieceSeconds)
-    : streamCoded(wish, format, pieceSeconds);
+    ? streamSamples(options, pieceSeconds)
+    : streamCoded(options, format, pieceSeconds);
 }
 
 /** The same as a whole. Yields to the event loop every ten seconds of audio. */
-export async function makeAudio(wish: AudioWish): Promise<Buffer> {
+export async function makeAudio(options: AudioOptions): Promise<Buffer> {
   const pieces: Buffer[] = [];
-  for await (const piece of streamAudio(wish, 10)) {
+  for await (const piece of streamAudio(options, 10)) {
     pieces.push(piece);
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
   return Buffer.concat(pieces);
 }
 
-async function* streamSamples(wish: AudioWish, pieceSeconds: number): AsyncGenerator<Buffer, void, void> {
-  const { kind, format, seconds, sampleRate, seed, transcript } = wish;
+async function* streamSamples(options: AudioOptions, pieceSeconds: number): AsyncGenerator<Buffer, void, void> {
+  const { kind, format, seconds, sampleRate, seed, transcript } = options;
   const loop = await readFixture(`${kind}.pcm`);
   const totalBytes = BYTES_PER_SAMPLE * Math.ceil(seconds * sampleRate);
   const pieceBytes = BYTES_PER_SAMPLE * Math.ceil(pieceSeconds * sampleRate);
@@ -89,7 +89,7 @@ const FILES = { mp3: 'mp3', aac: 'aac', flac: 'flac', opus: 'ogg' } as const;
 
 /** Files that are sent while they are written. */
 async function* streamCoded(
-  { kind, seconds, sampleRate, seed, transcript }: AudioWish,
+  { kind, seconds, sampleRate, seed, transcript }: AudioOptions,
   format: keyof typeof FILES,
   pieceSeconds: number,
 ): AsyncGenerator<Buffer, void, void> {

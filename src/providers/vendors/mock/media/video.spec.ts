@@ -1,7 +1,7 @@
 import { loadMediaLibrary } from './fixtures';
-import { makeVideo, type VideoWish } from './video';
+import { makeVideo, type VideoOptions } from './video';
 
-const WISH: VideoWish = {
+const OPTIONS: VideoOptions = {
   prompt: 'A red fox',
   seconds: 1,
   resolution: '480p',
@@ -48,13 +48,13 @@ describe('makeVideo', () => {
     [null, null, 1280, 720],
     ['4K', 'wide', 1280, 720],
   ])('makes an MP4 of %s, %s', async (resolution, aspectRatio, width, height) => {
-    const found = await inspect(await makeVideo({ ...WISH, resolution, aspectRatio, seconds: 6 }));
+    const found = await inspect(await makeVideo({ ...OPTIONS, resolution, aspectRatio, seconds: 6 }));
     expect(found).toMatchObject({ seconds: 6, width, height, keys: [0, 1, 2, 3, 4, 5], sound: null });
     expect(found.mimeType).toMatch(/^video\/mp4; codecs="avc1\.[0-9a-f]{6}"$/i);
   });
 
   it('has an audio track, as long as the picture, on request', async () => {
-    const { sound, seconds } = await inspect(await makeVideo({ ...WISH, seconds: 2, audio: true }));
+    const { sound, seconds } = await inspect(await makeVideo({ ...OPTIONS, seconds: 2, audio: true }));
     expect(sound?.codec).toBe('aac');
     expect(Math.abs((sound?.seconds ?? 0) - 2)).toBeLessThan(0.1);
     expect(Math.abs(seconds - 2)).toBeLessThan(0.1);
@@ -62,7 +62,7 @@ describe('makeVideo', () => {
 
   it('has the prompt as title, and other pictures for another seed', async () => {
     const [one, same, other] = await Promise.all(
-      [1, 1, 2].map(async (seed) => inspect(await makeVideo({ ...WISH, seed }))),
+      [1, 1, 2].map(async (seed) => inspect(await makeVideo({ ...OPTIONS, seed }))),
     );
     expect(one?.title).toBe('A red fox');
     expect(same?.packets).toEqual(one?.packets);
@@ -70,7 +70,7 @@ describe('makeVideo', () => {
   });
 
   it('has the requested duration, in whole frames', async () => {
-    expect((await inspect(await makeVideo({ ...WISH, seconds: 1.5 }))).packets).toHaveLength(36);
-    expect((await inspect(await makeVideo({ ...WISH, seconds: 120 }))).packets).toHaveLength(2_880);
+    expect((await inspect(await makeVideo({ ...OPTIONS, seconds: 1.5 }))).packets).toHaveLength(36);
+    expect((await inspect(await makeVideo({ ...OPTIONS, seconds: 120 }))).packets).toHaveLength(2_880);
   });
 });

@@ -1,7 +1,7 @@
 import { loadMediaLibrary, readTrack, repeatPackets } from './fixtures';
 
 /** A requested film. */
-export interface VideoWish {
+export interface VideoOptions {
   readonly prompt: string;
   readonly seconds: number;
   /** `480p`, `720p` or `1080p`; `null` or another word: `720p`. */
@@ -30,8 +30,8 @@ const RATIOS = ['16:9', '9:16', '1:1'];
 const FRAMES_PER_SCENE = 24;
 
 /** A playable MP4 file that repeats the scenes of a fixture, with the prompt as its title. */
-export async function makeVideo(wish: VideoWish): Promise<Buffer> {
-  const { prompt, seconds, audio, seed } = wish;
+export async function makeVideo(options: VideoOptions): Promise<Buffer> {
+  const { prompt, seconds, audio, seed } = options;
   const media = await loadMediaLibrary();
   const target = new media.BufferTarget();
   const output = new media.Output({ format: new media.Mp4OutputFormat({ fastStart: 'in-memory' }), target });
@@ -41,7 +41,7 @@ export async function makeVideo(wish: VideoWish): Promise<Buffer> {
   output.addVideoTrack(pictures, { frameRate: FRAMES_PER_SCENE });
   if (audio) output.addAudioTrack(sound);
   await output.start();
-  const scenes = await readTrack(`video-${sizeOf(wish)}.mp4`);
+  const scenes = await readTrack(`video-${sizeOf(options)}.mp4`);
   const video = { decoderConfig: scenes.decoderConfig as VideoDecoderConfig };
   for await (const packet of repeatPackets(scenes, seconds, FRAMES_PER_SCENE * seed)) await pictures.add(packet, video);
   pictures.close();
@@ -56,7 +56,7 @@ export async function makeVideo(wish: VideoWish): Promise<Buffer> {
   }
 }
 
-function sizeOf({ resolution, aspectRatio }: VideoWish): string {
+function sizeOf({ resolution, aspectRatio }: VideoOptions): string {
   const height = RESOLUTIONS.find((each) => each === resolution) ?? '720p';
   const ratio = RATIOS.find((each) => each === aspectRatio) ?? '16:9';
   return String(SIZES.get(`${height} ${ratio}`));

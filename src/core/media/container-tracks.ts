@@ -12,9 +12,10 @@ import {
   WEBM,
 } from 'mediabunny';
 import { readAacConfig } from './aac-frames';
-import { FlacRecorder, MpegRecorder, PcmRecorder } from './bare-codings';
+import { FlacRemuxer, MpegRemuxer, PcmRemuxer } from './bare-remuxers';
 import { mp4Samples } from './mp4-samples';
-import { AacRecorder, AlacRecorder, OpusRecorder, type Recorded, type Recorder, VorbisRecorder } from './sound-codings';
+import { AacRemuxer, AlacRemuxer, OpusRemuxer, type PacketRemuxer, VorbisRemuxer } from './packet-remuxers';
+import type { ProbedAudio } from './probe-threads';
 import { readVorbisHeaders } from './vorbis-headers';
 import { webmFrames } from './webm-blocks';
 
@@ -26,27 +27,27 @@ const ALAC_BOX = Buffer.from('\0\0\0\x24alac\0\0\0\0', 'latin1');
 
 /**
  * Records the first audio track.
- * @param assertTime called for every packet; throws when the file has taken too long.
+ * @param assertCpuLimit called for every packet; throws when the file has taken too long.
  * @throws Error for a file without audio of a known coding.
  */
-export async function recordFilm(bytes: Uint8Array<ArrayBuffer>, assertTime: () => void): Promise<Recorded> {
+export async function remuxContainer(bytes: Uint8Array<ArrayBuffer>, assertCpuLimit: () => void): Promise<ProbedAudio> {
   const input = new Input({ source: new BufferSource(bytes), formats: [MP4, QTFF, WEBM, MATROSKA] });
   try {
     const [track] = await input.getAudioTracks();
-    if (track === undefined) throw new Error('no sound');
-    const recorder = await recorderOf(track, bytes);
+    if (track === undefined) throw new Error('no audio');
+    const remuxer = await remuxerOf(track, bytes);
     let packets = 0;
-    for (const packet of recorder instanceof PcmRecorder ? [] : framesOf(Buffer.from(bytes.buffer))) {
-      recorder.add(packet);
+    for (const packet of remuxer instanceof PcmRemuxer ? [] : framesOf(Buffer.from(bytes.buffer))) {
+      remuxer.add(packet);
       packets++;
-      assertTime();
+      assertCpuLimit();
     }
-    if (packets > 0) return recorder.finish();
+    if (packets > 0) return remuxer.finish();
     for await (const packet of new EncodedPacketSink(track).packets()) {
-      recorder.add(packet.data);
-      assertTime();
+      remuxer.add(packet.data);
+      assertCpuLimit();
     }
-    return recorder.finish();
+    return remuxer.finish();
   } finally {
     input.dispose();
   }
@@ -58,26 +59,26 @@ function* framesOf(file: Buffer): Generator<Buffer> {
   yield* webmFrames(file);
 }
 
-async function recorderOf(track: InputAudioTrack, file: Uint8Array<ArrayBuffer>): Promise<Recorder> {
+async function remuxerOf(track: InputAudioTrack, file: Uint8Array<ArrayBuffer>): Promise<PacketRemuxer> {
   const size = file.length;
   const codec = (await track.getCodec()) ?? String(await track.getInternalCodecId());
   const config = await track.getDecoderConfig();
   const description = config?.description === undefined ? null : toBytes(config.description);
   switch (codec) {
     case 'aac':
-      return new AacRecorder(readAacConfig(required(description)), size);
+      return new AacRemuxer(readAacConfig(required(description)), size);
     case 'alac':
-      return new AlacRecorder(alacCookie(Buffer.from(file.buffer)), size);
+      return new AlacRemuxer(alacCookie(Buffer.from(file.buffer)), size);
     case 'opus':
-      return new OpusRecorder(description, size);
+      return new OpusRemuxer(description, size);
     case 'vorbis':
-      return new VorbisRecorder(readVorbisHeaders(...vorbisHeaders(required(description))), size);
+      return new VorbisRemuxer(readVorbisHeaders(...vorbisHeaders(required(description))), size);
     case 'mp3':
-      return new MpegRecorder(size);
+      return new MpegRemuxer(size);
     case 'flac':
-      return new FlacRecorder(required(description), size);
+      return new FlacRemuxer(required(description), size);
     default:
-      return pcmRecorder(codec, await track.getSampleRate(), await track.getNumberOfChannels(), size);
+      return pcmRemuxer(codec, await track.getSampleRate(), await track.getNumberOfChannels(), size);
   }
 }
 
@@ -115,10 +116,10 @@ function vorbisHeaders(bytes: Uint8Array): [identification: Uint8Array, setup: U
   return [bytes.subarray(at, at + identificationBytes), bytes.subarray(at + identificationBytes + commentBytes)];
 }
 
-function pcmRecorder(codec: string, rateHz: number, channels: number, size: number): Recorder {
+function pcmRemuxer(codec: string, rateHz: number, channels: number, size: number): PacketRemuxer {
   const [, kind = '', bits = '8', order] = /^(?:pcm-([usf])(8|16|24|32|64)(be)?|[ua]law)$/.exec(codec) ?? [];
   const tag = codec === 'alaw' ? 6 : codec === 'ulaw' ? 7 : kind === 'f' ? 3 : kind === '' ? 0 : 1;
   if (tag === 0 || !(rateHz > 0) || !(channels > 0)) throw new Error('an unknown coding');
   const layout = { tag, rateHz, channels, sampleBytes: Number(bits) / 8 };
-  return new PcmRecorder({ ...layout, isBigEndian: order !== undefined, isSigned8: codec === 'pcm-s8' }, size);
+  return new PcmRemuxer({ ...layout, isBigEndian: order !== undefined, isSigned8: codec === 'pcm-s8' }, size);
 }

@@ -1,6 +1,6 @@
-import { readLengthWish } from './length-wish';
+import { readRequestedLength } from './read-prompt';
 
-describe('readLengthWish', () => {
+describe('readRequestedLength', () => {
   it.each([
     ['Explain gravity in one sentence.', 'sentence', 1],
     ['Explain gravity in a single sentence.', 'sentence', 1],
@@ -13,10 +13,10 @@ describe('readLengthWish', () => {
     ['in 0 words', 'word', 1],
     ['in 999999 words', 'word', 2000],
   ])('reads %j', (prompt, unit, count) => {
-    expect(readLengthWish(prompt)).toEqual({ unit, count });
+    expect(readRequestedLength(prompt)).toEqual({ unit, count });
   });
 
   it.each(['What is a word?', 'I have 3 cats', ''])('finds no length in %j', (prompt) => {
-    expect(readLengthWish(prompt)).toBeNull();
+    expect(readRequestedLength(prompt)).toBeNull();
   });
 });

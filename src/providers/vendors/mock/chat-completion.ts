@@ -14,7 +14,7 @@ export interface ReplyIdentity {
 export const MOCK_FINGERPRINT = 'fp_mock';
 
 /** A planned reply as one chat completion (decision *chat-shape*). */
-export function toWholeReply(
+export function toChatCompletion(
   { id, created, model }: ReplyIdentity,
   plan: ReplyPlan,
   logprobs: readonly ChosenTokenLogprob[] | null,

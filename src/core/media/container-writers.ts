@@ -22,7 +22,7 @@ export class ByteSink {
   /** @throws Error when the size exceeds the limit. */
   push(bytes: Uint8Array): void {
     const end = this.used + bytes.length;
-    if (end > this.maxBytes) throw new Error('more sound than the file has bytes');
+    if (end > this.maxBytes) throw new Error('more audio than the file has bytes');
     if (end > this.content.length) {
       const larger = new Uint8Array(Math.ceil(end * 1.5));
       larger.set(this.view());

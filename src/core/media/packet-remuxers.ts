@@ -1,18 +1,15 @@
 /** Counts the packets of a coding and writes them to its output container. */
 import { AAC_FRAME_SAMPLES, AAC_RATES_HZ, type AacConfig, endOfAacFrame, toAacConfigBytes } from './aac-frames';
 import type { ProbedAudio } from './probe-threads';
-import { alacSamples, opusSamples } from './sound-bytes';
-import { aacConfigurationBox, alacConfigurationBox, Mp4Writer, OggWriter } from './sound-writers';
+import { alacSamples, opusSamples } from './coded-frames';
+import { aacConfigurationBox, alacConfigurationBox, Mp4Writer, OggWriter } from './container-writers';
 import { vorbisBlockSamples, type VorbisHeaders } from './vorbis-headers';
 
-/** The new file; its duration is not rounded. */
-export type Recorded = ProbedAudio;
-
-export interface Recorder {
+export interface PacketRemuxer {
   /** Adds the next packet; invalid packets are skipped. */
   add(packet: Uint8Array): void;
   /** @throws Error when too much was skipped. */
-  finish(): Recorded;
+  finish(): ProbedAudio;
 }
 
 const MP4 = { contentType: 'audio/mp4', extension: 'm4a' };
@@ -26,25 +23,25 @@ const MAX_CUT_PACKETS = 1;
 const MAX_DAMAGED_IN_A_ROW = 1_000;
 
 /** Numbers of accepted and skipped packets. */
-class Tally {
-  taken = 0;
+class PacketCounter {
+  accepted = 0;
   private damaged = 0;
 
   /** @throws Error when too many packets were skipped to stay below the limit. */
-  leaveOut(): void {
+  skip(): void {
     this.damaged++;
-    if (this.damaged > MAX_DAMAGED_IN_A_ROW + this.taken) throw new Error('damaged');
+    if (this.damaged > MAX_DAMAGED_IN_A_ROW + this.accepted) throw new Error('damaged');
   }
 
-  assertWhole(): void {
-    const allowed = MAX_CUT_PACKETS + (this.taken * MAX_DAMAGED_PERCENT) / 100;
-    if (this.taken === 0 || this.damaged > allowed) throw new Error('damaged');
+  assertComplete(): void {
+    const allowed = MAX_CUT_PACKETS + (this.accepted * MAX_DAMAGED_PERCENT) / 100;
+    if (this.accepted === 0 || this.damaged > allowed) throw new Error('damaged');
   }
 }
 
 /** AAC-LC in MP4, one frame in each packet. */
-export class AacRecorder implements Recorder {
-  private readonly tally = new Tally();
+export class AacRemuxer implements PacketRemuxer {
+  private readonly counter = new PacketCounter();
   private readonly writer: Mp4Writer;
   private readonly config: AacConfig;
 
@@ -63,17 +60,17 @@ export class AacRecorder implements Recorder {
       frames++;
       at = end;
     }
-    this.tally.taken += frames;
-    if (frames === 0) this.tally.leaveOut();
+    this.counter.accepted += frames;
+    if (frames === 0) this.counter.skip();
   }
 
-  finish(): Recorded {
-    this.tally.assertWhole();
+  finish(): ProbedAudio {
+    this.counter.assertComplete();
     const { rateIndex, channels } = this.config;
     const rateHz = AAC_RATES_HZ[rateIndex] ?? 0;
     const configuration = aacConfigurationBox(toAacConfigBytes(this.config));
     const bytes = this.writer.finish({ rateHz, channels, sampleBits: 16, format: 'mp4a', configuration });
-    return { durationSeconds: (this.tally.taken * AAC_FRAME_SAMPLES) / rateHz, ...MP4, bytes };
+    return { durationSeconds: (this.counter.accepted * AAC_FRAME_SAMPLES) / rateHz, ...MP4, bytes };
   }
 }
 
@@ -82,8 +79,8 @@ const ALAC_COOKIE_BYTES = 24;
 const MAX_ALAC_FRAME_SAMPLES = 4_096;
 
 /** ALAC in MP4. The cookie alone configures the decoder. */
-export class AlacRecorder implements Recorder {
-  private readonly tally = new Tally();
+export class AlacRemuxer implements PacketRemuxer {
+  private readonly counter = new PacketCounter();
   private readonly writer: Mp4Writer;
   private readonly cookie: Buffer;
   private readonly frameSamples: number;
@@ -106,14 +103,14 @@ export class AlacRecorder implements Recorder {
 
   add(packet: Uint8Array): void {
     const samples = alacSamples(Buffer.from(packet.buffer, packet.byteOffset, packet.length), this.frameSamples);
-    if (samples === null) return this.tally.leaveOut();
+    if (samples === null) return this.counter.skip();
     this.writer.add(packet, samples);
     this.samples += samples;
-    this.tally.taken++;
+    this.counter.accepted++;
   }
 
-  finish(): Recorded {
-    this.tally.assertWhole();
+  finish(): ProbedAudio {
+    this.counter.assertComplete();
     const [sampleBits, channels] = [this.cookie.readUInt8(5), this.cookie.readUInt8(9)];
     const configuration = alacConfigurationBox(this.cookie);
     const bytes = this.writer.finish({ rateHz: this.rateHz, channels, sampleBits, format: 'alac', configuration });
@@ -125,8 +122,8 @@ export class AlacRecorder implements Recorder {
 const OPUS_PRE_SKIP = 312;
 
 /** Opus in Ogg (RFC 7845), of one or two channels. */
-export class OpusRecorder implements Recorder {
-  private readonly tally = new Tally();
+export class OpusRemuxer implements PacketRemuxer {
+  private readonly counter = new PacketCounter();
   private readonly writer: OggWriter;
   private samples = 0;
 
@@ -145,14 +142,14 @@ export class OpusRecorder implements Recorder {
 
   add(packet: Uint8Array): void {
     const samples = opusSamples(packet);
-    if (samples === null) return this.tally.leaveOut();
+    if (samples === null) return this.counter.skip();
     this.writer.add(packet, samples);
     this.samples += samples;
-    this.tally.taken++;
+    this.counter.accepted++;
   }
 
-  finish(): Recorded {
-    this.tally.assertWhole();
+  finish(): ProbedAudio {
+    this.counter.assertComplete();
     return { durationSeconds: this.samples / OPUS_RATE_HZ, ...OGG, bytes: this.writer.finish() };
   }
 }
@@ -165,8 +162,8 @@ function opusChannels(head: Uint8Array): number {
 }
 
 /** Vorbis in Ogg. */
-export class VorbisRecorder implements Recorder {
-  private readonly tally = new Tally();
+export class VorbisRemuxer implements PacketRemuxer {
+  private readonly counter = new PacketCounter();
   private readonly writer: OggWriter;
   private readonly headers: VorbisHeaders;
   private samples = 0;
@@ -180,17 +177,17 @@ export class VorbisRecorder implements Recorder {
 
   add(packet: Uint8Array): void {
     const block = vorbisBlockSamples(packet, this.headers);
-    if (block === null) return this.tally.leaveOut();
+    if (block === null) return this.counter.skip();
     // A block overlaps half of the previous one.
     const samples = this.previousBlock === 0 ? 0 : (this.previousBlock + block) / 4;
     this.previousBlock = block;
     this.writer.add(packet, samples);
     this.samples += samples;
-    this.tally.taken++;
+    this.counter.accepted++;
   }
 
-  finish(): Recorded {
-    this.tally.assertWhole();
+  finish(): ProbedAudio {
+    this.counter.assertComplete();
     return { durationSeconds: this.samples / this.headers.rateHz, ...OGG, bytes: this.writer.finish() };
   }
 }

@@ -1,9 +1,10 @@
 /** Recorders for codings without a packet container: PCM, MPEG audio and FLAC. */
 import { looksLikeStream } from './bare-frames';
 import { flacFrames } from './flac-frames';
-import { mpegFrames } from './sound-bytes';
-import type { Recorded, Recorder } from './sound-codings';
-import { ByteSink, wavHeader, type WavFormat } from './sound-writers';
+import { mpegFrames } from './coded-frames';
+import type { PacketRemuxer } from './packet-remuxers';
+import type { ProbedAudio } from './probe-threads';
+import { ByteSink, wavHeader, type WavFormat } from './container-writers';
 
 /** Maximum percentage of FLAC bytes outside complete frames. */
 const MAX_DAMAGED_PERCENT = 5;
@@ -14,8 +15,8 @@ export interface PcmLayout extends WavFormat {
   readonly isSigned8: boolean;
 }
 
-/** Uncompressed sound in WAV. */
-export class PcmRecorder implements Recorder {
+/** Uncompressed audio in WAV. */
+export class PcmRemuxer implements PacketRemuxer {
   private readonly titles: Buffer;
   private readonly layout: PcmLayout;
   private readonly sink: ByteSink;
@@ -31,7 +32,7 @@ export class PcmRecorder implements Recorder {
     this.sink.push(packet);
   }
 
-  finish(): Recorded {
+  finish(): ProbedAudio {
     const { sampleBytes, channels, rateHz, isBigEndian, isSigned8 } = this.layout;
     const all = this.sink.view();
     const data = Buffer.from(all.buffer, 0, all.length - (all.length % (sampleBytes * channels)));
@@ -51,7 +52,7 @@ function reverseSamples(data: Buffer, sampleBytes: number): void {
 }
 
 /** MPEG audio as bare frames. */
-export class MpegRecorder implements Recorder {
+export class MpegRemuxer implements PacketRemuxer {
   private readonly sink: ByteSink;
 
   constructor(expectedBytes: number) {
@@ -62,9 +63,9 @@ export class MpegRecorder implements Recorder {
     this.sink.push(packet);
   }
 
-  finish(): Recorded {
+  finish(): ProbedAudio {
     const all = this.sink.view();
-    return recordMpeg(Buffer.from(all.buffer, 0, all.length), 0);
+    return remuxMpeg(Buffer.from(all.buffer, 0, all.length), 0);
   }
 }
 
@@ -74,7 +75,7 @@ export class MpegRecorder implements Recorder {
 const MAX_TAG_BYTES = 4_096;
 
 /** @param from end of the tags. @throws Error for frames that other readers could interpret differently. */
-export function recordMpeg(source: Buffer, from: number): Recorded {
+export function remuxMpeg(source: Buffer, from: number): ProbedAudio {
   const file = new ByteSink(source.length);
   const tag = source.subarray(0, from);
   if (tag.length <= MAX_TAG_BYTES && !tag.includes(0xff)) file.push(tag);
@@ -91,7 +92,7 @@ export function recordMpeg(source: Buffer, from: number): Recorded {
 const FLAC_HEAD_BYTES = 42;
 
 /** FLAC as frames behind one block of metadata. */
-export class FlacRecorder implements Recorder {
+export class FlacRemuxer implements PacketRemuxer {
   private readonly head: Buffer;
   private readonly sink: ByteSink;
 
@@ -105,26 +106,26 @@ export class FlacRecorder implements Recorder {
     this.sink.push(packet);
   }
 
-  finish(): Recorded {
+  finish(): ProbedAudio {
     const all = this.sink.view();
-    return recordFlac(this.head, Buffer.from(all.buffer, 0, all.length), 0);
+    return remuxFlac(this.head, Buffer.from(all.buffer, 0, all.length), 0);
   }
 }
 
 /** @throws Error for frames that contradict the header, or that other readers could interpret differently. */
-export function recordFlac(head: Buffer, source: Buffer, from: number): Recorded {
+export function remuxFlac(head: Buffer, source: Buffer, from: number): ProbedAudio {
   if (head.length < FLAC_HEAD_BYTES || head.toString('latin1', 0, 4) !== 'fLaC') throw new Error('not FLAC');
   const rateHz = head.readUIntBE(18, 3) >> 4;
   const file = new ByteSink(FLAC_HEAD_BYTES + source.length - from);
   const info = Buffer.concat([Buffer.from('fLaC\x80\0\0\x22', 'latin1'), head.subarray(8, 26), Buffer.alloc(16)]);
   file.push(info);
-  let [samples, taken] = [0, 0];
+  let [samples, coveredBytes] = [0, 0];
   for (const frame of flacFrames(source, from, rateHz)) {
     file.push(source.subarray(frame.from, frame.to));
     samples += frame.samples;
-    taken += frame.to - frame.from;
+    coveredBytes += frame.to - frame.from;
   }
-  if (taken * 100 < (source.length - from) * (100 - MAX_DAMAGED_PERCENT)) throw new Error('damaged');
+  if (coveredBytes * 100 < (source.length - from) * (100 - MAX_DAMAGED_PERCENT)) throw new Error('damaged');
   const bytes = file.view();
   const written = Buffer.from(bytes.buffer, 0, bytes.length);
   // Frame sizes and the audio checksum are optional.

@@ -4,13 +4,13 @@
  * so that no reader can find more in it.
  */
 import type { ProbedAudio } from './probe-threads';
-import { assertBareFrames, isFilm, isProgramStream, programStreamAudio } from './bare-frames';
-import { recordFilm } from './media-tracks';
-import { adtsFrames, endOfTags, mpegFrames } from './sound-bytes';
+import { assertBareFrames, isMediaContainer, isProgramStream, programStreamAudio } from './bare-frames';
+import { remuxContainer } from './container-tracks';
+import { adtsFrames, endOfTags, mpegFrames } from './coded-frames';
 import { endOfAacFrame } from './aac-frames';
-import { FlacRecorder, MpegRecorder, PcmRecorder, recordFlac, recordMpeg } from './bare-codings';
-import { AacRecorder, OpusRecorder, type Recorded, type Recorder, VorbisRecorder } from './sound-codings';
-import { readOgg, readWav } from './sound-containers';
+import { FlacRemuxer, MpegRemuxer, PcmRemuxer, remuxFlac, remuxMpeg } from './bare-remuxers';
+import { AacRemuxer, OpusRemuxer, type PacketRemuxer, VorbisRemuxer } from './packet-remuxers';
+import { readOgg, readWav } from './container-readers';
 import { readVorbisHeaders } from './vorbis-headers';
 
 const MAX_SECONDS = 86_400;
@@ -25,29 +25,29 @@ const MAX_LEAD_BYTES = 65_536;
  * @throws Error for unreadable files.
  */
 export async function remux(bytes: Uint8Array<ArrayBuffer>): Promise<ProbedAudio | null> {
-  const recorded = await record(bytes);
-  const durationSeconds = Math.round(recorded.durationSeconds * 1_000) / 1_000;
-  return durationSeconds > 0 && durationSeconds <= MAX_SECONDS ? { ...recorded, durationSeconds } : null;
+  const remuxed = await remuxAny(bytes);
+  const durationSeconds = Math.round(remuxed.durationSeconds * 1_000) / 1_000;
+  return durationSeconds > 0 && durationSeconds <= MAX_SECONDS ? { ...remuxed, durationSeconds } : null;
 }
 
-async function record(bytes: Uint8Array<ArrayBuffer>): Promise<Recorded> {
+async function remuxAny(bytes: Uint8Array<ArrayBuffer>): Promise<ProbedAudio> {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const assertTime = cpuLimit();
+  const assertCpuLimit = cpuLimit();
   const magic = file.toString('latin1', 0, 4);
-  if (magic === 'RIFF') return recordWav(file);
-  if (magic === 'OggS') return recordOgg(file, assertTime);
-  if (isFilm(file)) return recordFilm(bytes, assertTime);
-  if (isProgramStream(file)) return recordAll(new MpegRecorder(file.length), programStreamAudio(file), assertTime);
+  if (magic === 'RIFF') return remuxWav(file);
+  if (magic === 'OggS') return remuxOgg(file, assertCpuLimit);
+  if (isMediaContainer(file)) return remuxContainer(bytes, assertCpuLimit);
+  if (isProgramStream(file)) return remuxAll(new MpegRemuxer(file.length), programStreamAudio(file), assertCpuLimit);
   const behindTags = endOfTags(file);
-  if (file.toString('latin1', behindTags, behindTags + 4) === 'fLaC') return recordFlacFile(file.subarray(behindTags));
+  if (file.toString('latin1', behindTags, behindTags + 4) === 'fLaC') return remuxFlacFile(file.subarray(behindTags));
   assertBareFrames(file, behindTags);
   const lead = file.subarray(0, behindTags + MAX_LEAD_BYTES);
   const [adts] = adtsFrames(lead, behindTags, endOfAacFrame);
   const [mpeg] = mpegFrames(lead, behindTags);
   if (adts === undefined && mpeg === undefined) throw new Error('no frames');
   // With two kinds of frames, the first kind counts.
-  if (adts !== undefined && adts.from < (mpeg?.from ?? Infinity)) return recordAdts(file, adts.from, assertTime);
-  return recordMpeg(file, behindTags);
+  if (adts !== undefined && adts.from < (mpeg?.from ?? Infinity)) return remuxAdts(file, adts.from, assertCpuLimit);
+  return remuxMpeg(file, behindTags);
 }
 
 /** Throws after {@link MAX_CPU_MICROSECONDS}, checking the clock periodically. */
@@ -61,21 +61,21 @@ function cpuLimit(): () => void {
   };
 }
 
-function recordAll(recorder: Recorder, packets: Iterable<Uint8Array>, assertTime: () => void): Recorded {
+function remuxAll(remuxer: PacketRemuxer, packets: Iterable<Uint8Array>, assertCpuLimit: () => void): ProbedAudio {
   for (const packet of packets) {
-    recorder.add(packet);
-    assertTime();
+    remuxer.add(packet);
+    assertCpuLimit();
   }
-  return recorder.finish();
+  return remuxer.finish();
 }
 
-function recordWav(file: Buffer): Recorded {
+function remuxWav(file: Buffer): ProbedAudio {
   const { from, to, titles, ...format } = readWav(file);
-  const recorder = new PcmRecorder({ ...format, isBigEndian: false, isSigned8: false }, to - from, titles);
-  return recordAll(recorder, [file.subarray(from, to)], () => undefined);
+  const remuxer = new PcmRemuxer({ ...format, isBigEndian: false, isSigned8: false }, to - from, titles);
+  return remuxAll(remuxer, [file.subarray(from, to)], () => undefined);
 }
 
-function recordOgg(file: Buffer, assertTime: () => void): Recorded {
+function remuxOgg(file: Buffer, assertCpuLimit: () => void): ProbedAudio {
   const { coding, packets } = readOgg(file);
   const rest = packets();
   const next = (): Uint8Array => {
@@ -84,14 +84,15 @@ function recordOgg(file: Buffer, assertTime: () => void): Recorded {
     return value;
   };
   const first = next();
-  if (coding === 'flac') return recordAll(new FlacRecorder(first.subarray(9), file.length), withSync(rest), assertTime);
+  if (coding === 'flac')
+    return remuxAll(new FlacRemuxer(first.subarray(9), file.length), withSync(rest), assertCpuLimit);
   // Comments.
   next();
-  const recorder =
+  const remuxer =
     coding === 'opus'
-      ? new OpusRecorder(first, file.length)
-      : new VorbisRecorder(readVorbisHeaders(first, next()), file.length);
-  return recordAll(recorder, rest, assertTime);
+      ? new OpusRemuxer(first, file.length)
+      : new VorbisRemuxer(readVorbisHeaders(first, next()), file.length);
+  return remuxAll(remuxer, rest, assertCpuLimit);
 }
 
 /** Without the metadata packets. */
@@ -99,27 +100,27 @@ function* withSync(packets: Iterable<Uint8Array>): Generator<Uint8Array> {
   for (const packet of packets) if (packet[0] === 0xff) yield packet;
 }
 
-function recordFlacFile(file: Buffer): Recorded {
+function remuxFlacFile(file: Buffer): ProbedAudio {
   let at = 4;
   let isLast = false;
   while (!isLast && at + 4 <= file.length) {
     isLast = (file.readUInt8(at) & 0x80) !== 0;
     at += 4 + file.readUIntBE(at + 1, 3);
   }
-  return recordFlac(file.subarray(0, 42), file, at);
+  return remuxFlac(file.subarray(0, 42), file, at);
 }
 
 /** @throws Error when frames differ in rate or channels. */
-function recordAdts(file: Buffer, from: number, assertTime: () => void): Recorded {
-  let recorder: AacRecorder | null = null;
+function remuxAdts(file: Buffer, from: number, assertCpuLimit: () => void): ProbedAudio {
+  let remuxer: AacRemuxer | null = null;
   let layout = '';
   for (const { rateIndex, channels, payloadFrom, to } of adtsFrames(file, from, endOfAacFrame)) {
     const own = `${rateIndex}/${channels}`;
-    if (recorder === null) [recorder, layout] = [new AacRecorder({ rateIndex, channels }, file.length), own];
+    if (remuxer === null) [remuxer, layout] = [new AacRemuxer({ rateIndex, channels }, file.length), own];
     if (own !== layout) throw new Error('more than one recording');
-    recorder.add(file.subarray(payloadFrom, to));
-    assertTime();
+    remuxer.add(file.subarray(payloadFrom, to));
+    assertCpuLimit();
   }
-  if (recorder === null) throw new Error('no frames');
-  return recorder.finish();
+  if (remuxer === null) throw new Error('no frames');
+  return remuxer.finish();
 }

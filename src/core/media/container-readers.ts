@@ -55,7 +55,7 @@ export function readWav(file: Buffer): WavSound {
     if (id === 'data') data = { from: at + 8, to: Math.min(end, file.length) };
     at = end + (end % 2);
   }
-  if (format === null || data === null) throw new Error('a WAV file without sound');
+  if (format === null || data === null) throw new Error('a WAV file without audio');
   const blockBytes = format.channels * format.sampleBytes;
   return { ...format, ...data, titles, to: data.to - ((data.to - data.from) % blockBytes) };
 }
@@ -87,7 +87,7 @@ export function readOgg(file: Buffer): OggStream {
     const coding = oggCodingOf(page);
     if (coding !== null) return { coding, packets: () => oggPackets(file, page.serial) };
   }
-  throw new Error('no sound of a known coding');
+  throw new Error('no audio of a known coding');
 }
 
 function oggCodingOf({ body }: OggPage): OggCoding | null {
