@@ -8,7 +8,7 @@ CREATE TABLE billing_settings (
   purchase_limit_month_micro bigint,
   low_balance_threshold_micro bigint,
   low_balance_claimed_at timestamptz,
-  low_balance_told_at timestamptz,
+  low_balance_notified_at timestamptz,
   CONSTRAINT billing_settings_pkey PRIMARY KEY (organization_id),
   CONSTRAINT billing_settings_organization_id_fkey FOREIGN KEY (organization_id)
     REFERENCES organization (id) ON DELETE CASCADE,
@@ -85,6 +85,6 @@ CREATE TABLE early_dispute (
   provider text NOT NULL,
   payment_reference text NOT NULL,
   disputed_micro bigint NOT NULL,
-  said_at timestamptz NOT NULL,
+  reported_at timestamptz NOT NULL,
   CONSTRAINT early_dispute_pkey PRIMARY KEY (provider, payment_reference)
 );

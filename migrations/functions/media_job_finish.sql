@@ -43,8 +43,8 @@ BEGIN
     ARRAY[p_id], ARRAY[v_job.organization_id],
     ARRAY[CASE p_status WHEN 'succeeded' THEN 'settled' WHEN 'expired' THEN 'expired' ELSE 'released' END],
     ARRAY[v_job.cost_micro], jsonb_build_array(p_record), v_now);
-  IF split_part(v_answer, ',', 1) <> 'A' THEN
-    RAISE EXCEPTION 'the hold of job % is not there to be ended (%)', p_id, v_answer USING ERRCODE = 'check_violation';
+  IF split_part(v_answer, ',', 1) <> 'applied' THEN
+    RAISE EXCEPTION 'the hold of job % has already ended (%)', p_id, v_answer USING ERRCODE = 'check_violation';
   END IF;
 
   INSERT INTO media_artifact (job_id, position, type, content_type, size_bytes, width, height, duration_seconds,

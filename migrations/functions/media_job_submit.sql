@@ -3,8 +3,9 @@
 --
 -- - The lock of the account comes first, as in all money functions. A concurrent submission with the same key waits there and
 --   then finds the record of the first one: submissions have no "in progress". The primary key of the record decides.
--- - `answer`: A accepted (or repeated with the same id), R the key belongs to another job, F the key was used for another body;
---   else the refusal of `money_reserve`. A and R come with the `body` and `headers` that every response to this key has.
+-- - `answer`: `accepted` (also for a repetition with the same id); `replayed`: the key belongs to another job;
+--   `fingerprint_mismatch`: it was used for another body; else the refusal of `money_reserve`. The first two come with the `body`
+--   and `headers` that every response to this key has.
 -- - The body is text around the creation time, which only the database knows. It is stored however much the organization has
 --   stored already: without it, a repeated submission would have no response.
 -- - The hold outlasts the job by an hour, so that it exists when the job ends. The key is remembered for at least a day and
@@ -29,9 +30,9 @@ BEGIN
   SELECT * INTO v_known FROM idempotency_record d
    WHERE d.organization_id = p_organization AND d.operation = p_operation AND d.key = p_idempotency_key;
   IF FOUND THEN
-    answer := CASE WHEN v_known.fingerprint <> decode(p_fingerprint, 'hex') THEN 'F'
-                   WHEN v_known.reservation_id = p_id THEN 'A' ELSE 'R' END;
-    IF answer <> 'F' THEN
+    answer := CASE WHEN v_known.fingerprint <> decode(p_fingerprint, 'hex') THEN 'fingerprint_mismatch'
+                   WHEN v_known.reservation_id = p_id THEN 'accepted' ELSE 'replayed' END;
+    IF answer <> 'fingerprint_mismatch' THEN
       headers := v_known.headers;
       SELECT b.head INTO body FROM idempotency_body b WHERE b.reservation_id = v_known.reservation_id;
     END IF;
@@ -40,10 +41,11 @@ BEGIN
 
   answer := money_reserve(ARRAY[p_id], ARRAY[p_organization], ARRAY[p_key], ARRAY[p_hold], ARRAY[p_ttl + 3600],
                           'media_job', v_now);
-  IF answer <> 'A' THEN
+  IF answer <> 'held' THEN
     RETURN;
   END IF;
 
+  answer := 'accepted';
   headers := p_headers;
   body := convert_to(p_body_head || to_char(v_now AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || p_body_tail,
                      'UTF8');

@@ -4,8 +4,8 @@
 -- A settlement charges the actual cost: from its hold first, then from the free balance; the rest is recorded as uncollected.
 -- Money of holds that ended earlier in the batch is free.
 --
--- Answers one text with three comma-separated fields per position: A ended by this call, else the state that was found
--- (S settled, R released, X expired, M missing); the charge; the uncollected amount. A repeated call reports the charge of the
+-- Answers three comma-separated fields per position: `applied` when this call ended the hold, else the state that was found
+-- (`settled`, `released`, `expired`, `missing`); the charge; the uncollected amount. A repeated call reports the charge of the
 -- first one.
 --
 -- `p_records`: JSON array by position, `null` or the values of the receipt in the order of the INSERT below. An array and not
@@ -72,7 +72,7 @@ BEGIN
       v_charged[r.position] := v_charged[v_first];
       v_uncollected[r.position] := v_uncollected[v_first];
       v_amounts[r.position] := v_amounts[v_first];
-      v_answers[r.position] := CASE p_outcomes[v_first] WHEN 'settled' THEN 'S' WHEN 'released' THEN 'R' ELSE 'X' END;
+      v_answers[r.position] := p_outcomes[v_first];
     ELSIF r.state = 'held' THEN
       v_wanted := CASE WHEN r.outcome = 'settled' THEN GREATEST(r.actual, 0) ELSE 0 END;
       v_charge := LEAST(v_wanted, r.amount_micro + v_free);
@@ -85,14 +85,13 @@ BEGIN
       v_ended_keys := v_ended_keys || r.key_id;
       v_ended_days := v_ended_days || r.day;
       v_ended_months := v_ended_months || r.month;
-      v_answers[r.position] := 'A';
+      v_answers[r.position] := 'applied';
       IF r.keyed THEN v_keyed := v_keyed || r.position; END IF;
     ELSE
       v_charged[r.position] := COALESCE(r.charged_micro, 0);
       v_uncollected[r.position] := COALESCE(r.uncollected_micro, 0);
       v_amounts[r.position] := COALESCE(r.amount_micro, 0);
-      v_answers[r.position] :=
-        CASE r.state WHEN 'settled' THEN 'S' WHEN 'released' THEN 'R' WHEN 'expired' THEN 'X' ELSE 'M' END;
+      v_answers[r.position] := COALESCE(r.state, 'missing');
     END IF;
     v_answers[r.position] := v_answers[r.position] || ',' || v_charged[r.position] || ',' || v_uncollected[r.position];
   END LOOP;
@@ -154,8 +153,8 @@ BEGIN
       attempt_log, priced_by)
     SELECT p_ids[n], p_organizations[n], v_amounts[n], v_charged[n], v_uncollected[n], p_now,
       (v->>0)::uuid, v->>1, v->>2, v->>3, v->>4, v->>5,
-      CASE WHEN v_answers[n] LIKE 'A%' THEN (v->>6)::smallint ELSE 503 END,
-      CASE WHEN v_answers[n] LIKE 'A%' THEN v->>7 ELSE 'service_unavailable' END, (v->>8)::boolean,
+      CASE WHEN v_answers[n] LIKE 'applied,%' THEN (v->>6)::smallint ELSE 503 END,
+      CASE WHEN v_answers[n] LIKE 'applied,%' THEN v->>7 ELSE 'service_unavailable' END, (v->>8)::boolean,
       (v->>9)::boolean, (v->>10)::integer, (v->>11)::integer, (v->>12)::integer,
       (v->>13)::bigint, (v->>14)::bigint, (v->>15)::bigint, (v->>16)::bigint, (v->>17)::bigint, (v->>18)::bigint,
       (v->>19)::bigint, (v->>20)::bigint, (v->>21)::bigint, (v->>22)::bigint, (v->>23)::bigint,

@@ -1,9 +1,10 @@
 -- Admits a batch of holds, in order, against balance, organization limit and key budgets, and claims idempotency keys in the
 -- same transaction.
 --
--- Answers by position, one letter each: A held (also for a repeated call), D / M daily / monthly budget of the key,
--- O monthly limit of the organization, C balance, U unknown account or key, E ended or not the same hold, I idempotency key
--- claimed by another request.
+-- Answers one word per position, separated by commas: `held` (also for a repeated call); `key_daily_budget`,
+-- `key_monthly_budget`, `organization_monthly_limit`, `insufficient_balance`: this limit refuses the hold; `unknown_account` (or
+-- key); `conflict`: the reservation has ended or was made with other values; `key_claimed`: the idempotency key belongs to
+-- another request.
 --
 -- - The first statement locks the accounts in order of their ids. All work on an account is serialized behind that lock, so
 --   batches of any number of processes neither deadlock nor overspend, and later statements see what earlier holders committed.
@@ -142,19 +143,20 @@ BEGIN
     END IF;
 
     IF r.existing_state IS NOT NULL THEN
-      v_answer := CASE WHEN r.existing_state = 'held' AND r.is_same_hold THEN 'A' ELSE 'E' END;
+      v_answer := CASE WHEN r.existing_state = 'held' AND r.is_same_hold THEN 'held' ELSE 'conflict' END;
     ELSIF r.id = ANY (v_admitted_ids) THEN
       v_first := v_admitted[array_position(v_admitted_ids, r.id)];
       v_answer := CASE WHEN (p_organizations[v_first], p_keys[v_first], p_amounts[v_first])
-                            = (r.organization_id, r.key_id, r.amount) THEN 'A' ELSE 'E' END;
-    ELSIF r.position = ANY (v_lost) THEN v_answer := 'I';
-    ELSIF r.available IS NULL OR NOT r.key_exists OR r.amount < 0 THEN v_answer := 'U';
-    ELSIF r.key_day_used + v_key_held + r.amount > r.daily_budget_micro THEN v_answer := 'D';
-    ELSIF r.key_month_used + v_key_held + r.amount > r.monthly_budget_micro THEN v_answer := 'M';
-    ELSIF r.organization_month_used + v_organization_held + r.amount > r.monthly_limit_micro THEN v_answer := 'O';
-    ELSIF v_organization_held + r.amount > r.available THEN v_answer := 'C';
+                            = (r.organization_id, r.key_id, r.amount) THEN 'held' ELSE 'conflict' END;
+    ELSIF r.position = ANY (v_lost) THEN v_answer := 'key_claimed';
+    ELSIF r.available IS NULL OR NOT r.key_exists OR r.amount < 0 THEN v_answer := 'unknown_account';
+    ELSIF r.key_day_used + v_key_held + r.amount > r.daily_budget_micro THEN v_answer := 'key_daily_budget';
+    ELSIF r.key_month_used + v_key_held + r.amount > r.monthly_budget_micro THEN v_answer := 'key_monthly_budget';
+    ELSIF r.organization_month_used + v_organization_held + r.amount > r.monthly_limit_micro THEN
+      v_answer := 'organization_monthly_limit';
+    ELSIF v_organization_held + r.amount > r.available THEN v_answer := 'insufficient_balance';
     ELSE
-      v_answer := 'A';
+      v_answer := 'held';
       v_organization_held := v_organization_held + r.amount;
       v_key_held := v_key_held + r.amount;
       v_admitted := v_admitted || r.position::integer;
@@ -189,6 +191,6 @@ BEGIN
     DELETE FROM idempotency_record d
      WHERE d.reservation_id = ANY (v_claimed_ids) AND d.reservation_id <> ALL (v_admitted_ids);
   END IF;
-  RETURN array_to_string(v_answers, '');
+  RETURN array_to_string(v_answers, ',');
 END
 $$;

@@ -87,7 +87,7 @@ SELECT 'I11 a key is in progress exactly while its reservation is held',
 
 -- I12: the response to a job submission is stored before anything is charged.
 UNION ALL
-SELECT 'I12 a completed key tells the charge of its reservation', d.reservation_id::text,
+SELECT 'I12 a completed key has the charge of its reservation', d.reservation_id::text,
        (d.charged_micro - COALESCE(r.charged_micro, 0))::numeric
   FROM idempotency_record d
   LEFT JOIN reservation r ON r.id = d.reservation_id AND r.organization_id = d.organization_id
@@ -99,7 +99,7 @@ SELECT 'I12 a completed key tells the charge of its reservation', d.reservation_
 -- I8: jobs are few among the reservations; those of jobs are found by key, and held ones through their index. An ended hold may
 -- have no job any more, because the job was deleted.
 UNION ALL
-SELECT 'I8 a job and its hold end together, and alike', j.id::text,
+SELECT 'I8 a job and its hold end together in matching states', j.id::text,
        (COALESCE(r.charged_micro, 0) - j.cost_micro)::numeric
   FROM media_job j
   LEFT JOIN reservation r ON r.id = j.id AND r.organization_id = j.organization_id AND r.owner = 'media_job'
@@ -107,13 +107,13 @@ SELECT 'I8 a job and its hold end together, and alike', j.id::text,
     OR r.state <> CASE j.status WHEN 'succeeded' THEN 'settled' WHEN 'failed' THEN 'released'
                                 WHEN 'canceled' THEN 'released' WHEN 'expired' THEN 'expired' ELSE 'held' END
 UNION ALL
-SELECT 'I8 a job and its hold end together, and alike', r.id::text, r.amount_micro::numeric
+SELECT 'I8 a job and its hold end together in matching states', r.id::text, r.amount_micro::numeric
   FROM reservation r LEFT JOIN media_job j ON j.id = r.id AND j.organization_id = r.organization_id
  WHERE r.state = 'held' AND r.owner = 'media_job' AND j.id IS NULL
 
 -- I10: deliveries of jobs that ended long ago, and of deleted jobs, may have been removed by retention.
 UNION ALL
-SELECT 'I10 what has to be told of a job is told once', j.id::text, count(w.id)::numeric
+SELECT 'I10 an ended job has exactly its webhook deliveries', j.id::text, count(w.id)::numeric
   FROM media_job j LEFT JOIN webhook_delivery w ON w.job_id = j.id
  WHERE j.deleted_at IS NULL
    AND (j.completed_at IS NULL OR j.completed_at > clock_timestamp() - interval '29 days')
@@ -126,7 +126,7 @@ HAVING COALESCE(array_agg(w.event) FILTER (WHERE w.id IS NOT NULL), '{}')
 
 -- I13, I14: references of payments begin with their provider; those of refunds and disputes begin with the payment's.
 UNION ALL
-SELECT 'I13 a paid purchase is one top-up of its amount, and the other way round',
+SELECT 'I13 a paid purchase has one top-up of its amount, and vice versa',
        COALESCE(p.id::text, l.organization_id || ' ' || l.reference),
        (COALESCE(p.amount_micro, 0) - COALESCE(l.amount_micro, 0))::numeric
   FROM (SELECT id, organization_id, provider || ':' || payment_reference AS reference, amount_micro
@@ -136,7 +136,7 @@ SELECT 'I13 a paid purchase is one top-up of its amount, and the other way round
        USING (organization_id, reference)
  WHERE p.id IS NULL OR p.amount_micro IS DISTINCT FROM l.amount_micro
 UNION ALL
-SELECT 'I14 what was paid back of a purchase is booked or owed',
+SELECT 'I14 repayments of a purchase are booked or owed',
        COALESCE(p.id::text, l.organization_id || ' ' || l.reference),
        (COALESCE(p.taken_micro, 0) + COALESCE(l.delta_micro, 0))::numeric
   FROM (SELECT id, organization_id, provider || ':' || payment_reference AS reference,
@@ -151,7 +151,7 @@ SELECT 'I14 what was paid back of a purchase is booked or owed',
 
 -- I15, with I14: a refund that has failed is neither booked nor owed.
 UNION ALL
-SELECT 'I15 what was paid back of a purchase is what its refunds say', p.id::text,
+SELECT 'I15 the refunded amount of a purchase matches its refunds', p.id::text,
        (p.refunded_micro - r.refunded_micro)::numeric
   FROM purchase p
   CROSS JOIN LATERAL (

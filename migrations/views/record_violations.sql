@@ -16,7 +16,7 @@ SELECT 'I9 no orphaned hold is older than 30 seconds' AS invariant, r.id::text A
 
 -- I16: holds that expire have no receipt, and others that end without a charge need none.
 UNION ALL
-SELECT 'I16 a charge has its receipt, and both say the same', COALESCE(u.id, r.id)::text,
+SELECT 'I16 a charge has a matching receipt', COALESCE(u.id, r.id)::text,
        (COALESCE(u.charged_micro + u.uncollected_micro, 0)
         - COALESCE(r.charged_micro + r.uncollected_micro, 0))::numeric
   FROM reservation r FULL JOIN usage_record u ON u.id = r.id
@@ -31,13 +31,13 @@ SELECT 'I16 a charge has its receipt, and both say the same', COALESCE(u.id, r.i
        END
 
 UNION ALL
-SELECT 'I17 a receipt is as it was written', u.id::text, u.charged_micro::numeric
+SELECT 'I17 a receipt is unchanged', u.id::text, u.charged_micro::numeric
   FROM usage_record u
  WHERE u.digest IS DISTINCT FROM usage_record_digest(u)
    AND (u.digest IS NOT NULL
         OR u.created_at >= COALESCE((SELECT max(sealed_since) FROM receipt_history), '-infinity'))
 UNION ALL
-SELECT 'I17 a receipt is as it was written', 'receipt_history', 0
+SELECT 'I17 a receipt is unchanged', 'receipt_history', 0
   FROM (SELECT max(kept_since) AS kept_since, max(sealed_since) AS sealed_since FROM receipt_history) h
  WHERE h.sealed_since IS NULL OR GREATEST(h.kept_since, h.sealed_since) > clock_timestamp()
 
@@ -161,14 +161,14 @@ SELECT 'I18 totals are the sums of the receipts', concat_ws(' ', organization_id
 
 -- I19: an expired record may be gone, and a body without a record is waiting for the sweep.
 UNION ALL
-SELECT 'I19 a stored answer is there, and as it was given', COALESCE(s.reservation_id, d.reservation_id)::text,
+SELECT 'I19 a stored response exists and is unchanged', COALESCE(s.reservation_id, d.reservation_id)::text,
        COALESCE(d.charged_micro, 0)::numeric
   FROM idempotency_seal s
   FULL JOIN (SELECT * FROM idempotency_record WHERE state = 'completed') d ON d.reservation_id = s.reservation_id
  WHERE CASE WHEN d.reservation_id IS NULL THEN s.expires_at > clock_timestamp()
             ELSE s.digest IS DISTINCT FROM idempotency_record_digest(d) END
 UNION ALL
-SELECT 'I19 a stored answer is there, and as it was given', COALESCE(b.reservation_id, d.reservation_id)::text,
+SELECT 'I19 a stored response exists and is unchanged', COALESCE(b.reservation_id, d.reservation_id)::text,
        COALESCE(d.charged_micro, 0)::numeric
   FROM idempotency_body b
   FULL JOIN (SELECT * FROM idempotency_record WHERE state = 'completed' AND body_stored) d
@@ -179,7 +179,7 @@ SELECT 'I19 a stored answer is there, and as it was given', COALESCE(b.reservati
                       OR b.created_at >= COALESCE((SELECT max(sealed_since) FROM receipt_history), '-infinity')) END
 
 UNION ALL
-SELECT 'I20 what an organization has stored is the sum of its answers', organization_id::text,
+SELECT 'I20 stored bytes are the sum of the stored responses', organization_id::text,
        (COALESCE(s.stored_bytes, 0) - COALESCE(b.bytes, 0))::numeric
   FROM idempotency_storage s
   FULL JOIN (SELECT organization_id, sum(octet_length(head) + COALESCE(octet_length(tail), 0)) AS bytes

@@ -18,7 +18,7 @@ const SUBMIT = `
 const FINISH = 'SELECT * FROM media_job_finish($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)';
 
 interface SubmitRow {
-  /** Of `media_job_submit`: A accepted, R replayed, F another body; else a refusal of `money_reserve`. */
+  /** `accepted`, `replayed` or `fingerprint_mismatch`; else a refusal of `money_reserve`. */
   readonly answer: string;
   readonly body: Buffer | null;
   readonly headers: Record<string, string> | null;
@@ -32,7 +32,7 @@ export interface EndGuard {
   readonly version?: number;
 }
 
-/** The two operations of a job that move money. Each is one SQL function and one transaction (migrations). */
+/** The two operations of a job that move money. Each is one SQL function and one transaction (`migrations/functions`). */
 @Injectable()
 export class JobMoneyRepository {
   private readonly accounts: AccountTurns;
@@ -52,13 +52,13 @@ export class JobMoneyRepository {
    */
   async submit(submission: JobSubmission): Promise<SubmissionAnswer> {
     const [row] = await this.run<SubmitRow>(submission, SUBMIT, submitValues(submission));
-    if (row?.answer === 'F') {
+    if (row?.answer === 'fingerprint_mismatch') {
       throw new GatewayError('idempotency_conflict', 'This Idempotency-Key was used for a request with another body.');
     }
-    if (row?.answer !== 'A' && row?.answer !== 'R') throw readRefusal(row?.answer);
+    if (row?.answer !== 'accepted' && row?.answer !== 'replayed') throw readRefusal(row?.answer);
     if (row.body === null) throw new GatewayError('internal_error', 'The stored response is missing.');
     return {
-      isReplayed: row.answer === 'R',
+      isReplayed: row.answer === 'replayed',
       status: 202,
       headers: { ...row.headers, 'content-type': 'application/json; charset=utf-8' },
       body: row.body,

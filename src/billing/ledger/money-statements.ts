@@ -5,7 +5,7 @@ import type { MoneyStatement } from './money-connection';
 import type { UsageRecord } from './usage-record';
 
 /*
- * Encodes batches for the money functions and decodes their results (migrations, `money_reserve` and `money_finish`).
+ * Encodes batches for the money functions and decodes their results (`migrations/functions`: `money_reserve`, `money_finish`).
  * Arrays are joined here: ids and amounts need no quoting, and the driver's conversion costs several times as much as the
  * rest of the call.
  */
@@ -55,41 +55,39 @@ function claimsOf(commands: readonly ReserveCommand[]): string | null {
 
 /** One answer per command: `undefined` when the amount is held, else the refusal. */
 export function readReserveAnswers(text: string, count: number): (Error | undefined)[] {
-  const answers: (Error | undefined)[] = [];
-  for (let position = 0; position < count; position += 1) {
-    const letter = text[position];
-    answers.push(letter === 'A' ? undefined : readRefusal(letter));
-  }
-  return answers;
+  const words = text.split(',');
+  return Array.from({ length: count }, (_, position) => {
+    const answer = words[position];
+    return answer === 'held' ? undefined : readRefusal(answer);
+  });
 }
 
 /**
- * The error for a refusal of `money_reserve`: contract section 7, rows of 402. The database decides the order of the checks
- * (decision *order-of-402*).
+ * The error for a refusal of `money_reserve`, which decides the order of the checks (decision *order-of-402*).
  */
-export function readRefusal(letter: string | undefined): Error {
-  switch (letter) {
-    case 'I':
+export function readRefusal(answer: string | undefined): Error {
+  switch (answer) {
+    case 'key_claimed':
       return new KeyClaimedError();
-    case 'D':
+    case 'key_daily_budget':
       return new GatewayError('budget_exceeded', 'This request would exceed the daily budget of the API key.', {
         details: { budget: 'key_daily' },
       });
-    case 'M':
+    case 'key_monthly_budget':
       return new GatewayError('budget_exceeded', 'This request would exceed the monthly budget of the API key.', {
         details: { budget: 'key_monthly' },
       });
-    case 'O':
+    case 'organization_monthly_limit':
       return new GatewayError(
         'spending_limit_exceeded',
         'This request would exceed the monthly spending limit of the organization.',
       );
-    case 'C':
+    case 'insufficient_balance':
       return new GatewayError(
         'insufficient_credits',
         'The balance of the organization does not cover the estimated cost of this request.',
       );
-    case 'E':
+    case 'conflict':
       return unavailable();
     default:
       return new GatewayError('internal_error', 'The account of this API key was not found.');
@@ -173,7 +171,7 @@ export function readFinishAnswers(
   const fields = text.split(',');
   return commands.map((command, position) => {
     const state = fields[position * 3];
-    const applied = state === 'A' || (isRepeated && state === (command.outcome === 'settled' ? 'S' : 'R'));
+    const applied = state === 'applied' || (isRepeated && state === command.outcome);
     return {
       applied,
       chargedMicro: BigInt(fields[position * 3 + 1] ?? 0),

@@ -26,12 +26,12 @@ export interface SpendingOutlook {
   readonly refusal: GatewayError | null;
 }
 
-/** The refusal letter of `money_reserve` for each budget. */
-const LETTERS: Readonly<Record<Budget, string>> = {
-  key_daily: 'D',
-  key_monthly: 'M',
-  organization_monthly: 'O',
-  balance: 'C',
+/** The answer of `money_reserve` when a budget refuses. */
+const REFUSALS: Readonly<Record<Budget, string>> = {
+  key_daily: 'key_daily_budget',
+  key_monthly: 'key_monthly_budget',
+  organization_monthly: 'organization_monthly_limit',
+  balance: 'insufficient_balance',
 };
 
 /** Reads what `money_reserve` compares, without locks: the same rows, windows and clock. */
@@ -72,7 +72,7 @@ export class SpendingOutlookService {
   async look(organizationId: string, keyId: string, amountMicro: Micro): Promise<SpendingOutlook> {
     const { rows } = await this.pool.query<LookRow>(LOOK, [organizationId, keyId]);
     const [row] = rows;
-    if (row === undefined) return { budgets: [], refusal: refusalFor('U') };
+    if (row === undefined) return { budgets: [], refusal: refusalFor('unknown_account') };
     const standings = [
       standing('key_daily', row.key_day_limit, row.key_day_used, amountMicro),
       standing('key_monthly', row.key_month_limit, row.key_month_used, amountMicro),
@@ -81,12 +81,12 @@ export class SpendingOutlookService {
     ];
     const budgets = standings.filter((each) => each !== null);
     const refusing = budgets.find(({ wouldRefuse }) => wouldRefuse);
-    return { budgets, refusal: refusing === undefined ? null : refusalFor(LETTERS[refusing.budget]) };
+    return { budgets, refusal: refusing === undefined ? null : refusalFor(REFUSALS[refusing.budget]) };
   }
 }
 
-function refusalFor(letter: string): GatewayError {
-  const refusal = readRefusal(letter);
+function refusalFor(answer: string): GatewayError {
+  const refusal = readRefusal(answer);
   return refusal instanceof GatewayError ? refusal : GatewayError.unexpected(refusal);
 }
 

@@ -40,9 +40,9 @@ const LIFE: readonly PaymentFact[] = [
     currency: 'usd',
   },
   { kind: 'refunded', purchaseId: ordered.id, paymentReference: 'pi_1', refundedMicro: 2_000_000n },
-  { kind: 'disputed', paymentReference: 'pi_1', disputedMicro: 8_000_000n, saidAtMs: NOW.getTime() },
+  { kind: 'disputed', paymentReference: 'pi_1', disputedMicro: 8_000_000n, reportedAtMs: NOW.getTime() },
   { kind: 'refunded', purchaseId: ordered.id, paymentReference: 'pi_1', refundedMicro: 3_000_000n },
-  { kind: 'disputed', paymentReference: 'pi_1', disputedMicro: 0n, saidAtMs: NOW.getTime() + 1_000 },
+  { kind: 'disputed', paymentReference: 'pi_1', disputedMicro: 0n, reportedAtMs: NOW.getTime() + 1_000 },
 ];
 
 /** The stored refunds after these facts. */

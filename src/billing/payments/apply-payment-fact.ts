@@ -112,9 +112,9 @@ function applyRefunds(purchase: Purchase, { standingMicro, failedMicro }: KnownR
   return { purchase: { ...purchase, refundedMicro }, outcome };
 }
 
-function applyDisputed(purchase: Purchase, { disputedMicro, saidAtMs }: DisputedFact): AppliedFact {
-  if (purchase.disputeSeenAt !== null && saidAtMs < purchase.disputeSeenAt.getTime()) {
+function applyDisputed(purchase: Purchase, { disputedMicro, reportedAtMs }: DisputedFact): AppliedFact {
+  if (purchase.disputeSeenAt !== null && reportedAtMs < purchase.disputeSeenAt.getTime()) {
     return { purchase, outcome: 'nothing' };
   }
-  return { purchase: { ...purchase, disputedMicro, disputeSeenAt: new Date(saidAtMs) }, outcome: 'disputed' };
+  return { purchase: { ...purchase, disputedMicro, disputeSeenAt: new Date(reportedAtMs) }, outcome: 'disputed' };
 }

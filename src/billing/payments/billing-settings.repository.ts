@@ -78,7 +78,7 @@ export async function saveLowBalanceThreshold(
     {
       lowBalanceThresholdMicro: thresholdMicro?.toString() ?? null,
       lowBalanceClaimedAt: null,
-      lowBalanceToldAt: null,
+      lowBalanceNotifiedAt: null,
     },
   );
 }

@@ -16,13 +16,13 @@ export interface LowBalance {
  * requiring a credit, a balance near the threshold would cause repeated notices.
  */
 const REARM = `
-  UPDATE billing_settings s SET low_balance_told_at = NULL, low_balance_claimed_at = NULL
+  UPDATE billing_settings s SET low_balance_notified_at = NULL, low_balance_claimed_at = NULL
     FROM organization_account a
-   WHERE a.organization_id = s.organization_id AND s.low_balance_told_at IS NOT NULL
+   WHERE a.organization_id = s.organization_id AND s.low_balance_notified_at IS NOT NULL
      AND a.balance_micro - a.reserved_micro >= s.low_balance_threshold_micro
      AND EXISTS (SELECT FROM ledger_entry l
                   WHERE l.organization_id = s.organization_id AND l.kind <> 'charge' AND l.kind IN ('topup', 'adjust')
-                    AND l.organization_delta_micro > 0 AND l.created_at > s.low_balance_told_at)`;
+                    AND l.organization_delta_micro > 0 AND l.created_at > s.low_balance_notified_at)`;
 
 /**
  * Claims one organization for five minutes: an older claim without a result belongs to a crashed process.
@@ -30,7 +30,7 @@ const REARM = `
 const CLAIM = `
   WITH low AS (
     SELECT s.organization_id FROM billing_settings s JOIN organization_account a USING (organization_id)
-     WHERE s.low_balance_threshold_micro IS NOT NULL AND s.low_balance_told_at IS NULL
+     WHERE s.low_balance_threshold_micro IS NOT NULL AND s.low_balance_notified_at IS NULL
        AND (s.low_balance_claimed_at IS NULL OR s.low_balance_claimed_at < clock_timestamp() - interval '5 minutes')
        AND a.balance_micro - a.reserved_micro < s.low_balance_threshold_micro
      LIMIT 1 FOR UPDATE OF s SKIP LOCKED
@@ -47,7 +47,7 @@ const CLAIM = `
 
 /** The time at which the balance was read, so that a credit booked while the mail was sent counts as later. */
 const TOLD = `
-  UPDATE billing_settings SET low_balance_told_at = low_balance_claimed_at
+  UPDATE billing_settings SET low_balance_notified_at = low_balance_claimed_at
    WHERE organization_id = $1 AND low_balance_claimed_at IS NOT NULL`;
 
 interface ClaimedRow {

@@ -100,5 +100,5 @@ export interface DisputedFact {
   /** The amount withdrawn by the bank; 0 once it is reinstated. */
   readonly disputedMicro: Micro;
   /** Milliseconds since the epoch: the latest fact applies. */
-  readonly saidAtMs: number;
+  readonly reportedAtMs: number;
 }

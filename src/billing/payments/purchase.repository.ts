@@ -118,17 +118,17 @@ export async function lockPayment(
 }
 
 const KEEP_DISPUTE = `
-  INSERT INTO early_dispute AS kept (provider, payment_reference, disputed_micro, said_at) VALUES ($1, $2, $3, $4)
+  INSERT INTO early_dispute AS kept (provider, payment_reference, disputed_micro, reported_at) VALUES ($1, $2, $3, $4)
   ON CONFLICT (provider, payment_reference) DO UPDATE
-    SET disputed_micro = excluded.disputed_micro, said_at = excluded.said_at WHERE excluded.said_at >= kept.said_at`;
+    SET disputed_micro = excluded.disputed_micro, reported_at = excluded.reported_at WHERE excluded.reported_at >= kept.reported_at`;
 
 /** Stores a dispute of a payment that is not known yet. The payment must be locked. */
 export async function persistEarlyDispute(
   manager: EntityManager,
   provider: PaymentProviderName,
-  { paymentReference, disputedMicro, saidAtMs }: DisputedFact,
+  { paymentReference, disputedMicro, reportedAtMs }: DisputedFact,
 ): Promise<void> {
-  await manager.query(KEEP_DISPUTE, [provider, paymentReference, disputedMicro.toString(), new Date(saidAtMs)]);
+  await manager.query(KEEP_DISPUTE, [provider, paymentReference, disputedMicro.toString(), new Date(reportedAtMs)]);
 }
 
 /** The dispute stored before its payment was known; `null`: none. The payment must be locked. */
@@ -143,7 +143,7 @@ export async function findEarlyDispute(
     kind: 'disputed',
     paymentReference,
     disputedMicro: BigInt(kept.disputedMicro),
-    saidAtMs: kept.saidAt.getTime(),
+    reportedAtMs: kept.reportedAt.getTime(),
   };
 }
 

@@ -92,7 +92,7 @@ function readRefund(refund: StripeObject): PaymentFact | null {
 function readDisputed(dispute: StripeObject, disputedMicro: bigint | null, createdSeconds: number): PaymentFact | null {
   const paymentReference = toReference(dispute.payment_intent);
   if (paymentReference === null || disputedMicro === null) return null;
-  return { kind: 'disputed', paymentReference, disputedMicro, saidAtMs: createdSeconds * 1_000 };
+  return { kind: 'disputed', paymentReference, disputedMicro, reportedAtMs: createdSeconds * 1_000 };
 }
 
 /** An id, or the object that it was expanded to. */

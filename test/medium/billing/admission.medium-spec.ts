@@ -40,12 +40,12 @@ describe('admission', () => {
       Array.from({ length: CALLERS }, async (_, index) => {
         const command = reserveCommand(account, AMOUNT);
         if (index % 10 === 0) {
-          const { rows } = await alone.query<{ letter: string }>(
+          const { rows } = await alone.query<{ answer: string }>(
             `SELECT money_reserve(ARRAY[$1::uuid], ARRAY[$2::uuid], ARRAY[$3::uuid], ARRAY[$4::bigint], ARRAY[60], 'single')
-                    AS letter`,
+                    AS answer`,
             [command.reservationId, account.organizationId, account.keyId, AMOUNT.toString()],
           );
-          count(LETTERS[rows[0]?.letter ?? ''] ?? 'unexpected');
+          count(OUTCOMES[rows[0]?.answer ?? ''] ?? 'unexpected');
           return;
         }
         const engine = index % 2 === 0 ? first : second;
@@ -138,12 +138,12 @@ describe('admission', () => {
   });
 });
 
-const LETTERS: Readonly<Record<string, string>> = {
-  A: 'admitted',
-  C: 'insufficient_credits',
-  D: 'budget_exceeded key_daily',
-  M: 'budget_exceeded key_monthly',
-  O: 'spending_limit_exceeded',
+const OUTCOMES: Readonly<Record<string, string>> = {
+  held: 'admitted',
+  insufficient_balance: 'insufficient_credits',
+  key_daily_budget: 'budget_exceeded key_daily',
+  key_monthly_budget: 'budget_exceeded key_monthly',
+  organization_monthly_limit: 'spending_limit_exceeded',
 };
 
 function describeRefusal({ code, details }: GatewayError): string {

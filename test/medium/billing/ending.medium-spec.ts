@@ -39,7 +39,7 @@ describe('the end of a hold', () => {
         `SELECT money_finish(ARRAY[$1::uuid], ARRAY[$2::uuid], '{expired}', '{0}') AS answer`,
         [id, account.organizationId],
       );
-      return rows[0]?.answer.startsWith('A') ?? false;
+      return rows[0]?.answer.startsWith('applied,') ?? false;
     };
     const winners = await Promise.all(
       commands.map(async (command) => {
@@ -159,24 +159,24 @@ describe('the end of a hold', () => {
     const account = await createAccount(engine.pool, { dailyBudgetMicro: 100n, monthlyBudgetMicro: 150n });
     const at = async (now: string, amount: bigint) => {
       const command = reserveCommand(account, amount);
-      const { rows } = await engine.pool.query<{ letter: string }>(
+      const { rows } = await engine.pool.query<{ answer: string }>(
         `SELECT money_reserve(ARRAY[$1::uuid], ARRAY[$2::uuid], ARRAY[$3::uuid], ARRAY[$4::bigint], ARRAY[864000], 'me',
-                              $5::timestamptz) AS letter`,
+                              $5::timestamptz) AS answer`,
         [command.reservationId, account.organizationId, account.keyId, amount.toString(), now],
       );
-      return { command, letter: rows[0]?.letter };
+      return { command, answer: rows[0]?.answer };
     };
     const evening = await at('2031-01-31T23:59:59.9Z', 100n);
-    expect(evening.letter).toBe('A');
-    expect((await at('2031-01-31T23:59:59.95Z', 1n)).letter).toBe('D');
+    expect(evening.answer).toBe('held');
+    expect((await at('2031-01-31T23:59:59.95Z', 1n)).answer).toBe('key_daily_budget');
     // A new day and a new month; the time zone of the literal does not matter.
     const morning = await at('2031-02-01T05:30:00.1+05:30', 100n);
-    expect(morning.letter).toBe('A');
-    expect((await at('2031-02-02T00:00:00Z', 51n)).letter).toBe('M');
+    expect(morning.answer).toBe('held');
+    expect((await at('2031-02-02T00:00:00Z', 51n)).answer).toBe('key_monthly_budget');
     await engine.reservations.finish(settleCommand(evening.command, 30n));
     await engine.reservations.finish(releaseCommand(morning.command));
-    expect((await at('2031-01-31T12:00:00Z', 70n)).letter).toBe('A');
-    expect((await at('2031-02-28T12:00:00Z', 100n)).letter).toBe('A');
+    expect((await at('2031-01-31T12:00:00Z', 70n)).answer).toBe('held');
+    expect((await at('2031-02-28T12:00:00Z', 100n)).answer).toBe('held');
 
     const { rows } = await engine.pool.query(
       `SELECT scope, window_start::text AS start, spent_micro, reserved_micro FROM spend_window

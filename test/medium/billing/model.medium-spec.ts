@@ -120,7 +120,7 @@ function inKeyOrder<Operation extends { key: number }>(
   for (const { operation, position } of order) {
     answers[position] = admit(operation);
   }
-  return answers.join('');
+  return answers.join(',');
 }
 
 /** The database behind the interface of the model. */

@@ -26,26 +26,26 @@ export class MoneyModel {
   reserve(slot: number, key: number, amount: bigint, day: string): string {
     const known = this.holds.get(slot);
     if (known !== undefined) {
-      return known.state === 'held' && known.key === key && known.amount === amount ? 'A' : 'E';
+      return known.state === 'held' && known.key === key && known.amount === amount ? 'held' : 'conflict';
     }
     const month = day.slice(0, 7);
     const limits = this.settings.keys[key];
     const inMonth = (hold: Hold): boolean => hold.day.startsWith(month);
     const exceeds = (limit: bigint | null | undefined, counts: (hold: Hold) => boolean): boolean =>
       limit !== null && limit !== undefined && this.used(counts) + amount > limit;
-    if (exceeds(limits?.daily, (hold) => hold.key === key && hold.day === day)) return 'D';
-    if (exceeds(limits?.monthly, (hold) => hold.key === key && inMonth(hold))) return 'M';
-    if (exceeds(this.settings.monthlyLimit, inMonth)) return 'O';
-    if (this.reserved + amount > this.balance) return 'C';
+    if (exceeds(limits?.daily, (hold) => hold.key === key && hold.day === day)) return 'key_daily_budget';
+    if (exceeds(limits?.monthly, (hold) => hold.key === key && inMonth(hold))) return 'key_monthly_budget';
+    if (exceeds(this.settings.monthlyLimit, inMonth)) return 'organization_monthly_limit';
+    if (this.reserved + amount > this.balance) return 'insufficient_balance';
     this.holds.set(slot, { amount, key, day, state: 'held', charged: 0n, uncollected: 0n });
-    return 'A';
+    return 'held';
   }
 
   finish(slot: number, outcome: 'settled' | 'released' | 'expired', actual: bigint): string {
     const hold = this.holds.get(slot);
-    if (hold === undefined) return 'M,0,0';
+    if (hold === undefined) return 'missing,0,0';
     if (hold.state !== 'held') {
-      return `${{ settled: 'S', released: 'R', expired: 'X' }[hold.state]},${hold.charged},${hold.uncollected}`;
+      return `${hold.state},${hold.charged},${hold.uncollected}`;
     }
     const free = this.balance - this.reserved;
     const wanted = outcome === 'settled' ? actual : 0n;
@@ -53,7 +53,7 @@ export class MoneyModel {
     hold.uncollected = wanted - hold.charged;
     hold.state = outcome;
     this.balance -= hold.charged;
-    return `A,${hold.charged},${hold.uncollected}`;
+    return `applied,${hold.charged},${hold.uncollected}`;
   }
 
   private used(counts: (hold: Hold) => boolean): bigint {

@@ -273,7 +273,7 @@ describe('the verification of the ledger', () => {
 
     await pool.query('DELETE FROM usage_record WHERE id = $1', [recent]);
     expect(await engine.money.ledger.verify()).toContainEqual({
-      invariant: 'I16 a charge has its receipt, and both say the same',
+      invariant: 'I16 a charge has a matching receipt',
       subject: recent,
       differenceMicro: -7n,
     });

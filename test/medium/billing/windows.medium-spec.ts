@@ -45,11 +45,11 @@ const BOUNDARIES = [
 ] as const;
 
 /** Limits that make each of the three windows the deciding one. */
-const LIMITS: readonly (readonly [name: string, settings: AccountSettings, letter: string, window: 'day' | 'month'])[] =
+const LIMITS: readonly (readonly [name: string, settings: AccountSettings, answer: string, window: 'day' | 'month'])[] =
   [
-    ["the key's day", { dailyBudgetMicro: 100n }, 'D', 'day'],
-    ["the key's month", { monthlyBudgetMicro: 100n }, 'M', 'month'],
-    ["the organization's month", { monthlyLimitMicro: 100n }, 'O', 'month'],
+    ["the key's day", { dailyBudgetMicro: 100n }, 'key_daily_budget', 'day'],
+    ["the key's month", { monthlyBudgetMicro: 100n }, 'key_monthly_budget', 'month'],
+    ["the organization's month", { monthlyLimitMicro: 100n }, 'organization_monthly_limit', 'month'],
   ];
 
 interface Windows {
@@ -71,15 +71,15 @@ describe('the windows of budgets', () => {
     await database.drop();
   });
 
-  /** One hold at an instant of the database's clock. Returns the answer's letter. */
+  /** One hold at an instant of the database's clock. Returns the answer. */
   async function reserve(account: Account, amount: bigint, at: string, id = newId()): Promise<string> {
-    const { rows } = await engine.pool.query<{ letter: string }>(
+    const { rows } = await engine.pool.query<{ answer: string }>(
       `SELECT money_reserve(p_ids => ARRAY[$1::uuid], p_organizations => ARRAY[$2::uuid], p_keys => ARRAY[$3::uuid],
                             p_amounts => ARRAY[$4::bigint], p_ttls => ARRAY[864000], p_owner => 'windows',
-                            p_now => $5::timestamptz) AS letter`,
+                            p_now => $5::timestamptz) AS answer`,
       [id, account.organizationId, account.keyId, amount.toString(), at],
     );
-    return rows[0]?.letter ?? '';
+    return rows[0]?.answer ?? '';
   }
 
   async function finish(account: Account, id: string, outcome: string, actual: bigint, at: string): Promise<string> {
@@ -120,9 +120,9 @@ describe('the windows of budgets', () => {
       async (_how, outcome, actual, spent) => {
         const account = await createAccount(engine.pool);
         const id = newId();
-        expect(await reserve(account, 100n, before, id)).toBe('A');
+        expect(await reserve(account, 100n, before, id)).toBe('held');
         expect(await windowsOf(account)).toEqual(filled(named(windowsBefore), { spent: 0n, reserved: 100n }));
-        expect(await finish(account, id, outcome, actual, after)).toBe(`A,${spent},0`);
+        expect(await finish(account, id, outcome, actual, after)).toBe(`applied,${spent},0`);
         expect(await windowsOf(account)).toEqual(filled(named(windowsBefore), { spent, reserved: 0n }));
         // A repetition on another day changes nothing.
         await finish(account, id, outcome, actual, '2150-01-01T00:00:00Z');
@@ -131,39 +131,39 @@ describe('the windows of budgets', () => {
     );
 
     it.each(LIMITS)('%s resets exactly at its boundary despite earlier open holds', async (...limit) => {
-      const [, settings, letter, window] = limit;
+      const [, settings, answer, window] = limit;
       const account = await createAccount(engine.pool, settings);
       const held = newId();
-      expect(await reserve(account, 100n, before, held)).toBe('A');
-      expect(await reserve(account, 1n, before)).toBe(letter);
+      expect(await reserve(account, 100n, before, held)).toBe('held');
+      expect(await reserve(account, 1n, before)).toBe(answer);
       const [daysBefore, daysAfter] = [windowsBefore.split('/'), windowsAfter.split('/')];
       const isNew = window === 'day' || daysBefore[1] !== daysAfter[1];
-      expect(await reserve(account, 100n, after)).toBe(isNew ? 'A' : letter);
+      expect(await reserve(account, 100n, after)).toBe(isNew ? 'held' : answer);
       // Amounts released in the old window must not become available in the new one, and vice versa.
       await finish(account, held, 'settled', 40n, after);
-      expect(await reserve(account, 60n, after)).toBe(isNew ? letter : 'A');
-      expect(await reserve(account, 61n, before)).toBe(letter);
-      expect(await reserve(account, 60n, before)).toBe(isNew ? 'A' : letter);
+      expect(await reserve(account, 60n, after)).toBe(isNew ? answer : 'held');
+      expect(await reserve(account, 61n, before)).toBe(answer);
+      expect(await reserve(account, 60n, before)).toBe(isNew ? 'held' : answer);
     });
   });
 
   it('are those of the reservation, even after a failover to a clock that is behind', async () => {
     const account = await createAccount(engine.pool, { dailyBudgetMicro: 100n });
     const id = newId();
-    expect(await reserve(account, 80n, '2031-05-15T00:02:00Z', id)).toBe('A');
-    expect(await finish(account, id, 'settled', 70n, '2031-05-14T23:57:00Z')).toBe('A,70,0');
+    expect(await reserve(account, 80n, '2031-05-15T00:02:00Z', id)).toBe('held');
+    expect(await finish(account, id, 'settled', 70n, '2031-05-14T23:57:00Z')).toBe('applied,70,0');
     expect(await windowsOf(account)).toMatchObject({
       '2/2031-05-15': { spent: 70n, reserved: 0n },
       '1/2031-05-01': { spent: 70n, reserved: 0n },
     });
-    expect(await reserve(account, 100n, '2031-05-14T23:57:00Z')).toBe('A');
-    expect(await reserve(account, 30n, '2031-05-15T00:03:00Z')).toBe('A');
+    expect(await reserve(account, 100n, '2031-05-14T23:57:00Z')).toBe('held');
+    expect(await reserve(account, 30n, '2031-05-15T00:03:00Z')).toBe('held');
   });
 
   it('accept a charge for a hold of last year', async () => {
     const account = await createAccount(engine.pool);
     const reservationId = newId();
-    expect(await reserve(account, 100n, '2024-12-31T23:59:59Z', reservationId)).toBe('A');
+    expect(await reserve(account, 100n, '2024-12-31T23:59:59Z', reservationId)).toBe('held');
     const hold = { ...account, reservationId, amountMicro: 100n, ttlSeconds: 1 };
     expect(await engine.reservations.finish(settleCommand(hold, 60n))).toMatchObject({ applied: true });
     expect(await windowsOf(account)).toEqual(filled(named('2024-12-31/2024-12-01'), { spent: 60n, reserved: 0n }));

@@ -53,7 +53,7 @@ class KeyModel {
     const admitted = new Set<number>();
     const answers = batch.map((each) => this.answer(each, admitted));
     for (const key of made) if (!admitted.has(this.records.get(key)?.slot ?? -1)) this.records.delete(key);
-    return answers.join('');
+    return answers.join(',');
   }
 
   finish(batch: readonly Finish[]): void {
@@ -71,14 +71,14 @@ class KeyModel {
 
   private answer({ slot, key, amount }: Reserve, admitted: Set<number>): string {
     const known = this.holds.get(slot);
-    if (known !== undefined) return known.held && known.amount === amount ? 'A' : 'E';
-    if (key !== null && this.records.get(key)?.slot !== slot) return 'I';
+    if (known !== undefined) return known.held && known.amount === amount ? 'held' : 'conflict';
+    if (key !== null && this.records.get(key)?.slot !== slot) return 'key_claimed';
     let reserved = 0;
     for (const hold of this.holds.values()) if (hold.held) reserved += hold.amount;
-    if (reserved + amount > BALANCE) return 'C';
+    if (reserved + amount > BALANCE) return 'insufficient_balance';
     this.holds.set(slot, { amount, held: true });
     admitted.add(slot);
-    return 'A';
+    return 'held';
   }
 }
 

@@ -28,5 +28,5 @@ export class BillingSettingsEntity {
 
   /** Notified; the next notification follows only after the balance was above the threshold again. */
   @Column('timestamptz', { nullable: true })
-  lowBalanceToldAt!: Date | null;
+  lowBalanceNotifiedAt!: Date | null;
 }

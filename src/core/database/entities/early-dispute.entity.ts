@@ -19,5 +19,5 @@ export class EarlyDisputeEntity {
 
   /** The provider's event time; the latest event wins. */
   @Column('timestamptz')
-  saidAt!: Date;
+  reportedAt!: Date;
 }
