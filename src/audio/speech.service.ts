@@ -3,16 +3,15 @@ import type { Answer } from '../core/http/answer';
 import { GatewayError } from '../core/errors/gateway-error';
 import type { RequestContext } from '../core/types/request-context';
 import type { Candidate, Delivered, InferenceInput } from '../inference/inference.types';
-import { requireTarget } from '../inference/require-target';
+import { requireTarget } from '../inference/inference-target';
 import { StreamedInferenceService } from '../inference/streamed-inference.service';
-import { TokenRatios } from '../inference/token-ratio.service';
+import { TokenRatios } from '../inference/token-estimate';
 import { ModelCatalogService } from '../models/model-catalog.service';
 import type { ProviderCall } from '../providers/contract/provider-call';
 import type { SpeechProvider, SpeechRequest } from '../providers/contract/speech';
 import type { SpeechRequestDto } from './dto/speech-request.dto';
 import { mayCountTokens } from './priced-by-tokens';
-import { assertCanSpeak, canSpeak } from './speech-support';
-import { characterUsage, estimateSpeech } from './speech-usage';
+import { assertCanSpeak, canSpeak, characterUsage, estimateSpeech } from './speech-request';
 import { SPEECH_CONTENT_TYPES, speechDoneEvent, SpokenAudio, SpokenEvents } from './spoken-audio';
 
 /**

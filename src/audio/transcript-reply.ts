@@ -2,7 +2,7 @@ import type { Bill, PricedText, RenderedAnswer } from '../inference/inference.ty
 import type { Transcript } from '../providers/contract/transcription';
 import type { TranscriptionFormat } from './dto/transcription-fields.dto';
 import { toSrt, toVtt } from './subtitles';
-import { usageText } from './transcription-usage';
+import { usageText } from './transcription-request';
 
 /** A transcript with data known to the gateway. */
 export interface MeasuredTranscript {

@@ -10,7 +10,7 @@ import type {
   TranscriptStreamProgress,
 } from '../providers/contract/transcription';
 import { paidUsage } from './priced-by-tokens';
-import { chargedSeconds, secondsUsage } from './transcription-usage';
+import { chargedSeconds, secondsUsage } from './transcription-request';
 
 /** Progress of a streamed transcript. */
 export interface TranscriptProgress extends Delivered {

@@ -4,10 +4,10 @@ import { GatewayError } from '../core/errors/gateway-error';
 import type { RequestContext } from '../core/types/request-context';
 import type { ValidatedForm } from '../core/validation/valid-form.pipe';
 import type { Candidate, InferenceInput } from '../inference/inference.types';
-import { type InferenceTarget, requireTarget } from '../inference/require-target';
+import { type InferenceTarget, requireTarget } from '../inference/inference-target';
 import { StreamedInferenceService } from '../inference/streamed-inference.service';
 import { type MeteredResult, UnaryInferenceService } from '../inference/unary-inference.service';
-import { TokenRatios } from '../inference/token-ratio.service';
+import { TokenRatios } from '../inference/token-estimate';
 import { AudioProbe } from '../core/media/audio-probe';
 import type { ProbedAudio } from '../core/media/probe-threads';
 import { ModelCatalogService } from '../models/model-catalog.service';
@@ -19,12 +19,14 @@ import { type MeasuredTranscript, renderTranscript, transcriptDoneEvent } from '
 import { MeteredTranscript, openTranscript } from './transcript-stream';
 import {
   assertTimestampsSupported,
+  chargedSeconds,
+  estimateTranscription,
   isStreamed,
   requiredTimestamps,
+  secondsUsage,
   supportsTimestamps,
   type Timestamps,
-} from './transcription-support';
-import { chargedSeconds, estimateTranscription, secondsUsage } from './transcription-usage';
+} from './transcription-request';
 
 interface WrittenDown extends MeasuredTranscript, MeteredResult {}
 

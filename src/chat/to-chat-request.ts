@@ -1,4 +1,4 @@
-import { providerFields } from '../inference/provider-fields';
+import { providerFields } from '../inference/inference-target';
 import type { ChatRequest } from '../providers/contract/chat';
 import type { ChatCompletionRequestDto } from './dto/chat-completion-request.dto';
 

@@ -3,7 +3,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { InFlight } from '../core/concurrency/in-flight';
-import { RequestAdmission } from '../inference/request-admission.service';
+import { RequestAdmission } from '../inference/request-reservation';
 
 /**
  * Drains the process on shutdown. The server keeps listening while accepted requests finish: a closed port would look

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { toBase64Pieces } from './base64-pieces';
+import { toBase64Pieces } from './image-reply';
 
 const PIECE = 768 * 1_024;
 

@@ -5,22 +5,12 @@ import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import type { StoredAnswer } from '../auth/idempotency/idempotency.service';
 import type { StoredContent } from '../auth/idempotency/replayed-response';
 import { StoredObjects } from '../core/storage/stored-objects';
-import { toBase64Pieces } from './base64-pieces';
+import { type ReplyItem, toBase64Pieces, unpackReply } from './image-reply';
 import type { ImageResponseFormat } from './dto/image-fields.dto';
 import type { MadeImage } from './image-maker';
-import { unpackReply } from './packed-reply';
 
 /** Cool-down after a storage failure. */
 const COOL_DOWN_MS = 5_000;
-
-/** One image of the response. */
-export type ReplyItem = ({ readonly url: string } | InlineImage) & { readonly revisedPrompt: string | null };
-
-/** An image embedded in the response. */
-export interface InlineImage {
-  readonly bytes: Buffer;
-  readonly base64: readonly Buffer[];
-}
 
 /** The owner of stored images. */
 export interface ImageOwner {

@@ -1,7 +1,6 @@
 import type { Candidate } from '../inference/inference.types';
 import { NO_USAGE, type UsageVector } from '../providers/contract/usage';
-import { estimateImages } from './image-estimate';
-import type { ImageOrder } from './image-order';
+import { estimateImages, type ImageOrder } from './image-order';
 
 const candidate = (isByTokens: boolean, imagesPerCall?: number): Candidate =>
   ({ price: { isByTokens }, quirks: { imagesPerCall } }) as Candidate;

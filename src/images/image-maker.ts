@@ -9,7 +9,7 @@ import type { GeneratedImage, ImageFile, ImageRequest, ImagesProvider } from '..
 import type { ProviderCall } from '../providers/contract/provider-call';
 import { ProviderError } from '../providers/contract/provider-error';
 import { addUsage, NO_USAGE, tokensOf, type UsageVector } from '../providers/contract/usage';
-import { callsFor } from './image-estimate';
+import { callsFor } from './image-order';
 
 const logger = new Logger('ImageMaker');
 

@@ -2,9 +2,7 @@ import * as fc from 'fast-check';
 import type { AnswerBytes } from '../auth/idempotency/answer-store';
 import type { Bill } from '../inference/inference.types';
 import { NO_USAGE } from '../providers/contract/usage';
-import type { ReplyItem } from './image-delivery';
-import { renderImages } from './image-reply';
-import { unpackReply } from './packed-reply';
+import { renderImages, unpackReply, type ReplyItem } from './image-reply';
 
 const toBuffer = (bytes: AnswerBytes, end: string): Buffer =>
   Buffer.concat([bytes, end].flat().map((piece) => Buffer.from(piece as string)));

@@ -1,7 +1,6 @@
 import type { GatewayError } from '../core/errors/gateway-error';
 import type { CatalogModel } from '../models/catalog-model';
-import type { ImageOrder } from './image-order';
-import { assertSupported, isSupported } from './image-support';
+import { assertSupported, type ImageOrder, isSupported } from './image-order';
 
 const ORDER: ImageOrder = {
   prompt: 'a cat',

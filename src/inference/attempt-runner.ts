@@ -11,7 +11,7 @@ import { ProviderError } from '../providers/contract/provider-error';
 import { isUnsupported, mayFallBack, mayRetry, needsOtherModel, pauseMs } from './attempt-policy';
 import type { Candidate, Delivered, OpenedStream, SizedAnswer } from './inference.types';
 import type { RequestReservation } from './request-reservation';
-import { mostUseful, noneAvailable } from './route-failure';
+import { mostUseful, noneAvailable } from './provider-failure';
 
 const logger = new Logger('Attempts');
 

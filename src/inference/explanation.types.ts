@@ -4,7 +4,7 @@ import type { Micro } from '../core/types/micro';
 import type { LimitStanding } from '../auth/rate-limits/limit-outlook';
 import type { DeploymentObstacle } from '../models/serving';
 import type { Candidate, InferenceInput } from './inference.types';
-import type { RulingConstraint } from './routing-constraints';
+import type { RulingConstraint } from './route-planner';
 
 /** The estimated cost of a request and its hold. */
 export interface PricedRoute {

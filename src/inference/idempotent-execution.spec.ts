@@ -4,8 +4,7 @@ import type { AnswerStore } from '../auth/idempotency/answer-store';
 import type { IdempotencyService, StoredAnswer } from '../auth/idempotency/idempotency.service';
 import type { InferenceInput } from './inference.types';
 import { IdempotentExecution } from './idempotent-execution';
-import type { RequestAdmission } from './request-admission.service';
-import type { RequestReservation } from './request-reservation';
+import type { RequestAdmission, RequestReservation } from './request-reservation';
 
 const RESERVATION = { reservation: true } as unknown as RequestReservation;
 const STORED: StoredAnswer = { status: 200, headers: {}, body: Buffer.from('stored') };

@@ -7,8 +7,7 @@ import { type AnswerBytes, AnswerStore } from '../auth/idempotency/answer-store'
 import { fingerprintForm, fingerprintJson } from '../auth/idempotency/fingerprint';
 import { IdempotencyService, type StoredAnswer } from '../auth/idempotency/idempotency.service';
 import type { InferenceInput, RenderedAnswer } from './inference.types';
-import { RequestAdmission } from './request-admission.service';
-import type { RequestReservation } from './request-reservation';
+import { RequestAdmission, type RequestReservation } from './request-reservation';
 import { ProviderError } from '../providers/contract/provider-error';
 
 /** Attempts to claim a contended key before the client has to retry later. */

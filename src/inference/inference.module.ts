@@ -6,15 +6,13 @@ import { ModelsModule } from '../models/models.module';
 import { ProvidersModule } from '../providers/providers.module';
 import { RoutingModule } from '../models/routing/routing.module';
 import { AttemptRunner } from './attempt-runner';
-import { CandidateSelector } from './candidate-selector';
+import { CandidateSelector, RoutePlanner } from './route-planner';
 import { DisconnectTracker } from './disconnect-tracker';
 import { IdempotentExecution } from './idempotent-execution';
-import { RequestAdmission } from './request-admission.service';
-import { RequestExplainer } from './request-explainer';
-import { RouteExplainer } from './route-explainer';
-import { RoutePlanner } from './route-planner';
+import { RequestAdmission } from './request-reservation';
+import { RequestExplainer, RouteExplainer } from './request-explainer';
 import { StreamedInferenceService } from './streamed-inference.service';
-import { TokenRatios } from './token-ratio.service';
+import { TokenRatios } from './token-estimate';
 import { UnaryInferenceService } from './unary-inference.service';
 
 /**

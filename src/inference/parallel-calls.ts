@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { ProviderCall } from '../providers/contract/provider-call';
 import { ProviderError } from '../providers/contract/provider-error';
 import { wasNotBegun } from './attempt-policy';
-import { mostUseful } from './route-failure';
+import { mostUseful } from './provider-failure';
 
 const logger = new Logger('Attempts');
 

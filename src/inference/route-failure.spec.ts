@@ -1,5 +1,5 @@
 import { ProviderError, type ProviderErrorCode } from '../providers/contract/provider-error';
-import { mostUseful } from './route-failure';
+import { mostUseful } from './provider-failure';
 
 const failure = (code: ProviderErrorCode, retryAfterSeconds?: number): ProviderError =>
   new ProviderError(code, code, { phase: 'headers', fallback: true, retryAfterSeconds });

@@ -2,9 +2,8 @@ import type { AppConfig } from '../core/config/app-config';
 import { GatewayError } from '../core/errors/gateway-error';
 import { DeploymentHealth, ProviderLoad } from '../models/routing/deployment-health';
 import type { RoutingDto } from '../models/routing/routing.dto';
-import type { CandidateSelector } from './candidate-selector';
+import { type CandidateSelector, RoutePlanner } from './route-planner';
 import type { Candidate, InferenceInput } from './inference.types';
-import { RoutePlanner } from './route-planner';
 
 const NOW_MS = 50_000;
 

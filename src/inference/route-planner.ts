@@ -1,14 +1,115 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { estimating } from '../billing/pricing/price';
-import { CLOCK, type Clock } from '../core/time/clock';
-import { GatewayError } from '../core/errors/gateway-error';
+import { type CompiledPrice, compilePrice, estimating } from '../billing/pricing/price';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
+import { GatewayError } from '../core/errors/gateway-error';
+import { CLOCK, type Clock } from '../core/time/clock';
+import type { CatalogModel, PriceVersion } from '../models/catalog-model';
+import { ModelCatalogService } from '../models/model-catalog.service';
+import { HealthService } from '../models/routing/health.service';
 import type { RoutingDto } from '../models/routing/routing.dto';
 import { isFixedOrder, orderBy, type Strategy } from '../models/routing/strategies';
-import { CandidateSelector } from './candidate-selector';
+import { ProvidersService } from '../providers/providers.service';
 import type { Candidate, InferenceInput } from './inference.types';
-import { noneAvailable } from './route-failure';
-import { inOrder, isAllowed } from './routing-constraints';
+import { noneAvailable } from './provider-failure';
+
+/**
+ * The deployments that can serve a model, best priority first. The array is cached until the catalogue snapshot or a price
+ * changes.
+ */
+@Injectable()
+export class CandidateSelector {
+  private readonly compiledPrices = new WeakMap<PriceVersion, CompiledPrice>();
+  private readonly candidates = new WeakMap<CatalogModel, readonly Candidate[]>();
+
+  constructor(
+    private readonly catalog: ModelCatalogService,
+    private readonly providers: ProvidersService,
+    private readonly health: HealthService,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /** Empty when no deployment of the model can be called. */
+  select(model: CatalogModel): readonly Candidate[] {
+    const known = this.candidates.get(model);
+    if (known !== undefined && this.areCurrent(model, known)) return known;
+    const selected = this.build(model);
+    // An empty list is not cached: `areCurrent` could not detect a price that comes into force.
+    if (selected.length > 0) this.candidates.set(model, selected);
+    return selected;
+  }
+
+  private areCurrent(model: CatalogModel, candidates: readonly Candidate[]): boolean {
+    const nowMs = this.clock.now();
+    return candidates.every(
+      ({ deployment, priceVersion }) => this.catalog.currentPrice(model, deployment, nowMs) === priceVersion,
+    );
+  }
+
+  private build(model: CatalogModel): readonly Candidate[] {
+    const nowMs = this.clock.now();
+    const selected: Candidate[] = [];
+    for (const deployment of model.deployments) {
+      const provider = this.providers.get(deployment.provider);
+      const priceVersion = this.catalog.currentPrice(model, deployment, nowMs);
+      if (provider === undefined || priceVersion === null) continue;
+      selected.push({
+        model,
+        deployment,
+        provider,
+        priceVersion,
+        price: this.compile(priceVersion),
+        features: model.features,
+        quirks: { ...provider.quirks, ...deployment.quirks },
+        health: this.health.healthOf(deployment.id),
+        load: this.health.loadOf(provider.id),
+      });
+    }
+    return selected;
+  }
+
+  private compile(version: PriceVersion): CompiledPrice {
+    let compiled = this.compiledPrices.get(version);
+    if (compiled === undefined) {
+      compiled = compilePrice(version.price);
+      this.compiledPrices.set(version, compiled);
+    }
+    return compiled;
+  }
+}
+
+/** A field of the `routing` object that can exclude a candidate. */
+export type RulingConstraint = 'only' | 'ignore' | 'max_price';
+
+/**
+ * The field of the `routing` object that excludes a candidate (decision *routing-object*); `null`: none. Names are provider
+ * ids. An excluded candidate is never tried, even if no other is left.
+ */
+export function ruledOutBy({ provider, priceVersion }: Candidate, routing: RoutingDto): RulingConstraint | null {
+  const { only, ignore, max_price: maxPrice } = routing;
+  if (only != null && !only.includes(provider.id)) return 'only';
+  if (ignore != null && ignore.includes(provider.id)) return 'ignore';
+  if (maxPrice == null) return null;
+  const { tokens, request } = priceVersion.price;
+  const isCheap =
+    (tokens?.per_1m_micro.input ?? 0) <= (maxPrice.prompt ?? Infinity) &&
+    (tokens?.per_1m_micro.output ?? 0) <= (maxPrice.completion ?? Infinity) &&
+    (request?.per_request_micro ?? 0) <= (maxPrice.request ?? Infinity);
+  return isCheap ? null : 'max_price';
+}
+
+function isAllowed(candidate: Candidate, routing: RoutingDto): boolean {
+  return ruledOutBy(candidate, routing) === null;
+}
+
+/** Puts the providers named by the caller first, in that order; the others keep their order. */
+function inOrder(candidates: readonly Candidate[], order: readonly string[]): readonly Candidate[] {
+  if (order.length === 0) return candidates;
+  const rank = ({ provider }: Candidate): number => {
+    const position = order.indexOf(provider.id);
+    return position === -1 ? order.length : position;
+  };
+  return candidates.toSorted((left, right) => rank(left) - rank(right));
+}
 
 const NO_ROUTING: RoutingDto = {};
 

@@ -1,10 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { GatewayError } from '../core/errors/gateway-error';
-import { CandidateSelector } from '../inference/candidate-selector';
+import { CandidateSelector, RoutePlanner } from '../inference/route-planner';
 import type { Candidate, InferenceInput } from '../inference/inference.types';
-import { requiredSupport } from '../inference/parameter-support';
-import type { InferenceTarget } from '../inference/require-target';
-import { RoutePlanner } from '../inference/route-planner';
+import { type InferenceTarget, requiredSupport } from '../inference/inference-target';
 import type { JobAdapter } from '../providers/contract/media-job';
 import { NO_USAGE } from '../providers/contract/usage';
 import { ProvidersService } from '../providers/providers.service';

@@ -3,8 +3,7 @@ import type { Answer } from '../../core/http/answer';
 import type { RequestContext } from '../../core/types/request-context';
 import type { ExplainedRequest } from '../../inference/explanation.types';
 import type { InferenceInput } from '../../inference/inference.types';
-import { requiredSupport } from '../../inference/parameter-support';
-import { requireTarget } from '../../inference/require-target';
+import { requiredSupport, requireTarget } from '../../inference/inference-target';
 import { StreamedInferenceService } from '../../inference/streamed-inference.service';
 import {
   measureMessages,
@@ -12,8 +11,8 @@ import {
   type PromptMeasure,
   promptTokens,
   textUsage,
+  TokenRatios,
 } from '../../inference/token-estimate';
-import { TokenRatios } from '../../inference/token-ratio.service';
 import { UnaryInferenceService } from '../../inference/unary-inference.service';
 import type { CatalogModel } from '../../models/catalog-model';
 import { ModelCatalogService } from '../../models/model-catalog.service';

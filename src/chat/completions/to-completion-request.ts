@@ -1,4 +1,4 @@
-import { providerFields } from '../../inference/provider-fields';
+import { providerFields } from '../../inference/inference-target';
 import type { CompletionRequest } from '../../providers/contract/completions';
 import type { CompletionRequestDto } from './dto/completion-request.dto';
 

@@ -1,22 +1,22 @@
 import { Injectable } from '@nestjs/common';
-import type { Answer } from '../../core/http/answer';
 import { GatewayError } from '../../core/errors/gateway-error';
+import type { Answer } from '../../core/http/answer';
 import type { RequestContext } from '../../core/types/request-context';
 import type { ExplainedRequest } from '../../inference/explanation.types';
+import { providerFields, requiredSupport, requireTarget } from '../../inference/inference-target';
 import type { Candidate, InferenceInput } from '../../inference/inference.types';
-import { requiredSupport } from '../../inference/parameter-support';
-import { providerFields } from '../../inference/provider-fields';
-import { requireTarget } from '../../inference/require-target';
-import { promptTokens, textUsage } from '../../inference/token-estimate';
-import { TokenRatios } from '../../inference/token-ratio.service';
+import { measureText, type PromptMeasure, promptTokens, textUsage, TokenRatios } from '../../inference/token-estimate';
 import { type MeteredResult, UnaryInferenceService } from '../../inference/unary-inference.service';
 import { ModelCatalogService } from '../../models/model-catalog.service';
-import { type EmbeddingRequest, type EmbeddingsProvider, inputsOf } from '../../providers/contract/embeddings';
+import {
+  type EmbeddingInput,
+  type EmbeddingRequest,
+  type EmbeddingsProvider,
+  inputsOf,
+} from '../../providers/contract/embeddings';
 import type { ProviderCall } from '../../providers/contract/provider-call';
 import type { EmbeddingRequestDto, EncodingFormat } from './dto/embedding-request.dto';
-import { renderEmbeddingList } from './embedding-list';
-import { measureInputs } from './estimate-embedding';
-import { writeVectors } from './write-vectors';
+import { renderEmbeddingList, writeVectors } from './embedding-list';
 
 /** A provider's vectors in the requested encoding. */
 interface EmbeddedList extends MeteredResult {
@@ -85,4 +85,14 @@ function embeddingsOf({ provider }: Candidate): EmbeddingsProvider {
     throw new GatewayError('no_provider_available', `${provider.id} does not serve embeddings.`);
   }
   return embeddings;
+}
+
+/** Measures texts in bytes; token ids count as tokens. */
+function measureInputs(input: EmbeddingInput): PromptMeasure {
+  const measure: PromptMeasure = { textBytes: 0, fixedTokens: 0 };
+  for (const item of inputsOf(input)) {
+    if (typeof item === 'string') measureText(item, measure);
+    else measure.fixedTokens += item.length;
+  }
+  return measure;
 }

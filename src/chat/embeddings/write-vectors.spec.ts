@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { writeVectors } from './write-vectors';
+import { writeVectors } from './embedding-list';
 
 interface Item {
   readonly object: string;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { toRequestId } from '../../core/types/ids';
-import { CandidateSelector } from '../../inference/candidate-selector';
+import { CandidateSelector } from '../../inference/route-planner';
 import type { Candidate } from '../../inference/inference.types';
 import { ModelCatalogService } from '../../models/model-catalog.service';
 import type { JobAdapter } from '../../providers/contract/media-job';

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { NO_USAGE, type UsageVector } from '../providers/contract/usage';
-import { TokenRatios } from './token-ratio.service';
+import { TokenRatios } from './token-estimate';
 
 Logger.overrideLogger(false);
 

@@ -1,8 +1,7 @@
 import { compilePrice } from '../billing/pricing/price';
 import type { Candidate } from '../inference/inference.types';
 import type { CatalogModel, Price } from '../models/catalog-model';
-import type { ImageOrder } from './image-order';
-import { resolvePricedOptions } from './name-what-is-priced';
+import { type ImageOrder, resolvePricedOptions } from './image-order';
 
 const MODEL = { media: { sizes: ['1x1', '2x2'], qualities: ['hd', 'low'] } } as unknown as CatalogModel;
 type Row = NonNullable<Price['image']>['rows'][number];
