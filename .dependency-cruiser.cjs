@@ -9,7 +9,7 @@ const wings = [
   { folders: ['billing'], within: [] },
   { folders: ['inference', 'webhooks'], within: [] },
   { folders: ['chat', 'responses', 'images', 'audio', 'media-jobs'], within: [['responses', 'chat']] },
-  { folders: ['http', 'dashboard'], within: [['dashboard', 'http']] },
+  { folders: ['http', 'dashboard'], within: [['http', 'dashboard']] },
 ];
 
 /** The same inside the wings whose rooms depend on each other in one direction. */
@@ -29,7 +29,10 @@ const rooms = {
     },
     { folders: ['http', 'storage', 'media', 'queue'], within: [['media', 'http']] },
   ],
-  auth: [{ folders: ['api-keys', 'rate-limits', 'idempotency'], within: [] }],
+  auth: [
+    { folders: ['api-keys', 'rate-limits', 'idempotency'], within: [] },
+    { folders: ['guards'], within: [] },
+  ],
   billing: [
     { folders: ['pricing'], within: [] },
     { folders: ['ledger'], within: [] },

@@ -85,7 +85,7 @@ function readIfThere(file: string): string | null {
 /** The key's organization; `null`: the database was emptied or the key revoked since the file was written. */
 async function findOrganization(app: NestFastifyApplication, key: string): Promise<string | null> {
   try {
-    return (await app.get(ApiKeyVerifier, { strict: false }).verify(`Bearer ${key}`, '127.0.0.1')).organizationId;
+    return (await app.get(ApiKeyVerifier, { strict: false }).authenticate(`Bearer ${key}`)).principal.organizationId;
   } catch {
     return null;
   }

@@ -2,8 +2,7 @@ import { Body, Controller, HttpCode, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Answer } from '../core/http/answer';
 import { ValidBody } from '../core/validation/valid-body.pipe';
-import { Idempotent } from '../auth/idempotency/idempotent.decorator';
-import { Spends } from '../auth/rate-limits/spends.decorator';
+import { Idempotent, Modality, Spends } from '../core/http/route.decorators';
 import { SpeechRequestDto } from './dto/speech-request.dto';
 import { SpeechService } from './speech.service';
 
@@ -15,6 +14,7 @@ export class SpeechController {
   @HttpCode(200)
   @Idempotent()
   @Spends()
+  @Modality('speech')
   createSpeech(
     @Body(new ValidBody(SpeechRequestDto)) body: SpeechRequestDto,
     @Req() { context }: FastifyRequest,

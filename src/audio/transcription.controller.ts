@@ -2,9 +2,7 @@ import { Body, Controller, HttpCode, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Answer } from '../core/http/answer';
 import { ValidForm, type ValidatedForm } from '../core/validation/valid-form.pipe';
-import { Idempotent } from '../auth/idempotency/idempotent.decorator';
-import { Spends } from '../auth/rate-limits/spends.decorator';
-import { TakesForm } from '../core/http/takes-form.decorator';
+import { Idempotent, Modality, Spends, TakesForm } from '../core/http/route.decorators';
 import { TRANSCRIPTION_FIELD_KINDS, TranscriptionFieldsDto } from './dto/transcription-fields.dto';
 import { TranscriptionService } from './transcription.service';
 
@@ -16,6 +14,7 @@ export class TranscriptionController {
   @HttpCode(200)
   @Idempotent()
   @Spends()
+  @Modality('transcription')
   @TakesForm({ files: { file: 1 } })
   createTranscription(
     @Body(new ValidForm(TranscriptionFieldsDto, TRANSCRIPTION_FIELD_KINDS)) form: ValidatedForm<TranscriptionFieldsDto>,

@@ -2,8 +2,7 @@ import { Body, Controller, HttpCode, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Answer } from '../core/http/answer';
 import { ValidBody } from '../core/validation/valid-body.pipe';
-import { Idempotent } from '../auth/idempotency/idempotent.decorator';
-import { Spends } from '../auth/rate-limits/spends.decorator';
+import { Idempotent, Modality, Spends } from '../core/http/route.decorators';
 import { ChatService } from './chat.service';
 import { ChatCompletionRequestDto } from './dto/chat-completion-request.dto';
 
@@ -12,6 +11,7 @@ export class ChatController {
   constructor(private readonly chat: ChatService) {}
 
   @Spends()
+  @Modality('text')
   @Post()
   @HttpCode(200)
   @Idempotent()

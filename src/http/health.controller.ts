@@ -1,7 +1,7 @@
 import { Controller, Get, Inject, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { CLOCK, type Clock } from '../core/time/clock';
-import { PublicRoute } from '../core/http/public-route.decorator';
+import { Public } from '../core/http/route.decorators';
 import { ReadinessService } from './readiness.service';
 import { SERVICE_VERSION } from '../core/types/service-version';
 
@@ -18,15 +18,15 @@ export class HealthController {
   }
 
   @Get('health')
-  @PublicRoute()
-  health(): { status: 'ok'; version: string; uptime_seconds: number } {
+  @Public()
+  getHealth(): { status: 'ok'; version: string; uptime_seconds: number } {
     const uptimeMs = this.clock.monotonic() - this.startedAtMs;
     return { status: 'ok', version: SERVICE_VERSION, uptime_seconds: Math.floor(uptimeMs / 1000) };
   }
 
   @Get('ready')
-  @PublicRoute()
-  async ready(@Res() reply: FastifyReply): Promise<void> {
+  @Public()
+  async getReadiness(@Res() reply: FastifyReply): Promise<void> {
     const report = await this.readiness.check();
     await reply.code(report.status === 'ready' ? 200 : 503).send(report);
   }

@@ -4,7 +4,7 @@ import { OpenapiController } from './openapi.controller';
 import { ProbesModule } from './probes.module';
 import { StoredObjectController } from './stored-object.controller';
 
-/** The HTTP edge: the request pipeline (`request-pipeline.ts`) and the shared routes. */
+/** The shared routes of the HTTP edge. The request path is `request-path.ts`. */
 @Module({
   imports: [ProbesModule, StorageModule],
   controllers: [OpenapiController, StoredObjectController],

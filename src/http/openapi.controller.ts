@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Controller, Get, Header, Inject, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
-import { PublicRoute } from '../core/http/public-route.decorator';
+import { Public } from '../core/http/route.decorators';
 
 /** The server URL in the bundled document. */
 const PLACEHOLDER = 'https://gateway.example.com';
@@ -19,7 +19,7 @@ export class OpenapiController {
   constructor(@Inject(APP_CONFIG) private readonly config: AppConfig) {}
 
   @Get('openapi.yaml')
-  @PublicRoute()
+  @Public()
   @Header('content-type', 'application/yaml; charset=utf-8')
   @Header('cache-control', 'no-store')
   getOpenapiDocument(@Req() request: FastifyRequest): string {
@@ -27,7 +27,7 @@ export class OpenapiController {
   }
 
   @Get('dashboard/openapi.yaml')
-  @PublicRoute()
+  @Public()
   @Header('content-type', 'application/yaml; charset=utf-8')
   @Header('cache-control', 'no-store')
   getDashboardDocument(@Req() request: FastifyRequest): string {

@@ -11,7 +11,7 @@ export function installProbePipeline(app: NestFastifyApplication): void {
   const server = app.getHttpAdapter().getInstance();
   server.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', toRequestId(request.id));
-    const isOpen = !request.is404 && request.routeOptions.config.publicRoute === true;
+    const isOpen = !request.is404 && request.routeOptions.config.public === true;
     done(isOpen ? undefined : new GatewayError('not_found', 'There is no such endpoint.'));
   });
   app.useGlobalFilters(new GatewayExceptionFilter());

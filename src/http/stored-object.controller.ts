@@ -7,7 +7,7 @@ import { LocalStorage, type StoredFile } from '../core/storage/local-storage';
 import { headOf } from '../core/storage/object-key';
 import { OBJECT_STORAGE, type ObjectStorage } from '../core/storage/object-storage';
 import { type ByteRange, readByteRange } from '../core/http/byte-range';
-import { PublicRoute } from '../core/http/public-route.decorator';
+import { Public } from '../core/http/route.decorators';
 
 /**
  * Serves the objects of `LocalStorage`. The signed URL is the permission, until it expires. A wrong signature, an
@@ -23,7 +23,7 @@ export class StoredObjectController {
 
   /** Object keys contain slashes, hence the wildcard. Fastify serves HEAD from this handler too. */
   @Get('*')
-  @PublicRoute()
+  @Public()
   async getStoredObject(
     @Param('*') key: string,
     @Query('expires') expires: unknown,

@@ -2,9 +2,7 @@ import { Body, Controller, HttpCode, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Answer } from '../core/http/answer';
 import { ValidBody } from '../core/validation/valid-body.pipe';
-import { Idempotent } from '../auth/idempotency/idempotent.decorator';
-import { Spends } from '../auth/rate-limits/spends.decorator';
-import { TakesForm } from '../core/http/takes-form.decorator';
+import { Idempotent, Modality, Spends, TakesForm } from '../core/http/route.decorators';
 import { MAX_IMAGES } from './dto/image-fields.dto';
 import { ImageRequestDto } from './dto/image-request.dto';
 import { type ImageEdit, ValidImageEdit } from './image-edit.pipe';
@@ -18,6 +16,7 @@ export class ImagesController {
   @HttpCode(200)
   @Idempotent()
   @Spends()
+  @Modality('image')
   createImage(
     @Body(new ValidBody(ImageRequestDto)) body: ImageRequestDto,
     @Req() { context }: FastifyRequest,
@@ -29,6 +28,7 @@ export class ImagesController {
   @HttpCode(200)
   @Idempotent()
   @Spends()
+  @Modality('image')
   @TakesForm({ files: { image: MAX_IMAGES, mask: 1 }, json: true })
   createImageEdit(@Body(new ValidImageEdit()) edit: ImageEdit, @Req() { context }: FastifyRequest): Promise<Answer> {
     return this.images.edit(edit, context);

@@ -32,6 +32,13 @@ export interface ExplainedRequest {
 export const CHECKS = ['key', 'request', 'route', 'price', 'limits', 'budgets', 'support'] as const;
 export type CheckName = (typeof CHECKS)[number];
 
+/** A judgment of a guard, made before the body is read. */
+export interface Judgment {
+  readonly check: CheckName;
+  /** @throws GatewayError */
+  judge(): void;
+}
+
 export interface CheckOutcome {
   readonly check: CheckName;
   /** `not_reached`: unknown, because an earlier check refused. */

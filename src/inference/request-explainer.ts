@@ -16,6 +16,7 @@ import {
   CHECKS,
   type ExplainedRequest,
   type Explanation,
+  type Judgment,
   type LeftOutDeployment,
   type LeftOutReason,
   type PricedRoute,
@@ -109,17 +110,17 @@ export class RequestExplainer {
   ) {}
 
   /**
-   * @param assertKeyUsable throws when the key may not be used
+   * @param judgments of the guards, in order; they throw what a request would be refused with
    * @param parse returns the parsed request; throws when the operation refuses it
    * @throws GatewayError `service_unavailable` when limits or budgets cannot be read
    */
   async explain(
     principal: Principal,
-    assertKeyUsable: () => void,
+    judgments: readonly Judgment[],
     parse: () => ExplainedRequest,
   ): Promise<Explanation> {
     const checks = new Checks();
-    checks.run('key', assertKeyUsable);
+    for (const { check, judge } of judgments) checks.run(check, judge);
     const request = checks.run('request', parse);
     if (request === null) return unexplained(checks);
     const { input } = request;
@@ -184,11 +185,12 @@ class Checks {
   run<Result>(check: CheckName, action: () => Result): Result | null {
     try {
       const result = action();
-      this.made.set(check, null);
+      if (!this.made.has(check)) this.made.set(check, null);
       return result;
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
-      this.made.set(check, error);
+      // The client would get the first refusal.
+      this.made.set(check, this.made.get(check) ?? error);
       return null;
     }
   }

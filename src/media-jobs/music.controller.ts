@@ -3,8 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Answer } from '../core/http/answer';
 import { requirePrincipal } from '../core/types/request-context';
 import { ValidBody } from '../core/validation/valid-body.pipe';
-import { Idempotent } from '../auth/idempotency/idempotent.decorator';
-import { Spends } from '../auth/rate-limits/spends.decorator';
+import { Idempotent, Modality, Spends } from '../core/http/route.decorators';
 import { MusicRequestDto } from './dto/music-request.dto';
 import { orderMusic } from './job-order';
 import { JobSubmissionService } from './job-submission.service';
@@ -22,6 +21,7 @@ export class MusicController {
   @HttpCode(202)
   @Idempotent({ required: true })
   @Spends()
+  @Modality('music')
   createMusic(
     @Body(new ValidBody(MusicRequestDto)) body: MusicRequestDto,
     @Req() { context }: FastifyRequest,

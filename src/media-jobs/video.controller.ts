@@ -3,8 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Answer } from '../core/http/answer';
 import { requirePrincipal } from '../core/types/request-context';
 import { ValidBody } from '../core/validation/valid-body.pipe';
-import { Idempotent } from '../auth/idempotency/idempotent.decorator';
-import { Spends } from '../auth/rate-limits/spends.decorator';
+import { Idempotent, Modality, Spends } from '../core/http/route.decorators';
 import { VideoRequestDto } from './dto/video-request.dto';
 import { orderVideo } from './job-order';
 import { JobSubmissionService } from './job-submission.service';
@@ -22,6 +21,7 @@ export class VideoController {
   @HttpCode(202)
   @Idempotent({ required: true })
   @Spends()
+  @Modality('video')
   createVideo(
     @Body(new ValidBody(VideoRequestDto)) body: VideoRequestDto,
     @Req() { context }: FastifyRequest,

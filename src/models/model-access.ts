@@ -1,5 +1,5 @@
 import { GatewayError } from '../core/errors/gateway-error';
-import type { Principal } from '../core/types/principal';
+import { assertModalityAllowed, type Principal } from '../core/types/principal';
 import type { CatalogModel } from './catalog-model';
 
 type ModelIdentity = Pick<CatalogModel, 'id' | 'modality'>;
@@ -12,9 +12,7 @@ export function assertModelAllowed(principal: Principal, model: ModelIdentity, p
   if (!isIdAllowed(principal, model.id)) {
     throw new GatewayError('model_not_allowed', `This API key may not use the model ${model.id}.`, { param });
   }
-  if (!isModalityAllowed(principal, model)) {
-    throw new GatewayError('modality_not_allowed', `This API key may not use ${model.modality} models.`, { param });
-  }
+  assertModalityAllowed(principal, model.modality, param);
 }
 
 /** Whether {@link assertModelAllowed} would pass. */

@@ -3,8 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Answer } from '../core/http/answer';
 import { GatewayError } from '../core/errors/gateway-error';
 import { ValidBody } from '../core/validation/valid-body.pipe';
-import { Idempotent } from '../auth/idempotency/idempotent.decorator';
-import { Spends } from '../auth/rate-limits/spends.decorator';
+import { Idempotent, Modality, Spends } from '../core/http/route.decorators';
 import { ResponseRequestDto } from './dto/response-request.dto';
 import { ResponsesService } from './responses.service';
 
@@ -16,6 +15,7 @@ export class ResponsesController {
   @HttpCode(200)
   @Idempotent()
   @Spends()
+  @Modality('text')
   createResponse(
     @Body(new ValidBody(ResponseRequestDto)) body: ResponseRequestDto,
     @Req() { context }: FastifyRequest,

@@ -1,3 +1,10 @@
+import type { Type } from '@nestjs/common';
+import { METHOD_METADATA } from '@nestjs/common/internal';
+import { type ApplicationConfig, ModulesContainer } from '@nestjs/core';
+import { FASTIFY_ROUTE_CONFIG_METADATA } from '@nestjs/platform-fastify/constants';
+import type { RouteRules } from '../../src/core/http/route.decorators';
+import { EXPLAINED_OPERATIONS, type ExplainedOperation } from '../../src/dashboard/explain/explain-request.dto';
+import { GUARDS, INTERCEPTORS } from '../../src/http/request-path';
 import { TestGateway } from '../harness/gateway';
 import { childOf, openapiDocument, operationsOf, type Operation } from '../harness/openapi-document';
 
@@ -44,6 +51,24 @@ describe('routes', () => {
       expect((await gateway.call(concrete)).status).toBe(concrete === path ? 200 : 404);
     },
   );
+});
+
+describe('the declarations of a route', () => {
+  it('are those of its operation in the document', () => {
+    const dashboard = operationsOf(openapiDocument('dashboard'));
+    const expected = [...operations, ...dashboard].map((operation) => [
+      operation.operationId,
+      rulesInDocument(operation),
+    ]);
+    expect(declaredRules()).toEqual(Object.fromEntries(expected));
+  });
+
+  it('are enforced by the guards and interceptors of the request path, in order, on every route', () => {
+    const config = (gateway.app as unknown as { config: ApplicationConfig }).config;
+    const namesOf = (instances: readonly object[]): string[] => instances.map(({ constructor }) => constructor.name);
+    expect(namesOf(config.getGlobalGuards())).toEqual(GUARDS.map(({ name }) => name));
+    expect(namesOf(config.getGlobalInterceptors())).toEqual(INTERCEPTORS.map(({ name }) => name));
+  });
 });
 
 describe('operations', () => {
@@ -153,6 +178,33 @@ async function ask(
   });
   const { error } = (await response.json()) as { error?: { code: string; message: string } };
   return { status: response.status, code: error?.code, message: error?.message };
+}
+
+type DeclaredRules = Pick<RouteRules, 'public' | 'session' | 'spends' | 'modality'>;
+
+function rulesInDocument(operation: Operation): DeclaredRules {
+  const access = operation.node.value['x-access'];
+  if (operation.path.startsWith('/dashboard/api/')) return { session: access as RouteRules['session'] };
+  if (!secured.includes(operation)) return { public: true };
+  const modality = EXPLAINED_OPERATIONS[operation.operationId as ExplainedOperation];
+  return costsMoney(operation) ? { spends: true, modality } : {};
+}
+
+/** What the decorators of all handlers declare, by the name of the handler. */
+function declaredRules(): Record<string, DeclaredRules> {
+  const declared: Record<string, DeclaredRules> = {};
+  for (const module of gateway.app.get(ModulesContainer).values()) {
+    for (const { metatype } of module.controllers.values()) {
+      const prototype = (metatype as Type).prototype as object;
+      for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
+        if (typeof value !== 'function' || Reflect.getMetadata(METHOD_METADATA, value) === undefined) continue;
+        const rules: RouteRules = Reflect.getMetadata(FASTIFY_ROUTE_CONFIG_METADATA, value) ?? {};
+        const { public: isPublic, session, spends, modality } = rules;
+        declared[name] = JSON.parse(JSON.stringify({ public: isPublic, session, spends, modality }));
+      }
+    }
+  }
+  return declared;
 }
 
 /** `security: []` opens an operation; without the word it inherits the document's. */

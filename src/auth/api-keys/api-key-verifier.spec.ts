@@ -1,10 +1,8 @@
 import { generateApiKey } from './api-key';
 import { ApiKeyVerifier, type ApiKeyVerifierOptions } from './api-key-verifier';
-import { AllowedIps } from '../../core/types/allowed-ips';
 import type { StoredApiKey } from './stored-api-key';
 
 const NOW_MS = Date.UTC(2030, 0, 1);
-const ADDRESS = '203.0.113.7';
 
 const stored = (overrides: Partial<StoredApiKey> = {}): StoredApiKey => ({
   principal: {
@@ -37,10 +35,10 @@ function setup(record: StoredApiKey | null = stored(), options: ApiKeyVerifierOp
     read,
     verifier,
     pass: (durationMs: number) => void (elapsedMs += durationMs),
-    verify: (address = ADDRESS, header: string | undefined = `Bearer ${key}`) =>
-      Promise.resolve().then(() => verifier.verify(header, address)),
+    verify: (header: string | undefined = `Bearer ${key}`) =>
+      Promise.resolve().then(() => verifier.authenticate(header)),
     /** The synchronous result on a cache hit. */
-    verifyNow: (address = ADDRESS) => verifier.verify(`Bearer ${key}`, address),
+    verifyNow: () => verifier.authenticate(`Bearer ${key}`),
   };
 }
 
@@ -62,20 +60,20 @@ describe('ApiKeyVerifier', () => {
       `Bearer ${'x'.repeat(16_000)}`,
     ])('refuses %j with 401 and no look-up', (header) => {
       const { verifier, read } = setup();
-      expect(() => verifier.verify(header, ADDRESS)).toThrow(rejectsWith('invalid_api_key'));
+      expect(() => verifier.authenticate(header)).toThrow(rejectsWith('invalid_api_key'));
       expect(read).not.toHaveBeenCalled();
     });
 
     it.each(['Bearer', 'bearer', 'BEARER', 'bEaReR'])('accepts the scheme %s', async (scheme) => {
       const { verify, key } = setup();
-      await expect(verify(ADDRESS, `${scheme}  ${key}`)).resolves.toMatchObject({ keyId: 'key-1' });
+      await expect(verify(`${scheme}  ${key}`)).resolves.toMatchObject({ principal: { keyId: 'key-1' } });
     });
 
     it('looks up keys of another format only with acceptAnyFormat', async () => {
       const { verifier, read } = setup(null, { acceptUnchecksummedKeys: true });
-      await expect(verifier.verify('Bearer sk-llm-test', ADDRESS)).rejects.toThrow(rejectsWith('invalid_api_key'));
+      await expect(verifier.authenticate('Bearer sk-llm-test')).rejects.toThrow(rejectsWith('invalid_api_key'));
       expect(read).toHaveBeenCalledWith('sk-llm-test');
-      expect(() => verifier.verify(`Bearer ${'x'.repeat(257)}`, ADDRESS)).toThrow(rejectsWith('invalid_api_key'));
+      expect(() => verifier.authenticate(`Bearer ${'x'.repeat(257)}`)).toThrow(rejectsWith('invalid_api_key'));
     });
 
     it('never puts the key into a message', async () => {
@@ -91,29 +89,15 @@ describe('ApiKeyVerifier', () => {
       ['key_revoked', { revokedAtMs: past, enabled: false, expiresAtMs: past, organizationActive: false }],
       ['key_disabled', { enabled: false, expiresAtMs: past, organizationActive: false }],
       ['key_expired', { expiresAtMs: past, organizationActive: false }],
-      ['ip_not_allowed', { organizationActive: false }],
-      ['ip_not_allowed', { allowedIps: AllowedIps.parse(['10.0.0.0/8']) }],
     ])('is %s for %j', async (code, overrides) => {
       await expect(setup(stored(overrides)).verify()).rejects.toThrow(rejectsWith(code));
-    });
-
-    it('uses different messages for an inactive organization and a disallowed address', async () => {
-      await expect(setup(stored({ organizationActive: false })).verify()).rejects.toThrow(/organization .* not active/);
-      await expect(setup(stored({ allowedIps: AllowedIps.parse(['::1']) })).verify()).rejects.toThrow(ADDRESS);
-    });
-
-    it('checks the IP address of each request, not of the request that filled the cache', async () => {
-      const { verify, verifyNow } = setup(stored({ allowedIps: AllowedIps.parse(['10.0.0.0/8']) }));
-      await verify('10.0.0.1');
-      expect(verifyNow('::ffff:10.0.0.2')).toMatchObject({ keyId: 'key-1' });
-      expect(() => verifyNow('11.0.0.1')).toThrow(rejectsWith('ip_not_allowed'));
     });
 
     it('expires a cached key at the exact millisecond', async () => {
       const { verify, verifyNow, pass } = setup(stored({ expiresAtMs: NOW_MS + 1_000 }));
       await verify();
       pass(999);
-      expect(verifyNow()).toMatchObject({ keyId: 'key-1' });
+      expect(verifyNow()).toMatchObject({ principal: { keyId: 'key-1' } });
       pass(1);
       expect(verifyNow).toThrow(rejectsWith('key_expired'));
     });
@@ -122,7 +106,7 @@ describe('ApiKeyVerifier', () => {
       const { verify, verifyNow, pass } = setup(stored({ revokedAtMs: NOW_MS + 1_000 }));
       await verify();
       pass(999);
-      expect(verifyNow()).toMatchObject({ keyId: 'key-1' });
+      expect(verifyNow()).toMatchObject({ principal: { keyId: 'key-1' } });
       pass(1);
       expect(verifyNow).toThrow(rejectsWith('key_revoked'));
     });
@@ -147,8 +131,8 @@ describe('ApiKeyVerifier', () => {
       await verify();
       pass(4_000);
       state.record = stored({ enabled: false });
-      expect(verifyNow()).toMatchObject({ keyId: 'key-1' });
-      expect(verifyNow()).toMatchObject({ keyId: 'key-1' });
+      expect(verifyNow()).toMatchObject({ principal: { keyId: 'key-1' } });
+      expect(verifyNow()).toMatchObject({ principal: { keyId: 'key-1' } });
       await new Promise(setImmediate);
       expect(read).toHaveBeenCalledTimes(2);
       expect(verifyNow).toThrow(rejectsWith('key_disabled'));
@@ -162,7 +146,7 @@ describe('ApiKeyVerifier', () => {
       await loading;
       state.record = stored({ enabled: false });
       pass(2_000);
-      await expect(verifier.verify(`Bearer ${key}`, ADDRESS)).rejects.toThrow(rejectsWith('key_disabled'));
+      await expect(verifier.authenticate(`Bearer ${key}`)).rejects.toThrow(rejectsWith('key_disabled'));
     });
 
     it.each([
@@ -204,14 +188,14 @@ describe('ApiKeyVerifier', () => {
       expect(read).toHaveBeenCalledTimes(1);
       state.record = stored();
       pass(1_000);
-      await expect(verify()).resolves.toMatchObject({ keyId: 'key-1' });
+      await expect(verify()).resolves.toMatchObject({ principal: { keyId: 'key-1' } });
     });
 
     it('keeps known keys cached during a flood of unknown keys', async () => {
       const { verify, verifyNow, verifier, read } = setup();
       await verify();
       for (let round = 0; round < 12_000; round++) {
-        await Promise.resolve(verifier.verify(`Bearer ${generateApiKey()}`, ADDRESS)).catch(() => undefined);
+        await Promise.resolve(verifier.authenticate(`Bearer ${generateApiKey()}`)).catch(() => undefined);
       }
       read.mockClear();
       verifyNow();
@@ -224,7 +208,7 @@ describe('ApiKeyVerifier', () => {
       const { verify, read } = setup();
       read.mockRejectedValueOnce(new Error('ECONNREFUSED'));
       await expect(verify()).rejects.toThrow(rejectsWith('service_unavailable'));
-      await expect(verify()).resolves.toMatchObject({ keyId: 'key-1' });
+      await expect(verify()).resolves.toMatchObject({ principal: { keyId: 'key-1' } });
     });
 
     it('serves cached keys until they expire after five seconds', async () => {
@@ -232,7 +216,7 @@ describe('ApiKeyVerifier', () => {
       await verify();
       read.mockRejectedValue(new Error('ECONNREFUSED'));
       pass(4_999);
-      expect(verifyNow()).toMatchObject({ keyId: 'key-1' });
+      expect(verifyNow()).toMatchObject({ principal: { keyId: 'key-1' } });
       await new Promise(setImmediate);
       pass(1);
       await expect(verify()).rejects.toThrow(rejectsWith('service_unavailable'));
@@ -243,7 +227,7 @@ describe('ApiKeyVerifier', () => {
       try {
         const { verifier, key, read } = setup();
         read.mockReturnValue(new Promise(() => undefined));
-        const answer = Promise.resolve(verifier.verify(`Bearer ${key}`, ADDRESS)).catch((error: unknown) => error);
+        const answer = Promise.resolve(verifier.authenticate(`Bearer ${key}`)).catch((error: unknown) => error);
         await jest.advanceTimersByTimeAsync(2_499);
         await expect(answer).resolves.toMatchObject({ code: 'service_unavailable', status: 503 });
         expect(jest.getTimerCount()).toBe(0);
@@ -257,7 +241,7 @@ describe('ApiKeyVerifier', () => {
       try {
         const { verifier, read } = setup();
         read.mockReturnValue(new Promise(() => undefined));
-        const attempt = () => verifier.verify(`Bearer ${generateApiKey()}`, ADDRESS);
+        const attempt = () => verifier.authenticate(`Bearer ${generateApiKey()}`);
         for (let waiting = 0; waiting < 256; waiting++) expect(attempt()).toBeInstanceOf(Promise);
         expect(attempt).toThrow(rejectsWith('service_unavailable'));
         expect(read).toHaveBeenCalledTimes(256);
@@ -278,13 +262,11 @@ describe('invented keys', () => {
       now: () => nowMs,
       monotonic: () => nowMs,
     });
-    await verifier.verify(`Bearer ${known}`, '127.0.0.1');
+    await verifier.authenticate(`Bearer ${known}`);
     for (let count = 0; count < 256; count++) {
-      Promise.resolve(verifier.verify(`Bearer ${generateApiKey()}`, '192.0.2.1')).catch(() => undefined);
+      Promise.resolve(verifier.authenticate(`Bearer ${generateApiKey()}`)).catch(() => undefined);
     }
     nowMs += 5_001;
-    await expect(Promise.resolve().then(() => verifier.verify(`Bearer ${known}`, '127.0.0.1'))).resolves.toBe(
-      record.principal,
-    );
+    await expect(Promise.resolve().then(() => verifier.authenticate(`Bearer ${known}`))).resolves.toBe(record);
   });
 });

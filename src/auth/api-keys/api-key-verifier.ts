@@ -1,11 +1,5 @@
-/**
- * Authenticates the caller: maps an `Authorization` header to a principal, or to the 401 or 403 of contract section 5.
- * The request pipeline calls it before it reads a body (decision *auth-first*). It uses only the header and the
- * caller's address. Verdicts are not cached: every request is checked against the cached key record.
- */
 import type { Clock } from '../../core/time/clock';
 import { GatewayError } from '../../core/errors/gateway-error';
-import type { Principal } from '../../core/types/principal';
 import { hasValidShape } from './api-key';
 import { ApiKeyCache, type ApiKeyReader } from './api-key-cache';
 import type { KeyInvalidation } from './key-invalidation';
@@ -19,6 +13,10 @@ export interface ApiKeyVerifierOptions {
 const BEARER = /^Bearer +(\S+)$/i;
 const MAX_KEY_LENGTH = 256;
 
+/**
+ * Authenticates a caller by the `Authorization` header alone (decision *auth-first*). Verdicts are not cached: every request
+ * is judged by the cached record of its key.
+ */
 export class ApiKeyVerifier {
   private readonly cache: ApiKeyCache;
   private readonly acceptUnchecksummedKeys: boolean;
@@ -33,18 +31,26 @@ export class ApiKeyVerifier {
   }
 
   /**
-   * The caller's identity: synchronous when the key is cached, else a promise.
+   * The key of a request: synchronous when it is cached, else a promise.
    * @param authorization the header's value; `undefined` when there is none.
-   * @param clientAddress IPv4 or IPv6, proxies already taken into account.
    * @throws GatewayError (thrown or rejected) `invalid_api_key`, `key_revoked`, `key_disabled`, `key_expired`,
-   *   `ip_not_allowed`, `service_unavailable`.
+   *   `service_unavailable`.
    */
-  verify(authorization: string | undefined, clientAddress: string): Principal | Promise<Principal> {
-    const key = this.readBearerKey(authorization);
-    const found = this.cache.find(key);
-    return found instanceof Promise
-      ? found.then((loaded) => this.judge(loaded, clientAddress))
-      : this.judge(found, clientAddress);
+  authenticate(authorization: string | undefined): StoredApiKey | Promise<StoredApiKey> {
+    const found = this.cache.find(this.readBearerKey(authorization));
+    return found instanceof Promise ? found.then((key) => this.requireUsable(key)) : this.requireUsable(found);
+  }
+
+  /** @throws GatewayError `key_revoked`, `key_disabled`, `key_expired` */
+  assertUsable({ revokedAtMs, enabled, expiresAtMs }: StoredApiKey): void {
+    const nowMs = this.clock.now();
+    if (revokedAtMs !== null && revokedAtMs <= nowMs) {
+      throw new GatewayError('key_revoked', 'The API key was revoked or replaced by another one.');
+    }
+    if (!enabled) throw new GatewayError('key_disabled', 'The API key is disabled.');
+    if (expiresAtMs !== null && expiresAtMs <= nowMs) {
+      throw new GatewayError('key_expired', 'The API key has expired.');
+    }
   }
 
   /** Evicts the cached data of a key or an organization. */
@@ -67,36 +73,11 @@ export class ApiKeyVerifier {
     return key;
   }
 
-  private judge(key: StoredApiKey | null, clientAddress: string): Principal {
+  private requireUsable(key: StoredApiKey | null): StoredApiKey {
     if (key === null) throw invalidApiKey('The API key is unknown.');
-    assertKeyUsable(key, this.clock.now());
-    assertAddressAllowed(key, clientAddress);
-    return key.principal;
+    this.assertUsable(key);
+    return key;
   }
-}
-
-/**
- * Checks that do not depend on the caller's address.
- * @throws GatewayError `key_revoked`, `key_disabled`, `key_expired`; `ip_not_allowed` when its organization is not active
- */
-export function assertKeyUsable(key: StoredApiKey, nowMs: number): void {
-  if (key.revokedAtMs !== null && key.revokedAtMs <= nowMs) {
-    throw new GatewayError('key_revoked', 'The API key was revoked or replaced by another one.');
-  }
-  if (!key.enabled) throw new GatewayError('key_disabled', 'The API key is disabled.');
-  if (key.expiresAtMs !== null && key.expiresAtMs <= nowMs) {
-    throw new GatewayError('key_expired', 'The API key has expired.');
-  }
-  // Decision *org-inactive*: the contract has one code for both, so only the message differs.
-  if (!key.organizationActive) {
-    throw new GatewayError('ip_not_allowed', 'The organization that owns this API key is not active.');
-  }
-}
-
-/** @throws GatewayError `ip_not_allowed` */
-export function assertAddressAllowed({ allowedIps }: StoredApiKey, clientAddress: string): void {
-  if (allowedIps === null || allowedIps.includes(clientAddress)) return;
-  throw new GatewayError('ip_not_allowed', `This API key may not be used from the address ${clientAddress}.`);
 }
 
 function invalidApiKey(message: string): GatewayError {

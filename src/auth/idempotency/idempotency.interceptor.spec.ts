@@ -8,7 +8,7 @@ import { createFastifyAdapter } from '../../core/http/fastify-adapter';
 import { CostHeadersInterceptor } from '../../core/http/cost-headers.interceptor';
 import { GatewayExceptionFilter } from '../../core/http/gateway-exception.filter';
 import type { RequestContext } from '../../core/types/request-context';
-import { Idempotent } from './idempotent.decorator';
+import { Idempotent } from '../../core/http/route.decorators';
 import { IdempotencyInterceptor } from './idempotency.interceptor';
 import { ReplayedResponse, UNKNOWN_OUTCOME } from './replayed-response';
 
@@ -83,6 +83,7 @@ beforeAll(async () => {
     .getHttpAdapter()
     .getInstance()
     .addHook('onRequest', async (request) => {
+      request.rules = request.routeOptions.config;
       request.context = { idempotencyKey: null, rateLimitHeaders: null } as RequestContext;
     });
   app.useGlobalFilters(new GatewayExceptionFilter());

@@ -1,9 +1,8 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { map, type Observable } from 'rxjs';
+import { replyOf, requestOf } from '../../core/http/request';
 import { readIdempotencyKey } from './idempotency-key';
-import { IDEMPOTENT, type IdempotentOptions } from './idempotent.decorator';
 import { ReplayedResponse, unknownOutcome } from './replayed-response';
 
 /**
@@ -12,17 +11,13 @@ import { ReplayedResponse, unknownOutcome } from './replayed-response';
  */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
-  constructor(private readonly reflector: Reflector) {}
-
-  intercept(context: ExecutionContext, next: CallHandler<unknown>): Observable<unknown> {
-    const options = this.reflector.get<IdempotentOptions | undefined>(IDEMPOTENT, context.getHandler());
-    if (options === undefined) return next.handle();
-    const http = context.switchToHttp();
-    const request = http.getRequest<FastifyRequest>();
-    const key = readIdempotencyKey(request.headers['idempotency-key'], options.required);
+  intercept(execution: ExecutionContext, next: CallHandler<unknown>): Observable<unknown> {
+    const { rules, headers, context } = requestOf(execution);
+    if (rules.idempotencyKey === undefined) return next.handle();
+    const key = readIdempotencyKey(headers['idempotency-key'], rules.idempotencyKey === 'required');
     if (key === null) return next.handle();
-    request.context.idempotencyKey = key;
-    const reply = http.getResponse<FastifyReply>();
+    context.idempotencyKey = key;
+    const reply = replyOf(execution);
     return next.handle().pipe(map((answer) => (answer instanceof ReplayedResponse ? replay(answer, reply) : answer)));
   }
 }

@@ -2,38 +2,42 @@ import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../errors/gateway-error';
 import type { BodyClaim } from './body-budget';
 
-type Done = (error: Error | null, body?: Buffer) => void;
-
 /**
- * Reads a whole body of at most `limitBytes`. Without a Content-Length the claim grows with the received bytes. Calls
- * `done` once, with `request_too_large`, `service_unavailable` when the claim cannot grow, or the connection error;
- * bytes after a refusal are discarded.
+ * Reads a whole body of at most `limitBytes`. Without a Content-Length the claim grows with the received bytes. Bytes
+ * after a refusal are discarded.
+ * @throws GatewayError `request_too_large`, `service_unavailable` when the claim cannot grow; or the connection error
  */
-export function readBody(payload: IncomingMessage, limitBytes: number, claim: BodyClaim, done: Done): void {
-  const chunks: Buffer[] = [];
-  let receivedBytes = 0;
-  const end = (error: Error | null): void => {
-    payload.off('data', onData).off('end', onEnd).off('error', end);
-    if (error !== null) done(error);
-    // Most bodies arrive in one chunk, which needs no copy.
-    else done(null, chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, receivedBytes));
-  };
-  const onEnd = (): void => end(null);
-  const onData = (chunk: Buffer): void => {
-    receivedBytes += chunk.length;
-    if (receivedBytes > limitBytes) {
-      end(tooLarge());
-      return;
-    }
-    try {
-      claim.growTo(receivedBytes);
-    } catch (error) {
-      end(error as GatewayError);
-      return;
-    }
-    chunks.push(chunk);
-  };
-  payload.on('data', onData).on('end', onEnd).on('error', end);
+export function readBody(payload: IncomingMessage, limitBytes: number, claim: BodyClaim): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let receivedBytes = 0;
+    const stop = (): void => void payload.off('data', onData).off('end', onEnd).off('error', onError);
+    const onError = (error: Error): void => {
+      stop();
+      reject(error);
+    };
+    const onEnd = (): void => {
+      stop();
+      const [first] = chunks;
+      // Most bodies arrive in one chunk, which needs no copy.
+      resolve(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks, receivedBytes));
+    };
+    const onData = (chunk: Buffer): void => {
+      receivedBytes += chunk.length;
+      if (receivedBytes > limitBytes) {
+        onError(tooLarge());
+        return;
+      }
+      try {
+        claim.growTo(receivedBytes);
+      } catch (error) {
+        onError(error as GatewayError);
+        return;
+      }
+      chunks.push(chunk);
+    };
+    payload.on('data', onData).on('end', onEnd).on('error', onError);
+  });
 }
 
 export function tooLarge(): GatewayError {

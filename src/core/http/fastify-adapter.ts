@@ -30,8 +30,8 @@ class GatewayAdapter extends FastifyAdapter {
 }
 
 /**
- * Nest's Fastify adapter with the server options of this service. Middleware is disabled: `request-pipeline.ts` lists
- * all stages of a request.
+ * Nest's Fastify adapter with the server options of this service. Middleware is disabled: `request-path.ts` lists all
+ * stages of a request.
  */
 export function createFastifyAdapter(config: AppConfig, now: () => number): FastifyAdapter {
   const adapter = new GatewayAdapter({
@@ -47,7 +47,7 @@ export function createFastifyAdapter(config: AppConfig, now: () => number): Fast
     return503OnClosing: false,
     genReqId: () => uuidV7(now()),
     requestIdHeader: false,
-    // The pipeline checks missing and repeated Host headers: Node would return an empty 400.
+    // `request-context.hook.ts` checks missing and repeated Host headers: Node would return an empty 400.
     http: {
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: CONNECTION_CHECK_MS,
@@ -66,7 +66,7 @@ export function createFastifyAdapter(config: AppConfig, now: () => number): Fast
 
 /** By default Node answers these with empty bodies or closes the connection. */
 function answerUnusualRequests(server: Server): void {
-  // The body is requested after the key is verified (request-pipeline.ts).
+  // The body is requested after the key is verified (BodyInterceptor).
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     server.emit('request', request, response);
   });

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { createHash, type Hash } from 'node:crypto';
 import { GatewayError } from '../errors/gateway-error';
 import { type FormFile, MultipartForm } from '../types/multipart-form';
-import type { FormRules } from './takes-form.decorator';
+import type { FormRules } from './route.decorators';
 import { type PartHeader, readPartHeader } from './part-header';
 
 const MAX_PARTS = 64;

@@ -1,3 +1,4 @@
+import { GatewayError } from '../errors/gateway-error';
 import type { Modality } from './modality';
 import type { RateLimits } from './rate-limits';
 
@@ -13,4 +14,10 @@ export interface Principal {
   readonly limits: RateLimits;
   /** For all keys of the organization together. */
   readonly organizationLimits: RateLimits;
+}
+
+/** @throws GatewayError `modality_not_allowed` */
+export function assertModalityAllowed({ allowedModalities }: Principal, modality: Modality, param = 'model'): void {
+  if (allowedModalities === null || allowedModalities.has(modality)) return;
+  throw new GatewayError('modality_not_allowed', `This API key may not use ${modality} models.`, { param });
 }

@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { UserService } from './user.service';
 import { ClosedBody } from '../../core/validation/closed-body.pipe';
 import type { CurrentUser } from '../../contract/dashboard';
-import { Access } from '../session/access.decorator';
+import { Session } from '../../core/http/route.decorators';
 import { Caller, type DashboardCaller } from '../session/caller';
 import { SessionCookie } from '../session/session-cookie';
 import { PasswordChangeDto } from './dto/password-change.dto';
@@ -20,13 +20,13 @@ export class CurrentUserController {
   ) {}
 
   @Get()
-  @Access('user')
+  @Session('user')
   async getCurrentUser(@Caller() { userId }: DashboardCaller): Promise<CurrentUser> {
     return toCurrentUserReply(await this.users.require(userId), await this.users.findMemberships(userId));
   }
 
   @Patch()
-  @Access('user')
+  @Session('user')
   async updateCurrentUser(
     @Caller() { userId, actor }: DashboardCaller,
     @Body(new ClosedBody(UserUpdateDto)) { name }: UserUpdateDto,
@@ -36,7 +36,7 @@ export class CurrentUserController {
 
   @Post('password')
   @HttpCode(204)
-  @Access('user')
+  @Session('user')
   async changePassword(
     @Caller() { userId, actor }: DashboardCaller,
     @Body(new ClosedBody(PasswordChangeDto)) body: PasswordChangeDto,

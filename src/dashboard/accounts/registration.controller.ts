@@ -3,7 +3,7 @@ import { PasswordResetService } from './password-reset.service';
 import { RegistrationService } from './registration.service';
 import { ClosedBody } from '../../core/validation/closed-body.pipe';
 import type { Accepted, User } from '../../contract/dashboard';
-import { Access } from '../session/access.decorator';
+import { Session } from '../../core/http/route.decorators';
 import { EmailConfirmationDto } from './dto/email-confirmation.dto';
 import { EmailRequestDto } from './dto/email-request.dto';
 import { PasswordResetConfirmationDto } from './dto/password-reset-confirmation.dto';
@@ -21,7 +21,7 @@ export class RegistrationController {
 
   @Post('register')
   @HttpCode(202)
-  @Access('anonymous')
+  @Session('anonymous')
   async registerUser(
     @Body(new ClosedBody(RegistrationRequestDto)) body: RegistrationRequestDto,
     @Visitor() { actor }: DashboardVisitor,
@@ -33,7 +33,7 @@ export class RegistrationController {
 
   @Post('email-verifications')
   @HttpCode(202)
-  @Access('anonymous')
+  @Session('anonymous')
   async requestEmailVerification(
     @Body(new ClosedBody(EmailRequestDto)) { email }: EmailRequestDto,
     @Visitor() { actor }: DashboardVisitor,
@@ -44,7 +44,7 @@ export class RegistrationController {
 
   @Post('email-verifications/confirm')
   @HttpCode(200)
-  @Access('anonymous')
+  @Session('anonymous')
   async confirmEmailVerification(
     @Body(new ClosedBody(EmailConfirmationDto)) { token }: EmailConfirmationDto,
     @Visitor() { actor }: DashboardVisitor,
@@ -54,7 +54,7 @@ export class RegistrationController {
 
   @Post('password-resets')
   @HttpCode(202)
-  @Access('anonymous')
+  @Session('anonymous')
   async requestPasswordReset(
     @Body(new ClosedBody(EmailRequestDto)) { email }: EmailRequestDto,
     @Visitor() { actor }: DashboardVisitor,
@@ -65,7 +65,7 @@ export class RegistrationController {
 
   @Post('password-resets/confirm')
   @HttpCode(204)
-  @Access('anonymous')
+  @Session('anonymous')
   confirmPasswordReset(
     @Body(new ClosedBody(PasswordResetConfirmationDto)) { token, password }: PasswordResetConfirmationDto,
     @Visitor() { actor }: DashboardVisitor,

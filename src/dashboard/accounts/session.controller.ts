@@ -5,7 +5,7 @@ import { SessionService } from './session.service';
 import { UserService } from './user.service';
 import { ClosedBody } from '../../core/validation/closed-body.pipe';
 import type { Login, UserSessionList } from '../../contract/dashboard';
-import { Access } from '../session/access.decorator';
+import { Session } from '../../core/http/route.decorators';
 import { Caller, type DashboardCaller } from '../session/caller';
 import { SessionCookie } from '../session/session-cookie';
 import { LoginRequestDto } from './dto/login-request.dto';
@@ -24,7 +24,7 @@ export class SessionController {
 
   @Post('login')
   @HttpCode(200)
-  @Access('anonymous')
+  @Session('anonymous')
   async createSession(
     @Body(new ClosedBody(LoginRequestDto)) { email, password }: LoginRequestDto,
     @Visitor() { origin, actor }: DashboardVisitor,
@@ -37,7 +37,7 @@ export class SessionController {
 
   @Post('logout')
   @HttpCode(204)
-  @Access('user')
+  @Session('user')
   async endSession(
     @Caller() { userId, sessionId, actor }: DashboardCaller,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -47,14 +47,14 @@ export class SessionController {
   }
 
   @Get('sessions')
-  @Access('user')
+  @Session('user')
   async listSessions(@Caller() { userId, sessionId }: DashboardCaller): Promise<UserSessionList> {
     return toSessionListReply(await this.sessions.list(userId), sessionId);
   }
 
   @Delete('sessions/:session_id')
   @HttpCode(204)
-  @Access('user')
+  @Session('user')
   async deleteSession(
     @Caller() { userId, actor }: DashboardCaller,
     @Param('session_id') sessionId: string,

@@ -7,7 +7,7 @@ import type { ApiKeyEntity } from '../../core/database/entities/api-key.entity';
 import { ApiKeyReader } from '../../auth/api-keys/api-key.reader';
 import { ApiKeyService } from '../../auth/api-keys/api-key.service';
 import { toList, toPageRequest } from '../list';
-import { Access } from '../session/access.decorator';
+import { Session } from '../../core/http/route.decorators';
 import { Caller, type DashboardCaller, requireOrganization } from '../session/caller';
 import { ApiKeyQuery, ApiKeyRotationDto, ApiKeySettingsDto } from './dto/api-key.dto';
 import { toApiKey } from './to-api-key';
@@ -22,7 +22,7 @@ export class KeysController {
   ) {}
 
   @Get()
-  @Access('viewer')
+  @Session('viewer')
   async listApiKeys(
     @Query(new ValidQuery(ApiKeyQuery)) query: ApiKeyQuery,
     @Caller() caller: DashboardCaller,
@@ -32,7 +32,7 @@ export class KeysController {
   }
 
   @Post()
-  @Access('developer')
+  @Session('developer')
   async createApiKey(
     @Body(new ClosedBody(ApiKeySettingsDto)) body: ApiKeySettingsDto,
     @Caller() caller: DashboardCaller,
@@ -42,13 +42,13 @@ export class KeysController {
   }
 
   @Get(':key_id')
-  @Access('viewer')
+  @Session('viewer')
   async getApiKey(@Param('key_id') id: string, @Caller() caller: DashboardCaller): Promise<ApiKey> {
     return toApiKey(await this.reader.require(requireKeyId(id), requireOrganization(caller)));
   }
 
   @Patch(':key_id')
-  @Access('developer')
+  @Session('developer')
   async updateApiKey(
     @Param('key_id') id: string,
     @Body(new ClosedBody(ApiKeySettingsDto)) body: ApiKeySettingsDto,
@@ -60,21 +60,21 @@ export class KeysController {
 
   @Post(':key_id/disable')
   @HttpCode(200)
-  @Access('developer')
+  @Session('developer')
   async disableApiKey(@Param('key_id') id: string, @Caller() caller: DashboardCaller): Promise<ApiKey> {
     return this.show(await this.keys.disable(requireKeyId(id), requireOrganization(caller), caller.actor));
   }
 
   @Post(':key_id/enable')
   @HttpCode(200)
-  @Access('developer')
+  @Session('developer')
   async enableApiKey(@Param('key_id') id: string, @Caller() caller: DashboardCaller): Promise<ApiKey> {
     return this.show(await this.keys.enable(requireKeyId(id), requireOrganization(caller), caller.actor));
   }
 
   @Post(':key_id/rotate')
   @HttpCode(200)
-  @Access('developer')
+  @Session('developer')
   async rotateApiKey(
     @Param('key_id') id: string,
     @Body(new ClosedBody(ApiKeyRotationDto)) { grace_seconds: graceSeconds }: ApiKeyRotationDto,
@@ -92,7 +92,7 @@ export class KeysController {
 
   @Post(':key_id/revoke')
   @HttpCode(200)
-  @Access('developer')
+  @Session('developer')
   async revokeApiKey(@Param('key_id') id: string, @Caller() caller: DashboardCaller): Promise<ApiKey> {
     return this.show(await this.keys.revoke(requireKeyId(id), requireOrganization(caller), caller.actor));
   }

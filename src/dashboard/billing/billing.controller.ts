@@ -9,7 +9,7 @@ import { BillingSettingsService } from '../../billing/payments/billing-settings.
 import { PaymentProviders } from '../../billing/payments/payment-providers';
 import { toList, toPageRequest } from '../list';
 import { toCsvAnswer } from '../csv-answer';
-import { Access } from '../session/access.decorator';
+import { Session } from '../../core/http/route.decorators';
 import { Caller, type DashboardCaller, requireOrganization } from '../session/caller';
 import {
   LEDGER_CSV_HEADER,
@@ -34,7 +34,7 @@ export class BillingController {
   ) {}
 
   @Get('balance')
-  @Access('viewer')
+  @Session('viewer')
   async getBalance(@Caller() caller: DashboardCaller): Promise<Balance> {
     const organizationId = requireOrganization(caller);
     const [state, settings, limits] = await Promise.all([
@@ -46,7 +46,7 @@ export class BillingController {
   }
 
   @Get('holds')
-  @Access('admin')
+  @Session('admin')
   async listHolds(
     @Query(new ValidQuery(PageQuery)) query: PageQuery,
     @Caller() caller: DashboardCaller,
@@ -55,7 +55,7 @@ export class BillingController {
   }
 
   @Get('ledger')
-  @Access('admin')
+  @Session('admin')
   async listLedgerEntries(
     @Query(new ValidQuery(LedgerQuery)) query: LedgerQuery,
     @Caller() caller: DashboardCaller,
@@ -65,7 +65,7 @@ export class BillingController {
   }
 
   @Get('ledger.csv')
-  @Access('admin')
+  @Session('admin')
   exportLedger(
     @Query(new ValidQuery(LedgerFilterQuery)) query: LedgerFilterQuery,
     @Caller() caller: DashboardCaller,
@@ -76,7 +76,7 @@ export class BillingController {
   }
 
   @Patch('settings')
-  @Access('owner')
+  @Session('owner')
   async updateBillingSettings(
     @Body(new ClosedBody(BillingSettingsUpdateDto)) body: BillingSettingsUpdateDto,
     @Caller() caller: DashboardCaller,

@@ -3,9 +3,8 @@ import type { FastifyRequest } from 'fastify';
 import type { Actor } from '../../core/types/actor';
 import { GatewayError } from '../../core/errors/gateway-error';
 import type { PaymentReceipt, Purchase } from '../../contract/dashboard';
-import { KeepsRawBody } from '../../core/http/keeps-raw-body.decorator';
+import { KeepsRawBody, Session } from '../../core/http/route.decorators';
 import { PaymentEventService } from '../../billing/payments/payment-event.service';
-import { Access } from '../session/access.decorator';
 import { TEST_PAGE_POLICY, testPaymentPage } from './test-payment-page';
 import { toPurchaseReply } from './to-purchase-reply';
 
@@ -19,7 +18,7 @@ export class PaymentsController {
 
   @Post('stripe/events')
   @HttpCode(200)
-  @Access('machine', { maxBodyBytes: MAX_EVENT_BYTES })
+  @Session('machine', { maxBodyBytes: MAX_EVENT_BYTES })
   @KeepsRawBody()
   async receiveStripeEvent(@Req() request: FastifyRequest): Promise<PaymentReceipt> {
     if (request.rawBody === null)
@@ -29,7 +28,7 @@ export class PaymentsController {
   }
 
   @Get('test/:purchase_id')
-  @Access('anonymous')
+  @Session('anonymous')
   @Header('content-type', 'text/html; charset=utf-8')
   @Header('content-security-policy', TEST_PAGE_POLICY)
   async getTestPayment(@Param('purchase_id') id: string): Promise<string> {
@@ -38,7 +37,7 @@ export class PaymentsController {
 
   @Post('test/:purchase_id')
   @HttpCode(200)
-  @Access('anonymous')
+  @Session('anonymous')
   async payTestPurchase(@Param('purchase_id') id: string, @Req() request: FastifyRequest): Promise<Purchase> {
     return toPurchaseReply(await this.payments.payTestPurchase(id, actorOf(request)));
   }

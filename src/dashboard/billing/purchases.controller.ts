@@ -3,10 +3,9 @@ import type { FastifyRequest } from 'fastify';
 import { ClosedBody } from '../../core/validation/closed-body.pipe';
 import { PageQuery, ValidQuery } from '../../core/validation/valid-query.pipe';
 import type { Purchase, PurchaseList } from '../../contract/dashboard';
-import { Idempotent } from '../../auth/idempotency/idempotent.decorator';
+import { Idempotent, Session } from '../../core/http/route.decorators';
 import { PurchaseService } from '../../billing/payments/purchase.service';
 import { toList, toPageRequest } from '../list';
-import { Access } from '../session/access.decorator';
 import { Caller, type DashboardCaller, requireOrganization } from '../session/caller';
 import { PurchaseCreationDto } from './dto/billing.dto';
 import { toPurchaseReply } from './to-purchase-reply';
@@ -17,7 +16,7 @@ export class PurchasesController {
   constructor(private readonly purchases: PurchaseService) {}
 
   @Post()
-  @Access('admin')
+  @Session('admin')
   @Idempotent()
   async createPurchase(
     @Body(new ClosedBody(PurchaseCreationDto)) { amount_micro: amount }: PurchaseCreationDto,
@@ -29,7 +28,7 @@ export class PurchasesController {
   }
 
   @Get()
-  @Access('admin')
+  @Session('admin')
   async listPurchases(
     @Query(new ValidQuery(PageQuery)) query: PageQuery,
     @Caller() caller: DashboardCaller,
@@ -38,14 +37,14 @@ export class PurchasesController {
   }
 
   @Get(':purchase_id')
-  @Access('admin')
+  @Session('admin')
   async getPurchase(@Param('purchase_id') id: string, @Caller() caller: DashboardCaller): Promise<Purchase> {
     return toPurchaseReply(await this.purchases.get(requireOrganization(caller), id));
   }
 
   @Post(':purchase_id/cancel')
   @HttpCode(200)
-  @Access('admin')
+  @Session('admin')
   async cancelPurchase(@Param('purchase_id') id: string, @Caller() caller: DashboardCaller): Promise<Purchase> {
     return toPurchaseReply(await this.purchases.cancel(requireOrganization(caller), id, caller.actor));
   }

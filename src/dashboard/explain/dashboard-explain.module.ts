@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AudioModule } from '../../audio/audio.module';
 import { AuthModule } from '../../auth/auth.module';
+import { AuthGuardsModule } from '../../auth/guards/auth-guards.module';
 import { ChatModule } from '../../chat/chat.module';
 import { CompletionsModule } from '../../chat/completions/completions.module';
 import { EmbeddingsModule } from '../../chat/embeddings/embeddings.module';
@@ -16,6 +17,7 @@ import { ExplainedOperations } from './explained-operations';
   imports: [
     AudioModule,
     AuthModule,
+    AuthGuardsModule,
     ChatModule,
     CompletionsModule,
     EmbeddingsModule,

@@ -1,26 +1,27 @@
 import { IsIn, IsObject, IsOptional, IsString } from 'class-validator';
+import type { Modality } from '../../core/types/modality';
 
-/** The operations of `/v1` that spend. */
-export const EXPLAINED_OPERATIONS = [
-  'createChatCompletion',
-  'createCompletion',
-  'createResponse',
-  'createEmbedding',
-  'createImage',
-  'createImageEdit',
-  'createSpeech',
-  'createTranscription',
-  'createVideo',
-  'createMusic',
-] as const;
-export type ExplainedOperation = (typeof EXPLAINED_OPERATIONS)[number];
+/** The operations of `/v1` that spend, and the `@Modality()` of their routes. */
+export const EXPLAINED_OPERATIONS = {
+  createChatCompletion: 'text',
+  createCompletion: 'text',
+  createResponse: 'text',
+  createEmbedding: 'embedding',
+  createImage: 'image',
+  createImageEdit: 'image',
+  createSpeech: 'speech',
+  createTranscription: 'transcription',
+  createVideo: 'video',
+  createMusic: 'music',
+} as const satisfies Readonly<Record<string, Modality>>;
+export type ExplainedOperation = keyof typeof EXPLAINED_OPERATIONS;
 
 /** The document's `ExplainRequest`. */
 export class ExplainRequestDto {
   @IsString()
   key_id!: string;
 
-  @IsIn(EXPLAINED_OPERATIONS)
+  @IsIn(Object.keys(EXPLAINED_OPERATIONS))
   operation!: ExplainedOperation;
 
   @IsOptional()

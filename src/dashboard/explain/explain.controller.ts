@@ -1,19 +1,17 @@
 import { Body, Controller, HttpCode, Inject, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { ApiKeyRepository } from '../../auth/api-keys/api-key.repository';
-import { assertAddressAllowed, assertKeyUsable } from '../../auth/api-keys/api-key-verifier';
-import { CLOCK, type Clock } from '../../core/time/clock';
+import { KEY_GUARDS, type KeyGuard } from '../../auth/guards/key-guard';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { parseIpAddress } from '../../core/types/ip-range';
 import { requireUuid } from '../../core/types/require-uuid';
 import { mayActAs, ROLES } from '../../core/types/role';
 import { ClosedBody } from '../../core/validation/closed-body.pipe';
 import type { components } from '../../contract/dashboard';
-import { AcceptsUnfaithful } from '../../core/http/accepts-unfaithful.decorator';
+import { AcceptsUnfaithful, Session } from '../../core/http/route.decorators';
 import { RequestExplainer } from '../../inference/request-explainer';
-import { Access } from '../session/access.decorator';
 import { Caller, type DashboardCaller } from '../session/caller';
-import { ExplainRequestDto } from './explain-request.dto';
+import { EXPLAINED_OPERATIONS, ExplainRequestDto } from './explain-request.dto';
 import { ExplainedOperations } from './explained-operations';
 import { toExplanationReply } from './explanation-reply';
 
@@ -28,12 +26,12 @@ export class ExplainController {
     private readonly keys: ApiKeyRepository,
     private readonly operations: ExplainedOperations,
     private readonly explainer: RequestExplainer,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(KEY_GUARDS) private readonly guards: readonly KeyGuard[],
   ) {}
 
   @Post()
   @HttpCode(200)
-  @Access('user', { maxBodyBytes: MAX_BODY_BYTES })
+  @Session('user', { maxBodyBytes: MAX_BODY_BYTES })
   @AcceptsUnfaithful()
   async explainRequest(
     @Caller() caller: DashboardCaller,
@@ -45,11 +43,9 @@ export class ExplainController {
     const { principal } = key;
     const clientAddress = client_ip == null ? null : requireAddress(client_ip);
     const understand = this.operations.understand(operation, request, { ...context, principal }, unfaithfulBody);
-    const assertKey = (): void => {
-      assertKeyUsable(key, this.clock.now());
-      if (clientAddress !== null) assertAddressAllowed(key, clientAddress);
-    };
-    const explanation = await this.explainer.explain(principal, assertKey, understand);
+    const call = { clientAddress, modality: EXPLAINED_OPERATIONS[operation] };
+    const judgments = this.guards.map((guard) => ({ check: guard.explainedBy, judge: () => guard.judge(key, call) }));
+    const explanation = await this.explainer.explain(principal, judgments, understand);
     return toExplanationReply(principal, { operation, clientAddress }, explanation);
   }
 }

@@ -4,7 +4,7 @@ import { DEFAULT_PAGE_LIMIT, ValidQuery } from '../../core/validation/valid-quer
 import type { components } from '../../contract/dashboard';
 import { OrganizationJobs } from '../../media-jobs/organization-jobs.service';
 import { WebhookLogService } from '../../webhooks/webhook-log.service';
-import { Access } from '../session/access.decorator';
+import { Session } from '../../core/http/route.decorators';
 import { Caller, type DashboardCaller, requireOrganization } from '../session/caller';
 import { toWebhookDelivery } from '../webhooks/webhook-replies';
 import { toJobSummary } from './job-summary';
@@ -20,7 +20,7 @@ export class OrganizationJobsController {
   ) {}
 
   @Get()
-  @Access('viewer')
+  @Session('viewer')
   async listJobs(
     @Caller() caller: DashboardCaller,
     @Query(new ValidQuery(JobsQueryDto)) query: JobsQueryDto,
@@ -31,7 +31,7 @@ export class OrganizationJobsController {
   }
 
   @Get(':job_id')
-  @Access('viewer')
+  @Session('viewer')
   async getOrganizationJob(
     @Caller() caller: DashboardCaller,
     @Param('job_id') id: string,

@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Put } from '@nestjs/com
 import { ClosedBody } from '../../core/validation/closed-body.pipe';
 import type { components } from '../../contract/dashboard';
 import { type CredentialRecord, CredentialService } from '../../models/credentials/credential.service';
-import { Access } from '../session/access.decorator';
+import { Session } from '../../core/http/route.decorators';
 import { Caller, type DashboardCaller } from '../session/caller';
 import { CredentialUpdateDto } from './dto/credential.dto';
 
@@ -13,13 +13,13 @@ export class OperatorCredentialsController {
   constructor(private readonly credentials: CredentialService) {}
 
   @Get()
-  @Access('operator')
+  @Session('operator')
   async listCredentials(): Promise<Schemas['CredentialList']> {
     return { object: 'list', data: (await this.credentials.list()).map(toRecord), next_cursor: null };
   }
 
   @Put(':name')
-  @Access('operator')
+  @Session('operator')
   async setCredential(
     @Param('name') name: string,
     @Body(new ClosedBody(CredentialUpdateDto)) { value }: CredentialUpdateDto,
@@ -30,7 +30,7 @@ export class OperatorCredentialsController {
 
   @Delete(':name')
   @HttpCode(204)
-  @Access('operator')
+  @Session('operator')
   async deleteCredential(@Param('name') name: string, @Caller() { actor }: DashboardCaller): Promise<void> {
     await this.credentials.remove(name, actor);
   }

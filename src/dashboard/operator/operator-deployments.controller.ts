@@ -5,7 +5,7 @@ import { ValidQuery } from '../../core/validation/valid-query.pipe';
 import type { components } from '../../contract/dashboard';
 import { CatalogAdminService } from '../../models/catalog-admin.service';
 import { ProviderAdminService } from '../../models/routing/provider-admin.service';
-import { Access } from '../session/access.decorator';
+import { Session } from '../../core/http/route.decorators';
 import { Caller, type DashboardCaller } from '../session/caller';
 import { toDeploymentRecord } from './catalog-record';
 import { DeploymentsQuery, DeploymentUpdateDto } from './dto/catalog.dto';
@@ -21,7 +21,7 @@ export class OperatorDeploymentsController {
   ) {}
 
   @Get()
-  @Access('operator')
+  @Session('operator')
   async listDeployments(
     @Query(new ValidQuery(DeploymentsQuery)) { model }: DeploymentsQuery,
   ): Promise<Schemas['DeploymentList']> {
@@ -31,7 +31,7 @@ export class OperatorDeploymentsController {
   }
 
   @Patch(':deployment_id')
-  @Access('operator')
+  @Session('operator')
   async updateDeployment(
     @Param('deployment_id') deploymentId: string,
     @Body(new ClosedBody(DeploymentUpdateDto)) body: DeploymentUpdateDto,
@@ -42,7 +42,7 @@ export class OperatorDeploymentsController {
 
   @Post(':deployment_id/reset-breaker')
   @HttpCode(200)
-  @Access('operator')
+  @Session('operator')
   async resetBreaker(
     @Param('deployment_id') deploymentId: string,
     @Caller() { actor }: DashboardCaller,

@@ -8,7 +8,7 @@ import type { components } from '../../contract/dashboard';
 import { CatalogAdminService } from '../../models/catalog-admin.service';
 import { NO_SUCH_PRICE, PriceAdminService } from '../../models/price-admin.service';
 import { toList } from '../list';
-import { Access } from '../session/access.decorator';
+import { Session } from '../../core/http/route.decorators';
 import { Caller, type DashboardCaller } from '../session/caller';
 import { toModelRecord, toPriceRecord } from './catalog-record';
 import { ModelUpdateDto, PriceVersionCreationDto } from './dto/catalog.dto';
@@ -25,13 +25,13 @@ export class OperatorModelsController {
   ) {}
 
   @Get()
-  @Access('operator')
+  @Session('operator')
   async listOperatorModels(): Promise<Schemas['OperatorModelList']> {
     return { object: 'list', data: (await this.catalog.listModels()).map(toModelRecord), next_cursor: null };
   }
 
   @Patch(':vendor/:name')
-  @Access('operator')
+  @Session('operator')
   async updateModel(
     @Param('vendor') vendor: string,
     @Param('name') name: string,
@@ -43,7 +43,7 @@ export class OperatorModelsController {
   }
 
   @Get(':vendor/:name/prices')
-  @Access('operator')
+  @Session('operator')
   async listPriceVersions(
     @Param('vendor') vendor: string,
     @Param('name') name: string,
@@ -58,7 +58,7 @@ export class OperatorModelsController {
   }
 
   @Post(':vendor/:name/prices')
-  @Access('operator')
+  @Session('operator')
   async createPriceVersion(
     @Param('vendor') vendor: string,
     @Param('name') name: string,
@@ -73,7 +73,7 @@ export class OperatorModelsController {
 
   @Post(':vendor/:name/prices/:price_version_id/withdraw')
   @HttpCode(200)
-  @Access('operator')
+  @Session('operator')
   async withdrawPriceVersion(
     @Param('vendor') vendor: string,
     @Param('name') name: string,

@@ -7,7 +7,7 @@ import { DEFAULT_PAGE_LIMIT, ValidQuery } from '../../core/validation/valid-quer
 import type { components } from '../../contract/dashboard';
 import { OperatorOrganizationService } from '../organizations/operator-organization.service';
 import { OrganizationService } from '../organizations/organization.service';
-import { Access } from '../session/access.decorator';
+import { Session } from '../../core/http/route.decorators';
 import { Caller, type DashboardCaller } from '../session/caller';
 import {
   BalanceAdjustmentRequestDto,
@@ -29,7 +29,7 @@ export class OperatorOrganizationsController {
   ) {}
 
   @Get()
-  @Access('operator')
+  @Session('operator')
   async listOperatorOrganizations(
     @Query(new ValidQuery(OrganizationsQuery)) query: OrganizationsQuery,
   ): Promise<Schemas['OperatorOrganizationList']> {
@@ -39,7 +39,7 @@ export class OperatorOrganizationsController {
   }
 
   @Get(':organization_id')
-  @Access('operator')
+  @Session('operator')
   async getOperatorOrganization(
     @Param('organization_id') organizationId: string,
   ): Promise<Schemas['OperatorOrganizationDetails']> {
@@ -47,7 +47,7 @@ export class OperatorOrganizationsController {
   }
 
   @Patch(':organization_id')
-  @Access('operator')
+  @Session('operator')
   async updateOperatorOrganization(
     @Param('organization_id') organizationId: string,
     @Body(new ClosedBody(OrganizationLimitsUpdateDto)) body: OrganizationLimitsUpdateDto,
@@ -59,7 +59,7 @@ export class OperatorOrganizationsController {
 
   @Post(':organization_id/suspend')
   @HttpCode(200)
-  @Access('operator')
+  @Session('operator')
   async suspendOrganization(
     @Param('organization_id') organizationId: string,
     @Body(new ClosedBody(OrganizationStatusChangeDto)) { reason }: OrganizationStatusChangeDto,
@@ -71,7 +71,7 @@ export class OperatorOrganizationsController {
 
   @Post(':organization_id/activate')
   @HttpCode(200)
-  @Access('operator')
+  @Session('operator')
   async activateOrganization(
     @Param('organization_id') organizationId: string,
     @Body(new ClosedBody(OrganizationStatusChangeDto)) { reason }: OrganizationStatusChangeDto,
@@ -83,7 +83,7 @@ export class OperatorOrganizationsController {
 
   @Post(':organization_id/adjustments')
   @HttpCode(200)
-  @Access('operator')
+  @Session('operator')
   async adjustBalance(
     @Param('organization_id') organizationId: string,
     @Body(new ClosedBody(BalanceAdjustmentRequestDto)) body: BalanceAdjustmentRequestDto,

@@ -3,7 +3,7 @@ import { InstanceDirectoryService, LEASE_LIFETIME_MS } from '../../billing/ledge
 import { LedgerAuditService } from '../../billing/ledger/ledger-audit.service';
 import type { components } from '../../contract/dashboard';
 import { ProviderAdminService } from '../../models/routing/provider-admin.service';
-import { Access } from '../session/access.decorator';
+import { Session } from '../../core/http/route.decorators';
 import { toProviderRecord } from './health-record';
 
 type Schemas = components['schemas'];
@@ -18,13 +18,13 @@ export class OperatorPlatformController {
   ) {}
 
   @Get('providers')
-  @Access('operator')
+  @Session('operator')
   async listProviderHealth(): Promise<Schemas['ProviderHealthList']> {
     return { object: 'list', data: (await this.providers.list()).map(toProviderRecord), next_cursor: null };
   }
 
   @Get('instances')
-  @Access('operator')
+  @Session('operator')
   async listInstances(): Promise<Schemas['InstanceList']> {
     const instances = await this.instances.list();
     const data = instances.map(({ id, version, startedAt, heartbeatAt, heartbeatAgeMs }) => ({
@@ -40,7 +40,7 @@ export class OperatorPlatformController {
   }
 
   @Get('ledger-audit')
-  @Access('operator')
+  @Session('operator')
   async getLedgerAudit(): Promise<Schemas['LedgerAudit']> {
     const { lastCompleted, lastFailure, nextDueAt } = await this.audit.refresh();
     return {

@@ -4,7 +4,7 @@ import { type UserSummary, UserDirectoryService } from '../accounts/user-directo
 import { requireUuid } from '../../core/types/require-uuid';
 import { DEFAULT_PAGE_LIMIT, PageQuery, QueryText, ValidQuery } from '../../core/validation/valid-query.pipe';
 import type { components } from '../../contract/dashboard';
-import { Access } from '../session/access.decorator';
+import { Session } from '../../core/http/route.decorators';
 import { Caller, type DashboardCaller } from '../session/caller';
 
 type Schemas = components['schemas'];
@@ -23,7 +23,7 @@ export class OperatorUsersController {
   ) {}
 
   @Get()
-  @Access('operator')
+  @Session('operator')
   async listUsers(@Query(new ValidQuery(UsersQuery)) query: UsersQuery): Promise<Schemas['OperatorUserList']> {
     const { search = null, limit = DEFAULT_PAGE_LIMIT, cursor = null } = query;
     const { items, nextCursor } = await this.directory.list(search, { limit, cursor });
@@ -32,7 +32,7 @@ export class OperatorUsersController {
 
   @Post(':user_id/disable')
   @HttpCode(200)
-  @Access('operator')
+  @Session('operator')
   async disableUser(
     @Param('user_id') userId: string,
     @Caller() { actor }: DashboardCaller,
@@ -44,7 +44,7 @@ export class OperatorUsersController {
 
   @Post(':user_id/enable')
   @HttpCode(200)
-  @Access('operator')
+  @Session('operator')
   async enableUser(
     @Param('user_id') userId: string,
     @Caller() { actor }: DashboardCaller,

@@ -3,7 +3,7 @@ import { ClosedBody } from '../../core/validation/closed-body.pipe';
 import type { Organization } from '../../contract/dashboard';
 import { InvitationService } from './invitation.service';
 import { OrganizationService } from './organization.service';
-import { Access } from '../session/access.decorator';
+import { Session } from '../../core/http/route.decorators';
 import { Caller, type DashboardCaller } from '../session/caller';
 import { InvitationAcceptanceDto } from './dto/organization.dto';
 import { toOrganization } from './replies';
@@ -18,7 +18,7 @@ export class InvitationsController {
 
   @Post('accept')
   @HttpCode(200)
-  @Access('user')
+  @Session('user')
   async acceptInvitation(
     @Body(new ClosedBody(InvitationAcceptanceDto)) { token }: InvitationAcceptanceDto,
     @Caller() { userId, email, actor }: DashboardCaller,

@@ -7,7 +7,7 @@ import type { Invitation, InvitationList, Member, MemberList } from '../../contr
 import { InvitationService } from './invitation.service';
 import { MemberService } from './member.service';
 import { toList, toPageRequest } from '../list';
-import { Access } from '../session/access.decorator';
+import { Session } from '../../core/http/route.decorators';
 import { Caller, type DashboardCaller, requireOrganization } from '../session/caller';
 import { InvitationCreationDto, MemberUpdateDto } from './dto/organization.dto';
 import { toInvitation, toMember } from './replies';
@@ -22,7 +22,7 @@ export class MembersController {
   ) {}
 
   @Get('members')
-  @Access('viewer')
+  @Session('viewer')
   async listMembers(
     @Query(new ValidQuery(PageQuery)) query: PageQuery,
     @Caller() caller: DashboardCaller,
@@ -31,7 +31,7 @@ export class MembersController {
   }
 
   @Patch('members/:user_id')
-  @Access('admin')
+  @Session('admin')
   async updateMember(
     @Param('user_id') id: string,
     @Body(new ClosedBody(MemberUpdateDto)) { role }: MemberUpdateDto,
@@ -43,13 +43,13 @@ export class MembersController {
 
   @Delete('members/:user_id')
   @HttpCode(204)
-  @Access('admin')
+  @Session('admin')
   async removeMember(@Param('user_id') id: string, @Caller() caller: DashboardCaller): Promise<void> {
     await this.members.remove(requireOrganization(caller), requireMemberId(id), caller.actor);
   }
 
   @Get('invitations')
-  @Access('admin')
+  @Session('admin')
   async listInvitations(
     @Query(new ValidQuery(PageQuery)) query: PageQuery,
     @Caller() caller: DashboardCaller,
@@ -58,7 +58,7 @@ export class MembersController {
   }
 
   @Post('invitations')
-  @Access('admin')
+  @Session('admin')
   async createInvitation(
     @Body(new ClosedBody(InvitationCreationDto)) { email, role }: InvitationCreationDto,
     @Caller() caller: DashboardCaller,
@@ -70,7 +70,7 @@ export class MembersController {
 
   @Delete('invitations/:invitation_id')
   @HttpCode(204)
-  @Access('admin')
+  @Session('admin')
   async deleteInvitation(@Param('invitation_id') id: string, @Caller() caller: DashboardCaller): Promise<void> {
     const invitationId = requireUuid(id, 'There is no such invitation.');
     await this.invitations.delete(requireOrganization(caller), invitationId, caller.actor);

@@ -8,7 +8,7 @@ import { AuditLogReader } from './audit-log.reader';
 import { MemberService } from './member.service';
 import { OrganizationService } from './organization.service';
 import { toList, toPageRequest } from '../list';
-import { Access } from '../session/access.decorator';
+import { Session } from '../../core/http/route.decorators';
 import { Caller, type DashboardCaller, requireOrganization } from '../session/caller';
 import { AuditLogQuery } from './dto/audit-log-query.dto';
 import { OrganizationProfileDto } from './dto/organization.dto';
@@ -24,7 +24,7 @@ export class OrganizationsController {
   ) {}
 
   @Get()
-  @Access('user')
+  @Session('user')
   async listOrganizations(
     @Query(new ValidQuery(PageQuery)) query: PageQuery,
     @Caller() { userId }: DashboardCaller,
@@ -34,7 +34,7 @@ export class OrganizationsController {
   }
 
   @Post()
-  @Access('user')
+  @Session('user')
   async createOrganization(
     @Body(new ClosedBody(OrganizationProfileDto)) { name }: OrganizationProfileDto,
     @Caller() { userId, actor }: DashboardCaller,
@@ -43,13 +43,13 @@ export class OrganizationsController {
   }
 
   @Get(':organization_id')
-  @Access('viewer')
+  @Session('viewer')
   async getOrganization(@Caller() caller: DashboardCaller): Promise<Organization> {
     return toOrganization(await this.organizations.require(requireOrganization(caller)), requireRole(caller));
   }
 
   @Patch(':organization_id')
-  @Access('admin')
+  @Session('admin')
   async updateOrganization(
     @Body(new ClosedBody(OrganizationProfileDto)) { name }: OrganizationProfileDto,
     @Caller() caller: DashboardCaller,
@@ -60,13 +60,13 @@ export class OrganizationsController {
 
   @Post(':organization_id/leave')
   @HttpCode(204)
-  @Access('viewer')
+  @Session('viewer')
   leaveOrganization(@Caller() caller: DashboardCaller): Promise<void> {
     return this.members.leave(requireOrganization(caller), caller.userId, caller.actor);
   }
 
   @Get(':organization_id/audit-log')
-  @Access('admin')
+  @Session('admin')
   async listAuditEntries(
     @Query(new ValidQuery(AuditLogQuery)) query: AuditLogQuery,
     @Caller() caller: DashboardCaller,

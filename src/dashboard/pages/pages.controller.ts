@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { GatewayError } from '../../core/errors/gateway-error';
-import { PublicRoute } from '../../core/http/public-route.decorator';
+import { Public } from '../../core/http/route.decorators';
 import { linkPage, type PageName } from './link-pages';
 import { PAGE_HEADERS } from './page-policy';
 
@@ -21,7 +21,7 @@ export class PagesController {
   ]);
 
   @Get(':page')
-  @PublicRoute()
+  @Public()
   getPage(
     @Param('page') page: string,
     @Query('outcome') outcome: unknown,
@@ -34,7 +34,7 @@ export class PagesController {
   }
 
   @Get('assets/:file')
-  @PublicRoute()
+  @Public()
   getPageFile(@Param('file') file: string, @Res({ passthrough: true }) reply: FastifyReply): Buffer {
     const asset = this.assets.get(file);
     if (asset === undefined) throw new GatewayError('not_found', 'There is no such file.');

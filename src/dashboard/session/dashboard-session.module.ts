@@ -1,14 +1,13 @@
 import { Module } from '@nestjs/common';
-import { AccountsModule } from '../accounts/accounts.module';
-import { AttemptThrottle } from '../accounts/attempt-throttle';
-import { SessionService } from '../accounts/session.service';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
-import { SessionDoor } from '../../http/session-door';
-import { DashboardSessionGuard } from './dashboard-door';
-import { hostOf } from './same-site';
+import { AccountsModule } from '../accounts/accounts.module';
+import { ChangeLimitGuard } from './change-limit.guard';
+import { CsrfGuard } from './csrf.guard';
+import { RolesGuard } from './roles.guard';
 import { SessionCookie } from './session-cookie';
+import { SessionGuard } from './session.guard';
 
-/** Session cookie and authorization of the dashboard routes. */
+/** Session cookie and the guards of the dashboard routes. */
 @Module({
   imports: [AccountsModule],
   providers: [
@@ -17,20 +16,11 @@ import { SessionCookie } from './session-cookie';
       inject: [APP_CONFIG],
       useFactory: ({ dashboard }: AppConfig) => new SessionCookie(dashboard.cookieSecure),
     },
-    {
-      provide: SessionDoor,
-      inject: [SessionService, SessionCookie, AttemptThrottle, APP_CONFIG],
-      useFactory: (
-        sessions: SessionService,
-        cookie: SessionCookie,
-        throttle: AttemptThrottle,
-        { http, dashboard }: AppConfig,
-      ) => {
-        const ownHost = http.publicBaseUrl === null ? null : hostOf(http.publicBaseUrl);
-        return new DashboardSessionGuard(sessions, cookie, ownHost, throttle, dashboard.changesPerMinute);
-      },
-    },
+    CsrfGuard,
+    SessionGuard,
+    RolesGuard,
+    ChangeLimitGuard,
   ],
-  exports: [SessionCookie, SessionDoor],
+  exports: [SessionCookie, CsrfGuard, SessionGuard, RolesGuard, ChangeLimitGuard],
 })
 export class DashboardSessionModule {}

@@ -5,7 +5,7 @@ import { DEFAULT_PAGE_LIMIT, ValidQuery } from '../../core/validation/valid-quer
 import type { UsageReceipt, UsageRequestList, UsageSeries } from '../../contract/dashboard';
 import { RequestLogService } from '../../billing/usage/request-log.service';
 import { UsageSeriesService } from '../../billing/usage/usage-series.service';
-import { Access } from '../session/access.decorator';
+import { Session } from '../../core/http/route.decorators';
 import { Caller, type DashboardCaller, requireOrganization } from '../session/caller';
 import { RequestFilterQuery, RequestListQuery, toFilter, UsageSeriesQuery } from './dto/usage-queries.dto';
 import { requestsCsv } from './requests-csv';
@@ -24,7 +24,7 @@ export class UsageController {
   ) {}
 
   @Get('requests')
-  @Access('viewer')
+  @Session('viewer')
   async listRequests(
     @Caller() caller: DashboardCaller,
     @Query(new ValidQuery(RequestListQuery)) query: RequestListQuery,
@@ -35,13 +35,13 @@ export class UsageController {
   }
 
   @Get('requests/:request_id')
-  @Access('viewer')
+  @Session('viewer')
   async getRequest(@Caller() caller: DashboardCaller, @Param('request_id') id: string): Promise<UsageReceipt> {
     return toReceiptReply(await this.requests.receipt(requireOrganization(caller), id));
   }
 
   @Get('requests.csv')
-  @Access('viewer')
+  @Session('viewer')
   exportRequests(
     @Caller() caller: DashboardCaller,
     @Query(new ValidQuery(RequestFilterQuery)) query: RequestFilterQuery,
@@ -51,7 +51,7 @@ export class UsageController {
   }
 
   @Get('series')
-  @Access('viewer')
+  @Session('viewer')
   async getUsageSeries(
     @Caller() caller: DashboardCaller,
     @Query(new ValidQuery(UsageSeriesQuery)) query: UsageSeriesQuery,

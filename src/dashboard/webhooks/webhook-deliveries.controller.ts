@@ -7,7 +7,7 @@ import { ClosedBody } from '../../core/validation/closed-body.pipe';
 import { DEFAULT_PAGE_LIMIT, ValidQuery } from '../../core/validation/valid-query.pipe';
 import type { components } from '../../contract/dashboard';
 import { NO_DELIVERY, WebhookLogService } from '../../webhooks/webhook-log.service';
-import { Access } from '../session/access.decorator';
+import { Session } from '../../core/http/route.decorators';
 import { Caller, type DashboardCaller, requireOrganization } from '../session/caller';
 import { DeliveriesQueryDto } from './deliveries-query.dto';
 import { TestWebhookRequestDto } from './test-webhook-request.dto';
@@ -23,7 +23,7 @@ export class WebhookDeliveriesController {
   ) {}
 
   @Get('webhook-deliveries')
-  @Access('viewer')
+  @Session('viewer')
   async listWebhookDeliveries(
     @Caller() caller: DashboardCaller,
     @Query(new ValidQuery(DeliveriesQueryDto)) query: DeliveriesQueryDto,
@@ -34,7 +34,7 @@ export class WebhookDeliveriesController {
   }
 
   @Get('webhook-deliveries/:delivery_id')
-  @Access('viewer')
+  @Session('viewer')
   async getWebhookDelivery(
     @Caller() caller: DashboardCaller,
     @Param('delivery_id') id: string,
@@ -49,7 +49,7 @@ export class WebhookDeliveriesController {
 
   @Post('webhook-deliveries/:delivery_id/redeliver')
   @HttpCode(200)
-  @Access('developer')
+  @Session('developer')
   async redeliverWebhook(
     @Caller() caller: DashboardCaller,
     @Param('delivery_id') id: string,
@@ -62,7 +62,7 @@ export class WebhookDeliveriesController {
 
   @Post('webhook-test-events')
   @HttpCode(202)
-  @Access('developer')
+  @Session('developer')
   async sendTestWebhook(
     @Caller() caller: DashboardCaller,
     @Body(new ClosedBody(TestWebhookRequestDto)) { url }: TestWebhookRequestDto,

@@ -104,6 +104,18 @@ describe.each(['1.0', '1.1'])('a refusal over HTTP/%s on a connection that close
   );
 });
 
+it('answers a wrong key with 401 before a byte of its 10 MiB body is read', async () => {
+  const server: Server = gateway.app.getHttpServer();
+  const accepted = once(server, 'connection') as Promise<[Socket]>;
+  const sentHead = head('sk-llm-unknown', 10 * MIB, '1.1', 'Expect: 100-continue');
+  const client = connect({ port, host: '127.0.0.1' }, () => client.write(sentHead));
+  const [answer] = (await once(client, 'data')) as [Buffer];
+  const [connection] = await accepted;
+  expect(answer.toString('latin1')).toMatch(/^HTTP\/1\.1 401 /);
+  expect(connection.bytesRead).toBe(sentHead.length);
+  client.destroy();
+});
+
 describe('a client without a key that never stops sending', () => {
   const clients: Socket[] = [];
   afterEach(() => {

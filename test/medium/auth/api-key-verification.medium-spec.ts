@@ -3,6 +3,7 @@ import type { DataSource } from 'typeorm';
 import { digestApiKey, generateApiKey } from '../../../src/auth/api-keys/api-key';
 import { ApiKeyRepository } from '../../../src/auth/api-keys/api-key.repository';
 import { ApiKeyVerifier } from '../../../src/auth/api-keys/api-key-verifier';
+import { AllowedIpGuard } from '../../../src/auth/guards/allowed-ip.guard';
 import { systemClock } from '../../../src/core/time/clock';
 import { createDataSource } from '../../../src/core/database/data-source';
 import { allowedMs } from '../../faults/figures';
@@ -52,7 +53,12 @@ describe('API keys in PostgreSQL', () => {
     return { key, keyId, organizationId };
   }
 
-  const verify = async (key: string, address = '203.0.113.7') => newVerifier().verify(`Bearer ${key}`, address);
+  /** The principal of a request from 203.0.113.7. */
+  const verify = async (key: string) => {
+    const stored = await newVerifier().authenticate(`Bearer ${key}`);
+    new AllowedIpGuard().judge(stored, { clientAddress: '203.0.113.7' });
+    return stored.principal;
+  };
 
   it('gives the principal with the limits and rules of the key', async () => {
     const { key, keyId, organizationId } = await insertKey({
@@ -113,10 +119,10 @@ describe('API keys in PostgreSQL', () => {
     const lenient = newVerifier(true);
     for (const text of INJECTION_STRINGS) {
       for (const header of [text, `Bearer ${text}`, `Bearer ${text.replaceAll(/\s/g, '')}`]) {
-        expect(() => strict.verify(header, '203.0.113.7')).toThrow(
+        expect(() => strict.authenticate(header)).toThrow(
           expect.objectContaining({ code: 'invalid_api_key', status: 401 }),
         );
-        const answer = Promise.resolve().then(() => lenient.verify(header, '203.0.113.7'));
+        const answer = Promise.resolve().then(() => lenient.authenticate(header));
         await expect(answer).rejects.toMatchObject({ code: 'invalid_api_key', status: 401 });
       }
     }
@@ -140,7 +146,7 @@ describe('API keys in PostgreSQL', () => {
       (asked) => new ApiKeyRepository(gone).findByDigest(digestApiKey(asked, PEPPER)),
       systemClock,
     );
-    const ask = () => Promise.resolve().then(() => verifier.verify(`Bearer ${key}`, '203.0.113.7'));
+    const ask = () => Promise.resolve().then(() => verifier.authenticate(`Bearer ${key}`));
 
     // The only connection of the pool waits for a lock: PostgreSQL is there and does not answer.
     const locker = dataSource.createQueryRunner();
@@ -152,7 +158,7 @@ describe('API keys in PostgreSQL', () => {
     await locker.rollbackTransaction();
     await locker.release();
 
-    await expect(ask()).resolves.toMatchObject({ keyId });
+    await expect(ask()).resolves.toMatchObject({ principal: { keyId } });
     await gone.destroy();
   });
 });

@@ -38,7 +38,7 @@ function startProcess(url: string, read: () => StoredApiKey) {
   listener.onModuleInit();
   return {
     redis,
-    verify: async () => verifier.verify(`Bearer ${key}`, '203.0.113.7'),
+    verify: async () => (await verifier.authenticate(`Bearer ${key}`)).principal,
     nextInvalidation: () =>
       new Promise<void>((resolve) => {
         const original = ApiKeyVerifier.prototype.invalidate;

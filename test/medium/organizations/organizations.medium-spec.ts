@@ -3,6 +3,7 @@ import type { DataSource } from 'typeorm';
 import { digestApiKey, hasValidShape } from '../../../src/auth/api-keys/api-key';
 import { ApiKeyRepository } from '../../../src/auth/api-keys/api-key.repository';
 import { ApiKeyVerifier } from '../../../src/auth/api-keys/api-key-verifier';
+import { AllowedIpGuard } from '../../../src/auth/guards/allowed-ip.guard';
 import { decodeKeyInvalidation, type KeyInvalidationTransport } from '../../../src/auth/api-keys/key-invalidation';
 import { COMMAND_LINE } from '../../../src/core/types/actor';
 import { systemClock } from '../../../src/core/time/clock';
@@ -60,7 +61,11 @@ describe('organizations and their keys', () => {
     await database.drop();
   });
 
-  const verify = (key: string) => Promise.resolve().then(() => verifier.verify(`Bearer ${key}`, '10.0.0.1'));
+  const verify = async (key: string) => {
+    const stored = await verifier.authenticate(`Bearer ${key}`);
+    new AllowedIpGuard().judge(stored, { clientAddress: '10.0.0.1' });
+    return stored.principal;
+  };
   const newOrganization = () => organizations.create({ name: 'Acme' }, COMMAND_LINE);
 
   describe('organizations', () => {

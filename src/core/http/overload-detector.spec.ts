@@ -1,10 +1,10 @@
-import { LoadGuard } from './load-guard';
+import { OverloadDetector } from './overload-detector';
 
 const LIMIT = 10;
 
 function createGuard(limit = LIMIT) {
   const state = { inFlight: 0, nowMs: 0 };
-  const guard = new LoadGuard(
+  const guard = new OverloadDetector(
     limit,
     () => state.inFlight,
     () => state.nowMs,
@@ -23,7 +23,7 @@ function createGuard(limit = LIMIT) {
   return { guard, state, pass };
 }
 
-describe('LoadGuard', () => {
+describe('OverloadDetector', () => {
   it('detects an overload after a second without idle time and with more requests than the limit', () => {
     const { pass } = createGuard();
     expect(pass(1_000, 1, LIMIT + 1)).toBe(false);

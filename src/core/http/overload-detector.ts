@@ -11,14 +11,14 @@ const ALERT_MS = 5_000;
  * busy. From then on a new request is admitted only when another has ended, because an immediate 503 is better than a
  * long wait for all. The number in flight alone means little: a thousand may be waiting for providers.
  */
-export class LoadGuard {
+export class OverloadDetector {
   private busySinceMs: number | null = null;
   private alertUntilMs = Number.NEGATIVE_INFINITY;
   private isAlert = false;
   private timer: NodeJS.Timeout | null = null;
 
   /**
-   * @param limit of requests in flight during an overload; 0 disables the guard.
+   * @param limit of requests in flight during an overload; 0 disables the detector.
    * @param inFlight number of requests in flight.
    */
   constructor(

@@ -1,0 +1,23 @@
+import { Module } from '@nestjs/common';
+import { AuthModule } from '../auth.module';
+import { LimitsModule } from '../rate-limits/limits.module';
+import { AllowedIpGuard } from './allowed-ip.guard';
+import { ApiKeyGuard } from './api-key.guard';
+import { KEY_GUARDS, type KeyGuard } from './key-guard';
+import { ModalityGuard } from './modality.guard';
+import { RateLimitGuard } from './rate-limit.guard';
+
+/** The guards that judge a key, in order. */
+export const KEY_GUARD_ORDER = [ApiKeyGuard, AllowedIpGuard, ModalityGuard] as const;
+
+/** The guards of routes that require an API key. */
+@Module({
+  imports: [AuthModule, LimitsModule],
+  providers: [
+    ...KEY_GUARD_ORDER,
+    RateLimitGuard,
+    { provide: KEY_GUARDS, inject: [...KEY_GUARD_ORDER], useFactory: (...guards: KeyGuard[]): KeyGuard[] => guards },
+  ],
+  exports: [...KEY_GUARD_ORDER, RateLimitGuard, KEY_GUARDS],
+})
+export class AuthGuardsModule {}

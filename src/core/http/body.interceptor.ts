@@ -1,0 +1,170 @@
+import type { IncomingMessage } from 'node:http';
+import {
+  type CallHandler,
+  type CanActivate,
+  type ExecutionContext,
+  Inject,
+  Injectable,
+  type NestInterceptor,
+} from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Observable } from 'rxjs';
+import { APP_CONFIG, type AppConfig } from '../config/app-config';
+import { IterationQueue } from '../concurrency/iteration-queue';
+import { GatewayError } from '../errors/gateway-error';
+import { parseStrictJson } from '../json/strict-json';
+import { CLOCK, type Clock } from '../time/clock';
+import type { MultipartForm } from '../types/multipart-form';
+import { BodyBudget, type BodyClaim } from './body-budget';
+import { readBody, tooLarge } from './body-reader';
+import { boundaryOf } from './form-boundary';
+import { FormParser } from './form-parser';
+import { readForm } from './form-reader';
+import { replyOf, requestOf } from './request';
+import type { FormRules, RouteRules } from './route.decorators';
+
+/** Token of the guards that judge a caller once more after a slow body, in order. */
+export const ACCESS_GUARDS = Symbol('ACCESS_GUARDS');
+
+/**
+ * Bodies of at least this size are parsed one per event loop iteration, so that several do not block other requests.
+ */
+const LARGE_BYTES = 256 * 1024;
+/** Maximum age of a verdict when the request runs: revoked access ends within a second. */
+const MAX_VERDICT_AGE_MS = 1_000;
+/** Methods of this service whose bodies have no meaning. They are not read. */
+const BODYLESS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+
+/**
+ * Reads the body after all guards have passed: strict JSON, or a form where a route takes one, within the memory budget.
+ * The access guards judge the caller again when the body took long to arrive.
+ */
+@Injectable()
+export class BodyInterceptor implements NestInterceptor {
+  private readonly budget: BodyBudget;
+  private readonly maxJsonBytes: number;
+  private readonly maxFormBytes: number;
+  private readonly largeBodies = new IterationQueue();
+
+  constructor(
+    @Inject(APP_CONFIG) { http }: AppConfig,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(ACCESS_GUARDS) private readonly accessGuards: readonly CanActivate[],
+  ) {
+    this.budget = new BodyBudget(http.maxBufferedBytes);
+    this.maxJsonBytes = http.maxRequestBytes;
+    this.maxFormBytes = http.maxMultipartBytes;
+  }
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> | Promise<Observable<unknown>> {
+    const request = requestOf(context);
+    const isRead = !BODYLESS.has(request.method) && (hasBody(request) || request.headers['content-type'] !== undefined);
+    return isRead ? this.read(request, context).then(() => next.handle()) : next.handle();
+  }
+
+  private async read(request: FastifyRequest, context: ExecutionContext): Promise<void> {
+    const reply = replyOf(context);
+    const claim = this.claim(request, reply);
+    request.context.memory = claim;
+    // HTTP/1.0 clients do not understand interim responses.
+    if (request.headers.expect !== undefined && request.raw.httpVersion !== '1.0') reply.raw.writeContinue();
+    request.body = await this.parse(request, claim);
+    const verdictAgeMs = this.clock.monotonic() - request.context.startedAtMs;
+    if (verdictAgeMs <= MAX_VERDICT_AGE_MS) return;
+    for (const guard of this.accessGuards) await guard.canActivate(context);
+  }
+
+  /**
+   * Claims the announced length of the body before it is read, until the response is sent. Without a Content-Length the
+   * claim grows during the read.
+   * @throws GatewayError `service_unavailable`.
+   */
+  private claim(request: FastifyRequest, { raw: response }: FastifyReply): BodyClaim {
+    // The close event, which releases the claim, was emitted while a guard waited.
+    if (request.raw.destroyed) throw Object.assign(new Error('aborted'), { code: 'ECONNRESET' });
+    const announcedBytes = Number(request.headers['content-length'] ?? 0);
+    const { form } = request.rules;
+    const maxJsonBytes = this.maxJsonBytesOf(request.rules);
+    const limitBytes = form === undefined ? maxJsonBytes : Math.max(this.maxJsonBytes, this.maxFormBytes);
+    // A body over the limit is not read.
+    const claim = this.budget.claim(announcedBytes > limitBytes ? 0 : announcedBytes, ownerOf(request));
+    response.once('close', () => claim.release());
+    return claim;
+  }
+
+  private parse(request: FastifyRequest, claim: BodyClaim): Promise<unknown> {
+    const { form } = request.rules;
+    switch (request.mediaType) {
+      case 'application/json':
+        if (form !== undefined && form.json !== true) throw notAccepted();
+        return this.parseJson(request, claim);
+      case 'multipart/form-data':
+        if (form === undefined) throw notAccepted();
+        return this.parseForm(request, form, claim);
+      default:
+        throw notAccepted();
+    }
+  }
+
+  private async parseJson(request: FastifyRequest, claim: BodyClaim): Promise<unknown> {
+    const { rules } = request;
+    const limitBytes = this.maxJsonBytesOf(rules);
+    assertReadable(request.raw, limitBytes);
+    const body = await readBody(request.raw, limitBytes, claim);
+    if (rules.keepsRawBody === true) request.rawBody = body;
+    // Some clients send a Content-Type with every request, although DELETE requests and many dashboard actions have no
+    // body.
+    if (body.length === 0 && (request.method === 'DELETE' || rules.session !== undefined)) return undefined;
+    const isLarge = body.length >= LARGE_BYTES;
+    // The text of a large body stays in memory until it is collected, and once more in the provider request.
+    const copiesBytes = isLarge ? body.length : 0;
+    const onUnfaithful =
+      rules.acceptsUnfaithful === true
+        ? (error: GatewayError): void => void (request.unfaithfulBody = error)
+        : undefined;
+    const parse = (): unknown =>
+      parseStrictJson(body, (heapBytes) => claim.growWithCopies(heapBytes, copiesBytes), onUnfaithful);
+    return isLarge ? this.largeBodies.add(parse) : parse();
+  }
+
+  private async parseForm(
+    { raw, headers }: FastifyRequest,
+    rules: FormRules,
+    claim: BodyClaim,
+  ): Promise<MultipartForm> {
+    assertReadable(raw, this.maxFormBytes);
+    const parser = new FormParser(boundaryOf(headers['content-type'] ?? ''), rules);
+    return new Promise((resolve, reject) => {
+      readForm(raw, this.maxFormBytes, claim, parser, (error, form) =>
+        form === undefined ? reject(error as Error) : resolve(form),
+      );
+    });
+  }
+
+  private maxJsonBytesOf({ maxBodyBytes = this.maxJsonBytes }: RouteRules): number {
+    return Math.min(maxBodyBytes, this.maxJsonBytes);
+  }
+}
+
+function hasBody({ headers }: FastifyRequest): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+}
+
+/** Whom the memory of the body is charged to. Callers without an account share one budget. */
+function ownerOf({ context, caller, rules }: FastifyRequest): string {
+  return context.principal?.organizationId ?? caller?.userId ?? rules.session ?? 'public';
+}
+
+/** @throws GatewayError what the headers alone rule out. */
+function assertReadable({ headers }: IncomingMessage, limitBytes: number): void {
+  const coding = headers['content-encoding'];
+  // No encoding is supported: a small compressed body can expand to gigabytes.
+  if (coding !== undefined && coding !== 'identity') {
+    throw new GatewayError('unsupported_media_type', 'A request body must be sent without a Content-Encoding.');
+  }
+  if (Number(headers['content-length']) > limitBytes) throw tooLarge();
+}
+
+function notAccepted(): GatewayError {
+  return new GatewayError('unsupported_media_type', 'This endpoint does not accept the Content-Type of the request.');
+}

@@ -1,0 +1,80 @@
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import { GatewayError } from '../core/errors/gateway-error';
+import { toClientAddress } from '../core/http/client-address';
+import { ResponseConnection } from '../core/http/response-connection';
+import { assertRulesDecided } from '../core/http/route.decorators';
+import type { Clock } from '../core/time/clock';
+import { toRequestId } from '../core/types/ids';
+
+const MAX_CLIENT_REQUEST_ID_LENGTH = 128;
+/** Fastify would read the body of these methods before the guards. `BodyInterceptor` reads it after them. */
+const METHODS_WITH_BODY = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+/**
+ * Prepares every request before Nest: its context and rules, and the refusals of the raw request that apply to unknown routes
+ * too. A route that leaves open who may call it fails the start.
+ */
+export function addRequestContext(server: FastifyInstance, clock: Clock, isDraining: () => boolean): void {
+  for (const method of METHODS_WITH_BODY) server.addHttpMethod(method, { hasBody: false, overrideExisting: true });
+  server.decorateRequest('context');
+  server.decorateRequest('rules');
+  server.decorateRequest('apiKey', null);
+  server.decorateRequest('caller', null);
+  server.decorateRequest('rawBody', null);
+  server.decorateRequest('unfaithfulBody', null);
+  server.addHook('onRoute', ({ url, config = {} }: RouteOptions) => assertRulesDecided(url, config));
+  server.addHook('onRequest', (request, reply, done) => {
+    request.rules = request.routeOptions.config;
+    request.context = {
+      id: request.id,
+      requestId: toRequestId(request.id),
+      startedAtMs: clock.monotonic(),
+      clientAddress: toClientAddress(request.ip),
+      clientRequestId: readClientRequestId(request),
+      principal: null,
+      rateLimitHeaders: null,
+      idempotencyKey: null,
+      modelId: undefined,
+      memory: null,
+      connection: new ResponseConnection(reply.raw),
+    };
+    if (isDraining()) reply.raw.shouldKeepAlive = false;
+    done(findRawFault(request));
+  });
+}
+
+function readClientRequestId({ headers }: FastifyRequest): string | undefined {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' ? given.slice(0, MAX_CLIENT_REQUEST_ID_LENGTH) : undefined;
+}
+
+function findRawFault(request: FastifyRequest): GatewayError | undefined {
+  const doubled = findDoubledHeader(request.raw);
+  const hostFault = doubled === 'host' ? 'has more than one Host header' : findHostFault(request.raw);
+  if (hostFault !== null) return new GatewayError('validation_failed', `The request ${hostFault}.`);
+  if (request.is404) return new GatewayError('not_found', 'There is no such endpoint.');
+  if (doubled !== 'authorization') return undefined;
+  return new GatewayError('invalid_api_key', 'The request has more than one Authorization header.');
+}
+
+/** Node silently keeps the first of two such headers; a proxy in front may have used the second. */
+function findDoubledHeader({ rawHeaders }: IncomingMessage): 'host' | 'authorization' | null {
+  let hosts = 0;
+  let authorizations = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length === 4 && name.toLowerCase() === 'host' && ++hosts > 1) return 'host';
+    if (name?.length === 13 && name.toLowerCase() === 'authorization' && ++authorizations > 1) return 'authorization';
+  }
+  return null;
+}
+
+/** A registered name or IPv4 address, or an IPv6 address in brackets, and a port (RFC 9110 section 7.2). */
+const HOST = /^(?:(?:[\w.~!$&'()*+,;=-]|%[0-9a-f]{2})+|\[[0-9a-f:.]+\])(?::\d{0,5})?$/i;
+
+/** The reason for a 400 by RFC 9112 section 3.2; `null`: none. */
+function findHostFault({ headers: { host }, httpVersion }: IncomingMessage): string | null {
+  if (host === undefined) return httpVersion === '1.1' ? 'has no Host header' : null;
+  return HOST.test(host) ? null : 'has an invalid Host header';
+}
