@@ -16,9 +16,10 @@ import type {
   ChatCompletionResult,
   ChatProvider,
   ChatRequest,
-  ChatStream,
+  ChunkStream,
   StreamProgress,
 } from '../providers/contract/chat';
+import type { ProviderCall } from '../providers/contract/provider-call';
 import type { UsageVector } from '../providers/contract/usage';
 import type { RoutingDto } from '../models/routing/routing.dto';
 import { ReferencedImages } from './addressed-images';
@@ -43,8 +44,8 @@ export type DescribedChat = Omit<ChatInferenceRequest, 'format'>;
 /** The wire format of a chat model's response. A stateful one is created per request. */
 export interface ChatFormat {
   render(result: ChatCompletionResult, bill: Bill): RenderedAnswer;
-  /** Translates the stream to this format. Default: the chunks are sent unchanged. */
-  translate?(stream: ChatStream): ChatStream;
+  /** Opens a stream of the provider in this format. */
+  openStream(chat: ChatProvider, request: ChatRequest, call: ProviderCall): Promise<ChunkStream>;
   /** The events after the last chunk; without `[DONE]`. */
   lastEvents(progress: StreamProgress, bill: Bill, servedBy: CatalogModel): PricedText;
   /** The events that report a failure in mid-stream. Default: the error envelope as an event. */
@@ -138,8 +139,7 @@ export class ChatInference {
       prepare: images === null ? undefined : (signal, candidates) => images.prepare(signal, candidates),
       openStream: async (candidate, call) => {
         const request = images === null ? chat : await images.requestFor(candidate, call.signal);
-        const stream = await chatOf(candidate).openStream(request, call);
-        return format.translate?.(stream) ?? stream;
+        return format.openStream(chatOf(candidate), request, call);
       },
       estimateUsage,
       lastEvents: (progress, bill, servedBy) => format.lastEvents(progress, bill, servedBy),

@@ -3,15 +3,16 @@ import type { Answer } from '../core/http/answer';
 import type { RequestContext } from '../core/types/request-context';
 import type { ExplainedRequest } from '../inference/explanation.types';
 import { type ChatFormat, ChatInference } from './chat-inference.service';
+import { openChatChunks } from './chat-chunks';
 import { renderCompletion, usageEvent } from './chat-usage';
 import type { ChatCompletionRequestDto } from './dto/chat-completion-request.dto';
 import { toChatRequest } from './to-chat-request';
 
 const OPERATION = 'createChatCompletion';
 
-/** Providers already return this format; only usage and cost are added. */
 const CHAT_FORMAT: ChatFormat = {
   render: ({ body }, bill) => renderCompletion(body, bill),
+  openStream: openChatChunks,
   lastEvents: usageEvent,
 };
 

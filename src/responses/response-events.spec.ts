@@ -1,9 +1,9 @@
-import { type Arbitrary, array, assert, constantFrom, nat, oneof, option, property, record, string } from 'fast-check';
+import { array, assert, constantFrom, nat, oneof, property, record, string } from 'fast-check';
 import { rebuild, type ResponseEvent as Event } from '../../test/conformance/response-reader';
 import { schemaValidator } from '../../test/harness/openapi-validator';
-import type { ChatChunk, ChatDelta, ToolCallDelta } from '../chat/chat-frames';
 import { GatewayError } from '../core/errors/gateway-error';
 import type { Bill, PricedText } from '../inference/inference.types';
+import type { ChatEvent } from '../providers/contract/chat-event';
 import { NO_USAGE } from '../providers/contract/usage';
 import type { ResponseRequestDto } from './dto/response-request.dto';
 import { ResponseEvents } from './response-events';
@@ -32,23 +32,21 @@ const ERROR_EVENT = {
 };
 
 describe('any chat stream', () => {
-  const text = string({ unit: 'grapheme' });
-  const call = record({
-    index: nat(3),
-    function: record({ name: string(), arguments: text }),
+  const words = string({ unit: 'grapheme' });
+  const texts = constantFrom('text' as const, 'refusal' as const, 'reasoning' as const);
+  const written = record({ type: texts, text: words });
+  const called = record({
+    type: constantFrom('tool_call' as const),
+    kind: constantFrom('function' as const),
+    name: string(),
   });
-  const delta: Arbitrary<ChatDelta> = oneof(
-    record({ content: option(text) }),
-    record({ refusal: option(text) }),
-    record({ content: text, tool_calls: array(call, { maxLength: 3 }) }),
-    record({ tool_calls: array(call, { minLength: 1, maxLength: 2 }) }),
-    record({ reasoning_content: text }),
-  );
+  const input = record({ type: constantFrom('tool_input' as const), index: nat(3), text: words });
+  const steps = array(oneof(written, called, input)).map(numbered);
   const finish = constantFrom('stop', 'length', 'tool_calls', 'content_filter');
 
   it('yields well-formed events whose deltas add up to the final response', () => {
     assert(
-      property(array(delta), finish, (deltas, finishReason) => {
+      property(steps, finish, (deltas, finishReason) => {
         const events = play(deltas, finishReason);
         expect(events.map(({ sequence_number: number }) => number)).toEqual(events.map((_event, index) => index));
         expect(rebuild(events)).toEqual(events.at(-1).response.output);
@@ -57,6 +55,17 @@ describe('any chat stream', () => {
     );
   });
 });
+
+type Step = ChatEvent | { readonly type: 'tool_call'; readonly kind: 'function'; readonly name: string };
+
+/** Numbers the calls and leaves out input for calls that have not begun. */
+function numbered(steps: readonly Step[]): ChatEvent[] {
+  let calls = 0;
+  return steps.flatMap((step): ChatEvent[] => {
+    if (step.type === 'tool_call') return [{ ...step, index: calls, id: `call_${calls++}` }];
+    return step.type === 'tool_input' && step.index >= calls ? [] : [step];
+  });
+}
 
 interface Written {
   readonly text: string;
@@ -74,18 +83,15 @@ function writtenBy(events: readonly Event[]): Written {
   };
 }
 
-function wantedOf(deltas: readonly ChatDelta[]): Written {
-  const calls = new Map<number, string>();
-  for (const { index, function: called } of deltas.flatMap(
-    ({ tool_calls = [] }): readonly ToolCallDelta[] => tool_calls,
-  )) {
-    calls.set(index, (calls.get(index) ?? '') + (called?.arguments ?? ''));
+function wantedOf(events: readonly ChatEvent[]): Written {
+  const calls: string[] = [];
+  for (const event of events) {
+    if (event.type === 'tool_call') calls.push('');
+    else if (event.type === 'tool_input') calls[event.index] += event.text;
   }
-  return {
-    text: deltas.map(({ content }) => content ?? '').join(''),
-    refusal: deltas.map(({ refusal }) => refusal ?? '').join(''),
-    calls: [...calls.values()],
-  };
+  const joined = (type: 'text' | 'refusal'): string =>
+    events.map((event) => (event.type === type ? event.text : '')).join('');
+  return { text: joined('text'), refusal: joined('refusal'), calls };
 }
 
 const isEvent = schemaValidator('ResponseStreamEvent');
@@ -94,9 +100,9 @@ function newEvents(): ResponseEvents {
   return new ResponseEvents(new ResponseObject(BODY, 'req_0123', 1_700_000_000));
 }
 
-function chunk(delta: ChatDelta): ChatChunk {
-  return { id: 'chatcmpl-1', created: 1, model: 'mock/chat-1', choices: [{ delta, finish_reason: null }] };
-}
+const START: ChatEvent = { type: 'start', id: 'chatcmpl-1', created: 1 };
+const text = (written: string): ChatEvent => ({ type: 'text', text: written });
+const refusal = (written: string): ChatEvent => ({ type: 'refusal', text: written });
 
 /** Parses events and validates each against the API document. */
 function read(text: string): Event[] {
@@ -111,22 +117,26 @@ function read(text: string): Event[] {
 
 const filled = ({ head, tail }: PricedText): string => `${head}7${tail}`;
 
-/** All events of a stream with these deltas. */
-function play(deltas: readonly ChatDelta[], finishReason: string | null = 'stop'): Event[] {
+/** All events of a response to these chat events, each of which arrives alone. */
+function play(chat: readonly ChatEvent[], finishReason: string | null = 'stop'): Event[] {
   const events = newEvents();
-  const text = deltas.map((delta) => events.translate(chunk(delta))).join('');
+  const written = [START, ...chat].map((event) => events.translate([event], 'mock/chat-1')).join('');
   const end = events.complete({ model: 'mock/chat-1', finishReason, endedAt: 1_700_000_009, bill: BILL });
-  return read(text + filled(end));
+  return read(written + filled(end));
 }
 
-const begin = (index: number, id: string, name: string, text = ''): ChatDelta => ({
-  tool_calls: [{ index, id, function: { name, arguments: text } }],
+const begin = (index: number, id: string, name: string): ChatEvent => ({
+  type: 'tool_call',
+  index,
+  id,
+  kind: 'function',
+  name,
 });
-const more = (index: number, text: string): ChatDelta => ({ tool_calls: [{ index, function: { arguments: text } }] });
+const more = (index: number, input: string): ChatEvent => ({ type: 'tool_input', index, text: input });
 const typesOf = (events: readonly Event[]): string[] => events.map(({ type }) => type.replace('response.', ''));
 
 describe('a stream of text', () => {
-  const events = play([{ role: 'assistant', content: '' }, { content: 'Hel' }, { content: 'lo "you"\n' }, {}]);
+  const events = play([text(''), text('Hel'), text('lo "you"\n')]);
 
   it('is a message with one growing part', () => {
     expect(typesOf(events)).toEqual([
@@ -190,7 +200,8 @@ it('writes interleaved tool calls as separate items', () => {
   const events = play([
     begin(0, 'call_a', 'a'),
     more(0, '{"x'),
-    begin(1, 'call_b', 'b', '{'),
+    begin(1, 'call_b', 'b'),
+    more(1, '{'),
     more(0, '":1}'),
     more(1, '}'),
   ]);
@@ -213,7 +224,7 @@ it('writes interleaved tool calls as separate items', () => {
 });
 
 it('completes a message before the first call and starts a new one after it', () => {
-  const events = play([{ content: 'a' }, begin(0, 'call_a', 'f', '{}'), { content: 'b' }]);
+  const events = play([text('a'), begin(0, 'call_a', 'f'), more(0, '{}'), text('b')]);
   const done = typesOf(events).indexOf('output_item.done');
   expect(events[done].item).toMatchObject({ type: 'message', content: [{ text: 'a' }] });
   expect(events[done + 1]).toMatchObject({ type: 'response.output_item.added', item: { type: 'function_call' } });
@@ -221,7 +232,7 @@ it('completes a message before the first call and starts a new one after it', ()
 });
 
 it('writes a refusal as a separate part', () => {
-  const events = play([{ content: 'Hm.' }, { refusal: 'I will ' }, { refusal: 'not.' }]);
+  const events = play([text('Hm.'), refusal('I will '), refusal('not.')]);
   expect(events.at(-1).response.output).toMatchObject([
     {
       content: [
@@ -238,7 +249,7 @@ it('writes a refusal as a separate part', () => {
 });
 
 it('omits reasoning', () => {
-  const events = play([{ reasoning_content: 'Secret thoughts.' }, { content: 'Yes.' }]);
+  const events = play([{ type: 'reasoning', text: 'Secret thoughts.' }, text('Yes.')]);
   expect(JSON.stringify(events)).not.toContain('Secret');
 });
 
@@ -246,7 +257,7 @@ it.each([
   ['length', 'max_output_tokens'],
   ['content_filter', 'content_filter'],
 ])('ends as incomplete after %s, with an incomplete last item', (finishReason, reason) => {
-  const last = play([{ content: 'Hel' }, begin(0, 'call_a', 'f', '{"x')], finishReason).at(-1);
+  const last = play([text('Hel'), begin(0, 'call_a', 'f'), more(0, '{"x')], finishReason).at(-1);
   expect(last).toMatchObject({
     type: 'response.incomplete',
     response: {
@@ -259,7 +270,7 @@ it.each([
 });
 
 it('contains an empty message when the model returned nothing', () => {
-  const events = play([{ role: 'assistant' }]);
+  const events = play([]);
   expect(typesOf(events)).toContain('output_item.done');
   expect(events.at(-1).response.output).toMatchObject([{ type: 'message', content: [{ text: '' }] }]);
 });
@@ -267,7 +278,7 @@ it('contains an empty message when the model returned nothing', () => {
 describe('an interrupted stream', () => {
   it('ends as failed with its partial output and consecutive numbers, also after complete()', () => {
     const events = newEvents();
-    const received = read(events.translate(chunk({ content: 'Hel' })));
+    const received = read(events.translate([START, text('Hel')], 'mock/chat-1'));
     events.complete({ model: 'mock/chat-1', finishReason: 'stop', endedAt: 1, bill: BILL });
     const [failed, error] = read(events.fail(FAILURE, REQUEST_ID));
     expect(failed).toMatchObject({

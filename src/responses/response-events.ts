@@ -1,10 +1,19 @@
-import type { ChatChunk, ToolCallDelta } from '../chat/chat-frames';
 import type { GatewayError } from '../core/errors/gateway-error';
 import type { Bill, PricedText } from '../inference/inference.types';
-import { type CallItem, type ContentPart, insideOf, type ItemStatus, MessageItem, type PartType } from './output-items';
+import type { ChatEvent, ToolCallInput, ToolCallStart } from '../providers/contract/chat-event';
+import {
+  type CallItem,
+  type ContentPart,
+  CustomToolCallItem,
+  FunctionCallItem,
+  insideOf,
+  type ItemStatus,
+  MessageItem,
+  type PartType,
+} from './output-items';
 import { EVENT_END, EventWriter } from './event-writer';
 import type { ResponseObject, ResponseState } from './response-object';
-import { endedItems, endedStatus, incompleteReasonOf, toCallItem } from './response-output';
+import { endedItems, endedStatus, incompleteReasonOf } from './response-output';
 import { withUsage } from './response-usage';
 
 /** The end of a stream, as needed for its last events. */
@@ -32,13 +41,16 @@ export class ResponseEvents {
 
   constructor(private readonly response: ResponseObject) {}
 
-  /** The events of a chunk. */
-  translate({ model, choices: [{ delta }] }: ChatChunk): string {
+  /** The events of the response for those of the chat; the first ones announce the response. */
+  translate(events: readonly ChatEvent[], model: string): string {
     if (this.model === null) this.begin(model, this.events);
     this.model ??= model;
-    if (delta.content) this.write('output_text', delta.content);
-    if (delta.refusal) this.write('refusal', delta.refusal);
-    for (const call of delta.tool_calls ?? []) this.writeCall(call);
+    for (const event of events) {
+      if (event.type === 'text') this.write('output_text', event.text);
+      else if (event.type === 'refusal') this.write('refusal', event.text);
+      else if (event.type === 'tool_call') this.openCall(event);
+      else if (event.type === 'tool_input') this.writeInput(event);
+    }
     return this.events.take();
   }
 
@@ -90,6 +102,7 @@ export class ResponseEvents {
   }
 
   private write(type: PartType, text: string): void {
+    if (text === '') return;
     const { events } = this;
     const message = this.message ?? this.openMessage();
     const part = this.openPart(message, type);
@@ -114,27 +127,24 @@ export class ResponseEvents {
     return part;
   }
 
-  private writeCall(delta: ToolCallDelta): void {
-    const { events } = this;
-    const known = this.calls.get(delta.index);
-    const call = known ?? this.openCall(delta);
-    const text = insideOf(delta.function?.arguments ?? delta.custom?.input ?? '');
-    if (text === '') return;
-    call.text += text;
-    events.callDelta(call, text);
+  private writeInput({ index, text }: ToolCallInput): void {
+    const call = this.calls.get(index);
+    if (call === undefined || text === '') return;
+    const json = insideOf(text);
+    call.text += json;
+    this.events.callDelta(call, json);
   }
 
-  private openCall({ index, id, function: called, custom }: ToolCallDelta): CallItem {
+  private openCall({ index, id, kind, name }: ToolCallStart): void {
     if (this.message !== null) {
       finish(this.message, this.events, 'completed');
       this.openItems.delete(this.message);
       this.message = null;
     }
-    const opening = custom === undefined ? { function: { name: called?.name } } : { custom: { name: custom.name } };
-    const call = toCallItem({ index, id, ...opening }, this.response.key, this.items.length);
+    const item = kind === 'custom' ? CustomToolCallItem : FunctionCallItem;
+    const call = new item(this.response.key, this.items.length, id, name);
     this.calls.set(index, call);
     this.add(call);
-    return call;
   }
 
   private add(item: MessageItem | CallItem): void {

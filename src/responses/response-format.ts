@@ -1,10 +1,17 @@
 import type { ChatFormat } from '../chat/chat-inference.service';
-import { TranslatedStream } from '../chat/chat-frames';
+import { RenderedStream } from '../chat/chat-chunks';
 import type { Clock } from '../core/time/clock';
 import type { GatewayError } from '../core/errors/gateway-error';
 import type { Bill, PricedText, RenderedAnswer } from '../inference/inference.types';
 import type { CatalogModel } from '../models/catalog-model';
-import type { ChatCompletionResult, ChatStream, StreamProgress } from '../providers/contract/chat';
+import type {
+  ChatCompletionResult,
+  ChatProvider,
+  ChatRequest,
+  ChunkStream,
+  StreamProgress,
+} from '../providers/contract/chat';
+import type { ProviderCall } from '../providers/contract/provider-call';
 import type { ResponseRequestDto } from './dto/response-request.dto';
 import { ResponseEvents } from './response-events';
 import { ResponseObject } from './response-object';
@@ -40,8 +47,9 @@ export class ResponseFormat implements ChatFormat {
     return { contentType: 'application/json; charset=utf-8', ...withUsage(json, bill, '') };
   }
 
-  translate(stream: ChatStream): ChatStream {
-    return new TranslatedStream(stream, (chunk) => this.events.translate(chunk));
+  async openStream(chat: ChatProvider, request: ChatRequest, call: ProviderCall): Promise<ChunkStream> {
+    const stream = await chat.openStream(request, call);
+    return new RenderedStream(stream, (events) => this.events.translate(events, call.publicModel));
   }
 
   lastEvents({ finishReason }: StreamProgress, bill: Bill, { id: model }: CatalogModel): PricedText {

@@ -1,4 +1,3 @@
-import type { ChatDelta, ToolCallDelta } from '../chat/chat-frames';
 import {
   type CallItem,
   CustomToolCallItem,
@@ -10,10 +9,21 @@ import {
 } from './output-items';
 import type { IncompleteReason } from './response-object';
 
-/** The chat message of a provider's non-streamed reply. */
+/** The choice of a provider's non-streamed reply. */
 export interface ChatAnswer {
-  readonly message: ChatDelta;
+  readonly message: {
+    readonly content?: string | null;
+    readonly refusal?: string | null;
+    readonly tool_calls?: readonly ToolCall[];
+  };
   readonly finish_reason: string | null;
+}
+
+interface ToolCall {
+  readonly id?: string;
+  readonly function?: { readonly name?: string; readonly arguments?: string };
+  /** Replaces `function` in a custom tool call. */
+  readonly custom?: { readonly name?: string; readonly input?: string };
 }
 
 /** The items of a non-streamed reply; at least one: an empty reply is an empty message. */
@@ -30,8 +40,7 @@ export function toOutput({ message }: ChatAnswer, responseKey: string): OutputIt
   return items;
 }
 
-/** An item for a complete call or the first delta of one. */
-export function toCallItem({ id = '', function: called, custom }: ToolCallDelta, key: string, index: number): CallItem {
+function toCallItem({ id = '', function: called, custom }: ToolCall, key: string, index: number): CallItem {
   if (custom !== undefined) {
     return new CustomToolCallItem(key, index, id, custom.name ?? '', insideOf(custom.input ?? ''));
   }

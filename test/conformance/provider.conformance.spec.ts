@@ -3,9 +3,11 @@
  * are fakes on the loopback interface; no key and no network is needed.
  */
 import { Test } from '@nestjs/testing';
+import { openChatChunks } from '../../src/chat/chat-chunks';
 import type { AppConfig } from '../../src/core/config/app-config';
 import { ConfigModule } from '../../src/core/config/config.module';
 import type { ChatCompletionBody, ChatProvider } from '../../src/providers/contract/chat';
+import type { ChatEvent } from '../../src/providers/contract/chat-event';
 import type { CompletionsProvider } from '../../src/providers/contract/completions';
 import type { EmbeddingsProvider } from '../../src/providers/contract/embeddings';
 import type { Provider } from '../../src/providers/contract/provider';
@@ -147,8 +149,9 @@ describe.each(SUBJECTS.map((subject) => [subject.definition.id, subject] as cons
   });
 
   it('streams a chat, if supported, in chunks that strict clients accept', async () => {
-    const stream = await chat(answers.stream)?.openStream(chatRequest({ stream: true }), call());
-    if (stream === undefined) return;
+    const offered = chat(answers.stream);
+    if (offered === null) return;
+    const stream = await openChatChunks(offered, chatRequest({ stream: true }), call());
     const sink = new CollectingSink();
     await stream.pipe(sink);
     const { chunks } = sink;
@@ -165,12 +168,27 @@ describe.each(SUBJECTS.map((subject) => [subject.definition.id, subject] as cons
     expect(stream.progress.id).toBe(chunks[0]?.['id']);
   });
 
-  it.each(['complete', 'openStream'] as const)(
+  it('streams a chat, if supported, as typed events that carry the same text', async () => {
+    const offered = chat(answers.stream);
+    if (offered === null) return;
+    const stream = await offered.openStream(chatRequest({ stream: true }), call());
+    const events: ChatEvent[] = [];
+    await stream.pipe({ write: (batch) => events.push(...batch) > 0, drained: () => Promise.resolve() });
+    const whole = await chat(answers.reply)?.complete(chatRequest(), call());
+    const text = events.map((event) => (event.type === 'text' ? event.text : '')).join('');
+    expect(whole?.body.choices).toMatchObject([{ message: { content: text } }]);
+    expect(events[0]).toMatchObject({ type: 'start', id: stream.progress.id, created: stream.progress.created });
+    expect(events.filter(({ type }) => type === 'finish')).toEqual([{ type: 'finish', reason: 'stop' }]);
+    expect(events.findLast(({ type }) => type === 'usage')).toEqual({ type: 'usage', usage: stream.progress.usage });
+    expect(stream.progress.outputBytes).toBe(Buffer.byteLength(text));
+  });
+
+  it.each(['complete', 'openStream', 'openChunkStream'] as const)(
     'reports a rate limit of a chat with its Retry-After (%s)',
     async (method) => {
       const content = subject.rateLimitPrompt ?? 'Hello';
       const request = chatRequest({ messages: [{ role: 'user', content }] });
-      const refusal = chat(answers.rateLimit)?.[method](request, call());
+      const refusal = chat(answers.rateLimit)?.[method]?.(request, call());
       if (refusal === undefined) return;
       const error = await providerErrorOf(refusal);
       expect([error.code, error.options.retryAfterSeconds, error.options.fallback]).toEqual([

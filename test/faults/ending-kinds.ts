@@ -35,10 +35,10 @@ export async function untilServed(ask: () => Promise<string>): Promise<string> {
   }
 }
 
-export function chatProviderOf({ app }: TestGateway): ChatProvider {
+export function chatProviderOf({ app }: TestGateway): Required<ChatProvider> {
   const chat = app.get(ProvidersService, { strict: false }).get('openai-compatible')?.chat;
-  if (chat === undefined) throw new Error('the provider of these tests is not configured');
-  return chat;
+  if (chat?.openChunkStream === undefined) throw new Error('the provider of these tests is not configured');
+  return chat as Required<ChatProvider>;
 }
 
 /** The upstream: the prompt selects its behaviour. */

@@ -167,7 +167,7 @@ describe.each([
     };
     const chat = chatProviderOf(gateway);
     jest.spyOn(chat, 'complete').mockImplementation(fail);
-    jest.spyOn(chat, 'openStream').mockImplementation(fail);
+    jest.spyOn(chat, 'openChunkStream').mockImplementation(fail);
     expect(await all(() => untilServed(() => ask('answer', stream)))).toEqual(['500 internal_error']);
     const seen = await books();
     expect(kindsOf(seen)).toEqual([{ ...nothing, status: 500, error_code: 'internal_error' }]);
@@ -263,9 +263,9 @@ describe('a stream that has begun', () => {
 
   it('is charged for the delivered part on an internal error, and reports the failure', async () => {
     const chat = chatProviderOf(gateway);
-    const openStream = chat.openStream.bind(chat);
-    jest.spyOn(chat, 'openStream').mockImplementation(async (request, call) => {
-      const opened = await openStream(request, call);
+    const openChunkStream = chat.openChunkStream.bind(chat);
+    jest.spyOn(chat, 'openChunkStream').mockImplementation(async (request, call) => {
+      const opened = await openChunkStream(request, call);
       const pipe = opened.pipe.bind(opened);
       jest.spyOn(opened, 'pipe').mockImplementation((sink: StreamSink) =>
         pipe({

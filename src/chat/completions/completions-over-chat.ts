@@ -1,8 +1,8 @@
-import { TranslatedStream } from '../chat-frames';
-import type { ChatProvider, ChatStream } from '../../providers/contract/chat';
+import { RenderedStream } from '../chat-chunks';
+import type { ChatProvider, ChunkStream } from '../../providers/contract/chat';
 import type { CompletionRequest, CompletionResult, CompletionsProvider } from '../../providers/contract/completions';
 import type { DeploymentTraits, ProviderCall } from '../../providers/contract/provider-call';
-import { completionChunks } from './from-chat-chunk';
+import { completionChunks } from './from-chat-events';
 import { fromChatReply } from './from-chat-reply';
 import { toChatRequest } from './to-chat-request';
 
@@ -20,8 +20,8 @@ export class CompletionsOverChat implements CompletionsProvider {
     return { body: fromChatReply(body, request), usage, outputBytes };
   }
 
-  async openStream(request: CompletionRequest, call: ProviderCall): Promise<ChatStream> {
+  async openStream(request: CompletionRequest, call: ProviderCall): Promise<ChunkStream> {
     const stream = await this.chat.openStream(toChatRequest(request), call);
-    return new TranslatedStream(stream, completionChunks(request));
+    return new RenderedStream(stream, completionChunks(request, call.publicModel));
   }
 }

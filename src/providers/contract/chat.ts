@@ -1,3 +1,4 @@
+import type { ChatEvent } from './chat-event';
 import type { DeploymentTraits, ProviderCall } from './provider-call';
 import type { UsageVector } from './usage';
 
@@ -40,10 +41,10 @@ export interface ChatCompletionResult {
   readonly outputBytes: number;
 }
 
-/** Where a stream's frames go. A frame is one or more complete `data: …\n\n` events. */
-export interface StreamSink {
+/** Where the pieces of a streamed answer go. */
+export interface StreamSink<Piece = string | Buffer> {
   /** `false` signals back-pressure: await `drained()` before writing more. */
-  write(frames: string | Buffer): boolean;
+  write(piece: Piece): boolean;
   /** Resolves when writing may continue, or when the receiver has disconnected. */
   drained(): Promise<void>;
 }
@@ -61,15 +62,24 @@ export interface StreamProgress {
   readonly skippedEvents?: number;
 }
 
-export interface ChatStream {
+/** An answer that has started to arrive. The caller must pipe it. */
+export interface StreamedAnswer<Piece> {
   readonly progress: StreamProgress;
   /**
-   * Writes every chunk but the usage chunk and `[DONE]`, which the caller adds once the charge is committed. Resolves
-   * when the upstream's stream has ended with a finish reason.
+   * Writes the whole answer. Resolves when the upstream's stream has ended with a finish reason.
    * @throws ProviderError `stream_interrupted` or `provider_disconnect` (phase `stream`).
    */
-  pipe(sink: StreamSink): Promise<void>;
+  pipe(sink: StreamSink<Piece>): Promise<void>;
 }
+
+/** A streamed answer as typed events; those that arrive together are one piece. */
+export type ChatStream = StreamedAnswer<readonly ChatEvent[]>;
+
+/**
+ * A streamed answer as finished chunks of the client's format: complete `data: …\n\n` events, all but the usage chunk and
+ * `[DONE]`, which the caller adds once the charge is committed.
+ */
+export type ChunkStream = StreamedAnswer<string | Buffer>;
 
 /** Chat as a capability of a provider. Its methods throw `ProviderError` only. */
 export interface ChatProvider {
@@ -81,4 +91,9 @@ export interface ChatProvider {
   complete(request: ChatRequest, call: ProviderCall): Promise<ChatCompletionResult>;
   /** Resolves once the first meaningful event has been read, so that an early failure still has an HTTP status. */
   openStream(request: ChatRequest, call: ProviderCall): Promise<ChatStream>;
+  /**
+   * The same as chat-completion chunks, for an upstream that writes them itself: passing its bytes on costs a fraction of
+   * parsing and rendering them. Absent: the gateway renders the events of `openStream`.
+   */
+  openChunkStream?(request: ChatRequest, call: ProviderCall): Promise<ChunkStream>;
 }

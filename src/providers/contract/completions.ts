@@ -1,4 +1,4 @@
-import type { ChatStream } from './chat';
+import type { ChunkStream } from './chat';
 import type { DeploymentTraits, ProviderCall } from './provider-call';
 import type { UsageVector } from './usage';
 
@@ -52,7 +52,7 @@ export interface CompletionsProvider {
   assertSupported?(request: CompletionRequest, deployment: DeploymentTraits): void;
   complete(request: CompletionRequest, call: ProviderCall): Promise<CompletionResult>;
   /** A stream of `text_completion` chunks, with the guarantees of a chat stream. */
-  openStream(request: CompletionRequest, call: ProviderCall): Promise<ChatStream>;
+  openStream(request: CompletionRequest, call: ProviderCall): Promise<ChunkStream>;
 }
 
 /** Converts a finish reason of any text format to this one. */

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { chunkBytes, UPSTREAM_ACCENTS } from '../../../../test/conformance/chat-chunks';
 import { providerCall } from '../../../../test/conformance/provider-call';
+import { ChatStreamState } from '../../kit/upstream-stream';
 import { ChatChunkTranslator } from './chat-chunk-translator';
-import { ChatStreamState } from './chat-stream-state';
-import { ContentTemplate } from './content-template';
+import { ContentTemplate, FrameTemplate } from './content-template';
 
 const OPENING = chunkBytes({ role: 'assistant', content: '' });
 
@@ -64,7 +64,7 @@ describe('ContentTemplate', () => {
   });
 
   const example = { choices: [{ index: 0, delta: { content: 'a' }, finish_reason: null }] };
-  const learned = () => ContentTemplate.learn(Buffer.from(JSON.stringify(example)), example, JSON.stringify);
+  const learned = () => ContentTemplate.learn(Buffer.from(JSON.stringify(example)), example) as ContentTemplate;
   const event = (body: string | Buffer) => {
     const [head = '', tail = ''] = JSON.stringify(example).split('"a"');
     return Buffer.concat([Buffer.from(`${head}"`), Buffer.from(body), Buffer.from(`"${tail}`)]);
@@ -77,8 +77,11 @@ describe('ContentTemplate', () => {
     ['nothing', '', 0],
   ])('applies to %s and counts its bytes', (_name, body, bytes) => {
     const template = learned();
-    expect(template?.apply(event(body))?.toString()).toBe(`data: ${event(body).toString()}\n\n`);
-    expect(template?.appliedTextBytes).toBe(bytes);
+    expect(template.matches(event(body))).toBe(true);
+    expect(template.textBytes).toBe(bytes);
+    expect(template.textOf(event(body))).toBe(JSON.parse(`"${body}"`));
+    const frame = FrameTemplate.of(template, JSON.stringify(template.example));
+    expect(frame?.around(event(body)).toString()).toBe(`data: ${event(body).toString()}\n\n`);
   });
 
   it.each([
@@ -91,7 +94,7 @@ describe('ContentTemplate', () => {
     ['invalid UTF-8', Buffer.of(0x61, 0xff)],
     ['half a character', Buffer.from('é').subarray(0, 1)],
   ])('leaves %s to the parsed path', (_name, body) => {
-    expect(learned()?.apply(event(body))).toBeNull();
+    expect(learned().matches(event(body))).toBe(false);
   });
 
   it.each([
@@ -103,6 +106,6 @@ describe('ContentTemplate', () => {
     ['no text', { choices: [{ delta: {} }] }],
     ['the text in another place', { content: 'x', choices: [{ delta: { content: 'a' } }] }],
   ])('does not learn from a chunk with %s', (_name, chunk) => {
-    expect(ContentTemplate.learn(Buffer.from(JSON.stringify(chunk)), chunk, JSON.stringify)).toBeNull();
+    expect(ContentTemplate.learn(Buffer.from(JSON.stringify(chunk)), chunk)).toBeNull();
   });
 });

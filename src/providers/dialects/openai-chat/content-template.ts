@@ -7,34 +7,40 @@ const FIRST_PRINTABLE = 0x20;
 const LOWER_U = 0x75;
 /** Escapes of one character: `"`, `\`, `/`, b, f, n, r, t. */
 const SIMPLE_ESCAPES: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'));
-const TEXT_FIELDS = ['content', 'reasoning_content', 'reasoning'];
+const TEXT_FIELDS = ['content', 'reasoning_content', 'reasoning'] as const;
 /** Placeholder for the text while a template is learned; needs no escaping and never occurs in real text. */
 const MARKER = '<text of the chunk, 6f1d2c>';
+/** A template that matches fewer chunks than this was not worth learning. */
+const WORTHWHILE_HITS = 8;
+/** After this many poor templates the stream is assumed to vary in every chunk (padding, timestamps). */
+const MAX_POOR_TEMPLATES = 4;
+
+type TextField = (typeof TEXT_FIELDS)[number];
 
 /**
  * The fast path of a stream. Successive text chunks of one upstream are the same bytes around a varying JSON string:
- * `head` text `tail`. Such an event is translated by putting our own head and tail around the unchanged text.
+ * `head` text `tail`. The text of such an event is found without parsing the event.
  *
  * Why this is safe: head and tail were parsed once around a marker, and the chunk held nothing but that text, so with
  * any other valid JSON string body between them they parse to the same chunk with the other text.
  */
 export class ContentTemplate {
-  /** UTF-8 bytes of the text in the event that `apply` matched last. */
-  appliedTextBytes = 0;
+  /** UTF-8 bytes of the text in the event that matched last. */
+  textBytes = 0;
 
   private constructor(
-    private readonly head: Buffer,
-    private readonly tail: Buffer,
-    private readonly frameHead: Buffer,
-    private readonly frameTail: Buffer,
+    readonly field: TextField,
+    /** The chunk with a marker as its text. */
+    readonly example: JsonObject,
+    readonly head: Buffer,
+    readonly tail: Buffer,
   ) {}
 
   /**
    * @param event bytes of an event, `chunk` what it parses to
-   * @param translate the parsed path: from a chunk to the JSON for the client
    * @returns `null` when the chunk holds more than plain text
    */
-  static learn(event: Buffer, chunk: JsonObject, translate: (chunk: JsonObject) => string): ContentTemplate | null {
+  static learn(event: Buffer, chunk: JsonObject): ContentTemplate | null {
     const field = textFieldOf(chunk);
     if (field === null) return null;
     const raw = event.toString('utf8');
@@ -43,35 +49,84 @@ export class ContentTemplate {
     const head = raw.slice(0, start);
     const tail = raw.slice(stringEnd(raw, start));
     const example = parseExample(head + MARKER + tail, field);
-    if (example === null) return null;
-
-    const frame = `data: ${translate(example)}\n\n`;
-    const at = frame.indexOf(MARKER);
-    if (at < 0 || frame.lastIndexOf(MARKER) !== at) return null;
-    return new ContentTemplate(
-      Buffer.from(head),
-      Buffer.from(tail),
-      Buffer.from(frame.slice(0, at)),
-      Buffer.from(frame.slice(at + MARKER.length)),
-    );
+    return example && new ContentTemplate(field, example, Buffer.from(head), Buffer.from(tail));
   }
 
-  /** The frame for an event of this shape; `null` for any other shape. */
-  apply(event: Buffer): Buffer | null {
-    const { head, tail, frameHead, frameTail } = this;
+  /** Whether the event has this shape. */
+  matches(event: Buffer): boolean {
+    const { head, tail } = this;
     const start = head.length;
     const end = event.length - tail.length;
-    if (end < start) return null;
-    if (head.compare(event, 0, start) !== 0 || tail.compare(event, end) !== 0) return null;
+    if (end < start) return false;
+    if (head.compare(event, 0, start) !== 0 || tail.compare(event, end) !== 0) return false;
     const textBytes = countTextBytes(event, start, end);
-    if (textBytes < 0) return null;
+    this.textBytes = textBytes;
+    return textBytes >= 0;
+  }
 
-    this.appliedTextBytes = textBytes;
+  /** The text of an event that matches. */
+  textOf(event: Buffer): string {
+    // Head and tail end and begin with its quotes.
+    return JSON.parse(event.toString('utf8', this.head.length - 1, event.length - this.tail.length + 1)) as string;
+  }
+}
+
+/** The template of one stream, replaced as the shape of its chunks changes. */
+export class TemplateLearner {
+  private template: ContentTemplate | null = null;
+  private hits = 0;
+  private poorTemplates = 0;
+
+  /** The template if it matches the event. */
+  match(event: Buffer): ContentTemplate | null {
+    if (this.template === null || !this.template.matches(event)) return null;
+    this.hits++;
+    return this.template;
+  }
+
+  /** The new template; `null`: nothing was learned. */
+  learn(event: Buffer, chunk: JsonObject): ContentTemplate | null {
+    if (this.poorTemplates >= MAX_POOR_TEMPLATES) return null;
+    const learned = ContentTemplate.learn(event, chunk);
+    if (learned === null) return null;
+    if (this.template !== null && this.hits < WORTHWHILE_HITS) this.poorTemplates++;
+    this.template = learned;
+    this.hits = 0;
+    return learned;
+  }
+
+  forget(): void {
+    this.template = null;
+  }
+}
+
+/** Our own chunk around the unchanged text of an event. */
+export class FrameTemplate {
+  private constructor(
+    private readonly template: ContentTemplate,
+    private readonly head: Buffer,
+    private readonly tail: Buffer,
+  ) {}
+
+  /** @param json what the template's example translates to; @returns `null` unless it holds the text unchanged, once */
+  static of(template: ContentTemplate, json: string): FrameTemplate | null {
+    const frame = `data: ${json}\n\n`;
+    const at = frame.indexOf(MARKER);
+    if (at < 0 || frame.lastIndexOf(MARKER) !== at) return null;
+    const tail = frame.slice(at + MARKER.length);
+    return new FrameTemplate(template, Buffer.from(frame.slice(0, at)), Buffer.from(tail));
+  }
+
+  /** The chunk for an event that matches. */
+  around(event: Buffer): Buffer {
+    const { head, tail, template } = this;
+    const start = template.head.length;
+    const end = event.length - template.tail.length;
     const length = end - start;
-    const frame = Buffer.allocUnsafe(frameHead.length + length + frameTail.length);
-    frame.set(frameHead, 0);
-    event.copy(frame, frameHead.length, start, end);
-    frame.set(frameTail, frameHead.length + length);
+    const frame = Buffer.allocUnsafe(head.length + length + tail.length);
+    frame.set(head, 0);
+    event.copy(frame, head.length, start, end);
+    frame.set(tail, head.length + length);
     return frame;
   }
 }
@@ -98,7 +153,7 @@ function countTextBytes(bytes: Buffer, start: number, end: number): number {
 }
 
 /** The one text field of a chunk that holds nothing else: no finish, usage, tool call or log probabilities. */
-function textFieldOf(chunk: JsonObject): string | null {
+function textFieldOf(chunk: JsonObject): TextField | null {
   const { choices } = chunk;
   const choice: unknown = Array.isArray(choices) && choices.length === 1 ? choices[0] : undefined;
   if (!isJsonObject(choice) || !isJsonObject(choice['delta'])) return null;
@@ -106,7 +161,9 @@ function textFieldOf(chunk: JsonObject): string | null {
   if (chunk['usage'] != null || chunk['x_groq'] != null) return null;
   const { role: _role, ...delta } = choice['delta'];
   const texts = TEXT_FIELDS.filter((field) => typeof delta[field] === 'string');
-  const rest = Object.entries(delta).filter(([field, value]) => !texts.includes(field) && value !== null);
+  const rest = Object.entries(delta).filter(
+    ([field, value]) => !texts.some((text) => text === field) && value !== null,
+  );
   return texts.length === 1 && rest.length === 0 ? (texts[0] ?? null) : null;
 }
 

@@ -1,5 +1,7 @@
+import type { FinishReason } from '../../contract/chat-event';
+
 /** Vendor variants of finish reasons (sheet A, rule 6). A reason in neither map counts as `stop`. */
-const TRANSLATIONS: ReadonlyMap<string, string> = new Map([
+const TRANSLATIONS: ReadonlyMap<string, FinishReason> = new Map([
   ['stop', 'stop'],
   ['length', 'length'],
   ['tool_calls', 'tool_calls'],
@@ -21,7 +23,7 @@ export function isFailedFinish(reason: unknown): boolean {
  * @param calledTools the response contains tool calls, for which several upstreams still report `stop`
  * @param trusted the upstream's `stop` is kept even then
  */
-export function toFinishReason(reason: string, calledTools: boolean, trusted: boolean): string {
+export function toFinishReason(reason: string, calledTools: boolean, trusted: boolean): FinishReason {
   const known = TRANSLATIONS.get(reason) ?? 'stop';
   return known === 'stop' && calledTools && !trusted ? 'tool_calls' : known;
 }

@@ -1,10 +1,13 @@
+import type { ProviderCall } from '../../contract/provider-call';
 import { chunk, sse } from '../../../../test/conformance/chat-chunks';
-import { FINISH, FIRST, startStream, TEXT, USAGE } from '../../../../test/conformance/played-stream';
+import { FINISH, FIRST, OUTPUTS, startStream as start, TEXT, USAGE } from '../../../../test/conformance/played-stream';
 import { providerCall, providerErrorOf } from '../../../../test/conformance/provider-call';
 
 const CALL = chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '' } }] });
 
-describe('OpenAiChatStream before the first token', () => {
+describe.each(OUTPUTS)('a stream of %s before the first token', (output) => {
+  const startStream = (call?: ProviderCall) => start(call, output);
+
   it.each([
     ['an error event', sse({ error: { message: 'slow down', code: 429 } }), 'provider_rate_limited'],
     ['an error beside choices', sse({ ...FIRST, error: { code: 502, message: 'x' } }), 'provider_unavailable'],
@@ -64,7 +67,9 @@ describe('OpenAiChatStream before the first token', () => {
   });
 });
 
-describe('OpenAiChatStream after the first token', () => {
+describe.each(OUTPUTS)('a stream of %s after the first token', (output) => {
+  const startStream = (call?: ProviderCall) => start(call, output);
+
   it.each([
     ['an error event', sse({ error: { message: 'x', code: 429 } }), 'stream_interrupted'],
     ['a failed generation', sse(chunk({}, { finish_reason: 'error' })), 'stream_interrupted'],

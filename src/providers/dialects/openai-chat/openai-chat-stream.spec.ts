@@ -2,7 +2,7 @@ import { chunk, sse, UPSTREAM_ACCENTS } from '../../../../test/conformance/chat-
 import { FINISH, FIRST, playStream, startStream, TEXT, USAGE } from '../../../../test/conformance/played-stream';
 import { choiceOf, CollectingSink, deltaOf, providerCall } from '../../../../test/conformance/provider-call';
 
-describe('OpenAiChatStream', () => {
+describe('openChatChunks', () => {
   const recorded = Buffer.from(
     ': connected\n\n' +
       sse({ ...FIRST, choices: [] }, FIRST, TEXT, chunk({ content: ' größe' }), chunk({ content: ' 日本 😀\n"' })) +
@@ -131,7 +131,7 @@ describe('OpenAiChatStream', () => {
   });
 });
 
-describe('OpenAiChatStream with a slow receiver', () => {
+describe('openChatChunks with a slow receiver', () => {
   class SlowSink extends CollectingSink {
     release: () => void = () => undefined;
 
@@ -199,3 +199,77 @@ describe('OpenAiChatStream with a slow receiver', () => {
     expect(sink.text).toHaveLength(70_000);
   });
 });
+
+describe('openChatEvents', () => {
+  const joined = (chunks: readonly Record<string, unknown>[]) => {
+    const deltas = chunks.map(deltaOf);
+    const textOf = (field: string) => deltas.map((delta) => delta[field] ?? '').join('');
+    const calls = deltas.flatMap((delta) => (delta['tool_calls'] ?? []) as ToolCallDelta[]);
+    return {
+      role: deltas.map(({ role }) => role).filter((role) => role !== undefined),
+      content: textOf('content'),
+      reasoning: textOf('reasoning_content'),
+      refusal: textOf('refusal'),
+      names: calls.flatMap(({ index, id, type, function: called, custom }) =>
+        id === undefined ? [] : [[index, id, type, called?.name ?? custom?.name]],
+      ),
+      inputs: [0, 1].map((index) => {
+        const own = calls.filter((call) => call.index === index);
+        return own.map(({ function: called, custom }) => called?.arguments ?? custom?.input ?? '').join('');
+      }),
+      logprobs: chunks.flatMap((each) => (choiceOf(each)['logprobs'] as { content: [] } | null)?.content ?? []),
+      finish: chunks.map((each) => choiceOf(each)['finish_reason']).filter((reason) => reason !== null),
+      heads: [...new Set(chunks.map(({ id, created, model }) => `${String(id)} ${String(created)} ${String(model)}`))],
+    };
+  };
+  const call = (index: number, fields: object) => chunk({ tool_calls: [{ index, ...fields }] });
+  const logprobs = { content: [{ token: 'Hi', logprob: -0.5, bytes: [72, 105], top_logprobs: [] }] };
+
+  it.each<[string, readonly unknown[]]>([
+    ['text', [FIRST, TEXT, chunk({ content: ' größe\n"' }), TEXT, FINISH, USAGE, '[DONE]']],
+    ['reasoning before text', [FIRST, chunk({ reasoning: 'why' }), chunk({ reasoning_content: '?' }), TEXT, FINISH]],
+    ['a refusal', [FIRST, chunk({ refusal: 'I will' }), chunk({ refusal: ' not.' }), FINISH]],
+    ['log probabilities', [FIRST, chunk({ content: 'Hi' }, { logprobs }), FINISH]],
+    ['text and finish in one chunk', [chunk({ content: 'Hi' }, { finish_reason: 'length' }), USAGE]],
+    [
+      'interleaved tool calls',
+      [
+        FIRST,
+        call(0, { id: 'a', function: { name: 'f', arguments: '{' } }),
+        call(1, { id: 'b', type: 'custom', custom: { name: 'g', input: 'x' } }),
+        call(0, { function: { arguments: '}' } }),
+        call(1, { custom: { input: 'y' } }),
+        FINISH,
+      ],
+    ],
+  ])('carries what the chunks carry: %s', async (_name, documents) => {
+    const bytes = sse(...documents);
+    const chunks = await playStream([bytes]);
+    const events = await playStream([bytes], undefined, 'events');
+    expect(events.failure).toBeNull();
+    expect(joined(events.sink.chunks)).toEqual(joined(chunks.sink.chunks));
+    expect(events.stream.progress).toEqual(chunks.stream.progress);
+  });
+
+  it.each(UPSTREAM_ACCENTS)('carries the same text however the bytes are split ($name)', async ({ build }) => {
+    const words = ['Hello', ' wörld', '\n', '"quoted"', ' \\ 😀', ' end'];
+    const sent = words.map((content) => `data: ${build({ content }).toString()}\n\n`);
+    const bytes = Buffer.from(sse(FIRST) + sent.join('') + sse(FINISH, USAGE, '[DONE]'));
+    for (const size of [1, 7, 100, bytes.length]) {
+      const pieces = [];
+      for (let at = 0; at < bytes.length; at += size) pieces.push(bytes.subarray(at, at + size));
+      const { sink, stream, failure } = await playStream(pieces, undefined, 'events');
+      expect(failure).toBeNull();
+      expect(sink.text).toBe(words.join(''));
+      expect(stream.progress).toMatchObject({ outputBytes: Buffer.byteLength(words.join('')), finishReason: 'stop' });
+    }
+  });
+});
+
+interface ToolCallDelta {
+  readonly index: number;
+  readonly id?: string;
+  readonly type?: string;
+  readonly function?: { readonly name?: string; readonly arguments?: string };
+  readonly custom?: { readonly name?: string; readonly input?: string };
+}

@@ -30,13 +30,14 @@ describe('OpenAiChat over a connection', () => {
     const request = chatRequest({ tools: [{ type: 'function', function: { name: 'f' } }] });
     expect((await providerErrorOf(chat.complete(request, call))).options.param).toBe('tools');
     expect((await providerErrorOf(chat.openStream(request, call))).options.param).toBe('tools');
+    expect((await providerErrorOf(chat.openChunkStream(request, call))).options.param).toBe('tools');
     expect(upstream.connections).toBe(0);
   });
 
   it('keeps the connection after a stream', async () => {
     upstream.answer = (response) => response.writeHead(200, EVENT_STREAM).end(FIRST + END);
     for (let i = 0; i < 3; i++) {
-      const stream = await chat.openStream(chatRequest(), providerCall());
+      const stream = await chat.openChunkStream(chatRequest(), providerCall());
       await stream.pipe(new CollectingSink());
       await settle(5);
     }
@@ -47,7 +48,7 @@ describe('OpenAiChat over a connection', () => {
     const abort = new AbortController();
     const disconnected = upstream.nextDisconnect();
     upstream.answer = (response) => void response.writeHead(200, EVENT_STREAM).write(FIRST);
-    const stream = await chat.openStream(chatRequest(), providerCall({ signal: abort.signal }));
+    const stream = await chat.openChunkStream(chatRequest(), providerCall({ signal: abort.signal }));
     const piped = providerErrorOf(stream.pipe(new CollectingSink()));
     abort.abort();
     await expect(disconnected).resolves.toBeUndefined();
@@ -58,7 +59,7 @@ describe('OpenAiChat over a connection', () => {
     const abort = new AbortController();
     const disconnected = upstream.nextDisconnect();
     upstream.answer = (response) => void response.writeHead(200, EVENT_STREAM).write(FIRST);
-    const stream = await chat.openStream(chatRequest(), providerCall({ signal: abort.signal }));
+    const stream = await chat.openChunkStream(chatRequest(), providerCall({ signal: abort.signal }));
     abort.abort();
     await expect(disconnected).resolves.toBeUndefined();
     await providerErrorOf(stream.pipe(new CollectingSink()));
@@ -78,7 +79,7 @@ describe('OpenAiChat over a connection', () => {
         ),
       );
     };
-    const stream = await chat.openStream(chatRequest(), providerCall());
+    const stream = await chat.openChunkStream(chatRequest(), providerCall());
     const sink = new CollectingSink();
     expect((await providerErrorOf(stream.pipe(sink))).code).toBe(code);
     expect(sink.text).toBe('Hi');
@@ -99,7 +100,7 @@ describe('OpenAiChat over a connection', () => {
       };
       writeMore();
     };
-    const stream = await chat.openStream(chatRequest(), providerCall());
+    const stream = await chat.openChunkStream(chatRequest(), providerCall());
     let bytes = 0;
     let release: (() => void) | undefined;
     let full = true;

@@ -3,11 +3,12 @@
  * file per direction: `to-openai-chat-request`, `from-openai-chat-reply`, `openai-chat-stream`. Nothing here depends on
  * a vendor; nothing outside depends on the wire format.
  */
-import type { ChatCompletionResult, ChatProvider, ChatRequest, ChatStream } from '../../contract/chat';
+import type { ChatCompletionResult, ChatProvider, ChatRequest, ChatStream, ChunkStream } from '../../contract/chat';
 import type { DeploymentTraits, ProviderCall } from '../../contract/provider-call';
 import type { UpstreamHttp } from '../../kit/upstream-http';
+import type { StreamRequest } from '../../kit/upstream-stream';
 import { fromOpenAiChatReply } from './from-openai-chat-reply';
-import { OpenAiChatStream } from './openai-chat-stream';
+import { openChatChunks, openChatEvents } from './openai-chat-stream';
 import { checkSupport } from './request-support';
 import { toOpenAiChatRequest } from './to-openai-chat-request';
 
@@ -28,7 +29,15 @@ export class OpenAiChat implements ChatProvider {
   }
 
   async openStream(request: ChatRequest, call: ProviderCall): Promise<ChatStream> {
+    return openChatEvents(this.streamRequest(request, call));
+  }
+
+  async openChunkStream(request: ChatRequest, call: ProviderCall): Promise<ChunkStream> {
+    return openChatChunks(this.streamRequest(request, call));
+  }
+
+  private streamRequest(request: ChatRequest, call: ProviderCall): StreamRequest {
     const body = JSON.stringify(toOpenAiChatRequest(request, call, true));
-    return OpenAiChatStream.open(this.http, this.endpoint, body, call);
+    return { http: this.http, endpoint: this.endpoint, body, call };
   }
 }

@@ -1,18 +1,17 @@
 import type { ProviderCall } from '../../contract/provider-call';
 import type { JsonObject } from '../../kit/json-object';
 import { mapInBandError } from '../../kit/map-upstream-error';
+import type { ChatStreamState, EventTranslator } from '../../kit/upstream-stream';
 import { toUsageVector } from '../../kit/usage';
-import type { ChatStreamState } from '../openai-chat/chat-stream-state';
 import { isFailedFinish } from '../openai-chat/finish-reason';
 import { failedGeneration, usageOf } from '../openai-chat/from-openai-chat-reply';
 import { toCreated } from '../openai-chat/identity';
-import type { EventTranslator } from '../openai-chat/openai-chat-stream';
 import { finishOf, firstChoice, parseCompletion, toCompletionId } from './from-openai-completion-reply';
 
 const DONE = Buffer.from('[DONE]');
 
 /** Translates the events of a streamed completion into frames for the client, one at a time. */
-export class CompletionChunkTranslator implements EventTranslator {
+export class CompletionChunkTranslator implements EventTranslator<Buffer> {
   constructor(
     private readonly call: ProviderCall,
     private readonly state: ChatStreamState,

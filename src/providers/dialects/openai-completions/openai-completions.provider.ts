@@ -2,15 +2,20 @@
  * Dialect `openai-completions`: `POST …/completions`, which base models and self-hosted servers still support. Its
  * streams are framed like chat streams and share their code; only the chunks differ.
  */
-import type { ChatStream } from '../../contract/chat';
+import type { ChunkStream } from '../../contract/chat';
 import type { CompletionRequest, CompletionResult, CompletionsProvider } from '../../contract/completions';
 import type { DeploymentTraits, ProviderCall } from '../../contract/provider-call';
 import type { UpstreamHttp } from '../../kit/upstream-http';
-import { OpenAiChatStream } from '../openai-chat/openai-chat-stream';
+import { type StreamOutput, UpstreamStream } from '../../kit/upstream-stream';
 import { checkNoRejectedFields } from '../openai-chat/request-support';
 import { CompletionChunkTranslator } from './completion-chunk-translator';
 import { fromOpenAiCompletionReply } from './from-openai-completion-reply';
 import { toOpenAiCompletionRequest } from './to-openai-completion-request';
+
+const CHUNKS: StreamOutput<Buffer> = {
+  translatorFor: (call, state) => new CompletionChunkTranslator(call, state),
+  join: (frames) => Buffer.concat(frames),
+};
 
 export class OpenAiCompletions implements CompletionsProvider {
   private readonly endpoint: string;
@@ -28,14 +33,8 @@ export class OpenAiCompletions implements CompletionsProvider {
     return fromOpenAiCompletionReply(await this.http.post(this.endpoint, body, call), call);
   }
 
-  async openStream(request: CompletionRequest, call: ProviderCall): Promise<ChatStream> {
+  async openStream(request: CompletionRequest, call: ProviderCall): Promise<ChunkStream> {
     const body = JSON.stringify(toOpenAiCompletionRequest(request, call, true));
-    return OpenAiChatStream.open(
-      this.http,
-      this.endpoint,
-      body,
-      call,
-      (_call, state) => new CompletionChunkTranslator(call, state),
-    );
+    return UpstreamStream.open({ http: this.http, endpoint: this.endpoint, body, call }, CHUNKS);
   }
 }

@@ -3,9 +3,9 @@ import { CollectingSink, providerCall, providerErrorOf } from '../../../../test/
 import { ScriptedTransport } from '../../../../test/conformance/scripted-transport';
 import type { CompletionRequest } from '../../contract/completions';
 import { ProviderError } from '../../contract/provider-error';
-import { OpenAiChatStream } from '../openai-chat/openai-chat-stream';
-import { CompletionChunkTranslator } from './completion-chunk-translator';
+import type { UpstreamHttp } from '../../kit/upstream-http';
 import { fromOpenAiCompletionReply } from './from-openai-completion-reply';
+import { OpenAiCompletions } from './openai-completions.provider';
 import { toOpenAiCompletionRequest } from './to-openai-completion-request';
 
 const request = (fields: Partial<CompletionRequest> = {}): CompletionRequest => ({
@@ -100,6 +100,8 @@ describe('fromOpenAiCompletionReply', () => {
   });
 });
 
+const http = (upstream: ScriptedTransport) => upstream as unknown as UpstreamHttp;
+
 describe('a streamed completion', () => {
   const choice = (text: unknown, reason: string | null = null, extra = {}) => ({
     id: 'cmpl-1',
@@ -110,9 +112,7 @@ describe('a streamed completion', () => {
 
   async function play(script: (upstream: ScriptedTransport) => void) {
     const upstream = new ScriptedTransport();
-    const opening = OpenAiChatStream.open(upstream, '/v1/completions', '{}', providerCall(), (call, state) => {
-      return new CompletionChunkTranslator(call, state);
-    });
+    const opening = new OpenAiCompletions(http(upstream)).openStream(request(), providerCall());
     script(upstream);
     const stream = await opening;
     const sink = new CollectingSink();
@@ -182,9 +182,7 @@ describe('a streamed completion', () => {
 
   it('fails to open when the first event is an error', async () => {
     const upstream = new ScriptedTransport();
-    const opening = OpenAiChatStream.open(upstream, '/v1/completions', '{}', providerCall(), (call, state) => {
-      return new CompletionChunkTranslator(call, state);
-    });
+    const opening = new OpenAiCompletions(http(upstream)).openStream(request(), providerCall());
     upstream.begin().data(sse({ error: { message: 'x', type: 'overloaded_error' } }));
     expect((await providerErrorOf(opening)).code).toBe('provider_unavailable');
   });

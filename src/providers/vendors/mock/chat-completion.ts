@@ -1,5 +1,5 @@
 import type { ChatCompletionResult } from '../../contract/chat';
-import type { ChosenTokenLogprob } from './logprobs';
+import type { TokenLogprob } from '../../contract/chat-event';
 import type { PlannedToolCall, ReplyPlan } from './reply-plan';
 
 /** Fields that a reply and every chunk of a stream share. */
@@ -17,7 +17,7 @@ export const MOCK_FINGERPRINT = 'fp_mock';
 export function toChatCompletion(
   { id, created, model }: ReplyIdentity,
   plan: ReplyPlan,
-  logprobs: readonly ChosenTokenLogprob[] | null,
+  logprobs: readonly TokenLogprob[] | null,
 ): ChatCompletionResult {
   const content = plan.content?.join('') ?? null;
   const toolCalls = plan.toolCalls.map(toWholeCall);

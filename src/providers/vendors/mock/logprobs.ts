@@ -1,17 +1,5 @@
+import type { TokenLogprob } from '../../contract/chat-event';
 import { seededNumber } from './random';
-
-/** The probability of one token, as the chat-completion format writes it. */
-export interface TokenLogprob {
-  readonly token: string;
-  readonly logprob: number;
-  /** UTF-8. */
-  readonly bytes: readonly number[];
-}
-
-export interface ChosenTokenLogprob extends TokenLogprob {
-  /** Most likely first; the chosen token leads. */
-  readonly top_logprobs: readonly TokenLogprob[];
-}
 
 /** The log probabilities that the client requests. */
 export interface LogprobsOptions {
@@ -32,7 +20,7 @@ export function logprobsOf(
   tokens: readonly string[],
   firstIndex: number,
   { topCount, seed }: LogprobsOptions,
-): ChosenTokenLogprob[] {
+): TokenLogprob[] {
   return tokens.map((token, index) => {
     const share = 0.6 + 0.39 * seededNumber(seed + firstIndex + index);
     const chosen = { token, logprob: Math.log(share), bytes: bytesOf(token) };

@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../core/time/clock';
 import type { ChatCompletionResult, ChatProvider, ChatRequest, ChatStream } from '../../contract/chat';
 import type { ProviderCall } from '../../contract/provider-call';
+import { openEventStream } from '../../kit/event-stream';
 import { CallTimer } from './call-timer';
 import { readConversation, type Conversation } from './conversation';
 import { logprobsOf, type LogprobsOptions } from './logprobs';
-import { MockStream, type StreamPace } from './mock-stream';
+import { replyEvents, type StreamPace } from './mock-stream';
 import { planReply, type ReplyPlan } from './reply-plan';
 import type { Script } from './script';
 import { replyFaultOf, streamFaultOf } from './scripted-fault';
@@ -50,7 +51,8 @@ export class MockChat implements ChatProvider {
       chunks: script.chunks,
       fault,
     };
-    return new MockStream(this.newIdentity(call), plan, readLogprobsOptions(request, conversation), pace, timer);
+    const options = readLogprobsOptions(request, conversation);
+    return openEventStream(replyEvents(this.newIdentity(call), plan, options, pace, timer), call, this.clock);
   }
 
   private newIdentity(call: ProviderCall): ReplyIdentity {

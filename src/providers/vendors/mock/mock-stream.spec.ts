@@ -1,5 +1,6 @@
 import { systemClock } from '../../../core/time/clock';
-import type { ChatRequest, ChatStream, StreamSink } from '../../contract/chat';
+import { openChatChunks } from '../../../chat/chat-chunks';
+import type { ChatRequest, ChunkStream, StreamSink } from '../../contract/chat';
 import type { CallDeadlines, ProviderCall } from '../../contract/provider-call';
 import { MockChat } from './mock-chat';
 
@@ -76,8 +77,8 @@ function open(
   request: ChatRequest,
   deadlines?: Partial<CallDeadlines>,
   signal = controller().signal,
-): Promise<ChatStream> {
-  return chat.openStream(request, callWith(signal, deadlines));
+): Promise<ChunkStream> {
+  return openChatChunks(chat, request, callWith(signal, deadlines));
 }
 const failure = (code: string) =>
   expect.objectContaining({ code, options: expect.objectContaining({ phase: 'stream', fallback: false }) });

@@ -1,0 +1,58 @@
+import type { UsageVector } from './usage';
+
+/**
+ * One step of a streamed answer, in no vendor's format. `start` comes first, `finish` once and last but for `usage`; the
+ * other events come in the order in which the model writes.
+ */
+export type ChatEvent =
+  | ChatStart
+  | { readonly type: 'text'; readonly text: string; readonly logprobs?: readonly TokenLogprob[] }
+  | { readonly type: 'refusal'; readonly text: string; readonly logprobs?: readonly TokenLogprob[] }
+  | { readonly type: 'reasoning'; readonly text: string }
+  | ToolCallStart
+  | ToolCallInput
+  | { readonly type: 'finish'; readonly reason: FinishReason }
+  /** Replaces earlier usage. */
+  | { readonly type: 'usage'; readonly usage: UsageVector };
+
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call';
+
+/** The model has begun to answer: from here on there is no failover. */
+export interface ChatStart {
+  readonly type: 'start';
+  readonly id: string;
+  /** Unix seconds. */
+  readonly created: number;
+  readonly fingerprint?: string;
+  readonly serviceTier?: string;
+}
+
+export interface ToolCallStart {
+  readonly type: 'tool_call';
+  /** Counts the calls of the answer from 0. */
+  readonly index: number;
+  readonly id: string;
+  readonly kind: 'function' | 'custom';
+  readonly name: string;
+}
+
+/** A piece of a call's JSON arguments, or of the input of a custom tool. Pieces of several calls may interleave. */
+export interface ToolCallInput {
+  readonly type: 'tool_input';
+  readonly index: number;
+  readonly text: string;
+}
+
+/** A token with its log probability. */
+export interface AlternativeToken {
+  readonly token: string;
+  readonly logprob: number;
+  /** UTF-8. */
+  readonly bytes?: readonly number[] | null;
+}
+
+/** A token of the answer. */
+export interface TokenLogprob extends AlternativeToken {
+  /** Most likely first. */
+  readonly top_logprobs?: readonly AlternativeToken[];
+}
