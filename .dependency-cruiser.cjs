@@ -24,7 +24,7 @@ const rooms = {
       ],
     },
     {
-      folders: ['validation', 'database', 'redis', 'outbound', 'mail', 'observability', 'embedded'],
+      folders: ['validation', 'database', 'redis', 'outbound', 'mail', 'observability', 'embedded', 'scheduling'],
       within: [['[^/]+', 'observability']],
     },
     { folders: ['http', 'storage', 'media', 'queue'], within: [['media', 'http']] },

@@ -8,7 +8,7 @@ import { createGateway } from './create-gateway';
 import { runMigrations } from './core/database/run-migrations';
 import { startEmbeddedServices, type RunningServices } from './core/embedded/embedded-services';
 import { DrainService } from './http/drain.service';
-import { JobWorker } from './media-jobs/worker/job-worker.service';
+import { MediaJobProcessor } from './media-jobs/worker/media-job.processor';
 import { createLogger, toNestLogger } from './core/observability/logger';
 import { runProcess } from './process-life';
 import { welcome } from './welcome';
@@ -52,7 +52,7 @@ async function drain(app: NestFastifyApplication, config: AppConfig, logger: Log
   const { drainTimeoutMs: timeoutMs } = config.http;
   const [finished] = await Promise.all([
     app.get(DrainService, { strict: false }).drain(timeoutMs),
-    config.worker.inline && app.get(JobWorker, { strict: false }).drain(timeoutMs),
+    config.worker.inline && app.get(MediaJobProcessor, { strict: false }).drain(timeoutMs),
   ]);
   if (!finished) logger.warn({ event: 'drain_deadline_passed' }, 'requests were still in flight at the drain deadline');
   await app.close();

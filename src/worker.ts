@@ -11,7 +11,7 @@ import { readLiveServices } from './core/embedded/services-file';
 import { DrainService } from './http/drain.service';
 import { createFastifyAdapter } from './core/http/fastify-adapter';
 import { installProbePipeline } from './http/probe-pipeline';
-import { JobWorker } from './media-jobs/worker/job-worker.service';
+import { MediaJobProcessor } from './media-jobs/worker/media-job.processor';
 import { createLogger, toNestLogger } from './core/observability/logger';
 import { runProcess } from './process-life';
 import { WorkerModule } from './worker.module';
@@ -32,7 +32,7 @@ async function main(stopSignal: Promise<string>): Promise<void> {
     logger.info({ signal: await stopSignal }, 'stopping');
     const { drainTimeoutMs } = config.http;
     // Reports not ready.
-    await Promise.all([app.get(DrainService).drain(drainTimeoutMs), app.get(JobWorker).drain(drainTimeoutMs)]);
+    await Promise.all([app.get(DrainService).drain(drainTimeoutMs), app.get(MediaJobProcessor).drain(drainTimeoutMs)]);
   } finally {
     await app.close();
   }

@@ -29,6 +29,11 @@ export class JobRoutes {
     return [...this.providers.configuredIds].some((id) => this.adapterOf(id, kind) !== null);
   }
 
+  /** Whether any configured provider has an adapter for jobs. */
+  get hasProviders(): boolean {
+    return this.isImplemented('video') || this.isImplemented('music');
+  }
+
   /** @throws GatewayError `not_implemented` */
   assertImplemented(kind: JobKind): void {
     if (!this.isImplemented(kind)) throw notImplemented(kind);

@@ -13,11 +13,10 @@ import { type InferenceTarget, requireTarget } from '../inference/inference-targ
 import { LimiterService } from '../auth/rate-limits/limiter.service';
 import type { ParsedImage } from '../core/media/image-inputs';
 import { ModelCatalogService } from '../models/model-catalog.service';
-import { WakeUpQueue } from '../core/queue/wake-up-queue';
+import { JobWakeUps } from './job-wake-ups';
 import { StoredObjects } from '../core/storage/stored-objects';
 import { estimateJobMicro, holdForJob, type JobHold } from './job-hold';
 import { describeReferences, JobInputs } from './job-inputs';
-import { laneOf } from './job-lane';
 import { JobMoneyRepository } from './job-money.repository';
 import { assertMetadataFits, type JobOrder, type SpecifiedJob } from './job-order';
 import { JobRoutes } from './job-routes';
@@ -44,7 +43,7 @@ export class JobSubmissionService {
     private readonly inputs: JobInputs,
     private readonly objects: StoredObjects,
     private readonly money: JobMoneyRepository,
-    private readonly wakeUps: WakeUpQueue,
+    private readonly wakeUps: JobWakeUps,
     @Inject(APP_CONFIG) { jobs }: AppConfig,
   ) {
     this.ttlSeconds = jobs.ttlSeconds;
@@ -164,7 +163,7 @@ export class JobSubmissionService {
       const answer = await this.money.submit(submission);
       isAccepted = !answer.isReplayed;
       // Best effort: the sweep of due jobs finds lost wake-ups.
-      if (isAccepted) void this.wakeUps.send({ id: submission.id, version: 0, lane: laneOf(submission) });
+      if (isAccepted) void this.wakeUps.wake(submission.id);
       return answer;
     } catch (error) {
       // When the database does not respond, the job may exist and need its images.

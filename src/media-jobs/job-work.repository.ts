@@ -8,8 +8,8 @@ import type { JobClaim, JobWakeUp, MediaJob } from './media-job.types';
 const LEASE_SECONDS = 60;
 
 /**
- * The worker's later writes use this fence, until it releases the lease or another worker claims the job. A wake-up is for
- * one version: a late or duplicate one claims nothing.
+ * The worker's later writes use this fence, until it releases the lease or another worker claims the job. A claim is for
+ * the version that was read: when the job has changed since, it claims nothing.
  */
 const CLAIM = `
   UPDATE media_job j
@@ -108,13 +108,13 @@ export interface PollFindings {
 
 /**
  * The writes of a worker to its job. Each returns `null` without any change when the job has ended or belongs to another
- * worker. Writes that end a step release the lease and return the next wake-up.
+ * worker. Writes that end a step release the lease and return the new version.
  */
 @Injectable()
 export class JobWorkRepository {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** Claims the job for `leaseSeconds` if the wake-up is for its current version and no other worker holds it. */
+  /** Claims the job for `leaseSeconds` if this is its current version and no other worker holds it. */
   async claim({ id, version }: JobWakeUp, owner: string, leaseSeconds = LEASE_SECONDS): Promise<MediaJob | null> {
     const [row] = await this.change<MediaJobRow>(CLAIM, [id, version, owner, leaseSeconds]);
     return row === undefined ? null : toMediaJob(row);

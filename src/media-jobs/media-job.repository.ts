@@ -20,6 +20,13 @@ const FIND_ARTIFACTS = `
   SELECT a.* FROM media_artifact a JOIN stored_object o ON o.key = a.storage_key AND o.delete_at > now()
    WHERE a.job_id = $1 ORDER BY a.position`;
 
+/** A live lease means that a worker holds the job, which schedules the next step itself. */
+const FIND_NEXT_STEP = `
+  SELECT id, version, ${LANE} AS lane,
+         GREATEST(0, extract(epoch FROM next_run_at - clock_timestamp()) * 1000)::float8 AS "inMs"
+    FROM media_job
+   WHERE id = $1 AND completed_at IS NULL AND expires_at > now() AND (lease_until IS NULL OR lease_until <= now())`;
+
 /** Over `media_job_due_index`, the longest overdue first. A live lease means that a worker holds the job. */
 const FIND_DUE = `
   SELECT id, version, ${LANE} AS lane FROM media_job
@@ -105,6 +112,12 @@ export class MediaJobRepository {
   /** The artifacts that can still be fetched, in the provider's order. */
   async findArtifacts(jobId: string): Promise<MediaArtifact[]> {
     return (await this.dataSource.query<MediaArtifactRow[]>(FIND_ARTIFACTS, [jobId])).map(toMediaArtifact);
+  }
+
+  /** The next step of a job and when it is due. `null`: the job has ended or a worker holds it. */
+  async findNextStep(id: string): Promise<(DueJob & { readonly inMs: number }) | null> {
+    const [row] = await this.dataSource.query<(DueJob & { readonly inMs: number })[]>(FIND_NEXT_STEP, [id]);
+    return row ?? null;
   }
 
   /**

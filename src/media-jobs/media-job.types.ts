@@ -84,10 +84,10 @@ export interface JobError {
 /** A worker's claim to a job. */
 export type JobClaim = Pick<MediaJob, 'id' | 'fence'>;
 
-/** The job version that a wake-up is for. */
+/** The version of a job whose next step is due: a claim of an older version fails. */
 export type JobWakeUp = Pick<MediaJob, 'id' | 'version'>;
 
-/** A job that is ready for its next step. */
+/** A job with a next step. */
 export interface DueJob extends JobWakeUp {
   /** Jobs of one lane may delay each other (`job-lane.ts`, `worker/fair-concurrency-limiter.ts`). */
   readonly lane: string;

@@ -1,3 +1,4 @@
+import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { InferenceModule } from '../inference/inference.module';
 import { MediaModule } from '../core/media/media.module';
@@ -12,6 +13,7 @@ import { JobMoneyRepository } from './job-money.repository';
 import { JobRemoval } from './job-removal';
 import { JobReplies } from './job-replies';
 import { JobRoutes } from './job-routes';
+import { JobWakeUps, MEDIA_JOB_QUEUE } from './job-wake-ups';
 import { JobWebhookBody } from './job-webhook-body';
 import { JobWorkRepository } from './job-work.repository';
 import { MediaJobRepository } from './media-job.repository';
@@ -25,6 +27,7 @@ const PARTS = [
   JobRemoval,
   JobReplies,
   JobRoutes,
+  JobWakeUps,
   JobWebhookBody,
   JobWorkRepository,
   MediaJobRepository,
@@ -33,7 +36,15 @@ const PARTS = [
 
 /** Job services shared by the API and the workers. Both expire jobs. */
 @Module({
-  imports: [InferenceModule, MediaModule, OutboundModule, ProvidersModule, QueueModule, StorageModule],
+  imports: [
+    BullModule.registerQueue({ name: MEDIA_JOB_QUEUE }),
+    InferenceModule,
+    MediaModule,
+    OutboundModule,
+    ProvidersModule,
+    QueueModule,
+    StorageModule,
+  ],
   providers: PARTS,
   exports: [...PARTS, InferenceModule, ProvidersModule, QueueModule, StorageModule],
 })

@@ -1,9 +1,7 @@
-import { Module, type OnApplicationBootstrap } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { IdempotencyModule } from '../auth/idempotency/idempotency.module';
 import { LimitsModule } from '../auth/rate-limits/limits.module';
 import { ModelsModule } from '../models/models.module';
-import { WakeUpQueue } from '../core/queue/wake-up-queue';
-import { JobRoutes } from './job-routes';
 import { JobSubmissionService } from './job-submission.service';
 import { JobsController } from './jobs.controller';
 import { JobsService } from './jobs.service';
@@ -18,14 +16,4 @@ import { VideoController } from './video.controller';
   providers: [JobSubmissionService, JobsService],
   exports: [JobSubmissionService, MediaJobsCoreModule],
 })
-export class MediaJobsModule implements OnApplicationBootstrap {
-  constructor(
-    private readonly wakeUps: WakeUpQueue,
-    private readonly routes: JobRoutes,
-  ) {}
-
-  /** Connects early, so that the first job does not have to wait for the sweep. */
-  onApplicationBootstrap(): void {
-    if (this.routes.isImplemented('video') || this.routes.isImplemented('music')) void this.wakeUps.open();
-  }
-}
+export class MediaJobsModule {}

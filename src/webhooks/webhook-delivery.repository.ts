@@ -16,6 +16,12 @@ const CLAIM = `
   SELECT id, job_id, organization_id, event, url, attempt, attempt - prior_attempts AS attempt_of_round, lease_until
     FROM webhook_claim($1, $2, $3, $4)`;
 
+/** A claimed delivery is due again when its lease ends. */
+const FIND_DUE_IN = `
+  SELECT GREATEST(0, extract(epoch FROM GREATEST(next_at, lease_until) - clock_timestamp()) * 1000)::float8 AS "inMs"
+    FROM webhook_delivery WHERE id = $1 AND state = 'pending'`;
+const FIND_PENDING_OF_JOB = `SELECT id FROM webhook_delivery WHERE job_id = $1 AND state = 'pending'`;
+
 /** Matches only the current claim: every lease has its own end time. */
 const OWNED = `id = $1 AND lease_until = $2 AND state = 'pending'`;
 
@@ -79,6 +85,17 @@ export class WebhookDeliveryRepository {
       attemptOfRound: row.attempt_of_round,
       leaseUntil: row.lease_until,
     }));
+  }
+
+  /** Milliseconds until the delivery may be claimed; `null`: it has ended. */
+  async findDueInMs(id: string): Promise<number | null> {
+    const [row] = await this.dataSource.query<{ inMs: number }[]>(FIND_DUE_IN, [id]);
+    return row?.inMs ?? null;
+  }
+
+  async findPendingOfJob(jobId: string): Promise<string | null> {
+    const [row] = await this.dataSource.query<{ id: string }[]>(FIND_PENDING_OF_JOB, [jobId]);
+    return row?.id ?? null;
   }
 
   /** `false`: the claim is lost or the job deleted, and nothing was written. */

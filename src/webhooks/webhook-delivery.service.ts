@@ -1,82 +1,75 @@
-import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { CLOCK, type Clock } from '../core/time/clock';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { InFlight } from '../core/concurrency/in-flight';
-import { PeriodicTask } from '../core/time/periodic-task';
+import { CLOCK, type Clock } from '../core/time/clock';
 import { WebhookAttemptService } from './webhook-attempt.service';
 import { WebhookDeliveryRepository } from './webhook-delivery.repository';
+import { WebhookWakeUps } from './webhook-wake-ups';
 
 /** Concurrent posts per process. */
-const MAX_AT_ONCE = 64;
-const POLL_MS = 1_000;
-/** Delay between a wake-up and the claim, which coalesces wake-ups. */
+export const MAX_POSTS = 64;
+/** Delay before a claim, which coalesces the requests for one. */
 const GAP_MS = 25;
+/** Delay of a delivery that is due but must wait for a slot of its host or organization. */
+const NO_SLOT_DELAY_MS = 1_000;
 /** Time limit of a post and its recording. */
 const DRAIN_MS = 20_000;
-const PRUNE_PAUSE_MS = 3_600_000;
-const PRUNE_BATCH = 1_000;
 
 /**
- * Delivers due webhooks in every worker process. Polls every second, on each wake-up and whenever a post ends. Processes
- * share the work by claiming rows.
+ * Delivers due webhooks in every worker process: on wake-ups, once a second, and whenever a post ends. Processes share the
+ * work by claiming rows. A claim takes whatever is due in a fair order, not the delivery of one wake-up.
  */
 @Injectable()
-export class WebhookDeliveryService implements OnApplicationBootstrap, OnApplicationShutdown {
+export class WebhookDeliveryService implements OnApplicationShutdown {
   private readonly logger = new Logger('Webhooks');
   private readonly posts = new InFlight();
-  private readonly pruner = new PeriodicTask({
-    pauseMs: () => PRUNE_PAUSE_MS,
-    run: () => this.prune(),
-    onError: (error) =>
-      this.logger.warn({
-        message: 'failed to delete old webhook deliveries',
-        event: 'webhook_prune_failed',
-        cause: String(error),
-      }),
-  });
-  private stopped = true;
-  private looking = false;
-  /** A wake-up is pending. */
-  private hurry = false;
+  private readonly postOf = new Map<string, Promise<void>>();
   private stopping: Promise<void> | null = null;
-  private timer: NodeJS.Timeout | undefined;
-  /** Resolves when no claim is in progress. */
-  private look: Promise<void> = Promise.resolve();
+  /** The next claim, which has not begun. */
+  private upcoming: Promise<void> | null = null;
+  /** The claim in progress, if any. */
+  private claiming: Promise<void> = Promise.resolve();
   /** Set while claims fail, so that the warning is logged once. */
   private failing = false;
 
   constructor(
     private readonly deliveries: WebhookDeliveryRepository,
     private readonly attempts: WebhookAttemptService,
+    private readonly wakeUps: WebhookWakeUps,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
-
-  onApplicationBootstrap(): void {
-    this.start();
-  }
 
   onApplicationShutdown(): Promise<void> {
     return this.stop();
   }
 
-  start(): void {
-    this.stopped = false;
-    this.stopping = null;
-    this.wake();
-    void this.pruner.start();
-  }
-
   /** Starts no more posts; resolves when those under way are recorded, or after 20 s. */
   stop(): Promise<void> {
-    this.stopped = true;
-    clearTimeout(this.timer);
     return (this.stopping ??= this.drain());
   }
 
-  /** Call after ending a job: a delivery may be due. */
-  wake(): void {
-    if (this.stopped || this.hurry) return;
-    this.hurry = true;
-    if (!this.looking) this.lookIn(GAP_MS);
+  /** Call after a job has ended: a delivery may be due. Never rejects: the sweep finds deliveries without a wake-up. */
+  async wakeForJob(jobId: string): Promise<void> {
+    const id = await this.deliveries.findPendingOfJob(jobId).catch(() => null);
+    if (id !== null) await this.wakeUps.wake(id);
+  }
+
+  /**
+   * Posts the delivery if it is due and may be posted now. Returns the milliseconds until its next attempt; `null`: it has
+   * ended.
+   */
+  async deliver(id: string): Promise<number | null> {
+    const dueInMs = await this.deliveries.findDueInMs(id);
+    if (dueInMs === null || dueInMs > 0) return dueInMs;
+    await this.claimSoon();
+    await this.postOf.get(id);
+    const nextInMs = await this.deliveries.findDueInMs(id);
+    return nextInMs === 0 ? NO_SLOT_DELAY_MS : nextInMs;
+  }
+
+  /** Claims what is due and begins to post it. Concurrent calls share a claim. Never rejects. */
+  claimSoon(): Promise<void> {
+    return (this.upcoming ??= this.claimAfterGap());
   }
 
   /** Claims and posts due deliveries. Resolves with their number when all posts have ended. */
@@ -87,7 +80,7 @@ export class WebhookDeliveryService implements OnApplicationBootstrap, OnApplica
   }
 
   private async drain(): Promise<void> {
-    await Promise.all([this.look, this.pruner.stop()]);
+    await this.claiming;
     if (!(await this.posts.whenIdle(DRAIN_MS))) {
       this.logger.warn({
         message: 'webhook posts still under way at the drain deadline',
@@ -96,34 +89,18 @@ export class WebhookDeliveryService implements OnApplicationBootstrap, OnApplica
     }
   }
 
-  private async beginDue(): Promise<readonly Promise<void>[]> {
-    const room = MAX_AT_ONCE - this.posts.size;
-    if (room <= 0) return [];
-    const claimedAtMs = this.clock.monotonic();
-    const claimed = await this.deliveries.claim(room);
-    return claimed.map(async (delivery) => {
-      this.posts.begin();
-      try {
-        await this.attempts.make(delivery, claimedAtMs);
-      } finally {
-        this.posts.end();
-      }
-    });
+  private async claimAfterGap(): Promise<void> {
+    await Promise.all([this.claiming, delay(GAP_MS, undefined, { ref: false })]);
+    this.upcoming = null;
+    this.claiming = this.claimDue();
+    await this.claiming;
   }
 
-  private lookIn(pauseMs: number): void {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
-      this.look = this.lookOnce();
-    }, pauseMs).unref();
-  }
-
-  private async lookOnce(): Promise<void> {
-    this.looking = true;
-    this.hurry = false;
+  private async claimDue(): Promise<void> {
+    if (this.stopping !== null) return;
     try {
       // Each ended post frees a slot, of its host or of this process.
-      for (const post of await this.beginDue()) void post.then(() => this.wake());
+      for (const post of await this.beginDue()) void post.then(() => this.claimSoon());
       this.failing = false;
     } catch (error) {
       if (!this.failing) {
@@ -135,11 +112,21 @@ export class WebhookDeliveryService implements OnApplicationBootstrap, OnApplica
       }
       this.failing = true;
     }
-    this.looking = false;
-    if (!this.stopped) this.lookIn(this.hurry && !this.failing ? GAP_MS : POLL_MS);
   }
 
-  private async prune(): Promise<void> {
-    while ((await this.deliveries.prune(PRUNE_BATCH)) === PRUNE_BATCH);
+  private async beginDue(): Promise<readonly Promise<void>[]> {
+    const room = MAX_POSTS - this.posts.size;
+    if (room <= 0) return [];
+    const claimedAtMs = this.clock.monotonic();
+    const claimed = await this.deliveries.claim(room);
+    return claimed.map((delivery) => {
+      this.posts.begin();
+      const post = this.attempts.make(delivery, claimedAtMs).finally(() => {
+        this.postOf.delete(delivery.id);
+        this.posts.end();
+      });
+      this.postOf.set(delivery.id, post);
+      return post;
+    });
   }
 }

@@ -1,20 +1,20 @@
+import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
-import type { Redis } from 'ioredis';
 import { SecretBox } from '../core/secrets/secret-box';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import { resolveSecretsKeys } from '../core/secrets/service-secrets';
 import { OutboundClient } from '../core/outbound/outbound-client';
 import { OutboundModule } from '../core/outbound/outbound.module';
-import { REDIS } from '../core/redis/redis.module';
-import { publishDueDelivery } from './due-delivery.listener';
+import { QueueModule } from '../core/queue/queue.module';
 import { WebhookLogRepository } from './webhook-log.repository';
 import { WebhookLogService } from './webhook-log.service';
 import { WebhookSecretRepository } from './webhook-secret.repository';
 import { WebhookSecretService } from './webhook-secret.service';
+import { WEBHOOK_QUEUE, WebhookWakeUps } from './webhook-wake-ups';
 
 /** Webhook secrets and the delivery log, for delivering processes and for the dashboard. */
 @Module({
-  imports: [OutboundModule],
+  imports: [BullModule.registerQueue({ name: WEBHOOK_QUEUE }), OutboundModule, QueueModule],
   providers: [
     {
       provide: SecretBox,
@@ -24,13 +24,14 @@ import { WebhookSecretService } from './webhook-secret.service';
     WebhookLogRepository,
     {
       provide: WebhookLogService,
-      inject: [WebhookLogRepository, OutboundClient, REDIS],
-      useFactory: (repository: WebhookLogRepository, outbound: OutboundClient, redis: Redis) =>
-        new WebhookLogService(repository, outbound, () => publishDueDelivery(redis)),
+      inject: [WebhookLogRepository, OutboundClient, WebhookWakeUps],
+      useFactory: (repository: WebhookLogRepository, outbound: OutboundClient, wakeUps: WebhookWakeUps) =>
+        new WebhookLogService(repository, outbound, (id) => wakeUps.wake(id)),
     },
     WebhookSecretRepository,
     WebhookSecretService,
+    WebhookWakeUps,
   ],
-  exports: [WebhookLogService, WebhookSecretService],
+  exports: [WebhookLogService, WebhookSecretService, WebhookWakeUps],
 })
 export class WebhookLogModule {}

@@ -20,11 +20,11 @@ export const NO_DELIVERY = 'There is no such webhook delivery.';
 
 /** The delivery log of an organization, redelivery and test webhooks. */
 export class WebhookLogService {
-  /** @param announce wakes the delivering processes; never rejects */
+  /** @param wake wakes a process for a delivery; never rejects */
   constructor(
     private readonly repository: WebhookLogRepository,
     private readonly outbound: OutboundClient,
-    private readonly announce: () => Promise<void>,
+    private readonly wake: (id: string) => Promise<void>,
   ) {}
 
   /** Newest first. @throws GatewayError `validation_failed` for an invalid cursor */
@@ -73,7 +73,7 @@ export class WebhookLogService {
       });
       return again;
     });
-    await this.announce();
+    await this.wake(redelivered.id);
     return redelivered;
   }
 
@@ -104,7 +104,7 @@ export class WebhookLogService {
       });
       return delivery;
     });
-    await this.announce();
+    await this.wake(test.id);
     return test;
   }
 }

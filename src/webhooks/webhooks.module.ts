@@ -1,11 +1,14 @@
 import { type DynamicModule, Module, type ModuleMetadata, type Type } from '@nestjs/common';
 import { OutboundModule } from '../core/outbound/outbound.module';
-import { DueDeliveryListener } from './due-delivery.listener';
+import { QueueModule } from '../core/queue/queue.module';
+import { SchedulingModule } from '../core/scheduling/scheduling.module';
 import { WebhookAttemptService } from './webhook-attempt.service';
 import { WEBHOOK_BODY_SOURCE, type WebhookBodySource } from './webhook-body-source';
 import { WebhookDeliveryRepository } from './webhook-delivery.repository';
 import { WebhookDeliveryService } from './webhook-delivery.service';
 import { WebhookLogModule } from './webhook-log.module';
+import { WebhookSweeps } from './webhook-sweeps';
+import { WebhookProcessor } from './webhook.processor';
 
 /** Delivers webhooks while the application runs, in worker processes (`README.md`). */
 @Module({})
@@ -14,13 +17,14 @@ export class WebhooksModule {
   static forSource(source: Type<WebhookBodySource>, imports: ModuleMetadata['imports'] = []): DynamicModule {
     return {
       module: WebhooksModule,
-      imports: [OutboundModule, WebhookLogModule, ...imports],
+      imports: [OutboundModule, QueueModule, SchedulingModule, WebhookLogModule, ...imports],
       providers: [
         { provide: WEBHOOK_BODY_SOURCE, useExisting: source },
         WebhookDeliveryRepository,
         WebhookAttemptService,
         WebhookDeliveryService,
-        DueDeliveryListener,
+        WebhookProcessor,
+        WebhookSweeps,
       ],
       exports: [WebhookDeliveryService],
     };

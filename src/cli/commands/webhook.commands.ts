@@ -3,7 +3,6 @@ import { COMMAND_LINE } from '../../core/types/actor';
 import { uuidV7 } from '../../core/types/ids';
 import { toWebhookAttempt, toWebhookDelivery } from '../../dashboard/webhooks/webhook-replies';
 import { GuardedClient } from '../../core/outbound/guarded-client';
-import { publishDueDelivery } from '../../webhooks/due-delivery.listener';
 import { type WebhookDelivery, WebhookLogRepository } from '../../webhooks/webhook-log.repository';
 import { WebhookLogService } from '../../webhooks/webhook-log.service';
 import { DELIVERY_STATES, type DeliveryState } from '../../webhooks/webhook.types';
@@ -93,11 +92,12 @@ function withWebhooks(
   work: (webhooks: WebhookLogService, context: CliContext) => Promise<CommandResult>,
 ): Promise<CommandResult> {
   return withContext(async (context) => {
-    const { dataSource, config, organizations, redis } = context;
+    const { dataSource, config, organizations } = context;
     await organizations.require(organizationId);
     return work(
+      // Sends no wake-up: delivering processes find the delivery within a second.
       new WebhookLogService(new WebhookLogRepository(dataSource), new GuardedClient(config.outbound), () =>
-        publishDueDelivery(redis),
+        Promise.resolve(),
       ),
       context,
     );

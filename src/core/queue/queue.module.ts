@@ -1,6 +1,51 @@
+import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
-import { WakeUpQueue } from './wake-up-queue';
+import { DataSource } from 'typeorm';
+import { onceReachable } from '../database/once-reachable';
+import { QueueConnection, readQueuePrefix } from './queue-connection';
 
-/** Wakes workers for database rows. Invariant: a Redis failure or data loss loses no work. */
-@Module({ providers: [WakeUpQueue], exports: [WakeUpQueue] })
+/** BullMQ keeps an event log for listeners, of which there are none. */
+const KEPT_EVENTS = 10;
+
+const QUEUE_PREFIX = Symbol('QueuePrefix');
+
+/**
+ * The prefix is a provider of its own: `BullModule` takes its configuration for optional, and a failure to create it would
+ * leave queues on a default connection instead of stopping the start.
+ */
+@Module({
+  providers: [
+    QueueConnection,
+    {
+      provide: QUEUE_PREFIX,
+      inject: [DataSource],
+      useFactory: (dataSource: DataSource) => onceReachable(() => readQueuePrefix(dataSource)),
+    },
+  ],
+  exports: [QueueConnection, QUEUE_PREFIX],
+})
+class QueueConnectionModule {}
+
+/**
+ * BullMQ on the Redis of the gateway, for modules that register a queue. Queues only wake workers for database rows:
+ * a Redis failure or data loss loses no work (`README.md`).
+ */
+@Module({
+  imports: [
+    QueueConnectionModule,
+    BullModule.forRootAsync({
+      imports: [QueueConnectionModule],
+      inject: [QueueConnection, QUEUE_PREFIX],
+      useFactory: ({ redis }: QueueConnection, prefix: string) => ({
+        connection: redis,
+        prefix,
+        skipMetasUpdate: true,
+        streams: { events: { maxLen: KEPT_EVENTS } },
+        // The row decides whether work is repeated. A kept entry would suppress the next one of the same row.
+        defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
+      }),
+    }),
+  ],
+  exports: [QueueConnectionModule],
+})
 export class QueueModule {}

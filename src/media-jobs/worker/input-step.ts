@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { JobInputs } from '../job-inputs';
-import { laneOf } from '../job-lane';
 import { JobWorkRepository } from '../job-work.repository';
 import { JobEndings } from './job-endings';
 import { type NextStep, nextStep, type JobLease } from './job-lease';
@@ -24,12 +23,12 @@ export class InputStep {
       inputTypes = await this.inputs.fetch(job, stopRequested);
     } catch (error) {
       // An aborted fetch says nothing about the image.
-      if (stopRequested.aborted) return nextStep(await this.work.reschedule(job, 0), 0, laneOf(job));
+      if (stopRequested.aborted) return nextStep(await this.work.reschedule(job, 0), 0);
       if (!(error instanceof GatewayError) || error.status >= 500) throw error;
       await this.endings.failInputs(job, error);
       return null;
     }
     const wakeUp = await this.work.storeInputTypes(job, inputTypes);
-    return nextStep(wakeUp, 0, laneOf({ ...job, inputTypes }));
+    return nextStep(wakeUp, 0);
   }
 }

@@ -67,7 +67,7 @@ export class JobEndings {
   private async end(job: MediaJob, ending: JobEnding, usage: UsageVector): Promise<boolean> {
     const receipt = receiptOf(job, ending, usage, this.clock.now());
     const ended = await this.money.finish(job.id, ending, receipt, { fence: job.fence });
-    if (ended !== null && ended.webhookUrl !== null) this.webhooks?.wake();
+    if (ended !== null && ended.webhookUrl !== null) void this.webhooks?.wakeForJob(job.id);
     return ended !== null;
   }
 }

@@ -1,9 +1,9 @@
 import type { Clock } from '../../core/time/clock';
 import type { JobWorkRepository } from '../job-work.repository';
-import type { DueJob, JobClaim, JobWakeUp, MediaJob } from '../media-job.types';
+import type { JobClaim, JobWakeUp, MediaJob } from '../media-job.types';
 
-/** The next step and its delay. `null`: the job has ended or belongs to another worker. */
-export type NextStep = { readonly due: DueJob; readonly inMs: number } | null;
+/** Milliseconds until the next step is due. `null`: the job has ended or belongs to another worker. */
+export type NextStep = number | null;
 
 /** A claimed job, until its lease is released or lost. */
 export interface JobLease {
@@ -14,8 +14,9 @@ export interface JobLease {
   readonly stopRequested: AbortSignal;
 }
 
-export function nextStep(wakeUp: JobWakeUp | null, inMs: number, lane: string): NextStep {
-  return wakeUp === null ? null : { due: { ...wakeUp, lane }, inMs };
+/** @param scheduled what the write of the next due time returned */
+export function nextStep(scheduled: JobWakeUp | null, inMs: number): NextStep {
+  return scheduled === null ? null : inMs;
 }
 
 /** Three renewals may be late or fail before the lease expires. */

@@ -4,8 +4,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { CLOCK, type Clock } from '../../core/time/clock';
 import { InFlight } from '../../core/concurrency/in-flight';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
-import { WakeUpQueue } from '../../core/queue/wake-up-queue';
-import { laneOf, needsInputs, poolOf, type JobPool } from '../job-lane';
+import { needsInputs, poolOf, type JobPool } from '../job-lane';
 import { JobWorkRepository } from '../job-work.repository';
 import type { DueJob, MediaJob } from '../media-job.types';
 import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
@@ -17,8 +16,8 @@ import { type NextStep, nextStep, type JobLease } from './job-lease';
 import { FairConcurrencyLimiter } from './fair-concurrency-limiter';
 
 /**
- * Runs job steps in this process: claims a job, runs its due step, writes the result under the fence, releases the lease
- * and sends the next wake-up. If a step dies, the job's row says where the next one starts.
+ * Runs job steps in this process: claims a job, runs its due step, writes the result under the fence and releases the
+ * lease. If a step dies, the job's row says where the next one starts.
  */
 @Injectable()
 export class JobRunner {
@@ -37,7 +36,6 @@ export class JobRunner {
     private readonly fetching: InputStep,
     private readonly submitting: SubmitStep,
     private readonly polling: PollStep,
-    private readonly wakeUps: WakeUpQueue,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(APP_CONFIG) { worker }: Pick<AppConfig, 'worker'>,
     @Inject(JOB_WORKER_OPTIONS) private readonly options: JobWorkerOptions,
@@ -59,7 +57,7 @@ export class JobRunner {
   }
 
   /** Runs a step and resolves at its end; never rejects. `null`: no free slot, or a step of this job is under way. */
-  begin(due: DueJob): Promise<void> | null {
+  begin(due: DueJob): Promise<NextStep> | null {
     if (!this.taking || this.underWay.has(due.id) || !this.slots[poolOf(due.lane)].enter(due.lane)) return null;
     return this.runStep(due);
   }
@@ -72,19 +70,17 @@ export class JobRunner {
     this.taking = false;
     if (await this.running.whenIdle(timeoutMs)) return;
     this.stopping.abort(new Error('the process is shutting down'));
-    await this.running.whenIdle(this.options.unwokenSweepMs);
+    await this.running.whenIdle(this.options.retryMs);
   }
 
-  private async runStep(due: DueJob): Promise<void> {
+  private async runStep(due: DueJob): Promise<NextStep> {
     this.underWay.add(due.id);
     this.running.begin();
     try {
-      const next = await this.claimAndRun(due);
-      // The next wake-up may arrive from now on.
-      this.underWay.delete(due.id);
-      if (next !== null) await this.wakeUps.send(next.due, next.inMs);
+      return await this.claimAndRun(due);
     } catch (error) {
       this.logger.error({ message: 'a job step failed', event: 'job_step_failed', jobId: due.id, err: error });
+      return null;
     } finally {
       this.underWay.delete(due.id);
       this.slots[poolOf(due.lane)].leave(due.lane);
@@ -123,6 +119,6 @@ export class JobRunner {
       });
     }
     const inMs = this.stopping.signal.aborted ? 0 : this.options.repairMs;
-    return nextStep(await this.work.reschedule(job, inMs), inMs, laneOf(job));
+    return nextStep(await this.work.reschedule(job, inMs), inMs);
   }
 }

@@ -1,11 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { PeriodicTask } from '../../core/time/periodic-task';
+import { Cron, CronExpression } from '@nestjs/schedule';
+import { CLOCK, type Clock } from '../../core/time/clock';
+import { EVERY_2_SECONDS, EVERY_SECOND, logFailure, scheduled } from '../../core/scheduling/scheduling.module';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
-import { WakeUpQueue } from '../../core/queue/wake-up-queue';
 import type { JobPool } from '../job-lane';
 import { JobRemoval } from '../job-removal';
+import { JobRoutes } from '../job-routes';
+import { JobWakeUps } from '../job-wake-ups';
 import { type DueCancellation, MediaJobRepository } from '../media-job.repository';
+import type { DueJob } from '../media-job.types';
 import { withTimeLimit } from './time-limit';
 import { JobEndings } from './job-endings';
 import { deadlinesOf, JobTargets, toCall } from './job-targets';
@@ -19,15 +23,14 @@ const CANCELLATIONS = 20;
 
 /**
  * Sweeps the table for due work. With Redis it catches lost wake-ups; without Redis it drives all jobs. Any number of
- * processes may sweep: each job is claimed once.
+ * processes may sweep: each job is claimed once. A process without a job provider only removes deleted and lost rows.
  */
 @Injectable()
 export class JobSweeps {
   private readonly logger = new Logger(JobSweeps.name);
-  private readonly tasks: readonly PeriodicTask[];
-  private readonly providerTasks: readonly PeriodicTask[];
   private readonly connectTimeoutMs: number;
   private readonly retentionHours: number;
+  private readonly nextSweepAtMs: Record<JobPool, number> = { inputs: -Infinity, providers: -Infinity };
   private stopped = false;
 
   constructor(
@@ -36,46 +39,61 @@ export class JobSweeps {
     private readonly endings: JobEndings,
     private readonly targets: JobTargets,
     private readonly removal: JobRemoval,
-    private readonly wakeUps: WakeUpQueue,
+    private readonly routes: JobRoutes,
+    private readonly wakeUps: JobWakeUps,
+    @Inject(CLOCK) private readonly clock: Clock,
     @Inject(APP_CONFIG) { inference, storage }: Pick<AppConfig, 'inference' | 'storage'>,
     @Inject(JOB_WORKER_OPTIONS) private readonly options: JobWorkerOptions,
   ) {
     this.connectTimeoutMs = inference.connectTimeoutMs;
     this.retentionHours = Math.min(storage.retentionHours.video, storage.retentionHours.music);
-    const { sweepMs, unwokenSweepMs, cancelSweepMs, removalSweepMs } = options;
-    const dueMs = (): number => (wakeUps.isReachable ? sweepMs : unwokenSweepMs);
-    this.providerTasks = [
-      this.task('due jobs', dueMs, () => this.workOnDue('providers')),
-      this.task('jobs waiting for images', dueMs, () => this.workOnDue('inputs')),
-      this.task(
-        'canceled jobs',
-        () => cancelSweepMs,
-        () => this.cancelDue(),
-      ),
-    ];
-    this.tasks = [
-      this.task(
-        'deleted jobs',
-        () => removalSweepMs,
-        () => this.removeDeleted(),
-      ),
-      this.task(
-        'expired results',
-        () => removalSweepMs,
-        () => this.removeLost(),
-      ),
-    ];
   }
 
-  /** @param hasProviders whether this process has a job provider; without one, it only removes deleted and lost rows */
-  start(hasProviders: boolean): void {
-    this.stopped = false;
-    for (const task of hasProviders ? [...this.tasks, ...this.providerTasks] : this.tasks) void task.start();
-  }
-
-  async stop(): Promise<void> {
+  /** Runs under way end after their current row. */
+  stop(): void {
     this.stopped = true;
-    await Promise.all([...this.tasks, ...this.providerTasks].map((task) => task.stop()));
+  }
+
+  @Cron(EVERY_SECOND, scheduled('media-jobs.due'))
+  sweepDueJobs(): Promise<void> {
+    return this.sweepWhenDue('providers');
+  }
+
+  /** Apart from {@link sweepDueJobs}, so that hanging image hosts do not delay it. */
+  @Cron(EVERY_SECOND, scheduled('media-jobs.due-inputs'))
+  sweepDueInputs(): Promise<void> {
+    return this.sweepWhenDue('inputs');
+  }
+
+  @Cron(EVERY_2_SECONDS, scheduled('media-jobs.cancellations'))
+  sweepCancellations(): Promise<void> {
+    return this.sweep('canceled jobs', async () => {
+      if (this.routes.hasProviders) await this.cancelDue();
+    });
+  }
+
+  @Cron(CronExpression.EVERY_MINUTE, scheduled('media-jobs.deleted'))
+  sweepDeleted(): Promise<void> {
+    return this.sweep('deleted jobs', () => this.removeDeleted());
+  }
+
+  @Cron(CronExpression.EVERY_MINUTE, scheduled('media-jobs.expired-results'))
+  sweepExpiredResults(): Promise<void> {
+    return this.sweep('expired results', () => this.removeLost());
+  }
+
+  /** Every second without Redis, else every few seconds: wake-ups are rarely lost. */
+  private sweepWhenDue(pool: JobPool): Promise<void> {
+    const nowMs = this.clock.monotonic();
+    const isEarly = this.wakeUps.isReachable && nowMs < this.nextSweepAtMs[pool];
+    if (isEarly || !this.routes.hasProviders) return Promise.resolve();
+    this.nextSweepAtMs[pool] = nowMs + this.options.sweepMs;
+    return this.sweep(pool === 'inputs' ? 'jobs waiting for images' : 'due jobs', () => this.workOnDue(pool));
+  }
+
+  private async sweep(what: string, run: () => Promise<void>): Promise<void> {
+    if (this.stopped) return;
+    await logFailure(this.logger, { event: 'job_sweep_failed', message: `failed to sweep ${what}` }, run);
   }
 
   /** Starts steps while there are due jobs and free slots, and waits for any of them to end. */
@@ -83,12 +101,17 @@ export class JobSweeps {
     for (let limit = this.runner.free(pool); !this.stopped && limit > 0; limit = this.runner.free(pool)) {
       const graceSeconds = this.wakeUps.isReachable ? undefined : 0;
       const due = await this.jobs.findDue(limit, graceSeconds, pool, this.runner.fullLanes(pool));
-      const begun = due.flatMap((job) => this.runner.begin(job) ?? []);
+      const begun = due.flatMap((job) => this.beginStep(job) ?? []);
       if (begun.length === 0 || due.length < limit) return;
       // Some lanes were full, and jobs of other lanes may follow: query again without the full lanes.
       if (begun.length < limit) continue;
-      await Promise.race([...begun, delay(this.options.unwokenSweepMs, undefined, { ref: false })]);
+      await Promise.race([...begun, delay(this.options.retryMs, undefined, { ref: false })]);
     }
+  }
+
+  private beginStep(job: DueJob): Promise<void> | null {
+    const step = this.runner.begin(job);
+    return step?.then((inMs) => (inMs === null ? undefined : this.wakeUps.wake(job.id, inMs))) ?? null;
   }
 
   private async cancelDue(): Promise<void> {
@@ -133,11 +156,5 @@ export class JobSweeps {
     for (let more = true; more && !this.stopped;) {
       more = (await this.jobs.removeLostArtifacts(this.retentionHours, BATCH)) === BATCH;
     }
-  }
-
-  private task(what: string, pauseMs: () => number, run: () => Promise<void>): PeriodicTask {
-    const onError = (error: unknown): void =>
-      this.logger.warn({ message: `failed to sweep ${what}`, event: 'job_sweep_failed', err: error });
-    return new PeriodicTask({ run, pauseMs, onError });
   }
 }

@@ -11,14 +11,10 @@ export interface JobWorkerOptions {
   readonly artifactTimeoutMs: number;
   /** How long a job waits for a provider to accept it before it fails. */
   readonly patienceMs: number;
-  /** Interval of the sweep for lost wake-ups. */
+  /** Interval of the sweep for lost wake-ups while Redis is reachable. */
   readonly sweepMs: number;
-  /** The same while Redis is unreachable. */
-  readonly unwokenSweepMs: number;
-  /** Interval of the sweep for pending cancellations. */
-  readonly cancelSweepMs: number;
-  /** Interval of the sweeps for deleted jobs and expired results. */
-  readonly removalSweepMs: number;
+  /** Longest pause of a busy sweep, and of a write that waits for the database. */
+  readonly retryMs: number;
   /** How long a provider may lack a job or its result before the job fails. */
   readonly setbackMs: number;
   /** Pause after an internal failure. */
@@ -31,9 +27,7 @@ export const DEFAULT_JOB_WORKER_OPTIONS: JobWorkerOptions = {
   artifactTimeoutMs: 600_000,
   patienceMs: 900_000,
   sweepMs: 5_000,
-  unwokenSweepMs: 1_000,
-  cancelSweepMs: 2_000,
-  removalSweepMs: 60_000,
+  retryMs: 1_000,
   setbackMs: 120_000,
   repairMs: 5_000,
 };

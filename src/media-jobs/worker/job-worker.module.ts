@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { MediaModule } from '../../core/media/media.module';
+import { SchedulingModule } from '../../core/scheduling/scheduling.module';
 import { ModelsModule } from '../../models/models.module';
 import { OutboundModule } from '../../core/outbound/outbound.module';
 import { RoutingModule } from '../../models/routing/routing.module';
@@ -14,7 +15,7 @@ import { JobSweeps } from './job-sweeps';
 import { JobTargets } from './job-targets';
 import { JobRunner } from './job-runner';
 import { DEFAULT_JOB_WORKER_OPTIONS, JOB_WORKER_OPTIONS } from './job-worker-options';
-import { JobWorker } from './job-worker.service';
+import { MediaJobProcessor } from './media-job.processor';
 import { PollStep } from './poll-step';
 import { SubmitStep } from './submit-step';
 
@@ -26,6 +27,7 @@ import { SubmitStep } from './submit-step';
     ModelsModule,
     OutboundModule,
     RoutingModule,
+    SchedulingModule,
     WebhooksModule.forSource(JobWebhookBody, [MediaJobsCoreModule]),
   ],
   providers: [
@@ -36,11 +38,11 @@ import { SubmitStep } from './submit-step';
     JobSweeps,
     JobTargets,
     JobRunner,
-    JobWorker,
+    MediaJobProcessor,
     PollStep,
     SubmitStep,
     { provide: JOB_WORKER_OPTIONS, useValue: DEFAULT_JOB_WORKER_OPTIONS },
   ],
-  exports: [JobWorker],
+  exports: [MediaJobProcessor],
 })
 export class JobWorkerModule {}

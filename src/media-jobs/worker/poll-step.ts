@@ -3,7 +3,6 @@ import { CLOCK, type Clock } from '../../core/time/clock';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import type { AsyncJobAdapter, JobHandle, JobSnapshot } from '../../providers/contract/media-job';
 import type { ProviderError } from '../../providers/contract/provider-error';
-import { laneOf } from '../job-lane';
 import { JobWorkRepository } from '../job-work.repository';
 import type { JobError, MediaJob } from '../media-job.types';
 import { FinalizeStep, type Success } from './finalize-step';
@@ -51,11 +50,7 @@ export class PollStep {
         event: 'job_provider_not_configured',
         jobId: job.id,
       });
-      return nextStep(
-        await this.work.reschedule(job, UNKNOWN_PROVIDER_RETRY_MS),
-        UNKNOWN_PROVIDER_RETRY_MS,
-        laneOf(job),
-      );
+      return nextStep(await this.work.reschedule(job, UNKNOWN_PROVIDER_RETRY_MS), UNKNOWN_PROVIDER_RETRY_MS);
     }
     const { pollTimeoutMs } = this.options;
     const call = toCall(job, target, deadlinesOf(pollTimeoutMs, this.connectTimeoutMs), stopRequested);
@@ -83,7 +78,7 @@ export class PollStep {
       case 'running': {
         const inMs = pollPauseMs(adapter.capabilities, job.polls, snapshot.retryAfterMs);
         const findings = { isRunning: snapshot.state === 'running', progress: snapshot.progress };
-        return nextStep(await this.work.recordPoll(job, findings, inMs), inMs, laneOf(job));
+        return nextStep(await this.work.recordPoll(job, findings, inMs), inMs);
       }
       case 'succeeded':
         return this.succeeded(lease, target, adapter, snapshot);
@@ -133,10 +128,10 @@ export class PollStep {
       return null;
     }
     const inMs = pollPauseMs(adapter.capabilities, job.polls);
-    return nextStep(await this.work.recordSetback(job, inMs), inMs, laneOf(job));
+    return nextStep(await this.work.recordSetback(job, inMs), inMs);
   }
 
   private async again(job: MediaJob, inMs: number): Promise<NextStep> {
-    return nextStep(await this.work.reschedule(job, inMs), inMs, laneOf(job));
+    return nextStep(await this.work.reschedule(job, inMs), inMs);
   }
 }

@@ -8,7 +8,6 @@ import { isUnsupported, mayFallBack, wasNotBegun } from '../../inference/attempt
 import type { AsyncJobAdapter, JobHandle, JobSpec, SyncJobAdapter } from '../../providers/contract/media-job';
 import type { ProviderError } from '../../providers/contract/provider-error';
 import { JobInputs, readJobSpec } from '../job-inputs';
-import { laneOf } from '../job-lane';
 import { JobWorkRepository } from '../job-work.repository';
 import { MediaJobRepository } from '../media-job.repository';
 import type { MediaJob } from '../media-job.types';
@@ -124,7 +123,7 @@ export class SubmitStep {
     const inMs = pollPauseMs(adapter.capabilities, 0);
     const wakeUp = await this.persistHandle(lease, handle, inMs);
     if (wakeUp === null) await this.cancelAtProvider(lease, target, adapter, handle);
-    return nextStep(wakeUp, inMs, laneOf(job));
+    return nextStep(wakeUp, inMs);
   }
 
   /**
@@ -141,7 +140,7 @@ export class SubmitStep {
           return null;
         }
         if (stopRequested.aborted) throw error;
-        await delay(this.options.unwokenSweepMs, undefined, { signal: stopRequested }).catch(() => undefined);
+        await delay(this.options.retryMs, undefined, { signal: stopRequested }).catch(() => undefined);
       }
     }
   }
@@ -239,7 +238,7 @@ export class SubmitStep {
       return null;
     }
     const inMs = isLast ? submitPauseMs(job.submissions, error.options.retryAfterSeconds) : 0;
-    return nextStep(await this.work.withdrawSubmission(job, inMs), inMs, laneOf(job));
+    return nextStep(await this.work.withdrawSubmission(job, inMs), inMs);
   }
 
   private async outcomeUnknown(
@@ -257,7 +256,7 @@ export class SubmitStep {
       return null;
     }
     const inMs = submitPauseMs(job.fence, error.options.retryAfterSeconds);
-    return nextStep(await this.work.reschedule(job, inMs), inMs, laneOf(job));
+    return nextStep(await this.work.reschedule(job, inMs), inMs);
   }
 
   /** All deployments are unavailable, at capacity or no longer offered. */
@@ -267,7 +266,7 @@ export class SubmitStep {
       return null;
     }
     const inMs = submitPauseMs(job.fence, undefined);
-    return nextStep(await this.work.reschedule(job, inMs), inMs, laneOf(job));
+    return nextStep(await this.work.reschedule(job, inMs), inMs);
   }
 
   private isOutOfPatience({ createdAt }: MediaJob): boolean {

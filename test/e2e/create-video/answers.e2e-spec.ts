@@ -1,7 +1,10 @@
+import { getQueueToken } from '@nestjs/bullmq';
+import type { Queue } from 'bullmq';
 import { GatewayError } from '../../../src/core/errors/gateway-error';
 import { IdempotencyService } from '../../../src/auth/idempotency/idempotency.service';
 import { JobMoneyRepository } from '../../../src/media-jobs/job-money.repository';
-import { WakeUpQueue } from '../../../src/core/queue/wake-up-queue';
+import { MEDIA_JOB_QUEUE } from '../../../src/media-jobs/job-wake-ups';
+import { until } from '../../faults/figures';
 import { JobGateway, MUSIC, VIDEO } from './job-gateway';
 import { PIXEL } from '../../harness/public-host';
 
@@ -90,21 +93,12 @@ describe('202', () => {
   });
 
   it('wakes a worker', async () => {
-    const woken = new Set<string>();
-    const consumer = served.service(WakeUpQueue).consume(async ({ id }) => {
-      woken.add(id);
-      return null;
-    }, 1);
-    try {
-      // A wake-up sent before the queue is connected is lost; the sweep compensates.
-      const ids: string[] = [];
-      do {
-        ids.push(await served.submitted());
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      } while (!ids.some((id) => woken.has(id)));
-    } finally {
-      await consumer.stop();
-    }
+    const queue = served.service<Queue>(getQueueToken(MEDIA_JOB_QUEUE));
+    // A wake-up sent before the queue is connected is lost; the sweep compensates.
+    await queue.waitUntilReady();
+    const id = await served.submitted();
+    await until('the wake-up', 10_000, async () => (await queue.getJob(id)) !== undefined);
+    expect((await queue.getJob(id))?.data).toEqual({ id });
   });
 
   it('may use deployments of fallback models that produce exactly the same output', async () => {

@@ -202,7 +202,7 @@ export class JobGateway {
       .then((rows) => rows.length);
   }
 
-  service<Service>(type: new (...parts: never[]) => Service): Service {
+  service<Service>(type: string | (new (...parts: never[]) => Service)): Service {
     return this.gateway.app.get(type, { strict: false });
   }
 }

@@ -58,7 +58,7 @@ describe('the images of a video job', () => {
     for (let n = 0; n < 3 * CONCURRENCY; n++) {
       stuck.push(await dueJob(hanging, { image_url: host.url(`/hang/${n}`) }));
     }
-    stage.sweeps.start(true);
+    const stopSweeps = stage.startSweeps();
     await until('the hanging fetches', WITHIN_MS, () => host.seen.length >= CONCURRENCY / 2);
     const plain = await dueJob(quick);
     const illustrated = await dueJob(quick, { image_url: host.url('/first'), input_images: [host.url('/reference')] });
@@ -68,8 +68,7 @@ describe('the images of a video job', () => {
     expect(provider.submissions).toHaveLength(2);
 
     // A process that shuts down releases them: the fetches had no result.
-    await stage.sweeps.stop();
-    await stage.runner.stop(0);
+    await Promise.all([stopSweeps(), stage.runner.stop(0)]);
     for (const job of stuck) expect(await current(job)).toMatchObject({ status: 'queued', error: null });
   });
 

@@ -41,7 +41,7 @@ describe('polling a submitted job', () => {
   }
   const newJob = () => submit(engine, account, { route: ['first'], webhookUrl: 'https://example.com/hook' });
   const submitted = async () => stage.step(await newJob());
-  const lastPause = () => stage.woken.at(-1)?.delayMs ?? 0;
+  const lastPause = () => stage.scheduled.at(-1)?.inMs ?? 0;
   const artifactsOf = ({ id }: MediaJob) => engine.jobs.findArtifacts(id);
   const chargeOf = async ({ id }: MediaJob) =>
     engine.dataSource.query<object[]>(

@@ -117,7 +117,7 @@ describe('resubmitting a job', () => {
     first.onSubmit = () => Promise.reject(failure('provider_rate_limited', { upstream: { status: 429 } }));
     const job = await newJob(['first', 'gone']);
     for (let step = 0; step < 6; step++) await stage.step(job);
-    const pauses = stage.woken.map(({ delayMs }) => delayMs);
+    const pauses = stage.scheduled.map(({ inMs }) => inMs);
     expect(pauses.filter((pauseMs) => pauseMs >= 900)).toHaveLength(3);
   });
 });

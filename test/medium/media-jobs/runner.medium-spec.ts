@@ -100,7 +100,7 @@ describe('job runner', () => {
     await started.promise;
     await stage.runner.stop(0);
     const left = await step;
-    expect(stage.woken.at(-1)).toMatchObject({ wakeUp: { id: job.id, version: left.version }, delayMs: 0 });
+    expect(stage.scheduled.at(-1)).toEqual({ id: job.id, inMs: 0 });
     expect(await engine.work.claim(left, 'another')).toMatchObject({ status: 'submitted' });
     expect(stage.runner.free('providers')).toBe(0);
   });
@@ -116,7 +116,7 @@ describe('job runner', () => {
     const quickJob = await submit(engine, account, { route: ['quick'] });
     for (const { id } of slowJobs) await letPass(engine, id, 60);
     await letPass(engine, quickJob.id, 10);
-    wide.sweeps.start(true);
+    const stopSweeps = wide.startSweeps();
     const deadlineMs = performance.now() + 60_000;
     while ((await requireJob(engine, quickJob.id, quickJob)).handle === null) {
       if (performance.now() > deadlineMs) throw new Error('the quick job was starved');
@@ -124,7 +124,7 @@ describe('job runner', () => {
     // The second one may not have reached this point yet.
     expect(slow.submissions.length).toBeLessThanOrEqual(2);
     hanging.reject(failure('validation_failed', { fallback: false, upstream: { status: 400 } }));
-    await wide.sweeps.stop();
+    await stopSweeps();
     await wide.close();
   });
 });

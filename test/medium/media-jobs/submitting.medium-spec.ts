@@ -61,9 +61,8 @@ describe('submitting a job to a provider', () => {
     expect(seen).toMatchObject({ status: 'queued', submitStartedAt: expect.any(Date), providerToken: `${job.id}-1` });
     expect(submitted).toMatchObject({ status: 'submitted', handle: first.handle(`${job.id}-1`), provider: 'first' });
     expect([first.submissions, first.polls]).toEqual([[`${job.id}-1`], 0]);
-    const [{ wakeUp, delayMs } = {}] = stage.woken;
-    expect(wakeUp).toEqual({ id: job.id, version: submitted.version, lane: 'first' });
-    expect(Math.abs((delayMs ?? 0) - 2_000)).toBeLessThanOrEqual(200);
+    expect(stage.scheduled).toEqual([{ id: job.id, inMs: expect.any(Number) }]);
+    expect(Math.abs((stage.scheduled[0]?.inMs ?? 0) - 2_000)).toBeLessThanOrEqual(200);
   });
 
   it('fails over to the next provider after a definite refusal', async () => {
@@ -79,7 +78,7 @@ describe('submitting a job to a provider', () => {
     [first.onSubmit, second.onSubmit] = [refuse, refuse];
     const job = await newJob();
     for (let step = 0; step < 6; step++) await stage.step(job);
-    const pauses = stage.woken.map(({ delayMs }) => delayMs);
+    const pauses = stage.scheduled.map(({ inMs }) => inMs);
     expect(pauses.filter((_, index) => index % 2 === 0)).toEqual([0, 0, 0]);
     expect(pauses[1]).toBeGreaterThan(1_000);
     expect(pauses[5]).toBeGreaterThan((pauses[1] ?? 0) * 1.5);
@@ -96,7 +95,7 @@ describe('submitting a job to a provider', () => {
     first.onSubmit = () =>
       Promise.reject(failure('provider_rate_limited', { retryAfterSeconds: 40, upstream: { status: 429 } }));
     await stage.step(await newJob(['first']));
-    expect(Math.abs((stage.woken[0]?.delayMs ?? 0) - 40_000)).toBeLessThanOrEqual(4_000);
+    expect(Math.abs((stage.scheduled[0]?.inMs ?? 0) - 40_000)).toBeLessThanOrEqual(4_000);
   });
 
   it('fails on the first provider that rejects the request as invalid', async () => {

@@ -5,6 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Readable } from 'node:stream';
 import { compilePrice } from '../../../src/billing/pricing/price';
 import { systemClock } from '../../../src/core/time/clock';
@@ -12,6 +13,8 @@ import { loadConfig } from '../../../src/core/config/load-config';
 import type { Candidate } from '../../../src/inference/inference.types';
 import { JobInputs } from '../../../src/media-jobs/job-inputs';
 import { laneOf } from '../../../src/media-jobs/job-lane';
+import type { JobRoutes } from '../../../src/media-jobs/job-routes';
+import type { JobWakeUps } from '../../../src/media-jobs/job-wake-ups';
 import type { MediaJob } from '../../../src/media-jobs/media-job.types';
 import { ArtifactIntake } from '../../../src/media-jobs/worker/artifact-intake';
 import { FinalizeStep } from '../../../src/media-jobs/worker/finalize-step';
@@ -42,7 +45,6 @@ import { LocalStorage } from '../../../src/core/storage/local-storage';
 import type { ObjectStorage } from '../../../src/core/storage/object-storage';
 import { StoredObjectRepository } from '../../../src/core/storage/stored-object.repository';
 import { StoredObjects } from '../../../src/core/storage/stored-objects';
-import type { WakeUp } from '../../../src/core/queue/wake-up';
 import { type JobEngine, letPass, requireJob } from './job-engine';
 
 /** The price of every job here, in micro-units per second. */
@@ -143,7 +145,8 @@ export interface StageSettings {
 /** One worker process: shares the engine's database with others and has separate services. */
 export class WorkerStage {
   readonly storage: FailingStorage;
-  readonly woken: { readonly wakeUp: WakeUp; readonly delayMs: number }[] = [];
+  /** The next steps that the runner returned. */
+  readonly scheduled: { readonly id: string; readonly inMs: number }[] = [];
   readonly adapters = new Map<string, JobAdapter>();
   readonly runner: JobRunner;
   readonly sweeps: JobSweeps;
@@ -192,17 +195,40 @@ export class WorkerStage {
       options,
     );
     const poll = new PollStep(engine.work, targets, finalize, endings, systemClock, config, options);
-    const wakeUps = {
-      isReachable: true,
-      send: (wakeUp: WakeUp, delayMs: number) => {
-        this.woken.push({ wakeUp, delayMs });
-        return Promise.resolve();
-      },
-    } as never;
     const fetching = new InputStep(engine.work, this.inputs, endings);
-    this.runner = new JobRunner(engine.work, fetching, submit, poll, wakeUps, systemClock, config, options);
+    this.runner = new JobRunner(engine.work, fetching, submit, poll, systemClock, config, options);
     const removal = {} as never;
-    this.sweeps = new JobSweeps(engine.jobs, this.runner, endings, targets, removal, wakeUps, config, options);
+    const routes = { hasProviders: true } as JobRoutes;
+    const wakeUps = { isReachable: true, wake: () => Promise.resolve() } as Partial<JobWakeUps> as JobWakeUps;
+    this.sweeps = new JobSweeps(
+      engine.jobs,
+      this.runner,
+      endings,
+      targets,
+      removal,
+      routes,
+      wakeUps,
+      systemClock,
+      config,
+      options,
+    );
+  }
+
+  /** Sweeps for due jobs as the scheduler would, again and again, until the returned function is called. */
+  startSweeps(): () => Promise<void> {
+    const ending = new AbortController();
+    const repeat = async (sweep: () => Promise<void>): Promise<void> => {
+      while (!ending.signal.aborted) {
+        await sweep();
+        await delay(20);
+      }
+    };
+    const sweeping = [repeat(() => this.sweeps.sweepDueJobs()), repeat(() => this.sweeps.sweepDueInputs())];
+    return async () => {
+      ending.abort();
+      this.sweeps.stop();
+      await Promise.all(sweeping);
+    };
   }
 
   /** Runs one step, as if its wake-up were due. Returns the job after it. */
@@ -213,7 +239,8 @@ export class WorkerStage {
 
   /** The same for the given version of the job; resolves at the end of the step. */
   async begin(job: MediaJob): Promise<void> {
-    await this.runner.begin({ id: job.id, version: job.version, lane: laneOf(job) });
+    const inMs = await this.runner.begin({ id: job.id, version: job.version, lane: laneOf(job) });
+    if (inMs !== null) this.scheduled.push({ id: job.id, inMs });
   }
 
   /** Runs steps until the job has ended. */

@@ -10,6 +10,7 @@ import { WebhookDeliveryRepository } from '../../../src/webhooks/webhook-deliver
 import { WebhookDeliveryService } from '../../../src/webhooks/webhook-delivery.service';
 import { WebhookSecretRepository } from '../../../src/webhooks/webhook-secret.repository';
 import { WebhookSecretService } from '../../../src/webhooks/webhook-secret.service';
+import type { WebhookWakeUps } from '../../../src/webhooks/webhook-wake-ups';
 import type { JobDelivery } from '../../../src/webhooks/webhook.types';
 import { openDataSource } from '../../harness/data-source';
 import type { SeenRequest } from '../../harness/public-host';
@@ -40,7 +41,7 @@ export interface EngineSettings {
   readonly repository?: (dataSource: DataSource) => WebhookDeliveryRepository;
 }
 
-/** The webhook services of one process. Nothing runs until `service.start()`. */
+/** The webhook services of one process. Nothing runs by itself. */
 export interface WebhookEngine {
   readonly dataSource: DataSource;
   readonly repository: WebhookDeliveryRepository;
@@ -63,7 +64,9 @@ export async function startWebhookEngine(url: string, settings: EngineSettings =
   const secrets = new WebhookSecretService(new WebhookSecretRepository(dataSource), new SecretBox([SECRETS_KEY]));
   const source = settings.source?.(dataSource) ?? new JobRows(dataSource);
   const attempts = new WebhookAttemptService(repository, secrets, source, outbound, clock);
-  const service = new WebhookDeliveryService(repository, attempts, clock);
+  // Wake-ups arrive in this process at once.
+  const wakeUps = { wake: async (id: string) => void service.deliver(id) } as Partial<WebhookWakeUps> as WebhookWakeUps;
+  const service = new WebhookDeliveryService(repository, attempts, wakeUps, clock);
   return {
     dataSource,
     repository,

@@ -1,20 +1,28 @@
+import { getQueueToken } from '@nestjs/bullmq';
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import type { Redis } from 'ioredis';
+import type { Queue } from 'bullmq';
 import { COMMAND_LINE } from '../../../src/core/types/actor';
 import { systemClock } from '../../../src/core/time/clock';
 import { uuidV7 } from '../../../src/core/types/ids';
 import { loadConfig } from '../../../src/core/config/load-config';
 import { GuardedClient } from '../../../src/core/outbound/guarded-client';
-import { createRedis } from '../../../src/core/redis/redis.module';
-import { DueDeliveryListener, publishDueDelivery } from '../../../src/webhooks/due-delivery.listener';
 import { WebhookDeliveryService } from '../../../src/webhooks/webhook-delivery.service';
 import { WebhookLogRepository } from '../../../src/webhooks/webhook-log.repository';
 import { WebhookLogService } from '../../../src/webhooks/webhook-log.service';
+import { WEBHOOK_QUEUE } from '../../../src/webhooks/webhook-wake-ups';
+import { allowedMs, until } from '../../faults/figures';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { PublicHost } from '../../harness/public-host';
 import { createTestRedis } from '../../harness/redis';
-import { createOrganization, SECRETS_KEY, startWebhookEngine, type WebhookEngine } from './webhook-engine';
+import {
+  createOrganization,
+  deliveryOf,
+  endJobs,
+  SECRETS_KEY,
+  startWebhookEngine,
+  type WebhookEngine,
+} from './webhook-engine';
 import { WorkerModule } from './worker-module';
 
 Logger.overrideLogger(false);
@@ -22,17 +30,14 @@ Logger.overrideLogger(false);
 describe('a requested delivery', () => {
   let database: TestDatabase;
   let host: PublicHost;
-  let redis: Redis;
   let engine: WebhookEngine;
   let organizationId: string;
   beforeAll(async () => {
     [database, host] = await Promise.all([createTestDatabase(), PublicHost.start()]);
-    redis = createRedis(createTestRedis().url);
     engine = await startWebhookEngine(database.url);
     organizationId = await createOrganization(engine);
   });
   afterAll(async () => {
-    redis.disconnect();
     await engine.close();
     await host.stop();
     await database.drop();
@@ -46,8 +51,8 @@ describe('a requested delivery', () => {
   });
 
   const rules = { allowCidrs: ['127.0.0.1'], denyCidrs: [], denyHosts: [], nat64: false };
-  const createLog = (announce: () => Promise<void>): WebhookLogService =>
-    new WebhookLogService(new WebhookLogRepository(engine.dataSource), new GuardedClient(rules), announce);
+  const createLog = (wake: (id: string) => Promise<void>): WebhookLogService =>
+    new WebhookLogService(new WebhookLogRepository(engine.dataSource), new GuardedClient(rules), wake);
   const sendTest = (log: WebhookLogService) =>
     log.sendTest(organizationId, host.url('/'), uuidV7(systemClock.now()), COMMAND_LINE);
 
@@ -61,33 +66,43 @@ describe('a requested delivery', () => {
     expect(taken).toEqual([1, 1]);
   });
 
-  it('is committed even if the announcement fails', async () => {
-    const away = { publish: () => Promise.reject(new Error('Redis is away')) };
-    const { id } = await sendTest(createLog(() => publishDueDelivery(away)));
+  it('is committed without a wake-up', async () => {
+    const log = createLog(() => Promise.resolve());
+    const { id } = await sendTest(log);
     expect(await engine.service.deliverDue()).toBe(1);
-    expect(await createLog(() => Promise.resolve()).get(organizationId, id)).toMatchObject({ state: 'delivered' });
+    expect(await log.get(organizationId, id)).toMatchObject({ state: 'delivered' });
   });
 
-  it('wakes every delivering process', async () => {
-    let woken = Promise.withResolvers<void>();
-    const listener = new DueDeliveryListener(redis, { wake: () => woken.resolve() } as WebhookDeliveryService);
-    closings.push(() => listener.onModuleDestroy());
-    listener.onModuleInit();
-    // Subscribing also wakes the process, for deliveries requested before.
-    await woken.promise;
-    woken = Promise.withResolvers();
-
+  it('wakes a delivering process through Redis, like the end of a job', async () => {
     const servers = { DATABASE_URL: database.url, REDIS_URL: createTestRedis().url };
     const config = loadConfig({ ...servers, SECRETS_KEY, OUTBOUND_ALLOW_CIDRS: '127.0.0.1' });
-    const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(config), { logger: false });
+    const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(config), {
+      logger: false,
+      abortOnError: false,
+    });
     closings.push(() => app.close());
+    await app.get<Queue>(getQueueToken(WEBHOOK_QUEUE), { strict: false }).waitUntilReady();
     const service = app.get(WebhookDeliveryService, { strict: false });
-    // From then on only messages and a new subscription wake it.
-    await service.stop();
-    const isWoken = new Promise<void>((resolve) => jest.spyOn(service, 'wake').mockImplementation(resolve));
+    const woken: string[] = [];
+    jest.spyOn(service, 'deliver').mockImplementation((id) => (woken.push(id), Promise.resolve(null)));
 
-    await sendTest(app.get(WebhookLogService, { strict: false }));
-    await woken.promise;
-    await isWoken;
+    const test = await sendTest(app.get(WebhookLogService, { strict: false }));
+    await until('the wake-up', 20_000, () => woken.includes(test.id));
+    const [jobId = ''] = await endJobs(engine, organizationId, ['https://hooks.example.com/']);
+    const { id } = await deliveryOf(engine, jobId);
+    await service.wakeForJob(jobId);
+    await until('the wake-up', 20_000, () => woken.includes(id));
+  });
+
+  it('is posted on its wake-up; the wake-up says when the next attempt is due', async () => {
+    host.answer = (response) => response.writeHead(500).end();
+    const { id } = await sendTest(createLog(() => Promise.resolve()));
+    const nextInMs = await engine.service.deliver(id);
+    expect(Math.abs((nextInMs ?? 0) - 5_000)).toBeLessThanOrEqual(allowedMs(750));
+    expect(await engine.service.deliver(id)).toBeGreaterThan(0);
+    await engine.dataSource.query('UPDATE webhook_delivery SET next_at = now() WHERE id = $1', [id]);
+    host.answer = (response) => response.writeHead(204).end();
+    expect(await engine.service.deliver(id)).toBeNull();
+    expect(await createLog(() => Promise.resolve()).get(organizationId, id)).toMatchObject({ attempts: 2 });
   });
 });

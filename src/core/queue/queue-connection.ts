@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import type { DataSource } from 'typeorm';
+import { REDIS } from '../redis/redis.module';
+import { CLOCK, type Clock } from '../time/clock';
+
+/** Minimum interval between log lines of a lasting failure. */
+const REPORT_EVERY_MS = 60_000;
+
+/** Identifies a database uniquely, except for copies of its server's data. */
+const IDENTIFY = `
+  SELECT system_identifier || '/' || d.oid AS name
+    FROM pg_control_system(), pg_database d WHERE d.datname = current_database()`;
+
+/**
+ * The connection of all queues and workers of a process. Its commands wait for Redis and are sent again after a lost
+ * connection: BullMQ relies on both, because a command without a reply would block a worker forever. Callers that must
+ * not wait use `WakeUpQueue`.
+ */
+@Injectable()
+export class QueueConnection implements OnApplicationShutdown {
+  readonly redis: Redis;
+  private readonly logger = new Logger('Queues');
+  private reportedAtMs = -Infinity;
+  private closed = false;
+
+  constructor(
+    @Inject(REDIS) redis: Redis,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {
+    this.redis = redis.duplicate({
+      connectionName: 'gateway queues',
+      enableOfflineQueue: true,
+      maxRetriesPerRequest: null,
+      autoResendUnfulfilledCommands: true,
+      commandTimeout: undefined,
+    });
+    // The shared connection reports Redis outages.
+    this.redis.on('error', () => undefined);
+  }
+
+  /** Whether a wake-up sent now can arrive. */
+  get isReady(): boolean {
+    return this.redis.status === 'ready';
+  }
+
+  /** Logs the first error of a lasting failure. */
+  report(error: unknown): void {
+    const nowMs = this.clock.monotonic();
+    if (this.closed || nowMs - this.reportedAtMs < REPORT_EVERY_MS) return;
+    this.reportedAtMs = nowMs;
+    this.logger.warn({ event: 'wake_ups_delayed', message: 'wake-ups are delayed until the next sweep', err: error });
+  }
+
+  onApplicationShutdown(): void {
+    this.closed = true;
+    this.redis.disconnect();
+  }
+}
+
+/**
+ * The Redis key prefix of a deployment. A deployment is a database: without the prefix, deployments that share a Redis
+ * would take each other's wake-ups. The braces keep the keys of a queue on one cluster node.
+ */
+export async function readQueuePrefix(dataSource: Pick<DataSource, 'query'>): Promise<string> {
+  const [row] = await dataSource.query<{ name: string }[]>(IDENTIFY);
+  const digest = createHash('sha256')
+    .update(row?.name ?? '')
+    .digest('hex');
+  return `{gateway:${digest.slice(0, 12)}}`;
+}

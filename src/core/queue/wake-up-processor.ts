@@ -1,0 +1,67 @@
+import { OnWorkerEvent, WorkerHost } from '@nestjs/bullmq';
+import { DelayedError, type Job, type WorkerOptions } from 'bullmq';
+import type { Clock } from '../time/clock';
+import type { QueueConnection } from './queue-connection';
+import type { WakeUp } from './wake-up-queue';
+
+/** Options of every `@Processor`. */
+export const WAKE_UP_WORKER_OPTIONS = {
+  /** `start` begins taking wake-ups once the application has started. */
+  autorun: false,
+  /** After this long without a sign of life, a process loses its wake-ups to others. */
+  lockDuration: 30_000,
+  stalledInterval: 15_000,
+  /** Wake-ups have unlimited retries: the row decides about the work. */
+  maxStalledCount: 100,
+  runRetryDelay: 1_000,
+  removeOnComplete: { count: 0 },
+  removeOnFail: { count: 0 },
+} satisfies Partial<WorkerOptions>;
+
+/** Takes wake-ups from Redis for one process. Subclasses are `@Processor`s of a queue. */
+export abstract class WakeUpProcessor extends WorkerHost {
+  private closing: Promise<void> | null = null;
+
+  constructor(
+    private readonly connection: QueueConnection,
+    protected readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  /** Works on the row. Returns the delay until its next wake-up; `null`: none is due. */
+  protected abstract handle(id: string): Promise<number | null>;
+
+  async process(job: Job<WakeUp>, token?: string): Promise<void> {
+    // During a shutdown the entry returns to the queue at once, for another process.
+    const againInMs = this.closing === null ? await this.handle(job.data.id) : 0;
+    if (againInMs === null) return;
+    await job.moveToDelayed(this.clock.now() + againInMs, token);
+    throw new DelayedError();
+  }
+
+  @OnWorkerEvent('error')
+  onError(error: Error): void {
+    this.connection.report(error);
+  }
+
+  /** A wake-up that failed is not repeated: the sweep finds its row. */
+  @OnWorkerEvent('failed')
+  onFailed(_job: Job<WakeUp> | undefined, error: Error): void {
+    this.connection.report(error);
+  }
+
+  protected start(concurrency: number): void {
+    this.worker.concurrency = concurrency;
+    this.worker.run().catch((error: unknown) => this.connection.report(error));
+  }
+
+  /**
+   * Takes no more wake-ups. Forced, since a graceful close would wait for a possibly unavailable Redis; wake-ups under
+   * way are still moved to their next time.
+   */
+  protected close(): Promise<void> {
+    this.closing ??= this.worker.close(true);
+    return this.closing;
+  }
+}

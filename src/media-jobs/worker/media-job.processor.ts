@@ -1,0 +1,73 @@
+import { Processor } from '@nestjs/bullmq';
+import { type BeforeApplicationShutdown, Inject, type OnApplicationBootstrap } from '@nestjs/common';
+import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
+import { QueueConnection } from '../../core/queue/queue-connection';
+import { WAKE_UP_WORKER_OPTIONS, WakeUpProcessor } from '../../core/queue/wake-up-processor';
+import { CLOCK, type Clock } from '../../core/time/clock';
+import { JobRoutes } from '../job-routes';
+import { MEDIA_JOB_QUEUE } from '../job-wake-ups';
+import { MediaJobRepository } from '../media-job.repository';
+import { JobRunner } from './job-runner';
+import { JobSweeps } from './job-sweeps';
+
+/** Delay of a wake-up that found no free slot: its lane waits without blocking other lanes. */
+const NO_SLOT_DELAY_MS = { least: 500, most: 1_500 };
+
+/** Each has `WORKER_CONCURRENCY` slots (`job-runner.ts`). */
+const POOLS = 2;
+
+/** Runs the due steps of jobs on wake-ups. Without Redis, the sweeps run all steps. */
+@Processor(MEDIA_JOB_QUEUE, WAKE_UP_WORKER_OPTIONS)
+export class MediaJobProcessor extends WakeUpProcessor implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly concurrency: number;
+  private draining: Promise<void> | null = null;
+
+  constructor(
+    private readonly jobs: MediaJobRepository,
+    private readonly runner: JobRunner,
+    private readonly sweeps: JobSweeps,
+    private readonly routes: JobRoutes,
+    connection: QueueConnection,
+    @Inject(CLOCK) clock: Clock,
+    @Inject(APP_CONFIG) { worker }: Pick<AppConfig, 'worker'>,
+  ) {
+    super(connection, clock);
+    this.concurrency = worker.concurrency;
+  }
+
+  onApplicationBootstrap(): void {
+    if (this.routes.hasProviders) this.start(POOLS * this.concurrency);
+  }
+
+  /** {@link drain} without a grace period, for applications that did not call it. */
+  beforeApplicationShutdown(): Promise<void> {
+    return this.drain(0);
+  }
+
+  /**
+   * Takes no more jobs and resolves when the steps under way have ended. After `timeoutMs` it releases jobs that other
+   * processes can continue.
+   */
+  drain(timeoutMs: number): Promise<void> {
+    this.draining ??= this.stop(timeoutMs);
+    return this.draining;
+  }
+
+  protected async handle(id: string): Promise<number | null> {
+    const next = await this.jobs.findNextStep(id);
+    if (next === null) return null;
+    if (next.inMs > 0) return next.inMs;
+    const step = this.runner.begin(next);
+    return step === null ? noSlotDelayMs() : step;
+  }
+
+  private async stop(timeoutMs: number): Promise<void> {
+    this.sweeps.stop();
+    await Promise.all([this.close(), this.runner.stop(timeoutMs)]);
+  }
+}
+
+function noSlotDelayMs(): number {
+  const { least, most } = NO_SLOT_DELAY_MS;
+  return least + Math.random() * (most - least);
+}
