@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { type FileHandle, open, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { film, tune } from '../../../test/harness/media-files';
+import { makeTestAudio, makeTestVideo } from '../../../test/harness/media-files';
 import { ArtifactProbe, type ProbedArtifact } from './artifact-probe';
 
 const probe = new ArtifactProbe();
@@ -25,7 +25,7 @@ async function probed(bytes: Buffer): Promise<ProbedArtifact | null> {
 
 describe('an artifact of a provider', () => {
   it.each([true, false])('is a video with size and duration, regardless of its audio track: %p', async (audio) => {
-    expect(await probed(await film({ audio }))).toEqual({
+    expect(await probed(await makeTestVideo({ audio }))).toEqual({
       type: 'video',
       contentType: 'video/mp4',
       width: 480,
@@ -39,7 +39,7 @@ describe('an artifact of a provider', () => {
     ['wav', 'audio/wav'],
     ['flac', 'audio/flac'],
   ] as const)('is audio with a duration: %s', async (format, contentType) => {
-    expect(await probed(await tune(format))).toEqual({
+    expect(await probed(await makeTestAudio(format))).toEqual({
       type: 'audio',
       contentType,
       width: null,
@@ -52,7 +52,7 @@ describe('an artifact of a provider', () => {
     ['nothing', () => Buffer.alloc(0)],
     ['a web page', () => Buffer.from('<!doctype html><video src="https://example.com">')],
     ['zeros', () => Buffer.alloc(1_000_000)],
-    ['half a film', async () => (await film()).subarray(0, 300)],
+    ['half a video', async () => (await makeTestVideo()).subarray(0, 300)],
   ])('is refused when it is %s', async (_what, make) => {
     expect(await probed(await make())).toBeNull();
   });

@@ -2,7 +2,7 @@ import type { MediaJob } from '../../../src/media-jobs/media-job.types';
 import { until } from '../../faults/figures';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { PIXEL, PublicHost, respondWith } from '../../harness/public-host';
-import { film as makeFilm } from '../../harness/media-files';
+import { makeTestVideo } from '../../harness/media-files';
 import { type Account, createAccount } from '../billing/money-engine';
 import { type JobEngine, letPass, requireJob, startJobEngine, submit } from './job-engine';
 import { failure, ScriptedProvider, WorkerStage } from './worker-stage';
@@ -32,8 +32,8 @@ describe('the images of a video job', () => {
       options: { sweepMs: 50 },
       outboundLimits: { imageMs: FOREVER_MS },
     });
-    const film = await makeFilm({ seconds: 1 });
-    provider = new ScriptedProvider('first', film);
+    const video = await makeTestVideo({ seconds: 1 });
+    provider = new ScriptedProvider('first', video);
     stage.adapters.set('first', provider.adapter);
   });
   afterEach(() => stage.close());

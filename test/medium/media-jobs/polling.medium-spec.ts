@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { JobEnding, MediaJob } from '../../../src/media-jobs/media-job.types';
 import { NO_USAGE } from '../../../src/providers/contract/usage';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
-import { film as makeFilm } from '../../harness/media-files';
+import { makeTestVideo } from '../../harness/media-files';
 import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
 import { finish, type JobEngine, letPass, requireJob, startJobEngine, submit } from './job-engine';
 import { failure, RUNNING, ScriptedProvider, type StageSettings, SUCCESS, WorkerStage } from './worker-stage';
@@ -11,14 +11,14 @@ describe('polling a submitted job', () => {
   let database: TestDatabase;
   let engine: JobEngine;
   let account: Account;
-  let film: Buffer;
+  let video: Buffer;
   let stage: WorkerStage;
   let provider: ScriptedProvider;
 
   beforeAll(async () => {
     database = await createTestDatabase();
     engine = await startJobEngine(database.url);
-    film = await makeFilm({ audio: true });
+    video = await makeTestVideo({ audio: true });
   });
   beforeEach(async () => {
     account = await createAccount(engine.money.pool);
@@ -36,7 +36,7 @@ describe('polling a submitted job', () => {
   async function begin(settings: StageSettings = {}): Promise<void> {
     await stage?.close();
     stage = new WorkerStage(engine, ['first'], settings);
-    provider = new ScriptedProvider('first', film);
+    provider = new ScriptedProvider('first', video);
     stage.adapters.set('first', provider.adapter);
   }
   const newJob = () => submit(engine, account, { route: ['first'], webhookUrl: 'https://example.com/hook' });
@@ -75,7 +75,7 @@ describe('polling a submitted job', () => {
         id: expect.any(String),
         type: 'video',
         contentType: 'video/mp4',
-        sizeBytes: film.length,
+        sizeBytes: video.length,
         width: 480,
         height: 480,
         durationSeconds: expect.closeTo(2, 1),
@@ -175,7 +175,7 @@ describe('polling a submitted job', () => {
     ['breaks off', () => Promise.resolve(Readable.from(brokenOff()))],
     ['is a web page', () => Promise.resolve(Readable.from([Buffer.from('<!doctype html>')]))],
     ['is empty', () => Promise.resolve(Readable.from([]))],
-    ['is half a film', () => Promise.resolve(Readable.from([film.subarray(0, 200)]))],
+    ['is half a video', () => Promise.resolve(Readable.from([video.subarray(0, 200)]))],
   ])('fails free of charge when its file keeps failing: %s', async (_what, open) => {
     const job = await submitted();
     provider.onOpen = open;
@@ -187,7 +187,7 @@ describe('polling a submitted job', () => {
   });
 
   async function* brokenOff(): AsyncGenerator<Buffer> {
-    yield film.subarray(0, 100);
+    yield video.subarray(0, 100);
     throw failure('provider_disconnect', { phase: 'stream' });
   }
 

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
-import { film as makeFilm } from '../../harness/media-files';
+import { makeTestVideo } from '../../harness/media-files';
 import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
 import { type JobEngine, startJobEngine, submit } from './job-engine';
 import { CAPABLE, failure, ScriptedProvider, WorkerStage } from './worker-stage';
@@ -9,7 +9,7 @@ describe('resubmitting a job', () => {
   let database: TestDatabase;
   let engine: JobEngine;
   let account: Account;
-  let film: Buffer;
+  let video: Buffer;
   let stage: WorkerStage;
   let first: ScriptedProvider;
   let second: ScriptedProvider;
@@ -17,7 +17,7 @@ describe('resubmitting a job', () => {
   beforeAll(async () => {
     database = await createTestDatabase();
     engine = await startJobEngine(database.url);
-    film = await makeFilm({ seconds: 1 });
+    video = await makeTestVideo({ seconds: 1 });
   });
   beforeEach(async () => {
     account = await createAccount(engine.money.pool);
@@ -35,7 +35,7 @@ describe('resubmitting a job', () => {
 
   function begin(options = {}): void {
     stage = new WorkerStage(engine, ['first', 'second'], { options });
-    [first, second] = [new ScriptedProvider('first', film), new ScriptedProvider('second', film)];
+    [first, second] = [new ScriptedProvider('first', video), new ScriptedProvider('second', video)];
     for (const provider of [first, second]) stage.adapters.set(provider.id, provider.adapter);
   }
   const newJob = (route = ['first', 'second']) => submit(engine, account, { route });

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { MediaJob } from '../../../src/media-jobs/media-job.types';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
-import { film as makeFilm } from '../../harness/media-files';
+import { makeTestVideo } from '../../harness/media-files';
 import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
 import { type JobEngine, letPass, requireJob, startJobEngine, submit } from './job-engine';
 import { failure, ScriptedProvider, type StageSettings, SUCCESS, WorkerStage } from './worker-stage';
@@ -10,14 +10,14 @@ describe('job runner', () => {
   let database: TestDatabase;
   let engine: JobEngine;
   let account: Account;
-  let film: Buffer;
+  let video: Buffer;
   let stage: WorkerStage;
   let provider: ScriptedProvider;
 
   beforeAll(async () => {
     database = await createTestDatabase();
     engine = await startJobEngine(database.url);
-    film = await makeFilm();
+    video = await makeTestVideo();
   });
   beforeEach(async () => {
     account = await createAccount(engine.money.pool);
@@ -35,14 +35,14 @@ describe('job runner', () => {
   async function begin(settings: StageSettings = {}): Promise<void> {
     await stage?.close();
     stage = new WorkerStage(engine, ['first'], settings);
-    provider = new ScriptedProvider('first', film);
+    provider = new ScriptedProvider('first', video);
     stage.adapters.set('first', provider.adapter);
   }
   const submitted = async () => stage.step(await submit(engine, account, { route: ['first'] }));
 
   it('ignores the poll result of a worker that lost its lease', async () => {
     const other = new WorkerStage(engine, ['first']);
-    const otherProvider = new ScriptedProvider('first', film);
+    const otherProvider = new ScriptedProvider('first', video);
     other.adapters.set('first', otherProvider.adapter);
     const job = await submitted();
     provider.onPoll = async () => {
@@ -61,11 +61,11 @@ describe('job runner', () => {
     const job = await submitted();
     provider.onOpen = async () => {
       await engine.work.claim(await stage.loseWorker(job), 'another');
-      return Readable.from([film]);
+      return Readable.from([video]);
     };
     expect(await stage.step(job)).toMatchObject({ status: 'running', fence: 3, costMicro: 0n });
     await letPass(engine, job.id, 61);
-    provider.onOpen = () => Promise.resolve(Readable.from([film]));
+    provider.onOpen = () => Promise.resolve(Readable.from([video]));
     expect(await stage.step(job)).toMatchObject({ status: 'succeeded', costMicro: 400n });
   });
 
@@ -106,8 +106,8 @@ describe('job runner', () => {
   });
 
   it('runs jobs of other providers while one provider hangs', async () => {
-    const quick = new ScriptedProvider('quick', film);
-    const slow = new ScriptedProvider('slow', film);
+    const quick = new ScriptedProvider('quick', video);
+    const slow = new ScriptedProvider('slow', video);
     const wide = new WorkerStage(engine, ['slow', 'quick'], { concurrency: 4 });
     const hanging = Promise.withResolvers<never>();
     slow.onSubmit = () => hanging.promise;

@@ -4,7 +4,7 @@ import { GatewayError } from '../../../src/core/errors/gateway-error';
 import type { MediaJob } from '../../../src/media-jobs/media-job.types';
 import type { JobHandle, JobSnapshot } from '../../../src/providers/contract/media-job';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
-import { film as makeFilm } from '../../harness/media-files';
+import { makeTestVideo } from '../../harness/media-files';
 import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
 import { finish, type JobEngine, requireJob, startJobEngine, submit } from './job-engine';
 import { CAPABLE, failure, ScriptedProvider, SUCCESS, syncAdapter, WorkerStage } from './worker-stage';
@@ -13,7 +13,7 @@ describe('submitting a job to a provider', () => {
   let database: TestDatabase;
   let engine: JobEngine;
   let account: Account;
-  let film: Buffer;
+  let video: Buffer;
   let stage: WorkerStage;
   let first: ScriptedProvider;
   let second: ScriptedProvider;
@@ -21,7 +21,7 @@ describe('submitting a job to a provider', () => {
   beforeAll(async () => {
     database = await createTestDatabase();
     engine = await startJobEngine(database.url);
-    film = await makeFilm({ seconds: 1 });
+    video = await makeTestVideo({ seconds: 1 });
   });
   beforeEach(async () => {
     account = await createAccount(engine.money.pool);
@@ -40,7 +40,7 @@ describe('submitting a job to a provider', () => {
   /** Two deployments, of providers `first` and `second`. */
   function newStage(options = {}): WorkerStage {
     const made = new WorkerStage(engine, ['first', 'second'], { options });
-    [first, second] = [new ScriptedProvider('first', film), new ScriptedProvider('second', film)];
+    [first, second] = [new ScriptedProvider('first', video), new ScriptedProvider('second', video)];
     show(made);
     return made;
   }
@@ -217,7 +217,7 @@ describe('submitting a job to a provider', () => {
       const make = () => Promise.resolve((calls++, success));
       stage.adapters.set(
         'first',
-        syncAdapter(make, () => Readable.from([film])),
+        syncAdapter(make, () => Readable.from([video])),
       );
       stage.storage.failures = 1;
       const job = await stage.step(await newJob());
@@ -232,7 +232,7 @@ describe('submitting a job to a provider', () => {
         const make = () => Promise.resolve((calls++, success));
         stage.adapters.set(
           'first',
-          syncAdapter(make, () => Readable.from([film])),
+          syncAdapter(make, () => Readable.from([video])),
         );
         failToFinish(engine, moment);
         const warnings = jest.spyOn(Logger.prototype, 'warn');
