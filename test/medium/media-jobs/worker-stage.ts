@@ -279,7 +279,7 @@ export class WorkerStage {
             quirks: {},
           }) as Partial<Candidate> as Candidate,
       );
-    const begin = () => {
+    const beginCall = () => {
       this.flights++;
       const end = () => void this.flights--;
       return { succeed: end, fail: end, abandon: end };
@@ -288,7 +288,7 @@ export class WorkerStage {
       { list: () => [model] } as never,
       { select: candidates } as never,
       { get: provider } as never,
-      { begin } as never,
+      { beginCall } as never,
     );
   }
 }
