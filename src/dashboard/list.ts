@@ -1,5 +1,5 @@
 import type { Page, PageRequest } from '../core/types/page';
-import { DEFAULT_PAGE_LIMIT, type PageQuery } from '../core/validation/valid-query.pipe';
+import { DEFAULT_PAGE_LIMIT, type PageQuery } from '../core/validation/query-fields';
 
 /** The shape of every list response. */
 export interface List<Item> {

@@ -5,7 +5,7 @@ import {
   type ValidatorConstraintInterface,
 } from 'class-validator';
 import type { LocatingConstraint } from './locating-constraint';
-import { findUndeclaredKey, nestedShapeOf, SHOWN_KEY_LENGTH, UNKNOWN_FIELD, type DtoClass } from './nested';
+import { type DtoClass, nestedShapeOf } from './nested';
 import { joinPath, type ValidationIssue } from './validation-issues';
 
 /*
@@ -41,26 +41,16 @@ type ShapePlan = PropertyPlan[];
 /** Validation stops after this many issues. */
 const ISSUE_LIMIT = 20;
 
-export interface ValidatorOptions {
-  /** Refuses keys of the body that the class does not declare. */
-  readonly closed?: boolean;
-}
-
 /**
  * Compiles the rules of a DTO class into a function that returns the issues of a parsed JSON body; an empty list means
- * valid. The body is neither changed nor copied, and unless `closed`, undeclared keys are ignored.
+ * valid. The body is neither changed nor copied, and undeclared keys are ignored.
  * @throws Error when the class uses an unsupported rule.
  */
-export function compileValidator(
-  dto: DtoClass,
-  { closed = false }: ValidatorOptions = {},
-): (body: unknown) => readonly ValidationIssue[] {
+export function compileValidator(dto: DtoClass): (body: unknown) => readonly ValidationIssue[] {
   const plan = compileShape(dto, new Map());
   return (body) => {
     if (!isPlainObject(body)) return [{ param: '', message: 'the body must be a JSON object' }];
     const issues: ValidationIssue[] = [];
-    const unknown = closed ? findUndeclaredKey(dto, body) : undefined;
-    if (unknown !== undefined) issues.push({ param: unknown.slice(0, SHOWN_KEY_LENGTH), message: UNKNOWN_FIELD });
     checkShape(plan, body, issues);
     return issues.length === 0 ? issues : issues.map(withFieldName);
   };

@@ -70,7 +70,7 @@ export function UnlessOneOf(words: readonly string[]): PropertyDecorator {
   return ValidateIf((_object, value) => !words.includes(value));
 }
 
-export const UNKNOWN_FIELD = '$property is not a known field';
+const UNKNOWN_FIELD = '$property is not a known field';
 /** A key can be as long as the body; only this much of it is quoted. */
 export const SHOWN_KEY_LENGTH = 64;
 
@@ -94,7 +94,7 @@ class OnlyDeclaredKeys implements LocatingConstraint {
 }
 
 /** The first undeclared key of an object. */
-export function findUndeclaredKey(type: DtoClass, value: object): string | undefined {
+function findUndeclaredKey(type: DtoClass, value: object): string | undefined {
   const declared = declaredKeys(type);
   return Object.keys(value).find((key) => !declared.has(key));
 }

@@ -1,6 +1,6 @@
 import type { PipeTransform } from '@nestjs/common';
 import { GatewayError } from '../errors/gateway-error';
-import { compileValidator, type ValidatorOptions } from './compiled-validator';
+import { compileValidator } from './compiled-validator';
 import type { ValidationIssue } from './validation-issues';
 
 /**
@@ -10,8 +10,8 @@ import type { ValidationIssue } from './validation-issues';
 export class ValidBody<Dto extends object> implements PipeTransform<unknown, Dto> {
   private readonly validate: (body: unknown) => readonly ValidationIssue[];
 
-  constructor(dto: new () => Dto, options?: ValidatorOptions) {
-    this.validate = compileValidator(dto, options);
+  constructor(dto: new () => Dto) {
+    this.validate = compileValidator(dto);
   }
 
   transform(body: unknown): Dto {

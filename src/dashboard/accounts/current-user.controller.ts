@@ -1,7 +1,6 @@
 import { Body, Controller, Get, HttpCode, Patch, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { UserService } from './user.service';
-import { ClosedBody } from '../../core/validation/closed-body.pipe';
 import type { CurrentUser } from '../../contract/dashboard';
 import { Session } from '../../core/http/route.decorators';
 import { Caller, type DashboardCaller } from '../session/caller';
@@ -10,6 +9,7 @@ import { PasswordChangeDto } from './dto/password-change.dto';
 import { UserUpdateDto } from './dto/user-update.dto';
 import { toCurrentUserReply } from './to-account-reply';
 import { Visitor, type DashboardVisitor } from './visitor';
+import { strictDto } from '../../core/validation/strict-dto.pipe';
 
 /** The account of the signed-in user. */
 @Controller('dashboard/api/me')
@@ -29,7 +29,7 @@ export class CurrentUserController {
   @Session('user')
   async updateCurrentUser(
     @Caller() { userId, actor }: DashboardCaller,
-    @Body(new ClosedBody(UserUpdateDto)) { name }: UserUpdateDto,
+    @Body(strictDto) { name }: UserUpdateDto,
   ): Promise<CurrentUser> {
     return toCurrentUserReply(await this.users.rename(userId, name, actor), await this.users.findMemberships(userId));
   }
@@ -39,7 +39,7 @@ export class CurrentUserController {
   @Session('user')
   async changePassword(
     @Caller() { userId, actor }: DashboardCaller,
-    @Body(new ClosedBody(PasswordChangeDto)) body: PasswordChangeDto,
+    @Body(strictDto) body: PasswordChangeDto,
     @Visitor() { origin }: DashboardVisitor,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<void> {

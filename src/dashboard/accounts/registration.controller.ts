@@ -1,7 +1,6 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { PasswordResetService } from './password-reset.service';
 import { RegistrationService } from './registration.service';
-import { ClosedBody } from '../../core/validation/closed-body.pipe';
 import type { Accepted, User } from '../../contract/dashboard';
 import { Session } from '../../core/http/route.decorators';
 import { EmailConfirmationDto } from './dto/email-confirmation.dto';
@@ -10,6 +9,7 @@ import { PasswordResetConfirmationDto } from './dto/password-reset-confirmation.
 import { RegistrationRequestDto } from './dto/registration-request.dto';
 import { toAcceptedReply, toUserReply } from './to-account-reply';
 import { Visitor, type DashboardVisitor } from './visitor';
+import { strictDto } from '../../core/validation/strict-dto.pipe';
 
 /** Registration, e-mail verification and password reset: operations that need no session. */
 @Controller('dashboard/api')
@@ -23,7 +23,7 @@ export class RegistrationController {
   @HttpCode(202)
   @Session('anonymous')
   async registerUser(
-    @Body(new ClosedBody(RegistrationRequestDto)) body: RegistrationRequestDto,
+    @Body(strictDto) body: RegistrationRequestDto,
     @Visitor() { actor }: DashboardVisitor,
   ): Promise<Accepted> {
     const { organization_name: organizationName, invitation_token: invitationToken, ...person } = body;
@@ -35,7 +35,7 @@ export class RegistrationController {
   @HttpCode(202)
   @Session('anonymous')
   async requestEmailVerification(
-    @Body(new ClosedBody(EmailRequestDto)) { email }: EmailRequestDto,
+    @Body(strictDto) { email }: EmailRequestDto,
     @Visitor() { actor }: DashboardVisitor,
   ): Promise<Accepted> {
     await this.registrations.requestVerification(email, actor);
@@ -46,7 +46,7 @@ export class RegistrationController {
   @HttpCode(200)
   @Session('anonymous')
   async confirmEmailVerification(
-    @Body(new ClosedBody(EmailConfirmationDto)) { token }: EmailConfirmationDto,
+    @Body(strictDto) { token }: EmailConfirmationDto,
     @Visitor() { actor }: DashboardVisitor,
   ): Promise<User> {
     return toUserReply(await this.registrations.confirm(token, actor));
@@ -56,7 +56,7 @@ export class RegistrationController {
   @HttpCode(202)
   @Session('anonymous')
   async requestPasswordReset(
-    @Body(new ClosedBody(EmailRequestDto)) { email }: EmailRequestDto,
+    @Body(strictDto) { email }: EmailRequestDto,
     @Visitor() { actor }: DashboardVisitor,
   ): Promise<Accepted> {
     await this.resets.request(email, actor);
@@ -67,7 +67,7 @@ export class RegistrationController {
   @HttpCode(204)
   @Session('anonymous')
   confirmPasswordReset(
-    @Body(new ClosedBody(PasswordResetConfirmationDto)) { token, password }: PasswordResetConfirmationDto,
+    @Body(strictDto) { token, password }: PasswordResetConfirmationDto,
     @Visitor() { actor }: DashboardVisitor,
   ): Promise<void> {
     return this.resets.confirm(token, password, actor);

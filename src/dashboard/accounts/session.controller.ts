@@ -3,7 +3,6 @@ import type { FastifyReply } from 'fastify';
 import { LoginService } from './login.service';
 import { SessionService } from './session.service';
 import { UserService } from './user.service';
-import { ClosedBody } from '../../core/validation/closed-body.pipe';
 import type { Login, UserSessionList } from '../../contract/dashboard';
 import { Session } from '../../core/http/route.decorators';
 import { Caller, type DashboardCaller } from '../session/caller';
@@ -11,6 +10,7 @@ import { SessionCookie } from '../session/session-cookie';
 import { LoginRequestDto } from './dto/login-request.dto';
 import { toLoginReply, toSessionListReply } from './to-account-reply';
 import { Visitor, type DashboardVisitor } from './visitor';
+import { strictDto } from '../../core/validation/strict-dto.pipe';
 
 /** Login, logout and the user's sessions. */
 @Controller('dashboard/api')
@@ -26,7 +26,7 @@ export class SessionController {
   @HttpCode(200)
   @Session('anonymous')
   async createSession(
-    @Body(new ClosedBody(LoginRequestDto)) { email, password }: LoginRequestDto,
+    @Body(strictDto) { email, password }: LoginRequestDto,
     @Visitor() { origin, actor }: DashboardVisitor,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Login> {

@@ -1,7 +1,6 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { requireUuid } from '../../core/types/require-uuid';
-import { ClosedBody } from '../../core/validation/closed-body.pipe';
-import { ValidQuery } from '../../core/validation/valid-query.pipe';
+import { strictDto } from '../../core/validation/strict-dto.pipe';
 import type { ApiKey, ApiKeyList, IssuedApiKey, RotatedApiKey } from '../../contract/dashboard';
 import type { ApiKeyEntity } from '../../core/database/entities/api-key.entity';
 import { ApiKeyReader } from '../../auth/api-keys/api-key.reader';
@@ -23,10 +22,7 @@ export class KeysController {
 
   @Get()
   @Session('viewer')
-  async listApiKeys(
-    @Query(new ValidQuery(ApiKeyQuery)) query: ApiKeyQuery,
-    @Caller() caller: DashboardCaller,
-  ): Promise<ApiKeyList> {
+  async listApiKeys(@Query(strictDto) query: ApiKeyQuery, @Caller() caller: DashboardCaller): Promise<ApiKeyList> {
     const organizationId = requireOrganization(caller);
     return toList(await this.reader.page(organizationId, query.status ?? null, toPageRequest(query)), toApiKey);
   }
@@ -34,7 +30,7 @@ export class KeysController {
   @Post()
   @Session('developer')
   async createApiKey(
-    @Body(new ClosedBody(ApiKeySettingsDto)) body: ApiKeySettingsDto,
+    @Body(strictDto) body: ApiKeySettingsDto,
     @Caller() caller: DashboardCaller,
   ): Promise<IssuedApiKey> {
     const { key, apiKey } = await this.keys.create(requireOrganization(caller), toKeySettings(body), caller.actor);
@@ -51,7 +47,7 @@ export class KeysController {
   @Session('developer')
   async updateApiKey(
     @Param('key_id') id: string,
-    @Body(new ClosedBody(ApiKeySettingsDto)) body: ApiKeySettingsDto,
+    @Body(strictDto) body: ApiKeySettingsDto,
     @Caller() caller: DashboardCaller,
   ): Promise<ApiKey> {
     const organizationId = requireOrganization(caller);
@@ -77,7 +73,7 @@ export class KeysController {
   @Session('developer')
   async rotateApiKey(
     @Param('key_id') id: string,
-    @Body(new ClosedBody(ApiKeyRotationDto)) { grace_seconds: graceSeconds }: ApiKeyRotationDto,
+    @Body(strictDto) { grace_seconds: graceSeconds }: ApiKeyRotationDto,
     @Caller() caller: DashboardCaller,
   ): Promise<RotatedApiKey> {
     const organizationId = requireOrganization(caller);

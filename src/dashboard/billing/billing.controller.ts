@@ -1,8 +1,8 @@
 import { Body, Controller, Get, Patch, Query, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Answer } from '../../core/http/answer';
-import { ClosedBody } from '../../core/validation/closed-body.pipe';
-import { ValidQuery, PageQuery } from '../../core/validation/valid-query.pipe';
+import { PageQuery } from '../../core/validation/query-fields';
+import { strictDto } from '../../core/validation/strict-dto.pipe';
 import type { Balance, BillingSettings, HoldList, LedgerEntryList } from '../../contract/dashboard';
 import { AccountStatementRepository } from '../../billing/payments/account-statement.repository';
 import { BillingSettingsService } from '../../billing/payments/billing-settings.service';
@@ -47,17 +47,14 @@ export class BillingController {
 
   @Get('holds')
   @Session('admin')
-  async listHolds(
-    @Query(new ValidQuery(PageQuery)) query: PageQuery,
-    @Caller() caller: DashboardCaller,
-  ): Promise<HoldList> {
+  async listHolds(@Query(strictDto) query: PageQuery, @Caller() caller: DashboardCaller): Promise<HoldList> {
     return toList(await this.statement.findHolds(requireOrganization(caller), toPageRequest(query)), toHold);
   }
 
   @Get('ledger')
   @Session('admin')
   async listLedgerEntries(
-    @Query(new ValidQuery(LedgerQuery)) query: LedgerQuery,
+    @Query(strictDto) query: LedgerQuery,
     @Caller() caller: DashboardCaller,
   ): Promise<LedgerEntryList> {
     const organizationId = requireOrganization(caller);
@@ -67,7 +64,7 @@ export class BillingController {
   @Get('ledger.csv')
   @Session('admin')
   exportLedger(
-    @Query(new ValidQuery(LedgerFilterQuery)) query: LedgerFilterQuery,
+    @Query(strictDto) query: LedgerFilterQuery,
     @Caller() caller: DashboardCaller,
     @Req() { method }: FastifyRequest,
   ): Promise<Answer> {
@@ -78,7 +75,7 @@ export class BillingController {
   @Patch('settings')
   @Session('owner')
   async updateBillingSettings(
-    @Body(new ClosedBody(BillingSettingsUpdateDto)) body: BillingSettingsUpdateDto,
+    @Body(strictDto) body: BillingSettingsUpdateDto,
     @Caller() caller: DashboardCaller,
   ): Promise<BillingSettings> {
     const changes = {

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { ClosedBody } from '../../core/validation/closed-body.pipe';
-import { PageQuery, ValidQuery } from '../../core/validation/valid-query.pipe';
+import { PageQuery } from '../../core/validation/query-fields';
+import { strictDto } from '../../core/validation/strict-dto.pipe';
 import type { Purchase, PurchaseList } from '../../contract/dashboard';
 import { Idempotent, Session } from '../../core/http/route.decorators';
 import { PurchaseService } from '../../billing/payments/purchase.service';
@@ -19,7 +19,7 @@ export class PurchasesController {
   @Session('admin')
   @Idempotent()
   async createPurchase(
-    @Body(new ClosedBody(PurchaseCreationDto)) { amount_micro: amount }: PurchaseCreationDto,
+    @Body(strictDto) { amount_micro: amount }: PurchaseCreationDto,
     @Caller() caller: DashboardCaller,
     @Req() { context }: FastifyRequest,
   ): Promise<Purchase> {
@@ -29,10 +29,7 @@ export class PurchasesController {
 
   @Get()
   @Session('admin')
-  async listPurchases(
-    @Query(new ValidQuery(PageQuery)) query: PageQuery,
-    @Caller() caller: DashboardCaller,
-  ): Promise<PurchaseList> {
+  async listPurchases(@Query(strictDto) query: PageQuery, @Caller() caller: DashboardCaller): Promise<PurchaseList> {
     return toList(await this.purchases.list(requireOrganization(caller), toPageRequest(query)), toPurchaseReply);
   }
 

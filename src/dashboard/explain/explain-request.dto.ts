@@ -1,3 +1,4 @@
+import { Transform } from 'class-transformer';
 import { IsIn, IsObject, IsOptional, IsString } from 'class-validator';
 import type { Modality } from '../../core/types/modality';
 
@@ -28,6 +29,8 @@ export class ExplainRequestDto {
   @IsString()
   client_ip?: string | null;
 
+  /** As received: the pipe copies objects, and the copy leaves out some names. */
+  @Transform(({ obj }: { obj: ExplainRequestDto }) => obj.request)
   @IsObject()
   request!: Record<string, unknown>;
 }

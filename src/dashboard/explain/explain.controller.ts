@@ -6,7 +6,6 @@ import { GatewayError } from '../../core/errors/gateway-error';
 import { parseIpAddress } from '../../core/types/ip-range';
 import { requireUuid } from '../../core/types/require-uuid';
 import { mayActAs, ROLES } from '../../core/types/role';
-import { ClosedBody } from '../../core/validation/closed-body.pipe';
 import type { components } from '../../contract/dashboard';
 import { AcceptsUnfaithful, Session } from '../../core/http/route.decorators';
 import { RequestExplainer } from '../../inference/request-explainer';
@@ -14,6 +13,7 @@ import { Caller, type DashboardCaller } from '../session/caller';
 import { EXPLAINED_OPERATIONS, ExplainRequestDto } from './explain-request.dto';
 import { ExplainedOperations } from './explained-operations';
 import { toExplanationReply } from './explanation-reply';
+import { strictDto } from '../../core/validation/strict-dto.pipe';
 
 /** The default limit of `/v1`, because images are in the body. */
 const MAX_BODY_BYTES = 10 * 1_048_576;
@@ -35,7 +35,7 @@ export class ExplainController {
   @AcceptsUnfaithful()
   async explainRequest(
     @Caller() caller: DashboardCaller,
-    @Body(new ClosedBody(ExplainRequestDto)) { key_id: keyId, operation, client_ip, request }: ExplainRequestDto,
+    @Body(strictDto) { key_id: keyId, operation, client_ip, request }: ExplainRequestDto,
     @Req() { context, unfaithfulBody }: FastifyRequest,
   ): Promise<components['schemas']['Explanation']> {
     const key = await this.keys.findForMember(requireUuid(keyId, NO_KEY), caller.userId, DEVELOPERS);

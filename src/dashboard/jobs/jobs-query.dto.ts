@@ -1,4 +1,4 @@
-import { PageQuery, QueryOneOf, QueryText, QueryTime, QueryUuid } from '../../core/validation/valid-query.pipe';
+import { PageQuery, QueryOneOf, QueryText, QueryTime, QueryUuid } from '../../core/validation/query-fields';
 import { JOB_STATUSES, type JobStatus } from '../../media-jobs/media-job.states';
 import { JOB_KINDS, type JobKind } from '../../media-jobs/media-job.types';
 

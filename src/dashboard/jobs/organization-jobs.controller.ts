@@ -1,6 +1,7 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { requireUuid } from '../../core/types/require-uuid';
-import { DEFAULT_PAGE_LIMIT, ValidQuery } from '../../core/validation/valid-query.pipe';
+import { DEFAULT_PAGE_LIMIT } from '../../core/validation/query-fields';
+import { strictDto } from '../../core/validation/strict-dto.pipe';
 import type { components } from '../../contract/dashboard';
 import { OrganizationJobs } from '../../media-jobs/organization-jobs.service';
 import { WebhookLogService } from '../../webhooks/webhook-log.service';
@@ -23,7 +24,7 @@ export class OrganizationJobsController {
   @Session('viewer')
   async listJobs(
     @Caller() caller: DashboardCaller,
-    @Query(new ValidQuery(JobsQueryDto)) query: JobsQueryDto,
+    @Query(strictDto) query: JobsQueryDto,
   ): Promise<Schemas['JobList']> {
     const { limit = DEFAULT_PAGE_LIMIT, cursor = null, key_id: keyId, ...filter } = query;
     const page = await this.jobs.list(requireOrganization(caller), { ...filter, keyId }, { limit, cursor });

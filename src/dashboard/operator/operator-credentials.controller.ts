@@ -1,10 +1,10 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Put } from '@nestjs/common';
-import { ClosedBody } from '../../core/validation/closed-body.pipe';
 import type { components } from '../../contract/dashboard';
 import { type CredentialRecord, CredentialService } from '../../models/credentials/credential.service';
 import { Session } from '../../core/http/route.decorators';
 import { Caller, type DashboardCaller } from '../session/caller';
 import { CredentialUpdateDto } from './dto/credential.dto';
+import { strictDto } from '../../core/validation/strict-dto.pipe';
 
 type Schemas = components['schemas'];
 
@@ -22,7 +22,7 @@ export class OperatorCredentialsController {
   @Session('operator')
   async setCredential(
     @Param('name') name: string,
-    @Body(new ClosedBody(CredentialUpdateDto)) { value }: CredentialUpdateDto,
+    @Body(strictDto) { value }: CredentialUpdateDto,
     @Caller() { actor }: DashboardCaller,
   ): Promise<Schemas['Credential']> {
     return toRecord(await this.credentials.set(name, value, actor));

@@ -1,7 +1,6 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { requireUuid } from '../../core/types/require-uuid';
-import { ClosedBody } from '../../core/validation/closed-body.pipe';
-import { ValidQuery } from '../../core/validation/valid-query.pipe';
+import { strictDto } from '../../core/validation/strict-dto.pipe';
 import type { components } from '../../contract/dashboard';
 import { CatalogAdminService } from '../../models/catalog-admin.service';
 import { ProviderAdminService } from '../../models/routing/provider-admin.service';
@@ -22,9 +21,7 @@ export class OperatorDeploymentsController {
 
   @Get()
   @Session('operator')
-  async listDeployments(
-    @Query(new ValidQuery(DeploymentsQuery)) { model }: DeploymentsQuery,
-  ): Promise<Schemas['DeploymentList']> {
+  async listDeployments(@Query(strictDto) { model }: DeploymentsQuery): Promise<Schemas['DeploymentList']> {
     const models = (await this.catalog.listModels()).filter(({ row }) => model === undefined || row.id === model);
     const data = models.flatMap(({ deployments }) => deployments.map(toDeploymentRecord));
     return { object: 'list', data, next_cursor: null };
@@ -34,7 +31,7 @@ export class OperatorDeploymentsController {
   @Session('operator')
   async updateDeployment(
     @Param('deployment_id') deploymentId: string,
-    @Body(new ClosedBody(DeploymentUpdateDto)) body: DeploymentUpdateDto,
+    @Body(strictDto) body: DeploymentUpdateDto,
     @Caller() { actor }: DashboardCaller,
   ): Promise<Schemas['Deployment']> {
     return toDeploymentRecord(await this.catalog.updateDeployment(requireId(deploymentId), body, actor));

@@ -2,8 +2,8 @@ import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nes
 import { toPage } from '../../core/types/page';
 import { decodeCursor } from '../../core/types/cursor';
 import { requireUuid } from '../../core/types/require-uuid';
-import { ClosedBody } from '../../core/validation/closed-body.pipe';
-import { DEFAULT_PAGE_LIMIT, PageQuery, ValidQuery } from '../../core/validation/valid-query.pipe';
+import { DEFAULT_PAGE_LIMIT, PageQuery } from '../../core/validation/query-fields';
+import { strictDto } from '../../core/validation/strict-dto.pipe';
 import type { components } from '../../contract/dashboard';
 import { CatalogAdminService } from '../../models/catalog-admin.service';
 import { NO_SUCH_PRICE, PriceAdminService } from '../../models/price-admin.service';
@@ -35,7 +35,7 @@ export class OperatorModelsController {
   async updateModel(
     @Param('vendor') vendor: string,
     @Param('name') name: string,
-    @Body(new ClosedBody(ModelUpdateDto)) body: ModelUpdateDto,
+    @Body(strictDto) body: ModelUpdateDto,
     @Caller() { actor }: DashboardCaller,
   ): Promise<Schemas['OperatorModel']> {
     const changes = { enabled: body.enabled, limits: toLimitChanges(body) };
@@ -47,7 +47,7 @@ export class OperatorModelsController {
   async listPriceVersions(
     @Param('vendor') vendor: string,
     @Param('name') name: string,
-    @Query(new ValidQuery(PageQuery)) { limit = DEFAULT_PAGE_LIMIT, cursor }: PageQuery,
+    @Query(strictDto) { limit = DEFAULT_PAGE_LIMIT, cursor }: PageQuery,
   ): Promise<Schemas['PriceVersionList']> {
     const [beforeId = null] = cursor === undefined ? [] : decodeCursor(cursor, ['uuid']);
     const versions = await this.prices.list(`${vendor}/${name}`, { limit: limit + 1, beforeId });
@@ -62,7 +62,7 @@ export class OperatorModelsController {
   async createPriceVersion(
     @Param('vendor') vendor: string,
     @Param('name') name: string,
-    @Body(new ClosedBody(PriceVersionCreationDto)) body: PriceVersionCreationDto,
+    @Body(strictDto) body: PriceVersionCreationDto,
     @Caller() { actor }: DashboardCaller,
   ): Promise<Schemas['PriceVersion']> {
     const { deployment_id, effective_from, effective_to, reference, price } = body;

@@ -2,8 +2,8 @@ import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nes
 import { BalanceAdjustmentService } from '../../billing/ledger/balance-adjustment.service';
 import { microToJson } from '../../core/types/micro';
 import { requireUuid } from '../../core/types/require-uuid';
-import { ClosedBody } from '../../core/validation/closed-body.pipe';
-import { DEFAULT_PAGE_LIMIT, ValidQuery } from '../../core/validation/valid-query.pipe';
+import { DEFAULT_PAGE_LIMIT } from '../../core/validation/query-fields';
+import { strictDto } from '../../core/validation/strict-dto.pipe';
 import type { components } from '../../contract/dashboard';
 import { OperatorOrganizationService } from '../organizations/operator-organization.service';
 import { OrganizationService } from '../organizations/organization.service';
@@ -31,7 +31,7 @@ export class OperatorOrganizationsController {
   @Get()
   @Session('operator')
   async listOperatorOrganizations(
-    @Query(new ValidQuery(OrganizationsQuery)) query: OrganizationsQuery,
+    @Query(strictDto) query: OrganizationsQuery,
   ): Promise<Schemas['OperatorOrganizationList']> {
     const { status = null, search = null, limit = DEFAULT_PAGE_LIMIT, cursor = null } = query;
     const { items, nextCursor } = await this.directory.list({ status, search }, { limit, cursor });
@@ -50,7 +50,7 @@ export class OperatorOrganizationsController {
   @Session('operator')
   async updateOperatorOrganization(
     @Param('organization_id') organizationId: string,
-    @Body(new ClosedBody(OrganizationLimitsUpdateDto)) body: OrganizationLimitsUpdateDto,
+    @Body(strictDto) body: OrganizationLimitsUpdateDto,
     @Caller() { actor }: DashboardCaller,
   ): Promise<Schemas['OperatorOrganizationDetails']> {
     const changes = toOrganizationLimitChanges(body);
@@ -62,7 +62,7 @@ export class OperatorOrganizationsController {
   @Session('operator')
   async suspendOrganization(
     @Param('organization_id') organizationId: string,
-    @Body(new ClosedBody(OrganizationStatusChangeDto)) { reason }: OrganizationStatusChangeDto,
+    @Body(strictDto) { reason }: OrganizationStatusChangeDto,
     @Caller() { actor }: DashboardCaller,
   ): Promise<Schemas['OperatorOrganizationDetails']> {
     const { id } = await this.organizations.suspend(requireId(organizationId), reason, actor);
@@ -74,7 +74,7 @@ export class OperatorOrganizationsController {
   @Session('operator')
   async activateOrganization(
     @Param('organization_id') organizationId: string,
-    @Body(new ClosedBody(OrganizationStatusChangeDto)) { reason }: OrganizationStatusChangeDto,
+    @Body(strictDto) { reason }: OrganizationStatusChangeDto,
     @Caller() { actor }: DashboardCaller,
   ): Promise<Schemas['OperatorOrganizationDetails']> {
     const { id } = await this.organizations.activate(requireId(organizationId), reason, actor);
@@ -86,7 +86,7 @@ export class OperatorOrganizationsController {
   @Session('operator')
   async adjustBalance(
     @Param('organization_id') organizationId: string,
-    @Body(new ClosedBody(BalanceAdjustmentRequestDto)) body: BalanceAdjustmentRequestDto,
+    @Body(strictDto) body: BalanceAdjustmentRequestDto,
     @Caller() { actor }: DashboardCaller,
   ): Promise<Schemas['BalanceAdjustment']> {
     const { amount_micro, reason, reference } = body;

@@ -2,7 +2,8 @@ import { Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { UserAdministrationService } from '../accounts/user-administration.service';
 import { type UserSummary, UserDirectoryService } from '../accounts/user-directory.service';
 import { requireUuid } from '../../core/types/require-uuid';
-import { DEFAULT_PAGE_LIMIT, PageQuery, QueryText, ValidQuery } from '../../core/validation/valid-query.pipe';
+import { DEFAULT_PAGE_LIMIT, PageQuery, QueryText } from '../../core/validation/query-fields';
+import { strictDto } from '../../core/validation/strict-dto.pipe';
 import type { components } from '../../contract/dashboard';
 import { Session } from '../../core/http/route.decorators';
 import { Caller, type DashboardCaller } from '../session/caller';
@@ -24,7 +25,7 @@ export class OperatorUsersController {
 
   @Get()
   @Session('operator')
-  async listUsers(@Query(new ValidQuery(UsersQuery)) query: UsersQuery): Promise<Schemas['OperatorUserList']> {
+  async listUsers(@Query(strictDto) query: UsersQuery): Promise<Schemas['OperatorUserList']> {
     const { search = null, limit = DEFAULT_PAGE_LIMIT, cursor = null } = query;
     const { items, nextCursor } = await this.directory.list(search, { limit, cursor });
     return { object: 'list', data: items.map(toRecord), next_cursor: nextCursor };

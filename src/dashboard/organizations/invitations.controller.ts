@@ -1,5 +1,4 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
-import { ClosedBody } from '../../core/validation/closed-body.pipe';
 import type { Organization } from '../../contract/dashboard';
 import { InvitationService } from './invitation.service';
 import { OrganizationService } from './organization.service';
@@ -7,6 +6,7 @@ import { Session } from '../../core/http/route.decorators';
 import { Caller, type DashboardCaller } from '../session/caller';
 import { InvitationAcceptanceDto } from './dto/organization.dto';
 import { toOrganization } from './replies';
+import { strictDto } from '../../core/validation/strict-dto.pipe';
 
 /** Acceptance of invitations by invited users, who are not members yet. */
 @Controller('dashboard/api/invitations')
@@ -20,7 +20,7 @@ export class InvitationsController {
   @HttpCode(200)
   @Session('user')
   async acceptInvitation(
-    @Body(new ClosedBody(InvitationAcceptanceDto)) { token }: InvitationAcceptanceDto,
+    @Body(strictDto) { token }: InvitationAcceptanceDto,
     @Caller() { userId, email, actor }: DashboardCaller,
   ): Promise<Organization> {
     const { organizationId, role } = await this.invitations.acceptOwn({ token, userId, email }, actor);

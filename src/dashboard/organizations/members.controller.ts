@@ -1,8 +1,8 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { MailRequests } from '../accounts/mail-requests';
 import { requireUuid } from '../../core/types/require-uuid';
-import { ClosedBody } from '../../core/validation/closed-body.pipe';
-import { PageQuery, ValidQuery } from '../../core/validation/valid-query.pipe';
+import { PageQuery } from '../../core/validation/query-fields';
+import { strictDto } from '../../core/validation/strict-dto.pipe';
 import type { Invitation, InvitationList, Member, MemberList } from '../../contract/dashboard';
 import { InvitationService } from './invitation.service';
 import { MemberService } from './member.service';
@@ -23,10 +23,7 @@ export class MembersController {
 
   @Get('members')
   @Session('viewer')
-  async listMembers(
-    @Query(new ValidQuery(PageQuery)) query: PageQuery,
-    @Caller() caller: DashboardCaller,
-  ): Promise<MemberList> {
+  async listMembers(@Query(strictDto) query: PageQuery, @Caller() caller: DashboardCaller): Promise<MemberList> {
     return toList(await this.members.page(requireOrganization(caller), toPageRequest(query)), toMember);
   }
 
@@ -34,7 +31,7 @@ export class MembersController {
   @Session('admin')
   async updateMember(
     @Param('user_id') id: string,
-    @Body(new ClosedBody(MemberUpdateDto)) { role }: MemberUpdateDto,
+    @Body(strictDto) { role }: MemberUpdateDto,
     @Caller() caller: DashboardCaller,
   ): Promise<Member> {
     const userId = requireMemberId(id);
@@ -51,7 +48,7 @@ export class MembersController {
   @Get('invitations')
   @Session('admin')
   async listInvitations(
-    @Query(new ValidQuery(PageQuery)) query: PageQuery,
+    @Query(strictDto) query: PageQuery,
     @Caller() caller: DashboardCaller,
   ): Promise<InvitationList> {
     return toList(await this.invitations.page(requireOrganization(caller), toPageRequest(query)), toInvitation);
@@ -60,7 +57,7 @@ export class MembersController {
   @Post('invitations')
   @Session('admin')
   async createInvitation(
-    @Body(new ClosedBody(InvitationCreationDto)) { email, role }: InvitationCreationDto,
+    @Body(strictDto) { email, role }: InvitationCreationDto,
     @Caller() caller: DashboardCaller,
   ): Promise<Invitation> {
     const organizationId = requireOrganization(caller);

@@ -1,8 +1,8 @@
 import { Body, Controller, Get, HttpCode, Patch, Post, Query } from '@nestjs/common';
 import { GatewayError } from '../../core/errors/gateway-error';
 import type { Role } from '../../core/types/role';
-import { ClosedBody } from '../../core/validation/closed-body.pipe';
-import { PageQuery, ValidQuery } from '../../core/validation/valid-query.pipe';
+import { PageQuery } from '../../core/validation/query-fields';
+import { strictDto } from '../../core/validation/strict-dto.pipe';
 import type { AuditEntryList, Organization, OrganizationList } from '../../contract/dashboard';
 import { AuditLogReader } from './audit-log.reader';
 import { MemberService } from './member.service';
@@ -26,7 +26,7 @@ export class OrganizationsController {
   @Get()
   @Session('user')
   async listOrganizations(
-    @Query(new ValidQuery(PageQuery)) query: PageQuery,
+    @Query(strictDto) query: PageQuery,
     @Caller() { userId }: DashboardCaller,
   ): Promise<OrganizationList> {
     const page = await this.organizations.pageOf(userId, toPageRequest(query));
@@ -36,7 +36,7 @@ export class OrganizationsController {
   @Post()
   @Session('user')
   async createOrganization(
-    @Body(new ClosedBody(OrganizationProfileDto)) { name }: OrganizationProfileDto,
+    @Body(strictDto) { name }: OrganizationProfileDto,
     @Caller() { userId, actor }: DashboardCaller,
   ): Promise<Organization> {
     return toOrganization(await this.organizations.createOwned(name, userId, actor), 'owner');
@@ -51,7 +51,7 @@ export class OrganizationsController {
   @Patch(':organization_id')
   @Session('admin')
   async updateOrganization(
-    @Body(new ClosedBody(OrganizationProfileDto)) { name }: OrganizationProfileDto,
+    @Body(strictDto) { name }: OrganizationProfileDto,
     @Caller() caller: DashboardCaller,
   ): Promise<Organization> {
     const organization = await this.organizations.rename(requireOrganization(caller), name, caller.actor);
@@ -68,7 +68,7 @@ export class OrganizationsController {
   @Get(':organization_id/audit-log')
   @Session('admin')
   async listAuditEntries(
-    @Query(new ValidQuery(AuditLogQuery)) query: AuditLogQuery,
+    @Query(strictDto) query: AuditLogQuery,
     @Caller() caller: DashboardCaller,
   ): Promise<AuditEntryList> {
     const { action, actor: actorUserId, from, to } = query;

@@ -1,7 +1,8 @@
 import { Controller, Get, Param, Query, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Answer } from '../../core/http/answer';
-import { DEFAULT_PAGE_LIMIT, ValidQuery } from '../../core/validation/valid-query.pipe';
+import { DEFAULT_PAGE_LIMIT } from '../../core/validation/query-fields';
+import { strictDto } from '../../core/validation/strict-dto.pipe';
 import type { UsageReceipt, UsageRequestList, UsageSeries } from '../../contract/dashboard';
 import { RequestLogService } from '../../billing/usage/request-log.service';
 import { UsageSeriesService } from '../../billing/usage/usage-series.service';
@@ -27,7 +28,7 @@ export class UsageController {
   @Session('viewer')
   async listRequests(
     @Caller() caller: DashboardCaller,
-    @Query(new ValidQuery(RequestListQuery)) query: RequestListQuery,
+    @Query(strictDto) query: RequestListQuery,
   ): Promise<UsageRequestList> {
     const { cursor = null, limit = DEFAULT_PAGE_LIMIT } = query;
     const page = await this.requests.list(requireOrganization(caller), toFilter(query), cursor, limit);
@@ -44,7 +45,7 @@ export class UsageController {
   @Session('viewer')
   exportRequests(
     @Caller() caller: DashboardCaller,
-    @Query(new ValidQuery(RequestFilterQuery)) query: RequestFilterQuery,
+    @Query(strictDto) query: RequestFilterQuery,
     @Req() { method }: FastifyRequest,
   ): Promise<Answer> {
     return requestsCsv(this.requests.pages(requireOrganization(caller), toFilter(query), EXPORT_PAGE), method);
@@ -54,7 +55,7 @@ export class UsageController {
   @Session('viewer')
   async getUsageSeries(
     @Caller() caller: DashboardCaller,
-    @Query(new ValidQuery(UsageSeriesQuery)) query: UsageSeriesQuery,
+    @Query(strictDto) query: UsageSeriesQuery,
   ): Promise<UsageSeries> {
     const { from, to, interval = 'day', group_by: groupBy = 'none' } = query;
     return toSeriesReply(await this.usage.series(requireOrganization(caller), { from, to, interval, groupBy }));

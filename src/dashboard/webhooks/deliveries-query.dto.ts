@@ -1,4 +1,4 @@
-import { PageQuery, QueryOneOf, QueryTime, QueryUuid } from '../../core/validation/valid-query.pipe';
+import { PageQuery, QueryOneOf, QueryTime, QueryUuid } from '../../core/validation/query-fields';
 import { DELIVERY_STATES, type DeliveryState, WEBHOOK_EVENTS, type WebhookEvent } from '../../webhooks/webhook.types';
 
 /** The query of `listWebhookDeliveries`. */

@@ -3,8 +3,8 @@ import type { FastifyRequest } from 'fastify';
 import { redeliveryLogOf } from '../accounts/attempt-logs';
 import { AttemptThrottle } from '../accounts/attempt-throttle';
 import { requireUuid } from '../../core/types/require-uuid';
-import { ClosedBody } from '../../core/validation/closed-body.pipe';
-import { DEFAULT_PAGE_LIMIT, ValidQuery } from '../../core/validation/valid-query.pipe';
+import { DEFAULT_PAGE_LIMIT } from '../../core/validation/query-fields';
+import { strictDto } from '../../core/validation/strict-dto.pipe';
 import type { components } from '../../contract/dashboard';
 import { NO_DELIVERY, WebhookLogService } from '../../webhooks/webhook-log.service';
 import { Session } from '../../core/http/route.decorators';
@@ -26,7 +26,7 @@ export class WebhookDeliveriesController {
   @Session('viewer')
   async listWebhookDeliveries(
     @Caller() caller: DashboardCaller,
-    @Query(new ValidQuery(DeliveriesQueryDto)) query: DeliveriesQueryDto,
+    @Query(strictDto) query: DeliveriesQueryDto,
   ): Promise<Schemas['WebhookDeliveryList']> {
     const { limit = DEFAULT_PAGE_LIMIT, cursor = null, job_id: jobId, ...filter } = query;
     const page = await this.webhooks.list(requireOrganization(caller), { ...filter, jobId }, { limit, cursor });
@@ -65,7 +65,7 @@ export class WebhookDeliveriesController {
   @Session('developer')
   async sendTestWebhook(
     @Caller() caller: DashboardCaller,
-    @Body(new ClosedBody(TestWebhookRequestDto)) { url }: TestWebhookRequestDto,
+    @Body(strictDto) { url }: TestWebhookRequestDto,
     @Req() { context }: FastifyRequest,
   ): Promise<Schemas['WebhookDelivery']> {
     const organizationId = requireOrganization(caller);

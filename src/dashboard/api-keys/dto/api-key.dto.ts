@@ -12,13 +12,16 @@ import {
 } from 'class-validator';
 import { MODALITY_GROUPS, type ModalityGroup } from '../../../core/types/modality';
 import { CodePointLength } from '../../../core/validation/code-points';
-import { PageQuery, QueryOneOf } from '../../../core/validation/valid-query.pipe';
+import { PageQuery, QueryOneOf } from '../../../core/validation/query-fields';
+import type { EachContext } from '../../../core/validation/strict-dto.pipe';
 import { API_KEY_STATUSES, type ApiKeyStatus } from '../../../auth/api-keys/api-key-record';
 
 /** The document's pattern: a timestamp with a time zone. Whether the date exists is checked later. */
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
 const MAX_LIMIT = 2 ** 31 - 1;
 const MAX_GRACE_SECONDS = 2_592_000;
+const EACH_STRING: EachContext = { acceptsItem: (item) => typeof item === 'string' };
+const EACH_MODALITY: EachContext = { acceptsItem: (item) => MODALITY_GROUPS.some((group) => group === item) };
 
 /** The document's `ApiKeySettings`. Null: no such rule. */
 export class ApiKeySettingsDto {
@@ -34,21 +37,21 @@ export class ApiKeySettingsDto {
   @IsArray()
   @ArrayMinSize(1)
   @ArrayMaxSize(200)
-  @IsString({ each: true })
+  @IsString({ each: true, context: EACH_STRING })
   allowed_ips?: string[] | null;
 
   @IsOptional()
   @IsArray()
   @ArrayMinSize(1)
   @ArrayMaxSize(200)
-  @IsString({ each: true })
+  @IsString({ each: true, context: EACH_STRING })
   allowed_models?: string[] | null;
 
   @IsOptional()
   @IsArray()
   @ArrayMinSize(1)
   @ArrayMaxSize(MODALITY_GROUPS.length)
-  @IsIn(MODALITY_GROUPS, { each: true })
+  @IsIn(MODALITY_GROUPS, { each: true, context: EACH_MODALITY })
   allowed_modalities?: ModalityGroup[] | null;
 
   @LimitOf(MAX_LIMIT, 1)

@@ -1,5 +1,5 @@
 import { IsDivisibleBy, IsInt, IsOptional, Max, Min } from 'class-validator';
-import { PageQuery, QueryOneOf, QueryTime } from '../../../core/validation/valid-query.pipe';
+import { PageQuery, QueryOneOf, QueryTime } from '../../../core/validation/query-fields';
 import type { LedgerEntryKind } from '../../../billing/payments/account-statement.repository';
 
 /** One cent. */

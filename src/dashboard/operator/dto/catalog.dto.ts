@@ -1,6 +1,7 @@
+import { Transform } from 'class-transformer';
 import { IsBoolean, IsInt, IsObject, IsOptional, Max, Min } from 'class-validator';
 import { CodePointLength } from '../../../core/validation/code-points';
-import { QueryText } from '../../../core/validation/valid-query.pipe';
+import { QueryText } from '../../../core/validation/query-fields';
 import { RateLimitsDto } from './rate-limits.dto';
 
 /** The document's `ModelUpdate`. */
@@ -53,6 +54,8 @@ export class PriceVersionCreationDto {
   @CodePointLength(1, 500)
   reference!: string;
 
+  /** As received, so that the catalogue's schema sees every name. */
+  @Transform(({ obj }: { obj: PriceVersionCreationDto }) => obj.price)
   @IsObject()
   price!: Record<string, unknown>;
 }

@@ -1,7 +1,7 @@
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import type { Micro } from '../../../core/types/micro';
 import { CodePointLength } from '../../../core/validation/code-points';
-import { PageQuery, QueryOneOf, QueryText } from '../../../core/validation/valid-query.pipe';
+import { PageQuery, QueryOneOf, QueryText } from '../../../core/validation/query-fields';
 import { ORGANIZATION_STATUSES, type OrganizationStatus } from '../../../core/database/entities/organization.entity';
 import type { OrganizationLimitChanges } from '../../organizations/operator-organization.service';
 import { RateLimitsDto, toLimitChanges } from './rate-limits.dto';

@@ -1,4 +1,4 @@
-import { PageQuery, QueryText, QueryTime, QueryUuid } from '../../../core/validation/valid-query.pipe';
+import { PageQuery, QueryText, QueryTime, QueryUuid } from '../../../core/validation/query-fields';
 
 /** The query of `listAuditEntries`. */
 export class AuditLogQuery extends PageQuery {

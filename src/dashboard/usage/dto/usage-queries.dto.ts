@@ -1,5 +1,5 @@
 import { MODALITY_GROUPS, type ModalityGroup } from '../../../core/types/modality';
-import { QueryInteger, QueryOneOf, QueryText, QueryTime, QueryUuid } from '../../../core/validation/valid-query.pipe';
+import { QueryInteger, QueryOneOf, QueryText, QueryTime, QueryUuid } from '../../../core/validation/query-fields';
 import { type Operation, OPERATIONS } from '../../../billing/usage/operations';
 import { type Grouping, GROUPINGS } from '../../../billing/usage/usage-series.service';
 import type { RequestFilter, RequestStatus } from '../../../billing/usage/usage.types';

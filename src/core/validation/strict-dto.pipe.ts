@@ -1,0 +1,64 @@
+import { type ArgumentMetadata, ValidationPipe } from '@nestjs/common';
+import type { ValidationError } from 'class-validator';
+import { GatewayError } from '../errors/gateway-error';
+import { SHOWN_KEY_LENGTH } from './nested';
+import type { ValidationIssue } from './validation-issues';
+
+/** Context of a rule with `each`: its issue names the first item that is not accepted. */
+export interface EachContext {
+  readonly acceptsItem: (item: unknown) => boolean;
+}
+
+/**
+ * Nest's `ValidationPipe` for bodies and queries of the control plane, with the errors of the contract. Undeclared
+ * fields are refused, because a misspelled setting must not be ignored.
+ */
+class StrictDtoPipe extends ValidationPipe {
+  constructor() {
+    super({
+      transform: true,
+      whitelist: true,
+      forbidNonWhitelisted: true,
+      stopAtFirstError: true,
+      validationError: { target: false, value: true },
+      exceptionFactory: toGatewayError,
+    });
+  }
+
+  override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+    // The stock pipe takes a missing body for an empty object.
+    if (metadata.type === 'body') assertJsonObject(value);
+    return super.transform(value, metadata);
+  }
+}
+
+export const strictDto = new StrictDtoPipe();
+
+function assertJsonObject(body: unknown): void {
+  if (body === undefined) {
+    throw new GatewayError('invalid_json', 'The request has no body; a JSON object is expected.');
+  }
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    const message = 'the body must be a JSON object';
+    throw new GatewayError('validation_failed', message, { details: { issues: [{ param: '', message }] } });
+  }
+}
+
+function toGatewayError(errors: readonly ValidationError[]): GatewayError {
+  const issues = errors.map(toIssue);
+  const [first] = issues;
+  return new GatewayError('validation_failed', first?.message ?? 'The request is invalid.', {
+    param: first?.param === '' ? undefined : first?.param,
+    details: { issues },
+  });
+}
+
+function toIssue({ property, value, constraints = {}, contexts = {} }: ValidationError): ValidationIssue {
+  // A name can be as long as the request; only part of it is quoted.
+  const name = property.slice(0, SHOWN_KEY_LENGTH);
+  const [[rule, message] = ['', `${name} is invalid`]] = Object.entries(constraints);
+  if (rule === 'whitelistValidation') return { param: name, message: `${name} is not a known field` };
+  const context = contexts[rule] as EachContext | undefined;
+  if (context === undefined || !Array.isArray(value)) return { param: name, message };
+  return { param: `${name}[${value.findIndex((item) => !context.acceptsItem(item))}]`, message };
+}
