@@ -252,6 +252,21 @@ describe('the content of a form', () => {
   });
 });
 
+it.each<[string, Buffer, unknown]>([
+  ['skips a part without a Content-Disposition', part('Content-Type: text/plain', 'x'), []],
+  ['skips a part with a malformed header', part('not a header', 'x'), []],
+  ['picks one of two names', part('Content-Disposition: form-data; name="a"; name="b"', 'x'), [['b', 'x']]],
+  ['repairs text that is not UTF-8', field('a', Buffer.from([0xff])), [['a', '\uFFFD']]],
+  [
+    'leaves encoded content as it is',
+    part('Content-Disposition: form-data; name="a"\r\nContent-Transfer-Encoding: base64', 'eA=='),
+    [['a', 'eA==']],
+  ],
+])('a form is refused where the Fastify parser %s', async (_title, sent, theirs) => {
+  await expect(readWithBusboy(form(sent), BOUNDARY)).resolves.toEqual({ fields: theirs, files: [] });
+  expect(refusalOf(form(sent))[0]).toBe('validation_failed');
+});
+
 describe('the boundary', () => {
   it.each([
     ['multipart/form-data; boundary=abc', 'abc'],

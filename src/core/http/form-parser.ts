@@ -32,8 +32,8 @@ interface LocatedFile {
  * memory than its length. An invalid form is refused at the first invalid byte, and nothing is skipped: silently losing
  * a field would change the request.
  *
- * Not `@fastify/busboy`, which skips malformed parts, repairs invalid UTF-8, and copies; a test proves that both agree
- * on well-formed forms.
+ * Not `@fastify/busboy`: it skips malformed parts, repairs invalid UTF-8, and copies. Tests show these differences, and
+ * that both read the same from well-formed forms.
  */
 export class FormParser {
   private readonly delimiter: Buffer;
