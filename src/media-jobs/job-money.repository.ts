@@ -6,7 +6,7 @@ import type { UsageRecord } from '../billing/ledger/usage-record';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';
 import { MONEY_POOL } from '../core/database/money-pool';
-import { AccountTurns } from '../core/concurrency/account-turns';
+import { AccountQueue } from '../core/concurrency/account-queue';
 import { type MediaJobRow, toMediaJob } from './media-job.row';
 import { statesBefore } from './media-job.states';
 import type { JobEnding, JobSubmission, MediaJob, SubmissionAnswer } from './media-job.types';
@@ -35,13 +35,13 @@ export interface EndGuard {
 /** The two operations of a job that move money. Each is one SQL function and one transaction (`migrations/functions`). */
 @Injectable()
 export class JobMoneyRepository {
-  private readonly accounts: AccountTurns;
+  private readonly accounts: AccountQueue;
 
   constructor(
     @Inject(MONEY_POOL) private readonly pool: Pool,
     @Inject(CLOCK) clock: Clock,
   ) {
-    this.accounts = new AccountTurns(clock);
+    this.accounts = new AccountQueue(clock);
   }
 
   /**
@@ -96,7 +96,7 @@ export class JobMoneyRepository {
     values: unknown[],
   ): Promise<Row[]> {
     try {
-      return (await this.accounts.run(organizationId, () => this.pool.query<Row>(text, values))).rows;
+      return (await this.accounts.runExclusive(organizationId, () => this.pool.query<Row>(text, values))).rows;
     } catch (error) {
       if (error instanceof GatewayError || isPermanentDatabaseError(error)) throw error;
       throw new GatewayError('service_unavailable', 'Jobs are temporarily unavailable. Retry shortly.', {

@@ -2,7 +2,7 @@ import { IsNull, MoreThan, type DataSource, type EntityManager } from 'typeorm';
 import { recordAudit } from '../../core/database/audit-log';
 import { digestApiKey, generateApiKey, toDisplayParts } from './api-key';
 import { publishKeyInvalidation, type KeyInvalidationTransport } from './key-invalidation';
-import { AccountTurns } from '../../core/concurrency/account-turns';
+import { AccountQueue } from '../../core/concurrency/account-queue';
 import type { Actor } from '../../core/types/actor';
 import type { Clock } from '../../core/time/clock';
 import { GatewayError } from '../../core/errors/gateway-error';
@@ -42,7 +42,7 @@ export interface RotatedApiKey extends IssuedApiKey {
  */
 export class ApiKeyService {
   /** A flood of new keys for one organization waits here instead of holding database connections. */
-  private readonly turns: AccountTurns;
+  private readonly keyChanges: AccountQueue;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -50,7 +50,7 @@ export class ApiKeyService {
     private readonly clock: Clock,
     private readonly pepper: string,
   ) {
-    this.turns = new AccountTurns(clock);
+    this.keyChanges = new AccountQueue(clock);
   }
 
   /**
@@ -70,7 +70,7 @@ export class ApiKeyService {
       await record(manager, issued.apiKey, 'key.created', actor, { after: toSettingsRecord(issued.apiKey) });
       return issued;
     };
-    return this.turns.run(organizationId, () => this.dataSource.transaction(work));
+    return this.keyChanges.runExclusive(organizationId, () => this.dataSource.transaction(work));
   }
 
   /** Every key of the organization, revoked ones included, oldest first. */

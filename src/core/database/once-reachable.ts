@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDatabaseAway } from './database-away';
 
 /** How long to wait for servers that start together with the gateway or are briefly unavailable. */
-const PATIENCE_MS = 5_000;
+const MAX_WAIT_MS = 5_000;
 const RETRY_MS = 100;
 
 /**
@@ -11,12 +11,12 @@ const RETRY_MS = 100;
  *   connection
  */
 export async function onceReachable<Connection>(connect: () => Promise<Connection>): Promise<Connection> {
-  const patience = AbortSignal.timeout(PATIENCE_MS);
+  const deadline = AbortSignal.timeout(MAX_WAIT_MS);
   for (;;) {
     try {
       return await connect();
     } catch (error) {
-      if (patience.aborted || !isDatabaseAway(error)) throw error;
+      if (deadline.aborted || !isDatabaseAway(error)) throw error;
       await delay(RETRY_MS);
     }
   }

@@ -6,7 +6,7 @@
 import type { DataSource, EntityManager } from 'typeorm';
 import { recordAudit } from '../../core/database/audit-log';
 import { publishKeyInvalidation, type KeyInvalidationTransport } from '../../auth/api-keys/key-invalidation';
-import { AccountTurns } from '../../core/concurrency/account-turns';
+import { AccountQueue } from '../../core/concurrency/account-queue';
 import type { Actor } from '../../core/types/actor';
 import type { Clock } from '../../core/time/clock';
 import { decodeCursor } from '../../core/types/cursor';
@@ -36,14 +36,14 @@ export interface NewOrganization {
 
 export class OrganizationService {
   /** Serializes the changes of one owner. */
-  private readonly ownerLocks: AccountTurns;
+  private readonly ownerLocks: AccountQueue;
 
   constructor(
     private readonly dataSource: DataSource,
     private readonly transport: KeyInvalidationTransport,
     private readonly clock: Clock,
   ) {
-    this.ownerLocks = new AccountTurns(clock);
+    this.ownerLocks = new AccountQueue(clock);
   }
 
   /**
@@ -84,7 +84,7 @@ export class OrganizationService {
 
   /** As {@link createFor}, in a new transaction. */
   createOwned(name: string, ownerUserId: string, actor: Actor): Promise<OrganizationEntity> {
-    return this.ownerLocks.run(ownerUserId, () =>
+    return this.ownerLocks.runExclusive(ownerUserId, () =>
       this.dataSource.transaction((manager) => this.createFor(manager, { name, ownerUserId }, actor)),
     );
   }

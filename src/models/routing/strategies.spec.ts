@@ -80,9 +80,9 @@ describe('speed', () => {
   });
 
   it('puts an unmeasured deployment first, unless it has a call in flight', () => {
-    const stranger = option('new', 0);
-    expect(order('latency', [...options, stranger])).toBe('new b c a');
-    stranger.health.inFlight = 1;
-    expect(order('latency', [...options, stranger])).toBe('b c a new');
+    const unmeasured = option('new', 0);
+    expect(order('latency', [...options, unmeasured])).toBe('new b c a');
+    unmeasured.health.inFlight = 1;
+    expect(order('latency', [...options, unmeasured])).toBe('b c a new');
   });
 });

@@ -1,22 +1,22 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Clock } from '../time/clock';
-import { AccountTurns } from './account-turns';
+import { AccountQueue } from './account-queue';
 
 describe('the per-account lock queue', () => {
   let nowMs: number;
-  let turns: AccountTurns;
+  let queue: AccountQueue;
   let begun: string[];
   beforeEach(() => {
     nowMs = 0;
     begun = [];
     const clock: Clock = { now: () => nowMs, monotonic: () => nowMs };
-    turns = new AccountTurns(clock);
+    queue = new AccountQueue(clock);
   });
 
   /** Work for an organization, and its completion handles. */
   function begin(organizationId: string, name: string) {
     const work = Promise.withResolvers<string>();
-    const result = turns.run(organizationId, () => {
+    const result = queue.runExclusive(organizationId, () => {
       begun.push(name);
       return work.promise;
     });
@@ -25,11 +25,11 @@ describe('the per-account lock queue', () => {
 
   it('runs tasks of one organization in sequence, also after failures, and others in parallel', async () => {
     const [first, second, other] = [begin('a', 'first'), begin('a', 'second'), begin('b', 'other')];
-    await nextTurn();
+    await nextIteration();
     expect(begun).toEqual(['first', 'other']);
     first.reject(new Error('it failed'));
     await expect(first.result).rejects.toThrow('it failed');
-    await nextTurn();
+    await nextIteration();
     expect(begun).toEqual(['first', 'other', 'second']);
     second.resolve('done');
     other.resolve('done');
