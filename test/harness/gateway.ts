@@ -58,11 +58,15 @@ export class TestGateway {
     private readonly dataDir: string,
   ) {}
 
-  /** @param wire maps the database's URL to that of a proxy in front of it; by default there is none. */
+  /**
+   * @param wire maps the database's URL to that of a proxy in front of it; by default there is none.
+   * @param create creates the application, for tests that add modules to it
+   */
   static async start(
     environment: Record<string, string> = {},
     clock: Clock = systemClock,
     wire = async (url: string): Promise<string> => url,
+    create: typeof createGateway = createGateway,
   ): Promise<TestGateway> {
     const database = await createTestDatabase();
     const dataDir = mkdtempSync(join(tmpdir(), 'gateway-e2e-'));
@@ -86,7 +90,7 @@ export class TestGateway {
     });
     const { databaseUrl, redisUrl } = config;
     if (databaseUrl === null || redisUrl === null) throw new Error('the test servers are not set');
-    const app = await inTime(() => createGateway({ ...config, databaseUrl, redisUrl }, false, clock));
+    const app = await inTime(() => create({ ...config, databaseUrl, redisUrl }, false, clock));
     await app.listen(0, '127.0.0.1');
     const { port } = app.getHttpServer().address() as AddressInfo;
     const pool = createTestPool(database.url, 2);
