@@ -32,13 +32,13 @@ function requestFor(quirks: Quirks, messages = chat.messages) {
   return async (): Promise<boolean> => (await images.requestFor({ quirks }, new AbortController().signal)) === request;
 }
 
-it('sends image URLs unchanged without an imageAddresses quirk', async () => {
+it('sends image URLs unchanged without an inputImageUrls quirk', async () => {
   expect(await requestFor({})()).toBe(true);
   expect(asked).toEqual([]);
 });
 
 it('refuses a URL of a private host when the quirk is check', async () => {
-  await expect(requestFor({ imageAddresses: 'check' })()).rejects.toMatchObject({
+  await expect(requestFor({ inputImageUrls: 'check' })()).rejects.toMatchObject({
     code: 'ssrf_blocked',
     param: 'messages[0].content[1].image_url.url',
   });
@@ -54,7 +54,7 @@ it('refuses a URL whose host does not resolve when the quirk is check', async ()
     resolve: dns.resolve,
   });
   const images = new ReferencedImages(chat, findImageUrls(chat.messages), guard, null);
-  const refusal = images.requestFor({ quirks: { imageAddresses: 'check' } }, new AbortController().signal);
+  const refusal = images.requestFor({ quirks: { inputImageUrls: 'check' } }, new AbortController().signal);
   await expect(refusal).rejects.toMatchObject({
     code: 'validation_failed',
     param: 'messages[0].content[1].image_url.url',
@@ -63,7 +63,7 @@ it('refuses a URL whose host does not resolve when the quirk is check', async ()
 });
 
 it('resolves each URL once for all deployments', async () => {
-  const ask = requestFor({ imageAddresses: 'check' }, chat.messages.slice(1).concat(chat.messages.slice(1)));
+  const ask = requestFor({ inputImageUrls: 'check' }, chat.messages.slice(1).concat(chat.messages.slice(1)));
   expect([await ask(), await ask()]).toEqual([true, true]);
   expect(asked).toEqual(['https://a.example/1.png']);
 });

@@ -11,7 +11,7 @@ const MAX_IMAGES = 20;
 const MAX_TOGETHER_BYTES = 20 * 1024 * 1024;
 
 /**
- * A request with image URLs. The quirk `imageAddresses` decides what a deployment gets: the URLs as sent, the URLs after
+ * A request with image URLs. The quirk `inputImageUrls` decides what a deployment gets: the URLs as sent, the URLs after
  * their hosts were resolved and checked, or the inlined images.
  */
 export class ReferencedImages {
@@ -32,7 +32,7 @@ export class ReferencedImages {
 
   /** The request for a candidate. @throws GatewayError `ssrf_blocked`, `validation_failed` with `param` */
   requestFor({ quirks }: Pick<Candidate, 'quirks'>, signal: AbortSignal): ChatRequest | Promise<ChatRequest> {
-    switch (quirks.imageAddresses) {
+    switch (quirks.inputImageUrls) {
       case undefined:
         return this.chat;
       case 'check':

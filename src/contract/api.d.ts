@@ -636,7 +636,7 @@ export interface components {
         /** @enum {string} */
         ErrorType: "invalid_request_error" | "authentication_error" | "permission_error" | "rate_limit_error" | "quota_error" | "not_found_error" | "conflict_error" | "provider_error" | "timeout_error" | "internal_error";
         /**
-         * @description Stable, machine-readable code. `x-error-table` gives the status, type and retry rule of each code (`when-told`:
+         * @description Stable, machine-readable code. `x-error-table` gives the status, type and retry rule of each code (`with-retry-after`:
          *     retry only if `retry_after` is set). Codes whose surface is `dashboard` are sent only by the dashboard API, which
          *     uses the same envelope.
          * @enum {string}

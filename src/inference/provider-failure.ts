@@ -37,7 +37,7 @@ export function noneAvailable(candidates: readonly Candidate[], nowMs: number): 
   const [first] = candidates.toSorted((left, right) => left.health.waitMs(nowMs) - right.health.waitMs(nowMs));
   const waitMs = first?.health.waitMs(nowMs) ?? 0;
   const retryAfterSeconds = Math.min(Math.max(SHORTEST_RETRY_SECONDS, Math.ceil(waitMs / 1000)), LONGEST_RETRY_SECONDS);
-  if (first?.health.isResting(nowMs) === true) {
+  if (first?.health.isCoolingDown(nowMs) === true) {
     const message = 'All providers for this model are rate limited, unavailable or at capacity.';
     return new GatewayError('provider_rate_limited', message, { retryAfterSeconds });
   }

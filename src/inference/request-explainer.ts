@@ -89,8 +89,8 @@ export class RouteExplainer {
     const { health, load } = candidate;
     const nowMs = this.clock.monotonic();
     if (load.isFull) return 'full';
-    if (health.standing(nowMs) !== 'away') return 'not_needed';
-    return health.isResting(nowMs) ? 'rate_limited' : 'breaker_open';
+    if (health.standing(nowMs) !== 'unavailable') return 'not_needed';
+    return health.isCoolingDown(nowMs) ? 'rate_limited' : 'breaker_open';
   }
 }
 

@@ -216,7 +216,7 @@ function takeCallable(candidates: readonly Candidate[], limit: number, nowMs: nu
     if (ready === limit) break;
     if (candidate.load.isFull) continue;
     const standing = candidate.health.standing(nowMs);
-    if (standing === 'away') continue;
+    if (standing === 'unavailable') continue;
     if (standing === 'ready') ready++;
     taken.push(candidate);
   }

@@ -116,7 +116,7 @@ const quirks = z.strictObject({
   reasoningExcluded: z.boolean().optional(),
   trustFinishReason: z.boolean().optional(),
   plainEmbeddings: z.boolean().optional(),
-  imageAddresses: z.enum(['check', 'inline']).optional(),
+  inputImageUrls: z.enum(['check', 'inline']).optional(),
   imagesPerCall: z.int().min(1).max(10).optional(),
   imageUrls: z.boolean().optional(),
   imageResponseFormat: z.enum(['b64_json', 'base64', 'none']).optional(),

@@ -31,7 +31,7 @@ export interface ObservedReply {
 interface ErrorRow {
   readonly status: number;
   readonly type: string;
-  readonly retry: 'no' | 'yes' | 'when-told';
+  readonly retry: 'no' | 'yes' | 'with-retry-after';
 }
 
 const ENVELOPE = '/components/schemas/ErrorEnvelope';
@@ -169,7 +169,7 @@ function checkEnvelope(body: unknown, { status, headers }: ObservedReply): strin
   if (error === undefined) return [];
   const row = errorTable[String(error.code)];
   const isOutcomeUnknown = isObject(error.details) && error.details.reason === 'outcome_unknown';
-  const mayRetry = row?.retry === 'yes' || (row?.retry === 'when-told' && error.retry_after !== undefined);
+  const mayRetry = row?.retry === 'yes' || (row?.retry === 'with-retry-after' && error.retry_after !== undefined);
   const retry = mayRetry && !isOutcomeUnknown;
   const agreements: readonly (readonly [string, unknown, unknown])[] = [
     // A refused range has the HTTP status 416; the contract has no code with that status.

@@ -17,8 +17,8 @@ export type ErrorType =
   | 'timeout_error'
   | 'internal_error';
 
-/** `when-told`: only when the response has a `retry_after`. */
-export type RetryRule = 'no' | 'yes' | 'when-told';
+/** `with-retry-after`: only when the response has a `retry_after`. */
+export type RetryRule = 'no' | 'yes' | 'with-retry-after';
 
 export interface ErrorDefinition {
   readonly status: number;
@@ -64,7 +64,7 @@ export const ERROR_CATALOG = {
   forbidden: dashboard(403, 'permission_error'),
   model_not_found: api(404, 'not_found_error'),
   not_found: api(404, 'not_found_error'),
-  idempotency_conflict: api(409, 'conflict_error', 'when-told'),
+  idempotency_conflict: api(409, 'conflict_error', 'with-retry-after'),
   job_not_cancellable: api(409, 'conflict_error'),
   conflict: dashboard(409, 'conflict_error'),
   max_api_keys_reached: dashboard(409, 'conflict_error'),

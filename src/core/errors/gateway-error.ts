@@ -66,7 +66,7 @@ export class GatewayError extends Error {
   get shouldRetry(): boolean {
     if (this.neverRetry) return false;
     const { retry } = this.definition;
-    return retry === 'yes' || (retry === 'when-told' && this.retryAfterSeconds !== undefined);
+    return retry === 'yes' || (retry === 'with-retry-after' && this.retryAfterSeconds !== undefined);
   }
 
   toEnvelope(requestId: string): ErrorEnvelope {

@@ -18,8 +18,8 @@ export interface LastFailure {
   readonly atMs: number;
 }
 
-/** `probe`: the breaker is open and a probe is due. `away`: must not be called. */
-export type Standing = 'ready' | 'probe' | 'away';
+/** `probe`: the breaker is open and a probe is due. `unavailable`: must not be called. */
+export type Standing = 'ready' | 'probe' | 'unavailable';
 
 /**
  * The state of one deployment in this process: a circuit breaker, and a cool-down requested by the upstream. Passive;
@@ -56,14 +56,14 @@ export class DeploymentHealth {
 
   standing(nowMs: number): Standing {
     if (!this.disturbed) return 'ready';
-    if (nowMs < this.coolUntilMs) return 'away';
-    if (this.open) return nowMs < this.nextProbeAtMs ? 'away' : 'probe';
+    if (nowMs < this.coolUntilMs) return 'unavailable';
+    if (this.open) return nowMs < this.nextProbeAtMs ? 'unavailable' : 'probe';
     this.disturbed = false;
     return 'ready';
   }
 
   /** Whether it is unavailable only because of a rate limit. */
-  isResting(nowMs: number): boolean {
+  isCoolingDown(nowMs: number): boolean {
     return nowMs < this.coolUntilMs && !this.open;
   }
 

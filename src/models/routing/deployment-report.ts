@@ -32,7 +32,7 @@ export function reportOf(
   const { id, failures, inFlight, lastFailure, skippedEvents, speed, isOpen } = health;
   return {
     deploymentId: id,
-    state: isOpen ? 'open' : health.isResting(nowMs) ? 'resting' : 'closed',
+    state: isOpen ? 'open' : health.isCoolingDown(nowMs) ? 'resting' : 'closed',
     waitMs: Math.max(0, health.waitMs(nowMs)),
     sharedState: shared === null ? null : sharedStateOf(id, shared),
     failures,

@@ -79,7 +79,7 @@ const begin = async (of = health, provider = 'a'): Promise<DeploymentCall | null
   service.beginCall(of, service.loadOf(provider));
 const mustBegin = async (of = health, provider = 'a'): Promise<DeploymentCall> => {
   const call = await begin(of, provider);
-  if (call === null) throw new Error('the deployment is away');
+  if (call === null) throw new Error('the deployment is unavailable');
   return call;
 };
 const failure = (

@@ -90,7 +90,7 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, CallO
         return new DeploymentCall(this, health, load, nowMs, false);
       case 'probe':
         return this.beginProbe(health, load, nowMs);
-      case 'away':
+      case 'unavailable':
         return null;
     }
   }

@@ -22,7 +22,7 @@ export interface Quirks {
    * For upstreams that may run in the operator's network: image URLs in messages are passed on only if their hosts are
    * public (`check`), or replaced by the image that the gateway fetches (`inline`). Default: as sent.
    */
-  readonly imageAddresses?: 'check' | 'inline';
+  readonly inputImageUrls?: 'check' | 'inline';
   /** Images per call; default: as many as requested. */
   readonly imagesPerCall?: number;
   /** Whether it can return image URLs instead of images. Default: yes, unless `imageResponseFormat` is `none`. */

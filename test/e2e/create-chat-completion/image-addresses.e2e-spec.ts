@@ -19,7 +19,7 @@ const READS_ADDRESSES = { provider: 'openai-compatible', upstream_model: 'reads-
 const NEEDS_BYTES = {
   provider: 'openai-compatible',
   upstream_model: 'needs-bytes',
-  quirks: { imageAddresses: 'inline' },
+  quirks: { inputImageUrls: 'inline' },
 };
 
 const model = (id: string, deployments: readonly object[]): object => ({

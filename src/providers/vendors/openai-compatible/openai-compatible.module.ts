@@ -20,7 +20,7 @@ export class OpenAiCompatibleProvider extends OpenAiFormatProvider {
         // Some refuse an unknown format.
         plainEmbeddings: true,
         // It may fetch images from inside the operator's network.
-        imageAddresses: 'check',
+        inputImageUrls: 'check',
         dropFields: [
           'store',
           'metadata',
