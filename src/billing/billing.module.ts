@@ -1,12 +1,21 @@
 import { Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
+import { BillingAccounts } from './ledger/billing-accounts';
 import { BILLING_OPTIONS, type BillingOptions, DEFAULT_BILLING_OPTIONS } from './ledger/billing-options';
 import { HoldSweeperService } from './ledger/hold-sweeper.service';
 import { InstanceLeaseService } from './ledger/instance-lease.service';
 import { LedgerAuditRepository } from './ledger/ledger-audit.repository';
 import { LedgerAuditService } from './ledger/ledger-audit.service';
-import { LedgerModule } from './ledger/ledger.module';
+import { LedgerService } from './ledger/ledger.service';
 import { ReservationService } from './ledger/reservation.service';
+import { SpendingOutlookService } from './ledger/spending-outlook.service';
+
+/** Accounts, credits and the verification, without background work: what the command line needs. */
+@Module({
+  providers: [LedgerService, BillingAccounts, SpendingOutlookService],
+  exports: [LedgerService, BillingAccounts, SpendingOutlookService],
+})
+export class LedgerModule {}
 
 /**
  * Money: prices, holds, charges, receipts, ledger. Inference reserves before it calls a provider and finishes before it

@@ -134,7 +134,7 @@ export class RequestExplainer {
     const [leftOut, limits, spending] = await Promise.all([
       this.routes.leftOut(input, asked, refusals),
       this.limiter.look({ principal, model, fallbacks, tokens }),
-      price && this.spending.look(principal.organizationId, principal.keyId, price.holdMicro),
+      price && this.spending.previewHold(principal.organizationId, principal.keyId, price.holdMicro),
     ]);
     checks.record('limits', limits);
     if (spending !== null) checks.record('budgets', spending);

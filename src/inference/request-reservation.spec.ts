@@ -46,6 +46,6 @@ describe('a charge that the database rejects', () => {
     ['is retried for a stream, which was delivered', { streamed: true }, false],
     ['is dropped for an all-or-nothing stream, whose end was not sent', { streamed: true, allOrNothing: true }, true],
   ])('%s', async (_title, kind, dropped) => {
-    expect(await settle(kind)).toMatchObject({ outcome: 'settled', actualMicro: 7n, releaseIfTurnedAway: dropped });
+    expect(await settle(kind)).toMatchObject({ outcome: 'settled', actualMicro: 7n, releaseOnTimeout: dropped });
   });
 });

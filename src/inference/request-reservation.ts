@@ -163,7 +163,7 @@ export class RequestReservation {
       record,
       completion,
       // The client did not get the end of an all-or-nothing response. A released hold has no charge, only a completion.
-      releaseIfTurnedAway: outcome === 'settled' && (!this.input.streamed || this.input.allOrNothing === true),
+      releaseOnTimeout: outcome === 'settled' && (!this.input.streamed || this.input.allOrNothing === true),
     };
     const ending =
       storeAnswer === null ? this.reservations.finish(command) : this.reservations.finishStored(command, storeAnswer);

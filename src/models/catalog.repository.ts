@@ -7,7 +7,7 @@ import { PriceVersionEntity } from '../core/database/entities/price-version.enti
 import type { Price } from './catalog-model';
 import type { DecidedCatalog, StoredCatalog } from './catalog-rows';
 import { applyDecisions, withoutDecisions } from './decisions';
-import type { ImportPlan } from './plan-import';
+import type { ImportPlan } from './catalog-import';
 
 /** The SQL on `model`, `deployment` and `price_version`; for single rows see `catalog-admin.repository.ts`. */
 @Injectable()

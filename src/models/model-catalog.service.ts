@@ -8,10 +8,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';
 import { buildSnapshot, type CatalogSnapshot } from './build-snapshot';
-import type { CatalogModel, Deployment, PriceVersion } from './catalog-model';
+import {
+  type ActivePrice,
+  type CatalogModel,
+  type Deployment,
+  findActivePrice,
+  type PriceVersion,
+} from './catalog-model';
 import type { StoredCatalog } from './catalog-rows';
 import { CatalogRepository } from './catalog.repository';
-import { type ActivePrice, findActivePrice } from './price-history';
 
 /** Injection token: the live set of ids of the configured providers (`ReadonlySet<string>`). */
 export const CONFIGURED_PROVIDERS = Symbol('ConfiguredProviders');

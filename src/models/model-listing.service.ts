@@ -1,12 +1,52 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';
-import { isModalityGroup, MODALITIES, modalitiesOf, MODALITY_GROUPS } from '../core/types/modality';
+import { isModalityGroup, MODALITIES, modalitiesOf, MODALITY_GROUPS, type Modality } from '../core/types/modality';
 import type { Principal } from '../core/types/principal';
-import type { CatalogModel, PriceVersion } from './catalog-model';
+import type { CatalogModel, PriceVersion, Price } from './catalog-model';
 import { assertModelAllowed, isModelAllowed } from './model-access';
 import { ModelCatalogService } from './model-catalog.service';
-import { type ModelListRecord, type ModelRecord, toModelRecord } from './model-record';
+import type { ModelFeatures } from '../providers/contract/provider-call';
+
+/** A model as `GET /v1/models` shows it: decision *model-record*. */
+export interface ModelRecord {
+  readonly id: string;
+  readonly object: 'model';
+  /** Unix seconds. */
+  readonly created: number;
+  readonly owned_by: string;
+  readonly modality: Modality;
+  readonly name: string;
+  readonly context_length?: number;
+  readonly max_output_tokens?: number;
+  readonly input_modalities: readonly string[];
+  readonly output_modalities: readonly string[];
+  readonly features: ModelFeatures;
+  /** The list prices in force: integers in micro-units, of USD (decision *currency*). */
+  readonly pricing: Price;
+}
+
+export interface ModelListRecord {
+  readonly object: 'list';
+  readonly data: readonly ModelRecord[];
+}
+
+export function toModelRecord(model: CatalogModel, price: Price): ModelRecord {
+  return {
+    id: model.id,
+    object: 'model',
+    created: model.createdAt,
+    owned_by: model.id.slice(0, model.id.indexOf('/')),
+    modality: model.modality,
+    name: model.displayName,
+    ...(model.contextLength !== null && { context_length: model.contextLength }),
+    ...(model.maxOutputTokens !== null && { max_output_tokens: model.maxOutputTokens }),
+    input_modalities: model.inputModalities,
+    output_modalities: model.outputModalities,
+    features: model.features,
+    pricing: price,
+  };
+}
 
 /** The catalogue as visible to a key. Records are built once per model and price, not per request. */
 @Injectable()

@@ -1,8 +1,7 @@
 import { Controller, Get, Param, Query, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { requirePrincipal } from '../core/types/request-context';
-import { ModelListingService } from './model-listing.service';
-import type { ModelListRecord, ModelRecord } from './model-record';
+import { ModelListingService, type ModelListRecord, type ModelRecord } from './model-listing.service';
 
 @Controller('v1/models')
 export class ModelsController {

@@ -1,7 +1,6 @@
 /** Decides which models can be called, and why others cannot, for requests and operators alike. Pure. */
-import type { PriceVersion } from './catalog-model';
+import { findActivePrice, type PriceVersion } from './catalog-model';
 import type { DeploymentRow, PriceVersionRow, StoredCatalog } from './catalog-rows';
-import { findActivePrice } from './price-history';
 import { isPriced } from './review-catalog';
 
 export const DEPLOYMENT_OBSTACLES = ['disabled', 'provider_not_configured', 'unpriced'] as const;

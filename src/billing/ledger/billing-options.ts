@@ -9,9 +9,9 @@ export interface BillingOptions {
   /** How long an audit may take. */
   readonly auditTimeoutMs: number;
   /** How long a request waits for its hold before it fails with `service_unavailable`. */
-  readonly reservePatienceMs: number;
+  readonly reserveMaxWaitMs: number;
   /** How long a request waits for its charge to be committed: long enough for a restart of the database. */
-  readonly finishPatienceMs: number;
+  readonly finishMaxWaitMs: number;
   /** How long shutdown waits for charges that are not committed yet. */
   readonly drainTimeoutMs: number;
 }
@@ -24,7 +24,7 @@ export const DEFAULT_BILLING_OPTIONS: BillingOptions = {
   auditIntervalMs: 60_000,
   auditPollMs: 10_000,
   auditTimeoutMs: 60_000,
-  reservePatienceMs: 1_800,
-  finishPatienceMs: 10_000,
+  reserveMaxWaitMs: 1_800,
+  finishMaxWaitMs: 10_000,
   drainTimeoutMs: 10_000,
 };

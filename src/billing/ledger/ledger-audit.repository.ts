@@ -60,7 +60,7 @@ const FAIL = `UPDATE ledger_audit SET ${NEXT_DUE}, failed_at = clock_timestamp()
 
 const MAX_STORED_VIOLATIONS = 20;
 /** Time for the server to cancel a query before its connection is closed. */
-const CANCEL_PATIENCE_MS = 1_000;
+const CANCEL_WAIT_MS = 1_000;
 
 /** Audits for all processes, one at a time. */
 @Injectable()
@@ -87,7 +87,7 @@ export class LedgerAuditRepository {
     const cancellation = this.cancelOnAbort(client, settings.signal);
     try {
       await client.query('BEGIN');
-      if (!(await isTurn(client))) {
+      if (!(await lockIfDue(client))) {
         await client.query('ROLLBACK');
         return { outcome: 'skipped' };
       }
@@ -138,7 +138,7 @@ export class LedgerAuditRepository {
     };
     const cancel = (): void => {
       const { processID } = client as PoolClient & { readonly processID: number };
-      timer = setTimeout(() => release(true), CANCEL_PATIENCE_MS);
+      timer = setTimeout(() => release(true), CANCEL_WAIT_MS);
       this.pool.query('SELECT pg_cancel_backend($1)', [processID]).catch(() => release(true));
     };
     if (signal.aborted) cancel();
@@ -155,7 +155,7 @@ export class LedgerAuditRepository {
   }
 }
 
-async function isTurn(client: PoolClient): Promise<boolean> {
+async function lockIfDue(client: PoolClient): Promise<boolean> {
   const lock = await client.query<{ is_locked: boolean }>(LOCK);
   if (lock.rows[0]?.is_locked !== true) return false;
   // Read under the lock: another process may just have finished.

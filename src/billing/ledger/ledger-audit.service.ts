@@ -68,7 +68,7 @@ export class LedgerAuditService {
   async poll(): Promise<void> {
     const { dueForMs } = await this.refresh();
     if (dueForMs >= 0 && this.clock.monotonic() >= (this.retryAtMs ?? 0)) {
-      await this.run();
+      await this.runAudit();
       if (this.stopping.signal.aborted) return;
       await this.refresh();
     }
@@ -96,7 +96,7 @@ export class LedgerAuditService {
     return this.task.stop();
   }
 
-  private async run(): Promise<void> {
+  private async runAudit(): Promise<void> {
     const { auditIntervalMs, auditTimeoutMs: timeoutMs } = this.options;
     const pauseMs = (durationMs: number): number => Math.max(auditIntervalMs, durationMs * PAUSE_PER_RUN);
     const startedAtMs = this.clock.monotonic();

@@ -28,7 +28,7 @@ export interface FinishCommand {
    * For a response of which nothing was sent: when the call times out before the charge is made, the hold is released
    * instead, so that undelivered responses are not charged.
    */
-  readonly releaseIfTurnedAway?: boolean;
+  readonly releaseOnTimeout?: boolean;
 }
 
 /**

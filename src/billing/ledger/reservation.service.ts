@@ -63,8 +63,8 @@ export class ReservationService {
     const onFailure = (error: unknown, attempt: number): void => this.logFailure(error, attempt);
     this.reservations = new AccountLanes<ReserveCommand, undefined>({
       clock,
-      maxWaitMs: options.reservePatienceMs,
-      isolatedMaxWaitMs: options.reservePatienceMs * ISOLATED_WAIT_SHARE,
+      maxWaitMs: options.reserveMaxWaitMs,
+      isolatedMaxWaitMs: options.reserveMaxWaitMs * ISOLATED_WAIT_SHARE,
       persistent: false,
       execute: async (commands) =>
         readReserveAnswers(await this.reserving.query(reserveStatement(commands, owner)), commands.length),
@@ -76,8 +76,8 @@ export class ReservationService {
     });
     this.endings = new AccountLanes<FinishCommand, FinishResult>({
       clock,
-      maxWaitMs: options.finishPatienceMs,
-      isolatedMaxWaitMs: options.finishPatienceMs,
+      maxWaitMs: options.finishMaxWaitMs,
+      isolatedMaxWaitMs: options.finishMaxWaitMs,
       persistent: true,
       execute: async (commands, attempt) =>
         readFinishAnswers(await this.ending.query(finishStatement(commands)), commands, attempt > 1),
@@ -118,7 +118,7 @@ export class ReservationService {
   /**
    * Ends a hold and writes the request's receipt in one transaction. Resolves when it is committed.
    * @throws GatewayError `service_unavailable` when that takes too long; the hold is still ended in the background: settled,
-   * or with `releaseIfTurnedAway` released. An attempt whose outcome is unknown may have charged.
+   * or with `releaseOnTimeout` released. An attempt whose outcome is unknown may have charged.
    */
   finish(command: FinishCommand): Promise<FinishResult> {
     return this.endings.push(command);
@@ -127,11 +127,11 @@ export class ReservationService {
   /**
    * Ends the hold of a request with an idempotency key: the copy of the response is stored first, then the charge commits
    * with the key. Both wait for the database, so that every charged response can be replayed.
-   * @throws GatewayError as {@link finish}. With `releaseIfTurnedAway` the copy is discarded as well.
+   * @throws GatewayError as {@link finish}. With `releaseOnTimeout` the copy is discarded as well.
    */
   async finishStored(command: FinishCommand, storeAnswer: StoreAnswer): Promise<FinishResult> {
-    const givenUp = new AbortController();
-    const storing = storeAnswer(AbortSignal.any([givenUp.signal, this.storingStopped.signal]));
+    const abandoned = new AbortController();
+    const storing = storeAnswer(AbortSignal.any([abandoned.signal, this.storingStopped.signal]));
     // Counted until the charge is in its queue, which shutdown drains next.
     this.storing.begin();
     const finish = (ended: FinishCommand): Promise<FinishResult> => {
@@ -141,13 +141,13 @@ export class ReservationService {
     };
     let completion: IdempotencyCompletion;
     try {
-      completion = await within(this.options.finishPatienceMs, storing);
+      completion = await within(this.options.finishMaxWaitMs, storing);
     } catch {
       const finishing =
-        command.releaseIfTurnedAway === true
+        command.releaseOnTimeout === true
           ? finish(releaseUndelivered(command))
           : storing.then((stored) => finish({ ...command, completion: stored }));
-      if (command.releaseIfTurnedAway === true) givenUp.abort();
+      if (command.releaseOnTimeout === true) abandoned.abort();
       finishing.catch((error: unknown) => this.logLateEnding(command, error));
       throw unavailable();
     }
@@ -231,7 +231,7 @@ export class ReservationService {
 
 /** The client received `service_unavailable`, so the hold is released and the receipt says the same. */
 function releaseUndelivered(command: FinishCommand): FinishCommand {
-  if (command.releaseIfTurnedAway !== true) return command;
+  if (command.releaseOnTimeout !== true) return command;
   const { record } = command;
   return {
     ...command,

@@ -35,7 +35,7 @@ const REFUSALS: Readonly<Record<Budget, string>> = {
 };
 
 /** Reads what `money_reserve` compares, without locks: the same rows, windows and clock. */
-const LOOK = `
+const READ_BUDGETS = `
   SELECT a.balance_micro::text AS balance, a.reserved_micro::text AS reserved,
          a.monthly_limit_micro::text AS organization_limit, k.daily_budget_micro::text AS key_day_limit,
          k.monthly_budget_micro::text AS key_month_limit,
@@ -53,7 +53,7 @@ const LOOK = `
     LEFT JOIN spend_window key_month
       ON key_month.scope = 3 AND key_month.scope_id = $2 AND key_month.window_start = today.month`;
 
-interface LookRow {
+interface BudgetsRow {
   readonly balance: string;
   readonly reserved: string;
   readonly organization_limit: string | null;
@@ -69,8 +69,8 @@ interface LookRow {
 export class SpendingOutlookService {
   constructor(@Inject(MONEY_POOL) private readonly pool: Pool) {}
 
-  async look(organizationId: string, keyId: string, amountMicro: Micro): Promise<SpendingOutlook> {
-    const { rows } = await this.pool.query<LookRow>(LOOK, [organizationId, keyId]);
+  async previewHold(organizationId: string, keyId: string, amountMicro: Micro): Promise<SpendingOutlook> {
+    const { rows } = await this.pool.query<BudgetsRow>(READ_BUDGETS, [organizationId, keyId]);
     const [row] = rows;
     if (row === undefined) return { budgets: [], refusal: refusalFor('unknown_account') };
     const standings = [

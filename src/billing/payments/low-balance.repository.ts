@@ -46,7 +46,7 @@ const CLAIM = `
     FROM claimed c JOIN organization o ON o.id = c.organization_id`;
 
 /** The time at which the balance was read, so that a credit booked while the mail was sent counts as later. */
-const TOLD = `
+const MARK_NOTIFIED = `
   UPDATE billing_settings SET low_balance_notified_at = low_balance_claimed_at
    WHERE organization_id = $1 AND low_balance_claimed_at IS NOT NULL`;
 
@@ -82,6 +82,6 @@ export class LowBalanceRepository {
   }
 
   async markNotified(organizationId: string): Promise<void> {
-    await this.dataSource.query(TOLD, [organizationId]);
+    await this.dataSource.query(MARK_NOTIFIED, [organizationId]);
   }
 }

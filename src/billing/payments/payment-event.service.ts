@@ -12,19 +12,20 @@ import { applyPaymentFact, type AppliedFact, NO_REFUNDS, type PaymentOutcome } f
 import { bookPayment, bookTakenBack } from './booking.repository';
 import type { EventHeaders, PaymentEvent, PaymentFact } from './payment-provider';
 import { PaymentProviders } from './payment-providers';
-import { findRefunds, persistRefund } from './refund.repository';
-import type { Purchase } from './purchase';
 import {
   findEarlyDispute,
   findPurchaseById,
+  findRefunds,
   insertEvent,
   isEventKnown,
   isPaymentOfAnother,
-  persistEarlyDispute,
   lockPayment,
   lockPurchase,
+  persistEarlyDispute,
+  persistRefund,
   savePurchase,
 } from './purchase.repository';
+import type { Purchase } from './purchase';
 import { purchaseNotFound, summaryOf } from './purchase.service';
 
 /** Events of one purchase wait for each other; without a limit they could occupy every connection. */

@@ -3,7 +3,7 @@
  * each of them once (`PaymentEventService`).
  */
 import { Logger, Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { LedgerModule } from '../ledger/ledger.module';
+import { LedgerModule } from '../billing.module';
 import { PeriodicTask } from '../../core/time/periodic-task';
 import { MailModule } from '../../core/mail/mail.module';
 import { AccountStatementRepository } from './account-statement.repository';

@@ -5,8 +5,9 @@ import { type Page, type PageRequest, textOfTime, toPage } from '../../core/type
 import { EarlyDisputeEntity } from '../../core/database/entities/early-dispute.entity';
 import { PaymentEventEntity } from '../../core/database/entities/payment-event.entity';
 import { type PaymentProviderName, PurchaseEntity } from '../../core/database/entities/purchase.entity';
-import type { DisputedFact, PaymentEvent, PaymentFact } from './payment-provider';
+import type { DisputedFact, PaymentEvent, PaymentFact, RefundFact } from './payment-provider';
 import { type Purchase, toPurchase } from './purchase';
+import type { KnownRefunds } from './apply-payment-fact';
 
 export interface NewPurchase {
   readonly id: string;
@@ -117,7 +118,7 @@ export async function lockPayment(
   await manager.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`${provider}:${paymentReference}`]);
 }
 
-const KEEP_DISPUTE = `
+const STORE_EARLY_DISPUTE = `
   INSERT INTO early_dispute AS kept (provider, payment_reference, disputed_micro, reported_at) VALUES ($1, $2, $3, $4)
   ON CONFLICT (provider, payment_reference) DO UPDATE
     SET disputed_micro = excluded.disputed_micro, reported_at = excluded.reported_at WHERE excluded.reported_at >= kept.reported_at`;
@@ -128,7 +129,12 @@ export async function persistEarlyDispute(
   provider: PaymentProviderName,
   { paymentReference, disputedMicro, reportedAtMs }: DisputedFact,
 ): Promise<void> {
-  await manager.query(KEEP_DISPUTE, [provider, paymentReference, disputedMicro.toString(), new Date(reportedAtMs)]);
+  await manager.query(STORE_EARLY_DISPUTE, [
+    provider,
+    paymentReference,
+    disputedMicro.toString(),
+    new Date(reportedAtMs),
+  ]);
 }
 
 /** The dispute stored before its payment was known; `null`: none. The payment must be locked. */
@@ -252,4 +258,33 @@ export async function expirePurchases(
     id: row.id,
     organizationId: row.organization_id,
   }));
+}
+
+/** An older event of the same refund may arrive later: a failed refund stays failed. */
+const KEEP_REFUND = `
+  INSERT INTO payment_refund AS kept (provider, id, payment_reference, amount_micro, has_failed) VALUES ($1, $2, $3, $4, $5)
+  ON CONFLICT (provider, id) DO UPDATE SET has_failed = true WHERE excluded.has_failed AND NOT kept.has_failed`;
+
+const SUM_REFUNDS = `
+  SELECT COALESCE(sum(amount_micro) FILTER (WHERE NOT has_failed), 0)::text AS standing,
+         COALESCE(sum(amount_micro) FILTER (WHERE has_failed), 0)::text AS failed
+    FROM payment_refund WHERE provider = $1 AND payment_reference = $2`;
+
+/** Stores a refund, also of a payment that is not known yet. The payment must be locked. */
+export async function persistRefund(
+  manager: EntityManager,
+  provider: PaymentProviderName,
+  { refundId, paymentReference, amountMicro, hasFailed }: RefundFact,
+): Promise<void> {
+  await manager.query(KEEP_REFUND, [provider, refundId, paymentReference, amountMicro.toString(), hasFailed]);
+}
+
+/** The stored refunds of a payment. The payment must be locked. */
+export async function findRefunds(
+  manager: EntityManager,
+  provider: PaymentProviderName,
+  paymentReference: string,
+): Promise<KnownRefunds> {
+  const [sums]: { standing: string; failed: string }[] = await manager.query(SUM_REFUNDS, [provider, paymentReference]);
+  return { standingMicro: BigInt(sums?.standing ?? 0), failedMicro: BigInt(sums?.failed ?? 0) };
 }

@@ -4,7 +4,7 @@ import { recordAudit } from '../../core/database/audit-log';
 import { COMMAND_LINE } from '../../core/types/actor';
 import { type ResealSummary, resealTable } from '../../core/secrets/reseal';
 import { SecretBox } from '../../core/secrets/secret-box';
-import { publishCredentialChange } from '../../models/credentials/credential-change';
+import { publishCredentialChange } from '../../models/credentials/stored-credentials';
 import { CredentialRepository } from '../../models/credentials/credential.repository';
 import { type CredentialRecord, CredentialService } from '../../models/credentials/credential.service';
 import { resolveSecretsKeys } from '../../core/secrets/service-secrets';

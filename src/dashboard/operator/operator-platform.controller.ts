@@ -1,5 +1,5 @@
 import { Controller, Get } from '@nestjs/common';
-import { InstanceDirectoryService, LEASE_LIFETIME_MS } from '../../billing/ledger/instance-directory.service';
+import { InstanceDirectoryService, LEASE_LIFETIME_MS } from '../../billing/ledger/instance-lease.service';
 import { LedgerAuditService } from '../../billing/ledger/ledger-audit.service';
 import type { components } from '../../contract/dashboard';
 import { ProviderAdminService } from '../../models/routing/provider-admin.service';

@@ -5,7 +5,7 @@ import { AccountsModule } from '../accounts/accounts.module';
 import { UserDirectoryService } from '../accounts/user-directory.service';
 import { BalanceAdjustmentService } from '../../billing/ledger/balance-adjustment.service';
 import { BillingModule } from '../../billing/billing.module';
-import { InstanceDirectoryService } from '../../billing/ledger/instance-directory.service';
+import { InstanceDirectoryService } from '../../billing/ledger/instance-lease.service';
 import { CredentialsModule } from '../../models/credentials/credentials.module';
 import { ModelsModule } from '../../models/models.module';
 import { OperatorOrganizationService } from '../organizations/operator-organization.service';

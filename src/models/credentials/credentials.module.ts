@@ -12,10 +12,9 @@ import { resolveSecretsKeys } from '../../core/secrets/service-secrets';
 import { ProvidersModule } from '../../providers/providers.module';
 import { ProvidersService } from '../../providers/providers.service';
 import { REDIS } from '../../core/redis/redis.module';
-import { publishCredentialChange } from './credential-change';
+import { publishCredentialChange, StoredCredentials } from './stored-credentials';
 import { CredentialRepository } from './credential.repository';
 import { CredentialService } from './credential.service';
-import { StoredCredentials } from './stored-credentials';
 
 @Module({
   imports: [ProvidersModule],

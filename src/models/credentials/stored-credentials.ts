@@ -5,9 +5,20 @@ import { SecretBox } from '../../core/secrets/secret-box';
 import { ProvidersService } from '../../providers/providers.service';
 import { RedisSubscription } from '../../core/redis/redis-subscription';
 import { REDIS } from '../../core/redis/redis.module';
-import { CREDENTIAL_CHANGE_CHANNEL } from './credential-change';
 import { CredentialRepository } from './credential.repository';
 import { openCredential } from './credential.service';
+
+export const CREDENTIAL_CHANGE_CHANNEL = 'gateway:credentials';
+
+/**
+ * Makes every process reload the stored credentials. Call it after the change is committed. Never rejects: without Redis the
+ * next poll notices the change within five seconds.
+ */
+export async function publishCredentialChange(transport: {
+  publish(channel: string, message: string): Promise<unknown>;
+}): Promise<void> {
+  await transport.publish(CREDENTIAL_CHANGE_CHANNEL, 'changed').catch(() => undefined);
+}
 
 /** How soon a change is noticed if its message was lost. */
 const POLL_MS = 5_000;

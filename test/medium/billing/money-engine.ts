@@ -31,7 +31,7 @@ export interface MoneyEngine {
 
 /** An engine without timeouts, so that results do not depend on the speed of the machine. */
 export function startMoneyEngine(url: string, overrides: Partial<BillingOptions> = {}): MoneyEngine {
-  const patience = { reservePatienceMs: PATIENCE_MS, finishPatienceMs: PATIENCE_MS };
+  const patience = { reserveMaxWaitMs: PATIENCE_MS, finishMaxWaitMs: PATIENCE_MS };
   const options = { ...DEFAULT_BILLING_OPTIONS, ...patience, ...overrides };
   const pool = createMoneyPool({ ...POOL, url: patientDatabase(url), connectTimeoutMs: PATIENCE_MS });
   return open(pool, options, PATIENT_CLOCK);

@@ -156,7 +156,7 @@ describe('billing during failures of the database or its connections', () => {
   });
 
   it('settles pending charges after the outage, even if their callers timed out', async () => {
-    const impatient = startPunctualMoneyEngine(proxy.url, { finishPatienceMs: 300 });
+    const impatient = startPunctualMoneyEngine(proxy.url, { finishMaxWaitMs: 300 });
     const [patientCommand, impatientCommand] = [reserveCommand(account, 10n), reserveCommand(account, 10n)];
     await engine.reservations.reserve(patientCommand);
     await impatient.reservations.reserve(impatientCommand);
@@ -172,11 +172,11 @@ describe('billing during failures of the database or its connections', () => {
   });
 
   it('does not charge an undelivered response whose caller timed out', async () => {
-    const impatient = startPunctualMoneyEngine(proxy.url, { finishPatienceMs: 300 });
+    const impatient = startPunctualMoneyEngine(proxy.url, { finishMaxWaitMs: 300 });
     const command = reserveCommand(account, 10n);
     await impatient.reservations.reserve(command);
     proxy.cutOff();
-    const settling = impatient.reservations.finish({ ...settleCommand(command, 9n, {}), releaseIfTurnedAway: true });
+    const settling = impatient.reservations.finish({ ...settleCommand(command, 9n, {}), releaseOnTimeout: true });
     await expect(settling).rejects.toMatchObject({ code: 'service_unavailable' });
     // An attempt that began before the timeout still carries the charge; the attempts after it carry the release.
     const attempts = proxy.connections;

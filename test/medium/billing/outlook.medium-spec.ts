@@ -64,7 +64,7 @@ describe('SpendingOutlookService', () => {
         await spend(account, 150n, 100n);
         await spend(account, 100n, 0n);
       }
-      const { refusal, budgets } = await outlook.look(account.organizationId, account.keyId, amountMicro);
+      const { refusal, budgets } = await outlook.previewHold(account.organizationId, account.keyId, amountMicro);
       const predicted = refusal === null ? null : `${refusal.code} ${JSON.stringify(refusal.details)}`;
       expect([amountMicro, predicted]).toEqual([amountMicro, await codeOf(account, amountMicro)]);
       expect(budgets.some(({ wouldRefuse }) => wouldRefuse)).toBe(refusal !== null);
@@ -75,7 +75,7 @@ describe('SpendingOutlookService', () => {
     const account = await createAccount(engine.pool, every);
     await spend(account, 150n, 100n);
     await spend(account, 100n, 0n);
-    const { budgets } = await outlook.look(account.organizationId, account.keyId, 1n);
+    const { budgets } = await outlook.previewHold(account.organizationId, account.keyId, 1n);
     expect(budgets).toEqual([
       { budget: 'key_daily', limitMicro: 400n, usedMicro: 200n, wouldRefuse: false },
       { budget: 'key_monthly', limitMicro: 600n, usedMicro: 200n, wouldRefuse: false },
@@ -86,7 +86,7 @@ describe('SpendingOutlookService', () => {
 
   it('refuses an unknown account like the reservation', async () => {
     const account = { organizationId: randomUUID(), keyId: randomUUID() };
-    const { refusal, budgets } = await outlook.look(account.organizationId, account.keyId, 1n);
+    const { refusal, budgets } = await outlook.previewHold(account.organizationId, account.keyId, 1n);
     expect([refusal?.code, budgets]).toEqual(['internal_error', []]);
     await expect(engine.reservations.reserve(reserveCommand(account, 1n))).rejects.toMatchObject({
       code: 'internal_error',

@@ -28,7 +28,7 @@ beforeEach(async () => {
   database = await createTestDatabase();
   wire = await FaultProxy.start(database.url);
   observer = createTestPool(database.url, 1);
-  engine = startPunctualMoneyEngine(wire.url, { finishPatienceMs: 200, reservePatienceMs: 3_000 });
+  engine = startPunctualMoneyEngine(wire.url, { finishMaxWaitMs: 200, reserveMaxWaitMs: 3_000 });
   account = await createAccount(observer);
   dataSource = await createDataSource({ url: wire.url, poolSize: 2 }).initialize();
 });
@@ -70,7 +70,7 @@ it('an answer that nobody got, because its charge came too late, is neither char
   const command = keyedCommand(account, 100n, claimOf('key'));
   await engine.reservations.reserve(command);
   wire.cutOff();
-  const finishing = settleStored({ ...settleCommand(command, 70n), releaseIfTurnedAway: true });
+  const finishing = settleStored({ ...settleCommand(command, 70n), releaseOnTimeout: true });
   await expect(finishing).rejects.toMatchObject({ code: 'service_unavailable' });
   wire.heal();
   expect(await ended(command.reservationId)).toBe('released');

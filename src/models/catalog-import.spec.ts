@@ -1,5 +1,5 @@
 import type { DeploymentRow, ModelRow, PriceRow, PriceVersionRow, StoredCatalog } from './catalog-rows';
-import { type ImportPlan, planImport } from './plan-import';
+import { type ImportPlan, planImport } from './catalog-import';
 
 const EMPTY: StoredCatalog = { models: [], deployments: [], prices: [] };
 

@@ -1,5 +1,4 @@
-import type { PriceVersion } from './catalog-model';
-import { findActivePrice } from './price-history';
+import { findActivePrice, type PriceVersion } from './catalog-model';
 
 const version = (id: string, effectiveFromMs: number, effectiveToMs: number | null = null): PriceVersion => ({
   id,
