@@ -22,9 +22,8 @@ import type {
 import type { ProviderCall } from '../providers/contract/provider-call';
 import type { UsageVector } from '../providers/contract/usage';
 import type { RoutingDto } from '../models/routing/routing.dto';
-import { ReferencedImages } from './addressed-images';
-import { measureChat, outputLimit } from './estimate-chat';
-import { findImageUrls } from './image-addresses';
+import { findImageUrls, ReferencedImages } from './referenced-images';
+import { measureChat, outputLimit } from './chat-usage';
 
 /** One request to an endpoint that chat models serve. */
 export interface ChatInferenceRequest {

@@ -2,11 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { Answer } from '../core/http/answer';
 import type { RequestContext } from '../core/types/request-context';
 import type { ExplainedRequest } from '../inference/explanation.types';
-import { type ChatFormat, ChatInference } from './chat-inference.service';
+import { providerFields } from '../inference/inference-target';
+import type { ChatRequest } from '../providers/contract/chat';
 import { openChatChunks } from './chat-chunks';
+import { type ChatFormat, ChatInference } from './chat-inference.service';
 import { renderCompletion, usageEvent } from './chat-usage';
 import type { ChatCompletionRequestDto } from './dto/chat-completion-request.dto';
-import { toChatRequest } from './to-chat-request';
 
 const OPERATION = 'createChatCompletion';
 
@@ -36,4 +37,9 @@ export class ChatService {
   describe(body: ChatCompletionRequestDto, context: RequestContext): ExplainedRequest {
     return this.inference.describe({ operation: OPERATION, body, chat: toChatRequest(body), context });
   }
+}
+
+/** The validated body as sent to providers. */
+function toChatRequest(body: ChatCompletionRequestDto): ChatRequest {
+  return providerFields(body) as unknown as ChatRequest;
 }

@@ -12,9 +12,8 @@ import {
   type PartType,
 } from './output-items';
 import { EVENT_END, EventWriter } from './event-writer';
-import type { ResponseObject, ResponseState } from './response-object';
+import { type ResponseObject, type ResponseState, withUsage } from './response-object';
 import { endedItems, endedStatus, incompleteReasonOf } from './response-output';
-import { withUsage } from './response-usage';
 
 /** The end of a stream, as needed for its last events. */
 export interface StreamEnd {

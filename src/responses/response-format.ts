@@ -14,9 +14,8 @@ import type {
 import type { ProviderCall } from '../providers/contract/provider-call';
 import type { ResponseRequestDto } from './dto/response-request.dto';
 import { ResponseEvents } from './response-events';
-import { ResponseObject } from './response-object';
+import { ResponseObject, withUsage } from './response-object';
 import { type ChatAnswer, endedItems, incompleteReasonOf, toOutput } from './response-output';
-import { withUsage } from './response-usage';
 
 /** A chat model's reply as one response: JSON (contract 2.4) or events (6.2). */
 export class ResponseFormat implements ChatFormat {

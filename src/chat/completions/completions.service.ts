@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import { GatewayError } from '../../core/errors/gateway-error';
 import type { Answer } from '../../core/http/answer';
 import type { RequestContext } from '../../core/types/request-context';
 import type { ExplainedRequest } from '../../inference/explanation.types';
-import type { InferenceInput } from '../../inference/inference.types';
-import { requiredSupport, requireTarget } from '../../inference/inference-target';
+import { providerFields, requiredSupport, requireTarget } from '../../inference/inference-target';
+import type { Bill, Candidate, InferenceInput, PricedText, RenderedAnswer } from '../../inference/inference.types';
 import { StreamedInferenceService } from '../../inference/streamed-inference.service';
 import {
   measureMessages,
@@ -16,12 +17,12 @@ import {
 import { UnaryInferenceService } from '../../inference/unary-inference.service';
 import type { CatalogModel } from '../../models/catalog-model';
 import { ModelCatalogService } from '../../models/model-catalog.service';
-import type { CompletionRequest } from '../../providers/contract/completions';
+import type { StreamProgress } from '../../providers/contract/chat';
+import type { CompletionBody, CompletionRequest, CompletionsProvider } from '../../providers/contract/completions';
 import type { UsageVector } from '../../providers/contract/usage';
-import { renderCompletion, usageEvent } from './completion-usage';
-import { completionsOf } from './completions-of';
+import { withUsage } from '../chat-usage';
+import { CompletionsOverChat, toCompletionId } from './completions-over-chat';
 import type { CompletionRequestDto } from './dto/completion-request.dto';
-import { toCompletionRequest } from './to-completion-request';
 
 /** `POST /v1/completions` on top of the shared inference use cases. */
 @Injectable()
@@ -85,4 +86,36 @@ function measurePrompt({ prompt, suffix }: CompletionRequest): PromptMeasure {
   const measure = { textBytes: 0, fixedTokens: 0 };
   measureMessages([{ content: prompt, suffix }], measure);
   return measure;
+}
+
+/** The candidate's native text completion if the catalogue lists it, else completion over chat. */
+function completionsOf({ provider, features }: Candidate): CompletionsProvider {
+  const { chat, completions } = provider;
+  if (features.completions === true && completions !== undefined) return completions;
+  if (chat === undefined) throw new GatewayError('no_provider_available', `${provider.id} does not serve text.`);
+  return new CompletionsOverChat(chat);
+}
+
+/** The response with `usage` as its last field. */
+function renderCompletion(body: CompletionBody, bill: Bill): RenderedAnswer {
+  return { contentType: 'application/json; charset=utf-8', ...withUsage(JSON.stringify(body), bill, '') };
+}
+
+/** The chunk between the finish chunk and `[DONE]` (decision *usage-chunk*). */
+function usageEvent({ id, created }: StreamProgress, bill: Bill, { id: model }: CatalogModel): PricedText {
+  const chunk = { id: toCompletionId(id), object: 'text_completion', created, model, choices: [] };
+  return withUsage(`data: ${JSON.stringify(chunk)}`, bill, '\n\n');
+}
+
+/** Default output limit of the format. */
+const DEFAULT_MAX_TOKENS = 16;
+
+/** The validated body as sent to providers, with defaults. */
+export function toCompletionRequest(body: CompletionRequestDto): CompletionRequest {
+  const { prompt, max_tokens: maxTokens } = body;
+  return {
+    ...providerFields(body),
+    prompt: typeof prompt === 'string' ? prompt : (prompt[0] ?? ''),
+    max_tokens: maxTokens ?? DEFAULT_MAX_TOKENS,
+  };
 }

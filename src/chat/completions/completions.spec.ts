@@ -3,9 +3,8 @@ import type { ChatProvider } from '../../providers/contract/chat';
 import type { CompletionRequest } from '../../providers/contract/completions';
 import { systemClock } from '../../core/time/clock';
 import { MockChat } from '../../providers/vendors/mock/mock-chat';
-import { CompletionsOverChat } from './completions-over-chat';
-import { toChatRequest } from './to-chat-request';
-import { toCompletionRequest } from './to-completion-request';
+import { CompletionsOverChat, toChatRequest } from './completions-over-chat';
+import { toCompletionRequest } from './completions.service';
 
 const PROMPT = 'Say hello.[[mock: delay=0]]';
 

@@ -7,13 +7,16 @@ import {
   IsIn,
   IsInt,
   IsNumber,
+  IsObject,
   IsOptional,
   IsString,
+  Matches,
   Max,
   MaxLength,
   Min,
   MinLength,
 } from 'class-validator';
+import { FUNCTION_NAME } from '../../contract/patterns';
 import {
   NestedArray,
   NestedObject,
@@ -24,27 +27,97 @@ import {
 } from '../../core/validation/nested';
 import { IsNumberRecord, IsStringRecord } from '../../core/validation/records';
 import { RoutingDto } from '../../models/routing/routing.dto';
-import { MESSAGE_ROLES, type ChatMessageDto } from './chat-message.dto';
-import { AudioOutputDto, PredictionDto, StreamOptionsDto } from './chat-options.dto';
+import { type ChatMessageDto, MESSAGE_ROLES, TEXT_PARTS, type TextPartDto } from './chat-message.dto';
 import {
+  type AllowedToolsChoiceDto,
+  type CustomToolDto,
   FUNCTION_CALL_WORDS,
   FunctionDefinitionDto,
   FunctionReferenceDto,
-  TOOL_CHOICE_WORDS,
-  TOOL_CHOICES,
-  TOOLS,
-  type AllowedToolsChoiceDto,
-  type CustomToolDto,
   type FunctionToolDto,
   type NamedCustomToolChoiceDto,
   type NamedToolChoiceDto,
+  TOOL_CHOICE_WORDS,
+  TOOL_CHOICES,
+  TOOLS,
 } from './chat-tool.dto';
-import {
-  RESPONSE_FORMATS,
-  type JsonObjectFormatDto,
-  type JsonSchemaFormatDto,
-  type TextFormatDto,
-} from './response-format.dto';
+
+export class StreamOptionsDto {
+  @IsOptional()
+  @IsBoolean()
+  include_usage?: boolean | null;
+
+  @IsOptional()
+  @IsBoolean()
+  include_obfuscation?: boolean | null;
+}
+
+export class CustomVoiceDto {
+  @IsString()
+  id!: string;
+}
+
+const AUDIO_FORMATS = ['wav', 'aac', 'mp3', 'flac', 'opus', 'pcm16'] as const;
+
+export class AudioOutputDto {
+  @UnlessString()
+  @NestedObject(CustomVoiceDto)
+  voice!: string | CustomVoiceDto;
+
+  @IsIn(AUDIO_FORMATS)
+  format!: (typeof AUDIO_FORMATS)[number];
+}
+
+export class PredictionDto {
+  @Equals('content')
+  type!: 'content';
+
+  @UnlessString()
+  @NestedVariants('type', TEXT_PARTS)
+  @ArrayNotEmpty()
+  content!: string | TextPartDto[];
+}
+
+export class TextFormatDto {
+  @Equals('text')
+  type!: 'text';
+}
+
+export class JsonObjectFormatDto {
+  @Equals('json_object')
+  type!: 'json_object';
+}
+
+export class JsonSchemaDto {
+  @Matches(FUNCTION_NAME, { message: '$property must be 1 to 64 letters, digits, underscores or dashes' })
+  name!: string;
+
+  @IsOptional()
+  @IsString()
+  description?: string | null;
+
+  @IsOptional()
+  @IsObject()
+  schema?: Record<string, unknown> | null;
+
+  @IsOptional()
+  @IsBoolean()
+  strict?: boolean | null;
+}
+
+export class JsonSchemaFormatDto {
+  @Equals('json_schema')
+  type!: 'json_schema';
+
+  @NestedObject(JsonSchemaDto)
+  json_schema!: JsonSchemaDto;
+}
+
+const RESPONSE_FORMATS = {
+  text: TextFormatDto,
+  json_object: JsonObjectFormatDto,
+  json_schema: JsonSchemaFormatDto,
+};
 
 /** Enough for any model, and small enough that tokens times price stays exact. */
 const MAX_TOKENS = 2_147_483_647;

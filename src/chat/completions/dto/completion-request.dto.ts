@@ -13,7 +13,7 @@ import {
   Min,
   MinLength,
 } from 'class-validator';
-import { StreamOptionsDto } from '../../dto/chat-options.dto';
+import { StreamOptionsDto } from '../../dto/chat-completion-request.dto';
 import { NestedObject, UnlessString } from '../../../core/validation/nested';
 import { IsNumberRecord } from '../../../core/validation/records';
 import { RoutingDto } from '../../../models/routing/routing.dto';

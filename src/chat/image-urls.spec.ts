@@ -1,4 +1,4 @@
-import { findImageUrls, withImages } from './image-addresses';
+import { findImageUrls, withImages } from './referenced-images';
 
 const picture = (url: string, extra: object = {}) => ({ type: 'image_url', image_url: { url, ...extra } });
 const text = { type: 'text', text: 'https://example.com/not-an-image.png' };

@@ -1,11 +1,10 @@
 import { GatewayError } from '../core/errors/gateway-error';
-import type { MemoryClaim } from '../core/types/request-context';
-import type { Candidate } from '../inference/inference.types';
 import { ByteBudget } from '../core/outbound/byte-budget';
 import type { OutboundClient } from '../core/outbound/outbound-client';
 import { OutboundError } from '../core/outbound/outbound-error';
-import type { ChatRequest } from '../providers/contract/chat';
-import { type ImageUrl, withImages } from './image-addresses';
+import type { MemoryClaim } from '../core/types/request-context';
+import type { Candidate } from '../inference/inference.types';
+import type { ChatMessage, ChatRequest } from '../providers/contract/chat';
 
 const MAX_IMAGES = 20;
 const MAX_TOGETHER_BYTES = 20 * 1024 * 1024;
@@ -84,4 +83,54 @@ export class ReferencedImages {
       failure.abort();
     }
   }
+}
+
+/** An image part with a URL. */
+export interface ImageUrl {
+  readonly url: string;
+  /** Path in the request: `messages[i].content[j].image_url.url`. */
+  readonly param: string;
+}
+
+const NONE: readonly ImageUrl[] = [];
+
+interface ImagePart {
+  readonly type: string;
+  readonly image_url: { readonly url: string };
+}
+
+/** The image URLs in validated messages, in order, without `data:` URLs. */
+export function findImageUrls(messages: readonly ChatMessage[]): readonly ImageUrl[] {
+  let found: ImageUrl[] | undefined;
+  for (let index = 0; index < messages.length; index++) {
+    const content = messages[index]?.content;
+    if (!Array.isArray(content)) continue;
+    for (let at = 0; at < content.length; at++) {
+      const url = urlOf(content[at]);
+      if (url !== null) (found ??= []).push({ url, param: `messages[${index}].content[${at}].image_url.url` });
+    }
+  }
+  return found ?? NONE;
+}
+
+/** Replaces image URLs in messages; messages without any are returned as the same objects. */
+export function withImages(
+  messages: readonly ChatMessage[],
+  replacements: ReadonlyMap<string, string>,
+): readonly ChatMessage[] {
+  return messages.map((message) => {
+    const { content } = message;
+    if (!Array.isArray(content) || !content.some((part) => urlOf(part) !== null)) return message;
+    return { ...message, content: content.map((part) => replaced(part, replacements)) };
+  });
+}
+
+function replaced(part: ImagePart, replacements: ReadonlyMap<string, string>): unknown {
+  const url = replacements.get(urlOf(part) ?? '');
+  return url === undefined ? part : { ...part, image_url: { ...part.image_url, url } };
+}
+
+function urlOf(part: ImagePart): string | null {
+  if (part.type !== 'image_url' || part.image_url.url.startsWith('data:')) return null;
+  return part.image_url.url;
 }

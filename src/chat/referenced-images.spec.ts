@@ -3,8 +3,7 @@ import { ScriptedDns } from '../../test/harness/scripted-dns';
 import { GuardedClient } from '../core/outbound/guarded-client';
 import type { OutboundClient } from '../core/outbound/outbound-client';
 import type { Quirks } from '../providers/contract/provider-call';
-import { ReferencedImages } from './addressed-images';
-import { findImageUrls } from './image-addresses';
+import { findImageUrls, ReferencedImages } from './referenced-images';
 
 const picture = (url: string) => ({ type: 'image_url', image_url: { url } });
 const chat = {
