@@ -5,7 +5,7 @@ import { Public } from '../core/http/route.decorators';
 import { ReadinessService } from './readiness.service';
 import { SERVICE_VERSION } from '../core/types/service-version';
 
-/** The two probes (decision *probes*). `/health` checks no dependency, only that the process answers. */
+/** The two probes. `/health` checks no dependency, only that the process answers. */
 @Controller()
 export class HealthController {
   private readonly startedAtMs: number;

@@ -32,7 +32,7 @@ interface CheckRun {
 }
 
 /**
- * Whether this process can serve (decision *probes*). A broken ledger invariant, or an audit that fails or is overdue,
+ * Whether this process can serve. A broken ledger invariant, or an audit that fails or is overdue,
  * is reported and raises an alarm, but does not make the process unready: stopping every replica would repair nothing.
  */
 @Injectable()

@@ -14,7 +14,7 @@ const BEARER = /^Bearer +(\S+)$/i;
 const MAX_KEY_LENGTH = 256;
 
 /**
- * Authenticates a caller by the `Authorization` header alone (decision *auth-first*). Verdicts are not cached: every request
+ * Authenticates a caller by the `Authorization` header alone. Verdicts are not cached: every request
  * is judged by the cached record of its key.
  */
 export class ApiKeyVerifier {

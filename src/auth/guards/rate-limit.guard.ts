@@ -4,7 +4,7 @@ import { LimiterService } from '../rate-limits/limiter.service';
 
 /**
  * Refuses callers over their limits before the body is read (429): on routes that spend, callers that this process has just
- * refused; on the other routes of a key, by the limit of reads (decision *read-limits*).
+ * refused; on the other routes of a key, by the limit of reads.
  */
 @Injectable()
 export class RateLimitGuard implements CanActivate {

@@ -41,7 +41,7 @@ export class LimitPlanner {
     return plan;
   }
 
-  /** The only limit of requests that read or delete: per key and second (decision *read-limits*). */
+  /** The only limit of requests that read or delete: per key and second. */
   readPlanFor(principal: Principal): LimitPlan {
     let plan = this.readPlans.get(principal);
     if (plan === undefined) {

@@ -1,4 +1,4 @@
-import { setImmediate as endOfTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { LimitCall, type HeldSlots, type JudgedRequest, type Release } from './limit-call';
 import type { LimitConnection } from './limit-connection';
 import { BUCKETS_PER_WINDOW } from './limit-script';
@@ -86,7 +86,7 @@ export class LimitQueue {
 
   /** Waits for the remaining socket reads of this event loop iteration. */
   private async sendNext(): Promise<void> {
-    await endOfTurn();
+    await nextIteration();
     const works = await this.send();
     this.sending = null;
     // Requests that arrived after a failure form a separate call.

@@ -6,7 +6,7 @@ const REQUESTS = namesOf('requests');
 const TOKENS = namesOf('tokens');
 
 /**
- * `x-ratelimit-*` (decision *rate-headers*): of several request limits, or token limits, the one with the least left.
+ * `x-ratelimit-*`: of several request limits, or token limits, the one with the least left.
  * @param row per check of the plan: the remainder at `2n + 2`, milliseconds until all of it is at `2n + 3`.
  * @param ageMs of the row.
  */

@@ -76,7 +76,7 @@ describe('BodyBudget', () => {
 
   it('tracks an organization while it has claims, and resets after its last', () => {
     const budget = new BodyBudget(800);
-    for (let turn = 0; turn < 3; turn++) {
+    for (let round = 0; round < 3; round++) {
       const [one, two] = [budget.claim(0, ONE), budget.claim(300, ONE)];
       two.release();
       one.growTo(600);

@@ -6,7 +6,7 @@ import type { AppConfig } from '../config/app-config';
 import { GatewayError } from '../errors/gateway-error';
 import { answerBrokenSocket } from './broken-socket';
 import { toTrustProxy } from './client-address';
-import { sendError } from './error-reply';
+import { sendError } from './gateway-exception.filter';
 
 /**
  * Together with the check interval below: at most 30 s for the headers and 60 s for the whole request (faults F-60).

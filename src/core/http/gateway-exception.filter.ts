@@ -1,6 +1,12 @@
-import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { sendError } from './error-reply';
+import { GatewayError } from '../errors/gateway-error';
+import { toRequestId } from '../types/ids';
+import type { RequestContext } from '../types/request-context';
+import { isDatabaseAway } from '../database/database-away';
+import { ANONYMOUS_DISCARD, AUTHENTICATED_DISCARD, discardRestOfBody } from './lingering-close';
+
+const logger = new Logger('GatewayExceptionFilter');
 
 /** Converts every error on the request path to the error envelope. */
 @Catch()
@@ -9,4 +15,102 @@ export class GatewayExceptionFilter implements ExceptionFilter {
     const http = host.switchToHttp();
     sendError(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>(), thrown);
   }
+}
+
+/** The only writer of error responses (contract section 7). */
+export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: unknown): void {
+  const error = toGatewayError(thrown);
+  const requestId = toRequestId(request.id);
+  // Requests with an undecodable path and worker probes have no context.
+  const context = request.context as RequestContext | undefined;
+  if (error.code === 'internal_error') {
+    logger.error({
+      event: 'unexpected_failure',
+      message: 'unexpected failure',
+      requestId,
+      client_request_id: context?.clientRequestId,
+      route: request.raw.url?.split('?')[0],
+      err: thrown,
+    });
+  }
+  if (reply.sent || reply.raw.headersSent) return;
+  reply
+    .code(error.status)
+    .header('content-type', 'application/json; charset=utf-8')
+    .header('x-request-id', requestId)
+    .header('x-should-retry', error.shouldRetry ? 'true' : 'false');
+  if (request.routeOptions.config.spends === true) {
+    // Error responses are never charged.
+    reply.header('x-llm-cost-micro', '0');
+    if (context?.modelId !== undefined) reply.header('x-llm-model', context.modelId);
+  }
+  if (context?.rateLimitHeaders) reply.headers(context.rateLimitHeaders);
+  if (error.headers !== undefined) reply.headers(error.headers);
+  if (error.retryAfterSeconds !== undefined) reply.header('retry-after', String(error.retryAfterSeconds));
+  if (error.status === 401 && error.definition.surface === 'api') reply.header('www-authenticate', 'Bearer');
+  if (!request.raw.complete && hasBody(request)) discardBody(request, reply);
+  reply.send(JSON.stringify(error.toEnvelope(requestId)));
+}
+
+function hasBody({ headers }: FastifyRequest): boolean {
+  const { 'content-length': length = '0', 'transfer-encoding': coding } = headers;
+  return coding !== undefined || length !== '0';
+}
+
+/** The client is still sending and must be able to read the response (src/http/README.md). */
+function discardBody(request: FastifyRequest, reply: FastifyReply): void {
+  const isAuthenticated = request.context?.principal != null || request.caller != null;
+  const limits = isAuthenticated ? AUTHENTICATED_DISCARD : ANONYMOUS_DISCARD;
+  const { headers } = request;
+  // The connection cannot be reused after a body that is not read completely or was never requested. In all other cases
+  // it can be reused, although Fastify closes it after body errors.
+  const closes = Number(headers['content-length']) > limits.bytes || headers.expect !== undefined;
+  if (closes) reply.header('connection', 'close');
+  else reply.removeHeader('connection');
+  discardRestOfBody(request.raw, reply.raw, limits);
+}
+
+/** Translates framework errors; unknown errors become `internal_error` without details. */
+function toGatewayError(thrown: unknown): GatewayError {
+  if (thrown instanceof GatewayError) return thrown;
+  if (isDatabaseAway(thrown)) {
+    return new GatewayError('service_unavailable', 'The database is unavailable. Retry shortly.', {
+      retryAfterSeconds: 1,
+      cause: thrown,
+    });
+  }
+  switch (frameworkCode(thrown)) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new GatewayError('request_too_large', 'The request body is larger than this service accepts.');
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+    case 'FST_ERR_CTP_INVALID_TYPE':
+    case 'FST_ERR_CTP_EMPTY_TYPE':
+      return new GatewayError(
+        'unsupported_media_type',
+        'This endpoint does not accept the Content-Type of the request.',
+      );
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
+    case 'ECONNRESET':
+      return new GatewayError('invalid_json', 'The length of the request body does not match its Content-Length.');
+  }
+  if (thrown instanceof HttpException && thrown.getStatus() === 404) {
+    return new GatewayError('not_found', 'There is no such endpoint.');
+  }
+  return GatewayError.unexpected(thrown);
+}
+
+/** Fastify's error code, also when Nest has wrapped the error. */
+function frameworkCode(thrown: unknown): string | undefined {
+  for (const candidate of [thrown, thrown instanceof Error ? thrown.cause : undefined]) {
+    if (
+      typeof candidate === 'object' &&
+      candidate !== null &&
+      'code' in candidate &&
+      typeof candidate.code === 'string'
+    ) {
+      return candidate.code;
+    }
+  }
+  return undefined;
 }

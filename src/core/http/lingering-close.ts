@@ -18,7 +18,7 @@ const MAX_LINGERING = 1_024;
 const lingering = new Map<DiscardLimits, number>();
 
 /**
- * Delivers a refusal to a client that is still sending the body (decision *early-refusal*). Call it before the response
+ * Delivers a refusal to a client that is still sending the body (src/http/README.md). Call it before the response
  * is sent. A keep-alive connection can be reused once the body is complete; a closing one lingers. At the limits the
  * connection is closed in both cases.
  */

@@ -7,7 +7,7 @@ import type { AttemptThrottle } from './attempt-throttle';
 
 /**
  * Limits the mails that a caller can cause to any address. An address is limited by the mails sent to it, per purpose and
- * sender (decision *mail-counters*); requests count only towards the network that they come from.
+ * sender; requests count only towards the network that they come from.
  */
 export class MailRequests {
   constructor(

@@ -6,9 +6,11 @@ import type {
   BillingSettings as BillingSettingsReply,
   Hold as HoldReply,
   LedgerEntry,
+  Purchase as PurchaseReply,
 } from '../../contract/dashboard';
 import type { AccountState, Hold, LedgerLine } from '../../billing/payments/account-statement.repository';
 import type { BillingSettings } from '../../billing/payments/billing-settings.repository';
+import type { Purchase } from '../../billing/payments/purchase';
 import type { PurchaseLimits } from '../../billing/payments/purchase-limits';
 
 export interface BalanceParts {
@@ -93,4 +95,24 @@ export function toLedgerCsvLine(line: LedgerLine): string {
 
 function toJsonOrNull(amount: Micro | null): number | null {
   return amount === null ? null : microToJson(amount);
+}
+
+export function toPurchaseReply(purchase: Purchase): PurchaseReply {
+  return {
+    object: 'purchase',
+    id: purchase.id,
+    provider: purchase.provider,
+    status: purchase.state,
+    amount_micro: microToJson(purchase.amountMicro),
+    refunded_micro: microToJson(purchase.refundedMicro),
+    disputed_micro: microToJson(purchase.disputedMicro),
+    owed_micro: microToJson(purchase.owedMicro),
+    // Only a pending purchase can be paid.
+    checkout_url: purchase.state === 'pending' ? purchase.checkoutUrl : null,
+    failure: purchase.failure,
+    created_by: purchase.userId,
+    created_at: purchase.createdAt.toISOString(),
+    expires_at: purchase.expiresAt.toISOString(),
+    ended_at: purchase.endedAt?.toISOString() ?? null,
+  };
 }

@@ -6,7 +6,7 @@ import type { PaymentReceipt, Purchase } from '../../contract/dashboard';
 import { KeepsRawBody, Session } from '../../core/http/route.decorators';
 import { PaymentEventService } from '../../billing/payments/payment-event.service';
 import { TEST_PAGE_POLICY, testPaymentPage } from './test-payment-page';
-import { toPurchaseReply } from './to-purchase-reply';
+import { toPurchaseReply } from './billing-replies';
 
 /** Stripe events contain whole objects. */
 const MAX_EVENT_BYTES = 512 * 1024;

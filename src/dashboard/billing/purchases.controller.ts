@@ -8,7 +8,7 @@ import { PurchaseService } from '../../billing/payments/purchase.service';
 import { toList, toPageRequest } from '../list';
 import { Caller, type DashboardCaller, requireOrganization } from '../session/caller';
 import { PurchaseCreationDto } from './dto/billing.dto';
-import { toPurchaseReply } from './to-purchase-reply';
+import { toPurchaseReply } from './billing-replies';
 
 /** Credit purchases of an organization. */
 @Controller('dashboard/api/organizations/:organization_id/billing/purchases')

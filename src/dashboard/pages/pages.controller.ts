@@ -10,7 +10,7 @@ import { PAGE_HEADERS } from './page-policy';
 const NAMES: readonly PageName[] = ['verify-email', 'reset-password', 'accept-invitation', 'billing'];
 
 /**
- * Pages that mails and payment providers link to (decision *page-links*). Tokens are in the URL fragment, which browsers do
+ * Pages that mails and payment providers link to. Tokens are in the URL fragment, which browsers do
  * not send; `assets/link-pages.js` sends them to the API in a request body.
  */
 @Controller('dashboard')

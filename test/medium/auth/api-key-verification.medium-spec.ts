@@ -103,7 +103,7 @@ describe('API keys in PostgreSQL', () => {
     { expires_at: `now() + interval '1 minute'` },
     { revoked_at: `now() + interval '1 minute'` },
     { allowed_ips: `'{10.0.0.0/8,203.0.113.7}'` },
-  ])('lets a key with %j in', async (columns) => {
+  ])('accepts a key with %j', async (columns) => {
     const { key, keyId } = await insertKey(columns);
     await expect(verify(key)).resolves.toMatchObject({ keyId });
   });

@@ -47,7 +47,7 @@ function startProcess(url: string, read: () => StoredApiKey) {
           resolve();
         });
       }),
-    /** Breaks the listener's own connection, and nobody else's: the server may be shared. */
+    /** Breaks the listener's own connection, not those of others: the server may be shared. */
     breakConnection: () => subscriber?.stream.destroy(),
     stop: () => {
       listener.onModuleDestroy();
@@ -77,9 +77,9 @@ describe('key invalidation over Redis', () => {
 
     enabled = false;
     const startedAtMs = performance.now();
-    const told = processes.map(({ nextInvalidation }) => nextInvalidation());
+    const invalidated = processes.map(({ nextInvalidation }) => nextInvalidation());
     await publishKeyInvalidation(admin, { scope: 'key', keyId: 'key-1' });
-    await Promise.all(told);
+    await Promise.all(invalidated);
     for (const { verify } of processes) {
       await expect(verify()).rejects.toMatchObject({ code: 'key_disabled' });
     }

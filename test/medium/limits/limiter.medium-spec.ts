@@ -140,7 +140,7 @@ describe('the limiter', () => {
     expect(await bench.admitted(3, principal)).toBe(1);
   });
 
-  it('tells what is left of the tightest limit of requests, and of tokens', async () => {
+  it('reports the remainder of the tightest request limit and token limit', async () => {
     const principal = caller({ requestsPerSecond: 10, tokensPerMinute: 1_000 }, { requestsPerMinute: 3 });
     await bench.attempt(principal, 300);
     const { headers } = await bench.attempt(principal, 300);
@@ -204,7 +204,7 @@ describe('the limiter', () => {
   });
 
   it.each(['requests_per_minute', 'concurrency'])(
-    'refuses with 503 whoever has a key of another type at %s, and nobody else',
+    'refuses only callers whose %s key in Redis has another type, with 503',
     async (kind) => {
       jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
       const limits = { requestsPerMinute: 5, concurrency: 5 };
@@ -236,7 +236,7 @@ describe('the limiter', () => {
   });
 });
 
-it('limits everybody together', async () => {
+it('limits all callers together', async () => {
   const bench = await LimiterBench.start({ global: { requestsPerMinute: 5, concurrency: 4 } });
   try {
     expect((await bench.admitted(3, caller())) + (await bench.admitted(3, caller()))).toBe(4);

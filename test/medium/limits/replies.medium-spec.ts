@@ -33,7 +33,7 @@ describe('a Redis that answers', () => {
     ['for another request', admits(() => 'another')],
     ['for too few requests', admits(undefined, () => 0)],
     ['for too many requests', admits(undefined, (count) => count + 1)],
-  ])('%s lets nothing in: 503 within 300 ms; and once it answers well, it does', async (_what, reply) => {
+  ])('%s refuses requests with 503 within 300 ms, and admits them once Redis answers well', async (_what, reply) => {
     const redis = await ScriptedRedis.start(reply);
     const bench = await LimiterBench.start({ url: redis.url });
     try {
@@ -138,7 +138,7 @@ it('a slot that was taken by a call whose answer never came is free once Redis c
   }
 });
 
-it('a Redis that has lost its data is told of the requests in flight as soon as it is back', async () => {
+it('a Redis that has lost its data receives the slots of requests in flight as soon as it is back', async () => {
   const { strictUrl: url, keyPrefix } = createTestRedis();
   const proxy = await FaultProxy.start(url);
   const [bench, other] = [
@@ -160,7 +160,7 @@ it('a Redis that has lost its data is told of the requests in flight as soon as 
   }
 });
 
-/** F-34. Every caller has a limit of its own size, so that what is left of it tells whose count was answered. */
+/** F-34. Every caller has a limit of its own size, so that the remainder shows whose count was answered. */
 it('connections that break under load never give a request the count of another caller', async () => {
   const { strictUrl: url, keyPrefix } = createTestRedis();
   const proxy = await FaultProxy.start(url);
