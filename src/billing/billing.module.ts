@@ -1,5 +1,6 @@
 import { Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
+import { SchedulingModule } from '../core/scheduling/scheduling.module';
 import { BillingAccounts } from './ledger/billing-accounts';
 import { BILLING_OPTIONS, type BillingOptions, DEFAULT_BILLING_OPTIONS } from './ledger/billing-options';
 import { HoldSweeperService } from './ledger/hold-sweeper.service';
@@ -23,7 +24,7 @@ export class LedgerModule {}
  * Invariant: what a request cost is charged exactly once or not at all, and every hold ends (`money_violations`).
  */
 @Module({
-  imports: [LedgerModule],
+  imports: [LedgerModule, SchedulingModule],
   providers: [
     ReservationService,
     InstanceLeaseService,
@@ -45,20 +46,14 @@ export class BillingModule implements OnApplicationBootstrap, OnApplicationShutd
   constructor(
     private readonly reservations: ReservationService,
     private readonly lease: InstanceLeaseService,
-    private readonly sweeper: HoldSweeperService,
-    private readonly audit: LedgerAuditService,
   ) {}
 
-  /** The lease comes first: a hold whose owner has none counts as orphaned. */
-  async onApplicationBootstrap(): Promise<void> {
-    await this.lease.start();
-    void this.sweeper.start();
-    void this.audit.start();
+  onApplicationBootstrap(): Promise<void> {
+    return this.lease.start();
   }
 
   /** Runs after the HTTP server has closed. The lease goes last: it protects the holds that are still being ended. */
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all([this.sweeper.stop(), this.audit.stop()]);
     await this.reservations.drain();
     await this.lease.stop();
   }

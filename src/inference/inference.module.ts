@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { SchedulingModule } from '../core/scheduling/scheduling.module';
 import { BillingModule } from '../billing/billing.module';
 import { IdempotencyModule } from '../auth/idempotency/idempotency.module';
 import { LimitsModule } from '../auth/rate-limits/limits.module';
@@ -20,7 +21,15 @@ import { UnaryInferenceService } from './unary-inference.service';
  * usage, record it. Endpoints (rank 4) add the wire format; `billing`, `models` and `providers` do the steps.
  */
 @Module({
-  imports: [BillingModule, IdempotencyModule, LimitsModule, ModelsModule, ProvidersModule, RoutingModule],
+  imports: [
+    SchedulingModule,
+    BillingModule,
+    IdempotencyModule,
+    LimitsModule,
+    ModelsModule,
+    ProvidersModule,
+    RoutingModule,
+  ],
   providers: [
     AttemptRunner,
     CandidateSelector,

@@ -5,10 +5,11 @@ import {
   Logger,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
+import { Cron, CronExpression } from '@nestjs/schedule';
 import type { Redis } from 'ioredis';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import { REDIS } from '../core/redis/redis.module';
-import { PeriodicTask } from '../core/time/periodic-task';
+import { scheduled } from '../core/scheduling/scheduling.module';
 import type { CatalogModel } from '../models/catalog-model';
 import { inputTokensOf, NO_USAGE, type UsageVector } from '../providers/contract/usage';
 
@@ -106,7 +107,6 @@ const LEAST_TEXT_BYTES = 1_024;
 /** Prompts with a higher share of fixed tokens (images, many short messages) are ignored too. */
 const MOST_FIXED_SHARE = 0.25;
 
-const SHARING_PAUSE_MS = 60_000;
 /** Ratios of models unused for this long are reset. */
 const LIFETIME_SECONDS = 30 * 86_400;
 
@@ -133,11 +133,6 @@ export class TokenRatios implements OnApplicationBootstrap, BeforeApplicationShu
   private shared: Readonly<Record<string, string>> = {};
   /** Includes the database name, so that installations can share a Redis. */
   private readonly key: string;
-  private readonly task = new PeriodicTask({
-    run: () => this.share(),
-    onError: (error) => this.logger.debug(`The token ratios could not be shared: ${String(error)}`),
-    pauseMs: () => SHARING_PAUSE_MS,
-  });
 
   constructor(
     @Inject(REDIS) private readonly redis: Redis,
@@ -147,12 +142,18 @@ export class TokenRatios implements OnApplicationBootstrap, BeforeApplicationShu
   }
 
   onApplicationBootstrap(): Promise<void> {
-    return this.task.start();
+    return this.shareScheduled();
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.task.stop();
-    await this.share().catch(() => undefined);
+  beforeApplicationShutdown(): Promise<void> {
+    return this.shareScheduled();
+  }
+
+  @Cron(CronExpression.EVERY_MINUTE, scheduled('inference.token-ratios'))
+  async shareScheduled(): Promise<void> {
+    await this.share().catch((error: unknown) => {
+      this.logger.debug(`The token ratios could not be shared: ${String(error)}`);
+    });
   }
 
   /** Tokens per byte of text. */

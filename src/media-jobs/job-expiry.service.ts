@@ -1,20 +1,13 @@
-import {
-  type BeforeApplicationShutdown,
-  Inject,
-  Injectable,
-  Logger,
-  type OnApplicationBootstrap,
-} from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { Cron } from '@nestjs/schedule';
 import { CLOCK, type Clock } from '../core/time/clock';
-import { PeriodicTask } from '../core/time/periodic-task';
+import { EVERY_5_SECONDS, logFailure, scheduled } from '../core/scheduling/scheduling.module';
 import { NO_USAGE } from '../providers/contract/usage';
 import { JobMoneyRepository } from './job-money.repository';
 import { receiptOf } from './job-receipt';
 import { MediaJobRepository } from './media-job.repository';
 import type { JobEnding, MediaJob } from './media-job.types';
 
-/** Between two sweeps. */
-const SWEEP_MS = 5_000;
 /** Rows per query. */
 const BATCH = 100;
 /** With this many blocked accounts in one sweep, the database itself is at fault. */
@@ -26,18 +19,8 @@ const EXPIRED: JobEnding = { status: 'expired' };
  * their holds are released when no worker is alive.
  */
 @Injectable()
-export class JobExpiry implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class JobExpiry implements OnModuleDestroy {
   private readonly logger = new Logger(JobExpiry.name);
-  private readonly task = new PeriodicTask({
-    run: () => this.expireDue(),
-    pauseMs: () => SWEEP_MS,
-    onError: (error) =>
-      this.logger.warn({
-        message: 'failed to find expired jobs',
-        event: 'job_expiry_sweep_failed',
-        err: error,
-      }),
-  });
   private stopped = false;
 
   constructor(
@@ -46,13 +29,14 @@ export class JobExpiry implements OnApplicationBootstrap, BeforeApplicationShutd
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  onApplicationBootstrap(): void {
-    void this.task.start();
+  onModuleDestroy(): void {
+    this.stopped = true;
   }
 
-  beforeApplicationShutdown(): Promise<void> {
-    this.stopped = true;
-    return this.task.stop();
+  @Cron(EVERY_5_SECONDS, scheduled('media-jobs.expiry'))
+  sweepScheduled(): Promise<void> {
+    const failure = { event: 'job_expiry_sweep_failed', message: 'failed to find expired jobs' };
+    return logFailure(this.logger, failure, () => this.expireDue());
   }
 
   /** One sweep: ends every job past its deadline, except those of accounts that are locked now. */

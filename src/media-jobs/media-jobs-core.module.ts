@@ -1,4 +1,5 @@
 import { BullModule } from '@nestjs/bullmq';
+import { SchedulingModule } from '../core/scheduling/scheduling.module';
 import { Module } from '@nestjs/common';
 import { InferenceModule } from '../inference/inference.module';
 import { MediaModule } from '../core/media/media.module';
@@ -37,6 +38,7 @@ const PARTS = [
 /** Job services shared by the API and the workers. Both expire jobs. */
 @Module({
   imports: [
+    SchedulingModule,
     BullModule.registerQueue({ name: MEDIA_JOB_QUEUE }),
     InferenceModule,
     MediaModule,

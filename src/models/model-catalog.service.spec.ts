@@ -43,7 +43,6 @@ describe('ModelCatalogService', () => {
   it('returns a model by id and refuses an unknown id', async () => {
     const { catalog } = setUp(store('a/b'));
     await catalog.start();
-    catalog.onApplicationShutdown();
     expect(catalog.require('a/b').id).toBe('a/b');
     expect(catalog.list()).toEqual([catalog.require('a/b')]);
     expect(() => catalog.require('a/c')).toThrow(expect.objectContaining({ code: 'model_not_found', param: 'model' }));

@@ -3,8 +3,10 @@
  * 30 seconds and on change messages; during a database outage the last one is used.
  * Neighbours: `catalog-import.ts` fills the tables; routing, billing and inference read the models.
  */
-import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Cron, CronExpression } from '@nestjs/schedule';
 import { isDeepStrictEqual } from 'node:util';
+import { scheduled } from '../core/scheduling/scheduling.module';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';
 import { buildSnapshot, type CatalogSnapshot } from './build-snapshot';
@@ -21,15 +23,12 @@ import { CatalogRepository } from './catalog.repository';
 /** Injection token: the live set of ids of the configured providers (`ReadonlySet<string>`). */
 export const CONFIGURED_PROVIDERS = Symbol('ConfiguredProviders');
 
-const REFRESH_INTERVAL_MS = 30_000;
-
 @Injectable()
-export class ModelCatalogService implements OnApplicationShutdown {
+export class ModelCatalogService {
   private readonly logger = new Logger(ModelCatalogService.name);
   private readonly activePrices = new WeakMap<readonly PriceVersion[], ActivePrice>();
   private snapshot: CatalogSnapshot = { models: [], byName: new Map() };
   private refreshing: Promise<void> | null = null;
-  private timer: NodeJS.Timeout | null = null;
 
   constructor(
     @Inject(CatalogRepository) private readonly source: { read(): Promise<StoredCatalog> },
@@ -37,22 +36,17 @@ export class ModelCatalogService implements OnApplicationShutdown {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Takes the first snapshot, then keeps it fresh until shutdown. Rejects when the database cannot be read. */
+  /** Takes the first snapshot. Rejects when the database cannot be read. */
   async start(): Promise<void> {
     while (this.refreshing !== null) await this.refreshing;
     await this.load();
-    this.timer ??= setInterval(() => void this.refresh(), REFRESH_INTERVAL_MS).unref();
-  }
-
-  onApplicationShutdown(): void {
-    if (this.timer !== null) clearInterval(this.timer);
-    this.timer = null;
   }
 
   /**
    * Reloads the catalogue. Never rejects: when it cannot be read, the last snapshot stays. A call during another one waits
    * for it and reads again, since the first may have missed the latest change.
    */
+  @Cron(CronExpression.EVERY_30_SECONDS, scheduled('models.catalog'))
   async refresh(): Promise<void> {
     if (this.refreshing !== null) await this.refreshing;
     if (this.refreshing !== null) return this.refreshing;

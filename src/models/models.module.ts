@@ -3,6 +3,7 @@
  * Neighbours: `providers` provides the configured providers; `routing`, `billing` and `inference` read the snapshot.
  * Invariant: a model that is retired, or has no price or no configured provider, is neither listed nor callable.
  */
+import { SchedulingModule } from '../core/scheduling/scheduling.module';
 import { Inject, Logger, Module, type OnModuleInit } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { DataSource } from 'typeorm';
@@ -28,7 +29,7 @@ const announceFor = (redis: Redis, catalog: ModelCatalogService) => async (): Pr
 };
 
 @Module({
-  imports: [ProvidersModule],
+  imports: [SchedulingModule, ProvidersModule],
   controllers: [ModelsController],
   providers: [
     CatalogChangeListener,

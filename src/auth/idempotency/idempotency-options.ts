@@ -6,7 +6,6 @@ export interface IdempotencyOptions {
   readonly maxOrganizationBytes: number;
   /** Total recorded from streams in flight in this process. */
   readonly maxRecordingBytes: number;
-  readonly sweepIntervalMs: number;
 }
 
 export const IDEMPOTENCY_OPTIONS = Symbol('IdempotencyOptions');
@@ -17,5 +16,4 @@ export const DEFAULT_IDEMPOTENCY_OPTIONS: IdempotencyOptions = {
   maxAnswerBytes: 32 * MEBIBYTE,
   maxOrganizationBytes: 1_024 * MEBIBYTE,
   maxRecordingBytes: 256 * MEBIBYTE,
-  sweepIntervalMs: 600_000,
 };

@@ -1,30 +1,27 @@
-import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { Cron, CronExpression } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
-import { PeriodicTask } from '../../core/time/periodic-task';
-import { IDEMPOTENCY_OPTIONS, type IdempotencyOptions } from './idempotency-options';
+import { logFailure, scheduled } from '../../core/scheduling/scheduling.module';
 
 /** A small batch keeps each statement short. */
 const BATCH = 500;
 
 /** Deletes expired records and orphaned bodies. See `idempotency_sweep`. */
 @Injectable()
-export class IdempotencySweeperService implements OnApplicationBootstrap, OnApplicationShutdown {
+export class IdempotencySweeperService implements OnModuleDestroy {
   private readonly logger = new Logger(IdempotencySweeperService.name);
-  private readonly task: PeriodicTask;
+  private stopped = false;
 
-  constructor(
-    private readonly dataSource: DataSource,
-    @Inject(IDEMPOTENCY_OPTIONS) options: IdempotencyOptions,
-  ) {
-    this.task = new PeriodicTask({
-      pauseMs: () => options.sweepIntervalMs,
-      run: () => this.sweep(),
-      onError: (error) =>
-        this.logger.warn({
-          event: 'idempotency_sweep_failed',
-          message: `The idempotency sweep failed: ${String(error)}`,
-        }),
-    });
+  constructor(private readonly dataSource: DataSource) {}
+
+  onModuleDestroy(): void {
+    this.stopped = true;
+  }
+
+  @Cron(CronExpression.EVERY_10_MINUTES, scheduled('idempotency'))
+  sweepScheduled(): Promise<void> {
+    const failure = { event: 'idempotency_sweep_failed', message: 'the idempotency sweep failed' };
+    return logFailure(this.logger, failure, () => this.sweep());
   }
 
   /** Resolves when nothing is left to delete, or another process runs the sweep. */
@@ -35,14 +32,6 @@ export class IdempotencySweeperService implements OnApplicationBootstrap, OnAppl
         BATCH,
       ]);
       removed = rows[0]?.removed ?? 0;
-    } while (removed > 0);
-  }
-
-  onApplicationBootstrap(): void {
-    void this.task.start();
-  }
-
-  onApplicationShutdown(): Promise<void> {
-    return this.task.stop();
+    } while (removed > 0 && !this.stopped);
   }
 }

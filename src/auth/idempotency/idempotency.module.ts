@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { SchedulingModule } from '../../core/scheduling/scheduling.module';
 import { AnswerStore } from './answer-store';
 import { DEFAULT_IDEMPOTENCY_OPTIONS, IDEMPOTENCY_OPTIONS } from './idempotency-options';
 import { IdempotencyService } from './idempotency.service';
@@ -9,6 +10,7 @@ import { IdempotencySweeperService } from './idempotency-sweeper.service';
  * transactions that hold and charge (`README.md`).
  */
 @Module({
+  imports: [SchedulingModule],
   providers: [
     AnswerStore,
     IdempotencyService,

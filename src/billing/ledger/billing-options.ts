@@ -1,11 +1,8 @@
 /** Intervals and wait limits of the ledger. The lease's 20 seconds and the sweeper's 10 are in the SQL functions. */
 export interface BillingOptions {
   readonly heartbeatIntervalMs: number;
-  readonly sweepIntervalMs: number;
   /** From the end of an audit to the next one, at least. */
   readonly auditIntervalMs: number;
-  /** How often a process checks whether an audit is due. */
-  readonly auditPollMs: number;
   /** How long an audit may take. */
   readonly auditTimeoutMs: number;
   /** How long a request waits for its hold before it fails with `service_unavailable`. */
@@ -20,9 +17,7 @@ export const BILLING_OPTIONS = Symbol('BillingOptions');
 
 export const DEFAULT_BILLING_OPTIONS: BillingOptions = {
   heartbeatIntervalMs: 5_000,
-  sweepIntervalMs: 5_000,
   auditIntervalMs: 60_000,
-  auditPollMs: 10_000,
   auditTimeoutMs: 60_000,
   reserveMaxWaitMs: 1_800,
   finishMaxWaitMs: 10_000,

@@ -1,9 +1,9 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Cron } from '@nestjs/schedule';
 import type { Pool } from 'pg';
 import { MONEY_POOL } from '../../core/database/money-pool';
-import { BILLING_OPTIONS, type BillingOptions } from './billing-options';
+import { EVERY_5_SECONDS, logFailure, scheduled } from '../../core/scheduling/scheduling.module';
 import { InstanceLeaseService } from './instance-lease.service';
-import { PeriodicTask } from '../../core/time/periodic-task';
 
 /** Holds ended in one transaction: few enough not to block an organization's requests. */
 const BATCH = 100;
@@ -12,25 +12,18 @@ const BATCH = 100;
 @Injectable()
 export class HoldSweeperService {
   private readonly logger = new Logger(HoldSweeperService.name);
-  private readonly task: PeriodicTask;
 
   constructor(
     @Inject(MONEY_POOL) private readonly pool: Pool,
     private readonly lease: InstanceLeaseService,
-    @Inject(BILLING_OPTIONS) options: BillingOptions,
-  ) {
-    this.task = new PeriodicTask({
-      pauseMs: () => options.sweepIntervalMs,
-      run: async () => {
-        await this.sweep();
-      },
-      onError: (error) =>
-        this.logger.warn({
-          event: 'hold_sweep_failed',
-          message: 'the sweep of orphaned holds failed',
-          failure: String(error),
-        }),
-    });
+  ) {}
+
+  /** Not before this process has a lease: a hold whose owner has none counts as orphaned. */
+  @Cron(EVERY_5_SECONDS, scheduled('billing.holds'))
+  async sweepScheduled(): Promise<void> {
+    if (!this.lease.isStarted) return;
+    const failure = { event: 'hold_sweep_failed', message: 'the sweep of orphaned holds failed' };
+    await logFailure(this.logger, failure, () => this.sweep());
   }
 
   /** Returns how many holds were ended; 0 also while this instance's lease is not steady for long enough to sweep. */
@@ -51,13 +44,5 @@ export class HoldSweeperService {
       this.logger.warn({ event: 'orphaned_holds_expired', message: 'orphaned holds expired', count: total });
     }
     return total;
-  }
-
-  start(): Promise<void> {
-    return this.task.start();
-  }
-
-  stop(): Promise<void> {
-    return this.task.stop();
   }
 }

@@ -29,13 +29,17 @@ const REMOVE = `
 /** Pause after a failed heartbeat; shorter than the regular one because a lost lease orphans holds. */
 const RETRY_MS = 1_000;
 
-/** The lease of this process in the database. Holds of an owner without a lease are swept. */
+/**
+ * The lease of this process in the database. Holds of an owner without a lease are swept. Its heartbeat is no scheduled
+ * task: it outlives them, until the last holds of a stopping process have ended.
+ */
 @Injectable()
 export class InstanceLeaseService {
   /** Owner of every hold made by this process. */
   readonly instanceId = randomUUID();
   private readonly logger = new Logger(InstanceLeaseService.name);
   private readonly heartbeat: PeriodicTask;
+  private started = false;
 
   constructor(
     @Inject(MONEY_POOL) private readonly pool: Pool,
@@ -53,9 +57,15 @@ export class InstanceLeaseService {
     });
   }
 
+  /** Whether this process has tried to take its lease, and has not stopped. */
+  get isStarted(): boolean {
+    return this.started;
+  }
+
   /** Resolves after the first attempt to take the lease, successful or not. */
-  start(): Promise<void> {
-    return this.heartbeat.start();
+  async start(): Promise<void> {
+    await this.heartbeat.start();
+    this.started = true;
   }
 
   async renew(): Promise<void> {
@@ -64,6 +74,7 @@ export class InstanceLeaseService {
 
   /** Removes the lease. Call it after all holds of this process have ended. */
   async stop(): Promise<void> {
+    this.started = false;
     await this.heartbeat.stop();
     await this.pool.query(REMOVE, [this.instanceId]).catch((error: unknown) => {
       this.logger.warn({

@@ -1,6 +1,7 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { Cron, CronExpression } from '@nestjs/schedule';
 import { CLOCK, type Clock } from '../../core/time/clock';
-import { PeriodicTask } from '../../core/time/periodic-task';
+import { scheduled } from '../../core/scheduling/scheduling.module';
 import { BILLING_OPTIONS, type BillingOptions } from './billing-options';
 import { LedgerAuditRepository, type AuditRecord, type AuditRun } from './ledger-audit.repository';
 import type { LedgerViolation } from './ledger-checks';
@@ -32,7 +33,7 @@ function stateOf(
 
 /** Audits the ledger periodically, in one process at a time; `/ready` and the operator API report the outcome. */
 @Injectable()
-export class LedgerAuditService {
+export class LedgerAuditService implements OnModuleDestroy {
   private record: AuditRecord | null = null;
   /** Monotonic. */
   private recordReadAtMs = 0;
@@ -43,7 +44,6 @@ export class LedgerAuditService {
   private retryAtMs: number | null = null;
   private readonly stopping = new AbortController();
   private readonly logger = new Logger(LedgerAuditService.name);
-  private readonly task: PeriodicTask;
 
   constructor(
     private readonly audits: LedgerAuditRepository,
@@ -51,11 +51,6 @@ export class LedgerAuditService {
     @Inject(BILLING_OPTIONS) private readonly options: BillingOptions,
   ) {
     this.startedAtMs = clock.monotonic();
-    this.task = new PeriodicTask({
-      pauseMs: () => Math.min(options.auditPollMs, options.auditIntervalMs),
-      run: () => this.poll(),
-      onError: (error) => this.reportUnreadable(error),
-    });
   }
 
   get state(): LedgerState {
@@ -86,14 +81,18 @@ export class LedgerAuditService {
     return record;
   }
 
-  start(): Promise<void> {
-    return this.task.start();
+  @Cron(CronExpression.EVERY_10_SECONDS, scheduled('billing.audit'))
+  async pollScheduled(): Promise<void> {
+    try {
+      await this.poll();
+    } catch (error) {
+      this.reportUnreadable(error);
+    }
   }
 
   /** Cancels a running audit. */
-  stop(): Promise<void> {
+  onModuleDestroy(): void {
     this.stopping.abort();
-    return this.task.stop();
   }
 
   private async runAudit(): Promise<void> {

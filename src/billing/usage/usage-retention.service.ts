@@ -1,19 +1,18 @@
-import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { Cron, CronExpression } from '@nestjs/schedule';
 import { CLOCK, type Clock } from '../../core/time/clock';
-import { PeriodicTask } from '../../core/time/periodic-task';
+import { logFailure, scheduled } from '../../core/scheduling/scheduling.module';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import { RequestLogRepository } from './request-log.repository';
 
-const PAUSE_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 /** Small enough that a statement, and its locks, take some ten milliseconds. */
 const BATCH = 500;
 
 /** Deletes receipts older than the retention. All processes share the work; totals are kept. */
 @Injectable()
-export class UsageRetentionService implements OnApplicationBootstrap, OnApplicationShutdown {
+export class UsageRetentionService implements OnModuleDestroy {
   private readonly logger = new Logger(UsageRetentionService.name);
-  private readonly task: PeriodicTask;
   private readonly retentionDays: number;
   private stopping = false;
 
@@ -23,18 +22,17 @@ export class UsageRetentionService implements OnApplicationBootstrap, OnApplicat
     @Inject(APP_CONFIG) config: AppConfig,
   ) {
     this.retentionDays = config.usage.retentionDays;
-    this.task = new PeriodicTask({
-      pauseMs: () => PAUSE_MS,
-      run: async () => {
-        await this.prune();
-      },
-      onError: (error) =>
-        this.logger.warn({
-          event: 'usage_retention_failed',
-          message: 'expired receipts could not be deleted',
-          failure: String(error),
-        }),
-    });
+  }
+
+  onModuleDestroy(): void {
+    this.stopping = true;
+  }
+
+  @Cron(CronExpression.EVERY_HOUR, scheduled('usage.retention'))
+  async pruneScheduled(): Promise<void> {
+    if (this.retentionDays === 0) return;
+    const failure = { event: 'usage_retention_failed', message: 'expired receipts could not be deleted' };
+    await logFailure(this.logger, failure, () => this.prune());
   }
 
   /** Resolves with the number of deleted receipts once none is older than the retention. */
@@ -47,14 +45,5 @@ export class UsageRetentionService implements OnApplicationBootstrap, OnApplicat
       total += removed;
     } while (removed > 0 && !this.stopping);
     return total;
-  }
-
-  onApplicationBootstrap(): void {
-    if (this.retentionDays > 0) void this.task.start();
-  }
-
-  onApplicationShutdown(): Promise<void> {
-    this.stopping = true;
-    return this.task.stop();
   }
 }

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { SchedulingModule } from '../../core/scheduling/scheduling.module';
 import { RequestLogRepository } from './request-log.repository';
 import { RequestLogService } from './request-log.service';
 import { UsageRetentionService } from './usage-retention.service';
@@ -11,6 +12,7 @@ import { UsageTotalsRepository } from './usage-totals.repository';
  * a trigger counts them (`README.md`); this module reads, sums and, after their retention, deletes them.
  */
 @Module({
+  imports: [SchedulingModule],
   providers: [
     RequestLogRepository,
     UsageTotalsRepository,

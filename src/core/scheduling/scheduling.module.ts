@@ -1,14 +1,22 @@
-import { type BeforeApplicationShutdown, Injectable, type Logger, Module, type OnModuleDestroy } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  Injectable,
+  type Logger,
+  Module,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import { ScheduleModule, SchedulerRegistry } from '@nestjs/schedule';
 
 export const EVERY_SECOND = '* * * * * *';
 export const EVERY_2_SECONDS = '*/2 * * * * *';
+export const EVERY_3_SECONDS = '*/3 * * * * *';
 export const EVERY_5_SECONDS = '*/5 * * * * *';
 
-/** Options of a `@Cron` method: named, and never run concurrently by one process. */
-export const scheduled = (name: string) => ({ name, waitForCompletion: true });
+/** Options of a `@Cron` method: named, never run concurrently by one process, and not keeping the process alive. */
+export const scheduled = (name: string) => ({ name, waitForCompletion: true, unrefTimeout: true });
 
-/** Runs scheduled work. A failure is logged and not thrown, since the next run repeats the work. */
+/** Runs scheduled work. A failure is logged and not thrown: the next run repeats the work. */
 export async function logFailure(
   logger: Logger,
   { event, message }: { readonly event: string; readonly message: string },
@@ -17,19 +25,24 @@ export async function logFailure(
   try {
     await work();
   } catch (error) {
-    logger.warn({ event, message, err: error });
+    logger.warn({ event, message, failure: String(error) });
   }
 }
 
 /**
- * Ends the scheduled work on shutdown. Nest's scheduler stops its timers but does not wait for the runs under way, which
- * need the connections that are closed next. Long runs end early on `onModuleDestroy` of their class.
+ * Runs the scheduled work for the first time at startup, since Nest's scheduler waits for the first tick, and ends it on
+ * shutdown: the scheduler stops its timers but does not wait for the runs under way, which need the connections that are
+ * closed next. Long runs end early on `onModuleDestroy` of their class.
  */
 @Injectable()
-class ScheduledWork implements OnModuleDestroy, BeforeApplicationShutdown {
+class ScheduledWork implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   private ending: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly registry: SchedulerRegistry) {}
+
+  onApplicationBootstrap(): void {
+    for (const job of this.registry.getCronJobs().values()) void job.fireOnTick();
+  }
 
   onModuleDestroy(): void {
     this.ending = Promise.all([...this.registry.getCronJobs().values()].map((job) => job.stop()));

@@ -1,18 +1,18 @@
-import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { PeriodicTask } from '../time/periodic-task';
+import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { Cron, CronExpression } from '@nestjs/schedule';
+import { scheduled } from '../scheduling/scheduling.module';
 import { LocalStorage } from './local-storage';
 import { OBJECT_STORAGE, type ObjectStorage } from './object-storage';
 import { StoredObjectRepository } from './stored-object.repository';
 import { StoredObjects } from './stored-objects';
 
-const PAUSE_MS = 5 * 60_000;
 const BATCH = 100;
 
 /** Deletes expired outputs. All processes share the work by claiming rows. */
 @Injectable()
-export class RetentionSweeperService implements OnApplicationBootstrap, OnApplicationShutdown {
+export class RetentionSweeperService implements OnModuleDestroy {
   private readonly logger = new Logger(RetentionSweeperService.name);
-  private readonly task: PeriodicTask;
+  private stopped = false;
   /** Logged once until a sweep succeeds again. */
   private failing = false;
 
@@ -20,14 +20,16 @@ export class RetentionSweeperService implements OnApplicationBootstrap, OnApplic
     @Inject(OBJECT_STORAGE) private readonly storage: ObjectStorage | null,
     private readonly repository: StoredObjectRepository,
     private readonly objects: StoredObjects,
-  ) {
-    this.task = new PeriodicTask({
-      pauseMs: () => PAUSE_MS,
-      run: async () => {
-        await this.sweep();
-      },
-      onError: (error) => this.noteFailure(error),
-    });
+  ) {}
+
+  onModuleDestroy(): void {
+    this.stopped = true;
+  }
+
+  @Cron(CronExpression.EVERY_5_MINUTES, scheduled('storage.retention'))
+  async sweepScheduled(): Promise<void> {
+    if (this.storage === null) return;
+    await this.sweep().catch((error: unknown) => this.noteFailure(error));
   }
 
   /** Returns the number of deleted outputs. Failed deletions are retried after their claim ends. */
@@ -42,18 +44,10 @@ export class RetentionSweeperService implements OnApplicationBootstrap, OnApplic
         this.noteFailure(failures[0]);
         return total;
       }
-      if (claimed.length < BATCH) break;
+      if (claimed.length < BATCH || this.stopped) break;
     }
     this.failing = false;
     return total;
-  }
-
-  onApplicationBootstrap(): void {
-    if (this.storage !== null) void this.task.start();
-  }
-
-  onApplicationShutdown(): Promise<void> {
-    return this.task.stop();
   }
 
   private noteFailure(error: unknown): void {

@@ -1,4 +1,5 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { SchedulingModule } from '../scheduling/scheduling.module';
 import { HttpAdapterHost } from '@nestjs/core';
 import { CLOCK, type Clock } from '../time/clock';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
@@ -10,6 +11,7 @@ import { StoredObjects } from './stored-objects';
 
 /** Storage and retention of outputs that clients fetch by signed URLs (`README.md`). */
 @Module({
+  imports: [SchedulingModule],
   providers: [
     {
       provide: OBJECT_STORAGE,

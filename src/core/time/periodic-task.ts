@@ -5,7 +5,10 @@ export interface PeriodicTaskOptions {
   readonly pauseMs: (hasFailed: boolean) => number;
 }
 
-/** Runs a task periodically, never concurrently, without keeping the process alive. */
+/**
+ * Runs a task periodically, never concurrently, without keeping the process alive. For leases, which are renewed until the
+ * process has ended its requests; other periodic work is scheduled (`core/scheduling`).
+ */
 export class PeriodicTask {
   private timer: NodeJS.Timeout | undefined;
   private current: Promise<void> = Promise.resolve();

@@ -1,9 +1,9 @@
-import { Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Logger } from '@nestjs/common';
+import { Cron, CronExpression } from '@nestjs/schedule';
 import type { DataSource } from 'typeorm';
 import type { Clock } from '../../core/time/clock';
-import { PeriodicTask } from '../../core/time/periodic-task';
+import { logFailure, scheduled } from '../../core/scheduling/scheduling.module';
 
-const PAUSE_MS = 3_600_000;
 /** Maximum age of an account with an unverified e-mail. */
 const UNVERIFIED_MS = 30 * 24 * 3_600_000;
 
@@ -11,23 +11,22 @@ const UNVERIFIED_MS = 30 * 24 * 3_600_000;
  * Deletes expired sessions and tokens, and accounts that were never verified: data that strangers have entered about
  * another person is not kept.
  */
-export class AccountSweeperService implements OnApplicationBootstrap, OnApplicationShutdown {
+export class AccountSweeperService {
   private readonly logger = new Logger(AccountSweeperService.name);
-  private readonly task = new PeriodicTask({
-    pauseMs: () => PAUSE_MS,
-    run: () => this.sweep(),
-    onError: (error) =>
-      this.logger.warn({
-        event: 'account_sweep_failed',
-        message: 'deleting expired sessions, tokens and accounts failed',
-        err: error,
-      }),
-  });
 
   constructor(
     private readonly dataSource: DataSource,
     private readonly clock: Clock,
   ) {}
+
+  @Cron(CronExpression.EVERY_HOUR, scheduled('accounts'))
+  sweepScheduled(): Promise<void> {
+    const failure = {
+      event: 'account_sweep_failed',
+      message: 'deleting expired sessions, tokens and accounts failed',
+    };
+    return logFailure(this.logger, failure, () => this.sweep());
+  }
 
   async sweep(): Promise<void> {
     const nowMs = this.clock.now();
@@ -40,13 +39,5 @@ export class AccountSweeperService implements OnApplicationBootstrap, OnApplicat
           AND NOT EXISTS (SELECT 1 FROM user_token t WHERE t.user_id = u.id)`,
       [new Date(nowMs - UNVERIFIED_MS)],
     );
-  }
-
-  onApplicationBootstrap(): void {
-    void this.task.start();
-  }
-
-  onApplicationShutdown(): Promise<void> {
-    return this.task.stop();
   }
 }

@@ -2,6 +2,7 @@
  * User accounts, passwords and sessions, and the mails about them. Authorization is decided by memberships
  * (`organizations/`) and by the routes of the dashboard.
  */
+import { SchedulingModule } from '../../core/scheduling/scheduling.module';
 import { Module, type Provider } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { DataSource } from 'typeorm';
@@ -69,7 +70,7 @@ const PARTS: Provider[] = [
 ];
 
 @Module({
-  imports: [MailModule, OrganizationsModule],
+  imports: [SchedulingModule, MailModule, OrganizationsModule],
   providers: [
     ...PARTS,
     {

@@ -3,6 +3,7 @@
  * environment of every process. Neighbours: `providers` uses them; the dashboard and the command line set them.
  * Invariant: a value is sent only to its provider; no response, log, audit entry or error message contains it.
  */
+import { SchedulingModule } from '../../core/scheduling/scheduling.module';
 import { Module } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { DataSource } from 'typeorm';
@@ -17,7 +18,7 @@ import { CredentialRepository } from './credential.repository';
 import { CredentialService } from './credential.service';
 
 @Module({
-  imports: [ProvidersModule],
+  imports: [SchedulingModule, ProvidersModule],
   providers: [
     CredentialRepository,
     StoredCredentials,

@@ -1,6 +1,7 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Cron } from '@nestjs/schedule';
 import type { Redis } from 'ioredis';
-import { PeriodicTask } from '../../core/time/periodic-task';
+import { EVERY_5_SECONDS, scheduled } from '../../core/scheduling/scheduling.module';
 import { SecretBox } from '../../core/secrets/secret-box';
 import { ProvidersService } from '../../providers/providers.service';
 import { RedisSubscription } from '../../core/redis/redis-subscription';
@@ -20,9 +21,6 @@ export async function publishCredentialChange(transport: {
   await transport.publish(CREDENTIAL_CHANGE_CHANNEL, 'changed').catch(() => undefined);
 }
 
-/** How soon a change is noticed if its message was lost. */
-const POLL_MS = 5_000;
-
 /**
  * Applies the stored credentials to the providers of this process: at startup, on change messages, and every few seconds. A
  * value that cannot be decrypted is logged, and the environment applies instead.
@@ -31,7 +29,6 @@ const POLL_MS = 5_000;
 export class StoredCredentials implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(StoredCredentials.name);
   private readonly subscription: RedisSubscription;
-  private readonly poll: PeriodicTask;
   private unreadable: ReadonlySet<string> = new Set();
   private current: Promise<void> = Promise.resolve();
 
@@ -46,31 +43,21 @@ export class StoredCredentials implements OnModuleInit, OnApplicationShutdown {
       onMessage: refresh,
       onListening: refresh,
     });
-    this.poll = new PeriodicTask({
-      run: () => this.apply(),
-      onError: (error) =>
-        this.logger.warn({
-          event: 'credentials_read_failed',
-          message: 'the stored credentials could not be read',
-          err: error,
-        }),
-      pauseMs: () => POLL_MS,
-    });
   }
 
   /** Resolves when the stored credentials are applied, or could not be read. */
   async onModuleInit(): Promise<void> {
-    await this.poll.start();
+    await this.refresh();
     this.subscription.start();
   }
 
   async onApplicationShutdown(): Promise<void> {
     this.subscription.stop();
-    await this.poll.stop();
     await this.current;
   }
 
-  /** Applies the stored credentials. Never rejects: when they cannot be read, nothing changes. */
+  /** Applies the stored credentials, also when a change message was lost. Never rejects: when they cannot be read, nothing changes. */
+  @Cron(EVERY_5_SECONDS, scheduled('credentials'))
   async refresh(): Promise<void> {
     await this.apply().catch((error: unknown) => {
       this.logger.warn({

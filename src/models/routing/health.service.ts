@@ -1,6 +1,7 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { CLOCK, type Clock } from '../../core/time/clock';
-import { PeriodicTask } from '../../core/time/periodic-task';
+import { EVERY_5_SECONDS, scheduled } from '../../core/scheduling/scheduling.module';
+import { Cron } from '@nestjs/schedule';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import type { ProviderError } from '../../providers/contract/provider-error';
 import { type CallObserver, DeploymentCall, DeploymentHealth, ProviderLoad } from './deployment-health';
@@ -11,8 +12,6 @@ import { type HealthNews, HealthSharing } from './health-sharing';
 const FAILURE_WINDOW_MS = 60_000;
 /** Cool-down after a rate limit without `Retry-After`. */
 const DEFAULT_COOL_MS = 10_000;
-/** How soon a state change is noticed whose message was lost. */
-const POLL_MS = 5_000;
 
 /**
  * Decides which deployments may be called (README.md). Every call is a `DeploymentCall`; its outcome updates the state of its
@@ -26,7 +25,6 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, CallO
   private readonly maxFailures: number;
   private readonly openMs: number;
   private readonly maxConcurrency: number;
-  private readonly poll: PeriodicTask;
 
   constructor(
     private readonly sharing: HealthSharing,
@@ -36,16 +34,6 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, CallO
     this.maxFailures = routing.breakerFailures;
     this.openMs = routing.breakerOpenMs;
     this.maxConcurrency = routing.providerMaxConcurrency;
-    this.poll = new PeriodicTask({
-      run: () => this.catchUp(),
-      onError: (error) =>
-        this.logger.error({
-          event: 'health_read_failed',
-          message: 'the health of deployments could not be read',
-          err: error,
-        }),
-      pauseMs: () => POLL_MS,
-    });
   }
 
   onModuleInit(): void {
@@ -54,13 +42,20 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, CallO
       (news) => this.handleNews(news),
       () => void this.catchUp(),
     );
-    void this.poll.start();
   }
 
-  async onApplicationShutdown(): Promise<void> {
+  onApplicationShutdown(): void {
+    if (this.isWatching) this.sharing.stop();
+  }
+
+  /** Applies state changes whose messages were lost. */
+  @Cron(EVERY_5_SECONDS, scheduled('routing.health'))
+  async poll(): Promise<void> {
     if (!this.isWatching) return;
-    this.sharing.stop();
-    await this.poll.stop();
+    await this.catchUp().catch((error: unknown) => {
+      const message = 'the health of deployments could not be read';
+      this.logger.error({ event: 'health_read_failed', message, err: error });
+    });
   }
 
   /** The health of a deployment: one object per deployment in this process. */

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { SchedulingModule } from '../../core/scheduling/scheduling.module';
 import { ModelsModule } from '../models.module';
 import { ProvidersModule } from '../../providers/providers.module';
 import { HealthService } from './health.service';
@@ -11,7 +12,7 @@ import { ProviderRenewal } from './provider-renewal';
  * Invariant: successful requests never wait for Redis here.
  */
 @Module({
-  imports: [ModelsModule, ProvidersModule],
+  imports: [SchedulingModule, ModelsModule, ProvidersModule],
   providers: [HealthService, HealthSharing, ProviderRenewal],
   exports: [HealthService],
 })

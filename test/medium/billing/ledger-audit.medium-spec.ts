@@ -85,7 +85,7 @@ describe('the periodic audit', () => {
     await untilAuditing(true);
     await other.poll();
     expect(other.state).toBe('unknown');
-    await one.stop();
+    one.onModuleDestroy();
     await polling;
   });
 
@@ -145,9 +145,14 @@ describe('the periodic audit', () => {
   it('is canceled by shutdown, also in the database, and is not recorded as failed', async () => {
     await booksAre(ENDLESS);
     const audit = startProcess();
-    void audit.start();
+    const polling = audit.pollScheduled();
     await untilAuditing(true);
-    expect(await errorsDuring(() => audit.stop())).toEqual([]);
+    expect(
+      await errorsDuring(() => {
+        audit.onModuleDestroy();
+        return polling;
+      }),
+    ).toEqual([]);
     await untilAuditing(false);
     expect(await startProcess().refresh()).toMatchObject({ lastCompleted: null, lastFailure: null });
   });

@@ -1,5 +1,4 @@
 import { HoldSweeperService } from '../../../src/billing/ledger/hold-sweeper.service';
-import { DEFAULT_BILLING_OPTIONS } from '../../../src/billing/ledger/billing-options';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import {
   createAccount,
@@ -22,7 +21,7 @@ describe('the sweep of orphaned holds', () => {
     database = await createTestDatabase();
     survivor = startMoneyEngine(database.url);
     victim = startMoneyEngine(database.url);
-    sweeper = new HoldSweeperService(survivor.pool, survivor.lease, DEFAULT_BILLING_OPTIONS);
+    sweeper = new HoldSweeperService(survivor.pool, survivor.lease);
     await survivor.lease.renew();
     await victim.lease.renew();
     account = await createAccount(survivor.pool);
@@ -94,7 +93,7 @@ describe('the sweep of orphaned holds', () => {
     await letPass(21, victim);
     const newcomer = startMoneyEngine(database.url);
     await newcomer.lease.renew();
-    expect(await new HoldSweeperService(newcomer.pool, newcomer.lease, DEFAULT_BILLING_OPTIONS).sweep()).toBe(1);
+    expect(await new HoldSweeperService(newcomer.pool, newcomer.lease).sweep()).toBe(1);
     await newcomer.close();
   });
 
@@ -103,7 +102,7 @@ describe('the sweep of orphaned holds', () => {
     await letPass(60, victim, survivor);
     const newcomer = startMoneyEngine(database.url);
     await newcomer.lease.renew();
-    expect(await new HoldSweeperService(newcomer.pool, newcomer.lease, DEFAULT_BILLING_OPTIONS).sweep()).toBe(0);
+    expect(await new HoldSweeperService(newcomer.pool, newcomer.lease).sweep()).toBe(0);
     expect(await reserved()).toBe(2n);
     await newcomer.close();
   });

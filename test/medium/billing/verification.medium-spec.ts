@@ -266,7 +266,7 @@ describe('the verification of the ledger', () => {
     expect(await engine.money.ledger.verify()).toEqual([]);
 
     await pool.query(`SELECT usage_prune(clock_timestamp() - interval '400 days', 10)`);
-    await new IdempotencySweeperService(engine.dataSource, DEFAULT_IDEMPOTENCY_OPTIONS).sweep();
+    await new IdempotencySweeperService(engine.dataSource).sweep();
     expect((await pool.query('SELECT FROM usage_record WHERE id = $1', [old])).rows).toEqual([]);
     expect((await pool.query('SELECT FROM idempotency_seal WHERE reservation_id = $1', [old])).rows).toEqual([]);
     expect(await engine.money.ledger.verify()).toEqual([]);

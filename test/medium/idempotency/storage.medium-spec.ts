@@ -45,7 +45,7 @@ afterAll(async () => {
 const storeWith = (options: Partial<IdempotencyOptions> = {}, source = dataSource) =>
   new AnswerStore(source, { ...DEFAULT_IDEMPOTENCY_OPTIONS, ...options });
 const service = () => new IdempotencyService(dataSource);
-const sweep = () => new IdempotencySweeperService(dataSource, DEFAULT_IDEMPOTENCY_OPTIONS).sweep();
+const sweep = () => new IdempotencySweeperService(dataSource).sweep();
 
 /** A request that was answered and charged; `body` around the gap for the charge. */
 async function answer(key: string, head: AnswerBytes, tail: string | null, store = storeWith()): Promise<string> {
