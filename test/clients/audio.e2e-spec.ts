@@ -1,7 +1,7 @@
 import type OpenAI from 'openai';
 import { AudioProbe } from '../../src/core/media/audio-probe';
 import type { TestCustomer, TestGateway } from '../harness/gateway';
-import { OFFICIAL_CLIENTS } from './official-client';
+import { NEWEST_CLIENT } from './official-client';
 import { RelayedGateway, SPEECH_MODELS, TRANSCRIPTION_MODELS } from './relayed-gateway';
 import { recordsOf } from './traces';
 
@@ -30,7 +30,7 @@ afterAll(async () => {
   await gateways.stop();
 });
 
-describe.each(OFFICIAL_CLIENTS)('%s', (_title, official) => {
+describe.each(NEWEST_CLIENT)('%s', (_title, official) => {
   let client: OpenAI;
   let payer: TestCustomer;
   beforeEach(async () => {

@@ -1,5 +1,5 @@
 import { CHAT_MODELS, RelayedGateway } from './relayed-gateway';
-import { OFFICIAL_CLIENTS } from './official-client';
+import { NEWEST_CLIENT } from './official-client';
 import type { TestCustomer, TestGateway } from '../harness/gateway';
 import { PIXEL } from '../harness/public-host';
 import type OpenAI from 'openai';
@@ -19,7 +19,7 @@ afterAll(() => gateways.stop());
 const MULTI_BYTE = 'Grüße, 世界, Привет नमस्ते 🚀 👩‍👩‍👧‍👦 — naïve';
 
 describe.each(CHAT_MODELS)('%s', (model) => {
-  describe.each(OFFICIAL_CLIENTS)('%s', (_title, official) => {
+  describe.each(NEWEST_CLIENT)('%s', (_title, official) => {
     const request = { model, messages: [{ role: 'user' as const, content: `What does "${MULTI_BYTE}" mean?` }] };
     let client: OpenAI;
     beforeAll(() => {

@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 import type { TestCustomer, TestGateway } from '../harness/gateway';
-import { OFFICIAL_CLIENTS } from './official-client';
+import { NEWEST_CLIENT } from './official-client';
 import { RelayedGateway } from './relayed-gateway';
 
 /** By chat here, by chat over HTTP, and as a completion over HTTP. */
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => gateways.stop());
 
 describe.each(MODELS)('%s', (model) => {
-  describe.each(OFFICIAL_CLIENTS)('%s', (_title, official) => {
+  describe.each(NEWEST_CLIENT)('%s', (_title, official) => {
     const request = { model, prompt: PROMPT, max_tokens: 400 };
     let client: OpenAI;
     beforeAll(() => {

@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 import type { TestCustomer, TestGateway } from '../harness/gateway';
-import { OFFICIAL_CLIENTS } from './official-client';
+import { NEWEST_CLIENT } from './official-client';
 import { EMBEDDING_MODELS, RelayedGateway } from './relayed-gateway';
 
 let gateways: RelayedGateway;
@@ -17,7 +17,7 @@ afterAll(() => gateways.stop());
 const INPUT = ['The cat sat on the mat.', 'Grüße, 世界 🚀'];
 
 describe.each(EMBEDDING_MODELS)('%s', (model) => {
-  describe.each(OFFICIAL_CLIENTS)('%s', (_title, official) => {
+  describe.each(NEWEST_CLIENT)('%s', (_title, official) => {
     let client: OpenAI;
     beforeAll(() => {
       client = official.connect(gateway, customer.key);

@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 import { TestGateway, type TestCustomer } from '../harness/gateway';
-import { OFFICIAL_CLIENTS } from './official-client';
+import { NEWEST_CLIENT } from './official-client';
 import { followAttempts, heldMicro, recordsOf } from './traces';
 
 let gateway: TestGateway;
@@ -20,7 +20,7 @@ const say = (content: string): OpenAI.ChatCompletionCreateParamsNonStreaming => 
 });
 const HELLO = say('Hello');
 
-describe.each(OFFICIAL_CLIENTS)('%s', (_title, official) => {
+describe.each(NEWEST_CLIENT)('%s', (_title, official) => {
   const { sdk } = official;
 
   /** Sends without retries, and returns the client's error. */

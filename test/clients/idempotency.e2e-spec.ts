@@ -3,7 +3,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { FakeUpstream } from '../conformance/fake-upstream';
 import type { TestCustomer, TestGateway } from '../harness/gateway';
 import { chunk, event, usageChunk } from '../harness/upstream-models';
-import { OFFICIAL_CLIENTS } from './official-client';
+import { NEWEST_CLIENT } from './official-client';
 import { startRelayTo } from './relayed-gateway';
 import { heldMicro, recordsOf } from './traces';
 
@@ -83,7 +83,7 @@ afterAll(async () => {
   await upstream.stop();
 });
 
-describe.each(OFFICIAL_CLIENTS)('%s', (title, official) => {
+describe.each(NEWEST_CLIENT)('%s', (title, official) => {
   const request = { model: 'relay/chat-1', messages: [{ role: 'user' as const, content: 'Hello' }] };
 
   it('retries by itself after a lost response, and pays and executes once', async () => {

@@ -2,7 +2,7 @@ import { imageSize } from 'image-size';
 import type OpenAI from 'openai';
 import { tinyPng } from '../conformance/media-answers';
 import type { TestCustomer, TestGateway } from '../harness/gateway';
-import { OFFICIAL_CLIENTS } from './official-client';
+import { NEWEST_CLIENT } from './official-client';
 import { IMAGE_MODELS, RelayedGateway } from './relayed-gateway';
 
 let gateways: RelayedGateway;
@@ -30,7 +30,7 @@ const inlineOf = ({ data = [] }: Reply): object[] =>
   data.map(({ b64_json: base64 }) => dimensionsOf(Buffer.from(base64 ?? '', 'base64')));
 
 describe.each(IMAGE_MODELS)('%s', (model) => {
-  describe.each(OFFICIAL_CLIENTS)('%s', (_title, official) => {
+  describe.each(NEWEST_CLIENT)('%s', (_title, official) => {
     let client: OpenAI;
     const file = (name: string, colour: number): Promise<File> =>
       official.sdk.toFile(tinyPng(colour), name, { type: 'image/png' });

@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 import { TestGateway, type TestCustomer } from '../harness/gateway';
-import { OFFICIAL_CLIENTS } from './official-client';
+import { NEWEST_CLIENT } from './official-client';
 
 let gateway: TestGateway;
 let customer: TestCustomer;
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-describe.each(OFFICIAL_CLIENTS)('%s', (_title, official) => {
+describe.each(NEWEST_CLIENT)('%s', (_title, official) => {
   let client: OpenAI;
   beforeAll(() => {
     client = official.connect(gateway, customer.key);

@@ -1,6 +1,6 @@
 import { FakeUpstream } from '../conformance/fake-upstream';
 import type { TestCustomer, TestGateway } from '../harness/gateway';
-import { OFFICIAL_CLIENTS } from './official-client';
+import { NEWEST_CLIENT } from './official-client';
 import { startRelayTo } from './relayed-gateway';
 import { followAttempts, heldMicro, recordsOf } from './traces';
 
@@ -57,7 +57,7 @@ function refuseOnce(status: number): void {
   };
 }
 
-describe.each(OFFICIAL_CLIENTS)('%s', (_title, official) => {
+describe.each(NEWEST_CLIENT)('%s', (_title, official) => {
   const request = { model: 'relay/chat-1', messages: [{ role: 'user' as const, content: 'Hello' }] };
 
   it.each([false, true])('retries after a 429 by itself, charged once, streamed: %s', async (stream) => {

@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 import type { TestCustomer, TestGateway } from '../harness/gateway';
-import { OFFICIAL_CLIENTS } from './official-client';
+import { NEWEST_CLIENT } from './official-client';
 import { PIXEL } from '../harness/public-host';
 import { CHAT_MODELS, RelayedGateway } from './relayed-gateway';
 import { heldMicro, recordsOf, soleRecordOf } from './traces';
@@ -46,7 +46,7 @@ const callsOf = ({ output }: Responses): OpenAI.Responses.ResponseFunctionToolCa
   output.flatMap((item) => (item.type === 'function_call' ? item : []));
 
 describe.each(CHAT_MODELS)('%s', (model) => {
-  describe.each(OFFICIAL_CLIENTS)('%s', (_title, official) => {
+  describe.each(NEWEST_CLIENT)('%s', (_title, official) => {
     const { sdk, z } = official;
     const connect = (): OpenAI => official.connect(gateway, customer.key);
     const question = { model, input: `What does "${MULTI_BYTE}" mean?` };

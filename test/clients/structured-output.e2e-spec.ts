@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 import type { TestCustomer, TestGateway } from '../harness/gateway';
-import { OFFICIAL_CLIENTS } from './official-client';
+import { NEWEST_CLIENT } from './official-client';
 import { CHAT_MODELS, RelayedGateway } from './relayed-gateway';
 
 let gateways: RelayedGateway;
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => gateways.stop());
 
 describe.each(CHAT_MODELS)('%s', (model) => {
-  describe.each(OFFICIAL_CLIENTS)('%s', (_title, official) => {
+  describe.each(NEWEST_CLIENT)('%s', (_title, official) => {
     const { z } = official;
     const Meeting = z.object({
       title: z.string(),

@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 import type { TestCustomer, TestGateway } from '../harness/gateway';
-import { OFFICIAL_CLIENTS } from './official-client';
+import { NEWEST_CLIENT } from './official-client';
 import { CHAT_MODELS, RelayedGateway } from './relayed-gateway';
 
 let gateways: RelayedGateway;
@@ -26,7 +26,7 @@ const tools: OpenAI.ChatCompletionFunctionTool[] = [
 ];
 
 describe.each(CHAT_MODELS)('%s', (model) => {
-  describe.each(OFFICIAL_CLIENTS)('%s', (_title, official) => {
+  describe.each(NEWEST_CLIENT)('%s', (_title, official) => {
     const ask = (question: string): { model: string; messages: OpenAI.ChatCompletionMessageParam[] } => ({
       model,
       messages: [{ role: 'user', content: question }],
