@@ -5,10 +5,11 @@ import type { DataSource } from 'typeorm';
 import { digestApiKey, hasValidShape } from '../../../src/auth/api-keys/api-key';
 import { ApiKeyRepository } from '../../../src/auth/api-keys/api-key.repository';
 import { KEY_INVALIDATION_CHANNEL } from '../../../src/auth/api-keys/key-invalidation';
+import { MIGRATIONS } from '../../../src/core/database/migrations';
 import { openDataSource } from '../../harness/data-source';
 import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '../../harness/database';
 import { createTestRedis } from '../../harness/redis';
-import { createCli, type Cli } from './run-cli';
+import { createBuiltCli, createCli, type Cli } from './run-cli';
 
 const PEPPER = 'pepper-of-this-test-0123456789abcdef';
 
@@ -258,6 +259,15 @@ describe('the command line', () => {
     });
   });
 
+  it('runs as a process, with its exit code, result and messages', async () => {
+    const built = createBuiltCli({ DATABASE_URL: database.url, REDIS_URL: createTestRedis().url });
+    const { id } = await built.json<OrganizationRecord>('org', 'create', '--name', 'Built');
+    await expect(cli.json('org', 'show', '--org', id)).resolves.toMatchObject({ name: 'Built' });
+    const refused = await built.run('org', 'create');
+    expect(refused).toMatchObject({ exitCode: 2, stdout: '', stderr: expect.stringContaining('--name') });
+    built.close();
+  });
+
   it('refuses to work on a database that is not migrated, and migrates it when told to', async () => {
     const empty = await createEmptyTestDatabase();
     const fresh = createCli({ DATABASE_URL: empty.url, REDIS_URL: createTestRedis().url, API_KEY_PEPPER: PEPPER });
@@ -266,7 +276,7 @@ describe('the command line', () => {
       stderr: expect.stringContaining('npm run gateway -- migrate'),
     });
     const { applied } = await fresh.json<{ applied: string[] }>('migrate');
-    expect(applied).toContain('CreateOrganizationsAndApiKeys1795200000000');
+    expect(applied).toEqual(MIGRATIONS.map(({ name }) => name));
     await expect(fresh.json('migrate')).resolves.toEqual({ applied: [] });
     await expect(fresh.json('org', 'list')).resolves.toEqual({ organizations: [] });
     fresh.close();
