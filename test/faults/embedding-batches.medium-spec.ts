@@ -127,7 +127,7 @@ describe(`${INPUTS} inputs at once`, () => {
   ])(
     'from a provider that sends %s arrive as %s, in order, without blocking other requests',
     async (form, format, model) => {
-      await embed(model, format);
+      if (FULL) await embed(model, format);
       process.kill(gateway.child.pid, 'SIGUSR2');
       const startedAtMs = performance.now();
       for (let round = 0; round < ROUNDS; round++) {

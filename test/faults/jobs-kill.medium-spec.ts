@@ -56,9 +56,9 @@ describe('kill -9 of a worker', () => {
   }, 900_000);
 
   it('at any moment loses no job, causes no second submission, and jobs are taken over in time (F-07)', async () => {
-    const [count, kills] = FULL ? [1_000, 20] : [60, 3];
+    const [count, kills] = FULL ? [1_000, 20] : [40, 2];
     const workers = [await fixture.startWorker(), await fixture.startWorker()];
-    const submitting = submitSlowly(count, FULL ? 60_000 : 4_000);
+    const submitting = submitSlowly(count, FULL ? 60_000 : 2_000);
     const recoveries: Promise<number>[] = [];
     for (let kill = 0; kill < kills; kill++) {
       await delay((FULL ? 2_000 : 700) * (0.5 + Math.random()));

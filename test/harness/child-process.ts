@@ -5,7 +5,7 @@
 import { type ChildProcess, fork, spawn, type SpawnOptions } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 export interface ExitStatus {
   readonly code: number | null;
@@ -25,6 +25,9 @@ export interface Program {
  * again.
  */
 export const DATABASE_WAS_LATE = /due to connection timeout|timeout exceeded when trying to connect|timeout expired/;
+
+/** A third of the CPU that Node takes to start the gateway is for compiling modules that have not changed. */
+export const COMPILE_CACHE = { NODE_COMPILE_CACHE: resolve(__dirname, '../../node_modules/.cache/node-compile') };
 
 const STOP_WITHIN_MS = 60_000;
 const running = new Set<ManagedChild>();

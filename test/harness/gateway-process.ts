@@ -6,7 +6,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { DATABASE_WAS_LATE, type ExitStatus, ManagedChild } from './child-process';
+import { COMPILE_CACHE, DATABASE_WAS_LATE, type ExitStatus, ManagedChild } from './child-process';
 
 /** Keys issued by a test are valid in every process started with this. */
 export const TEST_PEPPER = 'a-pepper-that-only-tests-use-and-nobody-else';
@@ -153,6 +153,7 @@ function toEnvironment(settings: GatewayProcessSettings): NodeJS.ProcessEnv {
   const external = databaseUrl !== undefined && redisUrl !== undefined;
   return {
     PATH: process.env.PATH,
+    ...COMPILE_CACHE,
     NODE_ENV: 'test',
     HOST: '127.0.0.1',
     ...(port !== undefined && { PORT: String(port) }),

@@ -2,7 +2,7 @@
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { DATABASE_WAS_LATE, type ExitStatus, ManagedChild } from './child-process';
+import { COMPILE_CACHE, DATABASE_WAS_LATE, type ExitStatus, ManagedChild } from './child-process';
 import { TEST_PEPPER } from './gateway-process';
 
 export interface WorkerProcessSettings {
@@ -41,6 +41,7 @@ export class WorkerProcess {
         cwd: tmpdir(),
         env: {
           PATH: process.env.PATH,
+          ...COMPILE_CACHE,
           NODE_ENV: 'test',
           HOST: '127.0.0.1',
           WORKER_PORT: '0',
