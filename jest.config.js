@@ -1,16 +1,16 @@
 const { availableParallelism } = require('node:os');
 
 /**
- * Two suites in one run: `small` needs nothing; `services` needs the PostgreSQL and Redis that its global setup
- * provides, which Jest only calls when one of its files is selected. Nest 12 is published as ES modules, which Jest
- * loads from CommonJS only on Node 24 under `NODE_OPTIONS=--experimental-vm-modules`.
+ * One project per kind of test; the scripts of package.json select them. All but `unit` need the PostgreSQL and Redis
+ * that their global setup provides, once per run.
  */
 const shared = {
   rootDir: __dirname,
   roots: ['<rootDir>/src', '<rootDir>/test'],
-  testEnvironment: 'node',
+  runtime: '<rootDir>/test/harness/jest/shared-runtime.js',
+  testEnvironment: '<rootDir>/test/harness/jest/shared-environment.js',
   moduleFileExtensions: ['ts', 'js', 'json', 'node'],
-  setupFiles: ['reflect-metadata', '<rootDir>/test/harness/typescript-threads.js'],
+  setupFiles: ['reflect-metadata'],
   setupFilesAfterEnv: ['<rootDir>/test/harness/socket-watch.ts'],
   transform: {
     [String.raw`^.+\.ts$`]: [
@@ -29,23 +29,28 @@ const shared = {
   },
 };
 
+const withServers = {
+  ...shared,
+  globalSetup: '<rootDir>/test/harness/global-setup.ts',
+  globalTeardown: '<rootDir>/test/harness/global-teardown.ts',
+};
+
 /** A `load` test takes the whole machine: it belongs to the long form of the faults, one file at a time. */
-const SERVICE_TESTS = ['medium', 'e2e', ...(process.env.FAULTS_FULL === '1' ? ['load'] : [])];
+const FAULTS = process.env.FAULTS_FULL === '1' ? 'medium|load' : 'medium';
 
 /** @type {import('jest').Config} */
 module.exports = {
-  // Only for a test that never ends: how long one takes is the machine's business.
+  // Only for a test that never ends: a slow machine must not fail one.
   testTimeout: 120_000,
   // Tests wait for a server much of the time: with two of them at once two cores are idle for almost half of it.
   maxWorkers: Math.max(3, availableParallelism() - 1),
+  // `.ci/run` adds up the totals of several runs.
+  reporters: ['default', '<rootDir>/test/harness/jest/totals-reporter.js'],
   projects: [
-    { ...shared, displayName: 'small', testRegex: String.raw`\.spec\.ts$` },
-    {
-      ...shared,
-      displayName: 'services',
-      testRegex: String.raw`\.(${SERVICE_TESTS.join('|')})-spec\.ts$`,
-      globalSetup: '<rootDir>/test/harness/global-setup.ts',
-      globalTeardown: '<rootDir>/test/harness/global-teardown.ts',
-    },
+    { ...shared, displayName: 'unit', testRegex: String.raw`\.spec\.ts$` },
+    { ...withServers, displayName: 'integration', testRegex: String.raw`/test/medium/.+\.medium-spec\.ts$` },
+    { ...withServers, displayName: 'e2e', testRegex: String.raw`/test/(e2e|conformance)/.+\.e2e-spec\.ts$` },
+    { ...withServers, displayName: 'clients', testRegex: String.raw`/test/clients/.+\.e2e-spec\.ts$` },
+    { ...withServers, displayName: 'faults', testRegex: String.raw`/test/faults/.+\.(${FAULTS})-spec\.ts$` },
   ],
 };

@@ -3,15 +3,14 @@
  * child processes use. The build has only JavaScript.
  */
 const { join } = require('node:path');
+const threads = require('node:worker_threads');
 
 const REGISTER = ['--require', join(__dirname, 'register-typescript.js')];
 
-jest.mock('node:worker_threads', () => {
-  const actual = jest.requireActual('node:worker_threads');
-  class TypescriptWorker extends actual.Worker {
+exports.installTypescriptThreads = () => {
+  threads.Worker = class TypescriptWorker extends threads.Worker {
     constructor(file, options) {
       super(file, String(file).endsWith('.ts') ? { ...options, execArgv: REGISTER } : options);
     }
-  }
-  return { ...actual, Worker: TypescriptWorker };
-});
+  };
+};
