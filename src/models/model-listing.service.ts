@@ -31,7 +31,7 @@ export interface ModelListRecord {
   readonly data: readonly ModelRecord[];
 }
 
-export function toModelRecord(model: CatalogModel, price: Price): ModelRecord {
+function toModelRecord(model: CatalogModel, price: Price): ModelRecord {
   return {
     id: model.id,
     object: 'model',

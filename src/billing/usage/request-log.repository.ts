@@ -50,7 +50,7 @@ export interface RequestDetailsRow extends RequestRow {
   readonly has_job: boolean;
 }
 
-export function toSummary(row: RequestRow): RequestSummary {
+function toSummary(row: RequestRow): RequestSummary {
   return {
     id: row.id,
     createdAt: row.created_at_text,
@@ -84,7 +84,7 @@ export function toSummary(row: RequestRow): RequestSummary {
   };
 }
 
-export function toDetails(row: RequestDetailsRow): RequestDetails {
+function toDetails(row: RequestDetailsRow): RequestDetails {
   return {
     ...toSummary(row),
     deploymentId: row.deployment_id,

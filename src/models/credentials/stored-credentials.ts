@@ -9,7 +9,7 @@ import { REDIS } from '../../core/redis/redis.module';
 import { CredentialRepository } from './credential.repository';
 import { openCredential } from './credential.service';
 
-export const CREDENTIAL_CHANGE_CHANNEL = 'gateway:credentials';
+const CREDENTIAL_CHANGE_CHANNEL = 'gateway:credentials';
 
 /**
  * Makes every process reload the stored credentials. Call it after the change is committed. Never rejects: without Redis the
