@@ -17,7 +17,7 @@ const TABLES = [
 /** The schema of the first release: `baseline/*.sql` holds its tables and indexes. */
 export class Baseline1795000000000 implements Migration {
   readonly name = 'Baseline1795000000000';
-  readonly routines = '6bb60ff0de900ef7';
+  readonly routines = '16b934c281c6960d';
 
   async up(runner: QueryRunner): Promise<void> {
     for (const file of TABLES) {

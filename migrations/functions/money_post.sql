@@ -1,7 +1,7 @@
 -- Books a credit, a refund or a manual adjustment. Idempotent by organization, kind and reference.
 --
 -- Answers `applied` once and `repeated` afterwards; `conflict` when the reference was used for another amount; `insufficient`
--- when a debit would touch what is held; `too_large` when the balance would exceed 2^53 - 1, the largest integer that every
+-- when a debit would touch held funds; `too_large` when the balance would exceed 2^53 - 1, the largest integer that every
 -- JSON client reads exactly; `unknown_organization`. Sums are numeric because those of bigint could overflow.
 CREATE OR REPLACE FUNCTION money_post(p_organization uuid, p_kind text, p_delta bigint, p_reference text)
 RETURNS text LANGUAGE plpgsql

@@ -61,7 +61,7 @@ BEGIN
       LEFT JOIN share s ON s.organization_id = d.organization_id AND s.target_host = d.target_host
      WHERE COALESCE(p.posts, 0) < p_per_organization),
   within_hosts AS (
-    SELECT d.*, d.posts_of_organization + row_number() OVER (PARTITION BY d.organization_id ORDER BY d.next_at) AS turn
+    SELECT d.*, d.posts_of_organization + row_number() OVER (PARTITION BY d.organization_id ORDER BY d.next_at) AS round
       FROM (SELECT due.*, COALESCE(p.posts, 0)
                           + row_number() OVER (PARTITION BY due.target_host ORDER BY due.turn_at_host, due.next_at)
                             AS place_at_host
@@ -69,8 +69,8 @@ BEGIN
      WHERE d.turn_at_host + d.place_at_host <= p_per_host + 1),
   claimed AS (
     SELECT w.id FROM webhook_delivery w
-     WHERE w.id IN (SELECT h.id FROM within_hosts h WHERE h.turn <= p_per_organization
-                     ORDER BY h.turn, h.next_at LIMIT p_limit)
+     WHERE w.id IN (SELECT h.id FROM within_hosts h WHERE h.round <= p_per_organization
+                     ORDER BY h.round, h.next_at LIMIT p_limit)
        AND w.state = 'pending' AND w.next_at <= v_now AND (w.lease_until IS NULL OR w.lease_until <= v_now)
        FOR UPDATE SKIP LOCKED)
   UPDATE webhook_delivery w

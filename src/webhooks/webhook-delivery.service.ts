@@ -67,7 +67,7 @@ export class WebhookDeliveryService implements OnApplicationShutdown {
     return nextInMs === 0 ? NO_SLOT_DELAY_MS : nextInMs;
   }
 
-  /** Claims what is due and begins to post it. Concurrent calls share a claim. Never rejects. */
+  /** Claims due deliveries and begins to post them. Concurrent calls share a claim. Never rejects. */
   claimSoon(): Promise<void> {
     return (this.upcoming ??= this.claimAfterGap());
   }

@@ -3,7 +3,7 @@ import { DrainService } from '../../src/http/drain.service';
 import type { StreamSink } from '../../src/providers/contract/chat';
 import { FakeUpstream } from '../conformance/fake-upstream';
 import { TestGateway, type TestCustomer } from '../harness/gateway';
-import { settle } from '../harness/turns';
+import { settle } from '../harness/event-loop';
 import { createCatalog } from '../harness/upstream-models';
 import {
   type Books,

@@ -1,5 +1,5 @@
 import type { ManagedChild } from '../harness/child-process';
-import { settle } from '../harness/turns';
+import { settle } from '../harness/event-loop';
 import { until } from './figures';
 
 /**

@@ -25,11 +25,11 @@ describe('guessing passwords while Redis is away', () => {
   it('allows ten failures from one network, and still admits owners from another', async () => {
     const { email, visitor } = await world.user();
     await redis.stop();
-    const stranger = world.visitor();
-    const guesses = await Promise.all(Array.from({ length: 14 }, () => guess(email, stranger)));
+    const attacker = world.visitor();
+    const guesses = await Promise.all(Array.from({ length: 14 }, () => guess(email, attacker)));
     expect(guesses.filter((status) => status === 401)).toHaveLength(10);
     expect(guesses.filter((status) => status === 429)).toHaveLength(4);
-    expect(await guess(newEmail(), stranger)).toBe(401);
+    expect(await guess(newEmail(), attacker)).toBe(401);
 
     const other = await world.user();
     await expect(other.visitor.login(other.email)).resolves.toMatchObject({ status: 200 });

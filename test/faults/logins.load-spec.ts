@@ -111,10 +111,10 @@ describe('login', () => {
     for (let round = 0; round < GUESSES_PER_USER; round++) {
       for (const email of emails) {
         const failed = await login(email, 'not the password');
-        const stranger = await login(`${randomUUID()}@example.com`, 'not the password');
-        expect([failed.status, stranger.status]).toEqual([401, 401]);
+        const unknownUser = await login(`${randomUUID()}@example.com`, 'not the password');
+        expect([failed.status, unknownUser.status]).toEqual([401, 401]);
         wrong.push(failed.ms);
-        unknown.push(stranger.ms);
+        unknown.push(unknownUser.ms);
       }
     }
     const medians = { wrong: quantile(wrong, 0.5), unknown: quantile(unknown, 0.5) };

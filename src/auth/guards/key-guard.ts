@@ -2,7 +2,7 @@ import type { CanActivate } from '@nestjs/common';
 import type { Modality } from '../../core/types/modality';
 import type { StoredApiKey } from '../api-keys/stored-api-key';
 
-/** What is known of a request before its body. */
+/** The facts about a request that are known before its body. */
 export interface KeyedCall {
   /** `null`: unknown, which only an explained request is. */
   readonly clientAddress: string | null;

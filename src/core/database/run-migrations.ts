@@ -23,7 +23,7 @@ export async function runMigrations(url: string, migrations = MIGRATIONS): Promi
       await runner.commitTransaction();
       return applied.map((migration) => migration.name);
     } catch (error) {
-      // The first error says what is wrong; when the connection is lost, the server rolls back by itself.
+      // The first error names the cause; when the connection is lost, the server rolls back by itself.
       await runner.rollbackTransaction().catch(() => undefined);
       throw error;
     } finally {

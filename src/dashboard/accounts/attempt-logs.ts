@@ -8,7 +8,7 @@ export interface AttemptLog {
   readonly windowMs: number;
 }
 
-/** Facts about an account before a login, which distinguish its owner from a stranger who guesses. */
+/** Facts about an account before a login, which distinguish its owner from an attacker who guesses. */
 export interface SignInHistory {
   /** The account has signed in from this network within 30 days. */
   readonly isKnownNetwork: boolean;

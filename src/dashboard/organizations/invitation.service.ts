@@ -146,7 +146,7 @@ export class InvitationService {
   private toMail({ email, role }: StoredInvitation, organizationName: string, token: string): Mail {
     return {
       to: email,
-      // A stranger may have chosen the organization's name, so it is not in the subject.
+      // An attacker may have chosen the organization's name, so it is not in the subject.
       subject: 'You are invited to an organization',
       text: [
         `You are invited to the organization ${quotedName(organizationName)} with the role ${role}.`,

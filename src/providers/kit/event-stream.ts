@@ -13,7 +13,7 @@ type Events = readonly ChatEvent[];
 
 /**
  * A chat stream from events that a provider yields, for example from a vendor's client library. It keeps the progress,
- * the time limits and the back-pressure, and turns an end without `finish` into a failure.
+ * the time limits and the back-pressure, and reports an end without `finish` as a failure.
  *
  * The provider yields `start` when the model has begun to answer. What it throws before that still has an HTTP status
  * and allows failover.

@@ -5,7 +5,7 @@ import { unavailable } from '../../../src/billing/ledger/batch-queue';
 import { FakeUpstream } from '../../conformance/fake-upstream';
 import { until } from '../idempotency/keyed-gateway';
 import { type CallReply, TestGateway, type TestCustomer } from '../../harness/gateway';
-import { settle } from '../../harness/turns';
+import { settle } from '../../harness/event-loop';
 import { chunk, createCatalog, event, usageChunk } from '../../harness/upstream-models';
 
 const PATH = '/v1/chat/completions';

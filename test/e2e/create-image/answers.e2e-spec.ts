@@ -1,7 +1,7 @@
 import type { Answer } from '../../conformance/fake-upstream';
 import { disconnect, fault, images, imageUrls, json, script, tinyPng } from '../../conformance/media-answers';
 import type { CallReply } from '../../harness/gateway';
-import { settle } from '../../harness/turns';
+import { settle } from '../../harness/event-loop';
 import { ImageGateway, PRICES } from './image-gateway';
 
 let served: ImageGateway;

@@ -166,7 +166,7 @@ describe('authorization', () => {
   it('404 for an unknown model', () => expectRefused({ model: 'a/b' }, 404, 'model_not_found', 'model'));
 
   it('503 when routing excludes every provider', () =>
-    expectRefused({ routing: { only: ['somebody'] } }, 503, 'no_provider_available', 'routing'));
+    expectRefused({ routing: { only: ['unknown'] } }, 503, 'no_provider_available', 'routing'));
 });
 
 it('frees the key of a refused request', async () => {

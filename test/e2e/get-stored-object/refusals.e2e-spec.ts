@@ -7,7 +7,7 @@ import { TestGateway } from '../../harness/gateway';
 import { exchange } from '../../harness/raw-http';
 
 /** Every invalid URL gets the same 404. */
-const CANARY = 'nobody may read this';
+const CANARY = 'secret content';
 const clock = { now: () => Date.now() + clock.offsetMs, monotonic: () => performance.now(), offsetMs: 0 };
 
 let gateway: TestGateway;

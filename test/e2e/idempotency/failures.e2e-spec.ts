@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { LedgerService } from '../../../src/billing/ledger/ledger.service';
 import type { TestCustomer } from '../../harness/gateway';
-import { settle } from '../../harness/turns';
+import { settle } from '../../harness/event-loop';
 import { chunk } from '../../harness/upstream-models';
 import { BODY, KeyedGateway, STREAM_BODY, until } from './keyed-gateway';
 

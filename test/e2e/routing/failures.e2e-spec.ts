@@ -2,7 +2,7 @@ import { RoutePlanner } from '../../../src/inference/route-planner';
 import { allowedMs } from '../../faults/figures';
 import type { Answer } from '../../conformance/fake-upstream';
 import { findFreePort } from '../../harness/child-process';
-import { settle } from '../../harness/turns';
+import { settle } from '../../harness/event-loop';
 import { chunk } from '../../harness/upstream-models';
 import { answers, COST, cuts, hangs, refuses, TwoUpstreams } from './two-upstreams';
 

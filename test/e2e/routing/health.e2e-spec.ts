@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { HealthService } from '../../../src/models/routing/health.service';
 import { allowedMs } from '../../faults/figures';
-import { settle } from '../../harness/turns';
+import { settle } from '../../harness/event-loop';
 import { chunk } from '../../harness/upstream-models';
 import { answers, COST, hangs, PATH, refuses, TwoUpstreams } from './two-upstreams';
 

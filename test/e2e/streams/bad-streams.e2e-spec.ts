@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { FakeUpstream, flood, type Outflow } from '../../conformance/fake-upstream';
 import { until } from '../../faults/figures';
 import { type CallReply, TestGateway, type TestCustomer } from '../../harness/gateway';
-import { settle } from '../../harness/turns';
+import { settle } from '../../harness/event-loop';
 import { chunk, createCatalog, event, usageChunk } from '../../harness/upstream-models';
 
 /** Longer than a machine stalls, so that only the intended limit can end a request. */

@@ -3,7 +3,7 @@ import { FakeUpstream } from '../../conformance/fake-upstream';
 import { until } from '../../faults/figures';
 import { FaultProxy, type WireFaults } from '../../harness/fault-proxy';
 import { type CallReply, TestGateway, type TestCustomer } from '../../harness/gateway';
-import { settle } from '../../harness/turns';
+import { settle } from '../../harness/event-loop';
 import { chunk, createCatalog, event, usageChunk } from '../../harness/upstream-models';
 
 const IDLE_TIMEOUT_MS = 2_000;

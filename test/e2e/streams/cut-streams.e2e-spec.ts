@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { FakeUpstream } from '../../conformance/fake-upstream';
 import { FULL, report, until } from '../../faults/figures';
 import { type CallReply, TestGateway, type TestCustomer } from '../../harness/gateway';
-import { settle } from '../../harness/turns';
+import { settle } from '../../harness/event-loop';
 import { createCatalog } from '../../harness/upstream-models';
 import { GOLDEN_COST_MICRO, type GoldenEvent, goldenStream } from './golden-stream';
 

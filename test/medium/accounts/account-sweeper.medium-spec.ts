@@ -28,7 +28,7 @@ describe('the sweeper of accounts', () => {
     return id;
   };
 
-  it('deletes what is over, and nothing else', async () => {
+  it('deletes only expired rows', async () => {
     const owner = await insertUser('verified long ago', 400, true);
     await insertUser('waiting', 29, false);
     await insertUser('never verified', 31, false);

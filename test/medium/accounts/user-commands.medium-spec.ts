@@ -79,7 +79,7 @@ describe('commands for users', () => {
   }, 120_000);
 
   it('do not make an operator of who may not be who he says', async () => {
-    const email = 'stranger@example.com';
+    const email = 'other@example.com';
     await dataSource.query(
       `INSERT INTO user_account (id, email, email_key, name, password_hash) VALUES (gen_random_uuid(), $1, $1, 'S', 'none')`,
       [email],

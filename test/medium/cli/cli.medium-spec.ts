@@ -127,7 +127,7 @@ describe('the command line', () => {
       expect(stored?.principal).toMatchObject({ keyId: created.id, organizationId });
     });
 
-    it('have limits and budgets, each of which is set or taken away alone; running gateways are told', async () => {
+    it('have limits and budgets, each of which is set or taken away alone; running gateways receive it', async () => {
       const { id: organizationId } = await createOrganization();
       const given = ['--name', 'limited', '--rps', '5', '--tpm', '900', '--daily-budget-micro', '70'];
       const { key: _shownOnce, ...created } = await cli.json<KeyRecord>(
@@ -139,12 +139,12 @@ describe('the command line', () => {
       );
       const subscriber = new Redis(createTestRedis().url);
       await subscriber.subscribe(KEY_INVALIDATION_CHANNEL);
-      const told = heard(subscriber, `key:${created.id}`);
+      const published = nextMessage(subscriber, `key:${created.id}`);
 
       const change = (...options: string[]) => cli.json('key', 'limit', '--key', created.id, ...options);
       const changed = { ...created, requests_per_minute: 60, tokens_per_minute: null, monthly_budget_micro: 900 };
       await expect(change('--rpm', '60', '--tpm', 'none', '--monthly-budget-micro', '900')).resolves.toEqual(changed);
-      await told;
+      await published;
       subscriber.disconnect();
       const rest = { concurrency: 8, daily_budget_micro: null, monthly_budget_micro: 0 };
       await expect(
@@ -268,7 +268,7 @@ describe('the command line', () => {
     built.close();
   });
 
-  it('refuses to work on a database that is not migrated, and migrates it when told to', async () => {
+  it('refuses to work on a database that is not migrated, and migrates it on command', async () => {
     const empty = await createEmptyTestDatabase();
     const fresh = createCli({ DATABASE_URL: empty.url, REDIS_URL: createTestRedis().url, API_KEY_PEPPER: PEPPER });
     await expect(fresh.run('org', 'list')).resolves.toMatchObject({
@@ -285,7 +285,7 @@ describe('the command line', () => {
 });
 
 /** Resolves when the message has come; others use the same server. */
-async function heard(subscriber: Redis, message: string): Promise<void> {
+async function nextMessage(subscriber: Redis, message: string): Promise<void> {
   for await (const [, said] of on(subscriber, 'message') as AsyncIterable<[string, string]>) {
     if (said === message) return;
   }

@@ -10,7 +10,7 @@ import { createTestRedis } from '../../harness/redis';
 import { createCli, type Cli } from './run-cli';
 
 const PEPPER = 'pepper-of-this-test-0123456789abcdef';
-const NOBODY = { publish: async () => 0 };
+const NO_SUBSCRIBERS = { publish: async () => 0 };
 
 describe('the command line', () => {
   let database: TestDatabase;
@@ -22,7 +22,7 @@ describe('the command line', () => {
     database = await createTestDatabase();
     dataSource = await openDataSource(database.url, 2);
     cli = createCli({ DATABASE_URL: database.url, REDIS_URL: createTestRedis().url, API_KEY_PEPPER: PEPPER });
-    const organizations = new OrganizationService(dataSource, NOBODY, systemClock);
+    const organizations = new OrganizationService(dataSource, NO_SUBSCRIBERS, systemClock);
     organizationId = (await organizations.create({ name: 'Acme' }, COMMAND_LINE)).id;
   });
 
@@ -44,7 +44,7 @@ describe('the command line', () => {
     const [owner, viewer] = [randomUUID(), randomUUID()];
     await dataSource.query(
       `INSERT INTO user_account (id, email, email_key, name, password_hash)
-       SELECT id, id || '@example.com', id || '@example.com', 'Somebody', 'none' FROM unnest($1::uuid[]) AS u (id)`,
+       SELECT id, id || '@example.com', id || '@example.com', 'Member', 'none' FROM unnest($1::uuid[]) AS u (id)`,
       [[owner, viewer]],
     );
     await dataSource.query(
@@ -69,7 +69,7 @@ describe('the command line', () => {
   });
 
   it('restricts keys, and takes restrictions away', async () => {
-    const keys = new ApiKeyService(dataSource, NOBODY, systemClock, PEPPER);
+    const keys = new ApiKeyService(dataSource, NO_SUBSCRIBERS, systemClock, PEPPER);
     const { apiKey } = await keys.create(organizationId, { allowedModels: ['mock/*'] }, COMMAND_LINE);
     const restrict = ['key', 'restrict', '--key', apiKey.id];
     const restricted = cli.json(...restrict, '--allowed-ips', '10.0.0.1/8', '--allowed-models', 'none', '--name', 'ci');

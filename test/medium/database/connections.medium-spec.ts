@@ -87,8 +87,8 @@ describe('connections to PostgreSQL', () => {
     }
 
     it('wait for a server that is there a moment later', async () => {
-      const nobody = `postgres://u@127.0.0.1:${await findFreePort()}/d`;
-      expect(await attempts((attempt) => (attempt < 3 ? nobody : database.url))).toBe(3);
+      const unreachable = `postgres://u@127.0.0.1:${await findFreePort()}/d`;
+      expect(await attempts((attempt) => (attempt < 3 ? unreachable : database.url))).toBe(3);
     });
 
     it('do not wait where the server is there and has no such database', async () => {

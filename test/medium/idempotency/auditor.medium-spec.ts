@@ -10,7 +10,7 @@ import {
 } from '../billing/money-engine';
 import { claimOf, completing, keyedCommand } from './keyed-commands';
 
-/** As a mistake in the money functions or somebody at the database's console would have it. */
+/** As a bug in the money functions or a manual change would leave it. */
 const CORRUPTIONS: readonly (readonly [invariant: string, planted: string, statement: string])[] = [
   ['I11', 'a record in progress that vanished', `DELETE FROM idempotency_record WHERE state = 'in_progress'`],
   ['I11', 'a hold that forgot its key', `UPDATE reservation SET keyed = false WHERE state = 'held'`],

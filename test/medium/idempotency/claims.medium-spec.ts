@@ -189,7 +189,7 @@ describe('the end of a keyed hold', () => {
     expect(await records()).toMatchObject([{ state: 'completed', charged_micro: '60' }]);
   });
 
-  it('is the same when it is told twice', async () => {
+  it('is the same when it is reported twice', async () => {
     const command = completing(settleCommand(await hold(), 70n));
     await engine.reservations.finish(command);
     await other.reservations.finish({ ...command, outcome: 'released', completion: null });

@@ -66,7 +66,7 @@ function settleStored(command: FinishCommand) {
   }));
 }
 
-it('an answer that nobody got, because its charge came too late, is neither charged nor kept', async () => {
+it('an undelivered answer whose charge came too late is neither charged nor stored', async () => {
   const command = keyedCommand(account, 100n, claimOf('key'));
   await engine.reservations.reserve(command);
   wire.cutOff();

@@ -57,7 +57,7 @@ async function answer(key: string, head: AnswerBytes, tail: string | null, store
 }
 const lookUp = (key: string) => service().lookUp(account.organizationId, claimOf(key));
 
-/** What is stored, and what the counter says that is stored. */
+/** The stored bytes, and the value of the counter. */
 async function stored(): Promise<{ bodies: number; bytes: number; counted: number }> {
   const [row] = await dataSource.query<{ bodies: string; bytes: string; counted: string }[]>(
     `SELECT count(b.reservation_id) AS bodies, COALESCE(sum(b.bytes), 0) AS bytes,
@@ -103,7 +103,7 @@ describe('a stored answer', () => {
     expect(Math.max(...lengths.map(({ length }) => length))).toBeLessThanOrEqual(4 * 1_048_576);
   });
 
-  it('is nobody’s once its time is over, by the clock of the database', async () => {
+  it('has no owner after it expires, by the clock of the database', async () => {
     const id = await answer('old', 'a', null);
     await dataSource.query(`UPDATE idempotency_record SET expires_at = now() WHERE reservation_id = $1`, [id]);
     expect(await lookUp('old')).toBeNull();

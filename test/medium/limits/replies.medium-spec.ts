@@ -53,7 +53,7 @@ describe('a Redis that answers', () => {
     const redis = await ScriptedRedis.start(() => '-LOADING Redis is loading the dataset in memory\r\n');
     const bench = await LimiterBench.start({ url: patient(redis.url) });
     try {
-      for (let turn = 0; turn < 3; turn++) {
+      for (let round = 0; round < 3; round++) {
         redis.answerWith(() => '-LOADING Redis is loading the dataset in memory\r\n');
         expect((await bench.attempt(caller({ concurrency: 1 }))).error).toMatchObject({ code: 'service_unavailable' });
         redis.answerWith(admits());
@@ -76,7 +76,7 @@ describe('a Redis that answers', () => {
     const events = (log: jest.SpyInstance): unknown[] => log.mock.calls.map(([entry]) => entry.event);
     const [errors, warnings] = [jest.spyOn(Logger.prototype, 'error'), jest.spyOn(Logger.prototype, 'warn')];
     try {
-      for (let turn = 0; turn < 3; turn++) {
+      for (let round = 0; round < 3; round++) {
         redis.answerWith(() => '-LOADING Redis is loading the dataset in memory\r\n');
         expect((await bench.attempt(caller())).error).toMatchObject({ code: 'service_unavailable' });
         redis.answerWith(admits());

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** What is written back for a call of the limit script, in the form of the protocol. */
+/** The bytes that answer a call of the limit script, in the form of the protocol. */
 export type ScriptReply = (payload: readonly unknown[]) => string;
 
 const INFO = 'redis_version:7.0.0\r\nloading:0\r\n';

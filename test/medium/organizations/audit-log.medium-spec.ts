@@ -28,7 +28,7 @@ const FILTERS: readonly (readonly [string, AuditFilter])[] = [
   ['everything', {}],
   ['a common action', { action: 'key.created' }],
   ['an action of long ago', { action: 'organization.renamed' }],
-  ['an action that nobody did', { action: 'key.none' }],
+  ['an action without entries', { action: 'key.none' }],
   ['one user', { actorUserId: userIds[3] }],
   ['a user who did nothing', { actorUserId: userIds[9] }],
   ['a rare action of one user', { actorUserId: userIds[3], action: 'organization.renamed' }],

@@ -15,7 +15,7 @@ import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 
 const PEPPER = 'pepper of this test';
-/** In each of which those who lock the same row take turns by themselves. */
+/** In each, callers that lock the same row wait for each other. */
 const REPLICAS = [1, 2, 3, 4, 5, 6, 7, 8];
 const SETTINGS = {
   name: 'production',
@@ -244,17 +244,17 @@ describe('organizations and their keys', () => {
 
     it('of another organization are not found', async () => {
       const { apiKey } = await keys.create((await newOrganization()).id, {}, COMMAND_LINE);
-      const { id: stranger } = await newOrganization();
+      const { id: otherOrganization } = await newOrganization();
       for (const attempt of [
-        () => keys.disable(apiKey.id, stranger, COMMAND_LINE),
-        () => keys.enable(apiKey.id, stranger, COMMAND_LINE),
-        () => keys.revoke(apiKey.id, stranger, COMMAND_LINE),
-        () => keys.rotate(apiKey.id, stranger, 0, COMMAND_LINE),
+        () => keys.disable(apiKey.id, otherOrganization, COMMAND_LINE),
+        () => keys.enable(apiKey.id, otherOrganization, COMMAND_LINE),
+        () => keys.revoke(apiKey.id, otherOrganization, COMMAND_LINE),
+        () => keys.rotate(apiKey.id, otherOrganization, 0, COMMAND_LINE),
       ]) {
         await expect(attempt()).rejects.toMatchObject({ code: 'not_found' });
       }
       await expect(keys.list(apiKey.organizationId)).resolves.toMatchObject([{ id: apiKey.id, revokedAt: null }]);
-      await expect(keys.list(stranger)).resolves.toEqual([]);
+      await expect(keys.list(otherOrganization)).resolves.toEqual([]);
     });
 
     it('never exceed the maximum, however many replicas create them at once; a revoked one makes room', async () => {
@@ -278,7 +278,7 @@ describe('organizations and their keys', () => {
   });
 });
 
-/** Comes back when told to: so many at once may be too much for a busy machine. */
+/** Retries after the announced delay: so many at once may overload a busy machine. */
 async function patiently(attempt: () => Promise<unknown> | undefined): Promise<unknown> {
   for (;;) {
     try {

@@ -39,7 +39,7 @@ class Process {
     const process = new Process(redis);
     const id = randomUUID();
     const health = process.service.healthOf(id);
-    // Nobody says when a subscription is in place; a message that comes through does.
+    // Redis does not announce when a subscription is in place; a message that arrives proves it.
     const speaker = new HealthSharing(redis);
     await until(() => {
       void speaker.announce({ kind: 'open', deploymentId: id, forMs: 1 });
@@ -103,7 +103,7 @@ describe('two processes', () => {
     const probe = await one.begin(id);
     probe?.succeed(10);
     const closedMs = await until(() => !two.isOpen(id), AGREED_WITHIN_MS);
-    process.stderr.write(`heard of open after ${openedMs.toFixed(1)} ms, of closed after ${closedMs.toFixed(1)} ms\n`);
+    process.stderr.write(`received open after ${openedMs.toFixed(1)} ms, of closed after ${closedMs.toFixed(1)} ms\n`);
     expect(one.isOpen(id)).toBe(false);
   });
 
@@ -132,7 +132,7 @@ describe('two processes', () => {
     expect(calls.filter((call) => call !== null)).toHaveLength(1);
   });
 
-  it('both rest a deployment that one of them was told to rest', async () => {
+  it('both cool down a deployment after one of them receives a Retry-After', async () => {
     const limited = new ProviderError('provider_rate_limited', '', {
       phase: 'headers',
       fallback: true,
@@ -157,7 +157,7 @@ it('a process that starts later knows what the others have found', async () => {
   }
 });
 
-it('what is over is not kept: rests that have ended, circuits that nobody has tried for an hour', async () => {
+it('drops ended cool-downs and circuits without a call for an hour', async () => {
   const states = '{gateway:health}:states';
   const fields = [`cool:${id}`, `open:${id}`];
   const ageMs = { short: 60_000, long: 3_700_000 };

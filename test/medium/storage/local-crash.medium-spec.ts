@@ -23,7 +23,7 @@ function open(clock = systemClock): LocalStorage {
   return new LocalStorage(options, clock);
 }
 
-/** Starts to write, and dies without a chance to tidy up. */
+/** Starts to write, and dies before it can clean up. */
 async function crashHalfWay(): Promise<void> {
   const child = fork(join(__dirname, 'writer-process.ts'), [root, key], {
     execArgv: ['--require', join(__dirname, '../../harness/register-typescript.js')],

@@ -54,7 +54,7 @@ describe.each([
     expect(fetched.response.headers.get('content-disposition')).toBe('attachment; filename="image-1.webp"');
   });
 
-  it('of 20 MiB are stored from a stream whose length nobody knows', async () => {
+  it('of 20 MiB are stored from a stream of unknown length', async () => {
     const [key, part] = [newKey(), randomBytes(1024 * 1024 + 1)];
     const parts = Array<Buffer>(20).fill(part);
     expect(await storage.put(key, Readable.from(parts))).toEqual({ sizeBytes: 20 * part.length });
@@ -78,7 +78,7 @@ describe.each([
     expect((await storage.read(key))?.equals(bytes)).toBe(true);
   });
 
-  it('are replaced by what is stored under the same key again', async () => {
+  it('are replaced by a later object under the same key', async () => {
     const key = newKey();
     await storage.put(key, Buffer.from('first'));
     await storage.put(key, Buffer.from('second'));

@@ -16,7 +16,7 @@ import { StoredObjects } from '../../../src/core/storage/stored-objects';
 import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 
-/** Deletes only while it is told to, and counts. */
+/** Deletes only while enabled, and counts. */
 class FailingStorage extends LocalStorage {
   refused: (key: string) => boolean = () => false;
   readonly deletions: string[] = [];
@@ -109,13 +109,13 @@ describe('an output', () => {
     },
   );
 
-  it('from a stream is recorded with the size it turns out to have', async () => {
+  it('from a stream is recorded with its final size', async () => {
     const body = Readable.from([Buffer.from('abc'), Buffer.from('de')]);
     await objects.store({ ...newOwner('video'), index: 0, contentType: 'video/mp4', body });
     expect(await rows()).toMatchObject([{ size_bytes: '5' }]);
   });
 
-  it('has its row before it is stored, so that a crash leaves nothing that nobody remembers', async () => {
+  it('has its row before it is stored, so that a crash leaves no untracked object', async () => {
     let seen: Row[] = [];
     const body = Readable.from(
       (async function* () {
@@ -148,7 +148,7 @@ describe('an output', () => {
     expect(row.delete_at.getTime() - row.created_at.getTime()).toBeGreaterThan(47.9 * 3_600_000);
   });
 
-  it('cannot be stored again when its time is over, since somebody may be deleting it', async () => {
+  it('cannot be stored again when its time is over, since a sweep may be deleting it', async () => {
     const owner = newOwner();
     await store(owner);
     await age(48);
@@ -177,7 +177,7 @@ describe('without a storage', () => {
 });
 
 describe('the sweep', () => {
-  it('deletes what is past its time, object and row, and nothing else', async () => {
+  it('deletes only expired objects and their rows', async () => {
     const [old, young] = [newOwner('image'), newOwner('video')];
     await store(old);
     await store(young);
@@ -252,7 +252,7 @@ describe('the sweep', () => {
 });
 
 describe('deleting all of a request or job', () => {
-  it('deletes its outputs at once and those of nobody else', async () => {
+  it('deletes its outputs at once and no others', async () => {
     const [owner, other] = [newOwner(), newOwner()];
     const sibling = { ...owner, id: randomUUID() };
     await Promise.all([
@@ -269,7 +269,7 @@ describe('deleting all of a request or job', () => {
     expect(await rows()).toHaveLength(3);
   });
 
-  it('leaves to the sweep what cannot be deleted now, and lets nobody store it again', async () => {
+  it('leaves objects that cannot be deleted now to the sweep, and refuses to store them again', async () => {
     const owner = newOwner();
     await store(owner);
     storage.refused = () => true;

@@ -1,7 +1,7 @@
 import { chunk, sse } from '../../../../test/conformance/chat-chunks';
 import { FakeUpstream } from '../../../../test/conformance/fake-upstream';
 import { chatRequest, CollectingSink, providerCall, providerErrorOf } from '../../../../test/conformance/provider-call';
-import { settle } from '../../../../test/harness/turns';
+import { settle } from '../../../../test/harness/event-loop';
 import { UpstreamHttp } from '../../kit/upstream-http';
 import { OpenAiChat } from './openai-chat.provider';
 

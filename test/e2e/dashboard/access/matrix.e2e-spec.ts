@@ -5,7 +5,7 @@ import { TestGateway } from '../../../harness/gateway';
 import { ask, isMutation, OPERATIONS, pathOf } from './operations';
 
 /** Every operation of the document, called with every role: only `x-access` decides who is authorized. */
-const CALLERS = ['anonymous', 'signed out', 'stranger', ...ROLES, 'operator'] as const;
+const CALLERS = ['anonymous', 'signed out', 'outsider', ...ROLES, 'operator'] as const;
 type CallerKind = (typeof CALLERS)[number];
 
 let gateway: TestGateway;
@@ -23,7 +23,7 @@ async function signIn(kind: CallerKind): Promise<DashboardClient | null> {
       return null;
     case 'signed out':
       return signOut(await gateway.dashboardUser({ organizationId, operator: true }));
-    case 'stranger':
+    case 'outsider':
       return gateway.dashboardUser();
     case 'operator':
       return gateway.dashboardUser({ organizationId, role: null, operator: true });
@@ -44,7 +44,7 @@ function expectedRefusal(access: string, kind: CallerKind): string | null {
   if (kind === 'anonymous' || kind === 'signed out') return 'unauthenticated';
   if (access === 'user') return null;
   if (access === 'operator') return kind === 'operator' ? null : 'forbidden';
-  if (kind === 'stranger' || kind === 'operator') return 'no such organization';
+  if (kind === 'outsider' || kind === 'operator') return 'no such organization';
   return mayActAs(kind, access as Role) ? null : 'forbidden';
 }
 

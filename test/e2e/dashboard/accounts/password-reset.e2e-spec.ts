@@ -92,7 +92,7 @@ describe('password reset', () => {
       }
       expect(resets()).toHaveLength(sent);
       if (index > 0) continue;
-      // A stranger on another network has not used up the owner's limit or other purposes.
+      // An attacker on another network has not used up the owner's limit or other purposes.
       await owner.post('/register', { email, password: NEXT, name: 'Ada' });
       expect(world.mailsTo(email).at(-1)?.subject).toBe('You already have an account');
     }

@@ -90,12 +90,12 @@ describe('registration', () => {
   });
 
   it.each(['before', 'after'])(
-    'gives the account only to the mailbox owner when a stranger registers %s the owner',
+    'gives the account only to the mailbox owner when an attacker registers %s the owner',
     async (when) => {
-      const [stranger, owner] = [world.visitor(), world.visitor()];
+      const [attacker, owner] = [world.visitor(), world.visitor()];
       const email = newEmail();
       const registrations = [
-        () => stranger.post('/register', { email, password: 'chosen by the stranger', name: 'Mallory' }),
+        () => attacker.post('/register', { email, password: 'chosen by the attacker', name: 'Mallory' }),
         () => owner.post('/register', { email, password: PASSWORD, name: NAME, organization_name: 'Mine' }),
       ];
       for (const register of when === 'before' ? registrations : registrations.toReversed()) {
@@ -110,7 +110,7 @@ describe('registration', () => {
       const confirm = (token?: string) => owner.post('/password-resets/confirm', { token, password });
       await expect(confirm(tokens[0])).resolves.toMatchObject({ status: 404 });
       await expect(confirm(tokens[1])).resolves.toMatchObject({ status: 204 });
-      await expect(stranger.login(email, 'chosen by the stranger')).resolves.toMatchObject({ status: 401 });
+      await expect(attacker.login(email, 'chosen by the attacker')).resolves.toMatchObject({ status: 401 });
       await expect(owner.login(email, password)).resolves.toMatchObject({ status: 200 });
       await expect(organizationsOf(email)).resolves.toHaveLength(1);
     },
@@ -143,10 +143,10 @@ describe('registration', () => {
     await owner.call(owner.path('/invitations'), { body: { email, role: 'developer' } });
     const invitation = world.tokenTo(email);
     const other = newEmail();
-    const stranger = world.visitor();
+    const attacker = world.visitor();
     const body = { password: PASSWORD, name: NAME, invitation_token: invitation };
-    await expect(stranger.post('/register', { ...body, email: other })).resolves.toMatchObject({ status: 202 });
-    await expect(stranger.login(other)).resolves.toMatchObject({ status: 403 });
+    await expect(attacker.post('/register', { ...body, email: other })).resolves.toMatchObject({ status: 202 });
+    await expect(attacker.login(other)).resolves.toMatchObject({ status: 403 });
 
     const invited = world.visitor();
     await expect(invited.post('/register', { ...body, email })).resolves.toMatchObject({ status: 202 });
@@ -176,7 +176,7 @@ describe('registration', () => {
     expect(world.tokenTo(email)).toBe(second);
   });
 
-  it('is not blocked by mail requests of strangers', async () => {
+  it('is not blocked by mail requests of attackers', async () => {
     const email = newEmail();
     for (let request = 0; request < 15; request++) {
       await world.visitor().post('/email-verifications', { email });

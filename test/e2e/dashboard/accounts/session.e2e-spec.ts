@@ -195,9 +195,9 @@ describe('a session', () => {
     expect(own).toMatchObject({ object: 'session', is_current: true, address: visitor.address });
     expect(newest).toMatchObject({ is_current: false, address: other.address });
 
-    const stranger = await world.signedIn();
+    const otherUser = await world.signedIn();
     const end = (by: Visitor, id: string) => by.call(`/sessions/${id}`, { method: 'DELETE' });
-    const refusals = [await end(stranger.visitor, newest.id), await end(visitor, 'no-id'), await end(visitor, own.id)];
+    const refusals = [await end(otherUser.visitor, newest.id), await end(visitor, 'no-id'), await end(visitor, own.id)];
     expect(substanceOf(refusals[0] as never)).toEqual(substanceOf(refusals[1] as never));
     expect(refusals.map(({ status }) => status)).toEqual([404, 404, 204]);
     expect([await visitor.status(), await other.status()]).toEqual([401, 200]);

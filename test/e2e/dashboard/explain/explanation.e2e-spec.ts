@@ -128,7 +128,7 @@ it('changes no counter, hold or row', async () => {
 });
 
 describe('a key that the caller may not explain', () => {
-  it.each(['viewer', 'stranger', 'operator', 'unknown', 'malformed'])(
+  it.each(['viewer', 'outsider', 'operator', 'unknown', 'malformed'])(
     'returns the 404 of an unknown key to a %s',
     async (who) => {
       const { customer } = await stage.subject();

@@ -198,17 +198,17 @@ describe('a key', () => {
   });
 
   it('of another organization or with an unknown id is not_found for every operation', async () => {
-    const stranger = await gateway.dashboardUser({ role: 'owner' });
+    const outsider = await gateway.dashboardUser({ role: 'owner' });
     const { id } = await create(developer);
     const bodies = new Set<string>();
     for (const unknown of [id, randomUUID(), 'no-uuid', `${id}%00`]) {
-      const path = keysOf(stranger, `/${unknown}`);
+      const path = keysOf(outsider, `/${unknown}`);
       const replies = [
-        await stranger.call(path),
-        await stranger.call(path, { method: 'PATCH', body: { name: 'mine' } }),
-        await stranger.call(`${path}/rotate`, { body: {} }),
+        await outsider.call(path),
+        await outsider.call(path, { method: 'PATCH', body: { name: 'mine' } }),
+        await outsider.call(`${path}/rotate`, { body: {} }),
         ...(await Promise.all(
-          ['disable', 'enable', 'revoke'].map((action) => stranger.call(`${path}/${action}`, { method: 'POST' })),
+          ['disable', 'enable', 'revoke'].map((action) => outsider.call(`${path}/${action}`, { method: 'POST' })),
         )),
       ];
       for (const reply of replies) {

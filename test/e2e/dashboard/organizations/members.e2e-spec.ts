@@ -107,12 +107,12 @@ describe('the members of an organization', () => {
 
   it('are not_found for malformed ids and members of other organizations', async () => {
     const owner = await stage.user();
-    const stranger = await stage.user();
-    for (const userId of [stranger.userId, randomUUID(), 'no-uuid']) {
+    const outsider = await stage.user();
+    for (const userId of [outsider.userId, randomUUID(), 'no-uuid']) {
       expectError(await setRole(owner, { userId }, 'viewer'), 404, 'not_found');
       expectError(await remove(owner, { userId }), 404, 'not_found');
     }
-    expectError(await owner.call(stranger.path('/members')), 404, 'not_found');
-    expectError(await owner.call(stranger.path('/leave'), { method: 'POST' }), 404, 'not_found');
+    expectError(await owner.call(outsider.path('/members')), 404, 'not_found');
+    expectError(await owner.call(outsider.path('/leave'), { method: 'POST' }), 404, 'not_found');
   });
 });

@@ -142,7 +142,7 @@ describe('a test event', () => {
   });
 
   it('is limited to ten a minute per organization, under concurrency', async () => {
-    const [developer, stranger] = [await gateway.dashboardUser(), await gateway.dashboardUser()];
+    const [developer, outsider] = [await gateway.dashboardUser(), await gateway.dashboardUser()];
     const url = host.url('/hook');
     const replies = await Promise.all(
       Array.from({ length: 14 }, () => post(developer, '/webhook-test-events', { url })),
@@ -155,7 +155,7 @@ describe('a test event', () => {
       expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
       expect(Number(headers.get('retry-after'))).toBeLessThanOrEqual(60);
     }
-    expect((await post(stranger, '/webhook-test-events', { url })).status).toBe(202);
+    expect((await post(outsider, '/webhook-test-events', { url })).status).toBe(202);
     await gateway.rows(
       `UPDATE webhook_delivery SET created_at = created_at - interval '61 seconds' WHERE organization_id = $1`,
       [developer.organizationId],
@@ -178,13 +178,13 @@ describe('a redelivery', () => {
   });
 
   it('is limited to sixty a minute per organization', async () => {
-    const [developer, stranger] = [await gateway.dashboardUser(), await gateway.dashboardUser()];
+    const [developer, outsider] = [await gateway.dashboardUser(), await gateway.dashboardUser()];
     const redeliver = async (user: DashboardClient) =>
       (await post(user, `/webhook-deliveries/${randomUUID()}/redeliver`)).status;
     const statuses = await Promise.all(Array.from({ length: 65 }, () => redeliver(developer)));
     expect(statuses.filter((status) => status === 404)).toHaveLength(60);
     expect(statuses.filter((status) => status === 429)).toHaveLength(5);
-    expect(await redeliver(stranger)).toBe(404);
+    expect(await redeliver(outsider)).toBe(404);
   });
 
   it('restarts the retry schedule of an ended delivery', async () => {

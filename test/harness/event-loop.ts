@@ -1,7 +1,7 @@
-import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextIteration, setTimeout as delay } from 'node:timers/promises';
 
 /** Time for a chunk to pass from an upstream through the gateway to its client, all in this process. */
-const TURNS = 20;
+const ITERATIONS = 20;
 
 /**
  * Waits a moment, and then until all sockets in this process have been read. A delay alone is not enough: when a busy
@@ -9,5 +9,5 @@ const TURNS = 20;
  */
 export async function settle(durationMs: number): Promise<void> {
   await delay(durationMs);
-  for (let index = 0; index < TURNS; index++) await nextTurn();
+  for (let index = 0; index < ITERATIONS; index++) await nextIteration();
 }
