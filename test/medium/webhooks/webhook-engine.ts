@@ -64,8 +64,13 @@ export async function startWebhookEngine(url: string, settings: EngineSettings =
   const secrets = new WebhookSecretService(new WebhookSecretRepository(dataSource), new SecretBox([SECRETS_KEY]));
   const source = settings.source?.(dataSource) ?? new JobRows(dataSource);
   const attempts = new WebhookAttemptService(repository, secrets, source, outbound, clock);
+  const wakeUpsInHand = new Set<Promise<unknown>>();
   // Wake-ups arrive in this process at once.
-  const wakeUps = { wake: async (id: string) => void service.deliver(id) } as Partial<WebhookWakeUps> as WebhookWakeUps;
+  const wake = async (id: string): Promise<void> => {
+    const handled = service.deliver(id).finally(() => wakeUpsInHand.delete(handled));
+    wakeUpsInHand.add(handled);
+  };
+  const wakeUps = { wake } as Partial<WebhookWakeUps> as WebhookWakeUps;
   const service = new WebhookDeliveryService(repository, attempts, wakeUps, clock);
   return {
     dataSource,
@@ -74,6 +79,7 @@ export async function startWebhookEngine(url: string, settings: EngineSettings =
     service,
     close: async () => {
       await service.stop();
+      await Promise.all(wakeUpsInHand);
       await dataSource.destroy();
     },
   };
