@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { COMPILE_CACHE, DATABASE_WAS_LATE, type ExitStatus, ManagedChild } from './child-process';
 
 /** Keys issued by a test are valid in every process started with this. */
-export const TEST_PEPPER = 'a-pepper-that-only-tests-use';
+export const TEST_PEPPER = 'a-pepper-that-only-the-test-suite-uses';
 
 export interface GatewayProcessSettings {
   /** Omit together with `redisUrl` for the embedded servers. */

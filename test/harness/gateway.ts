@@ -74,7 +74,7 @@ export class TestGateway {
       DATABASE_URL: await wire(database.url),
       REDIS_URL: createTestRedis().url,
       DATA_DIR: dataDir,
-      API_KEY_PEPPER: 'a-pepper-that-only-tests-use',
+      API_KEY_PEPPER: 'a-pepper-that-only-the-test-suite-uses',
       PORT: '0',
       MOCK_PROVIDER: 'true',
       // The tests share its event loop, and keep it busy themselves.
