@@ -56,10 +56,17 @@ describe('the connection to Redis', () => {
         () => false,
       ),
     );
-    expect(errors).toHaveBeenCalledTimes(1);
-    expect(warnings).toHaveBeenCalledTimes(1);
+    expect(loggedEvents(errors)).toEqual(['redis_away']);
+    expect(loggedEvents(warnings)).toEqual(['redis_back']);
   });
 });
+
+/** The events of this connection. Other test files of the worker share the logger. */
+function loggedEvents(spy: jest.SpyInstance): unknown[] {
+  return spy.mock.calls
+    .map(([line]) => (line as { event?: string }).event)
+    .filter((event) => event?.startsWith('redis_'));
+}
 
 interface TestProxy {
   readonly port: number;
