@@ -52,6 +52,7 @@ function open(pool: Pool, options: BillingOptions, clock: Clock): MoneyEngine {
     ledger: new LedgerService(pool),
     close: async () => {
       await reservations.drain();
+      if (lease.isStarted) await lease.stop();
       await pool.end();
     },
   };
