@@ -7,6 +7,7 @@ import { APP_CONFIG, type AppConfig } from '../config/app-config';
 import { type Billed, Bytes, EventStream, Json, JSON_TYPE, LiveBytes } from './answer';
 import { ANSWER_SENT } from './fastify-adapter';
 import { ByteReply, EventReply } from './live-reply';
+import { replyOf, requestOf } from './request';
 
 const SENT = of(ANSWER_SENT);
 
@@ -25,9 +26,8 @@ export class CostHeadersInterceptor implements NestInterceptor {
   }
 
   intercept(context: ExecutionContext, next: CallHandler<unknown>): Observable<unknown> {
-    const http = context.switchToHttp();
-    const request = http.getRequest<FastifyRequest>();
-    const reply = http.getResponse<FastifyReply>();
+    const request = requestOf(context);
+    const reply = replyOf(context);
     return next.handle().pipe(mergeMap((value) => this.send(value, request, reply)));
   }
 
