@@ -36,7 +36,7 @@ const withServers = {
 };
 
 /** A `load` test takes the whole machine: it belongs to the long form of the faults, one file at a time. */
-const FAULTS = process.env.FAULTS_FULL === '1' ? 'medium|load' : 'medium';
+const FAULTS = process.env.FAULTS_FULL === '1' ? 'fault|load' : 'fault';
 
 /** @type {import('jest').Config} */
 module.exports = {
@@ -48,7 +48,7 @@ module.exports = {
   reporters: ['default', '<rootDir>/test/harness/jest/totals-reporter.js'],
   projects: [
     { ...shared, displayName: 'unit', testRegex: String.raw`\.spec\.ts$` },
-    { ...withServers, displayName: 'integration', testRegex: String.raw`/test/medium/.+\.medium-spec\.ts$` },
+    { ...withServers, displayName: 'integration', testRegex: String.raw`/test/integration/.+\.integration-spec\.ts$` },
     { ...withServers, displayName: 'e2e', testRegex: String.raw`/test/(e2e|conformance)/.+\.e2e-spec\.ts$` },
     { ...withServers, displayName: 'clients', testRegex: String.raw`/test/clients/.+\.e2e-spec\.ts$` },
     { ...withServers, displayName: 'faults', testRegex: String.raw`/test/faults/.+\.(${FAULTS})-spec\.ts$` },

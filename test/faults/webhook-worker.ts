@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { loadConfig } from '../../src/core/config/load-config';
-import { WorkerModule } from '../medium/webhooks/worker-module';
+import { WorkerModule } from '../integration/webhooks/worker-module';
 
 /** A process that only delivers webhooks, until SIGTERM. */
 async function main(): Promise<void> {

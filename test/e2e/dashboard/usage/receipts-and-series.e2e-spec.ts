@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { UsageReceipt } from '../../../../src/contract/dashboard';
-import { insertReceipts } from '../../../medium/usage/receipts';
+import { insertReceipts } from '../../../integration/usage/receipts';
 import { COST, OUTPUT_TOKENS, PROMPT_TOKENS, refuses } from '../../routing/two-upstreams';
 import { idOf, sumOf, UsageWorld } from './usage-world';
 

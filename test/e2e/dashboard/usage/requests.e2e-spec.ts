@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import type { UsageRequestList } from '../../../../src/contract/dashboard';
-import { insertReceipts, keyIdOf } from '../../../medium/usage/receipts';
+import { insertReceipts, keyIdOf } from '../../../integration/usage/receipts';
 import { COST, OUTPUT_TOKENS, PROMPT_TOKENS, refuses } from '../../routing/two-upstreams';
 import { idOf, sumOf, UsageWorld } from './usage-world';
 

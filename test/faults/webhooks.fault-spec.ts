@@ -12,7 +12,7 @@ import {
   startWebhookEngine,
   verify,
   type WebhookEngine,
-} from '../medium/webhooks/webhook-engine';
+} from '../integration/webhooks/webhook-engine';
 import { endChildren, ManagedChild } from '../harness/child-process';
 import { createTestDatabase, type TestDatabase } from '../harness/database';
 import { PublicHost } from '../harness/public-host';
