@@ -1,3 +1,5 @@
+import type { ReasoningVault } from './reasoning-vault';
+
 /**
  * Switches for upstreams that deviate from a dialect. Set by a vendor preset, refined per deployment in the catalogue.
  */
@@ -83,6 +85,10 @@ export interface ProviderCall {
   readonly features: ModelFeatures;
   readonly quirks: Quirks;
   readonly deadlines: CallDeadlines;
+  /** The model's output limit in tokens, where the catalogue states one. */
+  readonly maxOutputTokens?: number;
+  /** Absent where a call has no conversation. */
+  readonly vault?: ReasoningVault;
   /** Aborted when the response is no longer needed. */
   readonly signal: AbortSignal;
 }
