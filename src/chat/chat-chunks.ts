@@ -49,8 +49,7 @@ export async function openChatChunks(
 }
 
 /**
- * Renders the chunks of one chat stream (decision *chat-shape*). The role comes with the text that arrives together with
- * the start, else alone.
+ * Renders the chunks of one chat stream. The role comes with the text that arrives together with the start, else alone.
  */
 export function chatChunks(model: string): EventRenderer {
   let head = '';

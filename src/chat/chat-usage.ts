@@ -13,7 +13,7 @@ export function measureChat(request: ChatRequest): PromptMeasure {
   return measure;
 }
 
-/** The most tokens that the model may write (decision *hold-text*). */
+/** The most tokens that the model may write. */
 export function outputLimit(request: ChatRequest, model: CatalogModel, defaultMaxOutputTokens: number): number {
   const modelLimit = model.maxOutputTokens ?? Number.MAX_SAFE_INTEGER;
   const { max_tokens: legacy, max_completion_tokens: current } = request;
@@ -21,7 +21,7 @@ export function outputLimit(request: ChatRequest, model: CatalogModel, defaultMa
   return Math.min(modelLimit, legacy ?? Number.MAX_SAFE_INTEGER, current ?? Number.MAX_SAFE_INTEGER);
 }
 
-/** `usage` in the chat-completion shape, with the gateway's extensions (contract 2.5) except the cost. */
+/** `usage` in the chat-completion shape, with the gateway's extensions except the cost. */
 interface ChatUsage {
   prompt_tokens: number;
   completion_tokens: number;
@@ -56,7 +56,7 @@ export function renderCompletion(body: ChatCompletionBody, bill: Bill): Rendered
   return { contentType: 'application/json; charset=utf-8', ...withUsage(JSON.stringify(body), bill, '') };
 }
 
-/** The chunk between the finish chunk and `[DONE]` (decision *usage-chunk*). */
+/** The chunk between the finish chunk and `[DONE]`. */
 export function usageEvent(progress: StreamProgress, bill: Bill, { id: model }: CatalogModel): PricedText {
   const { id, created } = progress;
   const chunk = JSON.stringify({ id, object: 'chat.completion.chunk', created, model, choices: [] });

@@ -11,7 +11,7 @@ import { OperatorModule } from './operator/operator.module';
 import { DashboardPagesModule } from './pages/pages.module';
 import { DashboardSessionModule } from './session/dashboard-session.module';
 
-/** The control plane (contract section 5, *Dashboard API*): one folder per group of operations. */
+/** The control plane: one folder per group of operations. */
 @Module({
   imports: [
     DashboardSessionModule,

@@ -10,7 +10,7 @@ const PLACEHOLDER = 'https://gateway.example.com';
 /** Name or IP address with an optional port. Nothing else from a Host header may reach the document. */
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 
-/** Serves the documents (contract section 9), naming this deployment as their default server. */
+/** Serves the documents, naming this deployment as their default server. */
 @Controller()
 export class OpenapiController {
   private readonly api = readBundle('openapi.yaml');

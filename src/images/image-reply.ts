@@ -14,7 +14,7 @@ interface InlineImage {
   readonly base64: readonly Buffer[];
 }
 
-/** Renders the image response (contract 2.3) around its cost. Embedded images come in pieces. */
+/** Renders the image response around its cost. Embedded images come in pieces. */
 export function renderImages(items: readonly ReplyItem[], createdSeconds: number, { usage }: Bill): RenderedAnswer {
   const data = items.map(renderItem).join(',');
   const text = `{"created":${createdSeconds},"data":[${data}],"usage":{"images":${usage.images},"x_llm_cost_micro":`;

@@ -1,7 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import type { ClientConnection } from '../core/types/request-context';
 
-/** How long work continues for a disconnected client that may retry with its key (decision *disconnect*). */
+/** How long work continues for a disconnected client that may retry with its key. */
 const FINISH_WITHIN_MS = 120_000;
 
 /** Tracks whether the client of a request is connected or may retry, so that unwanted work is aborted. */

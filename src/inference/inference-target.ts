@@ -70,9 +70,8 @@ function requireFallbacks(
 }
 
 /**
- * The fields of a validated body that are sent to providers, without gateway-only fields (contract section 1, decision
- * *unknown-fields*) and without nulls, which mean absent but which some upstreams reject. Copies the body only when a
- * field is dropped.
+ * The fields of a validated body that are sent to providers, without gateway-only fields and without nulls, which mean
+ * absent but which some upstreams reject. Copies the body only when a field is dropped.
  */
 export function providerFields<Body extends object>(body: Body): Body {
   for (const field in body) {

@@ -5,7 +5,7 @@ import type { Candidate } from './inference.types';
 /** Applies to a 429 response without `Retry-After`. */
 const DEFAULT_RATE_LIMIT_SECONDS = 10;
 
-/** Translates the failure of the last attempt into the client's error (contract section 7). */
+/** Translates the failure of the last attempt into the client's error. */
 export function toClientError(error: unknown): unknown {
   if (!(error instanceof ProviderError)) return error;
   const { param, details, retryAfterSeconds } = error.options;

@@ -300,7 +300,7 @@ export class RequestAdmission implements OnApplicationShutdown {
 }
 
 /**
- * The amount to hold: the highest cost over the candidates (decision *hold-text*).
+ * The amount to hold: the highest cost over the candidates.
  * @throws GatewayError `model_not_found` when a candidate has no price for the request
  */
 export function worstCaseCost(candidates: readonly Candidate[], input: InferenceInput): Micro {
@@ -308,7 +308,7 @@ export function worstCaseCost(candidates: readonly Candidate[], input: Inference
   let most = 0n;
   for (const { price } of candidates) {
     const cost = price.costMicro(input.estimate, details);
-    // A price without a matching row is no price (decision *unpriced*).
+    // A price without a matching row is no price.
     if (cost === null) throw new GatewayError('model_not_found', `${input.model.id} has no price for this request.`);
     if (cost > most) most = cost;
   }

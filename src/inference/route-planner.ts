@@ -81,8 +81,8 @@ export class CandidateSelector {
 export type RulingConstraint = 'only' | 'ignore' | 'max_price';
 
 /**
- * The field of the `routing` object that excludes a candidate (decision *routing-object*); `null`: none. Names are provider
- * ids. An excluded candidate is never tried, even if no other is left.
+ * The field of the `routing` object that excludes a candidate; `null`: none. Names are provider ids. An excluded
+ * candidate is never tried, even if no other is left.
  */
 export function ruledOutBy({ provider, priceVersion }: Candidate, routing: RoutingDto): RulingConstraint | null {
   const { only, ignore, max_price: maxPrice } = routing;

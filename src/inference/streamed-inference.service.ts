@@ -27,7 +27,7 @@ import type { Bill, Candidate, Delivered, InferenceInput, OpenedStream, PricedTe
 import { asGatewayError } from './provider-failure';
 import { endingOf, RequestReservation } from './request-reservation';
 
-/** Silence after which the headers of a stream are sent, once no fallback is left (decision *pings*). */
+/** Silence after which the headers of a stream are sent, once no fallback is left. */
 const HEADERS_AFTER_MS = 10_000;
 
 interface StreamedAnswer<Progress extends Delivered> {
@@ -43,7 +43,7 @@ interface StreamedAnswer<Progress extends Delivered> {
 export interface StreamedInference<Progress extends Delivered = StreamProgress> extends StreamedAnswer<Progress> {
   /** The events after the provider's last one, rendered when the bill is known; without `[DONE]`. */
   lastEvents(progress: Progress, bill: Bill, servedBy: CatalogModel): PricedText;
-  /** The events that report a failure in mid-stream. Default: the error envelope as an event (contract 6.3). */
+  /** The events that report a failure in mid-stream. Default: the error envelope as an event. */
   failureEvents?(error: GatewayError, requestId: string): string | undefined;
 }
 

@@ -98,7 +98,7 @@ export class UnaryInferenceService {
       const bill = reservation.bill(usage, result.usage === null);
       return { bill, rendered: inference.render(result, bill) };
     } catch (error) {
-      // Nothing was delivered, so nothing is charged (decision *zero-output*), also after a disconnect.
+      // Nothing was delivered, so nothing is charged, also after a disconnect.
       if (!isOutcomeUnknown(inference.input, error)) {
         await reservation.release(endingOf(error, client.disconnected));
         throw toClientError(error);

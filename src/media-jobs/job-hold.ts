@@ -4,7 +4,7 @@ import { divideCeiling, microToJson, type Micro } from '../core/types/micro';
 import { NO_USAGE } from '../providers/contract/usage';
 import type { JobKind, JobSettings } from './media-job.types';
 
-/** The amount held for a job and the most it may cost (contract 2.1). */
+/** The amount held for a job and the most it may cost. */
 export interface JobHold {
   readonly holdMicro: Micro;
   readonly maxCostMicro: Micro;
@@ -17,7 +17,7 @@ export function jobCostMicro(price: CompiledPrice, settings: JobSettings, second
 
 /**
  * The estimated cost at the most expensive deployment of the route.
- * @throws GatewayError `model_not_found` when a deployment has no price for the settings (decision *unpriced*)
+ * @throws GatewayError `model_not_found` when a deployment has no price for the settings
  */
 export function estimateJobMicro(prices: readonly CompiledPrice[], model: string, settings: JobSettings): Micro {
   let most = 0n;
@@ -30,8 +30,7 @@ export function estimateJobMicro(prices: readonly CompiledPrice[], model: string
 }
 
 /**
- * The hold: 1.5 times the estimate for a video, the estimate for music, at most the caller's cap (decisions *hold-video*,
- * *hold-music*).
+ * The hold: 1.5 times the estimate for a video, the estimate for music, at most the caller's cap.
  * @throws GatewayError `validation_failed` for a cap below the estimate
  */
 export function holdForJob(kind: JobKind, estimateMicro: Micro, capMicro: Micro | null): JobHold {

@@ -49,7 +49,7 @@ export class JobSubmissionService {
     this.ttlSeconds = jobs.ttlSeconds;
   }
 
-  /** The 202 with the submission. @throws GatewayError the codes of contract sections 4.5 and 4.6 */
+  /** The 202 with the submission. @throws GatewayError the codes of the operation in `openapi/` */
   async submit(order: JobOrder, context: RequestContext): Promise<Answer> {
     assertMetadataFits(order.body);
     const references = this.inputs.parse(order.sources);

@@ -1,6 +1,6 @@
 import { FINAL_STATUSES, isFinal, JOB_STATUSES, statesBefore, type Transition, TRANSITIONS } from './media-job.states';
 
-/** Contract, section 3, row by row: the machine-readable columns. */
+/** The allowed transitions, row by row. */
 const CONTRACT: readonly Transition[] = [
   { trigger: 'submission', from: [], to: 'queued', hold: 'reserved' },
   { trigger: 'sent', from: ['queued'], to: 'submitted' },

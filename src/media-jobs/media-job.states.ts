@@ -1,6 +1,5 @@
 /**
- * The job states and their transitions (contract, section 3), as data. Code that ends a job takes the allowed source
- * states from here.
+ * The job states and their transitions, as data. Code that ends a job takes the allowed source states from here.
  */
 
 export const JOB_STATUSES = ['queued', 'submitted', 'running', 'succeeded', 'failed', 'canceled', 'expired'] as const;

@@ -16,7 +16,7 @@ export function jobObject(kind: JobKind): 'video.generation' | 'music.generation
   return `${kind}.generation`;
 }
 
-/** The body of the 202 (contract 2.1, `SubmittedJob` of the document). */
+/** The body of the 202 (`SubmittedJob` in `openapi/`). */
 export function writeSubmission({ id, kind, model, holdMicro }: JobSubmission): SubmissionText {
   const text = JSON.stringify({
     id,
@@ -30,7 +30,7 @@ export function writeSubmission({ id, kind, model, holdMicro }: JobSubmission): 
   return { head: text.slice(0, at), tail: text.slice(at + WRITTEN_GAP.length) };
 }
 
-/** The headers of every response to this submission (decision *stream-cost-header*). */
+/** The headers of every response to this submission. */
 export function submissionHeaders({ model, holdMicro }: JobSubmission): Readonly<Record<string, string>> {
   return { 'x-llm-model': model, 'x-llm-cost-micro': holdMicro.toString() };
 }

@@ -10,8 +10,8 @@ export interface CatalogSnapshot {
 }
 
 /**
- * Selects the models that can be called: enabled, not retired, with a price in force, and a deployment whose provider is
- * configured (decision *unpriced*). Other models do not exist for clients.
+ * Selects the models that can be called: enabled, not retired, with a price in force, and a deployment whose provider
+ * is configured. Other models do not exist for clients.
  */
 export function buildSnapshot(
   stored: StoredCatalog,

@@ -58,7 +58,7 @@ export interface PriceVersion {
   readonly price: Price;
 }
 
-/** Timeouts of a deployment's streams in milliseconds; they replace the configured ones (decision *first-token-limit*). */
+/** Timeouts of a deployment's streams in milliseconds; they replace the configured ones. */
 export interface DeploymentTimeouts {
   readonly firstTokenMs?: number;
   /** Limit on silence within a response. */

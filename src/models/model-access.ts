@@ -5,7 +5,7 @@ import type { CatalogModel } from './catalog-model';
 type ModelIdentity = Pick<CatalogModel, 'id' | 'modality'>;
 
 /**
- * Refuses a model that exists but is not allowed for this key: contract section 5.
+ * Refuses a model that exists but is not allowed for this key.
  * @throws GatewayError `model_not_allowed` or `modality_not_allowed`, naming `param`.
  */
 export function assertModelAllowed(principal: Principal, model: ModelIdentity, param = 'model'): void {

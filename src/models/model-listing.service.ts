@@ -8,7 +8,7 @@ import { assertModelAllowed, isModelAllowed } from './model-access';
 import { ModelCatalogService } from './model-catalog.service';
 import type { ModelFeatures } from '../providers/contract/provider-call';
 
-/** A model as `GET /v1/models` shows it: decision *model-record*. */
+/** A model as `GET /v1/models` shows it. */
 export interface ModelRecord {
   readonly id: string;
   readonly object: 'model';
@@ -22,7 +22,7 @@ export interface ModelRecord {
   readonly input_modalities: readonly string[];
   readonly output_modalities: readonly string[];
   readonly features: ModelFeatures;
-  /** The list prices in force: integers in micro-units, of USD (decision *currency*). */
+  /** The list prices in force: integers in micro-units, of USD. */
   readonly pricing: Price;
 }
 

@@ -21,7 +21,7 @@ const PRICE_KINDS: Readonly<Record<Modality, readonly (keyof Price)[]>> = {
 const SPOKEN_DIALECTS: ReadonlySet<string | undefined> = new Set([undefined, 'openai-chat', 'openai-media']);
 const UNREAD_SETTINGS = ['api_version', 'region', 'map', 'output', 'limits'] as const;
 
-/** Whether the price covers models of this modality (decision *unpriced*). */
+/** Whether the price covers models of this modality. */
 export function isPriced(modality: Modality, price: Price): boolean {
   return PRICE_KINDS[modality].some((kind) => price[kind] !== undefined);
 }

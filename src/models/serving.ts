@@ -31,7 +31,7 @@ export interface ModelServing<Catalog extends StoredCatalog> {
   readonly obstacles: readonly ModelObstacle[];
 }
 
-/** Evaluates every model at `nowMs`, in the order of the rows (decision *unpriced*). */
+/** Evaluates every model at `nowMs`, in the order of the rows. */
 export function reviewServing<Catalog extends StoredCatalog>(
   stored: Catalog,
   configuredProviders: ReadonlySet<string>,

@@ -79,7 +79,7 @@ export class EventWriter {
   }
 
   /**
-   * The error envelope (contract 6.3) as an event with type and sequence number, which parsers of this format require.
+   * The error envelope as an event with type and sequence number, which parsers of this format require.
    */
   error({ error }: ErrorEnvelope): void {
     const { code, message, param = null } = error;

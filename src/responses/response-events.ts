@@ -25,8 +25,8 @@ export interface StreamEnd {
 }
 
 /**
- * Translates a chat stream to the events of one response (contract 6.2, decision *responses-events*). Every item and part is
- * added, grows, and is done, in this order; sequence numbers have no gaps.
+ * Translates a chat stream to the events of one response. Every item and part is added, grows, and is done, in this
+ * order; sequence numbers have no gaps.
  *
  * A message is done when the model starts to call tools. Calls stay open until the end: upstreams may interleave them.
  */

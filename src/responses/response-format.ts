@@ -17,7 +17,7 @@ import { ResponseEvents } from './response-events';
 import { ResponseObject, withUsage } from './response-object';
 import { type ChatAnswer, endedItems, incompleteReasonOf, toOutput } from './response-output';
 
-/** A chat model's reply as one response: JSON (contract 2.4) or events (6.2). */
+/** A chat model's reply as one response: JSON or events. */
 export class ResponseFormat implements ChatFormat {
   private readonly response: ResponseObject;
   private readonly events: ResponseEvents;

@@ -24,7 +24,7 @@ export type IncompleteReason = 'max_output_tokens' | 'content_filter';
 /** The format's generic code; the gateway's codes are in the error envelope. */
 const FAILURE_CODE = 'server_error';
 
-/** The response of one request (contract 2.4), with the keys and types of Open Responses (decision *responses-events*). */
+/** The response of one request, with the keys and types of Open Responses. */
 export class ResponseObject {
   /** Shared part of the response and item ids: the request id without its prefix. */
   readonly key: string;

@@ -34,7 +34,7 @@ export class ResponsesController {
   }
 }
 
-/** Contract 4.2.1, *unsupported*. */
+/** Operations on stored responses, which this gateway does not keep. */
 function notStored(): GatewayError {
   const message = 'Responses are not stored and cannot be retrieved or deleted by id.';
   return new GatewayError('validation_failed', message, { param: 'id' });

@@ -4,8 +4,8 @@ import { ResponsesController } from './responses.controller';
 import { ResponsesService } from './responses.service';
 
 /**
- * The Responses API on top of chat (contract 4.2.1): `to-chat-request.ts` translates the request, `response-format.ts` the
- * reply. Responses are not stored.
+ * The Responses API on top of chat: `to-chat-request.ts` translates the request, `response-format.ts` the reply.
+ * Responses are not stored.
  */
 @Module({
   imports: [ChatModule],

@@ -6,7 +6,7 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Pauses between the eight attempts (decision *webhook-retries*): 27 h 35 min in total. */
+/** Pauses between the eight attempts: 27 h 35 min in total. */
 const PAUSES_MS = [5 * SECOND_MS, 5 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 5 * HOUR_MS, 10 * HOUR_MS, 10 * HOUR_MS];
 /** Fraction of the pause, to either side: spreads the retries to a receiver after an outage. */
 const JITTER = 0.1;

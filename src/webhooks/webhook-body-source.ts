@@ -4,7 +4,7 @@ import type { JobDelivery } from './webhook.types';
 export const WEBHOOK_BODY_SOURCE = Symbol('WebhookBodySource');
 
 export interface WebhookBody {
-  /** JSON, `{ event, job }` (contract, section 6.1) except for tests: signed and sent byte for byte. */
+  /** JSON, `{ event, job }` except for tests: signed and sent byte for byte. */
   readonly bytes: Buffer;
   /** The id of the submission, or of the request for a test. */
   readonly requestId: string;

@@ -17,7 +17,7 @@ export interface SignedMessage {
 }
 
 /**
- * Both signatures of a message, as headers. `x-llm-signature` (contract, section 5) uses the whole secret text as its key;
+ * Both signatures of a message, as headers. `x-llm-signature` uses the whole secret text as its key;
  * `webhook-signature` uses the decoded base64 bytes of the secret, as the Standard Webhooks libraries expect.
  */
 export function signatureHeaders({ id, timestamp, body }: SignedMessage, secret: string): Record<string, string> {

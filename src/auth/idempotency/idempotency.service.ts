@@ -31,7 +31,7 @@ interface BodyRow {
   readonly tail: Buffer | null;
 }
 
-/** Callers get their 503 within 2.5 s while the database is unavailable (decisions, *Dependencies away*). */
+/** Callers get their 503 within 2.5 s while the database is unavailable. */
 const LOOK_UP_TIMEOUT_MS = 1_800;
 /** The database is known to be available by then, and reading tens of megabytes takes longer. */
 const READ_TIMEOUT_MS = 10_000;

@@ -93,8 +93,8 @@ export class CompiledPrice {
   }
 
   /**
-   * The cost in micro-units, rounded up once. `null`: the price has no row for this usage, so it must not be sold (decision
-   * *unpriced*). `usage` must be sanitized (`sanitizeUsage`).
+   * The cost in micro-units, rounded up once. `null`: the price has no row for this usage, so it must not be sold.
+   * `usage` must be sanitized (`sanitizeUsage`).
    */
   costMicro(usage: UsageVector, details: PricedDetails = NO_DETAILS): Micro | null {
     const total = this.total(usage, details, null);

@@ -101,7 +101,7 @@ function renderCompletion(body: CompletionBody, bill: Bill): RenderedAnswer {
   return { contentType: 'application/json; charset=utf-8', ...withUsage(JSON.stringify(body), bill, '') };
 }
 
-/** The chunk between the finish chunk and `[DONE]` (decision *usage-chunk*). */
+/** The chunk between the finish chunk and `[DONE]`. */
 function usageEvent({ id, created }: StreamProgress, bill: Bill, { id: model }: CatalogModel): PricedText {
   const chunk = { id: toCompletionId(id), object: 'text_completion', created, model, choices: [] };
   return withUsage(`data: ${JSON.stringify(chunk)}`, bill, '\n\n');

@@ -126,8 +126,8 @@ const VERBOSITIES = ['low', 'medium', 'high'] as const;
 const OUTPUT_MODALITIES = ['text', 'audio'] as const;
 
 /**
- * Body of `POST /v1/chat/completions`: the document's `ChatCompletionRequest`. Null means absent. Undeclared
- * fields are passed to the provider (decision *unknown-fields*).
+ * Body of `POST /v1/chat/completions`: the document's `ChatCompletionRequest`. Null means absent. Undeclared fields are
+ * passed to the provider.
  */
 export class ChatCompletionRequestDto {
   @IsString()

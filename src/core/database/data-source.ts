@@ -21,7 +21,7 @@ export interface DataSourceSettings {
   readonly onPoolError?: (error: Error) => void;
 }
 
-/** Requests get their 503 within 2.5 s while PostgreSQL is unavailable (decisions, *Dependencies away*). */
+/** Requests get their 503 within 2.5 s while PostgreSQL is unavailable. */
 export const CONNECT_TIMEOUT_MS = 2_000;
 
 /** A data source that is not connected yet; `initialize()` rejects after two seconds when the server is unavailable. */

@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors/gateway-error';
 import { driverErrorOf, isPermanentDatabaseError } from './driver-error';
 
-/** Callers get their 503 within 2.5 s while the database is unavailable (decisions, *Dependencies away*). */
+/** Callers get their 503 within 2.5 s while the database is unavailable. */
 const TIMEOUT_MS = 2_000;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Embedded PostgreSQL and Redis (decision *embedded*). The rest of the gateway only sees two URLs. One process owns a
- * data directory at a time and is named in `<dataDir>/services.json`.
+ * Embedded PostgreSQL and Redis. The rest of the gateway only sees two URLs. One process owns a data directory at a
+ * time and is named in `<dataDir>/services.json`.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';

@@ -1,9 +1,9 @@
 /**
- * Every error the gateway can return: contract section 7, one row per code.
+ * Every error the gateway can return, one row per code.
  *
- * `status` and `type` go on the wire. `retry` is the contract's *Retry* column: it decides the `x-should-retry` header,
- * because official clients otherwise retry every 409 and 5xx by default (decision *should-retry*). `surface` separates
- * codes of the dashboard from those of `/v1`.
+ * `status` and `type` go on the wire. `retry` is whether clients may retry: it decides the `x-should-retry` header,
+ * because official clients otherwise retry every 409 and 5xx by default. `surface` separates codes of the dashboard
+ * from those of `/v1`.
  */
 export type ErrorType =
   | 'invalid_request_error'

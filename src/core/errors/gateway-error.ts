@@ -13,7 +13,7 @@ export interface GatewayErrorOptions {
   readonly cause?: unknown;
 }
 
-/** The body of every failed request: contract section 7. */
+/** The body of every failed request. */
 export interface ErrorEnvelope {
   readonly error: {
     readonly type: ErrorType;

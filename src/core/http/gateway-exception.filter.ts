@@ -17,7 +17,7 @@ export class GatewayExceptionFilter implements ExceptionFilter {
   }
 }
 
-/** The only writer of error responses (contract section 7). */
+/** The only writer of error responses. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: unknown): void {
   const error = toGatewayError(thrown);
   const requestId = toRequestId(request.id);

@@ -61,7 +61,7 @@ class PacedWriter implements ByteSink {
 
 /**
  * The server-sent events of one response: headers with the first event, pings during silence, back-pressure, and one
- * `[DONE]` at the end (decision *pings*).
+ * `[DONE]` at the end.
  */
 export class EventReply implements LiveOutput {
   private readonly response: ServerResponse;

@@ -5,9 +5,9 @@ import { findInexactNumber } from './find-inexact-number';
 
 /**
  * The only parser of untrusted JSON. `JSON.parse` alone accepts unsafe input: invalid UTF-8 (replaced), repeated names
- * (the last one wins), integers that lose digits (decision *unsafe-integers*), `1e400` (Infinity), NUL and lone
- * surrogates (PostgreSQL refuses them), and bodies whose shape alone blocks the event loop. One pass over the bytes
- * runs the cheap checks before anything is built; one walk over the result runs the others.
+ * (the last one wins), integers that lose digits, `1e400` (Infinity), NUL and lone surrogates (PostgreSQL refuses
+ * them), and bodies whose shape alone blocks the event loop. One pass over the bytes runs the cheap checks before
+ * anything is built; one walk over the result runs the others.
  */
 export const MAX_JSON_DEPTH = 128;
 /** 600,000 names in one body block the event loop for most of a second. */

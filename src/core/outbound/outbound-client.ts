@@ -40,8 +40,7 @@ export abstract class OutboundClient {
   abstract assertPublicUrl(url: string, param: string): void;
 
   /**
-   * The same with a lookup of its name. A name that does not resolve passes: nothing is fetched now (decision
-   * *webhook-dns*).
+   * The same with a lookup of its name. A name that does not resolve passes: nothing is fetched now.
    * @throws GatewayError `validation_failed`, `ssrf_blocked`, both with `param`.
    */
   abstract assertPublicHost(url: string, param: string): Promise<void>;

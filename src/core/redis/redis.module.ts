@@ -1,7 +1,7 @@
 /**
- * The connection to Redis for every module. It fails fast: requests get their 503 within 300 ms during a Redis outage
- * (decisions, *Dependencies away*), so no command waits for a connection. A subscriber needs a separate connection and
- * creates it with `redis.duplicate()`.
+ * The connection to Redis for every module. It fails fast: requests get their 503 within 300 ms during a Redis outage,
+ * so no command waits for a connection. A subscriber needs a separate connection and creates it with
+ * `redis.duplicate()`.
  */
 import { once } from 'node:events';
 import { Global, Inject, Logger, Module, type OnApplicationShutdown } from '@nestjs/common';

@@ -22,7 +22,7 @@ export function uuidV7(nowMs: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** The public form of a request's UUID: `req_` and 32 hexadecimal digits (decision *request-id*). */
+/** The public form of a request's UUID: `req_` and 32 hexadecimal digits. */
 export function toRequestId(id: string): string {
   return `req_${id.replaceAll('-', '')}`;
 }

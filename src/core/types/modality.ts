@@ -3,7 +3,7 @@ export const MODALITIES = ['text', 'embedding', 'image', 'speech', 'transcriptio
 
 export type Modality = (typeof MODALITIES)[number];
 
-/** The modalities that each word of a key's `allowed_modalities` or a `modality` filter covers (decision *modality-groups*). */
+/** The modalities that each word of a key's `allowed_modalities` or a `modality` filter covers. */
 const COVERED_MODALITIES = {
   text: ['text', 'embedding'],
   audio: ['speech', 'transcription'],

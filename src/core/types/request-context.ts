@@ -5,7 +5,7 @@ import type { Principal } from './principal';
 export interface RequestContext {
   /** UUID version 7; the primary key of the reservation and of the usage record. */
   readonly id: string;
-  /** `req_` and the id without dashes: what the client sees (decision *request-id*). */
+  /** `req_` and the id without dashes: what the client sees. */
   readonly requestId: string;
   /** Monotonic milliseconds, for latencies. */
   readonly startedAtMs: number;
@@ -15,12 +15,12 @@ export interface RequestContext {
   /** Set once the key is verified; all routes except the probes and the document require it. */
   principal: Principal | null;
   /**
-   * `x-ratelimit-*` of this request (decision *rate-headers*): set by the limit check, sent with every later response.
+   * `x-ratelimit-*` of this request: set by the limit check, sent with every later response.
    */
   rateLimitHeaders: Readonly<Record<string, string>> | null;
   /** The `Idempotency-Key` of this request; `null`: not supported by the route, or not sent. */
   idempotencyKey: string | null;
-  /** The requested model, once known: error responses name it too (decision *error-headers*). */
+  /** The requested model, once known: error responses name it too. */
   modelId?: string;
   /** The memory claim of the request; `null`: it has no body, or is not admitted yet. */
   memory: MemoryClaim | null;

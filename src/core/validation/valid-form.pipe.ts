@@ -13,8 +13,7 @@ export interface ValidatedForm<Dto> {
 
 /**
  * Passes a form whose text fields satisfy a DTO; refuses any other with `validation_failed`, whose `param` is the first
- * offending field. Undeclared fields are ignored (decision *unknown-fields*); the route checks the files. Created once
- * per route.
+ * offending field. Undeclared fields are ignored; the route checks the files. Created once per route.
  */
 export class ValidForm<Dto extends object> implements PipeTransform<unknown, ValidatedForm<Dto>> {
   private readonly valid: ValidBody<Dto>;

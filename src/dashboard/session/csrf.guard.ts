@@ -10,8 +10,8 @@ const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 const OWN_SITES: ReadonlySet<unknown> = new Set(['same-origin', 'none', undefined]);
 
 /**
- * Only pages of this service may make changes (403 `csrf_failed`). A foreign page can make a browser send the cookie, but
- * cannot set `X-Requested-With` (contract section 5) without a CORS preflight, nor forge the `Origin` header.
+ * Only pages of this service may make changes (403 `csrf_failed`). A foreign page can make a browser send the cookie,
+ * but cannot set `X-Requested-With` without a CORS preflight, nor forge the `Origin` header.
  */
 @Injectable()
 export class CsrfGuard implements CanActivate {

@@ -12,8 +12,8 @@ export const IMAGE_RESPONSE_FORMATS = ['url', 'b64_json'] as const;
 export type ImageResponseFormat = (typeof IMAGE_RESPONSE_FORMATS)[number];
 
 /**
- * The fields of every image request (contract section 4.3), and of the edit form besides its files. Null means absent.
- * Undeclared fields are ignored (decision *unknown-fields*).
+ * The fields of every image request, and of the edit form besides its files. Null means absent. Undeclared fields are
+ * ignored.
  */
 export class ImageFieldsDto {
   @IsString()

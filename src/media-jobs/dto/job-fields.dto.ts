@@ -22,8 +22,7 @@ export function IsHttpsUrl(): PropertyDecorator {
 }
 
 /**
- * Fields common to all job submissions (contract sections 4.5 and 4.6). Null means the same as absent. Undeclared fields
- * are ignored (decision *unknown-fields*).
+ * Fields common to all job submissions. Null means the same as absent. Undeclared fields are ignored.
  */
 export class JobFieldsDto {
   @IsString()

@@ -112,7 +112,7 @@ function toTarget({ provider, deployment, features, quirks }: Candidate, { kind 
   return adapter === undefined ? null : { adapter, upstreamModel: deployment.upstreamModel, features, quirks };
 }
 
-/** Prices may have changed since the submission; a job without a price is not submitted (decision *unpriced*). */
+/** Prices may have changed since the submission; a job without a price is not submitted. */
 function isPriced({ price }: Candidate, { settings }: MediaJob): boolean {
   return jobCostMicro(price, settings, settings.durationSeconds) !== null;
 }

@@ -44,7 +44,7 @@ export class MaxPriceDto {
   request?: number | null;
 }
 
-/** The `routing` object that every request accepts (decision *routing-object*). Nest it `closed`. */
+/** The `routing` object that every request accepts. Nest it `closed`. */
 export class RoutingDto {
   @IsOptional()
   @IsArray()

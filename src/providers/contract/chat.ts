@@ -4,8 +4,7 @@ import type { UsageVector } from './usage';
 
 /**
  * A chat-completion request that the edge has validated. Known fields have the document's types
- * (`ChatCompletionRequest` in `openapi/`); unknown ones pass through (decision *unknown-fields*). `routing` and `x_*`
- * are already removed.
+ * (`ChatCompletionRequest` in `openapi/`); unknown ones pass through. `routing` and `x_*` are already removed.
  */
 export interface ChatRequest {
   readonly model: string;

@@ -3,8 +3,8 @@ import type { DeploymentTraits, ProviderCall } from './provider-call';
 import type { UsageVector } from './usage';
 
 /**
- * A text completion that the edge has validated: one prompt, always with a limit. Unknown fields pass through (decision
- * *unknown-fields*); `routing` and `x_*` are already removed.
+ * A text completion that the edge has validated: one prompt, always with a limit. Unknown fields pass through;
+ * `routing` and `x_*` are already removed.
  */
 export interface CompletionRequest {
   readonly model: string;

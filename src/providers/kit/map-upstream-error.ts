@@ -4,7 +4,7 @@ import { toSafeText } from './safe-text';
 import { readFault, toFault, type UpstreamFault } from './upstream-fault';
 import type { UpstreamHeaders } from './upstream-headers';
 
-/** A rate limit without a `Retry-After` still needs one (contract section 7). */
+/** A rate limit without a `Retry-After` still needs one. */
 const DEFAULT_RETRY_AFTER_SECONDS = 10;
 
 /** The gateway's account is empty or blocked: waiting does not help, and the client's own credits are fine. */

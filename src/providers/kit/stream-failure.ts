@@ -1,7 +1,7 @@
 import { ProviderError } from '../contract/provider-error';
 
 /**
- * Codes that a client may see for a failure in mid-stream; all others become `stream_interrupted` (contract section 7).
+ * Codes that a client may see for a failure in mid-stream; all others become `stream_interrupted`.
  */
 const STREAM_FAILURES: ReadonlySet<string> = new Set(['stream_interrupted', 'provider_disconnect']);
 

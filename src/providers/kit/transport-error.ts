@@ -50,7 +50,7 @@ export function transportFailure(phase: ProviderPhase, cause: unknown): Provider
 
 /**
  * An expired time limit. In the middle of a response it is an interruption like any other: `provider_timeout` means
- * that the provider did not respond and no fallback took over (contract section 7).
+ * that the provider did not respond and no fallback took over.
  */
 export function deadlineFailure(phase: ProviderPhase): ProviderError {
   if (phase === 'connect') {

@@ -28,8 +28,7 @@ const NOT_STORED = {
 };
 
 /**
- * Body of `POST /v1/responses`: the document's `ResponseRequest` (contract 4.2.1). Null means absent;
- * undeclared fields are ignored (decision *responses-events*).
+ * Body of `POST /v1/responses`: the document's `ResponseRequest`. Null means absent; undeclared fields are ignored.
  */
 export class ResponseRequestDto {
   @IsString()

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** The hold for `BODY`, read from the stream header (decision *stream-cost-header*). */
+/** The hold for `BODY`, read from the stream header. */
 async function holdOf(customer: TestCustomer): Promise<bigint> {
   const { headers } = await gateway.call(PATH, { key: customer.key, body: { ...BODY, stream: true } });
   return BigInt(headers.get('x-llm-cost-micro') ?? '');

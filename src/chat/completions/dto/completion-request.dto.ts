@@ -22,8 +22,8 @@ import { IsPrompt } from './prompt';
 const MAX_TOKENS = 2_147_483_647;
 
 /**
- * Body of `POST /v1/completions`: the document's `CompletionRequest`. Null means absent. Undeclared fields are passed to
- * the provider (decision *unknown-fields*).
+ * Body of `POST /v1/completions`: the document's `CompletionRequest`. Null means absent. Undeclared fields are passed
+ * to the provider.
  */
 export class CompletionRequestDto {
   @IsString()

@@ -7,8 +7,8 @@ export const ENCODING_FORMATS = ['float', 'base64'] as const;
 export type EncodingFormat = (typeof ENCODING_FORMATS)[number];
 
 /**
- * Body of `POST /v1/embeddings`: the document's `EmbeddingRequest`. Null means absent. Undeclared fields are passed to the
- * provider (decision *unknown-fields*).
+ * Body of `POST /v1/embeddings`: the document's `EmbeddingRequest`. Null means absent. Undeclared fields are passed to
+ * the provider.
  */
 export class EmbeddingRequestDto {
   @IsString()

@@ -10,8 +10,8 @@ import { normalizeReasoning, textBytes, toText } from './message-text';
 import { normalizeToolCalls } from './tool-calls';
 
 /**
- * Converts a whole reply to the gateway's shape (decision *chat-shape*) and extracts its usage. Top-level fields are an
- * allow-list: vendor fields reveal the upstream and its internals.
+ * Converts a whole reply to the gateway's shape and extracts its usage. Top-level fields are an allow-list: vendor
+ * fields reveal the upstream and its internals.
  * @throws ProviderError for an error inside a reply with status 200, or for anything but a completion
  */
 export function fromOpenAiChatReply(reply: Buffer, call: ProviderCall): ChatCompletionResult {

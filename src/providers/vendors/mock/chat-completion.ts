@@ -13,7 +13,7 @@ export interface ReplyIdentity {
 /** There is one build of the mock. */
 export const MOCK_FINGERPRINT = 'fp_mock';
 
-/** A planned reply as one chat completion (decision *chat-shape*). */
+/** A planned reply as one chat completion. */
 export function toChatCompletion(
   { id, created, model }: ReplyIdentity,
   plan: ReplyPlan,
