@@ -6,7 +6,7 @@ import type { StoredAnswer } from '../auth/idempotency/idempotency.service';
 import type { StoredContent } from '../auth/idempotency/replayed-response';
 import { StoredObjects } from '../core/storage/stored-objects';
 import { type ReplyItem, toBase64Pieces, unpackReply } from './image-reply';
-import type { ImageResponseFormat } from './dto/image-fields.dto';
+import type { ImageResponseFormat } from './dto/image-request.dto';
 import type { MadeImage } from './image-maker';
 
 /** Cool-down after a storage failure. */

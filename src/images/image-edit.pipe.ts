@@ -3,8 +3,7 @@ import { MultipartForm } from '../core/types/multipart-form';
 import { ValidBody } from '../core/validation/valid-body.pipe';
 import { ValidForm } from '../core/validation/valid-form.pipe';
 import { ROUTING_FIELD_KINDS } from '../models/routing/routing.dto';
-import { ImageEditRequestDto } from './dto/image-edit-request.dto';
-import { ImageFieldsDto } from './dto/image-fields.dto';
+import { ImageEditRequestDto, ImageFieldsDto } from './dto/image-request.dto';
 
 /** A valid edit request; `form` holds its files, or is `null` for JSON. */
 export type ImageEdit =

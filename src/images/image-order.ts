@@ -5,7 +5,7 @@ import type { Candidate } from '../inference/inference.types';
 import { promptTokens } from '../inference/token-estimate';
 import type { CatalogModel } from '../models/catalog-model';
 import { NO_USAGE, type UsageVector } from '../providers/contract/usage';
-import type { ImageFieldsDto, ImageResponseFormat } from './dto/image-fields.dto';
+import type { ImageFieldsDto, ImageResponseFormat } from './dto/image-request.dto';
 
 /** A request for images, independent of its encoding. */
 export interface ImageOrder {

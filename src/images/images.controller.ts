@@ -3,8 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Answer } from '../core/http/answer';
 import { ValidBody } from '../core/validation/valid-body.pipe';
 import { Idempotent, Modality, Spends, TakesForm } from '../core/http/route.decorators';
-import { MAX_IMAGES } from './dto/image-fields.dto';
-import { ImageRequestDto } from './dto/image-request.dto';
+import { ImageRequestDto, MAX_IMAGES } from './dto/image-request.dto';
 import { type ImageEdit, ValidImageEdit } from './image-edit.pipe';
 import { ImagesService } from './images.service';
 

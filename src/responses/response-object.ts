@@ -1,8 +1,6 @@
 import type { Bill, PricedText } from '../inference/inference.types';
 import { inputTokensOf, outputTokensOf } from '../providers/contract/usage';
-import type { ResponseRequestDto } from './dto/response-request.dto';
-import type { ResponseTextFormatDto } from './dto/response-text-options.dto';
-import type { ResponseToolDto } from './dto/response-tool.dto';
+import type { ResponseRequestDto, ResponseTextFormatDto, ResponseToolDto } from './dto/response-request.dto';
 import { clientToolsOf, formatOf, isClientChoice } from './to-chat-tools';
 
 /** The state of a response. */

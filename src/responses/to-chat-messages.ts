@@ -1,6 +1,5 @@
 import type { ChatMessage } from '../providers/contract/chat';
-import type { ResponseInputItemDto } from './dto/response-input-item.dto';
-import type { ResponseRequestDto } from './dto/response-request.dto';
+import type { ResponseInputItemDto, ResponseRequestDto } from './dto/response-request.dto';
 
 /** The origin of a chat message in the request. */
 export interface MessageOrigin {

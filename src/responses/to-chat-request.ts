@@ -2,8 +2,7 @@ import { ChatCompletionRequestDto } from '../chat/dto/chat-completion-request.dt
 import { GatewayError } from '../core/errors/gateway-error';
 import { compileValidator } from '../core/validation/compiled-validator';
 import type { ChatRequest } from '../providers/contract/chat';
-import type { ResponseRequestDto } from './dto/response-request.dto';
-import type { ResponseTextFormatDto } from './dto/response-text-options.dto';
+import type { ResponseRequestDto, ResponseTextFormatDto } from './dto/response-request.dto';
 import { RequestPaths } from './request-paths';
 import { toChatMessages } from './to-chat-messages';
 import { clientToolsOf, isClientChoice, toChatTool, toChatToolChoice } from './to-chat-tools';

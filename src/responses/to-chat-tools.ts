@@ -1,5 +1,4 @@
-import type { ResponseRequestDto } from './dto/response-request.dto';
-import type { ResponseToolDto } from './dto/response-tool.dto';
+import type { ResponseRequestDto, ResponseToolDto } from './dto/response-request.dto';
 
 type ToolChoice = NonNullable<ResponseRequestDto['tool_choice']>;
 

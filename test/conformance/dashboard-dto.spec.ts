@@ -1,12 +1,14 @@
 import type { components } from '../../src/contract/dashboard';
 import type { Mirrors } from '../../src/contract/mirrors';
-import { EmailConfirmationDto } from '../../src/dashboard/accounts/dto/email-confirmation.dto';
-import { EmailRequestDto } from '../../src/dashboard/accounts/dto/email-request.dto';
-import { LoginRequestDto } from '../../src/dashboard/accounts/dto/login-request.dto';
-import { PasswordChangeDto } from '../../src/dashboard/accounts/dto/password-change.dto';
-import { PasswordResetConfirmationDto } from '../../src/dashboard/accounts/dto/password-reset-confirmation.dto';
-import { RegistrationRequestDto } from '../../src/dashboard/accounts/dto/registration-request.dto';
-import { UserUpdateDto } from '../../src/dashboard/accounts/dto/user-update.dto';
+import {
+  EmailConfirmationDto,
+  EmailRequestDto,
+  LoginRequestDto,
+  PasswordChangeDto,
+  PasswordResetConfirmationDto,
+  RegistrationRequestDto,
+  UserUpdateDto,
+} from '../../src/dashboard/accounts/dto/account.dto';
 import { BillingSettingsUpdateDto, PurchaseCreationDto } from '../../src/dashboard/billing/dto/billing.dto';
 import { ExplainRequestDto } from '../../src/dashboard/explain/explain-request.dto';
 import { ApiKeyRotationDto, ApiKeySettingsDto } from '../../src/dashboard/api-keys/dto/api-key.dto';

@@ -4,8 +4,7 @@ import { ChatCompletionRequestDto } from '../../src/chat/dto/chat-completion-req
 import { CompletionRequestDto } from '../../src/chat/completions/dto/completion-request.dto';
 import type { components } from '../../src/contract/api';
 import type { Mirrors } from '../../src/contract/mirrors';
-import { ImageEditRequestDto } from '../../src/images/dto/image-edit-request.dto';
-import { ImageRequestDto } from '../../src/images/dto/image-request.dto';
+import { ImageEditRequestDto, ImageRequestDto } from '../../src/images/dto/image-request.dto';
 import { MusicRequestDto } from '../../src/media-jobs/dto/music-request.dto';
 import { VideoRequestDto } from '../../src/media-jobs/dto/video-request.dto';
 import { ResponseRequestDto } from '../../src/responses/dto/response-request.dto';

@@ -3,10 +3,12 @@ import { PasswordResetService } from './password-reset.service';
 import { RegistrationService } from './registration.service';
 import type { Accepted, User } from '../../contract/dashboard';
 import { Session } from '../../core/http/route.decorators';
-import { EmailConfirmationDto } from './dto/email-confirmation.dto';
-import { EmailRequestDto } from './dto/email-request.dto';
-import { PasswordResetConfirmationDto } from './dto/password-reset-confirmation.dto';
-import { RegistrationRequestDto } from './dto/registration-request.dto';
+import {
+  EmailConfirmationDto,
+  EmailRequestDto,
+  PasswordResetConfirmationDto,
+  RegistrationRequestDto,
+} from './dto/account.dto';
 import { toAcceptedReply, toUserReply } from './to-account-reply';
 import { Visitor, type DashboardVisitor } from './visitor';
 import { strictDto } from '../../core/validation/strict-dto.pipe';

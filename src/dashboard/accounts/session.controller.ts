@@ -7,7 +7,7 @@ import type { Login, UserSessionList } from '../../contract/dashboard';
 import { Session } from '../../core/http/route.decorators';
 import { Caller, type DashboardCaller } from '../session/caller';
 import { SessionCookie } from '../session/session-cookie';
-import { LoginRequestDto } from './dto/login-request.dto';
+import { LoginRequestDto } from './dto/account.dto';
 import { toLoginReply, toSessionListReply } from './to-account-reply';
 import { Visitor, type DashboardVisitor } from './visitor';
 import { strictDto } from '../../core/validation/strict-dto.pipe';

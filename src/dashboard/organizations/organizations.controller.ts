@@ -10,8 +10,7 @@ import { OrganizationService } from './organization.service';
 import { toList, toPageRequest } from '../list';
 import { Session } from '../../core/http/route.decorators';
 import { Caller, type DashboardCaller, requireOrganization } from '../session/caller';
-import { AuditLogQuery } from './dto/audit-log-query.dto';
-import { OrganizationProfileDto } from './dto/organization.dto';
+import { AuditLogQuery, OrganizationProfileDto } from './dto/organization.dto';
 import { toAuditEntry, toOrganization } from './replies';
 
 /** Organizations as their members see them. */

@@ -1,7 +1,9 @@
 import {
   ArrayNotEmpty,
   Equals,
+  IsArray,
   IsBoolean,
+  IsIn,
   IsInt,
   IsNumber,
   IsObject,
@@ -13,12 +15,82 @@ import {
   MinLength,
 } from 'class-validator';
 import { NestedArray, NestedObject, UnlessString } from '../../core/validation/nested';
+import { REASONING_EFFORTS } from '../../chat/dto/chat-completion-request.dto';
 import { IsStringRecord } from '../../core/validation/records';
 import { RoutingDto } from '../../models/routing/routing.dto';
-import { ResponseInputItemDto } from './response-input-item.dto';
-import { ResponseReasoningDto } from './response-reasoning.dto';
-import { ResponseTextOptionsDto } from './response-text-options.dto';
-import { ResponseToolDto } from './response-tool.dto';
+
+/**
+ * Fields of the items of `input`. Required fields depend on the type and are checked in translation: items of unknown types
+ * must pass with any content.
+ */
+export class ResponseInputItemDto {
+  @IsOptional()
+  @IsString()
+  type?: string | null;
+
+  @IsOptional()
+  @IsString()
+  role?: string | null;
+
+  @IsOptional()
+  @UnlessString()
+  @IsArray({ message: '$property must be a string or an array of parts' })
+  @IsObject({ each: true })
+  content?: string | Record<string, unknown>[] | null;
+
+  @IsOptional()
+  @IsString()
+  call_id?: string | null;
+
+  @IsOptional()
+  @IsString()
+  name?: string | null;
+
+  arguments?: unknown;
+
+  output?: unknown;
+}
+
+export class ResponseReasoningDto {
+  @IsOptional()
+  @IsIn(REASONING_EFFORTS)
+  effort?: (typeof REASONING_EFFORTS)[number] | null;
+}
+
+const TEXT_FORMATS = ['text', 'json_object', 'json_schema'] as const;
+
+export class ResponseTextFormatDto {
+  @IsIn(TEXT_FORMATS)
+  type!: (typeof TEXT_FORMATS)[number];
+}
+
+export class ResponseTextOptionsDto {
+  @IsOptional()
+  @NestedObject(ResponseTextFormatDto)
+  format?: ResponseTextFormatDto | null;
+}
+
+/** A function or custom tool; other types are ignored. */
+export class ResponseToolDto {
+  @IsString()
+  type!: string;
+
+  @IsOptional()
+  @IsString()
+  name?: string | null;
+
+  @IsOptional()
+  @IsString()
+  description?: string | null;
+
+  @IsOptional()
+  @IsObject()
+  parameters?: Record<string, unknown> | null;
+
+  @IsOptional()
+  @IsBoolean()
+  strict?: boolean | null;
+}
 
 /** Enough for any model, and small enough that tokens times price stays exact. */
 const MAX_TOKENS = 2_147_483_647;

@@ -1,7 +1,8 @@
 import { IsIn } from 'class-validator';
-import { ROLES, type Role } from '../../../core/types/role';
+import { type Role, ROLES } from '../../../core/types/role';
 import { CodePointLength } from '../../../core/validation/code-points';
-import { IsEmailAddress, IsMailedToken } from '../../accounts/dto/account-fields';
+import { IsEmailAddress, IsMailedToken } from '../../accounts/dto/account.dto';
+import { PageQuery, QueryText, QueryTime, QueryUuid } from '../../../core/validation/query-fields';
 
 /** The document's `OrganizationProfile`. */
 export class OrganizationProfileDto {
@@ -28,4 +29,19 @@ export class InvitationCreationDto {
 export class InvitationAcceptanceDto {
   @IsMailedToken()
   token!: string;
+}
+
+/** The query of `listAuditEntries`. */
+export class AuditLogQuery extends PageQuery {
+  @QueryText({ max: 100 })
+  action?: string;
+
+  @QueryUuid()
+  actor?: string;
+
+  @QueryTime()
+  from?: Date;
+
+  @QueryTime()
+  to?: Date;
 }
