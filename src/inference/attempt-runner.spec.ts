@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import type { Redis } from 'ioredis';
 import type { AppConfig } from '../core/config/app-config';
 import { systemClock } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';
@@ -10,6 +11,7 @@ import { HealthService } from '../models/routing/health.service';
 import type { HealthSharing } from '../models/routing/health-sharing';
 import { AttemptSeries } from './attempt-runner';
 import type { Candidate } from './inference.types';
+import { ReasoningVaults } from './reasoning-vaults';
 import type { RequestReservation } from './request-reservation';
 
 const DEADLINES = { connectMs: 1_000, firstTokenMs: 10_000, idleMs: 1_000, totalMs: 60_000 };
@@ -38,7 +40,9 @@ afterEach(() => jest.restoreAllMocks());
 
 const failure = (code: ProviderErrorCode, options: Partial<ProviderErrorOptions> = {}): ProviderError =>
   new ProviderError(code, 'our text', { phase: 'headers', fallback: true, ...options });
-const MODEL = { id: 'v/one' };
+const MODEL = { id: 'v/one', modality: 'text' };
+/** Any command of Redis fails. */
+const VAULTS = new ReasoningVaults({} as Redis);
 const candidate = (id: string, timeouts?: Deployment['timeouts']): Candidate =>
   ({
     provider: { id },
@@ -61,12 +65,17 @@ function run(
   { routing, atMostOnce, timeouts, streamed = true }: Options = {},
 ): Promise<string> {
   const reservation = {
-    input: { routing: routing ?? null, atMostOnce, context: { requestId: 'req_1' } },
+    input: {
+      routing: routing ?? null,
+      atMostOnce,
+      context: { requestId: 'req_1' },
+      principal: { organizationId: 'org' },
+    },
     candidates: [candidate('a', timeouts), candidate('b')],
     beginAttempt: () => asked.length + 1,
     noteFailure: () => undefined,
   } as unknown as RequestReservation;
-  const settings = { health, clock: systemClock, deadlines: DEADLINES, streamed, maxAttempts: 4 };
+  const settings = { health, vaults: VAULTS, clock: systemClock, deadlines: DEADLINES, streamed, maxAttempts: 4 };
   const series = new AttemptSeries(reservation, new AbortController().signal, settings);
   const planned = outcomes.values();
   const attempt = (to: Candidate, call: ProviderCall): Promise<string> => {
@@ -177,4 +186,14 @@ describe('deployment timeouts', () => {
     await run(['done'], { timeouts, streamed: false });
     expect(calls[0]?.deadlines).toMatchObject({ firstTokenMs: DEADLINES.firstTokenMs, idleMs: 120_000 });
   });
+});
+
+it('gives every call of a text model the reasoning vault of its organization and deployment', async () => {
+  const of = jest.spyOn(VAULTS, 'of');
+  await run([failure('provider_unavailable'), 'fine']);
+  expect(of.mock.calls).toEqual([
+    ['org', 'a'],
+    ['org', 'b'],
+  ]);
+  expect(calls.map(({ vault }) => vault)).toEqual(of.mock.results.map(({ value }) => value as unknown));
 });

@@ -10,6 +10,7 @@ import type { CallDeadlines, ProviderCall } from '../providers/contract/provider
 import { ProviderError } from '../providers/contract/provider-error';
 import { isUnsupported, mayFallBack, mayRetry, needsOtherModel, pauseMs } from './attempt-policy';
 import type { Candidate, Delivered, OpenedStream, SizedAnswer } from './inference.types';
+import { ReasoningVaults } from './reasoning-vaults';
 import type { RequestReservation } from './request-reservation';
 import { mostUseful, noneAvailable } from './provider-failure';
 
@@ -27,6 +28,7 @@ export interface Answered<Answer> {
 
 export interface SeriesSettings {
   readonly health: HealthService;
+  readonly vaults: ReasoningVaults;
   readonly clock: Clock;
   /** Defaults for calls whose deployment sets none; `totalMs` also limits the whole series. */
   readonly deadlines: CallDeadlines;
@@ -129,15 +131,17 @@ export class AttemptSeries {
   }
 
   private toCall(candidate: Candidate): ProviderCall {
-    const { requestId } = this.reservation.input.context;
+    const { context, principal } = this.reservation.input;
+    const { model, deployment } = candidate;
     return {
-      requestId,
+      requestId: context.requestId,
       attempt: this.reservation.beginAttempt(candidate),
-      publicModel: candidate.model.id,
-      upstreamModel: candidate.deployment.upstreamModel,
+      publicModel: model.id,
+      upstreamModel: deployment.upstreamModel,
       features: candidate.features,
       quirks: candidate.quirks,
       deadlines: this.deadlinesOf(candidate),
+      vault: model.modality === 'text' ? this.settings.vaults.of(principal.organizationId, deployment.id) : undefined,
       signal: this.signal,
     };
   }
@@ -258,7 +262,12 @@ export class AttemptRunner {
   private readonly ofStreams: SeriesSettings;
   private readonly ofReplies: SeriesSettings;
 
-  constructor(health: HealthService, @Inject(CLOCK) clock: Clock, @Inject(APP_CONFIG) config: AppConfig) {
+  constructor(
+    health: HealthService,
+    vaults: ReasoningVaults,
+    @Inject(CLOCK) clock: Clock,
+    @Inject(APP_CONFIG) config: AppConfig,
+  ) {
     const { connectTimeoutMs, firstTokenTimeoutMs, replyTimeoutMs, idleTimeoutMs, totalTimeoutMs } = config.inference;
     const { maxAttempts } = config.routing;
     const deadlines = {
@@ -267,7 +276,7 @@ export class AttemptRunner {
       idleMs: idleTimeoutMs,
       totalMs: totalTimeoutMs,
     };
-    this.ofStreams = { health, clock, maxAttempts, deadlines, streamed: true };
+    this.ofStreams = { health, vaults, clock, maxAttempts, deadlines, streamed: true };
     // A non-streamed response sends no bytes while the model thinks.
     this.ofReplies = { ...this.ofStreams, streamed: false, deadlines: { ...deadlines, firstTokenMs: replyTimeoutMs } };
   }

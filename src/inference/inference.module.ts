@@ -10,6 +10,7 @@ import { AttemptRunner } from './attempt-runner';
 import { CandidateSelector, RoutePlanner } from './route-planner';
 import { DisconnectTracker } from './disconnect-tracker';
 import { IdempotentExecution } from './idempotent-execution';
+import { ReasoningVaults } from './reasoning-vaults';
 import { RequestAdmission } from './request-reservation';
 import { RequestExplainer, RouteExplainer } from './request-explainer';
 import { StreamedInferenceService } from './streamed-inference.service';
@@ -35,6 +36,7 @@ import { UnaryInferenceService } from './unary-inference.service';
     CandidateSelector,
     DisconnectTracker,
     IdempotentExecution,
+    ReasoningVaults,
     RequestAdmission,
     RequestExplainer,
     RouteExplainer,

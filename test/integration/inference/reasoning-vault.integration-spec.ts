@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import { Logger } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import { createRedis } from '../../../src/core/redis/redis.module';
+import { ReasoningVaults } from '../../../src/inference/reasoning-vaults';
+import type { ReasoningVault } from '../../../src/providers/contract/reasoning-vault';
+import { FaultProxy } from '../../harness/fault-proxy';
+import { createTestRedis, untilReady } from '../../harness/redis';
+
+const STATE = '{"signature":"sealed"}';
+const SIX_HOURS = 6 * 3_600;
+
+let redis: Redis;
+let organization: string;
+let deployment: string;
+let vault: ReasoningVault;
+
+beforeAll(async () => {
+  redis = createRedis(createTestRedis().url);
+  await untilReady(redis);
+});
+beforeEach(() => {
+  organization = randomUUID();
+  deployment = randomUUID();
+  vault = new ReasoningVaults(redis).of(organization, deployment);
+});
+afterEach(() => jest.restoreAllMocks());
+afterAll(() => redis.disconnect());
+
+const keyOf = (id: string): string => `{gateway:reasoning:${organization}:${deployment}}:${id}`;
+
+it('returns what another replica stored, and nothing for other calls', async () => {
+  await vault.store('call_1', STATE);
+  const other = createRedis(createTestRedis().url);
+  await untilReady(other);
+  try {
+    const loaded = await new ReasoningVaults(other).of(organization, deployment).load(['call_0', 'call_1']);
+    expect([...loaded]).toEqual([['call_1', STATE]]);
+  } finally {
+    other.disconnect();
+  }
+});
+
+it('isolates organizations and deployments that use the same tool call id', async () => {
+  await vault.store('call_1', STATE);
+  const vaults = new ReasoningVaults(redis);
+  expect(await vaults.of(randomUUID(), deployment).load(['call_1'])).toEqual(new Map());
+  expect(await vaults.of(organization, randomUUID()).load(['call_1'])).toEqual(new Map());
+});
+
+it('expires six hours after the answer', async () => {
+  await vault.store('call_1', STATE);
+  const ttl = await redis.ttl(keyOf('call_1'));
+  expect(ttl).toBeLessThanOrEqual(SIX_HOURS);
+  expect(ttl).toBeGreaterThan(SIX_HOURS - 600);
+});
+
+it('stores up to 64 KiB in UTF-8 and logs larger reasoning without storing it', async () => {
+  const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation();
+  const largest = 'é'.repeat(32_768);
+  await vault.store('call_1', largest);
+  expect(warn).not.toHaveBeenCalled();
+  await vault.store('call_2', `${largest}x`);
+  expect(warn.mock.calls).toEqual([
+    [expect.objectContaining({ event: 'reasoning_too_large', bytes: 65_537, deployment })],
+  ]);
+  expect([...(await vault.load(['call_1', 'call_2'])).keys()]).toEqual(['call_1']);
+});
+
+it('reads at most the last 128 different ids of a conversation', async () => {
+  const mget = jest.spyOn(redis, 'mget');
+  await vault.store('first', STATE);
+  await vault.store('last', STATE);
+  const ids = ['first', ...Array.from({ length: 127 }, (_, at) => `call_${at}`), 'last', 'last'];
+  expect([...(await vault.load(ids)).keys()]).toEqual(['last']);
+  expect(mget.mock.calls[0]?.[0]).toHaveLength(128);
+});
+
+it('sends no command for a conversation without tool calls, nor for ids that no provider issues', async () => {
+  const send = jest.spyOn(redis, 'sendCommand');
+  await vault.load([]);
+  await vault.store('x'.repeat(257), STATE);
+  await vault.load(['x'.repeat(257)]);
+  expect(send).not.toHaveBeenCalled();
+});
+
+describe('without Redis', () => {
+  it.each([
+    ['unreachable', (proxy: FaultProxy) => proxy.cutOff()],
+    ['unresponsive', (proxy: FaultProxy) => proxy.fail('both', { hang: true })],
+  ])('stores and loads nothing, and logs why, while Redis is %s', async (_state, breakIt) => {
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation();
+    jest.spyOn(Logger.prototype, 'error').mockImplementation();
+    const proxy = await FaultProxy.start(createTestRedis().strictUrl);
+    const broken = createRedis(proxy.url);
+    try {
+      await untilReady(broken);
+      const isolated = new ReasoningVaults(broken).of(organization, deployment);
+      breakIt(proxy);
+      await isolated.store('call_1', STATE);
+      expect(await isolated.load(['call_1'])).toEqual(new Map());
+      const events = warn.mock.calls.map(([facts]) => (facts as { event?: string }).event);
+      expect(events).toEqual(['reasoning_not_stored', 'reasoning_not_loaded']);
+      expect(JSON.stringify(warn.mock.calls)).not.toContain('sealed');
+    } finally {
+      broken.disconnect();
+      await proxy.close();
+    }
+  });
+});
