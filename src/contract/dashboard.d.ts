@@ -3065,10 +3065,10 @@ export interface components {
             weight?: number | null;
         };
         /**
-         * @description `open`: not called because of failures. `resting`: cooling down after a rate limit.
+         * @description `open`: not called because of failures. `cooling_down`: after a rate limit.
          * @enum {string}
          */
-        BreakerState: "closed" | "open" | "resting";
+        BreakerState: "closed" | "open" | "cooling_down";
         DeploymentHealth: {
             /** @constant */
             object: "deployment_health";
@@ -3078,7 +3078,7 @@ export interface components {
              * @description State shared by all instances; null if Redis did not respond.
              * @enum {string|null}
              */
-            shared_state: "closed" | "open" | "resting" | null;
+            shared_state: "closed" | "open" | "cooling_down" | null;
             /** @description Milliseconds until it can be called again; 0 means now. */
             wait_ms: number;
             /** @description Consecutive failures. */
@@ -3113,7 +3113,7 @@ export interface components {
              * @description State shared by all instances; null if Redis did not respond.
              * @enum {string|null}
              */
-            shared_state: "closed" | "open" | "resting" | null;
+            shared_state: "closed" | "open" | "cooling_down" | null;
             /** @description Milliseconds until it can be called again; 0 means now. */
             wait_ms: number;
             /** @description Consecutive failures. */

@@ -1,8 +1,8 @@
 import type { DeploymentHealth, LastFailure } from './deployment-health';
 import type { HealthNews } from './health-sharing';
 
-/** `open`: the circuit breaker is open; `resting`: cooling down after a rate limit. */
-export type BreakerState = 'closed' | 'open' | 'resting';
+/** `open`: the circuit breaker is open; `cooling_down`: after a rate limit. */
+export type BreakerState = 'closed' | 'open' | 'cooling_down';
 
 /** The health of a deployment for operators. Speeds and counts are those of this process. */
 export interface DeploymentReport {
@@ -32,7 +32,7 @@ export function reportOf(
   const { id, failures, inFlight, lastFailure, skippedEvents, speed, isOpen } = health;
   return {
     deploymentId: id,
-    state: isOpen ? 'open' : health.isCoolingDown(nowMs) ? 'resting' : 'closed',
+    state: isOpen ? 'open' : health.isCoolingDown(nowMs) ? 'cooling_down' : 'closed',
     waitMs: Math.max(0, health.waitMs(nowMs)),
     sharedState: shared === null ? null : sharedStateOf(id, shared),
     failures,
@@ -47,5 +47,5 @@ export function reportOf(
 
 function sharedStateOf(id: string, shared: readonly HealthNews[]): BreakerState {
   const kinds = shared.filter(({ deploymentId }) => deploymentId === id).map(({ kind }) => kind);
-  return kinds.includes('open') ? 'open' : kinds.includes('cool') ? 'resting' : 'closed';
+  return kinds.includes('open') ? 'open' : kinds.includes('cool') ? 'cooling_down' : 'closed';
 }

@@ -72,10 +72,10 @@ describe('operators and the health of providers', () => {
     };
     expect((await stage.ask(customer, 'local/chat')).status).toBe(429);
     stage.upstream.answer = answer;
-    const resting = await healthOf('local/chat');
-    expect(resting).toMatchObject({ state: 'resting', shared_state: 'resting' });
+    const coolingDown = await healthOf('local/chat');
+    expect(coolingDown).toMatchObject({ state: 'cooling_down', shared_state: 'cooling_down' });
     expect((await stage.ask(customer, 'local/chat')).status).toBe(429);
-    await stage.operator.call(`${OPERATOR}/deployments/${resting.deployment_id}/reset-breaker`, { method: 'POST' });
+    await stage.operator.call(`${OPERATOR}/deployments/${coolingDown.deployment_id}/reset-breaker`, { method: 'POST' });
     expect((await stage.ask(customer, 'local/chat')).status).toBe(200);
   });
 
