@@ -50,6 +50,8 @@ export class ChatStreamState implements StreamProgress {
 /** Translates one upstream event to what the sink receives; `null`: skip it. Throws `ProviderError`. */
 export interface EventTranslator<Output> {
   translate(event: Buffer): Output | null;
+  /** Awaited before the end of a complete answer, for example to store its reasoning. Never rejects. */
+  finish?(): Promise<void>;
 }
 
 /** What the sink of a stream receives: chunks of a wire format, or typed events. */
@@ -83,6 +85,7 @@ interface Settler {
  */
 export class UpstreamStream<Output> implements StreamedAnswer<Output>, ReplyReceiver {
   readonly progress = new ChatStreamState();
+  private readonly translator: EventTranslator<Output>;
   private readonly decoder: SseDecoder;
   private readonly exchange: UpstreamExchange;
   private opening: Settler | null = null;
@@ -102,9 +105,9 @@ export class UpstreamStream<Output> implements StreamedAnswer<Output>, ReplyRece
     opening: Settler,
   ) {
     this.opening = opening;
-    const translator = output.translatorFor(call, this.progress);
+    this.translator = output.translatorFor(call, this.progress);
     this.decoder = new SseDecoder((event) => {
-      if (!this.replyEnded || isWhole(event)) this.keep(this.translate(translator, event), event.length);
+      if (!this.replyEnded || isWhole(event)) this.keep(this.translate(event), event.length);
     });
     this.exchange = http.postForStream(endpoint, body, call, this);
   }
@@ -195,9 +198,9 @@ export class UpstreamStream<Output> implements StreamedAnswer<Output>, ReplyRece
     this.flush();
   }
 
-  private translate(translator: EventTranslator<Output>, event: Buffer): Output | null {
+  private translate(event: Buffer): Output | null {
     try {
-      return translator.translate(event);
+      return this.translator.translate(event);
     } catch (error) {
       if (isChunk(event) || !this.maySkip) throw error;
       this.progress.skippedEvents++;
@@ -240,9 +243,11 @@ export class UpstreamStream<Output> implements StreamedAnswer<Output>, ReplyRece
       return;
     }
     if (this.outcome === null || this.piping === null) return;
-    if (this.outcome === 'ended') this.piping.resolve();
-    else this.piping.reject(this.outcome);
+    const { outcome, piping } = this;
     this.piping = null;
+    if (outcome !== 'ended') piping.reject(outcome);
+    else if (this.translator.finish === undefined) piping.resolve();
+    else void this.translator.finish().then(piping.resolve);
   };
 
   private writeWaiting(sink: StreamSink<Output>): boolean {
