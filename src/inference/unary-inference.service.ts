@@ -11,7 +11,7 @@ import type { Micro } from '../core/types/micro';
 import type { CatalogModel } from '../models/catalog-model';
 import type { ProviderCall } from '../providers/contract/provider-call';
 import type { UsageVector } from '../providers/contract/usage';
-import { cancellation } from '../providers/kit/transport-error';
+import { cancellation } from '../providers/kit/upstream-errors';
 import { AttemptRunner } from './attempt-runner';
 import { DisconnectTracker, type TrackedClient } from './disconnect-tracker';
 import { IdempotentExecution, isOutcomeUnknown } from './idempotent-execution';

@@ -2,7 +2,7 @@ import type { ProviderCall } from '../../src/providers/contract/provider-call';
 import { ProviderError } from '../../src/providers/contract/provider-error';
 import { chatChunks, RenderedStream } from '../../src/chat/chat-chunks';
 import type { ChunkStream } from '../../src/providers/contract/chat';
-import { openChatChunks, openChatEvents } from '../../src/providers/dialects/openai-chat/openai-chat-stream';
+import { openChatChunks, openChatEvents } from '../../src/providers/dialects/openai-chat/chat-stream';
 import type { StreamTransport } from '../../src/providers/kit/upstream-stream';
 import { chunk } from './chat-chunks';
 import { CollectingSink, providerCall } from './provider-call';

@@ -1,11 +1,10 @@
 import type { ProviderEnvironment } from '../../core/config/provider-environment';
 import type { Provider, ProviderCapabilities, ProviderDefinition } from '../contract/provider';
 import type { Quirks } from '../contract/provider-call';
-import { parseBaseUrl } from '../kit/base-url';
-import { UpstreamHttp } from '../kit/upstream-http';
+import { parseBaseUrl, UpstreamHttp } from '../kit/upstream-http';
 import { OpenAiChat } from './openai-chat/openai-chat.provider';
-import { OpenAiCompletions } from './openai-completions/openai-completions.provider';
-import { OpenAiEmbeddings } from './openai-embeddings/openai-embeddings.provider';
+import { OpenAiCompletions } from './openai-completions';
+import { OpenAiEmbeddings } from './openai-embeddings';
 import { OpenAiImages } from './openai-media/openai-images';
 import { OpenAiSpeech } from './openai-media/openai-speech';
 import { OpenAiTranscription } from './openai-media/openai-transcription';

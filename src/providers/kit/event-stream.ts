@@ -4,9 +4,8 @@ import type { ChatEvent, FinishReason } from '../contract/chat-event';
 import type { ProviderCall } from '../contract/provider-call';
 import { ProviderError } from '../contract/provider-error';
 import type { UsageVector } from '../contract/usage';
-import { CallDeadline } from './call-deadline';
-import { toStreamFailure } from './stream-failure';
-import { cancellation, deadlineFailure } from './transport-error';
+import { CallDeadline } from './upstream-http';
+import { cancellation, deadlineFailure, toStreamFailure } from './upstream-errors';
 
 /** Events that arrive together. */
 type Events = readonly ChatEvent[];

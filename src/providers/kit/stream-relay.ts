@@ -1,7 +1,7 @@
 import type { StreamSink } from '../contract/chat';
 import type { ProviderError, ProviderPhase } from '../contract/provider-error';
-import { toStreamFailure } from './stream-failure';
-import type { UpstreamExchange } from './upstream-exchange';
+import { toStreamFailure } from './upstream-errors';
+import type { UpstreamExchange } from './upstream-http';
 
 /** Buffer limit until the caller calls `pipe`. */
 const MAX_WAITING_BYTES = 64 * 1024;

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { FakeUpstream } from '../../../test/conformance/fake-upstream';
 import { providerCall, providerErrorOf } from '../../../test/conformance/provider-call';
-import { UpstreamHttp } from './upstream-http';
+import { parseBaseUrl, UpstreamHttp } from './upstream-http';
 
 const MEBIBYTE = 1024 * 1024;
 const deadlines = { connectMs: 60_000, firstTokenMs: 1_000, idleMs: 1_000, totalMs: 60_000 };
@@ -193,4 +193,17 @@ describe('UpstreamHttp', () => {
     expect(add).toHaveBeenCalledTimes(1);
     expect(remove).toHaveBeenCalledTimes(1);
   });
+});
+
+describe('parseBaseUrl', () => {
+  it.each(['https://api.example.com/v1', 'http://localhost:11434/v1/'])('accepts %s', (value) => {
+    expect(parseBaseUrl(value, 'X_BASE_URL').href).toBe(value);
+  });
+
+  it.each(['', 'api.example.com', '/v1', 'ftp://host/', 'https://user:secret@host/'])(
+    'refuses %j, naming the variable and not the value',
+    (value) => {
+      expect(() => parseBaseUrl(value, 'X_BASE_URL')).toThrow(/^X_BASE_URL (?!.*secret)/);
+    },
+  );
 });

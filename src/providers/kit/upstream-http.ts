@@ -5,11 +5,17 @@
  * undici's own timeouts: five minutes of reasoning is not a fault.
  */
 import { type Dispatcher, Pool } from 'undici';
-import { systemClock, type Clock } from '../../core/time/clock';
+import { type Clock, systemClock } from '../../core/time/clock';
 import type { ProviderCall } from '../contract/provider-call';
+import { ProviderError, type ProviderPhase } from '../contract/provider-error';
 import { MultipartBody } from './multipart-body';
-import { type ExpectedReply, type ReplyReceiver, UpstreamExchange } from './upstream-exchange';
-import { WholeReply } from './whole-reply';
+import {
+  cancellation,
+  deadlineFailure,
+  mapUpstreamError,
+  transportFailure,
+  type UpstreamHeaders,
+} from './upstream-errors';
 
 const MAX_CONNECTIONS = 1024;
 const KEEP_ALIVE_MS = 30_000;
@@ -120,4 +126,267 @@ function byReply(headers: readonly string[]): Record<ExpectedReply, string[]> {
     // Any type, so that hosts that name their audio type differently still send it.
     audio: [...headers, 'accept', '*/*'],
   };
+}
+
+/** Enough for all known error documents; the rest is not read. */
+const MAX_ERROR_BODY_BYTES = 64 * 1024;
+const AUDIO = /^(?:audio\/|(?:application\/ogg|(?:application|binary)\/octet-stream)\s*(?:;|$))/i;
+
+/** The type of reply that the caller expects. A JSON document instead of a stream or audio is a refusal. */
+export type ExpectedReply = 'json' | 'event-stream' | 'audio';
+
+/**
+ * Receives the body of a successful reply. An exception from `onData` ends the exchange and is passed to `onFailure`.
+ * Exactly one of `onEnd` and `onFailure` is called, unless the receiver closes the exchange itself.
+ */
+export interface ReplyReceiver {
+  onData(chunk: Buffer): void;
+  onEnd(): void;
+  onFailure(error: ProviderError): void;
+}
+
+/**
+ * One request and its reply, as the handler of undici's `dispatch`: no stream objects and no promises per chunk. It
+ * tracks the phase of the call, enforces its time limits, and maps every failure to a `ProviderError`.
+ */
+export class UpstreamExchange implements Dispatcher.DispatchHandler {
+  private phase: ProviderPhase = 'connect';
+  private controller: Dispatcher.DispatchController | null = null;
+  private refusal: { status: number; headers: UpstreamHeaders; chunks: Buffer[]; bytes: number } | null = null;
+  private readonly deadline: CallDeadline;
+  private closed = false;
+
+  constructor(
+    private readonly call: ProviderCall,
+    private readonly expected: ExpectedReply,
+    private readonly receiver: ReplyReceiver,
+    private readonly clock: Clock,
+  ) {
+    this.deadline = new CallDeadline(clock, call.deadlines.totalMs, () => this.fail(deadlineFailure(this.phase)));
+    this.deadline.set(call.deadlines.connectMs);
+    call.signal.addEventListener('abort', this.onAbort);
+    if (call.signal.aborted) this.onAbort();
+  }
+
+  /** The first meaningful event has been read: from now on the idle limit applies instead of the first-token limit. */
+  enterStream(): void {
+    this.phase = 'stream';
+    this.touch();
+  }
+
+  /** Activity of a streaming upstream. */
+  touch(): void {
+    if (this.phase === 'stream' && !this.closed) this.deadline.set(this.call.deadlines.idleMs);
+  }
+
+  /** Stops reading. The silence is not the upstream's fault, so only the total limit applies. */
+  pause(): void {
+    if (this.closed) return;
+    this.controller?.pause();
+    this.deadline.set(Infinity);
+  }
+
+  resume(): void {
+    if (this.closed) return;
+    this.touch();
+    this.controller?.resume();
+  }
+
+  /** The receiver is done; the upstream gets `limitMs` to end the reply, so that the connection can be reused. */
+  expectEndWithin(limitMs: number): void {
+    if (!this.closed) this.deadline.set(limitMs);
+  }
+
+  /** Ends the exchange, closing the upstream socket if the reply is not complete. The receiver gets no further calls. */
+  close(): void {
+    if (this.closed) return;
+    this.finish();
+    this.controller?.abort(new Error('The gateway no longer needs the reply.'));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.closed) {
+      controller.abort(new Error('The call ended before it was sent.'));
+      return;
+    }
+    this.controller = controller;
+    this.phase = 'headers';
+    this.deadline.set(this.call.deadlines.firstTokenMs);
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: UpstreamHeaders): void {
+    if (this.closed || status < 200) return;
+    this.phase = 'first_token';
+    if (status >= 300 || (this.expected !== 'json' && isJson(headers['content-type']))) {
+      this.refusal = { status, headers, chunks: [], bytes: 0 };
+      return;
+    }
+    if (isHtml(headers['content-type'])) {
+      // A page of a proxy or a portal, regardless of the status.
+      throw this.unusable('The provider sent a web page.', status);
+    }
+    if (this.expected === 'audio' && !mayBeAudio(headers['content-type'])) {
+      throw this.unusable('The provider sent something other than audio.', status);
+    }
+    const encoding = headers['content-encoding'];
+    if (encoding !== undefined && encoding !== 'identity') {
+      // Never requested, and a few bytes can unpack to gigabytes.
+      throw this.unusable('The provider sent a compressed response.', status);
+    }
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.closed) return;
+    if (this.refusal === null) {
+      this.receiver.onData(chunk);
+      return;
+    }
+    this.refusal.chunks.push(chunk);
+    this.refusal.bytes += chunk.length;
+    if (this.refusal.bytes >= MAX_ERROR_BODY_BYTES) throw this.refused(this.refusal);
+  }
+
+  onResponseEnd(): void {
+    if (this.closed) return;
+    if (this.refusal !== null) {
+      this.fail(this.refused(this.refusal));
+      return;
+    }
+    this.finish();
+    this.receiver.onEnd();
+  }
+
+  /** Also receives the errors that the methods above throw. */
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    this.fail(error instanceof ProviderError ? error : transportFailure(this.phase, error));
+  }
+
+  private readonly onAbort = (): void => this.fail(cancellation(this.phase, this.call.signal.reason));
+
+  private fail(error: ProviderError): void {
+    if (this.closed) return;
+    this.finish();
+    this.controller?.abort(error);
+    this.receiver.onFailure(error);
+  }
+
+  private finish(): void {
+    this.closed = true;
+    this.deadline.clear();
+    this.call.signal.removeEventListener('abort', this.onAbort);
+  }
+
+  private unusable(message: string, status: number): ProviderError {
+    return new ProviderError('provider_error', message, { phase: this.phase, fallback: true, upstream: { status } });
+  }
+
+  private refused({ status, headers, chunks }: NonNullable<typeof this.refusal>): ProviderError {
+    return mapUpstreamError({ status, headers, body: Buffer.concat(chunks), phase: this.phase, now: this.clock.now() });
+  }
+}
+
+type ContentType = string | string[] | undefined;
+
+function isJson(contentType: ContentType): boolean {
+  return typeof contentType === 'string' && contentType.toLowerCase().startsWith('application/json');
+}
+
+function isHtml(contentType: ContentType): boolean {
+  return typeof contentType === 'string' && contentType.toLowerCase().startsWith('text/html');
+}
+
+/** Some hosts send `application/octet-stream`, and some no content type at all. */
+function mayBeAudio(contentType: ContentType): boolean {
+  return contentType === undefined || (typeof contentType === 'string' && AUDIO.test(contentType));
+}
+
+const MAX_WHOLE_REPLY_BYTES = 32 * 1024 * 1024;
+
+/** Collects a reply into one buffer, and aborts one that is too long. */
+class WholeReply implements ReplyReceiver {
+  private readonly chunks: Buffer[] = [];
+  private bytes = 0;
+
+  constructor(
+    private readonly resolve: (body: Buffer) => void,
+    readonly onFailure: (error: ProviderError) => void,
+  ) {}
+
+  onData(chunk: Buffer): void {
+    this.bytes += chunk.length;
+    if (this.bytes > MAX_WHOLE_REPLY_BYTES) {
+      throw new ProviderError('provider_error', 'The provider sent a response longer than 32 MiB.', {
+        phase: 'first_token',
+        fallback: true,
+      });
+    }
+    this.chunks.push(chunk);
+  }
+
+  onEnd(): void {
+    const [first] = this.chunks;
+    this.resolve(this.chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.chunks));
+  }
+}
+
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+
+/**
+ * The one timer of an upstream call. Extending the limit, which a stream does at every read, only stores a number: the
+ * timer checks it when it fires and sleeps for the rest.
+ */
+export class CallDeadline {
+  private readonly totalDueMs: number;
+  private dueMs = Infinity;
+  private timer: NodeJS.Timeout | undefined;
+  private timerDueMs = Infinity;
+
+  /** @param totalMs limit of the whole call, which no later limit exceeds */
+  constructor(
+    private readonly clock: Clock,
+    totalMs: number,
+    private readonly onExpired: () => void,
+  ) {
+    this.totalDueMs = clock.monotonic() + totalMs;
+  }
+
+  /** Replaces the current limit by one that ends `limitMs` from now. `Infinity` leaves only the total. */
+  set(limitMs: number): void {
+    const now = this.clock.monotonic();
+    this.dueMs = Math.min(now + limitMs, this.totalDueMs);
+    if (this.dueMs < this.timerDueMs) this.schedule(now);
+  }
+
+  clear(): void {
+    clearTimeout(this.timer);
+    this.timerDueMs = -Infinity;
+  }
+
+  private schedule(now: number): void {
+    clearTimeout(this.timer);
+    this.timerDueMs = this.dueMs;
+    const delayMs = Math.min(Math.max(1, Math.ceil(this.dueMs - now)), LONGEST_TIMEOUT_MS);
+    this.timer = setTimeout(this.onTimer, delayMs);
+  }
+
+  private readonly onTimer = (): void => {
+    const now = this.clock.monotonic();
+    if (now < this.dueMs) this.schedule(now);
+    else this.onExpired();
+  };
+}
+
+/**
+ * Reads an operator's base URL.
+ * @throws Error that names the variable, which stops the start
+ */
+export function parseBaseUrl(value: string, variable: string): URL {
+  const url = URL.canParse(value) ? new URL(value) : null;
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw new Error(`${variable} must be an absolute http or https URL, for example https://api.example.com/v1`);
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new Error(`${variable} must not contain a user name or password`);
+  }
+  return url;
 }

@@ -3,12 +3,10 @@ import type { FinishReason } from '../contract/chat-event';
 import type { ProviderCall } from '../contract/provider-call';
 import { ProviderError, type ProviderPhase } from '../contract/provider-error';
 import type { UsageVector } from '../contract/usage';
-import { isJsonObject } from './json-object';
-import { SseDecoder } from './sse-decoder';
-import { toStreamFailure } from './stream-failure';
-import { transportFailure } from './transport-error';
-import type { ReplyReceiver, UpstreamExchange } from './upstream-exchange';
-import type { UpstreamHttp } from './upstream-http';
+import { isJsonObject } from './json';
+import { SseDecoder } from './sse';
+import { toStreamFailure, transportFailure } from './upstream-errors';
+import type { ReplyReceiver, UpstreamExchange, UpstreamHttp } from './upstream-http';
 
 /** How long to wait after the finish reason for usage and the end, which some upstreams never send. */
 const TAIL_LIMIT_MS = 2_000;

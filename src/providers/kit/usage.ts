@@ -1,6 +1,6 @@
 import type { Quirks } from '../contract/provider-call';
 import { NO_USAGE, type UsageVector } from '../contract/usage';
-import { isJsonObject, type JsonObject } from './json-object';
+import { isJsonObject, type JsonObject } from './json';
 
 /** Beyond any context window; keeps the arithmetic of prices exact. */
 const MAX_TOKENS = 1_000_000_000;
@@ -50,7 +50,8 @@ function outputClasses(
   return { outputText: rest - outputReasoning, outputReasoning, outputAudio, outputImage };
 }
 
-function detailsOf(usage: JsonObject, field: string): JsonObject {
+/** The object in `field`; empty when it is missing. */
+export function detailsOf(usage: JsonObject, field: string): JsonObject {
   const details = usage[field];
   return isJsonObject(details) ? details : {};
 }

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { chunkBytes, UPSTREAM_ACCENTS } from '../../../../test/conformance/chat-chunks';
 import { providerCall } from '../../../../test/conformance/provider-call';
 import { ChatStreamState } from '../../kit/upstream-stream';
-import { ChatChunkTranslator } from './chat-chunk-translator';
+import { ChatChunkTranslator } from './chat-stream';
 import { ContentTemplate, FrameTemplate } from './content-template';
 
 const OPENING = chunkBytes({ role: 'assistant', content: '' });

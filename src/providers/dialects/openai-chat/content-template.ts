@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { isJsonObject, type JsonObject } from '../../kit/json-object';
+import { isJsonObject, type JsonObject } from '../../kit/json';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

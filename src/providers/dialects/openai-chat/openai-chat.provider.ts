@@ -1,16 +1,15 @@
 /**
  * Dialect `openai-chat`: `POST …/chat/completions` as most vendors implement it, each with deviations (`Quirks`). One
- * file per direction: `to-openai-chat-request`, `from-openai-chat-reply`, `openai-chat-stream`. Nothing here depends on
- * a vendor; nothing outside depends on the wire format.
+ * file per direction: `chat-request`, `chat-reply`, `chat-stream`. Nothing here depends on a vendor; nothing outside
+ * depends on the wire format.
  */
 import type { ChatCompletionResult, ChatProvider, ChatRequest, ChatStream, ChunkStream } from '../../contract/chat';
 import type { DeploymentTraits, ProviderCall } from '../../contract/provider-call';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import type { StreamRequest } from '../../kit/upstream-stream';
-import { fromOpenAiChatReply } from './from-openai-chat-reply';
-import { openChatChunks, openChatEvents } from './openai-chat-stream';
-import { checkSupport } from './request-support';
-import { toOpenAiChatRequest } from './to-openai-chat-request';
+import { fromOpenAiChatReply } from './chat-reply';
+import { openChatChunks, openChatEvents } from './chat-stream';
+import { checkSupport, toOpenAiChatRequest } from './chat-request';
 
 export class OpenAiChat implements ChatProvider {
   private readonly endpoint: string;

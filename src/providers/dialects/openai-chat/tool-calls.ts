@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from '../../kit/json-object';
-import { makeToolCallId } from './identity';
+import { randomBytes } from 'node:crypto';
+import { isJsonObject, type JsonObject } from '../../kit/json';
 
 /** Tool calls in the standard shape, and the UTF-8 bytes of their arguments. */
 export interface NormalizedToolCalls {
@@ -115,7 +115,7 @@ function toCalled({ kind, name, text }: Omit<GivenCall, 'name'> & Partial<GivenC
 }
 
 function toCallId(id: unknown): string {
-  return typeof id === 'string' && id !== '' ? id : makeToolCallId();
+  return typeof id === 'string' && id !== '' ? id : `call_${randomBytes(12).toString('hex')}`;
 }
 
 function toArguments(given: unknown): string {

@@ -2,9 +2,7 @@ import { speechRequest } from '../../../../test/conformance/media-requests';
 import { CollectingSink, providerCall, providerErrorOf } from '../../../../test/conformance/provider-call';
 import { ScriptedTransport } from '../../../../test/conformance/scripted-transport';
 import type { SpeechFormat, SpeechStream } from '../../contract/speech';
-import { OpenAiSpeech } from './openai-speech';
-import { contradictsFormat } from './speech-format';
-import { toSpeechRequest } from './to-speech-request';
+import { contradictsFormat, OpenAiSpeech, toSpeechRequest } from './openai-speech';
 
 const AUDIO = { 'content-type': 'audio/mpeg' };
 

@@ -6,11 +6,9 @@ import type { StreamSink } from '../../contract/chat';
 import type { ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
 import type { SpeechFormat, SpeechProvider, SpeechRequest, SpeechStream } from '../../contract/speech';
+import type { JsonObject } from '../../kit/json';
 import { type Settler, StreamRelay } from '../../kit/stream-relay';
-import type { ReplyReceiver, UpstreamExchange } from '../../kit/upstream-exchange';
-import type { UpstreamHttp } from '../../kit/upstream-http';
-import { contradictsFormat } from './speech-format';
-import { toSpeechRequest } from './to-speech-request';
+import type { ReplyReceiver, UpstreamExchange, UpstreamHttp } from '../../kit/upstream-http';
 
 /** More than 40 min of uncompressed audio: 4,096 characters at the slowest speed take about half of that. */
 const MAX_AUDIO_BYTES = 128 * 1024 * 1024;
@@ -81,4 +79,46 @@ class OpenAiSpeechStream implements SpeechStream, ReplyReceiver {
 
 function noSpeech(what: string): ProviderError {
   return new ProviderError('provider_error', `The provider sent ${what}.`, { phase: 'first_token', fallback: true });
+}
+
+/** The body of `POST …/audio/speech`. Pure. Unset fields are omitted: many hosts only know the first four. */
+export function toSpeechRequest(request: SpeechRequest, { upstreamModel }: ProviderCall): JsonObject {
+  const { input, voice, format, speed, instructions } = request;
+  return {
+    model: upstreamModel,
+    input,
+    voice,
+    response_format: format,
+    ...(speed !== null && { speed }),
+    ...(instructions !== null && { instructions }),
+  };
+}
+
+const MPEG_SYNC = 0xe0;
+const LAYER_BITS = 0x06;
+
+/**
+ * Whether the first bytes of the audio contradict the requested format. Some hosts always send their only format, which
+ * a player that trusts the content type cannot play. Unknown bytes are accepted.
+ */
+export function contradictsFormat(format: SpeechFormat, sound: Buffer): boolean {
+  // The tag may precede frames of either format.
+  if (sound.toString('latin1', 0, 3) === 'ID3') return format !== 'mp3' && format !== 'aac';
+  const found = nameFormat(sound) ?? (format === 'pcm' ? null : nameFrames(sound));
+  return found !== null && found !== format;
+}
+
+/** By a signature that raw samples are very unlikely to contain. */
+function nameFormat(sound: Buffer): SpeechFormat | null {
+  const head = sound.toString('latin1', 0, 12);
+  if (head.startsWith('RIFF') && head.endsWith('WAVE')) return 'wav';
+  if (head.startsWith('OggS')) return 'opus';
+  return head.startsWith('fLaC') ? 'flac' : null;
+}
+
+/** By the first frame: MP3 and AAC share the sync word, and AAC has no layer. */
+function nameFrames(sound: Buffer): SpeechFormat | null {
+  const [first, second] = sound;
+  if (first !== 0xff || second === undefined || (second & MPEG_SYNC) !== MPEG_SYNC) return null;
+  return (second & LAYER_BITS) === 0 ? 'aac' : 'mp3';
 }

@@ -4,9 +4,14 @@ import { CollectingSink, providerCall, providerErrorOf } from '../../../../test/
 import { ScriptedTransport } from '../../../../test/conformance/scripted-transport';
 import { ProviderError } from '../../contract/provider-error';
 import type { TranscriptStream } from '../../contract/transcription';
-import { fromTranscriptReply } from './from-transcript-reply';
-import { OpenAiTranscription } from './openai-transcription';
-import { toTranscriptionForm } from './to-transcription-form';
+import { NO_USAGE } from '../../contract/usage';
+import {
+  fromTranscriptReply,
+  OpenAiTranscription,
+  toTranscriptionForm,
+  toTranscriptSeconds,
+  toTranscriptUsage,
+} from './openai-transcription';
 
 async function formOf(...args: Parameters<typeof toTranscriptionForm>): Promise<FormData> {
   const body = toTranscriptionForm(...args);
@@ -131,6 +136,28 @@ describe('fromTranscriptReply', () => {
 
   it('maps an error inside a reply with status 200', () => {
     expect(() => read({ error: { message: 'x', type: 'overloaded_error' } })).toThrow('unavailable');
+  });
+});
+
+describe('toTranscriptUsage', () => {
+  it('counts tokens without details as audio, which costs more', () => {
+    const usage = { type: 'tokens', input_tokens: 14, output_tokens: 6 };
+    const details = { text_tokens: 4, audio_tokens: 10 };
+    expect(toTranscriptUsage({ ...usage, input_token_details: details })).toEqual({
+      ...NO_USAGE,
+      inputText: 4,
+      inputAudio: 10,
+      outputText: 6,
+    });
+    expect(toTranscriptUsage(usage)).toMatchObject({ inputText: 0, inputAudio: 14 });
+  });
+
+  it('reports seconds separately: from the duration of the reply, else from its usage', () => {
+    expect(toTranscriptUsage({ type: 'duration', seconds: 9 })).toBeNull();
+    expect(toTranscriptSeconds(8.4, { type: 'duration', seconds: 9 })).toBe(8.4);
+    expect(toTranscriptSeconds('8.4', undefined)).toBe(8.4);
+    expect(toTranscriptSeconds(undefined, { type: 'duration', seconds: 9 })).toBe(9);
+    for (const value of [0, -1, Infinity, 'long', null]) expect(toTranscriptSeconds(value, { seconds: 9 })).toBeNull();
   });
 });
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../../core/time/clock';
 import type { ProviderCall } from '../../contract/provider-call';
 import type { ProviderPhase } from '../../contract/provider-error';
-import { cancellation, deadlineFailure } from '../../kit/transport-error';
+import { cancellation, deadlineFailure } from '../../kit/upstream-errors';
 
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 

@@ -1,7 +1,6 @@
 import type { Clock } from '../../../core/time/clock';
 import { ProviderError, type ProviderPhase } from '../../contract/provider-error';
-import { mapInBandError, mapUpstreamError } from '../../kit/map-upstream-error';
-import { transportFailure } from '../../kit/transport-error';
+import { mapInBandError, mapUpstreamError, transportFailure } from '../../kit/upstream-errors';
 import type { CallTimer } from './call-timer';
 import type { Script } from './script';
 

@@ -1,8 +1,7 @@
 import type { Clock } from '../../../../core/time/clock';
 import type { ProviderCall } from '../../../contract/provider-call';
 import { ProviderError } from '../../../contract/provider-error';
-import { mapUpstreamError } from '../../../kit/map-upstream-error';
-import { transportFailure } from '../../../kit/transport-error';
+import { mapUpstreamError, transportFailure } from '../../../kit/upstream-errors';
 import { CallTimer } from '../call-timer';
 import type { Script } from '../script';
 import { waitForReply } from '../scripted-fault';

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { transportFailure } from '../../../kit/transport-error';
+import { transportFailure } from '../../../kit/upstream-errors';
 import type { CallTimer } from '../call-timer';
 import type { Script } from '../script';
 

@@ -1,8 +1,7 @@
 import { ProviderError } from '../../../contract/provider-error';
 import type { JobSpec, JobSnapshot, MusicSpec, VideoSpec } from '../../../contract/media-job';
 import { NO_USAGE } from '../../../contract/usage';
-import { mapInBandError } from '../../../kit/map-upstream-error';
-import { deadlineFailure } from '../../../kit/transport-error';
+import { deadlineFailure, mapInBandError } from '../../../kit/upstream-errors';
 import { type AudioFormat, isMusicRate, makeAudio } from '../media/audio';
 import { describeInputs } from '../media/picture';
 import { makeVideo, type VideoOptions } from '../media/video';

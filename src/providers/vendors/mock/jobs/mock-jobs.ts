@@ -10,7 +10,7 @@ import type {
   JobSpec,
 } from '../../../contract/media-job';
 import type { ProviderCall } from '../../../contract/provider-call';
-import { transportFailure } from '../../../kit/transport-error';
+import { transportFailure } from '../../../kit/upstream-errors';
 import { CallTimer } from '../call-timer';
 import { acceptJob, responseError, shouldFail, withProviderErrors } from './accept-job';
 import { streamOutput } from './deliver-output';

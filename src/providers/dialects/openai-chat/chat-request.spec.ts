@@ -1,0 +1,165 @@
+import { chatRequest, providerCall } from '../../../../test/conformance/provider-call';
+import { ProviderError } from '../../contract/provider-error';
+import { toOpenAiChatRequest } from './chat-request';
+
+const messages = [{ role: 'user', content: 'Hello' }];
+const reduced = { model: 'upstream-model', messages };
+
+function refusedParam(run: () => unknown): string | undefined {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof ProviderError && error.code === 'validation_failed') return error.options.param;
+    throw error;
+  }
+  return 'not refused';
+}
+
+describe('toOpenAiChatRequest', () => {
+  it('passes unknown fields on, but no gateway fields', () => {
+    const request = chatRequest({
+      n: 1,
+      routing: { only: ['x'] },
+      x_internal: true,
+      temperature: 0.5,
+      stop: null,
+      some_new_field: { a: 1 },
+      stream: true,
+      stream_options: { include_usage: false },
+    });
+    expect(toOpenAiChatRequest(request, providerCall(), false)).toEqual({
+      ...reduced,
+      temperature: 0.5,
+      some_new_field: { a: 1 },
+    });
+  });
+
+  it('does not change the request', () => {
+    const request = chatRequest({ messages: [{ role: 'developer', content: 'x', reasoning_content: 'y' }], n: 1 });
+    const copy = structuredClone(request);
+    toOpenAiChatRequest(request, providerCall(), true);
+    expect(request).toEqual(copy);
+  });
+
+  it.each([
+    ['requests usage by default', {}, { include_usage: true }],
+    ['disables padding for OpenAI', { includeObfuscation: false }, { include_usage: true, include_obfuscation: false }],
+    ['sends no options to upstreams that refuse them', { streamUsage: 'none' as const }, undefined],
+  ])('%s', (_name, quirks, streamOptions) => {
+    expect(toOpenAiChatRequest(chatRequest(), providerCall({ quirks }), true)).toEqual({
+      ...reduced,
+      stream: true,
+      ...(streamOptions && { stream_options: streamOptions }),
+    });
+  });
+
+  it.each([
+    [{ max_tokens: 5 }, {}, { max_tokens: 5 }],
+    [{ max_completion_tokens: 5 }, {}, { max_completion_tokens: 5 }],
+    [{ max_tokens: 5, max_completion_tokens: 9 }, {}, { max_completion_tokens: 5 }],
+    [{ max_tokens: 9, max_completion_tokens: 5 }, { maxTokensField: 'max_tokens' as const }, { max_tokens: 5 }],
+    [{ max_tokens: 5 }, { maxTokensField: 'max_completion_tokens' as const }, { max_completion_tokens: 5 }],
+    [{ max_tokens: null }, { maxTokensField: 'max_tokens' as const }, {}],
+  ])('sends the output limit %j with %j as %j', (limits, quirks, expected) => {
+    expect(toOpenAiChatRequest(chatRequest(limits), providerCall({ quirks }), false)).toEqual({
+      ...reduced,
+      ...expected,
+    });
+  });
+
+  it('converts developer to system unless the upstream supports the role', () => {
+    const request = chatRequest({ messages: [{ role: 'developer', content: 'Be brief' }] });
+    expect(toOpenAiChatRequest(request, providerCall(), false)['messages']).toEqual([
+      { role: 'system', content: 'Be brief' },
+    ]);
+    const call = providerCall({ quirks: { developerRole: true } });
+    expect(toOpenAiChatRequest(request, call, false)['messages']).toBe(request.messages);
+  });
+
+  it('replays reasoning only where the quirk enables it', () => {
+    const request = chatRequest({ messages: [{ role: 'assistant', content: 'a', reasoning_content: 'b' }] });
+    expect(toOpenAiChatRequest(request, providerCall(), false)['messages']).toEqual([
+      { role: 'assistant', content: 'a' },
+    ]);
+    const call = providerCall({ quirks: { reasoningReplay: true } });
+    expect(toOpenAiChatRequest(request, call, false)['messages']).toEqual(request.messages);
+  });
+
+  it('writes null for empty text next to tool calls, and keeps other empty text', () => {
+    const toolCalls = [{ id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } }];
+    const request = chatRequest({
+      messages: [
+        { role: 'assistant', content: '', tool_calls: toolCalls },
+        { role: 'assistant', content: '' },
+      ],
+    });
+    expect(toOpenAiChatRequest(request, providerCall(), false)['messages']).toEqual([
+      { role: 'assistant', content: null, tool_calls: toolCalls },
+      { role: 'assistant', content: '' },
+    ]);
+  });
+
+  it('drops fields that cannot change the meaning', () => {
+    const call = providerCall({ quirks: { dropFields: ['store', 'metadata'] } });
+    expect(toOpenAiChatRequest(chatRequest({ store: true, metadata: { a: 'b' } }), call, false)).toEqual(reduced);
+  });
+
+  it('refuses fields that would change the meaning, unless their value has no effect', () => {
+    const call = providerCall({ quirks: { rejectFields: ['logit_bias', 'logprobs', 'parallel_tool_calls'] } });
+    expect(refusedParam(() => toOpenAiChatRequest(chatRequest({ logit_bias: { 5: 1 } }), call, false))).toBe(
+      'logit_bias',
+    );
+    expect(refusedParam(() => toOpenAiChatRequest(chatRequest({ parallel_tool_calls: false }), call, false))).toBe(
+      'parallel_tool_calls',
+    );
+    const unused = chatRequest({ logit_bias: {}, logprobs: false, parallel_tool_calls: true });
+    expect(toOpenAiChatRequest(unused, call, false)).toEqual(reduced);
+  });
+
+  it('drops sampling parameters where the model refuses them', () => {
+    const request = chatRequest({ temperature: 0.7, top_p: 1, presence_penalty: 0, seed: 1 });
+    expect(toOpenAiChatRequest(request, providerCall({ features: { sampling: false } }), false)).toEqual({
+      ...reduced,
+      seed: 1,
+    });
+  });
+
+  it.each([
+    ['tools', { tools: false }, { tools: [{ type: 'function', function: { name: 'f' } }] }],
+    ['logprobs', { logprobs: false }, { logprobs: true }],
+    ['response_format', { json_object: true }, { response_format: { type: 'json_schema' } }],
+    ['response_format', { json_schema: false }, { response_format: { type: 'json_schema' } }],
+    ['response_format', { json_object: false }, { response_format: { type: 'json_object' } }],
+    ['reasoning_effort', { reasoning: ['low', 'high'] }, { reasoning_effort: 'minimal' }],
+    [
+      'messages[0].content[1]',
+      { vision: false },
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: 'a' },
+              { type: 'image_url', image_url: { url: 'u' } },
+            ],
+          },
+        ],
+      },
+    ],
+  ])('refuses %s with %j', (param, features, fields) => {
+    expect(refusedParam(() => toOpenAiChatRequest(chatRequest(fields), providerCall({ features }), false))).toBe(param);
+  });
+
+  it('leaves features that the catalogue does not mention to the upstream', () => {
+    const request = chatRequest({
+      tools: [{}],
+      logprobs: true,
+      response_format: { type: 'json_schema' },
+      reasoning_effort: 'low',
+    });
+    expect(toOpenAiChatRequest(request, providerCall(), false)).toMatchObject({
+      logprobs: true,
+      reasoning_effort: 'low',
+    });
+  });
+});

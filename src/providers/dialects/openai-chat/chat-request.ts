@@ -1,0 +1,182 @@
+import type { ChatMessage, ChatRequest } from '../../contract/chat';
+import type { DeploymentTraits, ModelFeatures, ProviderCall, Quirks } from '../../contract/provider-call';
+import { ProviderError } from '../../contract/provider-error';
+import { isJsonObject, type JsonObject } from '../../kit/json';
+
+/** Set below, or not meant for an upstream. */
+const HANDLED_FIELDS: ReadonlySet<string> = new Set([
+  'model',
+  'messages',
+  'stream',
+  'stream_options',
+  'n',
+  'max_tokens',
+  'max_completion_tokens',
+  'routing',
+]);
+
+/** Fields that models without `sampling` refuse with 400. Dropped, since many clients always send them. */
+const SAMPLING_FIELDS: ReadonlySet<string> = new Set([
+  'temperature',
+  'top_p',
+  'top_k',
+  'min_p',
+  'presence_penalty',
+  'frequency_penalty',
+]);
+
+/**
+ * The body for the upstream (sheet A). Pure; the request is not changed.
+ * @throws ProviderError `validation_failed` with `param` for features that this model or upstream does not support
+ */
+export function toOpenAiChatRequest(request: ChatRequest, call: ProviderCall, stream: boolean): JsonObject {
+  checkSupport(request, call);
+  const { quirks } = call;
+  const body: JsonObject = { model: call.upstreamModel, messages: toUpstreamMessages(request.messages, quirks) };
+  for (const field of Object.keys(request)) {
+    if (isForwarded(field, request[field], call)) body[field] = request[field];
+  }
+  addOutputLimit(body, request, quirks);
+  if (stream) addStreaming(body, quirks);
+  return body;
+}
+
+function isForwarded(field: string, value: unknown, { quirks, features }: ProviderCall): boolean {
+  if (value === null || value === undefined || HANDLED_FIELDS.has(field) || field.startsWith('x_')) return false;
+  if (features.sampling === false && SAMPLING_FIELDS.has(field)) return false;
+  // The model never makes parallel calls, so both values of the field are satisfied.
+  if (field === 'parallel_tool_calls' && features.parallel_tools === false) return false;
+  if (quirks.rejectFields?.includes(field) === true && isUnused(field, value)) return false;
+  return quirks.dropFields?.includes(field) !== true;
+}
+
+/** If both limits are present, the smaller applies. */
+function addOutputLimit(body: JsonObject, request: ChatRequest, { maxTokensField }: Quirks): void {
+  const { max_tokens: older, max_completion_tokens: newer } = request;
+  const limit = older == null ? newer : newer == null ? older : Math.min(older, newer);
+  if (limit == null) return;
+  body[maxTokensField ?? (newer == null ? 'max_tokens' : 'max_completion_tokens')] = limit;
+}
+
+function addStreaming(body: JsonObject, { streamUsage, includeObfuscation }: Quirks): void {
+  body['stream'] = true;
+  if (streamUsage === 'none') return;
+  body['stream_options'] = {
+    include_usage: true,
+    ...(includeObfuscation !== undefined && { include_obfuscation: includeObfuscation }),
+  };
+}
+
+/** The conversation in the upstream's format. Messages that need no change are shared, not copied. */
+function toUpstreamMessages(messages: readonly ChatMessage[], quirks: Quirks): readonly ChatMessage[] {
+  return messages.some((message) => needsChange(message, quirks))
+    ? messages.map((message) => (needsChange(message, quirks) ? toUpstreamMessage(message, quirks) : message))
+    : messages;
+}
+
+function needsChange(message: ChatMessage, quirks: Quirks): boolean {
+  return (
+    (message.role === 'developer' && quirks.developerRole !== true) ||
+    (message['reasoning_content'] !== undefined && quirks.reasoningReplay !== true) ||
+    hasEmptyTextBesideToolCalls(message)
+  );
+}
+
+function toUpstreamMessage(message: ChatMessage, quirks: Quirks): ChatMessage {
+  const { reasoning_content: reasoning, ...rest } = message;
+  return {
+    ...rest,
+    ...(quirks.reasoningReplay === true && reasoning !== undefined && { reasoning_content: reasoning }),
+    role: message.role === 'developer' && quirks.developerRole !== true ? 'system' : message.role,
+    ...(hasEmptyTextBesideToolCalls(message) && { content: null }),
+  };
+}
+
+/** Clients write `''` where the format has null; some upstreams refuse empty text. */
+function hasEmptyTextBesideToolCalls({ role, content, tool_calls: toolCalls }: ChatMessage): boolean {
+  return role === 'assistant' && content === '' && Array.isArray(toolCalls) && toolCalls.length > 0;
+}
+
+/**
+ * Refuses what the model or its upstream does not support and what must not be dropped silently. Features that the
+ * catalogue does not mention are left to the upstream.
+ * @throws ProviderError `validation_failed` with `param`
+ */
+export function checkSupport(request: ChatRequest, { features, quirks }: DeploymentTraits): void {
+  checkNoRejectedFields(request, quirks);
+  if (features.tools === false && !isUnused('tools', request['tools'])) throw unsupported('tools');
+  if (features.logprobs === false && request['logprobs'] === true) throw unsupported('logprobs');
+  checkResponseFormat(request['response_format'], features);
+  checkReasoningEffort(request['reasoning_effort'], features);
+  if (features.vision === false) checkNoImages(request);
+}
+
+/** @throws ProviderError `validation_failed` with `param` for a field that must not be dropped silently */
+export function checkNoRejectedFields(
+  request: Readonly<Record<string, unknown>>,
+  { rejectFields = [] }: Pick<Quirks, 'rejectFields'>,
+): void {
+  for (const field of rejectFields) {
+    if (!isUnused(field, request[field])) throw unsupported(field);
+  }
+}
+
+/** Whether a field's value has no effect, so that dropping it changes nothing. */
+function isUnused(field: string, value: unknown): boolean {
+  if (value === null || value === undefined) return true;
+  if (field === 'parallel_tool_calls') return value === true;
+  if (value === false) return true;
+  return Array.isArray(value) ? value.length === 0 : isJsonObject(value) && Object.keys(value).length === 0;
+}
+
+function checkResponseFormat(format: unknown, features: ModelFeatures): void {
+  if (!isJsonObject(format)) return;
+  // A catalogue row with JSON mode that does not mention schemas describes a model without them.
+  const schemas = features.json_schema ?? features.json_object !== true;
+  if (format['type'] === 'json_schema' && !schemas) {
+    throw unsupported('response_format', 'This model does not support response_format json_schema.');
+  }
+  if (format['type'] === 'json_object' && features.json_object === false) {
+    throw unsupported('response_format', 'This model does not support response_format json_object.');
+  }
+}
+
+function checkReasoningEffort(effort: unknown, { reasoning }: ModelFeatures): void {
+  if (typeof effort !== 'string' || reasoning === undefined || reasoning.includes(effort)) return;
+  const accepted = reasoning.length === 0 ? 'none of its values' : reasoning.join(', ');
+  throw unsupported('reasoning_effort', `This model accepts as reasoning_effort: ${accepted}.`);
+}
+
+function checkNoImages({ messages }: ChatRequest): void {
+  messages.forEach(({ content }, i) => {
+    if (!Array.isArray(content)) return;
+    const j = content.findIndex((part) => isJsonObject(part) && part['type'] === 'image_url');
+    if (j >= 0) throw unsupported(`messages[${i}].content[${j}]`, 'This model does not take images.');
+  });
+}
+
+/** Refused before anything is sent, so failover to another deployment is possible. */
+export function unsupported(param: string, message = `This model does not support ${param}.`): ProviderError {
+  return new ProviderError('validation_failed', message, { phase: 'connect', fallback: false, param });
+}
+
+/**
+ * The fields of a request that are forwarded unchanged: not those in `handled`, which the caller sets, nor the
+ * gateway's own fields, nor those that the upstream does not accept.
+ * @throws ProviderError `validation_failed` with `param` for a field that must not be dropped silently
+ */
+export function forwardedFields(
+  request: Readonly<Record<string, unknown>>,
+  handled: ReadonlySet<string>,
+  quirks: Quirks,
+): JsonObject {
+  checkNoRejectedFields(request, quirks);
+  const { dropFields, rejectFields } = quirks;
+  const fields: JsonObject = {};
+  for (const [field, value] of Object.entries(request)) {
+    if (value == null || handled.has(field) || field === 'routing' || field.startsWith('x_')) continue;
+    if (rejectFields?.includes(field) === true || dropFields?.includes(field) === true) continue;
+    fields[field] = value;
+  }
+  return fields;
+}

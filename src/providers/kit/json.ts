@@ -1,0 +1,152 @@
+import { ProviderError } from '../contract/provider-error';
+
+export type JsonObject = Record<string, unknown>;
+
+/** Whether a parsed JSON value is an object, and not an array or null. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Decodes base64, padded or not; `null` when the text is invalid or empty. */
+export function decodeBase64(text: string): Buffer | null {
+  const bytes = Buffer.from(text, 'base64');
+  // The decoder skips characters outside the alphabet; the length then does not match.
+  return bytes.length > 0 && bytes.length === decodedLength(text) ? bytes : null;
+}
+
+function decodedLength(text: string): number {
+  let characters = text.length;
+  while (text.charCodeAt(characters - 1) === 0x3d) characters--;
+  return Math.floor((characters * 3) / 4);
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACE = 0x7b;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACE = 0x7d;
+const CLOSE_BRACKET = 0x5d;
+
+/** The text before the first item ends like this. */
+const LIST_START = /"data"\s*:\s*\[$/;
+/** Items are inside a list that is inside the outermost object. */
+const LIST_DEPTH = 2;
+/** The frame is everything except the items: a few short fields. */
+const MAX_FRAME_LENGTH = 64 * 1024;
+
+/**
+ * Splits a JSON object with a long `data` list into its items while the bytes arrive, so that it is never held or
+ * parsed as a whole. The rest, the frame, is an object with an empty list.
+ */
+export class DataSplitter {
+  private depth = 0;
+  private inText = false;
+  private escaped = false;
+  private inList = false;
+  private inItem = false;
+  /** Pieces of the current item from earlier reads. */
+  private pieces: Buffer[] = [];
+  /** One character per byte. */
+  private rawFrame = '';
+
+  constructor(private readonly onItem: (json: Buffer) => void) {}
+
+  /** @throws ProviderError when the frame is too long for a list of results; rethrows errors of `onItem` */
+  push(chunk: Buffer): void {
+    /** Start of the unprocessed bytes: the rest of an item, or a part of the frame. */
+    let from = 0;
+    for (let at = 0; at < chunk.length; at++) {
+      if (this.inText) {
+        at = this.skipText(chunk, at);
+        continue;
+      }
+      switch (chunk[at]) {
+        case QUOTE:
+          this.inText = true;
+          break;
+        case OPEN_BRACE:
+        case OPEN_BRACKET:
+          from = this.open(chunk, from, at);
+          break;
+        case CLOSE_BRACE:
+        case CLOSE_BRACKET:
+          from = this.close(chunk, from, at);
+          break;
+      }
+    }
+    if (this.inItem) this.pieces.push(chunk.subarray(from));
+    else this.addToFrame(chunk, from, chunk.length);
+  }
+
+  /** The frame, once all bytes have been pushed. */
+  end(): string {
+    return Buffer.from(this.rawFrame, 'latin1').toString('utf8');
+  }
+
+  /** The end of the string or of the chunk: megabytes of base64 are not scanned byte by byte. */
+  private skipText(chunk: Buffer, start: number): number {
+    let at = start;
+    if (this.escaped) {
+      this.escaped = false;
+      at++;
+    }
+    let quote = chunk.indexOf(QUOTE, at);
+    for (;;) {
+      const end = quote === -1 ? chunk.length : quote;
+      // Only up to the end: an escape beyond it belongs to another string.
+      const backslash = chunk.subarray(at, end).indexOf(BACKSLASH);
+      if (backslash === -1) {
+        this.inText = quote === -1;
+        return end;
+      }
+      at += backslash + 2;
+      if (at > chunk.length) {
+        this.escaped = true;
+        return chunk.length;
+      }
+      if (quote !== -1 && at > quote) quote = chunk.indexOf(QUOTE, at);
+    }
+  }
+
+  private open(chunk: Buffer, from: number, at: number): number {
+    this.depth++;
+    if (this.inItem) return from;
+    if (this.inList) {
+      this.addToFrame(chunk, from, at);
+      this.inItem = true;
+      return at;
+    }
+    if (this.depth !== LIST_DEPTH || chunk[at] !== OPEN_BRACKET) return from;
+    this.addToFrame(chunk, from, at + 1);
+    this.inList = LIST_START.test(this.rawFrame);
+    return at + 1;
+  }
+
+  private close(chunk: Buffer, from: number, at: number): number {
+    this.depth--;
+    if (this.inItem && this.depth === LIST_DEPTH) {
+      this.inItem = false;
+      const last = chunk.subarray(from, at + 1);
+      const item = this.pieces.length === 0 ? last : Buffer.concat([...this.pieces, last]);
+      this.pieces = [];
+      this.onItem(item);
+      return at + 1;
+    }
+    if (this.inItem || !this.inList) return from;
+    this.addToFrame(chunk, from, at);
+    this.inList = false;
+    return at;
+  }
+
+  /** Between the items of the list there are only commas and blanks. */
+  private addToFrame(chunk: Buffer, from: number, to: number): void {
+    const text = chunk.toString('latin1', from, to);
+    this.rawFrame += this.inList ? text.replaceAll(/[\s,]+/g, '') : text;
+    if (this.rawFrame.length > MAX_FRAME_LENGTH) {
+      throw new ProviderError('provider_error', 'The provider sent a response that is not a list of results.', {
+        phase: 'first_token',
+        fallback: true,
+      });
+    }
+  }
+}

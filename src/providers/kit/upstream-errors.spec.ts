@@ -1,0 +1,185 @@
+import { mapInBandError, mapUpstreamError, toSafeText } from './upstream-errors';
+
+function map(status: number, body: unknown, headers: Record<string, string> = {}) {
+  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  return mapUpstreamError({ status, headers, body: bytes, phase: 'first_token', now: 0 });
+}
+
+const openAi = (type: string, code: string | null, param: string | null = null, message = 'A message.') => ({
+  error: { message, type, code, param },
+});
+
+describe('mapUpstreamError', () => {
+  it.each([
+    [429, openAi('tokens', 'rate_limit_exceeded'), 'provider_rate_limited', true, undefined],
+    [429, openAi('insufficient_quota', 'insufficient_quota'), 'provider_error', true, true],
+    [429, openAi('billing', 'credit_balance_exhausted'), 'provider_error', true, true],
+    [401, openAi('invalid_request_error', 'invalid_api_key'), 'provider_error', true, true],
+    [402, {}, 'provider_error', true, true],
+    [403, openAi('permission', null), 'provider_error', true, true],
+    [
+      400,
+      { error: { message: 'API key not valid', code: 400, status: 'UNAUTHENTICATED' } },
+      'provider_error',
+      true,
+      true,
+    ],
+    [404, openAi('invalid_request_error', 'model_not_found'), 'provider_error', true, undefined],
+    [400, openAi('invalid_request_error', 'model_not_found', 'model'), 'provider_error', true, undefined],
+    [408, {}, 'provider_timeout', true, undefined],
+    [504, '<html>', 'provider_timeout', true, undefined],
+    [524, '', 'provider_timeout', true, undefined],
+    [500, openAi('server_error', null), 'provider_unavailable', true, undefined],
+    [502, '<html>', 'provider_unavailable', true, undefined],
+    [503, {}, 'provider_unavailable', true, undefined],
+    [529, {}, 'provider_unavailable', true, undefined],
+    [400, openAi('image_generation_user_error', 'invalid_image', 'image'), 'validation_failed', false, undefined],
+    [
+      400,
+      openAi('invalid_request_error', 'context_length_exceeded', 'messages'),
+      'validation_failed',
+      false,
+      undefined,
+    ],
+    [
+      400,
+      { object: 'error', message: 'bad', type: 'BadRequestError', code: 400 },
+      'validation_failed',
+      false,
+      undefined,
+    ],
+    [413, '<html>', 'validation_failed', false, undefined],
+    [
+      422,
+      { detail: [{ loc: ['body', 'top_k'], msg: 'too big', type: 'less_than' }] },
+      'validation_failed',
+      false,
+      undefined,
+    ],
+    [400, openAi('invalid_request_error', 'content_policy_violation'), 'validation_failed', false, undefined],
+    [400, 'nonsense', 'provider_error', true, undefined],
+    [400, openAi('', null), 'provider_error', true, undefined],
+    [400, openAi('invalid_request_error', 'unknown_parameter', 'stream_options'), 'provider_error', true, undefined],
+    [409, {}, 'provider_error', true, undefined],
+    [302, '', 'provider_error', true, undefined],
+  ])('maps %i %j to %s', (status, body, code, fallback, credentialRefused) => {
+    const error = map(status, body);
+    expect([error.code, error.options.fallback, error.options.credentialRefused]).toEqual([
+      code,
+      fallback,
+      credentialRefused,
+    ]);
+  });
+
+  it('always gives a rate limit a Retry-After of 1 to 3600 seconds', () => {
+    expect(map(429, {}).options.retryAfterSeconds).toBe(10);
+    expect(map(429, {}, { 'retry-after': 'garbage' }).options.retryAfterSeconds).toBe(10);
+    expect(map(429, {}, { 'retry-after': '1e9' }).options.retryAfterSeconds).toBe(3600);
+    expect(map(503, {}, { 'retry-after': '4' }).options.retryAfterSeconds).toBe(4);
+    expect(map(503, {}).options.retryAfterSeconds).toBeUndefined();
+  });
+
+  it('reports the field and the reason without the operator’s secrets', () => {
+    const message = "Invalid 'messages[0].content' for org-Secret123456 using sk-proj-12345678";
+    const { options, message: own } = map(
+      400,
+      openAi('invalid_request_error', 'invalid_value', 'messages[0].content', message),
+    );
+    expect(options.param).toBe('messages[0].content');
+    expect(options.details).toEqual({
+      provider_code: 'invalid_value',
+      provider_message: "Invalid 'messages[0].content' for [redacted] using [redacted]",
+    });
+    expect(own).not.toContain('Secret');
+  });
+
+  it('reads the field out of a validation list', () => {
+    const body = {
+      detail: [{ loc: ['body', 'messages', 2, 'content'], msg: 'Input should be a string', type: 'string_type' }],
+    };
+    expect(map(422, body).options.param).toBe('messages[2].content');
+  });
+
+  it('drops a param that is not a path', () => {
+    expect(map(400, openAi('invalid_request_error', 'x', 'see <a>')).options.param).toBeUndefined();
+  });
+
+  it('marks content policy', () => {
+    expect(map(400, openAi('invalid_request_error', 'content_filter')).options.details).toMatchObject({
+      reason: 'content_filtered',
+    });
+  });
+
+  it.each([
+    openAi('invalid_request_error', 'context_length_exceeded', 'messages'),
+    openAi('BadRequestError', '400', null, "This model's maximum context length is 4096 tokens. However, you asked"),
+    openAi('invalid_request_error', '', null, 'prompt is too long: 210000 tokens > 200000 maximum'),
+    openAi('exceed_context_size_error', '', null, 'the request exceeds the available context size'),
+  ])('reports a context overflow with the words that agents match on: %j', (body) => {
+    const { code, message } = map(400, body);
+    expect([code, message]).toEqual(['validation_failed', expect.stringContaining('maximum context length')]);
+  });
+
+  it('does not report a context overflow for other faults', () => {
+    const { message } = map(400, openAi('invalid_request_error', 'invalid_value', 'messages', 'The context is wrong'));
+    expect(message).not.toContain('context');
+  });
+
+  it('keeps the upstream status, code, type and request id for the log', () => {
+    const error = map(500, openAi('server_error', 'boom'), { 'x-request-id': 'abc' });
+    expect(error.options.upstream).toEqual({ status: 500, code: 'boom', type: 'server_error', requestId: 'abc' });
+  });
+});
+
+describe('mapInBandError', () => {
+  it.each([
+    [{ error: { code: 429, message: 'x' } }, 'provider_rate_limited'],
+    [{ error: { code: 502, message: 'x' } }, 'provider_unavailable'],
+    [{ error: { type: 'server_error', message: 'x' } }, 'provider_unavailable'],
+    [{ error: { type: 'overloaded_error' } }, 'provider_unavailable'],
+    [{ error: { code: 'rate_limit_exceeded' } }, 'provider_rate_limited'],
+    [{ error: { type: 'invalid_request_error' } }, 'validation_failed'],
+    [{ error: { code: 'insufficient_quota' } }, 'provider_error'],
+    [{ error: 'something broke' }, 'provider_error'],
+    [{ error: true }, 'provider_error'],
+  ])('maps %j to %s', (document, code) => {
+    expect(mapInBandError(document, 'first_token').code).toBe(code);
+  });
+});
+
+describe('toSafeText', () => {
+  it.each([
+    'Incorrect API key provided: sk-proj-abc123.',
+    'Incorrect API key provided: sk-ab***********************cdef.',
+    'in organization org-AbCdEf123456 on tokens per min',
+    'project proj_AbCdEf1234 is archived',
+    'Authorization was Bearer abc.def',
+    'visit https://internal.example.com:8443/keys?token=1',
+    'could not reach 10.1.2.3:8000',
+    'owner someone@example.com',
+    'session 0123456789abcdef0123456789abcdef',
+  ])('redacts the secret in: %s', (text) => {
+    const safe = toSafeText(text);
+    expect(safe).toMatch(/\[(redacted|link)\]/);
+    expect(safe).not.toMatch(/abc123|cdef|AbCdEf|abc\.def|internal|10\.1|someone/);
+  });
+
+  it('does not change an ordinary message', () => {
+    const text = "Invalid value: 'foo'. Supported values are: 'auto' and 'none' (max 4,096 tokens).";
+    expect(toSafeText(text)).toBe(text);
+  });
+
+  it('returns one line of at most 300 characters', () => {
+    const safe = toSafeText(`a\n\tb\0 ${'😀 long text '.repeat(200)}`);
+    expect(safe.length).toBeLessThanOrEqual(300);
+    expect(safe).toMatch(/^a b 😀/);
+    expect(safe.endsWith('…')).toBe(true);
+  });
+
+  it('never splits a character', () => {
+    for (let lead = 0; lead < 4; lead++) {
+      const safe = toSafeText('x'.repeat(lead) + '😀'.repeat(300));
+      expect(Buffer.from(safe).toString()).toBe(safe);
+    }
+  });
+});

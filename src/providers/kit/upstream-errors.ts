@@ -1,0 +1,356 @@
+import { errors } from 'undici';
+import { parseRetryAfter } from '../../core/types/retry-after';
+import { ProviderError, type ProviderErrorOptions, type ProviderPhase } from '../contract/provider-error';
+import { isJsonObject, type JsonObject } from './json';
+
+/** A rate limit without a `Retry-After` still needs one. */
+const DEFAULT_RETRY_AFTER_SECONDS = 10;
+
+/** The gateway's account is empty or blocked: waiting does not help, and the client's own credits are fine. */
+const MONEY =
+  /insufficient_quota|quota_exceeded|billing|credit_balance|insufficient_(balance|credits|funds)|spend_limit|payment/i;
+const CREDENTIAL = /api_?key|authentication|unauthenticated|unauthorized|permission|access_denied/i;
+const CONTENT_POLICY = /content_?(policy|filter)|moderation|responsible_?ai|safety_violation/i;
+/** Faults in the client's request. Any other status below 500 is between the gateway and its upstream. */
+const CLIENT_FAULT =
+  /invalid_request|bad_?request|user_error|validation|unprocessable|invalid_argument|context_(length|size)|unsupported_(value|parameter)/i;
+/** Matches a code or a message: every vendor words it differently. */
+const CONTEXT_OVERFLOW =
+  /context_(length|size|window)|(maximum|available) context|context (window|size)|prompt is too long|input token count/i;
+const UNKNOWN_MODEL = /model_not_found|unsupported_model|model_not_available|deploymentnotfound|invalid_model/i;
+/** Fields that the gateway writes itself: errors about them do not concern the client. */
+const OWN_FIELDS = new Set(['model', 'stream', 'stream_options']);
+
+/** Header fields of an upstream's reply, names in lower case. */
+export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+export interface UpstreamRefusal {
+  readonly status: number;
+  readonly headers: UpstreamHeaders;
+  readonly body: Buffer;
+  readonly phase: ProviderPhase;
+  /** Milliseconds since the epoch, for a `Retry-After` that is a date. */
+  readonly now: number;
+}
+
+/** Maps an upstream's refusal to the error that the gateway returns. */
+export function mapUpstreamError({ status, headers, body, phase, now }: UpstreamRefusal): ProviderError {
+  const fault = readFault(body);
+  return toProviderError({
+    status: status < 300 ? statusOf(fault) : status,
+    fault,
+    phase,
+    retryAfterSeconds: parseRetryAfter(headers, now),
+    upstreamRequestId: firstOf(headers['x-request-id'] ?? headers['request-id']),
+  });
+}
+
+/** The same for an error inside a reply with status 200: `document` holds it as `error`. */
+export function mapInBandError(document: unknown, phase: ProviderPhase): ProviderError {
+  const fault = toFault(document);
+  return toProviderError({ status: statusOf(fault), fault, phase });
+}
+
+interface Refusal {
+  readonly status: number;
+  readonly fault: UpstreamFault;
+  readonly phase: ProviderPhase;
+  readonly retryAfterSeconds?: number;
+  readonly upstreamRequestId?: string;
+}
+
+function toProviderError(refusal: Refusal): ProviderError {
+  const { status, fault, phase, retryAfterSeconds } = refusal;
+  const names = `${fault.code} ${fault.type}`;
+  const options: ProviderErrorOptions = {
+    phase,
+    fallback: true,
+    upstream: {
+      status,
+      code: fault.code.slice(0, 100),
+      type: fault.type.slice(0, 100),
+      requestId: refusal.upstreamRequestId?.slice(0, 100),
+    },
+  };
+
+  if (status >= 400 && status < 500 && CONTENT_POLICY.test(names)) return contentRefused(fault, options);
+  if (status === 402 || (status < 500 && MONEY.test(names))) return accountRefused(options);
+  if (status === 429) {
+    return new ProviderError('provider_rate_limited', 'The provider is limiting the rate of requests.', {
+      ...options,
+      retryAfterSeconds: retryAfterSeconds ?? DEFAULT_RETRY_AFTER_SECONDS,
+    });
+  }
+  if (status === 401 || status === 403 || (status === 400 && CREDENTIAL.test(names))) return accountRefused(options);
+  if (status === 408 || status === 504 || status === 524) {
+    return new ProviderError('provider_timeout', 'The provider did not answer in time.', {
+      ...options,
+      retryAfterSeconds,
+    });
+  }
+  if (status >= 500) {
+    return new ProviderError('provider_unavailable', 'The provider is unavailable.', {
+      ...options,
+      retrySame: true,
+      retryAfterSeconds,
+    });
+  }
+  if (isClientFault(status, names, fault)) return requestRefused(fault, options);
+  return new ProviderError('provider_error', 'The provider could not process the request.', options);
+}
+
+function isClientFault(status: number, names: string, { param }: UpstreamFault): boolean {
+  if (status === 413) return true;
+  if (status !== 400 && status !== 422) return false;
+  if (param !== undefined && OWN_FIELDS.has(param.split(/[.[]/, 1)[0] ?? '')) return false;
+  return CLIENT_FAULT.test(names) && !UNKNOWN_MODEL.test(names);
+}
+
+/** The operator's key or account. Never 401, 402 or 403, which would blame the client's own key. */
+function accountRefused(options: ProviderErrorOptions): ProviderError {
+  return new ProviderError('provider_error', 'The provider refused the gateway’s account.', {
+    ...options,
+    credentialRefused: true,
+  });
+}
+
+function requestRefused(fault: UpstreamFault, options: ProviderErrorOptions): ProviderError {
+  // Agents shorten a conversation when they match this wording, which is OpenAI's.
+  const tooLong = CONTEXT_OVERFLOW.test(`${fault.code} ${fault.type} ${fault.message}`);
+  const message = tooLong
+    ? 'The request exceeds the maximum context length of the model; see details.'
+    : 'The provider refused the request as invalid; see details.';
+  return new ProviderError('validation_failed', message, {
+    ...options,
+    fallback: false,
+    ...(tooLong && { otherModel: true }),
+    param: fault.param,
+    details: publicDetails(fault),
+  });
+}
+
+function contentRefused(fault: UpstreamFault, options: ProviderErrorOptions): ProviderError {
+  return new ProviderError('validation_failed', 'The provider’s content policy refused the request.', {
+    ...options,
+    fallback: false,
+    details: { reason: 'content_filtered', ...publicDetails(fault) },
+  });
+}
+
+function publicDetails({ code, type, message }: UpstreamFault): Record<string, unknown> {
+  return { provider_code: toSafeText(code || type) || null, provider_message: toSafeText(message) || null };
+}
+
+/** Status of a fault without one: its numeric code if present, else derived from its code and type. */
+function statusOf({ code, type }: UpstreamFault): number {
+  if (/^[45]\d\d$/.test(code)) return Number(code);
+  const names = `${code} ${type}`;
+  if (/rate_?limit|too_many_requests|resource_exhausted/i.test(names) || MONEY.test(names)) return 429;
+  if (/timeout|deadline_exceeded/i.test(names)) return 504;
+  if (/overloaded|unavailable|server_error|internal/i.test(names)) return 503;
+  if (CLIENT_FAULT.test(names) || CONTENT_POLICY.test(names)) return 400;
+  if (CREDENTIAL.test(names)) return 401;
+  return 200;
+}
+
+function firstOf(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** An upstream's error report, in any of the usual shapes. Fields are raw text: log only. */
+export interface UpstreamFault {
+  readonly message: string;
+  readonly type: string;
+  readonly code: string;
+  /** Only when it looks like a path into the request. */
+  readonly param: string | undefined;
+}
+
+const EMPTY_FAULT: UpstreamFault = { message: '', type: '', code: '', param: undefined };
+const PARAM = /^[A-Za-z_][\w.[\]-]{0,199}$/;
+
+/** Reads the fault from an error document; fields are empty for anything else. */
+function readFault(body: Buffer): UpstreamFault {
+  try {
+    return toFault(JSON.parse(body.toString('utf8')));
+  } catch {
+    return EMPTY_FAULT;
+  }
+}
+
+/**
+ * The fault in a parsed document: `{ error: {…} }`, `{ error: "…" }`, `{ message, type, code }`, `{ detail }`, or an
+ * array around any of them.
+ */
+function toFault(document: unknown): UpstreamFault {
+  if (Array.isArray(document)) return toFault(document[0]);
+  if (!isJsonObject(document)) return EMPTY_FAULT;
+  const { error } = document;
+  if (typeof error === 'string') return { ...EMPTY_FAULT, message: error, type: textOf(document['error_type']) };
+  const fault = isJsonObject(error) ? error : document;
+  if (fault['message'] === undefined && document['detail'] !== undefined) return fromDetail(document['detail']);
+  return {
+    message: textOf(fault['message']),
+    type: textOf(fault['type']) || textOf(fault['status']),
+    code: textOf(fault['code']),
+    param: toParam(fault['param']),
+  };
+}
+
+/** `detail` of the Python web frameworks: a sentence, or a list of `{ loc, msg, type }` about the request's body. */
+function fromDetail(detail: unknown): UpstreamFault {
+  if (typeof detail === 'string') return { ...EMPTY_FAULT, message: detail };
+  const first: unknown = Array.isArray(detail) ? detail[0] : detail;
+  if (!isJsonObject(first)) return EMPTY_FAULT;
+  return {
+    message: textOf(first['msg']),
+    type: 'request_validation',
+    code: textOf(first['type']),
+    param: locationOf(first),
+  };
+}
+
+function locationOf({ loc }: JsonObject): string | undefined {
+  if (!Array.isArray(loc)) return undefined;
+  const path = loc[0] === 'body' ? loc.slice(1) : loc;
+  const joined = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${textOf(step)}`)).join('');
+  return toParam(joined.replace(/^\./, ''));
+}
+
+function toParam(param: unknown): string | undefined {
+  return typeof param === 'string' && PARAM.test(param) ? param : undefined;
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' ? value : '';
+}
+
+const MAX_SAFE_TEXT_LENGTH = 300;
+
+/** Patterns for operator data that an upstream's message may contain, each with its replacement. */
+const REDACTIONS: readonly (readonly [RegExp, string])[] = [
+  [/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, '[link]'],
+  [/\b(?:bearer|basic)\s+\S+/gi, '[redacted]'],
+  [/\b[\w.+-]+@[\w-]+\.[\w.-]+/g, '[redacted]'],
+  [/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/g, '[redacted]'],
+  [/\b(?:sk|pk|rk|key|org|proj|user|acct|req|gsk|xai|fw|r8|hf)[-_][\w*.-]{4,}/gi, '[redacted]'],
+  [/\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{24,}/g, '[redacted]'],
+];
+
+/**
+ * An upstream's message, safe for clients: one line, at most 300 characters, with keys, organizations, accounts and
+ * addresses redacted.
+ */
+export function toSafeText(text: string): string {
+  let safe = text.slice(0, 4 * MAX_SAFE_TEXT_LENGTH).replace(/[\p{Cc}\p{Cs}\s]+/gu, ' ');
+  for (const [pattern, replacement] of REDACTIONS) safe = safe.replace(pattern, replacement);
+  safe = safe.trim();
+  if (safe.length <= MAX_SAFE_TEXT_LENGTH) return safe;
+  const cut = safe.slice(0, MAX_SAFE_TEXT_LENGTH - 1).replace(/[\uD800-\uDBFF]$/, '');
+  return `${cut.trimEnd()}…`;
+}
+
+/**
+ * A failed connection. In phase `connect` nothing has been sent, so even non-idempotent work may be retried; from
+ * `headers` on the upstream may have started, and billed, the work.
+ */
+export function transportFailure(phase: ProviderPhase, cause: unknown): ProviderError {
+  switch (phase) {
+    case 'connect':
+      return new ProviderError('provider_unavailable', 'The provider could not be reached.', {
+        phase,
+        fallback: true,
+        retrySame: true,
+        cause,
+      });
+    case 'headers':
+      return isProtocolViolation(cause)
+        ? new ProviderError('provider_error', 'The provider sent an invalid response.', {
+            phase,
+            fallback: true,
+            outcomeUnknown: true,
+            cause,
+          })
+        : new ProviderError('provider_unavailable', 'The provider closed the connection without a response.', {
+            phase,
+            fallback: true,
+            outcomeUnknown: true,
+            cause,
+          });
+    case 'first_token':
+      return new ProviderError(
+        'provider_disconnect',
+        'The provider closed the connection before the response was complete.',
+        {
+          phase,
+          fallback: true,
+          outcomeUnknown: true,
+          cause,
+        },
+      );
+    default:
+      return new ProviderError('stream_interrupted', 'The connection to the provider failed.', {
+        phase,
+        fallback: false,
+        cause,
+      });
+  }
+}
+
+/**
+ * An expired time limit. In the middle of a response it is an interruption like any other: `provider_timeout` means
+ * that the provider did not respond and no fallback took over.
+ */
+export function deadlineFailure(phase: ProviderPhase): ProviderError {
+  if (phase === 'connect') {
+    return new ProviderError('provider_unavailable', 'The provider could not be reached in time.', {
+      phase,
+      fallback: true,
+      retrySame: true,
+    });
+  }
+  if (phase === 'stream') {
+    return new ProviderError('stream_interrupted', 'The provider stopped responding in the middle of the response.', {
+      phase,
+      fallback: false,
+    });
+  }
+  return new ProviderError('provider_timeout', 'The provider did not respond in time.', {
+    phase,
+    fallback: true,
+    outcomeUnknown: true,
+  });
+}
+
+/** The call's signal was aborted: the error is not read, but every call has to end. */
+export function cancellation(phase: ProviderPhase, reason: unknown): ProviderError {
+  return new ProviderError('provider_disconnect', 'The call was cancelled.', {
+    phase,
+    fallback: false,
+    outcomeUnknown: phase !== 'connect',
+    cause: reason,
+  });
+}
+
+/** Unparsable HTTP is a fault of the upstream, not of the network. */
+function isProtocolViolation(cause: unknown): boolean {
+  return cause instanceof errors.HTTPParserError || cause instanceof errors.HeadersOverflowError;
+}
+
+/**
+ * Codes that a client may see for a failure in mid-stream; all others become `stream_interrupted`.
+ */
+const STREAM_FAILURES: ReadonlySet<string> = new Set(['stream_interrupted', 'provider_disconnect']);
+
+/** A failure after the first token can no longer be an HTTP status, and failover is no longer possible. */
+export function toStreamFailure(error: ProviderError): ProviderError {
+  if (error.options.phase === 'stream' && STREAM_FAILURES.has(error.code)) return error;
+  return new ProviderError('stream_interrupted', 'The provider failed in the middle of the response.', {
+    phase: 'stream',
+    fallback: false,
+    upstream: error.options.upstream,
+    credentialRefused: error.options.credentialRefused,
+    cause: error,
+  });
+}
