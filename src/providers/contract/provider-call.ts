@@ -12,7 +12,10 @@ export interface Quirks {
   readonly developerRole?: boolean;
   /** Ask OpenAI not to pad stream chunks. */
   readonly includeObfuscation?: boolean;
-  /** Replay `reasoning_content` of earlier assistant turns; otherwise it is stripped. */
+  /**
+   * Send `reasoning_content` of earlier answers, the client's or else the vault's, which the upstream needs back with the
+   * results of tool calls; otherwise it is stripped.
+   */
   readonly reasoningReplay?: boolean;
   /** `completion_tokens` leaves out reasoning tokens (xAI). */
   readonly reasoningExcluded?: boolean;

@@ -23,6 +23,7 @@ import {
   usageOf,
 } from './chat-reply';
 import { FrameTemplate, TemplateLearner } from './content-template';
+import { ReasoningRecorder } from './reasoning-replay';
 import { ToolCallDeltas } from './tool-calls';
 
 const CHUNKS: StreamOutput<Buffer> = {
@@ -51,7 +52,9 @@ export function openChatEvents(request: StreamRequest): Promise<UpstreamStream<r
  * events are parsed.
  */
 export class ChatChunkTranslator implements EventTranslator<Buffer> {
+  readonly finish: EventTranslator<Buffer>['finish'];
   private readonly reader: ChunkReader;
+  private readonly recorder: ReasoningRecorder | null;
   private readonly templates = new TemplateLearner();
   private frame: FrameTemplate | null = null;
 
@@ -60,6 +63,9 @@ export class ChatChunkTranslator implements EventTranslator<Buffer> {
     private readonly state: ChatStreamState,
   ) {
     this.reader = new ChunkReader(call, state);
+    const recorder = ReasoningRecorder.for(call);
+    this.recorder = recorder;
+    if (recorder !== null) this.finish = () => recorder.store();
   }
 
   /**
@@ -73,6 +79,7 @@ export class ChatChunkTranslator implements EventTranslator<Buffer> {
       const template = this.templates.match(event);
       if (template !== null) {
         state.generatedBytes += template.textBytes;
+        if (template.field !== 'content') this.recorder?.addText(template.textOf(event));
         return this.frame.around(event);
       }
     }
@@ -83,6 +90,7 @@ export class ChatChunkTranslator implements EventTranslator<Buffer> {
     const chunk = parseChunk(event);
     const read = this.reader.read(chunk);
     if (read === null) return null;
+    this.recorder?.add(read.delta);
     // The first forwarded chunk carries the role, so it is not a template for the others.
     if (!read.isFirst) this.learn(event, chunk);
     return Buffer.from(`data: ${this.toJson(chunk, read)}\n\n`);
@@ -122,7 +130,9 @@ export class ChatChunkTranslator implements EventTranslator<Buffer> {
 
 /** Translates upstream events into typed events. Text that a learned template finds is the only part that is parsed. */
 class ChatEventTranslator implements EventTranslator<readonly ChatEvent[]> {
+  readonly finish: EventTranslator<readonly ChatEvent[]>['finish'];
   private readonly reader: ChunkReader;
+  private readonly recorder: ReasoningRecorder | null;
   private readonly templates = new TemplateLearner();
 
   constructor(
@@ -130,6 +140,9 @@ class ChatEventTranslator implements EventTranslator<readonly ChatEvent[]> {
     private readonly state: ChatStreamState,
   ) {
     this.reader = new ChunkReader(call, state);
+    const recorder = ReasoningRecorder.for(call);
+    this.recorder = recorder;
+    if (recorder !== null) this.finish = () => recorder.store();
   }
 
   /** As `ChatChunkTranslator.translate`. */
@@ -140,7 +153,10 @@ class ChatEventTranslator implements EventTranslator<readonly ChatEvent[]> {
       const template = this.templates.match(event);
       if (template !== null) {
         state.generatedBytes += template.textBytes;
-        return [{ type: template.field === 'content' ? 'text' : 'reasoning', text: template.textOf(event) }];
+        const text = template.textOf(event);
+        if (template.field === 'content') return [{ type: 'text', text }];
+        this.recorder?.addText(text);
+        return [{ type: 'reasoning', text }];
       }
     }
     return this.reader.isDone(event) ? null : this.translateParsed(event);
@@ -152,6 +168,7 @@ class ChatEventTranslator implements EventTranslator<readonly ChatEvent[]> {
     const read = this.reader.read(chunk);
     const events: ChatEvent[] = [];
     if (read !== null) {
+      this.recorder?.add(read.delta);
       if (read.isFirst) events.push(this.start(chunk));
       else this.templates.learn(event, chunk);
       addDelta(events, read);

@@ -10,6 +10,7 @@ import type { StreamRequest } from '../../kit/upstream-stream';
 import { fromOpenAiChatReply } from './chat-reply';
 import { openChatChunks, openChatEvents } from './chat-stream';
 import { checkSupport, toOpenAiChatRequest } from './chat-request';
+import { storeReasoning, withReasoning } from './reasoning-replay';
 
 export class OpenAiChat implements ChatProvider {
   private readonly endpoint: string;
@@ -23,20 +24,22 @@ export class OpenAiChat implements ChatProvider {
   }
 
   async complete(request: ChatRequest, call: ProviderCall): Promise<ChatCompletionResult> {
-    const body = JSON.stringify(toOpenAiChatRequest(request, call, false));
-    return fromOpenAiChatReply(await this.http.post(this.endpoint, body, call), call);
+    const body = JSON.stringify(toOpenAiChatRequest(await withReasoning(request, call), call, false));
+    const result = fromOpenAiChatReply(await this.http.post(this.endpoint, body, call), call);
+    await storeReasoning(result, call);
+    return result;
   }
 
   async openStream(request: ChatRequest, call: ProviderCall): Promise<ChatStream> {
-    return openChatEvents(this.streamRequest(request, call));
+    return openChatEvents(await this.streamRequest(request, call));
   }
 
   async openChunkStream(request: ChatRequest, call: ProviderCall): Promise<ChunkStream> {
-    return openChatChunks(this.streamRequest(request, call));
+    return openChatChunks(await this.streamRequest(request, call));
   }
 
-  private streamRequest(request: ChatRequest, call: ProviderCall): StreamRequest {
-    const body = JSON.stringify(toOpenAiChatRequest(request, call, true));
+  private async streamRequest(request: ChatRequest, call: ProviderCall): Promise<StreamRequest> {
+    const body = JSON.stringify(toOpenAiChatRequest(await withReasoning(request, call), call, true));
     return { http: this.http, endpoint: this.endpoint, body, call };
   }
 }

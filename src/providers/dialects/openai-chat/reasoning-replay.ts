@@ -1,0 +1,81 @@
+/**
+ * Returns reasoning to upstreams that refuse the results of tool calls without it, although chat clients drop
+ * `reasoning_content`: DeepSeek and Kimi in their thinking modes
+ * (https://api-docs.deepseek.com/guides/thinking_mode, https://github.com/charmbracelet/crush/issues/2696).
+ */
+import type { ChatCompletionResult, ChatMessage, ChatRequest } from '../../contract/chat';
+import type { ProviderCall } from '../../contract/provider-call';
+import type { ReasoningVault } from '../../contract/reasoning-vault';
+import { isJsonObject, type JsonObject } from '../../kit/json';
+
+/** For reasoning that is lost: those upstreams refuse a missing field, and some of them an empty one. */
+const LOST_REASONING = ' ';
+
+/**
+ * The request with the reasoning of all earlier answers: as the client sent it, else as the vault has it. Unchanged
+ * without the quirk, and for conversations without tool calls.
+ */
+export async function withReasoning(request: ChatRequest, { quirks, vault }: ProviderCall): Promise<ChatRequest> {
+  if (quirks.reasoningReplay !== true) return request;
+  const answers = request.messages.filter(({ role }) => role === 'assistant');
+  if (!answers.some((answer) => firstCallId(answer) !== null)) return request;
+  const ids = answers.filter(lacksReasoning).map(firstCallId);
+  const states = await vault?.load(ids.filter((id) => id !== null));
+  const messages = request.messages.map((message) =>
+    message.role === 'assistant' && lacksReasoning(message)
+      ? { ...message, reasoning_content: toReasoning(states?.get(firstCallId(message) ?? '')) }
+      : message,
+  );
+  return { ...request, messages };
+}
+
+function lacksReasoning({ reasoning_content: reasoning }: ChatMessage): boolean {
+  return typeof reasoning !== 'string';
+}
+
+function firstCallId({ tool_calls: calls }: ChatMessage | JsonObject): string | null {
+  const first: unknown = Array.isArray(calls) ? calls[0] : undefined;
+  return isJsonObject(first) && typeof first['id'] === 'string' ? first['id'] : null;
+}
+
+function toReasoning(state: string | undefined): string {
+  return (state === undefined ? '' : (JSON.parse(state) as string)) || LOST_REASONING;
+}
+
+/** Collects the reasoning of an answer, whole or in pieces, and stores it if the answer calls tools. */
+export class ReasoningRecorder {
+  private reasoning = '';
+  private toolCallId: string | null = null;
+
+  private constructor(private readonly vault: ReasoningVault) {}
+
+  /** `null` where nothing is replayed. */
+  static for({ quirks, vault }: ProviderCall): ReasoningRecorder | null {
+    return quirks.reasoningReplay === true && vault !== undefined ? new ReasoningRecorder(vault) : null;
+  }
+
+  /** @param message a message or a delta in the standard shape */
+  add(message: JsonObject): void {
+    if (typeof message['reasoning_content'] === 'string') this.addText(message['reasoning_content']);
+    this.toolCallId ??= firstCallId(message);
+  }
+
+  addText(text: string): void {
+    this.reasoning += text;
+  }
+
+  /** Never rejects. */
+  async store(): Promise<void> {
+    if (this.toolCallId === null || this.reasoning === '') return;
+    await this.vault.store(this.toolCallId, JSON.stringify(this.reasoning));
+  }
+}
+
+/** Stores the reasoning of a whole answer that calls tools. Never rejects. */
+export async function storeReasoning({ body }: ChatCompletionResult, call: ProviderCall): Promise<void> {
+  const recorder = ReasoningRecorder.for(call);
+  if (recorder === null) return;
+  const [choice] = body.choices as [{ readonly message: JsonObject }];
+  recorder.add(choice.message);
+  await recorder.store();
+}
