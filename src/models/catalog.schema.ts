@@ -121,7 +121,15 @@ const quirks = z.strictObject({
   imageUrls: z.boolean().optional(),
   imageResponseFormat: z.enum(['b64_json', 'base64', 'none']).optional(),
   dropFields: z.array(label).optional(),
+  imageSize: z.enum(['width_height', 'aspect_ratio']).optional(),
   rejectFields: z.array(label).optional(),
+  acceptFields: z.array(label).optional(),
+  fieldNames: z.record(label, label).optional(),
+  dropMessageFields: z.array(label).optional(),
+  shortToolCallIds: z.boolean().optional(),
+  reasoningEfforts: z.record(label, label).optional(),
+  minTemperature: z.number().min(0).max(2).optional(),
+  citations: z.boolean().optional(),
 }) satisfies z.ZodType<Quirks>;
 
 const DIALECTS = [

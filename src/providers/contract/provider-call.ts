@@ -34,10 +34,26 @@ export interface Quirks {
   readonly imageUrls?: boolean;
   /** Its name for base64 images, default `b64_json`; `none`: it has no other format and refuses the field. */
   readonly imageResponseFormat?: 'b64_json' | 'base64' | 'none';
+  /** How it takes the size of an image; default: as `size`. */
+  readonly imageSize?: 'width_height' | 'aspect_ratio';
   /** Request fields that are dropped because they cannot change the meaning. */
   readonly dropFields?: readonly string[];
   /** Request fields that are refused with 400 because dropping them would change the meaning. */
   readonly rejectFields?: readonly string[];
+  /** The only optional request fields that it accepts: it refuses a request with any other, so the others are dropped. */
+  readonly acceptFields?: readonly string[];
+  /** Its names for request fields, by OpenAI's names. */
+  readonly fieldNames?: Readonly<Record<string, string>>;
+  /** Fields of messages that it refuses; dropped. */
+  readonly dropMessageFields?: readonly string[];
+  /** It accepts ids of tool calls of nine letters and digits only; other ids are replaced by a digest. */
+  readonly shortToolCallIds?: boolean;
+  /** Efforts that it lacks, and the nearest that it has. The efforts that the catalogue lists for a model are sent as is. */
+  readonly reasoningEfforts?: Readonly<Record<string, string>>;
+  /** Lower temperatures are raised to it: it refuses zero, which many clients send. */
+  readonly minTemperature?: number;
+  /** It lists its sources beside the choices; they become annotations of the message. */
+  readonly citations?: boolean;
 }
 
 /** What the model can do, from the catalogue. */

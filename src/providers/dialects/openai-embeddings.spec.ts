@@ -50,6 +50,10 @@ describe('EmbeddingReply', () => {
     }
   });
 
+  it('takes the total for the prompt where the upstream reports no more', async () => {
+    expect((await read(list([item(0, [1])], { total_tokens: 9 }), 1)).usage?.inputText).toBe(9);
+  });
+
   it('ignores brackets and quotes in strings around the numbers', async () => {
     const text = list([
       { note: 'a "}], \\', embedding: [1] },

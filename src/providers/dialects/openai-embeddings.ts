@@ -51,7 +51,7 @@ function toOpenAiEmbeddingRequest(request: EmbeddingRequest, call: ProviderCall)
   return {
     model: upstreamModel,
     input,
-    ...(dimensions != null && { dimensions }),
+    ...(dimensions != null && { [quirks.fieldNames?.['dimensions'] ?? 'dimensions']: dimensions }),
     ...(quirks.plainEmbeddings !== true && { encoding_format: 'base64' }),
     ...forwardedFields(request, HANDLED_FIELDS, quirks),
   };
@@ -129,7 +129,7 @@ export class EmbeddingReply implements ReplyReceiver {
       throw notEmbeddings('a number of embeddings that differs from the number of inputs');
     const vectors = this.vectors as Vector[];
     this.checkLengths(vectors);
-    return { vectors, usage: toUsageVector(frame['usage'], this.call.quirks) };
+    return { vectors, usage: toUsageVector(toChatUsage(frame['usage']), this.call.quirks) };
   }
 
   private checkLengths(vectors: readonly Vector[]): void {
@@ -145,6 +145,11 @@ export class EmbeddingReply implements ReplyReceiver {
       param: 'dimensions',
     });
   }
+}
+
+/** Some upstreams report the total only, which is the prompt here. */
+function toChatUsage(usage: unknown): unknown {
+  return isJsonObject(usage) ? { prompt_tokens: usage['total_tokens'], ...usage } : usage;
 }
 
 function parse(json: string): JsonObject {

@@ -9,27 +9,34 @@ import { OpenAiImages } from './openai-media/openai-images';
 import { OpenAiSpeech } from './openai-media/openai-speech';
 import { OpenAiTranscription } from './openai-media/openai-transcription';
 
-/** The dialects of one base URL. The catalogue says which model serves which of them. */
-const CAPABILITIES: ProviderCapabilities = {
-  chat: true,
-  completions: true,
-  embeddings: true,
-  images: true,
-  speech: true,
-  transcription: true,
-  video: false,
-  music: false,
-};
+/** The dialects of one base URL. */
+const CAPABILITIES = ['chat', 'completions', 'embeddings', 'images', 'speech', 'transcription'] as const;
+
+type OpenAiCapability = (typeof CAPABILITIES)[number];
+
+/** Fields that concern OpenAI's own platform. Elsewhere they have no effect, and some vendors refuse them. */
+export const OPENAI_PLATFORM_FIELDS: readonly string[] = [
+  'store',
+  'metadata',
+  'service_tier',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+  'safety_identifier',
+];
 
 /** The settings that differ between vendors of this wire format. */
 export interface OpenAiPreset {
   readonly id: string;
-  /** Environment name of the key, sent as a bearer token. */
+  /** Environment name of the key. */
   readonly apiKeyVariable: string;
   /** Environment name of the base URL, everything before `/chat/completions`. */
   readonly baseUrlVariable: string;
   /** Without one the provider exists only where the operator sets the base URL, and the key may be missing. */
   readonly defaultBaseUrl?: string;
+  /** The header that carries the key; by default it is sent as a bearer token. */
+  readonly apiKeyHeader?: string;
+  /** The endpoints that the vendor documents in this format; default: all. The catalogue says which model serves which. */
+  readonly capabilities?: readonly OpenAiCapability[];
   readonly quirks: Quirks;
 }
 
@@ -49,25 +56,43 @@ export abstract class OpenAiFormatProvider implements ProviderDefinition {
 }
 
 function createProvider(preset: OpenAiPreset, environment: ProviderEnvironment): Provider | null {
-  const { id, apiKeyVariable, baseUrlVariable, defaultBaseUrl, quirks } = preset;
+  const { id, apiKeyVariable, baseUrlVariable, defaultBaseUrl, apiKeyHeader, quirks } = preset;
   const apiKey = environment[apiKeyVariable];
   const baseUrl = environment[baseUrlVariable] ?? defaultBaseUrl;
   if (baseUrl === undefined || (defaultBaseUrl !== undefined && apiKey === undefined)) return null;
   const http = new UpstreamHttp({
     baseUrl: parseBaseUrl(baseUrl, baseUrlVariable),
-    headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
+    headers: apiKey === undefined ? {} : toKeyHeader(apiKey, apiKeyHeader),
   });
+  const capabilities = toCapabilities(preset.capabilities ?? CAPABILITIES);
   return {
     id,
-    capabilities: CAPABILITIES,
+    capabilities,
     quirks,
-    chat: new OpenAiChat(http),
-    completions: new OpenAiCompletions(http),
-    embeddings: new OpenAiEmbeddings(http),
-    images: new OpenAiImages(http),
-    speech: new OpenAiSpeech(http),
-    transcription: new OpenAiTranscription(http),
+    ...(capabilities.chat && { chat: new OpenAiChat(http) }),
+    ...(capabilities.completions && { completions: new OpenAiCompletions(http) }),
+    ...(capabilities.embeddings && { embeddings: new OpenAiEmbeddings(http) }),
+    ...(capabilities.images && { images: new OpenAiImages(http) }),
+    ...(capabilities.speech && { speech: new OpenAiSpeech(http) }),
+    ...(capabilities.transcription && { transcription: new OpenAiTranscription(http) }),
     drain: () => http.drain(),
     close: () => http.close(),
+  };
+}
+
+function toKeyHeader(apiKey: string, header: string | undefined): Record<string, string> {
+  return header === undefined ? { authorization: `Bearer ${apiKey}` } : { [header]: apiKey };
+}
+
+function toCapabilities(offered: readonly OpenAiCapability[]): ProviderCapabilities {
+  return {
+    chat: offered.includes('chat'),
+    completions: offered.includes('completions'),
+    embeddings: offered.includes('embeddings'),
+    images: offered.includes('images'),
+    speech: offered.includes('speech'),
+    transcription: offered.includes('transcription'),
+    video: false,
+    music: false,
   };
 }

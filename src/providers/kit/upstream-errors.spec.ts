@@ -16,6 +16,21 @@ describe('mapUpstreamError', () => {
     [429, openAi('billing', 'credit_balance_exhausted'), 'provider_error', true, true],
     [401, openAi('invalid_request_error', 'invalid_api_key'), 'provider_error', true, true],
     [402, {}, 'provider_error', true, true],
+    [429, openAi('exceeded_current_quota_error', null), 'provider_error', true, true],
+    [400, openAi('Arrearage', 'Arrearage'), 'provider_error', true, true],
+    [
+      429,
+      { error: { code: '1113', message: 'Your account is in arrears, please recharge.' } },
+      'provider_error',
+      true,
+      true,
+    ],
+    [500, { error: { type: 'api_error', message: 'insufficient balance (1008)' } }, 'provider_error', true, true],
+    [429, { error: { code: '1302', message: 'High concurrency usage.' } }, 'provider_rate_limited', true, undefined],
+    [400, openAi('data_inspection_failed', 'data_inspection_failed'), 'validation_failed', false, undefined],
+    [403, { error: { code: 403, metadata: { reasons: ['violence'] } } }, 'validation_failed', false, undefined],
+    [403, { error: { code: 403, metadata: {} } }, 'provider_error', true, true],
+    [400, { error: { code: 400, metadata: { error_type: 'invalid_request' } } }, 'validation_failed', false, undefined],
     [403, openAi('permission', null), 'provider_error', true, true],
     [
       400,
@@ -79,6 +94,15 @@ describe('mapUpstreamError', () => {
     expect(map(503, {}).options.retryAfterSeconds).toBeUndefined();
   });
 
+  it('treats a refused payment with a Retry-After as a rate limit', () => {
+    const { code, options } = map(402, {}, { 'retry-after': '7' });
+    expect([code, options.retryAfterSeconds, options.credentialRefused]).toEqual([
+      'provider_rate_limited',
+      7,
+      undefined,
+    ]);
+  });
+
   it('reports the field and the reason without the operator’s secrets', () => {
     const message = "Invalid 'messages[0].content' for org-Secret123456 using sk-proj-12345678";
     const { options, message: own } = map(
@@ -98,6 +122,7 @@ describe('mapUpstreamError', () => {
       detail: [{ loc: ['body', 'messages', 2, 'content'], msg: 'Input should be a string', type: 'string_type' }],
     };
     expect(map(422, body).options.param).toBe('messages[2].content');
+    expect(map(422, { object: 'error', message: body }).options.param).toBe('messages[2].content');
   });
 
   it('drops a param that is not a path', () => {

@@ -8,9 +8,14 @@ const DEFAULT_RETRY_AFTER_SECONDS = 10;
 
 /** The gateway's account is empty or blocked: waiting does not help, and the client's own credits are fine. */
 const MONEY =
-  /insufficient_quota|quota_exceeded|billing|credit_balance|insufficient_(balance|credits|funds)|spend_limit|payment/i;
+  /insufficient_quota|quota_exceeded|exceeded_current_quota|billing|credit_balance|insufficient_(balance|credits|funds)|spend_limit|payment|arrearage/i;
+/**
+ * The same where only the message says so: Z.ai answers 429 with a number (https://docs.z.ai/api-reference/api-code),
+ * MiniMax 500 with `api_error` (https://github.com/MiniMax-AI/MiniMax-M2/issues/62).
+ */
+const MONEY_MESSAGE = /\binsufficient balance\b|\bin arrears\b/i;
 const CREDENTIAL = /api_?key|authentication|unauthenticated|unauthorized|permission|access_denied/i;
-const CONTENT_POLICY = /content_?(policy|filter)|moderation|responsible_?ai|safety_violation/i;
+const CONTENT_POLICY = /content_?(policy|filter)|moderation|responsible_?ai|safety_violation|data_?inspection/i;
 /** Faults in the client's request. Any other status below 500 is between the gateway and its upstream. */
 const CLIENT_FAULT =
   /invalid_request|bad_?request|user_error|validation|unprocessable|invalid_argument|context_(length|size)|unsupported_(value|parameter)/i;
@@ -74,8 +79,8 @@ function toProviderError(refusal: Refusal): ProviderError {
   };
 
   if (status >= 400 && status < 500 && CONTENT_POLICY.test(names)) return contentRefused(fault, options);
-  if (status === 402 || (status < 500 && MONEY.test(names))) return accountRefused(options);
-  if (status === 429) {
+  if (isOutOfMoney(refusal, names)) return accountRefused(options);
+  if (status === 429 || status === 402) {
     return new ProviderError('provider_rate_limited', 'The provider is limiting the rate of requests.', {
       ...options,
       retryAfterSeconds: retryAfterSeconds ?? DEFAULT_RETRY_AFTER_SECONDS,
@@ -97,6 +102,12 @@ function toProviderError(refusal: Refusal): ProviderError {
   }
   if (isClientFault(status, names, fault)) return requestRefused(fault, options);
   return new ProviderError('provider_error', 'The provider could not process the request.', options);
+}
+
+/** A 402 that says when to retry is a limit in flight (https://openrouter.ai/docs/api/reference/errors-and-debugging). */
+function isOutOfMoney({ status, fault, retryAfterSeconds }: Refusal, names: string): boolean {
+  if (status === 402) return retryAfterSeconds === undefined;
+  return (status < 500 && MONEY.test(names)) || (status >= 400 && MONEY_MESSAGE.test(fault.message));
 }
 
 function isClientFault(status: number, names: string, { param }: UpstreamFault): boolean {
@@ -188,13 +199,25 @@ function toFault(document: unknown): UpstreamFault {
   const { error } = document;
   if (typeof error === 'string') return { ...EMPTY_FAULT, message: error, type: textOf(document['error_type']) };
   const fault = isJsonObject(error) ? error : document;
-  if (fault['message'] === undefined && document['detail'] !== undefined) return fromDetail(document['detail']);
+  const { message } = fault;
+  if (message === undefined && document['detail'] !== undefined) return fromDetail(document['detail']);
+  // Mistral puts the list into the message.
+  if (isJsonObject(message) && message['detail'] !== undefined) return fromDetail(message['detail']);
   return {
-    message: textOf(fault['message']),
-    type: textOf(fault['type']) || textOf(fault['status']),
+    message: textOf(message),
+    type: textOf(fault['type']) || textOf(fault['status']) || typeOfRouted(fault['metadata']),
     code: textOf(fault['code']),
     param: toParam(fault['param']),
   };
+}
+
+/**
+ * OpenRouter reports the kind of an error beside a numeric code; a refusal by moderation has reasons instead
+ * (https://openrouter.ai/docs/api/reference/errors-and-debugging).
+ */
+function typeOfRouted(metadata: unknown): string {
+  if (!isJsonObject(metadata)) return '';
+  return textOf(metadata['error_type']) || (Array.isArray(metadata['reasons']) ? 'moderation' : '');
 }
 
 /** `detail` of the Python web frameworks: a sentence, or a list of `{ loc, msg, type }` about the request's body. */

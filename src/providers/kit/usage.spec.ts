@@ -26,6 +26,7 @@ describe('toUsageVector', () => {
   it.each([
     ['prompt_cache_hit_tokens', { prompt_cache_hit_tokens: 4 }],
     ['num_cached_tokens', { num_cached_tokens: 4 }],
+    ['cached_tokens', { cached_tokens: 4 }],
   ])('finds cached tokens under %s', (_name, extra) => {
     expect(toUsageVector({ prompt_tokens: 10, completion_tokens: 1, ...extra }, {})).toMatchObject({
       inputText: 6,

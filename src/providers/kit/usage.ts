@@ -20,7 +20,12 @@ export function toUsageVector(usage: unknown, quirks: Pick<Quirks, 'reasoningExc
 
 function inputClasses(prompt: number, usage: JsonObject): Partial<UsageVector> {
   const details = detailsOf(usage, 'prompt_tokens_details');
-  const cached = toCount(details['cached_tokens'] ?? usage['prompt_cache_hit_tokens'] ?? usage['num_cached_tokens']);
+  const cached = toCount(
+    details['cached_tokens'] ??
+      usage['cached_tokens'] ??
+      usage['prompt_cache_hit_tokens'] ??
+      usage['num_cached_tokens'],
+  );
   // More cached tokens than prompt tokens: this upstream counts the prompt without them.
   const exclusive = cached > prompt;
   let left = exclusive ? prompt : prompt - cached;
@@ -41,7 +46,7 @@ function outputClasses(
   { reasoningExcluded }: Pick<Quirks, 'reasoningExcluded'>,
 ): Partial<UsageVector> {
   const details = detailsOf(usage, 'completion_tokens_details');
-  const reasoning = toCount(details['reasoning_tokens']);
+  const reasoning = toCount(details['reasoning_tokens'] ?? usage['reasoning_tokens']);
   const outputAudio = Math.min(toCount(details['audio_tokens']), completion);
   const outputImage = Math.min(toCount(details['image_tokens']), completion - outputAudio);
   const rest = completion - outputAudio - outputImage;

@@ -130,6 +130,8 @@ describe('fromOpenAiChatReply', () => {
     ['model_length', 'length'],
     ['max_tokens', 'length'],
     ['content_filter', 'content_filter'],
+    ['sensitive', 'content_filter'],
+    ['model_context_window_exceeded', 'length'],
     ['something_new', 'stop'],
   ])('translates the finish reason %s', (upstream, expected) => {
     expect(fromOpenAiChatReply(reply({}, {}, upstream), providerCall()).body.choices).toMatchObject([
@@ -148,5 +150,35 @@ describe('fromOpenAiChatReply', () => {
     ['an error as text', '{"error":"broken"}', 'provider_error'],
   ])('refuses %s', (_name, body, code) => {
     expect(codeOf(body)).toBe(code);
+  });
+
+  it('separates reasoning from text in a list of parts', () => {
+    const content = [
+      {
+        type: 'thinking',
+        thinking: [
+          { type: 'text', text: 'Hm' },
+          { type: 'text', text: '.' },
+        ],
+        closed: true,
+      },
+      { type: 'text', text: 'Hé' },
+    ];
+    const { body, outputBytes } = fromOpenAiChatReply(reply({}, { content }), providerCall());
+    expect(body.choices).toMatchObject([{ message: { content: 'Hé', reasoning_content: 'Hm.' } }]);
+    expect(outputBytes).toBe(6);
+  });
+
+  const pages = [{ title: 'A page', url: 'https://a.example', date: '2026-01-01' }];
+  it.each([
+    ['pages', { search_results: pages, citations: ['https://a.example'] }, 'A page'],
+    ['addresses', { citations: ['https://a.example'] }, 'https://a.example'],
+  ])('turns %s that an upstream lists as sources into annotations', (_name, sources, title) => {
+    const { body } = fromOpenAiChatReply(reply(sources), providerCall({ quirks: { citations: true } }));
+    const citation = { start_index: 0, end_index: 0, url: 'https://a.example', title };
+    expect(body.choices).toMatchObject([
+      { message: { annotations: [{ type: 'url_citation', url_citation: citation }] } },
+    ]);
+    expect(JSON.stringify(fromOpenAiChatReply(reply(sources), providerCall()).body)).not.toContain('a.example');
   });
 });

@@ -22,6 +22,8 @@ export function fromOpenAiChatReply(reply: Buffer, call: ProviderCall): ChatComp
   if (isFailedFinish(choice['finish_reason'])) throw failedGeneration();
 
   const { message, calledTools, outputBytes } = toMessage(choice['message']);
+  const annotations = call.quirks.citations === true ? toAnnotations(document) : null;
+  if (annotations !== null) message['annotations'] = annotations;
   const reason = typeof choice['finish_reason'] === 'string' ? choice['finish_reason'] : 'stop';
   const body: ChatCompletionBody = {
     id: toId(document['id']),
@@ -42,10 +44,31 @@ export function fromOpenAiChatReply(reply: Buffer, call: ProviderCall): ChatComp
   return { body, usage: toUsageVector(usageOf(document), call.quirks), outputBytes };
 }
 
-/** `usage`, or where Groq puts it. */
-export function usageOf(document: JsonObject): unknown {
-  const { usage, x_groq: groq } = document;
-  return usage ?? (isJsonObject(groq) ? groq['usage'] : undefined);
+/**
+ * `usage`, or where Groq (https://console.groq.com/docs/api-reference) and Moonshot
+ * (https://github.com/earendil-works/pi/issues/2017) put it in streams.
+ */
+export function usageOf({ usage, x_groq: groq, choices }: JsonObject): unknown {
+  if (usage != null) return usage;
+  if (isJsonObject(groq)) return groq['usage'];
+  const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
+  return isJsonObject(choice) ? choice['usage'] : undefined;
+}
+
+/** Sources that an upstream lists beside the choices: as pages, or as bare addresses; `null` without any. */
+export function toAnnotations({ search_results: pages, citations }: JsonObject): readonly JsonObject[] | null {
+  const sources = Array.isArray(pages) && pages.length > 0 ? pages : citations;
+  if (!Array.isArray(sources)) return null;
+  const annotations = sources.flatMap((source: unknown) => toAnnotation(source));
+  return annotations.length === 0 ? null : annotations;
+}
+
+/** The upstream cites by number in the text (`[1]`), so an annotation has no span of its own. */
+function toAnnotation(source: unknown): readonly JsonObject[] {
+  const { url, title } = isJsonObject(source) ? source : { url: source, title: undefined };
+  if (typeof url !== 'string') return [];
+  const citation = { start_index: 0, end_index: 0, url, title: typeof title === 'string' ? title : url };
+  return [{ type: 'url_citation', url_citation: citation }];
 }
 
 export function failedGeneration(): ProviderError {
@@ -57,9 +80,9 @@ export function failedGeneration(): ProviderError {
 
 function toMessage(upstream: JsonObject): { message: JsonObject; calledTools: boolean; outputBytes: number } {
   const { tool_calls: toolCalls, role: _role, ...rest } = upstream;
-  const message: JsonObject = { role: 'assistant', ...rest, content: toText(upstream['content']) };
+  const message: JsonObject = { role: 'assistant', ...rest, content: upstream['content'] ?? null };
   message['refusal'] ??= null;
-  normalizeReasoning(message);
+  normalizeTexts(message);
   let outputBytes = textBytes(message);
   const calledTools = Array.isArray(toolCalls) && toolCalls.length > 0;
   if (calledTools) {
@@ -87,19 +110,31 @@ function notACompletion(): ProviderError {
   });
 }
 
-/** Text of a message or delta: some upstreams send a list of parts where the format has a string. */
-export function toText(content: unknown): string | null {
+/** The texts of a message or delta in the standard shape: `content` as a string, reasoning as `reasoning_content`. */
+export function normalizeTexts(message: JsonObject): void {
+  const { content, reasoning: renamed, reasoning_content: named } = message;
+  const reasoning = named ?? renamed ?? toReasoning(content);
+  delete message['reasoning'];
+  if (typeof reasoning === 'string') message['reasoning_content'] = reasoning;
+  else delete message['reasoning_content'];
+  if (content !== undefined) message['content'] = toText(content);
+}
+
+/** Some upstreams send a list of parts where the format has a string. */
+function toText(content: unknown): string | null {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return null;
   return content.map((part) => (isJsonObject(part) && typeof part['text'] === 'string' ? part['text'] : '')).join('');
 }
 
-/** Renames reasoning to `reasoning_content`. */
-export function normalizeReasoning(message: JsonObject): void {
-  const reasoning = message['reasoning_content'] ?? message['reasoning'];
-  delete message['reasoning'];
-  if (typeof reasoning === 'string') message['reasoning_content'] = reasoning;
-  else delete message['reasoning_content'];
+/**
+ * Reasoning among the parts: `{ type: 'thinking', thinking: [{ type: 'text', text }] }`, as Mistral sends it
+ * (https://github.com/spring-projects/spring-ai/issues/5019).
+ */
+function toReasoning(content: unknown): string | undefined {
+  if (!Array.isArray(content)) return undefined;
+  const thoughts = content.filter((part): part is JsonObject => isJsonObject(part) && part['type'] === 'thinking');
+  return thoughts.length === 0 ? undefined : thoughts.map(({ thinking }) => toText(thinking) ?? '').join('');
 }
 
 /** UTF-8 bytes of the text fields of a message or delta; tool calls are counted where they are normalized. */
@@ -122,11 +157,15 @@ const TRANSLATIONS: ReadonlyMap<string, FinishReason> = new Map([
   ['tool_calls', 'tool_calls'],
   ['content_filter', 'content_filter'],
   ['function_call', 'function_call'],
+  // Mistral (https://docs.mistral.ai/api).
   ['model_length', 'length'],
   ['max_tokens', 'length'],
+  // Z.ai (https://docs.z.ai/api-reference/llm/chat-completion), with `network_error` below.
+  ['sensitive', 'content_filter'],
+  ['model_context_window_exceeded', 'length'],
 ]);
 
-const FAILURES: ReadonlySet<string> = new Set(['error', 'abort', 'insufficient_system_resource']);
+const FAILURES: ReadonlySet<string> = new Set(['error', 'abort', 'insufficient_system_resource', 'network_error']);
 
 /** Whether the generation failed, although the upstream ends the response cleanly. */
 export function isFailedFinish(reason: unknown): boolean {

@@ -162,4 +162,75 @@ describe('toOpenAiChatRequest', () => {
       reasoning_effort: 'low',
     });
   });
+
+  it('drops fields that the upstream does not accept, and renames those that it names differently', () => {
+    const quirks = { acceptFields: ['seed', 'stop'], fieldNames: { seed: 'random_seed' } };
+    const request = chatRequest({ seed: 7, stop: ['.'], logit_bias: {}, later_field: 1, max_tokens: 5 });
+    expect(toOpenAiChatRequest(request, providerCall({ quirks }), true)).toEqual({
+      ...reduced,
+      random_seed: 7,
+      stop: ['.'],
+      max_tokens: 5,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+  });
+
+  it.each([
+    ['tool_choice', 'auto'],
+    ['parallel_tool_calls', true],
+    ['presence_penalty', 0],
+    ['frequency_penalty', 0],
+    ['logprobs', false],
+  ])('does not refuse a field whose value has no effect (%s: %j)', (field, value) => {
+    const call = providerCall({ quirks: { rejectFields: [field] } });
+    expect(toOpenAiChatRequest(chatRequest({ [field]: value }), call, false)).toEqual(reduced);
+  });
+
+  it('drops fields of messages that the upstream refuses', () => {
+    const named = chatRequest({ messages: [{ role: 'user', name: 'ada', content: 'Hello' }] });
+    const call = providerCall({ quirks: { dropMessageFields: ['name'] } });
+    expect(toOpenAiChatRequest(named, call, false)).toEqual(reduced);
+  });
+
+  it('shortens ids of tool calls the same way in the call and in its result', () => {
+    const called = { type: 'function', function: { name: 'f', arguments: '{}' } };
+    const request = chatRequest({
+      messages: [
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [
+            { id: 'call_0123456789abcdef', ...called },
+            { id: 'Abc123xyz', ...called },
+          ],
+        },
+        { role: 'tool', tool_call_id: 'call_0123456789abcdef', content: '1' },
+        { role: 'tool', tool_call_id: 'Abc123xyz', content: '2' },
+      ],
+    });
+    const body = toOpenAiChatRequest(request, providerCall({ quirks: { shortToolCallIds: true } }), false);
+    const [assistant, first, second] = body['messages'] as { tool_calls: { id: string }[]; tool_call_id: string }[];
+    const ids = assistant?.tool_calls.map(({ id }) => id);
+    expect(ids).toEqual([expect.stringMatching(/^[a-z0-9]{9}$/), 'Abc123xyz']);
+    expect([first?.tool_call_id, second?.tool_call_id]).toEqual(ids);
+  });
+
+  it.each([
+    [{}, 'minimal', 'low'],
+    [{}, 'high', 'high'],
+    [{ reasoning: ['minimal'] }, 'minimal', 'minimal'],
+  ])('with features %j sends the effort %s as %s', (features, effort, sent) => {
+    const call = providerCall({ features, quirks: { reasoningEfforts: { minimal: 'low' } } });
+    const request = chatRequest({ reasoning_effort: effort });
+    expect(toOpenAiChatRequest(request, call, false)).toEqual({ ...reduced, reasoning_effort: sent });
+  });
+
+  it.each([
+    [0, 0.01],
+    [0.7, 0.7],
+  ])('raises a temperature of %f to the upstream’s least', (temperature, sent) => {
+    const call = providerCall({ quirks: { minTemperature: 0.01 } });
+    expect(toOpenAiChatRequest(chatRequest({ temperature }), call, false)).toEqual({ ...reduced, temperature: sent });
+  });
 });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ChatMessage, ChatRequest } from '../../contract/chat';
 import type { DeploymentTraits, ModelFeatures, ProviderCall, Quirks } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
@@ -34,7 +35,9 @@ export function toOpenAiChatRequest(request: ChatRequest, call: ProviderCall, st
   const { quirks } = call;
   const body: JsonObject = { model: call.upstreamModel, messages: toUpstreamMessages(request.messages, quirks) };
   for (const field of Object.keys(request)) {
-    if (isForwarded(field, request[field], call)) body[field] = request[field];
+    if (isForwarded(field, request[field], call)) {
+      body[quirks.fieldNames?.[field] ?? field] = toUpstreamValue(field, request[field], call);
+    }
   }
   addOutputLimit(body, request, quirks);
   if (stream) addStreaming(body, quirks);
@@ -46,8 +49,19 @@ function isForwarded(field: string, value: unknown, { quirks, features }: Provid
   if (features.sampling === false && SAMPLING_FIELDS.has(field)) return false;
   // The model never makes parallel calls, so both values of the field are satisfied.
   if (field === 'parallel_tool_calls' && features.parallel_tools === false) return false;
-  if (quirks.rejectFields?.includes(field) === true && isUnused(field, value)) return false;
-  return quirks.dropFields?.includes(field) !== true;
+  return accepts(field, quirks);
+}
+
+/** Whether the upstream accepts the field, given that it is not used where it would be refused. */
+function accepts(field: string, { acceptFields, dropFields, rejectFields }: Quirks): boolean {
+  if (rejectFields?.includes(field) === true || dropFields?.includes(field) === true) return false;
+  return acceptFields?.includes(field) !== false;
+}
+
+function toUpstreamValue(field: string, value: unknown, { features, quirks }: ProviderCall): unknown {
+  if (field === 'temperature' && typeof value === 'number') return Math.max(value, quirks.minTemperature ?? value);
+  if (field !== 'reasoning_effort' || typeof value !== 'string' || features.reasoning !== undefined) return value;
+  return quirks.reasoningEfforts?.[value] ?? value;
 }
 
 /** If both limits are present, the smaller applies. */
@@ -78,18 +92,38 @@ function needsChange(message: ChatMessage, quirks: Quirks): boolean {
   return (
     (message.role === 'developer' && quirks.developerRole !== true) ||
     (message['reasoning_content'] !== undefined && quirks.reasoningReplay !== true) ||
-    hasEmptyTextBesideToolCalls(message)
+    hasEmptyTextBesideToolCalls(message) ||
+    quirks.dropMessageFields?.some((field) => message[field] !== undefined) === true ||
+    (quirks.shortToolCallIds === true && (message['tool_calls'] ?? message['tool_call_id']) != null)
   );
 }
 
 function toUpstreamMessage(message: ChatMessage, quirks: Quirks): ChatMessage {
   const { reasoning_content: reasoning, ...rest } = message;
+  const { dropMessageFields = [] } = quirks;
   return {
-    ...rest,
+    ...Object.fromEntries(Object.entries(rest).filter(([field]) => !dropMessageFields.includes(field))),
     ...(quirks.reasoningReplay === true && reasoning !== undefined && { reasoning_content: reasoning }),
+    ...(quirks.shortToolCallIds === true && toShortIds(message)),
     role: message.role === 'developer' && quirks.developerRole !== true ? 'system' : message.role,
     ...(hasEmptyTextBesideToolCalls(message) && { content: null }),
   };
+}
+
+/** The members of a message that hold ids of tool calls, with short ids. */
+function toShortIds({ tool_calls: calls, tool_call_id: callId }: ChatMessage): JsonObject {
+  return {
+    ...(Array.isArray(calls) && {
+      tool_calls: calls.map((call: unknown) => (isJsonObject(call) ? { ...call, id: toShortId(call['id']) } : call)),
+    }),
+    ...(callId != null && { tool_call_id: toShortId(callId) }),
+  };
+}
+
+/** The same id for the call and its result: a pure function, so that it also holds across requests. */
+function toShortId(id: unknown): unknown {
+  if (typeof id !== 'string' || /^[A-Za-z0-9]{9}$/.test(id)) return id;
+  return createHash('sha256').update(id).digest('hex').slice(0, 9);
 }
 
 /** Clients write `''` where the format has null; some upstreams refuse empty text. */
@@ -125,6 +159,8 @@ export function checkNoRejectedFields(
 function isUnused(field: string, value: unknown): boolean {
   if (value === null || value === undefined) return true;
   if (field === 'parallel_tool_calls') return value === true;
+  if (field === 'tool_choice' && value === 'auto') return true;
+  if ((field === 'presence_penalty' || field === 'frequency_penalty') && value === 0) return true;
   if (value === false) return true;
   return Array.isArray(value) ? value.length === 0 : isJsonObject(value) && Object.keys(value).length === 0;
 }
@@ -171,12 +207,10 @@ export function forwardedFields(
   quirks: Quirks,
 ): JsonObject {
   checkNoRejectedFields(request, quirks);
-  const { dropFields, rejectFields } = quirks;
   const fields: JsonObject = {};
   for (const [field, value] of Object.entries(request)) {
     if (value == null || handled.has(field) || field === 'routing' || field.startsWith('x_')) continue;
-    if (rejectFields?.includes(field) === true || dropFields?.includes(field) === true) continue;
-    fields[field] = value;
+    if (accepts(field, quirks)) fields[quirks.fieldNames?.[field] ?? field] = value;
   }
   return fields;
 }

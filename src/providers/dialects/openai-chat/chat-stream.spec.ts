@@ -106,6 +106,7 @@ describe('openChatChunks', () => {
   it.each([
     ['twice, the last counts', [{ ...TEXT, usage: { prompt_tokens: 1, completion_tokens: 1 } }, FINISH, USAGE], 3],
     ['in the finish chunk', [TEXT, { ...FINISH, usage: { prompt_tokens: 9, completion_tokens: 1 } }], 9],
+    ['where Moonshot puts it', [TEXT, chunk({}, { finish_reason: 'stop', usage: { prompt_tokens: 7 } })], 7],
     ['where Groq puts it', [TEXT, { ...FINISH, x_groq: { usage: { prompt_tokens: 8, completion_tokens: 1 } } }], 8],
     [
       'negative, so ignored',
@@ -116,6 +117,31 @@ describe('openChatChunks', () => {
     const { stream, sink } = await playStream([sse(...events, '[DONE]')]);
     expect(stream.progress.usage?.inputText).toBe(inputText);
     expect(sink.output.toString()).not.toContain('usage');
+  });
+
+  it('separates reasoning from text in lists of parts', async () => {
+    const thought = chunk({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'Hm' }] }] });
+    const text = chunk({ content: [{ type: 'text', text: 'Hi' }] });
+    const { sink, stream } = await playStream([sse(FIRST, thought, text, FINISH, '[DONE]')]);
+    const deltas = sink.chunks.map((each) => deltaOf(each));
+    expect(deltas.map((delta) => [delta['content'], delta['reasoning_content']])).toEqual([
+      ['', undefined],
+      ['', 'Hm'],
+      ['Hi', undefined],
+      [undefined, undefined],
+    ]);
+    expect(stream.progress.outputBytes).toBe(4);
+  });
+
+  it('adds the sources of an upstream to the last chunk as annotations', async () => {
+    const sources = { search_results: [{ title: 'A page', url: 'https://a.example' }] };
+    const bytes = sse({ ...TEXT, ...sources }, { ...FINISH, ...sources }, '[DONE]');
+    const { sink } = await playStream([bytes], providerCall({ quirks: { citations: true } }));
+    const citation = { start_index: 0, end_index: 0, url: 'https://a.example', title: 'A page' };
+    expect(sink.chunks.map((each) => deltaOf(each)['annotations'])).toEqual([
+      undefined,
+      [{ type: 'url_citation', url_citation: citation }],
+    ]);
   });
 
   it.each([

@@ -14,12 +14,12 @@ import { toUsageVector } from '../../kit/usage';
 import {
   failedGeneration,
   isFailedFinish,
-  normalizeReasoning,
+  normalizeTexts,
   textBytes,
+  toAnnotations,
   toCreated,
   toFinishReason,
   toId,
-  toText,
   usageOf,
 } from './chat-reply';
 import { FrameTemplate, TemplateLearner } from './content-template';
@@ -276,6 +276,8 @@ export class ChunkReader {
 
     const delta = this.toDelta(isJsonObject(choice['delta']) ? choice['delta'] : {});
     if (typeof reason === 'string') {
+      const annotations = call.quirks.citations === true ? toAnnotations(chunk) : null;
+      if (annotations !== null) delta['annotations'] = annotations;
       state.finishReason = toFinishReason(reason, this.toolCalls.any, call.quirks.trustFinishReason === true);
     }
     const isFirst = !state.started;
@@ -290,8 +292,7 @@ export class ChunkReader {
   private toDelta(upstream: JsonObject): JsonObject {
     const { state } = this;
     const { role: _role, tool_calls: toolCalls, ...delta } = upstream;
-    if (delta['content'] !== undefined) delta['content'] = toText(delta['content']);
-    normalizeReasoning(delta);
+    normalizeTexts(delta);
     if (upstream['function_call'] != null) state.callsTools = true;
     state.generatedBytes += textBytes(delta);
     if (Array.isArray(toolCalls)) {

@@ -40,6 +40,16 @@ describe('toImageGeneration', () => {
     });
   });
 
+  it.each([
+    ['width_height', '1024x1536', { width: 1024, height: 1536 }],
+    ['aspect_ratio', '1024x1536', { aspect_ratio: '2:3' }],
+    ['aspect_ratio', 'auto', { size: 'auto' }],
+  ] as const)('sends the size as %s (%s)', (imageSize, size, expected) => {
+    const body = toImageGeneration(imageRequest({ size }), providerCall({ quirks: { imageSize } }));
+    const rest = { model: 'upstream-model', prompt: 'a lighthouse', n: 1, response_format: 'b64_json' };
+    expect(body).toEqual({ ...rest, ...expected });
+  });
+
   it('requests URLs only where the client accepts them and the upstream supports them', () => {
     expect(formatFor({}, 'url')).toBe('url');
     expect(formatFor({}, 'bytes')).toBe('b64_json');

@@ -73,12 +73,25 @@ function fieldsOf(request: ImageRequest, { upstreamModel, quirks }: ProviderCall
     model: upstreamModel,
     prompt,
     n: count,
-    ...(size !== null && { size }),
+    ...(size !== null && toUpstreamSize(size, quirks)),
     ...(quality !== null && { quality }),
     ...(style !== null && { style }),
     ...(user !== null && quirks.dropFields?.includes('user') !== true && { user }),
     ...(format !== null && { response_format: format }),
   };
+}
+
+/** @param size such as `1024x1536` or `auto` */
+function toUpstreamSize(size: string, { imageSize }: Quirks): Record<string, string | number> {
+  const [width = 0, height = 0] = size.split('x').map(Number);
+  if (imageSize === undefined || !(width > 0 && height > 0)) return { size };
+  if (imageSize === 'width_height') return { width, height };
+  const divisor = greatestCommonDivisor(width, height);
+  return { aspect_ratio: `${width / divisor}:${height / divisor}` };
+}
+
+function greatestCommonDivisor(one: number, other: number): number {
+  return other === 0 ? one : greatestCommonDivisor(other, one % other);
 }
 
 /** `null` where the upstream has only one format and refuses the field. */

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
-import { OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 
 /**
  * Any server that speaks OpenAI's formats at a base URL set by the operator: vLLM, Ollama, llama.cpp, LocalAI, a
@@ -21,14 +21,7 @@ export class OpenAiCompatibleProvider extends OpenAiFormatProvider {
         plainEmbeddings: true,
         // It may fetch images from inside the operator's network.
         inputImageUrls: 'check',
-        dropFields: [
-          'store',
-          'metadata',
-          'service_tier',
-          'prompt_cache_key',
-          'prompt_cache_retention',
-          'safety_identifier',
-        ],
+        dropFields: OPENAI_PLATFORM_FIELDS,
       },
     });
   }
