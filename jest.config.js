@@ -36,14 +36,14 @@ const withServers = {
 };
 
 /** A `load` test takes the whole machine: it belongs to the long form of the faults, one file at a time. */
-const FAULTS = process.env.FAULTS_FULL === '1' ? 'fault|load' : 'fault';
+const SLOW_FAULTS = process.env.FAULTS_FULL === '1' ? 'slow-fault|load' : 'slow-fault';
 
 /** @type {import('jest').Config} */
 module.exports = {
   // Only for a test that never ends: a slow machine must not fail one.
   testTimeout: 120_000,
-  // Tests wait for a server much of the time: with two of them at once two cores are idle for almost half of it.
-  maxWorkers: Math.max(3, availableParallelism() - 1),
+  // Tests wait for timeouts and servers more than half of the time.
+  maxWorkers: Math.max(4, availableParallelism() - 1),
   // `.ci/run` adds up the totals of several runs.
   reporters: ['default', '<rootDir>/test/harness/jest/totals-reporter.js'],
   projects: [
@@ -51,6 +51,7 @@ module.exports = {
     { ...withServers, displayName: 'integration', testRegex: String.raw`/test/integration/.+\.integration-spec\.ts$` },
     { ...withServers, displayName: 'e2e', testRegex: String.raw`/test/(e2e|conformance)/.+\.e2e-spec\.ts$` },
     { ...withServers, displayName: 'clients', testRegex: String.raw`/test/clients/.+\.e2e-spec\.ts$` },
-    { ...withServers, displayName: 'faults', testRegex: String.raw`/test/faults/.+\.(${FAULTS})-spec\.ts$` },
+    { ...withServers, displayName: 'faults', testRegex: String.raw`/test/faults/.+\.fault-spec\.ts$` },
+    { ...withServers, displayName: 'slow-faults', testRegex: String.raw`/test/faults/.+\.(${SLOW_FAULTS})-spec\.ts$` },
   ],
 };
