@@ -155,6 +155,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   private refusal: { status: number; headers: UpstreamHeaders; chunks: Buffer[]; bytes: number } | null = null;
   private readonly deadline: CallDeadline;
   private closed = false;
+  private idleMs: number;
 
   constructor(
     private readonly call: ProviderCall,
@@ -162,6 +163,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     private readonly receiver: ReplyReceiver,
     private readonly clock: Clock,
   ) {
+    this.idleMs = call.deadlines.idleMs;
     this.deadline = new CallDeadline(clock, call.deadlines.totalMs, () => this.fail(deadlineFailure(this.phase)));
     this.deadline.set(call.deadlines.connectMs);
     call.signal.addEventListener('abort', this.onAbort);
@@ -176,7 +178,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
 
   /** Activity of a streaming upstream. */
   touch(): void {
-    if (this.phase === 'stream' && !this.closed) this.deadline.set(this.call.deadlines.idleMs);
+    if (this.phase === 'stream' && !this.closed) this.deadline.set(this.idleMs);
   }
 
   /** Stops reading. The silence is not the upstream's fault, so only the total limit applies. */
@@ -194,6 +196,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
 
   /** The receiver is done; the upstream gets `limitMs` to end the reply, so that the connection can be reused. */
   expectEndWithin(limitMs: number): void {
+    this.idleMs = limitMs;
     if (!this.closed) this.deadline.set(limitMs);
   }
 

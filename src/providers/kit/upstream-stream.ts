@@ -69,45 +69,166 @@ export interface StreamRequest {
   readonly call: ProviderCall;
 }
 
-interface Settler {
+/** The resolve and reject functions of a pending promise. */
+export interface Settler {
   resolve(): void;
   reject(error: ProviderError): void;
 }
 
 /**
- * One streamed answer as server-sent events: receives the upstream's bytes, hands the translated events to the sink.
- *
- * All outputs of one network read are joined into one write, because system calls and the client's parser cost more than
- * joining. Reading pauses while the sink is full. The first outcome counts; later events (an upstream that fails after
- * its finish reason, for example) change nothing. A stream without a finish reason never ends normally.
+ * Relays a streamed reply from its exchange to a sink: the opening, the back-pressure and the outcome. All outputs of one
+ * network read are joined into one write, because system calls and the client's parser cost more than joining; reading
+ * pauses while the sink is full. The first outcome counts; later events change nothing.
  */
-export class UpstreamStream<Output> implements StreamedAnswer<Output>, ReplyReceiver {
-  readonly progress = new ChatStreamState();
-  private readonly translator: EventTranslator<Output>;
-  private readonly decoder: SseDecoder;
-  private readonly exchange: UpstreamExchange;
-  private opening: Settler | null = null;
+export class StreamRelay<Output> {
+  private opening: Settler | null;
   private piping: Settler | null = null;
+  private exchange: UpstreamExchange | null = null;
   private sink: StreamSink<Output> | null = null;
   private waiting: Output[] = [];
-  /** Bytes of the upstream's events whose outputs are waiting. */
   private waitingBytes = 0;
   private flushScheduled = false;
   private sinkIsFull = false;
-  private replyEnded = false;
   private outcome: 'ended' | ProviderError | null = null;
 
-  private constructor(
-    { http, endpoint, body, call }: StreamRequest,
-    private readonly output: StreamOutput<Output>,
+  /**
+   * @param join never receives an empty list
+   * @param onWritten receives the bytes of the outputs handed to the sink
+   */
+  constructor(
     opening: Settler,
+    private readonly join: (outputs: readonly Output[]) => Output,
+    private readonly onWritten: (bytes: number) => void,
   ) {
     this.opening = opening;
-    this.translator = output.translatorFor(call, this.progress);
+  }
+
+  /** The phase of a failure that happens now. */
+  get phase(): ProviderPhase {
+    return this.opening === null ? 'stream' : 'first_token';
+  }
+
+  /** The reply has ended or failed for the caller; pushes have no effect. */
+  get settled(): boolean {
+    return this.outcome !== null;
+  }
+
+  /** The exchange whose reply this is. */
+  readFrom(exchange: UpstreamExchange): void {
+    this.exchange = exchange;
+  }
+
+  /** The answer has begun: settles the opening. */
+  open(): void {
+    if (this.opening === null) return;
+    this.exchange?.enterStream();
+    this.opening.resolve();
+    this.opening = null;
+  }
+
+  /** @param bytes how much of the buffer limit the output uses */
+  push(output: Output, bytes: number): void {
+    if (this.outcome !== null) return;
+    this.waiting.push(output);
+    this.waitingBytes += bytes;
+    if (this.sink === null) {
+      if (this.waitingBytes > MAX_WAITING_BYTES) this.exchange?.pause();
+    } else if (!this.flushScheduled) {
+      // After the current read: undici delivers each piece of a chunked body separately, all in one iteration of the
+      // event loop.
+      this.flushScheduled = true;
+      queueMicrotask(this.flush);
+    }
+  }
+
+  /** No more outputs follow. */
+  end(): void {
+    if (this.outcome !== null) return;
+    this.outcome = 'ended';
+    this.open();
+    this.flush();
+  }
+
+  /** Delivers pending outputs first. */
+  fail(error: ProviderError): void {
+    if (this.outcome !== null) return;
+    if (this.opening !== null) {
+      this.outcome = error;
+      this.opening.reject(error);
+      this.opening = null;
+      return;
+    }
+    this.outcome = toStreamFailure(error);
+    this.flush();
+  }
+
+  /** @throws ProviderError when the reply fails */
+  pipe(sink: StreamSink<Output>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.piping = { resolve, reject };
+      this.sink = sink;
+      if (this.waitingBytes > MAX_WAITING_BYTES) this.resume();
+      this.flush();
+    });
+  }
+
+  private readonly flush = (): void => {
+    this.flushScheduled = false;
+    if (this.sink === null || this.sinkIsFull) return;
+    if (this.waiting.length > 0 && !this.writeWaiting(this.sink)) {
+      this.waitFor(this.sink);
+      return;
+    }
+    if (this.outcome === null || this.piping === null) return;
+    if (this.outcome === 'ended') this.piping.resolve();
+    else this.piping.reject(this.outcome);
+    this.piping = null;
+  };
+
+  private writeWaiting(sink: StreamSink<Output>): boolean {
+    const [first] = this.waiting;
+    const output = this.waiting.length === 1 && first !== undefined ? first : this.join(this.waiting);
+    const bytes = this.waitingBytes;
+    this.waiting = [];
+    this.waitingBytes = 0;
+    this.onWritten(bytes);
+    return sink.write(output);
+  }
+
+  private waitFor(sink: StreamSink<Output>): void {
+    this.sinkIsFull = true;
+    if (this.outcome === null) this.exchange?.pause();
+    void sink.drained().then(() => {
+      this.sinkIsFull = false;
+      this.resume();
+      this.flush();
+    });
+  }
+
+  private resume(): void {
+    if (this.outcome === null) this.exchange?.resume();
+  }
+}
+
+/** One streamed answer as server-sent events: translates the upstream's events and relays the outputs to the sink. */
+export class UpstreamStream<Output> implements StreamedAnswer<Output>, ReplyReceiver {
+  readonly progress = new ChatStreamState();
+  private readonly relay: StreamRelay<Output>;
+  private readonly decoder: SseDecoder;
+  private readonly translator: EventTranslator<Output>;
+  private readonly exchange: UpstreamExchange;
+  private replyEnded = false;
+
+  private constructor({ http, endpoint, body, call }: StreamRequest, output: StreamOutput<Output>, opening: Settler) {
+    const { progress } = this;
+    this.translator = output.translatorFor(call, progress);
+    const join = (outputs: readonly Output[]): Output => output.join(outputs);
+    this.relay = new StreamRelay(opening, join, () => (progress.outputBytes = progress.generatedBytes));
     this.decoder = new SseDecoder((event) => {
-      if (!this.replyEnded || isWhole(event)) this.keep(this.translate(event), event.length);
+      if (!this.replyEnded || isWhole(event)) this.relayEvent(event);
     });
     this.exchange = http.postForStream(endpoint, body, call, this);
+    this.relay.readFrom(this.exchange);
   }
 
   /**
@@ -121,79 +242,53 @@ export class UpstreamStream<Output> implements StreamedAnswer<Output>, ReplyRece
     });
   }
 
-  pipe(sink: StreamSink<Output>): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.piping = { resolve, reject };
-      this.sink = sink;
-      if (this.waitingBytes > MAX_WAITING_BYTES) this.resumeReading();
-      this.flush();
-    });
+  /** A stream without a finish reason never ends normally. */
+  async pipe(sink: StreamSink<Output>): Promise<void> {
+    await this.relay.pipe(sink);
+    await this.translator.finish?.();
   }
 
   onData(chunk: Buffer): void {
-    const finished = this.progress.finishReason !== null;
+    const { progress, relay } = this;
+    const finished = progress.finishReason !== null;
     if (this.decoder.push(chunk) && !finished) this.exchange.touch();
-    const { progress } = this;
-    if (this.opening !== null && progress.started) {
-      this.exchange.enterStream();
-      this.opening.resolve();
-      this.opening = null;
-    }
-    if (progress.finishReason !== null && (!finished || progress.complete)) this.enterTail();
-    else if (progress.done) this.endWithoutReason();
-    this.scheduleFlush();
+    if (relay.settled) return;
+    if (progress.started) relay.open();
+    if (!progress.complete && (finished || progress.finishReason === null)) return;
+    // The text is complete. The rest of the reply is read for its usage and to keep the connection reusable.
+    this.exchange.expectEndWithin(TAIL_LIMIT_MS);
+    if (progress.complete) this.end();
   }
 
   onEnd(): void {
     this.replyEnded = true;
     try {
       this.decoder.end();
-      this.settle(this.endOfStream());
+      this.end();
     } catch (error) {
-      this.onFailure(error instanceof ProviderError ? error : transportFailure(this.phase, error));
+      this.onFailure(error instanceof ProviderError ? error : transportFailure(this.relay.phase, error));
     }
   }
 
+  /** After the finish reason a failing upstream changes nothing. */
   onFailure(error: ProviderError): void {
-    this.settle(this.progress.finishReason === null ? error : 'ended');
+    if (this.progress.finishReason === null) this.relay.fail(error);
+    else this.relay.end();
   }
 
-  /** The text is complete. The rest of the reply is read for its usage and to keep the connection reusable. */
-  private enterTail(): void {
-    if (this.outcome !== null) return;
-    this.exchange.expectEndWithin(TAIL_LIMIT_MS);
-    if (this.progress.complete) this.settle('ended');
+  private end(): void {
+    const { phase } = this.relay;
+    this.onFailure(
+      new ProviderError('provider_disconnect', 'The provider ended the stream before the response was complete.', {
+        phase,
+        fallback: phase === 'first_token',
+      }),
+    );
   }
 
-  private endWithoutReason(): void {
-    this.exchange.expectEndWithin(TAIL_LIMIT_MS);
-    this.settle(this.endOfStream());
-  }
-
-  private endOfStream(): 'ended' | ProviderError {
-    if (this.progress.finishReason !== null) return 'ended';
-    return new ProviderError('provider_disconnect', 'The provider ended the stream before the response was complete.', {
-      phase: this.phase,
-      fallback: this.opening !== null,
-    });
-  }
-
-  private get phase(): ProviderPhase {
-    return this.opening === null ? 'stream' : 'first_token';
-  }
-
-  private settle(outcome: 'ended' | ProviderError): void {
-    if (this.outcome !== null) return;
-    if (this.opening !== null && outcome !== 'ended') {
-      this.outcome = outcome;
-      this.opening.reject(outcome);
-      this.opening = null;
-      return;
-    }
-    this.outcome = outcome === 'ended' ? outcome : toStreamFailure(outcome);
-    this.opening?.resolve();
-    this.opening = null;
-    this.flush();
+  private relayEvent(event: Buffer): void {
+    const output = this.translate(event);
+    if (output !== null) this.relay.push(output, event.length);
   }
 
   private translate(event: Buffer): Output | null {
@@ -214,63 +309,6 @@ export class UpstreamStream<Output> implements StreamedAnswer<Output>, ReplyRece
   private get maySkip(): boolean {
     const { started, callsTools, skippedEvents } = this.progress;
     return started && !callsTools && skippedEvents < MAX_SKIPPED_EVENTS;
-  }
-
-  private keep(output: Output | null, eventBytes: number): void {
-    if (output === null) return;
-    this.waiting.push(output);
-    this.waitingBytes += eventBytes;
-    if (this.sink === null && this.waitingBytes > MAX_WAITING_BYTES) this.exchange.pause();
-  }
-
-  /**
-   * After the current read: undici delivers each piece of a chunked body separately, all in one iteration of the event
-   * loop.
-   */
-  private scheduleFlush(): void {
-    if (this.flushScheduled || this.sink === null) return;
-    this.flushScheduled = true;
-    queueMicrotask(this.flush);
-  }
-
-  private readonly flush = (): void => {
-    this.flushScheduled = false;
-    if (this.sink === null || this.sinkIsFull) return;
-    if (this.waiting.length > 0 && !this.writeWaiting(this.sink)) {
-      this.waitForSink(this.sink);
-      return;
-    }
-    if (this.outcome === null || this.piping === null) return;
-    const { outcome, piping } = this;
-    this.piping = null;
-    if (outcome !== 'ended') piping.reject(outcome);
-    else if (this.translator.finish === undefined) piping.resolve();
-    else void this.translator.finish().then(piping.resolve);
-  };
-
-  private writeWaiting(sink: StreamSink<Output>): boolean {
-    const [first] = this.waiting;
-    const output = this.waiting.length === 1 && first !== undefined ? first : this.output.join(this.waiting);
-    this.waiting = [];
-    this.waitingBytes = 0;
-    this.progress.outputBytes = this.progress.generatedBytes;
-    return sink.write(output);
-  }
-
-  private waitForSink(sink: StreamSink<Output>): void {
-    this.sinkIsFull = true;
-    if (this.outcome === null) this.exchange.pause();
-    void sink.drained().then(() => {
-      this.sinkIsFull = false;
-      this.resumeReading();
-      this.flush();
-    });
-  }
-
-  private resumeReading(): void {
-    if (this.outcome !== null) return;
-    this.exchange.resume();
-    if (this.progress.finishReason !== null) this.exchange.expectEndWithin(TAIL_LIMIT_MS);
   }
 }
 

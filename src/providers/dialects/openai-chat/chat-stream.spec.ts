@@ -212,6 +212,17 @@ describe('openChatChunks with a slow receiver', () => {
     await piped;
   });
 
+  it('limits the wait for usage after the finish reason, also after back-pressure', async () => {
+    const deadlines = { connectMs: 1, firstTokenMs: 1, idleMs: 30_000, totalMs: 30_000 };
+    const { upstream, opened } = startStream(providerCall({ deadlines }));
+    const sink = new SlowSink();
+    upstream.begin().data(sse(FIRST, TEXT, FINISH));
+    const piped = (await opened).pipe(sink);
+    sink.release();
+    await piped;
+    expect(upstream.aborted).toBe(true);
+  });
+
   it('buffers at most 64 KiB until the caller pipes', async () => {
     const { upstream, opened, sink } = startStream();
     upstream.begin().data(sse(FIRST));

@@ -7,7 +7,7 @@ import type { ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
 import type { SpeechFormat, SpeechProvider, SpeechRequest, SpeechStream } from '../../contract/speech';
 import type { JsonObject } from '../../kit/json';
-import { type Settler, StreamRelay } from '../../kit/stream-relay';
+import { type Settler, StreamRelay } from '../../kit/upstream-stream';
 import type { ReplyReceiver, UpstreamExchange, UpstreamHttp } from '../../kit/upstream-http';
 
 /** More than 40 min of uncompressed audio: 4,096 characters at the slowest speed take about half of that. */
@@ -31,7 +31,7 @@ export class OpenAiSpeech implements SpeechProvider {
 
 class OpenAiSpeechStream implements SpeechStream, ReplyReceiver {
   readonly progress = { audioBytes: 0, usage: null };
-  private readonly relay: StreamRelay;
+  private readonly relay: StreamRelay<Buffer>;
   private exchange: UpstreamExchange | null = null;
   private receivedBytes = 0;
 
@@ -39,7 +39,7 @@ class OpenAiSpeechStream implements SpeechStream, ReplyReceiver {
     private readonly format: SpeechFormat,
     opening: Settler,
   ) {
-    this.relay = new StreamRelay(opening, (bytes) => (this.progress.audioBytes += bytes));
+    this.relay = new StreamRelay<Buffer>(opening, Buffer.concat, (bytes) => (this.progress.audioBytes += bytes));
   }
 
   readFrom(exchange: UpstreamExchange): void {
@@ -64,7 +64,8 @@ class OpenAiSpeechStream implements SpeechStream, ReplyReceiver {
       });
     }
     this.exchange?.touch();
-    this.relay.push(chunk);
+    this.relay.open();
+    this.relay.push(chunk, chunk.length);
   }
 
   onEnd(): void {

@@ -14,7 +14,7 @@ import { NO_USAGE, type UsageVector } from '../../contract/usage';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import { type FormPart, MultipartBody } from '../../kit/multipart-body';
 import { SseDecoder } from '../../kit/sse';
-import { type Settler, StreamRelay } from '../../kit/stream-relay';
+import { type Settler, StreamRelay } from '../../kit/upstream-stream';
 import { mapInBandError, transportFailure } from '../../kit/upstream-errors';
 import type { ReplyReceiver, UpstreamExchange, UpstreamHttp } from '../../kit/upstream-http';
 import { detailsOf, toCount, toTotal } from '../../kit/usage';
@@ -182,13 +182,13 @@ class OpenAiTranscriptStream implements TranscriptStream, ReplyReceiver {
     usage: UsageVector | null;
     reportedSeconds: number | null;
   } = { outputBytes: 0, text: '', usage: null, reportedSeconds: null };
-  private readonly relay: StreamRelay;
+  private readonly relay: StreamRelay<Buffer>;
   private readonly decoder = new SseDecoder((event) => this.read(event));
   private exchange: UpstreamExchange | null = null;
   private done = false;
 
   constructor(opening: Settler) {
-    this.relay = new StreamRelay(opening, () => {
+    this.relay = new StreamRelay<Buffer>(opening, Buffer.concat, () => {
       this.progress.outputBytes = Buffer.byteLength(this.progress.text);
     });
   }
@@ -238,7 +238,9 @@ class OpenAiTranscriptStream implements TranscriptStream, ReplyReceiver {
   private write(delta: string): void {
     if (delta === '') return;
     this.progress.text += delta;
-    this.relay.push(Buffer.from(`data: ${JSON.stringify({ type: 'transcript.text.delta', delta })}\n\n`));
+    this.relay.open();
+    const frame = Buffer.from(`data: ${JSON.stringify({ type: 'transcript.text.delta', delta })}\n\n`);
+    this.relay.push(frame, frame.length);
   }
 
   private endWhenDone(): void {
@@ -248,7 +250,7 @@ class OpenAiTranscriptStream implements TranscriptStream, ReplyReceiver {
   }
 }
 
-function incomplete({ phase }: StreamRelay): ProviderError {
+function incomplete({ phase }: StreamRelay<Buffer>): ProviderError {
   return new ProviderError('provider_disconnect', 'The provider ended the stream before the transcript was complete.', {
     phase,
     fallback: phase !== 'stream',
