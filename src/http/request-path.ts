@@ -17,6 +17,7 @@ import { SessionGuard } from '../dashboard/session/session.guard';
 import { AvailabilityGuard } from './availability.guard';
 import { DrainService } from './drain.service';
 import { ProbesModule } from './probes.module';
+import { InterceptorChain } from './interceptor-chain';
 import { addRequestContext } from './request-context.hook';
 
 /** Who may call a route: the key guards where it requires an API key, the others on `@Session()` routes. */
@@ -53,7 +54,12 @@ export const INTERCEPTORS: readonly Type<NestInterceptor>[] = [
     AvailabilityGuard,
     { provide: ACCESS_GUARDS, inject: [...CALLER_GUARDS], useFactory: (...guards: CanActivate[]) => guards },
     ...GUARDS.map((useExisting): Provider => ({ provide: APP_GUARD, useExisting })),
-    ...INTERCEPTORS.map((useClass): Provider => ({ provide: APP_INTERCEPTOR, useClass })),
+    ...INTERCEPTORS,
+    {
+      provide: APP_INTERCEPTOR,
+      inject: [...INTERCEPTORS],
+      useFactory: (...interceptors: NestInterceptor[]) => new InterceptorChain(interceptors),
+    },
     { provide: APP_FILTER, useClass: GatewayExceptionFilter },
   ],
 })

@@ -4,6 +4,7 @@ import { type ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { FASTIFY_ROUTE_CONFIG_METADATA } from '@nestjs/platform-fastify/constants';
 import type { RouteRules } from '../../src/core/http/route.decorators';
 import { EXPLAINED_OPERATIONS, type ExplainedOperation } from '../../src/dashboard/explain/explain-request.dto';
+import type { InterceptorChain } from '../../src/http/interceptor-chain';
 import { GUARDS, INTERCEPTORS } from '../../src/http/request-path';
 import { TestGateway } from '../harness/gateway';
 import { childOf, openapiDocument, operationsOf, type Operation } from '../harness/openapi-document';
@@ -67,7 +68,8 @@ describe('the declarations of a route', () => {
     const config = (gateway.app as unknown as { config: ApplicationConfig }).config;
     const namesOf = (instances: readonly object[]): string[] => instances.map(({ constructor }) => constructor.name);
     expect(namesOf(config.getGlobalGuards())).toEqual(GUARDS.map(({ name }) => name));
-    expect(namesOf(config.getGlobalInterceptors())).toEqual(INTERCEPTORS.map(({ name }) => name));
+    const chains = config.getGlobalInterceptors() as InterceptorChain[];
+    expect(chains.map(({ interceptors }) => namesOf(interceptors))).toEqual([INTERCEPTORS.map(({ name }) => name)]);
   });
 });
 
