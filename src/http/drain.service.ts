@@ -36,7 +36,7 @@ export class DrainService implements OnModuleInit {
     server.on('request', (_request: IncomingMessage, response: ServerResponse) => {
       if (this.hasBegun) return;
       this.answering.begin();
-      response.once('close', end);
+      response.on('close', end);
     });
   }
 

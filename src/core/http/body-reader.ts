@@ -5,9 +5,17 @@ import type { BodyClaim } from './body-budget';
 /**
  * Reads a whole body of at most `limitBytes`. Without a Content-Length the claim grows with the received bytes. Bytes
  * after a refusal are discarded.
+ * @returns no promise for a body that has already arrived, as small ones do with their headers
  * @throws GatewayError `request_too_large`, `service_unavailable` when the claim cannot grow; or the connection error
  */
-export function readBody(payload: IncomingMessage, limitBytes: number, claim: BodyClaim): Promise<Buffer> {
+export function readBody(payload: IncomingMessage, limitBytes: number, claim: BodyClaim): Buffer | Promise<Buffer> {
+  if (!payload.complete || payload.readableLength === 0) return receiveBody(payload, limitBytes, claim);
+  if (payload.readableLength > limitBytes) throw tooLarge();
+  claim.growTo(payload.readableLength);
+  return payload.read() as Buffer;
+}
+
+function receiveBody(payload: IncomingMessage, limitBytes: number, claim: BodyClaim): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let receivedBytes = 0;

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   type CallHandler,
   type CanActivate,
@@ -7,7 +7,7 @@ import {
   Injectable,
   type NestInterceptor,
 } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import type { Observable } from 'rxjs';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
 import { IterationQueue } from '../concurrency/iteration-queue';
@@ -59,18 +59,30 @@ export class BodyInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> | Promise<Observable<unknown>> {
     const request = requestOf(context);
     const isRead = !BODYLESS.has(request.method) && (hasBody(request) || request.headers['content-type'] !== undefined);
-    return isRead ? this.read(request, context).then(() => next.handle()) : next.handle();
-  }
-
-  private async read(request: FastifyRequest, context: ExecutionContext): Promise<void> {
-    const reply = replyOf(context);
-    const claim = this.claim(request, reply);
+    if (!isRead) return next.handle();
+    const { raw: response } = replyOf(context);
+    const claim = this.claim(request, response);
     request.context.memory = claim;
     // HTTP/1.0 clients do not understand interim responses.
-    if (request.headers.expect !== undefined && request.raw.httpVersion !== '1.0') reply.raw.writeContinue();
-    request.body = await this.parse(request, claim);
+    if (request.headers.expect !== undefined && request.raw.httpVersion !== '1.0') response.writeContinue();
+    const body = this.parse(request, claim);
+    return body instanceof Promise
+      ? body.then((parsed) => this.proceed(parsed, request, context, next))
+      : this.proceed(body, request, context, next);
+  }
+
+  private proceed(
+    body: unknown,
+    request: FastifyRequest,
+    context: ExecutionContext,
+    next: CallHandler,
+  ): Observable<unknown> | Promise<Observable<unknown>> {
+    request.body = body;
     const verdictAgeMs = this.clock.monotonic() - request.context.startedAtMs;
-    if (verdictAgeMs <= MAX_VERDICT_AGE_MS) return;
+    return verdictAgeMs <= MAX_VERDICT_AGE_MS ? next.handle() : this.judgeAgain(context).then(() => next.handle());
+  }
+
+  private async judgeAgain(context: ExecutionContext): Promise<void> {
     for (const guard of this.accessGuards) await guard.canActivate(context);
   }
 
@@ -79,7 +91,7 @@ export class BodyInterceptor implements NestInterceptor {
    * claim grows during the read.
    * @throws GatewayError `service_unavailable`.
    */
-  private claim(request: FastifyRequest, { raw: response }: FastifyReply): BodyClaim {
+  private claim(request: FastifyRequest, response: ServerResponse): BodyClaim {
     // The close event, which releases the claim, was emitted while a guard waited.
     if (request.raw.destroyed) throw Object.assign(new Error('aborted'), { code: 'ECONNRESET' });
     const announcedBytes = Number(request.headers['content-length'] ?? 0);
@@ -88,11 +100,12 @@ export class BodyInterceptor implements NestInterceptor {
     const limitBytes = form === undefined ? maxJsonBytes : Math.max(this.maxJsonBytes, this.maxFormBytes);
     // A body over the limit is not read.
     const claim = this.budget.claim(announcedBytes > limitBytes ? 0 : announcedBytes, ownerOf(request));
-    response.once('close', () => claim.release());
+    response.on('close', () => claim.release());
     return claim;
   }
 
-  private parse(request: FastifyRequest, claim: BodyClaim): Promise<unknown> {
+  /** A promise unless the body has arrived already and is small. */
+  private parse(request: FastifyRequest, claim: BodyClaim): unknown {
     const { form } = request.rules;
     switch (request.mediaType) {
       case 'application/json':
@@ -106,11 +119,17 @@ export class BodyInterceptor implements NestInterceptor {
     }
   }
 
-  private async parseJson(request: FastifyRequest, claim: BodyClaim): Promise<unknown> {
-    const { rules } = request;
-    const limitBytes = this.maxJsonBytesOf(rules);
+  private parseJson(request: FastifyRequest, claim: BodyClaim): unknown {
+    const limitBytes = this.maxJsonBytesOf(request.rules);
     assertReadable(request.raw, limitBytes);
-    const body = await readBody(request.raw, limitBytes, claim);
+    const bytes = readBody(request.raw, limitBytes, claim);
+    return bytes instanceof Promise
+      ? bytes.then((read) => this.parseText(read, request, claim))
+      : this.parseText(bytes, request, claim);
+  }
+
+  private parseText(body: Buffer, request: FastifyRequest, claim: BodyClaim): unknown {
+    const { rules } = request;
     if (rules.keepsRawBody === true) request.rawBody = body;
     // Some clients send a Content-Type with every request, although DELETE requests and many dashboard actions have no
     // body.
