@@ -141,6 +141,7 @@ export class AttemptSeries {
       features: candidate.features,
       quirks: candidate.quirks,
       deadlines: this.deadlinesOf(candidate),
+      maxOutputTokens: model.maxOutputTokens ?? undefined,
       vault: model.modality === 'text' ? this.settings.vaults.of(principal.organizationId, deployment.id) : undefined,
       signal: this.signal,
     };

@@ -117,6 +117,7 @@ const quirks = z.strictObject({
   trustFinishReason: z.boolean().optional(),
   plainEmbeddings: z.boolean().optional(),
   inputImageUrls: z.enum(['check', 'inline']).optional(),
+  toolCallIds: z.boolean().optional(),
   imagesPerCall: z.int().min(1).max(10).optional(),
   imageUrls: z.boolean().optional(),
   imageResponseFormat: z.enum(['b64_json', 'base64', 'none']).optional(),
@@ -177,6 +178,8 @@ const features = z.strictObject({
   dimensions: flag,
   /** Reasoning efforts that the model accepts. */
   reasoning: z.array(label).optional(),
+  thinking_budget: flag,
+  json_with_tools: flag,
   sampling: flag,
   prefill: flag,
   system_mid: flag,

@@ -13,76 +13,10 @@ import type { EmbeddingsProvider } from '../../src/providers/contract/embeddings
 import type { Provider } from '../../src/providers/contract/provider';
 import { ProvidersModule } from '../../src/providers/providers.module';
 import { ProvidersService } from '../../src/providers/providers.service';
-import { chunk, sse } from './chat-chunks';
 import { type Answer, FakeUpstream } from './fake-upstream';
 import { chatRequest, choiceOf, CollectingSink, deltaOf, providerCall, providerErrorOf } from './provider-call';
 import { SUBJECTS } from './subjects';
-
-/** Responses of an upstream in its dialect. */
-interface Answers {
-  readonly reply: Answer;
-  readonly stream: Answer;
-  readonly completion: Answer;
-  readonly completionStream: Answer;
-  /** Two vectors of two dimensions, the second one first. */
-  readonly embeddings: Answer;
-  readonly rateLimit: Answer;
-}
-
-const OPENAI_ANSWERS: Answers = {
-  reply: (response) =>
-    response.end(
-      JSON.stringify({
-        id: 'chatcmpl-up',
-        created: 1700000000,
-        model: 'upstream-model',
-        choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
-        usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
-      }),
-    ),
-  stream: (response) =>
-    response
-      .writeHead(200, { 'content-type': 'text/event-stream' })
-      .end(
-        sse(
-          chunk({ role: 'assistant', content: '' }),
-          chunk({ content: 'Hel' }),
-          chunk({ content: 'lo' }),
-          chunk({}, { finish_reason: 'stop' }),
-          { ...chunk({}), choices: [], usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 } },
-          '[DONE]',
-        ),
-      ),
-  completion: (response) =>
-    response.end(
-      JSON.stringify({
-        choices: [{ index: 0, text: 'Hello', finish_reason: 'stop' }],
-        usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
-      }),
-    ),
-  completionStream: (response) =>
-    response
-      .writeHead(200, { 'content-type': 'text/event-stream' })
-      .end(
-        sse(
-          { id: 'cmpl-up', choices: [{ index: 0, text: 'Hel', finish_reason: null }] },
-          { id: 'cmpl-up', choices: [{ index: 0, text: 'lo', finish_reason: 'stop' }] },
-          { choices: [], usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 } },
-          '[DONE]',
-        ),
-      ),
-  embeddings: (response) =>
-    response.end(
-      JSON.stringify({
-        data: [
-          { index: 1, embedding: [3, 4] },
-          { index: 0, embedding: [1, 2] },
-        ],
-        usage: { prompt_tokens: 3, total_tokens: 3 },
-      }),
-    ),
-  rateLimit: (response) => response.writeHead(429, { 'retry-after': '7' }).end('{"error":{"message":"org-Secret123"}}'),
-};
+import { OPENAI_ANSWERS, type TextAnswers } from './text-answers';
 
 describe('ProvidersModule', () => {
   it('has a row here for every provider', async () => {
@@ -99,7 +33,7 @@ describe('ProvidersModule', () => {
 });
 
 describe.each(SUBJECTS.map((subject) => [subject.definition.id, subject] as const))('provider %s', (id, subject) => {
-  const answers: Partial<Answers> = subject.speaksOpenAi ? OPENAI_ANSWERS : {};
+  const answers: TextAnswers = subject.textAnswers ?? (subject.speaksOpenAi ? OPENAI_ANSWERS : {});
   let upstream: FakeUpstream;
   let provider: Provider;
 
@@ -248,8 +182,8 @@ describe.each(SUBJECTS.map((subject) => [subject.definition.id, subject] as cons
       answers.embeddings === undefined
         ? vectors
         : [
-            [1, 2],
-            [3, 4],
+            [0.6, 0.8],
+            [1, 0],
           ];
     expect(vectors).toEqual(expected);
   });
@@ -268,7 +202,7 @@ describe.each(SUBJECTS.map((subject) => [subject.definition.id, subject] as cons
   });
 
   it('forwards no client routing fields from any capability', async () => {
-    if (answers.embeddings === undefined) return;
+    if (!subject.speaksOpenAi) return;
     const hostile = { routing: {}, x_host: 'http://127.0.0.1:9/evil', user: 'ada', later_field: 1 };
     await embeddings(answers.embeddings)?.embed({ ...texts, ...hostile }, call());
     await completions(answers.completion)?.complete({ ...prompt, ...hostile }, call());
@@ -289,7 +223,9 @@ describe.each(SUBJECTS.map((subject) => [subject.definition.id, subject] as cons
     const hostile = Object.fromEntries(fields.map((field) => [field, 'http://127.0.0.1:9/evil']));
     await chat(answers.reply)?.complete(chatRequest(hostile), call());
     expect(upstream.received).toHaveLength(1);
-    expect(upstream.received[0]?.url).toMatch(/^\/(prefix\/)?v1\/chat\/completions$/);
+    expect(upstream.received[0]?.url).toMatch(
+      /^\/((prefix\/)?v1\/chat\/completions|v1beta\/models\/upstream-model:generateContent)$/,
+    );
     expect(`http://${upstream.received[0]?.headers.host}`).toBe(upstream.origin);
     expect(JSON.parse(upstream.received[0]?.body ?? '')).not.toHaveProperty('routing');
   });

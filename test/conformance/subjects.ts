@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ProviderEnvironment } from '../../src/core/config/provider-environment';
 import type { ProviderDefinition } from '../../src/providers/contract/provider';
+import { GoogleProvider } from '../../src/providers/vendors/google/google.module';
 import {
   MockMediaBasicProvider,
   MockMediaProvider,
@@ -10,6 +11,7 @@ import {
 import { MockProvider } from '../../src/providers/vendors/mock/mock.provider';
 import { OpenAiCompatibleProvider } from '../../src/providers/vendors/openai-compatible/openai-compatible.module';
 import { OpenAiProvider } from '../../src/providers/vendors/openai/openai.module';
+import { GEMINI_ANSWERS, type TextAnswers } from './text-answers';
 
 /** How the conformance suites configure a provider. */
 export interface Subject {
@@ -18,6 +20,8 @@ export interface Subject {
   environment(origin: string): ProviderEnvironment;
   /** Whether its upstream speaks OpenAI's format, so that the suites can fake it. */
   readonly speaksOpenAi: boolean;
+  /** Answers of its upstream to text requests; for another format. */
+  readonly textAnswers?: TextAnswers;
   /** A prompt that triggers a rate limit of 7 seconds; for providers without an upstream. */
   readonly rateLimitPrompt?: string;
   /** For providers of jobs. */
@@ -71,6 +75,12 @@ export const SUBJECTS: readonly Subject[] = [
     definition: new OpenAiProvider(),
     environment: (origin) => ({ OPENAI_API_KEY: 'sk-test-1234', OPENAI_BASE_URL: `${origin}/v1` }),
     speaksOpenAi: true,
+  },
+  {
+    definition: new GoogleProvider(),
+    environment: (origin) => ({ GEMINI_API_KEY: 'AIza-test-1234', GEMINI_BASE_URL: `${origin}/v1beta` }),
+    speaksOpenAi: false,
+    textAnswers: GEMINI_ANSWERS,
   },
   {
     definition: new OpenAiCompatibleProvider(),

@@ -162,6 +162,8 @@ export const SETTINGS = z.object({
   MOCK_MEDIA_DIR: optional(path).describe('Directory of their jobs; mock-media in DATA_DIR when not set'),
   OPENAI_API_KEY: optional(secret()).describe('Enables the OpenAI models'),
   OPENAI_BASE_URL: optional(baseUrl).describe('Another base URL of OpenAI, such as a regional one'),
+  GEMINI_API_KEY: optional(secret()).describe('Enables the Gemini models of Google'),
+  GEMINI_BASE_URL: optional(baseUrl).describe('Another base URL of the Gemini API, with its version'),
   OPENAI_COMPATIBLE_BASE_URL: optional(baseUrl).describe('Any OpenAI-compatible server, such as vLLM or Ollama'),
   OPENAI_COMPATIBLE_API_KEY: optional(secret()).describe('API key of that server, if it requires one'),
 });

@@ -28,6 +28,8 @@ export interface Quirks {
    * public (`check`), or replaced by the image that the gateway fetches (`inline`). Default: as sent.
    */
   readonly inputImageUrls?: 'check' | 'inline';
+  /** `false`: it refuses ids of tool calls and matches results by name and order. */
+  readonly toolCallIds?: boolean;
   /** Images per call; default: as many as requested. */
   readonly imagesPerCall?: number;
   /** Whether it can return image URLs instead of images. Default: yes, unless `imageResponseFormat` is `none`. */
@@ -65,8 +67,14 @@ export interface ModelFeatures {
   readonly vision?: boolean;
   readonly logprobs?: boolean;
   readonly reasoning?: readonly string[];
+  /** Reasoning is limited by a number of tokens instead of an effort. */
+  readonly thinking_budget?: boolean;
+  /** `false`: a response format cannot be combined with tools. */
+  readonly json_with_tools?: boolean;
   /** `false`: the model refuses temperature and similar parameters. */
   readonly sampling?: boolean;
+  /** `false`: the conversation must not end with a message of the assistant. */
+  readonly prefill?: boolean;
   readonly streaming?: boolean;
   /** The model supports text completion; otherwise a completion is sent as a chat. */
   readonly completions?: boolean;

@@ -27,15 +27,13 @@ const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACE = 0x7d;
 const CLOSE_BRACKET = 0x5d;
 
-/** The text before the first item ends like this. */
-const LIST_START = /"data"\s*:\s*\[$/;
 /** Items are inside a list that is inside the outermost object. */
 const LIST_DEPTH = 2;
 /** The frame is everything except the items: a few short fields. */
 const MAX_FRAME_LENGTH = 64 * 1024;
 
 /**
- * Splits a JSON object with a long `data` list into its items while the bytes arrive, so that it is never held or
+ * Splits a JSON object with a long list into its items while the bytes arrive, so that it is never held or
  * parsed as a whole. The rest, the frame, is an object with an empty list.
  */
 export class DataSplitter {
@@ -48,8 +46,16 @@ export class DataSplitter {
   private pieces: Buffer[] = [];
   /** One character per byte. */
   private rawFrame = '';
+  /** The text before the first item ends like this. */
+  private readonly listStart: RegExp;
 
-  constructor(private readonly onItem: (json: Buffer) => void) {}
+  /** @param list name of the list */
+  constructor(
+    private readonly onItem: (json: Buffer) => void,
+    list = 'data',
+  ) {
+    this.listStart = new RegExp(`"${list}"\\s*:\\s*\\[$`);
+  }
 
   /** @throws ProviderError when the frame is too long for a list of results; rethrows errors of `onItem` */
   push(chunk: Buffer): void {
@@ -118,7 +124,7 @@ export class DataSplitter {
     }
     if (this.depth !== LIST_DEPTH || chunk[at] !== OPEN_BRACKET) return from;
     this.addToFrame(chunk, from, at + 1);
-    this.inList = LIST_START.test(this.rawFrame);
+    this.inList = this.listStart.test(this.rawFrame);
     return at + 1;
   }
 

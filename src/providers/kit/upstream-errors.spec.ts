@@ -208,3 +208,62 @@ describe('toSafeText', () => {
     }
   });
 });
+
+describe('mapUpstreamError for Google’s details', () => {
+  const google = (
+    code: number,
+    status: string,
+    details: readonly object[],
+    message = 'A message of org-Secret123.',
+  ) => ({
+    error: { code, message, status, details },
+  });
+  const retry = (retryDelay: string) => ({ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay });
+  const quota = (quotaId: string) => ({
+    '@type': 'type.googleapis.com/google.rpc.QuotaFailure',
+    violations: [{ quotaId }],
+  });
+
+  it.each([
+    ['a wait', [retry('46s')], 46],
+    ['a fraction', [retry('6.2s')], 7],
+    ['no wait', [retry('0s')], 10],
+    ['a wait of hours', [retry('21599.9s')], 3_600],
+    ['a daily quota with a short wait', [quota('GenerateRequestsPerDayPerProjectPerModel'), retry('30s')], 3_600],
+    ['a quota per minute', [quota('GenerateContentInputTokensPerModelPerMinute'), retry('30s')], 30],
+    ['nothing', [], 10],
+  ])('reads the wait of a rate limit from %s', (_name, details, seconds) => {
+    const { code, options } = map(429, google(429, 'RESOURCE_EXHAUSTED', details));
+    expect([code, options.retryAfterSeconds]).toEqual(['provider_rate_limited', seconds]);
+  });
+
+  it.each([
+    ['a key that is not valid', 400, google(400, 'INVALID_ARGUMENT', [{ reason: 'API_KEY_INVALID' }])],
+    ['a key without permission', 403, google(403, 'PERMISSION_DENIED', [])],
+    ['an empty account', 429, google(429, 'RESOURCE_EXHAUSTED', [], 'Your prepayment credits are depleted.')],
+  ])('blames the gateway’s account for %s', (_name, status, body) => {
+    const { code, options, message } = map(status, body);
+    expect([code, options.credentialRefused]).toEqual(['provider_error', true]);
+    expect(message).not.toContain('Secret');
+  });
+
+  it.each([
+    [400, 'INVALID_ARGUMENT', 'validation_failed', false],
+    [400, 'FAILED_PRECONDITION', 'provider_error', true],
+    [404, 'NOT_FOUND', 'provider_error', true],
+    [500, 'INTERNAL', 'provider_unavailable', true],
+    [503, 'UNAVAILABLE', 'provider_unavailable', true],
+    [504, 'DEADLINE_EXCEEDED', 'provider_timeout', true],
+  ])('maps %i %s to %s, also inside a reply with status 200', (status, name, code, fallback) => {
+    const body = google(status, name, []);
+    for (const error of [map(status, body), mapInBandError(body, 'first_token')]) {
+      expect([error.code, error.options.fallback]).toEqual([code, fallback]);
+      expect(JSON.stringify([error.message, error.options.details])).not.toContain('Secret');
+    }
+  });
+
+  it('reports a context overflow', () => {
+    const message = 'The input token count (1048999) exceeds the maximum number of tokens allowed (1048576).';
+    expect(map(400, google(400, 'INVALID_ARGUMENT', [], message)).options.otherModel).toBe(true);
+  });
+});

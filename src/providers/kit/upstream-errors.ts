@@ -1,6 +1,7 @@
 import { errors } from 'undici';
 import { parseRetryAfter } from '../../core/types/retry-after';
 import { ProviderError, type ProviderErrorOptions, type ProviderPhase } from '../contract/provider-error';
+import { type GoogleDetails, readGoogleDetails } from './google-details';
 import { isJsonObject, type JsonObject } from './json';
 
 /** A rate limit without a `Retry-After` still needs one. */
@@ -13,7 +14,7 @@ const MONEY =
  * The same where only the message says so: Z.ai answers 429 with a number (https://docs.z.ai/api-reference/api-code),
  * MiniMax 500 with `api_error` (https://github.com/MiniMax-AI/MiniMax-M2/issues/62).
  */
-const MONEY_MESSAGE = /\binsufficient balance\b|\bin arrears\b/i;
+const MONEY_MESSAGE = /\binsufficient balance\b|\bin arrears\b|\bcredits are depleted\b|\bspending cap\b/i;
 const CREDENTIAL = /api_?key|authentication|unauthenticated|unauthorized|permission|access_denied/i;
 const CONTENT_POLICY = /content_?(policy|filter)|moderation|responsible_?ai|safety_violation|data_?inspection/i;
 /** Faults in the client's request. Any other status below 500 is between the gateway and its upstream. */
@@ -45,7 +46,7 @@ export function mapUpstreamError({ status, headers, body, phase, now }: Upstream
     status: status < 300 ? statusOf(fault) : status,
     fault,
     phase,
-    retryAfterSeconds: parseRetryAfter(headers, now),
+    retryAfterSeconds: parseRetryAfter(headers, now) ?? fault.retryAfterSeconds,
     upstreamRequestId: firstOf(headers['x-request-id'] ?? headers['request-id']),
   });
 }
@@ -53,7 +54,7 @@ export function mapUpstreamError({ status, headers, body, phase, now }: Upstream
 /** The same for an error inside a reply with status 200: `document` holds it as `error`. */
 export function mapInBandError(document: unknown, phase: ProviderPhase): ProviderError {
   const fault = toFault(document);
-  return toProviderError({ status: statusOf(fault), fault, phase });
+  return toProviderError({ status: statusOf(fault), fault, phase, retryAfterSeconds: fault.retryAfterSeconds });
 }
 
 interface Refusal {
@@ -86,7 +87,9 @@ function toProviderError(refusal: Refusal): ProviderError {
       retryAfterSeconds: retryAfterSeconds ?? DEFAULT_RETRY_AFTER_SECONDS,
     });
   }
-  if (status === 401 || status === 403 || (status === 400 && CREDENTIAL.test(names))) return accountRefused(options);
+  if (status === 401 || status === 403 || (status === 400 && CREDENTIAL.test(`${names} ${fault.reason ?? ''}`))) {
+    return accountRefused(options);
+  }
   if (status === 408 || status === 504 || status === 524) {
     return new ProviderError('provider_timeout', 'The provider did not answer in time.', {
       ...options,
@@ -169,7 +172,7 @@ function firstOf(value: string | string[] | undefined): string | undefined {
 }
 
 /** An upstream's error report, in any of the usual shapes. Fields are raw text: log only. */
-export interface UpstreamFault {
+export interface UpstreamFault extends GoogleDetails {
   readonly message: string;
   readonly type: string;
   readonly code: string;
@@ -208,6 +211,7 @@ function toFault(document: unknown): UpstreamFault {
     type: textOf(fault['type']) || textOf(fault['status']) || typeOfRouted(fault['metadata']),
     code: textOf(fault['code']),
     param: toParam(fault['param']),
+    ...readGoogleDetails(fault['details']),
   };
 }
 

@@ -1,0 +1,156 @@
+/**
+ * Embeddings of the dialect `gemini-generate`: `models/{model}:batchEmbedContents`. The reply is read as it arrives,
+ * since a full batch is megabytes.
+ */
+import {
+  type EmbeddingRequest,
+  type EmbeddingResult,
+  type EmbeddingsProvider,
+  inputsOf,
+} from '../../contract/embeddings';
+import type { DeploymentTraits, ProviderCall } from '../../contract/provider-call';
+import { ProviderError } from '../../contract/provider-error';
+import { addUsage, type UsageVector } from '../../contract/usage';
+import { DataSplitter, isJsonObject, type JsonObject } from '../../kit/json';
+import { mapInBandError, transportFailure } from '../../kit/upstream-errors';
+import type { ReplyReceiver, UpstreamHttp } from '../../kit/upstream-http';
+import { checkNoRejectedFields, unsupported } from '../openai-chat/chat-request';
+import { ModelEndpoints, toResourceName } from './model-endpoints';
+import { toUsage } from './usage';
+
+/** "At most 100 requests can be in one batch": https://github.com/vercel/ai/pull/16575 */
+const MAX_BATCH = 100;
+/** Longer than the longest vectors with all their digits. */
+const MAX_BYTES_PER_VECTOR = 256 * 1024;
+const MAX_BYTES_BESIDE = 64 * 1024;
+/** Vectors whose length differs less from 1 are left as they are. */
+const UNIT_TOLERANCE = 0.001;
+
+export class GeminiEmbeddings implements EmbeddingsProvider {
+  private readonly endpoints: ModelEndpoints;
+
+  constructor(private readonly http: UpstreamHttp) {
+    this.endpoints = new ModelEndpoints(http, 'batchEmbedContents');
+  }
+
+  assertSupported(request: EmbeddingRequest, deployment: DeploymentTraits): void {
+    textsOf(request, deployment);
+  }
+
+  /** Sends as many calls as the inputs need; the first failure aborts the others. */
+  async embed(request: EmbeddingRequest, call: ProviderCall): Promise<EmbeddingResult> {
+    const texts = textsOf(request, call);
+    const failure = new AbortController();
+    const either = { ...call, signal: AbortSignal.any([call.signal, failure.signal]) };
+    const batches = Array.from({ length: Math.ceil(texts.length / MAX_BATCH) }, (_, at) =>
+      this.embedBatch(texts.slice(at * MAX_BATCH, (at + 1) * MAX_BATCH), request.dimensions ?? null, either),
+    );
+    try {
+      const results = await Promise.all(batches);
+      return { vectors: results.flatMap(({ vectors }) => vectors), usage: sumOf(results.map(({ usage }) => usage)) };
+    } finally {
+      failure.abort();
+    }
+  }
+
+  private embedBatch(
+    texts: readonly string[],
+    dimensions: number | null,
+    call: ProviderCall,
+  ): Promise<EmbeddingResult> {
+    const model = toResourceName(call.upstreamModel);
+    const requests = texts.map((text) => ({
+      model,
+      content: { parts: [{ text }] },
+      ...(dimensions !== null && { outputDimensionality: dimensions }),
+    }));
+    return new Promise((resolve, reject) => {
+      const reply = new EmbeddingsReply({ count: texts.length, dimensions }, resolve, reject);
+      this.http.postForPieces(this.endpoints.of(call.upstreamModel), JSON.stringify({ requests }), call, reply);
+    });
+  }
+}
+
+/** @throws ProviderError `validation_failed` with `param` */
+function textsOf(request: EmbeddingRequest, { features, quirks }: DeploymentTraits): readonly string[] {
+  if (request.dimensions != null && features.dimensions === false) throw unsupported('dimensions');
+  checkNoRejectedFields(request, quirks);
+  const inputs = inputsOf(request.input);
+  if (!inputs.every((input) => typeof input === 'string')) {
+    throw unsupported('input', 'This model takes texts, not token ids.');
+  }
+  return inputs;
+}
+
+/** `null` when any is unknown. */
+function sumOf(usages: readonly (UsageVector | null)[]): UsageVector | null {
+  return usages.reduce((sum, usage) => (sum === null || usage === null ? null : addUsage(sum, usage)));
+}
+
+/** One vector per input, in their order, all of one length. */
+class EmbeddingsReply implements ReplyReceiver {
+  private readonly vectors: number[][] = [];
+  private readonly splitter = new DataSplitter((item) => this.vectors.push(toVector(item)), 'embeddings');
+  private bytes = 0;
+
+  constructor(
+    private readonly expected: { readonly count: number; readonly dimensions: number | null },
+    private readonly resolve: (result: EmbeddingResult) => void,
+    readonly onFailure: (error: ProviderError) => void,
+  ) {}
+
+  onData(chunk: Buffer): void {
+    this.bytes += chunk.length;
+    if (this.bytes > this.expected.count * MAX_BYTES_PER_VECTOR + MAX_BYTES_BESIDE) throw notEmbeddings();
+    this.splitter.push(chunk);
+  }
+
+  onEnd(): void {
+    try {
+      this.resolve(this.toResult());
+    } catch (error) {
+      this.onFailure(error instanceof ProviderError ? error : transportFailure('first_token', error));
+    }
+  }
+
+  private toResult(): EmbeddingResult {
+    const frame = parse(this.splitter.end());
+    if (frame['error'] != null) throw mapInBandError(frame, 'first_token');
+    const { vectors, expected } = this;
+    const length = expected.dimensions ?? vectors[0]?.length;
+    if (vectors.length !== expected.count || vectors.some((vector) => vector.length !== length)) throw notEmbeddings();
+    return { vectors, usage: toUsage(frame['usageMetadata']) };
+  }
+}
+
+function toVector(item: Buffer): number[] {
+  const { values } = parse(item.toString('latin1'));
+  if (!Array.isArray(values) || values.length === 0 || !values.every(Number.isFinite)) throw notEmbeddings();
+  return toUnitLength(values as number[]);
+}
+
+/**
+ * Clients of this format compare vectors by their dot product, but older models shorten them without restoring their
+ * length: https://ai.google.dev/gemini-api/docs/embeddings
+ */
+function toUnitLength(vector: number[]): number[] {
+  const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
+  return length === 0 || Math.abs(length - 1) < UNIT_TOLERANCE ? vector : vector.map((value) => value / length);
+}
+
+function parse(json: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(json);
+    if (isJsonObject(value)) return value;
+  } catch {
+    // Invalid JSON is handled like JSON of the wrong type.
+  }
+  throw notEmbeddings();
+}
+
+function notEmbeddings(): ProviderError {
+  return new ProviderError('provider_error', 'The provider sent a response that is not the requested embeddings.', {
+    phase: 'first_token',
+    fallback: true,
+  });
+}

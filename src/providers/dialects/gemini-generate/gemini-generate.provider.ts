@@ -1,0 +1,51 @@
+/**
+ * Dialect `gemini-generate`: `models/{model}:generateContent` and `:streamGenerateContent` of Google's Gemini API, which
+ * other hosts offer too. The credential is a header of the HTTP client and not part of the dialect.
+ */
+import type { ChatCompletionResult, ChatProvider, ChatRequest, ChatStream } from '../../contract/chat';
+import type { DeploymentTraits, ProviderCall } from '../../contract/provider-call';
+import type { UpstreamHttp } from '../../kit/upstream-http';
+import { fromGenerateReply } from './generate-reply';
+import { toGenerateRequest } from './generate-request';
+import { openGenerateStream } from './generate-stream';
+import { ModelEndpoints } from './model-endpoints';
+import { ResponseReader } from './response-reader';
+import { loadSignatures, storeSignatures } from './thought-signatures';
+
+export class GeminiGenerate implements ChatProvider {
+  private readonly replies: ModelEndpoints;
+  private readonly streams: ModelEndpoints;
+
+  constructor(private readonly http: UpstreamHttp) {
+    this.replies = new ModelEndpoints(http, 'generateContent');
+    this.streams = new ModelEndpoints(http, 'streamGenerateContent', 'alt=sse');
+  }
+
+  assertSupported(request: ChatRequest, deployment: DeploymentTraits): void {
+    toGenerateRequest(request, deployment);
+  }
+
+  async complete(request: ChatRequest, call: ProviderCall): Promise<ChatCompletionResult> {
+    const body = await toBody(request, call);
+    const reply = await this.http.post(this.replies.of(call.upstreamModel), body, call);
+    const { result, calls } = fromGenerateReply(reply, readerFor(request), call);
+    await storeSignatures(calls, call.vault);
+    return result;
+  }
+
+  async openStream(request: ChatRequest, call: ProviderCall): Promise<ChatStream> {
+    const body = await toBody(request, call);
+    const endpoint = this.streams.of(call.upstreamModel);
+    return openGenerateStream({ http: this.http, endpoint, body, call }, readerFor(request));
+  }
+}
+
+async function toBody(request: ChatRequest, call: ProviderCall): Promise<string> {
+  const signatures = await loadSignatures(request.messages, call.vault);
+  return JSON.stringify(toGenerateRequest(request, call, signatures));
+}
+
+/** The upstream cannot be limited to one call at a time, so further calls of an answer are left out instead. */
+function readerFor({ parallel_tool_calls: parallel }: ChatRequest): ResponseReader {
+  return new ResponseReader(parallel !== false);
+}

@@ -1,0 +1,64 @@
+import { isJsonObject, type JsonObject } from '../../kit/json';
+import { unsupported } from '../openai-chat/chat-request';
+
+const DATA_URL = /^data:([^;,]+)(?:;[^;,]*)*;base64,/;
+/** Longest head of a data URL: type and parameters. */
+const MAX_DATA_URL_HEAD = 200;
+const WHITE_SPACE = /\s/;
+
+/** Types by extension, for base64 and URLs that do not state one. */
+const TYPES: ReadonlyMap<string, string> = new Map([
+  ['pdf', 'application/pdf'],
+  ['txt', 'text/plain'],
+  ['md', 'text/markdown'],
+  ['csv', 'text/csv'],
+  ['html', 'text/html'],
+  ['json', 'application/json'],
+  ['png', 'image/png'],
+  ['jpg', 'image/jpeg'],
+  ['jpeg', 'image/jpeg'],
+  ['webp', 'image/webp'],
+  ['heic', 'image/heic'],
+  ['heif', 'image/heif'],
+]);
+
+/**
+ * An image, recording or document of a message. URLs go to the upstream as they are, which fetches them itself:
+ * https://ai.google.dev/gemini-api/docs/file-input-methods
+ * @throws ProviderError `validation_failed` with `param`
+ */
+export function toMediaPart(part: JsonObject, path: string): JsonObject {
+  const { type, image_url: image, input_audio: audio, file } = part;
+  if (type === 'image_url' && isJsonObject(image)) return imagePart(image['url'], `${path}.image_url.url`);
+  if (type === 'input_audio' && isJsonObject(audio)) {
+    return inlinePart(audio['data'], `audio/${String(audio['format'])}`, `${path}.input_audio.data`);
+  }
+  if (type === 'file' && isJsonObject(file)) {
+    return inlinePart(file['file_data'], typeOf(file['filename']) ?? 'application/pdf', `${path}.file.file_data`);
+  }
+  throw unsupported(path);
+}
+
+function imagePart(url: unknown, path: string): JsonObject {
+  if (typeof url !== 'string') throw unsupported(path);
+  if (url.startsWith('data:')) return inlinePart(url, null, path);
+  const mimeType = typeOf(URL.canParse(url) ? new URL(url).pathname : url);
+  return { fileData: { fileUri: url, ...(mimeType !== null && { mimeType }) } };
+}
+
+/** @param fallbackType of base64 that is not a data URL; `null`: it has to be one */
+function inlinePart(data: unknown, fallbackType: string | null, path: string): JsonObject {
+  if (typeof data !== 'string') throw unsupported(path);
+  const head = DATA_URL.exec(data.slice(0, MAX_DATA_URL_HEAD));
+  const mimeType = head?.[1] ?? fallbackType;
+  if (mimeType === null || (head === null && data.startsWith('data:'))) {
+    throw unsupported(path, `${path} must be a data URL with a media type and base64.`);
+  }
+  const base64 = data.slice(head?.[0].length ?? 0);
+  return { inlineData: { mimeType, data: WHITE_SPACE.test(base64) ? base64.replaceAll(/\s+/g, '') : base64 } };
+}
+
+function typeOf(name: unknown): string | null {
+  if (typeof name !== 'string') return null;
+  return TYPES.get(name.slice(name.lastIndexOf('.') + 1).toLowerCase()) ?? null;
+}

@@ -1,0 +1,102 @@
+import { chunk, sse } from './chat-chunks';
+import type { Answer } from './fake-upstream';
+
+/** Responses of an upstream in its format; absent for what it does not serve. */
+export interface TextAnswers {
+  readonly reply?: Answer;
+  readonly stream?: Answer;
+  readonly completion?: Answer;
+  readonly completionStream?: Answer;
+  /** The vectors (0.6, 0.8) and (1, 0). */
+  readonly embeddings?: Answer;
+  readonly rateLimit?: Answer;
+}
+
+export const OPENAI_ANSWERS: TextAnswers = {
+  reply: (response) =>
+    response.end(
+      JSON.stringify({
+        id: 'chatcmpl-up',
+        created: 1700000000,
+        model: 'upstream-model',
+        choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
+        usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
+      }),
+    ),
+  stream: (response) =>
+    response
+      .writeHead(200, { 'content-type': 'text/event-stream' })
+      .end(
+        sse(
+          chunk({ role: 'assistant', content: '' }),
+          chunk({ content: 'Hel' }),
+          chunk({ content: 'lo' }),
+          chunk({}, { finish_reason: 'stop' }),
+          { ...chunk({}), choices: [], usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 } },
+          '[DONE]',
+        ),
+      ),
+  completion: (response) =>
+    response.end(
+      JSON.stringify({
+        choices: [{ index: 0, text: 'Hello', finish_reason: 'stop' }],
+        usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
+      }),
+    ),
+  completionStream: (response) =>
+    response
+      .writeHead(200, { 'content-type': 'text/event-stream' })
+      .end(
+        sse(
+          { id: 'cmpl-up', choices: [{ index: 0, text: 'Hel', finish_reason: null }] },
+          { id: 'cmpl-up', choices: [{ index: 0, text: 'lo', finish_reason: 'stop' }] },
+          { choices: [], usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 } },
+          '[DONE]',
+        ),
+      ),
+  embeddings: (response) =>
+    response.end(
+      JSON.stringify({
+        data: [
+          { index: 1, embedding: [1, 0] },
+          { index: 0, embedding: [0.6, 0.8] },
+        ],
+        usage: { prompt_tokens: 3, total_tokens: 3 },
+      }),
+    ),
+  rateLimit: (response) => response.writeHead(429, { 'retry-after': '7' }).end('{"error":{"message":"org-Secret123"}}'),
+};
+
+const GEMINI_USAGE = { promptTokenCount: 3, candidatesTokenCount: 1, totalTokenCount: 4 };
+const piece = (text: string, rest: object = {}): object => ({
+  candidates: [{ content: { parts: [{ text }], role: 'model' }, index: 0, ...rest }],
+  usageMetadata: GEMINI_USAGE,
+  modelVersion: 'upstream-model',
+  responseId: 'up',
+});
+
+export const GEMINI_ANSWERS: TextAnswers = {
+  reply: (response) => response.end(JSON.stringify(piece('Hello', { finishReason: 'STOP' }))),
+  stream: (response) =>
+    response
+      .writeHead(200, { 'content-type': 'text/event-stream' })
+      .end(sse(piece('Hel'), piece('lo', { finishReason: 'STOP' }))),
+  embeddings: (response) =>
+    response.end(
+      JSON.stringify({
+        embeddings: [{ values: [0.6, 0.8] }, { values: [1, 0] }],
+        usageMetadata: { promptTokenCount: 3 },
+      }),
+    ),
+  rateLimit: (response) =>
+    response.writeHead(429).end(
+      JSON.stringify({
+        error: {
+          code: 429,
+          message: 'Quota of org-Secret123 exceeded.',
+          status: 'RESOURCE_EXHAUSTED',
+          details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '6.5s' }],
+        },
+      }),
+    ),
+};
