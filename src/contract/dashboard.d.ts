@@ -1477,6 +1477,52 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/dashboard/api/operator/provider-instances": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List provider instances
+         * @description The instances of `PROVIDERS_FILE` and the stored ones, without their keys. The list is not paged.
+         */
+        get: operations["listProviderInstances"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dashboard/api/operator/provider-instances/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Store a provider instance
+         * @description Stores the settings encrypted, replacing those of an instance with this ID. Deployments name the instance as their
+         *     `provider`. All gateways use it within seconds; calls in flight finish with the previous settings. Keys are never
+         *     returned: to keep one, send its `id`.
+         */
+        put: operations["setProviderInstance"];
+        post?: never;
+        /**
+         * Delete a stored provider instance
+         * @description Its deployments are no longer served; calls in flight finish. An instance of the file cannot be deleted here.
+         */
+        delete: operations["deleteProviderInstance"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/dashboard/api/operator/ledger-audit": {
         parameters: {
             query?: never;
@@ -3182,6 +3228,57 @@ export interface components {
             /** @description Visible ASCII without spaces; an http or https URL for names that end in `_BASE_URL`. */
             value: string;
         };
+        /** @description A provider with an address and keys of its own and the wire format of a module. */
+        ProviderInstance: {
+            /** @constant */
+            object: "provider_instance";
+            id: string;
+            /**
+             * @description `file`: from `PROVIDERS_FILE`, and cannot be changed here.
+             * @enum {string}
+             */
+            source: "file" | "stored";
+            /** @description Null if the gateway cannot decrypt them; the instance is then not used. */
+            settings: {
+                /** @description ID of the provider whose wire format it has. */
+                module: string;
+                /** @description Null for that of the module. */
+                base_url: string | null;
+                api_keys: {
+                    /** @description Identifies the key in logs and updates. */
+                    id: string;
+                    /** @description Last characters of a long key; null for short ones. */
+                    last4: string | null;
+                    weight: number;
+                }[];
+            } | null;
+            /** @description Null for instances of the file. */
+            updated_at: components["schemas"]["Time"] | null;
+        };
+        ProviderInstanceList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["ProviderInstance"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        /** @description A new key, or the `id` of a stored one to keep. */
+        ProviderKeyUpdate: {
+            id?: string | null;
+            /** @description Visible ASCII without spaces. */
+            key?: string | null;
+            /** @description The share of calls, relative to the other keys. Null or absent means 1. */
+            weight?: number | null;
+        };
+        ProviderInstanceUpdate: {
+            module: string;
+            /** @description An http or https URL. Null or absent for that of the module. */
+            base_url?: string | null;
+            /**
+             * @description Calls are spread over the keys by weight. One that the provider limits or refuses cools down alone. Empty for servers
+             *     that require none.
+             */
+            api_keys: components["schemas"]["ProviderKeyUpdate"][];
+        };
         /**
          * @description Result of the latest ledger audit. It does not affect readiness.
          *
@@ -3435,6 +3532,11 @@ export interface components {
         DeploymentId: string;
         /** @description Name of the environment variable, for example `OPENAI_API_KEY`; a name that no provider reads gets 404 `not_found`. */
         CredentialName: string;
+        /**
+         * @description Lower-case letters, digits and dashes, at most 63; not the ID of a provider module.
+         * @example vllm-eu
+         */
+        ProviderInstanceId: string;
     };
     requestBodies: never;
     headers: {
@@ -3611,6 +3713,10 @@ export type ProviderHealthList = components['schemas']['ProviderHealthList'];
 export type Credential = components['schemas']['Credential'];
 export type CredentialList = components['schemas']['CredentialList'];
 export type CredentialUpdate = components['schemas']['CredentialUpdate'];
+export type ProviderInstance = components['schemas']['ProviderInstance'];
+export type ProviderInstanceList = components['schemas']['ProviderInstanceList'];
+export type ProviderKeyUpdate = components['schemas']['ProviderKeyUpdate'];
+export type ProviderInstanceUpdate = components['schemas']['ProviderInstanceUpdate'];
 export type LedgerState = components['schemas']['LedgerState'];
 export type LedgerViolation = components['schemas']['LedgerViolation'];
 export type LedgerAudit = components['schemas']['LedgerAudit'];
@@ -3648,6 +3754,7 @@ export type ParameterModelName = components['parameters']['ModelName'];
 export type ParameterPriceVersionId = components['parameters']['PriceVersionId'];
 export type ParameterDeploymentId = components['parameters']['DeploymentId'];
 export type ParameterCredentialName = components['parameters']['CredentialName'];
+export type ParameterProviderInstanceId = components['parameters']['ProviderInstanceId'];
 export type HeaderXRequestId = components['headers']['X-Request-Id'];
 export type HeaderXShouldRetry = components['headers']['x-should-retry'];
 export type HeaderRetryAfter = components['headers']['Retry-After'];
@@ -6417,6 +6524,103 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description The credential was deleted. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listProviderInstances: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The instances. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderInstanceList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    setProviderInstance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Lower-case letters, digits and dashes, at most 63; not the ID of a provider module.
+                 * @example vllm-eu
+                 */
+                id: components["parameters"]["ProviderInstanceId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProviderInstanceUpdate"];
+            };
+        };
+        responses: {
+            /** @description The instance, without its keys. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderInstance"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    deleteProviderInstance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Lower-case letters, digits and dashes, at most 63; not the ID of a provider module.
+                 * @example vllm-eu
+                 */
+                id: components["parameters"]["ProviderInstanceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The instance was deleted. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

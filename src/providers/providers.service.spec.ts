@@ -36,7 +36,7 @@ class NotAProviderModule {}
 
 /** The service of an application that imports these modules besides `ProvidersModule`. */
 async function service(providers: ProviderEnvironment, ...modules: (new () => object)[]): Promise<ProvidersService> {
-  const config = ConfigModule.forRoot({ providers } as AppConfig);
+  const config = ConfigModule.forRoot({ providers, providerInstances: [] } as unknown as AppConfig);
   const module = await Test.createTestingModule({ imports: [config, ProvidersModule, ...modules] }).compile();
   Logger.overrideLogger(false);
   await module.init();
@@ -71,17 +71,17 @@ describe('ProvidersService', () => {
       notified.push([...configuredIds].toSorted());
       return Promise.resolve();
     });
-    await providers.use({ OPENAI_API_KEY: 'key' });
+    await providers.use({ credentials: { OPENAI_API_KEY: 'key' }, instances: [] });
     const held = providers.get('openai');
     const before = held?.chat;
-    await providers.use({ OPENAI_API_KEY: 'another' });
+    await providers.use({ credentials: { OPENAI_API_KEY: 'another' }, instances: [] });
     expect(providers.get('openai')).toBe(held);
     expect(held?.chat).not.toBe(before);
     expect(providers.sourceOf('OPENAI_API_KEY')).toBe('stored');
-    await providers.use({ OPENAI_API_KEY: 'another' });
-    await providers.use({});
+    await providers.use({ credentials: { OPENAI_API_KEY: 'another' }, instances: [] });
+    await providers.use({ credentials: {}, instances: [] });
     expect(providers.get('openai')).toBeUndefined();
-    await providers.use({ OPENAI_API_KEY: 'key' });
+    await providers.use({ credentials: { OPENAI_API_KEY: 'key' }, instances: [] });
     expect(providers.get('openai')).toBe(held);
     expect(notified).toEqual([
       ['openai', 'openai-compatible'],
@@ -95,7 +95,7 @@ describe('ProvidersService', () => {
   it('keeps the current provider when its stored settings are invalid', async () => {
     const providers = await service({ MOCK_PROVIDER: 'false', OPENAI_COMPATIBLE_BASE_URL: 'http://localhost:8000/v1' });
     const chat = providers.get('openai-compatible')?.chat;
-    await providers.use({ OPENAI_COMPATIBLE_BASE_URL: 'localhost' });
+    await providers.use({ credentials: { OPENAI_COMPATIBLE_BASE_URL: 'localhost' }, instances: [] });
     expect(providers.get('openai-compatible')?.chat).toBe(chat);
     await expect(providers.rehearse('OPENAI_COMPATIBLE_BASE_URL', 'localhost')).rejects.toThrow(
       /OPENAI_COMPATIBLE_BASE_URL/,

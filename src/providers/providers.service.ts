@@ -1,8 +1,12 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import type { ProviderEnvironment } from '../core/config/provider-environment';
+import type { ProviderInstance } from '../core/config/provider-instances';
+import { CLOCK, type Clock } from '../core/time/clock';
+import { GatewayError } from '../core/errors/gateway-error';
 import type { Provider, ProviderDefinition } from './contract/provider';
 import { CurrentProvider } from './current-provider';
+import { InstanceDefinition } from './instance-definition';
 import { ProviderRegistry } from './provider-registry';
 
 /** A setting that a provider reads, and where its value comes from; `null`: not set. */
@@ -13,6 +17,8 @@ export interface CredentialSource {
 
 export interface ProviderStanding {
   readonly id: string;
+  /** Of an instance: the id of its module. */
+  readonly module: string | null;
   readonly configured: boolean;
   readonly simulated: boolean;
   readonly credentials: readonly CredentialSource[];
@@ -21,10 +27,17 @@ export interface ProviderStanding {
 /** Receives the ids of providers that were added, removed or changed, after the change. Must not reject. */
 export type ProvidersListener = (changedIds: ReadonlySet<string>) => Promise<void>;
 
+/** What operators have stored. */
+export interface StoredProviders {
+  /** By variable name; they take precedence over the environment. */
+  readonly credentials: ProviderEnvironment;
+  readonly instances: readonly ProviderInstance[];
+}
+
 /**
- * The configured providers: from the environment of the process and from credentials that operators have stored, which
- * take precedence. A stored value takes effect at once: the provider is recreated, the next call uses the new instance,
- * and calls in flight finish on the old one, which is closed after them.
+ * The configured providers: those of the modules, from the environment of the process and from stored credentials, and
+ * named instances, from a file and stored ones. A stored change takes effect at once: the provider is recreated, the next
+ * call uses the new one, and calls in flight finish on the old one, which is closed after them.
  */
 @Injectable()
 export class ProvidersService implements OnModuleInit, OnApplicationShutdown {
@@ -32,7 +45,9 @@ export class ProvidersService implements OnModuleInit, OnApplicationShutdown {
   readonly configuredIds: ReadonlySet<string>;
   private readonly logger = new Logger(ProvidersService.name);
   private readonly environment: ProviderEnvironment;
-  private definitions: readonly ProviderDefinition[] = [];
+  private modules: readonly ProviderDefinition[] = [];
+  private definedInFile: readonly InstanceDefinition[] = [];
+  private storedInstances: readonly InstanceDefinition[] = [];
   private stored: ProviderEnvironment = {};
   private readonly ids = new Set<string>();
   private readonly providers = new Map<string, CurrentProvider>();
@@ -41,7 +56,8 @@ export class ProvidersService implements OnModuleInit, OnApplicationShutdown {
 
   constructor(
     private readonly registry: ProviderRegistry,
-    @Inject(APP_CONFIG) config: AppConfig,
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {
     this.environment = config.providers;
     this.configuredIds = this.ids;
@@ -49,11 +65,17 @@ export class ProvidersService implements OnModuleInit, OnApplicationShutdown {
 
   /**
    * Creates the configured providers. Modules that import `ProvidersModule` initialize afterwards.
-   * @throws Error when a provider's settings are invalid, naming the variable, or when two providers have the same id
+   * @throws Error when a provider's settings are invalid, naming the variable or instance, or when two providers have the
+   * same id
    */
   onModuleInit(): void {
-    this.definitions = this.registry.collect();
-    for (const definition of this.definitions) this.put(definition, definition.create(this.environment));
+    this.modules = this.registry.collect();
+    for (const module of this.modules) this.put(module, module.create(this.environment));
+    this.definedInFile = this.config.providerInstances.map((instance) => {
+      const definition = this.toDefinition(instance);
+      this.put(definition, this.createInstance(definition));
+      return definition;
+    });
   }
 
   /** The provider with this id; `undefined` when it does not exist or is not configured. */
@@ -66,15 +88,16 @@ export class ProvidersService implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Replaces the stored credentials. Resolves when all listeners have been notified. A provider that cannot be created
-   * from them stays as it is.
+   * Replaces what operators have stored. Resolves when all listeners have been notified. A provider that cannot be created
+   * stays as it is.
    */
-  async use(stored: ProviderEnvironment): Promise<void> {
+  async use({ credentials, instances }: StoredProviders): Promise<void> {
     const before = this.effective;
-    this.stored = stored;
-    const changed = this.definitions.filter(({ credentials }) =>
-      credentials.some((name) => before[name] !== this.effective[name]),
+    this.stored = credentials;
+    const changed: ProviderDefinition[] = this.modules.filter((module) =>
+      module.credentials.some((name) => before[name] !== this.effective[name]),
     );
+    changed.push(...this.replaceInstances(instances));
     for (const definition of changed) this.renew(definition);
     if (changed.length === 0) return;
     const ids = new Set(changed.map(({ id }) => id));
@@ -86,23 +109,49 @@ export class ProvidersService implements OnModuleInit, OnApplicationShutdown {
    * @throws Error that names the variable, never the value
    */
   async rehearse(name: string, value: string): Promise<void> {
-    for (const definition of this.definitions.filter(({ credentials }) => credentials.includes(name))) {
-      await definition.create({ ...this.effective, [name]: value })?.close();
+    for (const module of this.modules.filter(({ credentials }) => credentials.includes(name))) {
+      await module.create({ ...this.effective, [name]: value })?.close();
     }
+  }
+
+  /**
+   * Checks that an instance could be created if it were stored.
+   * @throws GatewayError `validation_failed`, naming the field
+   */
+  async rehearseInstance(instance: ProviderInstance): Promise<void> {
+    const taken = [...this.modules, ...this.definedInFile].some(({ id }) => id === instance.id);
+    if (taken) throw invalid('id', `A provider with the id ${instance.id} exists already.`);
+    if (!this.modules.some(({ id }) => id === instance.module))
+      throw invalid('module', 'No provider module has this id.');
+    let provider: Provider | null;
+    try {
+      provider = this.toDefinition(instance).create(this.environment);
+    } catch {
+      throw invalid('base_url', 'The module cannot use this base URL.');
+    }
+    if (provider !== null) return provider.close();
+    const missing = instance.apiKeys.length === 0 ? 'api_keys' : 'base_url';
+    throw invalid(missing, `The module requires ${missing}.`);
+  }
+
+  /** The instances of `PROVIDERS_FILE`. */
+  get fileInstances(): readonly ProviderInstance[] {
+    return this.config.providerInstances;
   }
 
   /** The credential names that an operator may store, sorted. */
   get storableCredentials(): readonly string[] {
-    return [...new Set(this.definitions.flatMap(({ credentials }) => credentials))].toSorted();
+    return [...new Set(this.modules.flatMap(({ credentials }) => credentials))].toSorted();
   }
 
-  /** Every provider of this build, configured or not. */
+  /** Every provider of this build and every instance, configured or not. */
   describe(): readonly ProviderStanding[] {
-    return this.definitions.map(({ id, credentials }) => ({
-      id,
-      configured: this.ids.has(id),
-      simulated: this.providers.get(id)?.simulated === true,
-      credentials: credentials.map((name) => ({ name, source: this.sourceOf(name) })),
+    return this.definitions.map((definition) => ({
+      id: definition.id,
+      module: definition instanceof InstanceDefinition ? definition.instance.module : null,
+      configured: this.ids.has(definition.id),
+      simulated: this.providers.get(definition.id)?.simulated === true,
+      credentials: definition.credentials.map((name) => ({ name, source: this.sourceOf(name) })),
     }));
   }
 
@@ -115,8 +164,56 @@ export class ProvidersService implements OnModuleInit, OnApplicationShutdown {
     await Promise.all([...this.providers.values(), ...this.draining].map((provider) => provider.close()));
   }
 
+  private get definitions(): readonly ProviderDefinition[] {
+    return [...this.modules, ...this.definedInFile, ...this.storedInstances];
+  }
+
   private get effective(): ProviderEnvironment {
     return { ...this.environment, ...this.stored };
+  }
+
+  /** Takes over the stored instances and returns those that differ; a removed one cannot be created any more. */
+  private replaceInstances(instances: readonly ProviderInstance[]): ProviderDefinition[] {
+    const before = new Map(this.storedInstances.map((definition) => [definition.id, definition]));
+    const others = new Set([...this.modules, ...this.definedInFile].map(({ id }) => id));
+    const kept: InstanceDefinition[] = [];
+    const changed: ProviderDefinition[] = [];
+    for (const instance of instances) {
+      const known = before.get(instance.id);
+      if (known !== undefined && JSON.stringify(known.instance) === JSON.stringify(instance)) {
+        kept.push(known);
+        before.delete(instance.id);
+        continue;
+      }
+      // A later release may bring a provider with its id, or lack its module.
+      const isUsable = !others.has(instance.id) && this.modules.some(({ id }) => id === instance.module);
+      if (!isUsable) {
+        const message =
+          'a stored provider instance has the id of another provider or an unknown module; it is not used';
+        this.logger.error({ event: 'provider_instance_unusable', message, provider: instance.id });
+        continue;
+      }
+      before.delete(instance.id);
+      const definition = this.toDefinition(instance);
+      kept.push(definition);
+      changed.push(definition);
+    }
+    const removed = [...before.keys()].map((id) => ({ id, credentials: [], create: () => null }));
+    this.storedInstances = kept;
+    return [...changed, ...removed];
+  }
+
+  /** @throws Error when no module has the id */
+  private toDefinition(instance: ProviderInstance): InstanceDefinition {
+    const module = this.modules.find(({ id }) => id === instance.module);
+    if (module === undefined) throw new Error(`Provider ${instance.id}: there is no module "${instance.module}".`);
+    return new InstanceDefinition(instance, module, this.clock);
+  }
+
+  private createInstance(definition: InstanceDefinition): Provider {
+    const provider = definition.create(this.environment);
+    if (provider !== null) return provider;
+    throw new Error(`Provider ${definition.id}: its module needs a base URL or a key that is not set.`);
   }
 
   private renew(definition: ProviderDefinition): void {
@@ -162,4 +259,8 @@ export class ProvidersService implements OnModuleInit, OnApplicationShutdown {
       this.draining.delete(provider);
     }
   }
+}
+
+function invalid(param: string, message: string): GatewayError {
+  return new GatewayError('validation_failed', message, { param });
 }

@@ -23,7 +23,7 @@ import {
   ModelUpdateDto,
   PriceVersionCreationDto,
 } from '../../src/dashboard/operator/dto/catalog.dto';
-import { CredentialUpdateDto } from '../../src/dashboard/operator/dto/credential.dto';
+import { CredentialUpdateDto, ProviderInstanceUpdateDto } from '../../src/dashboard/operator/dto/credential.dto';
 import {
   BalanceAdjustmentRequestDto,
   OrganizationLimitsUpdateDto,
@@ -50,6 +50,21 @@ const API_KEY_BODIES = [
   { expires_at: '2030-01-31' },
   { expires_at: '2030-01-31T12:00:00' },
   { allowed_modalities: ['text', 'video'] },
+];
+
+const INSTANCE_BODIES = [
+  { module: 'vllm', api_keys: [] },
+  {
+    module: 'vllm',
+    api_keys: [
+      { key: 'a', weight: 1_000 },
+      { id: 'b', weight: null },
+    ],
+  },
+  { module: 'vllm', api_keys: [{ key: 'a', weight: 1_001 }] },
+  { module: 'vllm', api_keys: [{ key: 'a', other: 1 }] },
+  { module: 'vllm', api_keys: [null] },
+  { module: 'vllm', api_keys: Array.from({ length: 101 }, () => ({ key: 'a' })) },
 ];
 
 const PURCHASE_BODIES = [
@@ -112,6 +127,11 @@ const PAIRS: readonly Pair[] = [
   pair<'ExplainRequest', ExplainRequestDto>('ExplainRequest', ExplainRequestDto),
   pair<'TestWebhookRequest', TestWebhookRequestDto>('TestWebhookRequest', TestWebhookRequestDto),
   pair<'CredentialUpdate', CredentialUpdateDto>('CredentialUpdate', CredentialUpdateDto),
+  pair<'ProviderInstanceUpdate', ProviderInstanceUpdateDto>(
+    'ProviderInstanceUpdate',
+    ProviderInstanceUpdateDto,
+    INSTANCE_BODIES,
+  ),
   pair<'BillingSettingsUpdate', BillingSettingsUpdateDto>('BillingSettingsUpdate', BillingSettingsUpdateDto),
   pair<'PurchaseCreation', PurchaseCreationDto>('PurchaseCreation', PurchaseCreationDto, PURCHASE_BODIES),
 ];

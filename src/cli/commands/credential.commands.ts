@@ -7,6 +7,7 @@ import { SecretBox } from '../../core/secrets/secret-box';
 import { publishCredentialChange } from '../../models/credentials/stored-credentials';
 import { CredentialRepository } from '../../models/credentials/credential.repository';
 import { type CredentialRecord, CredentialService } from '../../models/credentials/credential.service';
+import { ProviderInstanceRepository } from '../../models/credentials/provider-instance.repository';
 import { resolveSecretsKeys } from '../../core/secrets/service-secrets';
 import { webhookSecretTable } from '../../webhooks/webhook-secret.repository';
 import { type CliContext, loadProviders, withContext } from '../cli-context';
@@ -83,6 +84,7 @@ function resealSecrets(): Promise<CommandResult> {
     const summaries = {
       webhook_secrets: await resealTable(webhookSecretTable(dataSource), box),
       provider_credentials: await (await createService(context, box)).reseal(),
+      provider_instances: await new ProviderInstanceRepository(dataSource, box).reseal(),
     };
     const counted = Object.entries(summaries).map(([what, { resealed }]) => [what, resealed]);
     await recordAudit(dataSource.manager, {

@@ -1,6 +1,7 @@
 import type { Mailbox } from '../types/mailbox';
 import type { RateLimits } from '../types/rate-limits';
 import type { ProviderEnvironment } from './provider-environment';
+import type { ProviderInstance } from './provider-instances';
 
 /** Injection token of the settings. */
 export const APP_CONFIG = Symbol('AppConfig');
@@ -139,6 +140,8 @@ export interface AppConfig {
     readonly from: Mailbox | null;
   };
   readonly providers: ProviderEnvironment;
+  /** From `PROVIDERS_FILE`. */
+  readonly providerInstances: readonly ProviderInstance[];
 }
 
 /** Object storage for outputs. */

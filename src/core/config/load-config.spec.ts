@@ -98,6 +98,7 @@ describe('loadConfig', () => {
       },
       payments: expect.objectContaining({ provider: 'test', stripe: null }) as object,
       mail: { smtpUrl: null, from: null },
+      providerInstances: [],
       providers: {
         MOCK_PROVIDER: 'true',
         MOCK_MEDIA_PROVIDER: 'true',

@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { AppConfig } from './app-config';
+import { readProviderInstances } from './provider-instances';
 import { kindOf } from './setting-kinds';
 import { type Settings, SETTINGS } from './settings';
 import { toAppConfig } from './to-app-config';
@@ -40,8 +41,10 @@ export function loadConfig(environment: Environment = readEnvironment()): AppCon
   // Defaults replace invalid values, so that contradictions between the others are reported in the same start.
   const valid = Object.fromEntries(Object.entries(given).filter(([name]) => !invalid.has(name as SettingName)));
   const settings = SETTINGS.parse(valid);
-  const config = toAppConfig(settings, valid);
+  const { instances, problems: fileProblems } = readProviderInstances(settings.PROVIDERS_FILE, given);
+  const config = toAppConfig(settings, valid, instances);
   const problems = [
+    ...fileProblems,
     ...Array.from(invalid, (name) => describeInvalid(name, given[name] ?? '')),
     ...findMissing(config, settings, given),
     ...findContradictions(config, settings),

@@ -119,6 +119,9 @@ export const SETTINGS = z.object({
     .default(400)
     .describe('How long the receipts of single requests are kept; 0 keeps them. Totals are always kept'),
   CATALOG_DIR: optional(path).describe('Directory of model catalogue files that are merged over the built-in ones'),
+  PROVIDERS_FILE: optional(path).describe(
+    'File of named provider instances, such as several servers or accounts of one vendor',
+  ),
   DEFAULT_MAX_OUTPUT_TOKENS: integer(1, 1_000_000)
     .default(4_096)
     .describe('Output tokens that are reserved for a request that names no limit'),

@@ -6,7 +6,11 @@ import type { Settings } from './settings';
 const MINUTE_MS = 60_000;
 
 /** Groups the settings by their consumers and resolves the defaults that depend on other settings. */
-export function toAppConfig(settings: Settings, environment: Readonly<Record<string, string>>): AppConfig {
+export function toAppConfig(
+  settings: Settings,
+  environment: Readonly<Record<string, string>>,
+  providerInstances: AppConfig['providerInstances'],
+): AppConfig {
   const production = settings.NODE_ENV === 'production';
   const isEmbedded = settings.DATABASE_URL === null && settings.REDIS_URL === null;
   return {
@@ -54,6 +58,7 @@ export function toAppConfig(settings: Settings, environment: Readonly<Record<str
     payments: toPayments(settings, { production, isEmbedded }),
     mail: { smtpUrl: settings.SMTP_URL, from: settings.MAIL_FROM },
     providers: toProviders(settings, environment, { production, isEmbedded }),
+    providerInstances,
   };
 }
 

@@ -10,6 +10,7 @@ import { OrganizationEntity } from './entities/organization.entity';
 import { PaymentEventEntity } from './entities/payment-event.entity';
 import { PriceVersionEntity } from './entities/price-version.entity';
 import { ProviderCredentialEntity } from './entities/provider-credential.entity';
+import { ProviderInstanceEntity } from './entities/provider-instance.entity';
 import { PurchaseEntity } from './entities/purchase.entity';
 import { UserAccountEntity } from './entities/user-account.entity';
 import { UserSessionEntity } from './entities/user-session.entity';
@@ -32,6 +33,7 @@ export const ENTITIES: readonly (new () => object)[] = [
   PaymentEventEntity,
   PriceVersionEntity,
   ProviderCredentialEntity,
+  ProviderInstanceEntity,
   PurchaseEntity,
   UserAccountEntity,
   UserSessionEntity,

@@ -45,7 +45,7 @@ function assertJsonObject(body: unknown): void {
 }
 
 function toGatewayError(errors: readonly ValidationError[]): GatewayError {
-  const issues = errors.map(toIssue);
+  const issues = errors.map((error) => toIssue(error));
   const [first] = issues;
   return new GatewayError('validation_failed', first?.message ?? 'The request is invalid.', {
     param: first?.param === '' ? undefined : first?.param,
@@ -53,12 +53,17 @@ function toGatewayError(errors: readonly ValidationError[]): GatewayError {
   });
 }
 
-function toIssue({ property, value, constraints = {}, contexts = {} }: ValidationError): ValidationIssue {
+/** `path`: of the object that has the property; names of array items are their indexes. */
+function toIssue(error: ValidationError, path = ''): ValidationIssue {
+  const { property, value, constraints = {}, contexts = {}, children = [] } = error;
   // A name can be as long as the request; only part of it is quoted.
   const name = property.slice(0, SHOWN_KEY_LENGTH);
+  const param = /^\d+$/.test(name) && path !== '' ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`;
+  const [nested] = children;
+  if (nested !== undefined) return toIssue(nested, param);
   const [[rule, message] = ['', `${name} is invalid`]] = Object.entries(constraints);
-  if (rule === 'whitelistValidation') return { param: name, message: `${name} is not a known field` };
+  if (rule === 'whitelistValidation') return { param, message: `${name} is not a known field` };
   const context = contexts[rule] as EachContext | undefined;
-  if (context === undefined || !Array.isArray(value)) return { param: name, message };
-  return { param: `${name}[${value.findIndex((item) => !context.acceptsItem(item))}]`, message };
+  if (context === undefined || !Array.isArray(value)) return { param, message };
+  return { param: `${param}[${value.findIndex((item) => !context.acceptsItem(item))}]`, message };
 }

@@ -19,6 +19,7 @@ import { OperatorDeploymentsController } from './operator-deployments.controller
 import { OperatorModelsController } from './operator-models.controller';
 import { OperatorOrganizationsController } from './operator-organizations.controller';
 import { OperatorPlatformController } from './operator-platform.controller';
+import { OperatorProviderInstancesController } from './operator-provider-instances.controller';
 import { OperatorUsersController } from './operator-users.controller';
 
 /** Operator API: organizations, users, models and prices, providers and their credentials. */
@@ -38,6 +39,7 @@ import { OperatorUsersController } from './operator-users.controller';
     OperatorModelsController,
     OperatorOrganizationsController,
     OperatorPlatformController,
+    OperatorProviderInstancesController,
     OperatorUsersController,
   ],
   providers: [

@@ -98,6 +98,7 @@ export function toCall(job: MediaJob, target: JobTarget, deadlines: CallDeadline
     features: target.features,
     quirks: target.quirks,
     deadlines,
+    keyId: job.handle?.keyId,
     signal,
   };
 }

@@ -2,8 +2,9 @@ import { Logger } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { SecretBox } from '../../core/secrets/secret-box';
 import type { ProviderEnvironment } from '../../core/config/provider-environment';
-import type { ProvidersService } from '../../providers/providers.service';
+import type { ProvidersService, StoredProviders } from '../../providers/providers.service';
 import type { CredentialRepository } from './credential.repository';
+import type { ProviderInstanceRepository } from './provider-instance.repository';
 import { StoredCredentials } from './stored-credentials';
 
 const box = new SecretBox(['ab'.repeat(32)]);
@@ -23,13 +24,14 @@ function stage() {
     list: () => (table.isAway ? Promise.reject(new Error('away')) : Promise.resolve(table.rows)),
   };
   const providers = {
-    use: (stored: ProviderEnvironment) => {
-      used.push(stored);
+    use: ({ credentials }: StoredProviders) => {
+      used.push(credentials);
       return Promise.resolve();
     },
   };
   const stored = new StoredCredentials(
     repository as unknown as CredentialRepository,
+    { list: () => Promise.resolve([]) } as unknown as ProviderInstanceRepository,
     box,
     providers as unknown as ProvidersService,
     { duplicate: () => connection } as unknown as Redis,

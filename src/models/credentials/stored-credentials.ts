@@ -6,8 +6,10 @@ import { SecretBox } from '../../core/secrets/secret-box';
 import { ProvidersService } from '../../providers/providers.service';
 import { RedisSubscription } from '../../core/redis/redis-subscription';
 import { REDIS } from '../../core/redis/redis.module';
+import type { ProviderInstance } from '../../core/config/provider-instances';
 import { CredentialRepository } from './credential.repository';
 import { openCredential } from './credential.service';
+import { ProviderInstanceRepository } from './provider-instance.repository';
 
 const CREDENTIAL_CHANGE_CHANNEL = 'gateway:credentials';
 
@@ -34,6 +36,7 @@ export class StoredCredentials implements OnModuleInit, OnApplicationShutdown {
 
   constructor(
     private readonly repository: CredentialRepository,
+    private readonly instances: ProviderInstanceRepository,
     private readonly box: SecretBox,
     private readonly providers: ProvidersService,
     @Inject(REDIS) redis: Redis,
@@ -76,12 +79,18 @@ export class StoredCredentials implements OnModuleInit, OnApplicationShutdown {
   }
 
   private async read(): Promise<void> {
-    const stored: Record<string, string> = {};
+    const credentials: Record<string, string> = {};
+    const instances: ProviderInstance[] = [];
     const unreadable = new Set<string>();
     for (const row of await this.repository.list()) {
       const value = openCredential(this.box, row);
       if (value === null) unreadable.add(row.name);
-      else stored[row.name] = value;
+      else credentials[row.name] = value;
+    }
+    for (const row of await this.instances.list()) {
+      const instance = this.instances.unseal(row);
+      if (instance === null) unreadable.add(row.id);
+      else instances.push(instance);
     }
     for (const name of unreadable) {
       if (this.unreadable.has(name)) continue;
@@ -89,6 +98,21 @@ export class StoredCredentials implements OnModuleInit, OnApplicationShutdown {
       this.logger.error({ event: 'credential_unreadable', message, credential: name });
     }
     this.unreadable = unreadable;
-    await this.providers.use(stored);
+    await this.providers.use({ credentials, instances });
+  }
+}
+
+/** Makes a change of stored credentials or instances take effect: in this process at once, in others on the message. */
+@Injectable()
+export class CredentialAnnouncer {
+  constructor(
+    private readonly stored: StoredCredentials,
+    @Inject(REDIS) private readonly redis: Redis,
+  ) {}
+
+  /** Never rejects. */
+  async announce(): Promise<void> {
+    await this.stored.refresh();
+    await publishCredentialChange(this.redis);
   }
 }

@@ -39,6 +39,8 @@ export interface JobHandle {
   readonly provider: string;
   readonly upstreamModel: string;
   readonly id: string;
+  /** The key that submitted it, of a provider with several keys. */
+  readonly keyId?: string;
   /** URLs from the provider's response, where they cannot be derived from the id. */
   readonly urls?: Readonly<Record<string, string>>;
 }

@@ -114,6 +114,8 @@ export interface ProviderCall {
   readonly deadlines: CallDeadlines;
   /** The model's output limit in tokens, where the catalogue states one. */
   readonly maxOutputTokens?: number;
+  /** The key that submitted the job of this call; absent: any. */
+  readonly keyId?: string;
   /** Absent where a call has no conversation. */
   readonly vault?: ReasoningVault;
   /** Aborted when the response is no longer needed. */

@@ -13,16 +13,16 @@ export function IsEmailAddress(): PropertyDecorator {
 }
 
 /** The document's `NewPassword`; `parseNewPassword` refuses common ones. */
-export const IsNewPassword = (): PropertyDecorator => CodePointLength(8, 128);
+const IsNewPassword = (): PropertyDecorator => CodePointLength(8, 128);
 
 /** The document's `Password`. */
-export const IsPassword = (): PropertyDecorator => CodePointLength(1, 512);
+const IsPassword = (): PropertyDecorator => CodePointLength(1, 512);
 
 /** The document's `MailedToken`. */
 export const IsMailedToken = (): PropertyDecorator => CodePointLength(1, 200);
 
 /** The document's `PersonName`. */
-export const IsPersonName = (): PropertyDecorator => CodePointLength(1, 200);
+const IsPersonName = (): PropertyDecorator => CodePointLength(1, 200);
 
 /** Body of `POST /dashboard/api/register`: the document's `RegistrationRequest`. */
 export class RegistrationRequestDto {

@@ -54,12 +54,22 @@ export class OperatorStage {
     private readonly settings: Record<string, string>,
   ) {}
 
-  static async start(environment: Record<string, string> = {}): Promise<OperatorStage> {
+  /** @param named models on provider instances, by model and provider id; `from-file` is an instance of `PROVIDERS_FILE` */
+  static async start(
+    environment: Record<string, string> = {},
+    named: readonly (readonly [model: string, provider: string])[] = [],
+  ): Promise<OperatorStage> {
     const upstream = await FakeUpstream.start();
     upstream.answer = answers;
     const catalogDir = mkdtempSync(join(tmpdir(), 'gateway-operator-'));
-    writeFileSync(join(catalogDir, 'local.json'), JSON.stringify(models(randomUUID())));
+    const suffix = randomUUID();
+    const extra = named.map(([id, provider]) => model(id, [{ provider, upstream_model: `${provider}-${suffix}` }]));
+    writeFileSync(join(catalogDir, 'local.json'), JSON.stringify([...models(suffix), ...extra]));
+    const providersFile = join(catalogDir, 'providers.txt');
+    const instance = { id: 'from-file', module: 'openai-compatible', base_url: `${upstream.origin}/file/v1` };
+    writeFileSync(providersFile, JSON.stringify([instance]));
     const settings = {
+      ...(named.length > 0 && { PROVIDERS_FILE: providersFile }),
       CATALOG_DIR: catalogDir,
       OPENAI_COMPATIBLE_BASE_URL: `${upstream.origin}/v1`,
       SECRETS_KEY,

@@ -1,0 +1,134 @@
+import { Logger } from '@nestjs/common';
+import { chatRequest, providerCall, providerErrorOf } from '../../test/conformance/provider-call';
+import type { AsyncJobAdapter, JobHandle, JobSpec } from './contract/media-job';
+import type { Provider } from './contract/provider';
+import { ProviderError, type ProviderErrorOptions } from './contract/provider-error';
+import { KeyPool, type PooledKey } from './key-pool';
+
+const limited = (options: Partial<ProviderErrorOptions> = {}): ProviderError =>
+  new ProviderError('provider_rate_limited', 'limited', { phase: 'headers', fallback: true, ...options });
+const refused = (status: number): ProviderError =>
+  new ProviderError('provider_error', 'refused', {
+    phase: 'headers',
+    fallback: true,
+    credentialRefused: true,
+    upstream: { status },
+  });
+
+/** A pool whose keys fail as scripted; `calls` are the ids of the keys used. */
+function stage(weights: readonly number[]) {
+  const calls: string[] = [];
+  const failures = new Map<string, ProviderError>();
+  const use = (id: string): void => {
+    calls.push(id);
+    const failure = failures.get(id);
+    if (failure !== undefined) throw failure;
+  };
+  const toKey = (weight: number, at: number): PooledKey => {
+    const id = `key-${at}`;
+    const chat = {
+      complete: async () => {
+        use(id);
+        return { body: { id }, usage: null, outputBytes: 0 };
+      },
+      openStream: async () => use(id),
+    };
+    const video = {
+      mode: 'async',
+      capabilities: { cancel: 'always' },
+      submit: async () => {
+        use(id);
+        return { v: 1, provider: 'module', upstreamModel: 'm', id: 'job' };
+      },
+      poll: async () => use(id),
+      cancel: async () => use(id),
+      open: async () => use(id),
+    };
+    return { id, weight, provider: { capabilities: {}, quirks: {}, chat, video } as unknown as Provider };
+  };
+  let nowMs = 1_000;
+  const keys = weights.map(toKey) as [PooledKey, ...PooledKey[]];
+  const pool = new KeyPool('pool', keys, { now: () => nowMs, monotonic: () => nowMs });
+  return { pool, calls, failures, pass: (ms: number) => (nowMs += ms) };
+}
+
+const complete = async (pool: KeyPool): Promise<unknown> => pool.chat?.complete(chatRequest(), providerCall());
+
+describe('KeyPool', () => {
+  let log: jest.SpyInstance[];
+  beforeEach(() => {
+    log = (['warn', 'error'] as const).map((level) => jest.spyOn(Logger.prototype, level).mockImplementation());
+  });
+  afterEach(() => jest.restoreAllMocks());
+
+  it('spreads calls over the keys by weight', async () => {
+    const { pool, calls } = stage([3, 1]);
+    let draw = 0;
+    jest.spyOn(Math, 'random').mockImplementation(() => (draw++ % 100) / 100);
+    for (let call = 0; call < 100; call++) await complete(pool);
+    expect(calls.filter((id) => id === 'key-0')).toHaveLength(75);
+  });
+
+  it.each([
+    ['limits', limited({ retryAfterSeconds: 20 }), 20_000],
+    ['refuses', refused(401), 300_000],
+  ])('cools down a key that the upstream %s, and goes on with another key', async (_what, failure, pauseMs) => {
+    const { pool, calls, failures, pass } = stage([1, 1]);
+    jest.spyOn(Math, 'random').mockReturnValue(0);
+    failures.set('key-0', failure);
+    await complete(pool);
+    expect(calls).toEqual(['key-0', 'key-1']);
+    failures.clear();
+    pass(pauseMs - 1);
+    await pool.chat?.openStream(chatRequest(), providerCall());
+    pass(1);
+    await complete(pool);
+    expect(calls.slice(2)).toEqual(['key-1', 'key-0']);
+    expect(log.flatMap(({ mock }) => mock.calls)).toEqual([
+      [expect.objectContaining({ provider: 'pool', key: 'key-0' })],
+    ]);
+  });
+
+  it('fails with the refusal of the last key, and then without a call until a key is ready', async () => {
+    const { pool, calls, failures } = stage([1, 1]);
+    jest.spyOn(Math, 'random').mockReturnValue(0);
+    failures.set('key-0', limited({ retryAfterSeconds: 7 }));
+    failures.set('key-1', limited({ retryAfterSeconds: 30 }));
+    expect(await providerErrorOf(complete(pool))).toBe(failures.get('key-1'));
+    const error = await providerErrorOf(complete(pool));
+    expect(error).toMatchObject({ code: 'provider_rate_limited', options: { phase: 'connect', retryAfterSeconds: 7 } });
+    expect(calls).toHaveLength(2);
+  });
+
+  it('tries at most three keys with one request, so that none can cool all keys down', async () => {
+    const { pool, calls, failures } = stage([1, 1, 1, 1]);
+    for (const at of [0, 1, 2, 3]) failures.set(`key-${at}`, limited());
+    await providerErrorOf(complete(pool));
+    expect(calls).toHaveLength(3);
+  });
+
+  it('does not cool a key down for a 403 or a failure, and makes no second call after one', async () => {
+    const { pool, calls, failures } = stage([1, 1]);
+    jest.spyOn(Math, 'random').mockReturnValue(0);
+    const away = new ProviderError('provider_unavailable', 'away', { phase: 'headers', fallback: true });
+    for (const failure of [refused(403), away]) {
+      failures.set('key-0', failure);
+      expect(await providerErrorOf(complete(pool))).toBe(failure);
+    }
+    expect(calls).toEqual(['key-0', 'key-0']);
+  });
+
+  it('keeps a job with the key that submitted it', async () => {
+    const { pool, calls, failures } = stage([1, 1, 1]);
+    jest.spyOn(Math, 'random').mockReturnValue(0);
+    failures.set('key-0', limited());
+    const video = pool.video as AsyncJobAdapter;
+    const stored = JSON.stringify(await video.submit({} as JobSpec, 'token', providerCall()));
+    const handle = JSON.parse(stored) as JobHandle;
+    expect(handle).toMatchObject({ provider: 'pool', keyId: 'key-1', id: 'job' });
+    await video.poll(handle, providerCall());
+    await video.cancel?.(handle, providerCall());
+    await video.open({ type: 'video', url: null }, providerCall({ keyId: handle.keyId }));
+    expect(calls).toEqual(['key-0', 'key-1', 'key-1', 'key-1', 'key-1']);
+  });
+});

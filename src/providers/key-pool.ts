@@ -1,0 +1,224 @@
+import { Logger } from '@nestjs/common';
+import type { Clock } from '../core/time/clock';
+import type { AsyncJobAdapter, JobAdapter, JobHandle, SyncJobAdapter } from './contract/media-job';
+import type { Provider } from './contract/provider';
+import type { ProviderCall } from './contract/provider-call';
+import { ProviderError } from './contract/provider-error';
+
+/** One key of an account, and the provider that sends it. */
+export interface PooledKey {
+  /** Not secret, and the same in every process: stored with jobs and shown in logs. */
+  readonly id: string;
+  readonly weight: number;
+  readonly provider: Provider;
+}
+
+/** How many keys one call may try: a request that is over the limits of any key must not cool all of them down. */
+const MAX_KEYS_PER_CALL = 3;
+const REFUSED_COOL_DOWN_MS = 300_000;
+const LIMITED_COOL_DOWN_MS = 10_000;
+
+/**
+ * Several keys of one upstream as one provider. Calls are spread by weight. A key that the upstream limits or refuses cools
+ * down in this process, and the call goes on with another key: a refused call did no work. Jobs stay with the key that
+ * submitted them.
+ */
+export class KeyPool implements Provider {
+  private static readonly logger = new Logger(KeyPool.name);
+  readonly capabilities: Provider['capabilities'];
+  readonly quirks: Provider['quirks'];
+  readonly simulated: boolean;
+  readonly chat: Provider['chat'];
+  readonly completions: Provider['completions'];
+  readonly embeddings: Provider['embeddings'];
+  readonly images: Provider['images'];
+  readonly speech: Provider['speech'];
+  readonly transcription: Provider['transcription'];
+  readonly video: Provider['video'];
+  readonly music: Provider['music'];
+  private readonly readyAtMs = new Map<PooledKey, number>();
+
+  /** @param keys all of the same module */
+  constructor(
+    readonly id: string,
+    private readonly keys: readonly [PooledKey, ...PooledKey[]],
+    private readonly clock: Clock,
+  ) {
+    const { provider } = keys[0];
+    this.capabilities = provider.capabilities;
+    this.quirks = provider.quirks;
+    this.simulated = provider.simulated === true;
+    this.chat = this.poolChat();
+    this.completions = this.poolCompletions();
+    this.embeddings = this.poolEmbeddings();
+    this.images = this.pool(
+      ({ images }) => images,
+      (use) => ({ generate: (request, call) => use((images) => images.generate(request, call)) }),
+    );
+    this.speech = this.pool(
+      ({ speech }) => speech,
+      (use) => ({ speak: (request, call) => use((speech) => speech.speak(request, call)) }),
+    );
+    this.transcription = this.poolTranscription();
+    this.video = this.poolJobs('video');
+    this.music = this.poolJobs('music');
+  }
+
+  async drain(): Promise<void> {
+    await Promise.all(this.keys.map(({ provider }) => provider.drain?.()));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.keys.map(({ provider }) => provider.close()));
+  }
+
+  private poolChat(): Provider['chat'] {
+    return this.pool(
+      ({ chat }) => chat,
+      (use, first) => ({
+        assertSupported: first.assertSupported?.bind(first),
+        complete: (request, call) => use((chat) => chat.complete(request, call)),
+        openStream: (request, call) => use((chat) => chat.openStream(request, call)),
+        ...(first.openChunkStream !== undefined && {
+          openChunkStream: (request, call) =>
+            use((chat) => (chat as Required<typeof chat>).openChunkStream(request, call)),
+        }),
+      }),
+    );
+  }
+
+  private poolCompletions(): Provider['completions'] {
+    return this.pool(
+      ({ completions }) => completions,
+      (use, first) => ({
+        assertSupported: first.assertSupported?.bind(first),
+        complete: (request, call) => use((completions) => completions.complete(request, call)),
+        openStream: (request, call) => use((completions) => completions.openStream(request, call)),
+      }),
+    );
+  }
+
+  private poolEmbeddings(): Provider['embeddings'] {
+    return this.pool(
+      ({ embeddings }) => embeddings,
+      (use, first) => ({
+        assertSupported: first.assertSupported?.bind(first),
+        embed: (request, call) => use((embeddings) => embeddings.embed(request, call)),
+      }),
+    );
+  }
+
+  private poolTranscription(): Provider['transcription'] {
+    return this.pool(
+      ({ transcription }) => transcription,
+      (use, first) => ({
+        transcribe: (request, call) => use((transcription) => transcription.transcribe(request, call)),
+        ...(first.openStream !== undefined && {
+          openStream: (request, call) =>
+            use((transcription) => (transcription as Required<typeof transcription>).openStream(request, call)),
+        }),
+      }),
+    );
+  }
+
+  private poolJobs(kind: 'video' | 'music'): JobAdapter | undefined {
+    const first = this.keys[0].provider[kind];
+    if (first === undefined) return undefined;
+    const adapterOf = <Adapter extends JobAdapter>({ provider }: PooledKey): Adapter => provider[kind] as Adapter;
+    const base = {
+      capabilities: first.capabilities,
+      open: (output, call) => adapterOf(this.keyOf(call.keyId)).open(output, call),
+    } satisfies Pick<JobAdapter, 'capabilities' | 'open'>;
+    if (first.mode === 'sync') {
+      return {
+        ...base,
+        mode: 'sync',
+        make: (spec, call) => this.call((key) => adapterOf<SyncJobAdapter>(key).make(spec, call)),
+      };
+    }
+    return {
+      ...base,
+      mode: 'async',
+      submit: (spec, token, call) =>
+        this.call(async (key) => {
+          const handle = await adapterOf<AsyncJobAdapter>(key).submit(spec, token, call);
+          return { ...handle, provider: this.id, keyId: key.id };
+        }),
+      poll: (handle, call) => adapterOf<AsyncJobAdapter>(this.keyOf(handle.keyId)).poll(handle, call),
+      ...(first.cancel !== undefined && {
+        cancel: (handle: JobHandle, call: ProviderCall) =>
+          adapterOf<Required<AsyncJobAdapter>>(this.keyOf(handle.keyId)).cancel(handle, call),
+      }),
+    };
+  }
+
+  /** The capability of all keys, if the module has it. */
+  private pool<Capability>(
+    select: (provider: Provider) => Capability | undefined,
+    combine: (
+      use: <Result>(call: (capability: Capability) => Promise<Result>) => Promise<Result>,
+      first: Capability,
+    ) => Capability,
+  ): Capability | undefined {
+    const first = select(this.keys[0].provider);
+    if (first === undefined) return undefined;
+    return combine((use) => this.call(({ provider }) => use(select(provider) as Capability)), first);
+  }
+
+  private async call<Result>(attempt: (key: PooledKey) => Promise<Result>): Promise<Result> {
+    const tried = new Set<PooledKey>();
+    let refusal: ProviderError | null = null;
+    for (let key = this.choose(tried); key !== null; key = this.choose(tried)) {
+      try {
+        return await attempt(key);
+      } catch (error) {
+        if (!(error instanceof ProviderError) || !isAboutKey(error)) throw error;
+        this.coolDown(key, error);
+        tried.add(key);
+        refusal = error;
+        if (tried.size === MAX_KEYS_PER_CALL) break;
+      }
+    }
+    throw refusal ?? this.allCooling();
+  }
+
+  /** At random, by weight, among the keys that are ready. */
+  private choose(tried: ReadonlySet<PooledKey>): PooledKey | null {
+    const nowMs = this.clock.monotonic();
+    const ready = this.keys.filter((key) => !tried.has(key) && (this.readyAtMs.get(key) ?? 0) <= nowMs);
+    let rest = Math.random() * ready.reduce((sum, { weight }) => sum + weight, 0);
+    return ready.find(({ weight }) => (rest -= weight) < 0) ?? ready.at(-1) ?? null;
+  }
+
+  /** The key with this id; another one if it was removed. */
+  private keyOf(id: string | undefined): PooledKey {
+    return this.keys.find((key) => key.id === id) ?? this.keys[0];
+  }
+
+  private coolDown(key: PooledKey, { options }: ProviderError): void {
+    const isRefused = options.credentialRefused === true;
+    const namedMs = options.retryAfterSeconds === undefined ? null : options.retryAfterSeconds * 1_000;
+    const pauseMs = namedMs ?? (isRefused ? REFUSED_COOL_DOWN_MS : LIMITED_COOL_DOWN_MS);
+    this.readyAtMs.set(key, this.clock.monotonic() + pauseMs);
+    const facts = { provider: this.id, key: key.id, pauseMs, status: options.upstream?.status };
+    if (isRefused) {
+      KeyPool.logger.error({ event: 'provider_key_refused', message: 'a provider refused one of its keys', ...facts });
+    } else {
+      KeyPool.logger.warn({ event: 'provider_key_limited', message: 'a provider limits one of its keys', ...facts });
+    }
+  }
+
+  private allCooling(): ProviderError {
+    const soonestMs = Math.min(...this.readyAtMs.values());
+    return new ProviderError('provider_rate_limited', 'The provider is limiting the rate of requests.', {
+      phase: 'connect',
+      fallback: true,
+      retryAfterSeconds: Math.max(1, Math.ceil((soonestMs - this.clock.monotonic()) / 1_000)),
+    });
+  }
+}
+
+/** A 403 is not: some upstreams also return it for the content of a request, with which a client could cool all keys down. */
+function isAboutKey({ code, options }: ProviderError): boolean {
+  return code === 'provider_rate_limited' || (options.credentialRefused === true && options.upstream?.status !== 403);
+}
