@@ -7,8 +7,8 @@ import {
   MockMediaBasicProvider,
   MockMediaProvider,
   MockMediaSyncProvider,
-} from '../../src/providers/vendors/mock/mock-media.provider';
-import { MockProvider } from '../../src/providers/vendors/mock/mock.provider';
+} from '../../src/providers/vendors/mock/mock.module';
+import { MockProvider } from '../../src/providers/vendors/mock/mock.module';
 import { OpenAiCompatibleProvider } from '../../src/providers/vendors/openai-compatible/openai-compatible.module';
 import { OpenAiProvider } from '../../src/providers/vendors/openai/openai.module';
 import { GEMINI_ANSWERS, type TextAnswers } from './text-answers';

@@ -1,6 +1,6 @@
 /** Playable results of jobs. */
-import { makeAudio } from '../../src/providers/vendors/mock/media/audio';
-import { makeVideo } from '../../src/providers/vendors/mock/media/video';
+import { makeAudio } from '../../src/providers/vendors/mock/media-files';
+import { makeVideo } from '../../src/providers/vendors/mock/media-files';
 
 /** An MP4 of 480 x 480 pixels, two seconds long by default. */
 export function makeTestVideo({ seconds = 2, audio = false } = {}): Promise<Buffer> {

@@ -5,12 +5,12 @@ import type { Clock } from '../../src/core/time/clock';
 import type { AsyncJobAdapter, JobHandle, JobOutput, SyncJobAdapter } from '../../src/providers/contract/media-job';
 import type { Provider } from '../../src/providers/contract/provider';
 import type { ProviderCall } from '../../src/providers/contract/provider-call';
-import type { JobEvent } from '../../src/providers/vendors/mock/jobs/job-directory';
+import type { JobEvent } from '../../src/providers/vendors/mock/job-store';
 import {
   MockMediaBasicProvider,
   MockMediaProvider,
   MockMediaSyncProvider,
-} from '../../src/providers/vendors/mock/mock-media.provider';
+} from '../../src/providers/vendors/mock/mock.module';
 import { musicSpec } from '../conformance/job-requests';
 import { providerCall } from '../conformance/provider-call';
 
@@ -20,8 +20,6 @@ export interface MockMediaEvent {
   readonly id: string;
   readonly token: string;
   readonly kind: 'video' | 'music';
-  /** Of `opened` and `delivered`. */
-  readonly output?: number;
   readonly pid: number;
 }
 

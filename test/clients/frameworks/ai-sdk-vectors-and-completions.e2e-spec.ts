@@ -26,7 +26,7 @@ describe.each(['mock/chat-1', 'relay/base-1'])('%s', (id) => {
     beforeEach(() => {
       model = connect(gateway, customer, id);
     });
-    const request = { prompt: 'What does "Grüße, 世界 🚀" mean?', seed: 1, maxOutputTokens: 60 };
+    const request = { prompt: 'What does "Grüße, 世界 🚀" mean?', seed: 1, maxOutputTokens: 200 };
 
     it('completes a text, whole and streamed alike', async () => {
       const whole = await generateText({ model, ...request });

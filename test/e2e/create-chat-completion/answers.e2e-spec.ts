@@ -1,7 +1,7 @@
 import { TestGateway, type TestCustomer } from '../../harness/gateway';
 
 const PATH = '/v1/chat/completions';
-const HELLO = { model: 'mock/chat-1', messages: [{ role: 'user', content: 'Say hello in five words' }] };
+const HELLO = { model: 'mock/chat-1', messages: [{ role: 'user', content: 'Say hello' }] };
 
 let gateway: TestGateway;
 let customer: TestCustomer;

@@ -1,15 +1,10 @@
 import type { ChatMessage, ChatRequest } from '../../contract/chat';
-import { hashText } from './random';
-import { readScript, type Script } from './script';
-import { headOf, tailOf } from './tokens';
+import { hashText, headOf, promptTokensOf } from './text';
 
 /** The parts of a request's messages that the mock uses. */
 export interface Conversation {
-  readonly script: Script;
-  /** The last user message: without directives, white space collapsed, the middle of a long one omitted. */
+  /** The last user message: white space collapsed, shortened when long. */
   readonly prompt: string;
-  /** Text of the system or developer messages, truncated when long. */
-  readonly instructions: string;
   /** Attachments of the prompt, for example `['an image']`. */
   readonly attachments: readonly string[];
   /** Not empty when the conversation ends with results of tools. */
@@ -19,113 +14,97 @@ export interface Conversation {
   readonly promptTokens: number;
 }
 
-export interface ToolResult {
+interface ToolResult {
   readonly name: string;
   readonly text: string;
 }
 
-const TOKENS_PER_BYTE = 0.25;
 const IMAGE_TOKENS = 85;
-/** Characters read of a long text, from its start and its end. */
-const READ_LENGTH = 2000;
-const READ_TAIL_LENGTH = 500;
-/** Hashing both ends of a message is enough to distinguish requests, and costs the same for a huge one. */
-const HASHED_LENGTH = 1024;
-
+const READ_LENGTH = 2_000;
 const ATTACHMENTS: ReadonlyMap<unknown, string> = new Map([
   ['image_url', 'an image'],
   ['input_audio', 'a recording'],
   ['file', 'a file'],
 ]);
 
-/** @throws ProviderError `validation_failed` for a directive that the mock does not know. */
-export function readConversation(request: ChatRequest): Conversation {
-  const { messages } = request;
-  let seed = typeof request.seed === 'number' ? request.seed >>> 0 : undefined;
-  let bytes = request.tools ? Buffer.byteLength(JSON.stringify(request.tools)) : 0;
-  let images = 0;
-  let lastUserIndex = -1;
-  let instructions = '';
-  for (const [index, message] of messages.entries()) {
-    const text = textOf(message);
-    bytes += Buffer.byteLength(text);
-    seed = hashText(tailOf(text, HASHED_LENGTH), hashText(headOf(text, HASHED_LENGTH), seed));
-    if (message.tool_calls) {
-      bytes += Buffer.byteLength(JSON.stringify(message.tool_calls));
-    }
-    if (Array.isArray(message.content)) {
-      images += partsOf(message).filter((part) => part.type === 'image_url').length;
-    }
-    if (message.role === 'system' || message.role === 'developer') {
-      instructions = headOf(`${instructions} ${text}`, READ_LENGTH);
-    }
-    if (message.role === 'user') {
-      lastUserIndex = index;
-    }
+/** A capitalised word that does not begin a sentence, and those that follow it: `New York`. */
+const NAME = /(?<=[\p{L}\p{N},;:] )\p{Lu}[\p{L}\p{M}'’-]+(?: \p{Lu}[\p{L}\p{M}'’-]+){0,2}/gu;
+const NUMBER = /(?<![\p{L}\d.])-?\d{1,9}(?:\.\d{1,6})?/gu;
+const PROSE_NAME = /quer|question|prompt|input|search|text|content|answer|summary|reason|description|message/i;
+
+/** Values from the prompt, so that "What is the weather in Paris?" fills in the city "Paris". */
+export class PromptValues {
+  private readonly names: readonly string[];
+  private readonly numbers: readonly number[];
+
+  constructor(private readonly prompt: string) {
+    this.names = prompt.match(NAME) ?? [];
+    this.numbers = (prompt.match(NUMBER) ?? []).map(Number);
   }
-  const user = messages[lastUserIndex];
-  const { script, text } = readScript(user ? textOf(user) : '', `messages[${lastUserIndex}].content`);
+
+  /** @param index of the element within an array */
+  text(propertyName: string, index: number): string {
+    if (PROSE_NAME.test(propertyName) && this.prompt !== '') return this.prompt;
+    const text = this.names[0] ?? propertyName.replaceAll('_', ' ');
+    return this.names[index] ?? (index === 0 ? text : `${text} ${index + 1}`);
+  }
+
+  number(index: number): number | undefined {
+    return this.numbers[index];
+  }
+
+  isMentioned(value: unknown): boolean {
+    return typeof value === 'string' && value !== '' && this.prompt.toLowerCase().includes(value.toLowerCase());
+  }
+}
+
+/** The text of the last user message, which may contain directives, and its place in the request. */
+export function lastUserText({ messages }: ChatRequest): { readonly text: string; readonly param: string } {
+  const index = messages.findLastIndex(({ role }) => role === 'user');
+  const message = messages[index];
+  return { text: message === undefined ? '' : textOf(message), param: `messages[${index}].content` };
+}
+
+/** @param prompt the last user message without its directives */
+export function readConversation({ messages, tools, seed }: ChatRequest, prompt: string): Conversation {
+  const texts = messages.map(textOf);
+  const calls = messages.flatMap(({ tool_calls: called }) => called ?? []);
+  const other = [tools, ...calls].filter((part) => part != null).map((part) => JSON.stringify(part));
+  const images = messages.flatMap(partsOf).filter(({ type }) => type === 'image_url');
+  const user = messages.findLast(({ role }) => role === 'user');
   return {
-    script,
-    prompt: collapse(text),
-    instructions,
-    attachments: user ? attachmentsOf(user) : [],
+    prompt: collapse(prompt),
+    attachments: user === undefined ? [] : partsOf(user).flatMap(({ type }) => ATTACHMENTS.get(type) ?? []),
     toolResults: trailingToolResults(messages),
-    seed: seed ?? 0,
-    promptTokens: Math.max(1, Math.ceil(bytes * TOKENS_PER_BYTE) + images * IMAGE_TOKENS),
+    seed: texts.reduce((hash, text) => hashText(text, hash), typeof seed === 'number' ? seed >>> 0 : 0),
+    promptTokens: Math.max(1, promptTokensOf([...texts, ...other]) + IMAGE_TOKENS * images.length),
   };
 }
 
 function textOf(message: ChatMessage): string {
-  const { content } = message;
-  if (typeof content === 'string') {
-    return content;
-  }
-  return partsOf(message)
-    .flatMap(({ text }) => (typeof text === 'string' ? text : []))
-    .join(' ');
+  if (typeof message.content === 'string') return message.content;
+  const texts = partsOf(message).flatMap(({ text }) => (typeof text === 'string' ? text : []));
+  return texts.join(' ');
 }
 
-function partsOf(message: ChatMessage): readonly Record<string, unknown>[] {
-  return Array.isArray(message.content) ? message.content : [];
-}
-
-function attachmentsOf(message: ChatMessage): string[] {
-  return partsOf(message).flatMap((part) => ATTACHMENTS.get(part.type) ?? []);
+function partsOf({ content }: ChatMessage): readonly Record<string, unknown>[] {
+  return Array.isArray(content) ? content : [];
 }
 
 function collapse(text: string): string {
-  const bounded =
-    text.length <= READ_LENGTH
-      ? text
-      : `${headOf(text, READ_LENGTH - READ_TAIL_LENGTH)} … ${tailOf(text, READ_TAIL_LENGTH)}`;
-  return bounded.replace(/\s+/g, ' ').trim();
+  return headOf(text, READ_LENGTH).replace(/\s+/g, ' ').trim();
 }
 
 /** Results after the last assistant message, each with the name of the called function. */
 function trailingToolResults(messages: readonly ChatMessage[]): ToolResult[] {
-  let first = messages.length;
-  while (first > 0 && messages[first - 1]?.role === 'tool') {
-    first -= 1;
+  const last = messages.findLastIndex(({ role }) => role !== 'tool');
+  const calls = messages[last]?.tool_calls;
+  const names = new Map<unknown, string>();
+  for (const { id, function: called } of (Array.isArray(calls) ? calls : []) as Record<string, unknown>[]) {
+    names.set(id, String((called as { readonly name?: unknown } | undefined)?.name ?? 'The tool'));
   }
-  if (first === messages.length) {
-    return [];
-  }
-  const names = calledNames(messages[first - 1]);
-  return messages.slice(first).map((message) => ({
+  return messages.slice(last + 1).map((message) => ({
     name: names.get(message.tool_call_id) ?? 'The tool',
     text: collapse(textOf(message)),
   }));
-}
-
-function calledNames(message: ChatMessage | undefined): Map<unknown, string> {
-  const names = new Map<unknown, string>();
-  const calls: readonly Record<string, unknown>[] = Array.isArray(message?.tool_calls) ? message.tool_calls : [];
-  for (const call of calls) {
-    const called = call.function as { readonly name?: unknown } | undefined;
-    if (typeof called?.name === 'string') {
-      names.set(call.id, called.name);
-    }
-  }
-  return names;
 }

@@ -1,92 +1,81 @@
+import { promisify } from 'node:util';
+import { constants, crc32, deflate } from 'node:zlib';
 import type { Clock } from '../../../core/time/clock';
-import type { GeneratedImage, ImageRequest, ImageResult, ImagesProvider } from '../../contract/images';
+import type { GeneratedImage, ImageFile, ImageRequest, ImageResult, ImagesProvider } from '../../contract/images';
 import type { ProviderCall } from '../../contract/provider-call';
-import { NO_USAGE, type UsageVector } from '../../contract/usage';
-import { CallTimer } from './call-timer';
-import { describeInputs, drawPng } from './media/picture';
-import { readScript, type Script } from './script';
-import { partialFailure } from './scripted-fault';
-import { waitForReply } from './scripted-fault';
+import { ScriptedCall } from './scripted-call';
+import { hashText, seededNumber } from './text';
+
+const deflateAsync = promisify(deflate);
 
 const DEFAULT_SIZE = '1024x1024';
 const LONGEST_SIDE = 4096;
-const TOKENS_PER_BYTE = 0.25;
-const TOKENS_PER_IMAGE = 1_000;
+const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+/** Eight bits for each pixel, which are an index into the palette. */
+const INDEXED_COLOR = [8, 3];
+const COLORS = 6;
 
-/** Images without a model: PNG files derived from the prompt. It has no host, so it never returns URLs. */
+/** Images without a model: PNG files derived from the request. It has no host, so it never returns URLs. */
 export class MockImages implements ImagesProvider {
-  private readonly numbering = new ImageNumbering();
-
   constructor(private readonly clock: Clock) {}
 
   async generate(request: ImageRequest, call: ProviderCall): Promise<ImageResult> {
-    const timer = new CallTimer(call, this.clock);
-    timer.check('headers');
-    const { script, text } = readScript(request.prompt, 'prompt');
-    const numbers = this.numbering.begin(call, request.count);
-    try {
-      await waitForReply(script, timer, this.clock, (script.delayMs ?? 0) * request.count);
-      const wanted = numbers.filter((number) => number !== script.failImage);
-      if (wanted.length === 0) throw partialFailure();
-      const images: GeneratedImage[] = [];
-      for (const number of wanted) {
-        images.push(await draw(request, text, number, call));
-        timer.check('first_token');
-      }
-      const revisedPrompt = script.revise === true ? `${text.trim()}, drawn by a mock` : null;
-      return {
-        images: images.map((image) => ({ ...image, revisedPrompt })),
-        usage: usageOf(script, text, images.length),
-      };
-    } finally {
-      this.numbering.end(call);
+    const { count, size, quality, style, images: inputs, mask } = request;
+    const scripted = new ScriptedCall(request.prompt, 'prompt', call, this.clock);
+    await scripted.reply((scripted.script.delayMs ?? 0) * count);
+    const [width, height] = /^\d+x\d+$/.test(size ?? '') ? sidesOf(String(size)) : sidesOf(DEFAULT_SIZE);
+    const options = [quality, style].filter((option) => option !== null);
+    const images: GeneratedImage[] = [];
+    for (let number = 1; number <= count; number++) {
+      const caption = [call.publicModel, ...options, `image ${number}`].join(' · ');
+      const description = [scripted.text.trim(), ...describeInputs([...inputs, mask]), caption].join('\n');
+      images.push({ bytes: await drawPng(description, width, height), revisedPrompt: null });
+      scripted.check('first_token');
     }
+    return { images, usage: null };
   }
 }
 
-/** @param number Index of the image in the request, from 1: each is different. */
-async function draw(
-  { size: requested, quality, style, images, mask }: ImageRequest,
-  prompt: string,
-  number: number,
-  call: ProviderCall,
-): Promise<GeneratedImage> {
-  const size = /^\d+x\d+$/.test(requested ?? '') ? String(requested) : DEFAULT_SIZE;
-  const [width = 0, height = 0] = size.split('x').map((side) => Math.min(Math.max(Number(side), 1), LONGEST_SIDE));
-  const options = [quality, style].filter((option) => option !== null);
-  const caption = [call.publicModel, ...options, `image ${number}`].join(' · ');
-  const description = [prompt.trim(), ...describeInputs(images, mask), caption].join('\n');
-  return { bytes: await drawPng(description, width, height), revisedPrompt: null };
+/** Describes the input images of a request; empty without images. */
+export function describeInputs(inputs: readonly (ImageFile | null)[]): string[] {
+  const images = inputs.filter((image) => image !== null);
+  const hash = images.reduce((sum, { bytes }) => crc32(bytes, sum), 0);
+  return images.length === 0 ? [] : [`from ${images.length} images (${hash.toString(16)})`];
 }
 
-/** Reported only if scripted: like most upstreams the mock does not count images. */
-function usageOf({ usagePrompt, usageCompletion }: Script, prompt: string, images: number): UsageVector | null {
-  if (usagePrompt === undefined && usageCompletion === undefined) return null;
-  return {
-    ...NO_USAGE,
-    inputText: usagePrompt ?? Math.ceil(Buffer.byteLength(prompt) * TOKENS_PER_BYTE),
-    outputImage: usageCompletion ?? images * TOKENS_PER_IMAGE,
-    images,
-  };
+function sidesOf(size: string): [width: number, height: number] {
+  const [width = 1, height = 1] = size.split('x').map((side) => Math.min(Math.max(Number(side), 1), LONGEST_SIDE));
+  return [width, height];
 }
 
-/** Numbers images consecutively when one attempt makes several concurrent calls. */
-class ImageNumbering {
-  private readonly attempts = new Map<string, { given: number; running: number }>();
-
-  begin(call: ProviderCall, count: number): number[] {
-    const attempt = this.attempts.get(keyOf(call)) ?? { given: 0, running: 0 };
-    this.attempts.set(keyOf(call), attempt);
-    attempt.running += 1;
-    return Array.from({ length: count }, () => ++attempt.given);
+/** A PNG of colored stripes, derived from the description, which is also stored in the file as text. */
+async function drawPng(description: string, width: number, height: number): Promise<Buffer> {
+  const seed = hashText(description);
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  header.set(INDEXED_COLOR, 8);
+  const palette = Buffer.from(Array.from({ length: COLORS * 3 }, (_, at) => 40 + 200 * seededNumber(seed - 1 - at)));
+  // A row begins with a zero: it has no filter.
+  const rows = Buffer.alloc((width + 1) * height);
+  for (let y = 0; y < height; y++) {
+    rows.fill(Math.floor((y * COLORS) / height), y * (width + 1) + 1, (y + 1) * (width + 1));
   }
-
-  end(call: ProviderCall): void {
-    const attempt = this.attempts.get(keyOf(call));
-    if (attempt !== undefined && --attempt.running === 0) this.attempts.delete(keyOf(call));
-  }
+  return Buffer.concat([
+    SIGNATURE,
+    chunk('IHDR', header),
+    chunk('PLTE', palette),
+    chunk('iTXt', Buffer.from(`Description\0\0\0\0\0${description}`)),
+    chunk('IDAT', await deflateAsync(rows, { level: constants.Z_BEST_SPEED })),
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
 }
 
-function keyOf({ requestId, attempt }: ProviderCall): string {
-  return `${requestId} ${attempt}`;
+function chunk(type: string, data: Buffer): Buffer {
+  const named = Buffer.concat([Buffer.from(type, 'latin1'), data]);
+  const framed = Buffer.alloc(4 + named.length + 4);
+  framed.writeUInt32BE(data.length, 0);
+  framed.set(named, 4);
+  framed.writeUInt32BE(crc32(named), 4 + named.length);
+  return framed;
 }

@@ -33,11 +33,6 @@ describe('readScript', () => {
     });
   });
 
-  it('accepts garbage with or without a number of pieces', () => {
-    expect(read('[[mock: garbage]]').script).toEqual({ garbageAfter: 0 });
-    expect(read('[[mock: garbage=3]]').script).toEqual({ garbageAfter: 3 });
-  });
-
   it('reports an unknown key and its location', () => {
     const error = refusalOf('[[mock: statsu=500]]');
     expect(error.code).toBe('validation_failed');

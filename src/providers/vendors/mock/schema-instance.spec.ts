@@ -1,27 +1,19 @@
 import Ajv2020 from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import * as fc from 'fast-check';
-import { instanceOf, type ValueHints } from './json-schema-instance';
-import { UnsatisfiableSchema } from './json-schema-keywords';
+import { PromptValues } from './conversation';
+import { writeInstance } from './schema-instance';
 
 const ajv = new Ajv2020({ strict: false, validateFormats: true });
 addFormats(ajv);
 
-const hints: ValueHints = { text: (name) => name, number: () => undefined, choose: () => -1 };
+const NO_HINTS = new PromptValues('');
+const instanceOf = (schema: unknown, hints = NO_HINTS): unknown => JSON.parse(writeInstance(schema, hints, 'schema'));
 
 /** The errors that ajv reports for the value made for a schema; `null` when it is valid. */
 function complaintsAbout(schema: object): unknown {
-  const value: unknown = JSON.parse(JSON.stringify(instanceOf(schema, hints)));
+  const value = instanceOf(schema);
   return ajv.validate(schema, value) ? null : { value, errors: ajv.errors };
-}
-
-function failureOf(schema: object): unknown {
-  try {
-    instanceOf(schema, hints);
-    return null;
-  } catch (error) {
-    return error;
-  }
 }
 
 const bounds = (keywords: [string, string], most: number): fc.Arbitrary<object> =>
@@ -84,8 +76,8 @@ const { schema: anySchema } = fc.letrec<{ schema: object }>((tie) => ({
   ),
 }));
 
-describe('instanceOf', () => {
-  it('makes a valid value for every supported schema', () => {
+describe('a JSON Schema answer', () => {
+  it('is valid for every schema of the supported keywords', () => {
     fc.assert(
       fc.property(anySchema, (schema) => expect(complaintsAbout(schema)).toBeNull()),
       { numRuns: 200 },
@@ -95,11 +87,11 @@ describe('instanceOf', () => {
   it.each([
     ['local references', { $ref: '#/$defs/a~1b', $defs: { 'a/b': { type: 'integer', minimum: 7 } } }],
     [
-      'several schemas at once',
+      'schemas that add to each other',
       {
         allOf: [
-          { type: 'object', properties: { a: { type: 'number', minimum: 3 } }, required: ['a'] },
-          { properties: { a: { type: 'integer', maximum: 4 }, b: { enum: ['x', 'y'] } }, required: ['b'] },
+          { type: 'object', properties: { a: { type: 'number' } }, required: ['a'], title: 'one' },
+          { properties: { a: { minimum: 3 }, b: { enum: ['x', 'y'] } }, required: ['b'], title: 'two' },
         ],
       },
     ],
@@ -114,95 +106,41 @@ describe('instanceOf', () => {
       },
     ],
     [
-      'the stricter of two bounds',
-      {
-        allOf: [
-          { type: 'object', properties: { a: { minLength: 3, maxLength: 9 }, b: { multipleOf: 3, maximum: 90 } } },
-          { properties: { a: { minLength: 5, maxLength: 8 }, b: { multipleOf: 3, minimum: 7 } }, required: ['a'] },
-        ],
-      },
-    ],
-    [
-      'an enumeration that is narrowed',
-      {
-        enum: ['a', 'b', 3, null],
-        allOf: [{ enum: [3, 'b'] }, { type: ['number', 'null'] }],
-        type: ['integer', 'string'],
-      },
-    ],
-    ['a constant said twice', { const: { a: 1 }, allOf: [{ const: { a: 1 } }] }],
-    ['integers among numbers', { type: 'integer', minimum: 0.5, allOf: [{ type: 'number', maximum: 1.5 }] }],
-    [
-      'elements described twice',
-      {
-        type: 'array',
-        items: { type: 'integer', minimum: 1 },
-        allOf: [
-          { items: { maximum: 3 }, minItems: 2, uniqueItems: true },
-          { uniqueItems: false, minItems: 1 },
-        ],
-      },
-    ],
-    [
-      'further properties described twice',
+      'a closed object with alternatives',
       {
         type: 'object',
-        minProperties: 2,
-        additionalProperties: { type: 'integer' },
-        allOf: [{ additionalProperties: { minimum: 4 } }],
-      },
-    ],
-    [
-      'alternatives within alternatives',
-      {
-        anyOf: [
-          {
-            anyOf: [{ type: 'object', properties: { a: { const: 1 } }, required: ['a'] }],
-            properties: { b: { const: 2 } },
-            required: ['b'],
-          },
-        ],
-        allOf: [{ anyOf: [{ properties: { c: { const: 3 } }, required: ['c'] }] }],
+        properties: { a: {}, b: {} },
+        additionalProperties: false,
+        anyOf: [{ required: ['c'] }, { required: ['b'] }],
       },
     ],
     [
       'an alternative that cannot be met',
       { anyOf: [{ type: 'string', minLength: 5, maxLength: 2 }, { type: 'null' }] },
     ],
-    ['different elements', { type: 'array', items: { enum: ['a', 'b', 'c'] }, minItems: 3, uniqueItems: true }],
+    ['an element for each index', { type: 'array', items: { type: 'integer', minimum: 1, maximum: 2 }, minItems: 5 }],
     [
-      'different short texts',
-      { type: 'array', items: { type: 'string', maxLength: 2 }, minItems: 9, uniqueItems: true },
+      'required properties without a schema',
+      { type: 'object', required: ['a'], additionalProperties: { type: 'integer' } },
     ],
-    [
-      'different numbers',
-      { type: 'array', items: { type: 'integer', exclusiveMinimum: 4 }, minItems: 5, uniqueItems: true },
-    ],
-    ['more elements than numbers', { type: 'array', items: { type: 'integer', minimum: 1, maximum: 2 }, minItems: 5 }],
-    ['tuples', { type: 'array', prefixItems: [{ type: 'null' }, { type: 'boolean' }], items: false, minItems: 2 }],
-    ['dictionaries', { type: 'object', additionalProperties: { type: 'integer' }, minProperties: 2 }],
-    [
-      'a limit on optional properties',
-      { type: 'object', properties: { a: {}, b: {}, c: {} }, required: ['b'], maxProperties: 1 },
-    ],
-  ])('meets %s', (_name, schema) => {
+  ])('is valid for %s', (_name, schema) => {
     expect(complaintsAbout(schema)).toBeNull();
   });
 
-  it('terminates recursion, optional or required', () => {
+  it('ends recursion, optional or required', () => {
     const tree = {
       type: 'object',
       properties: { children: { type: 'array', items: { $ref: '#' } }, twin: { $ref: '#' } },
       required: ['children'],
     };
-    const list = {
+    const list = (choices: object[]) => ({
       type: 'object',
-      properties: { next: { anyOf: [{ $ref: '#' }, { type: 'null' }] } },
+      properties: { next: { anyOf: choices } },
       required: ['next'],
-    };
+    });
     expect(complaintsAbout(tree)).toBeNull();
-    expect(complaintsAbout(list)).toBeNull();
-    expect(complaintsAbout({ ...list, properties: { next: { anyOf: [{ type: 'null' }, { $ref: '#' }] } } })).toBeNull();
+    expect(complaintsAbout(list([{ $ref: '#' }, { type: 'null' }]))).toBeNull();
+    expect(complaintsAbout(list([{ type: 'null' }, { $ref: '#' }]))).toBeNull();
   });
 
   it.each([
@@ -210,66 +148,55 @@ describe('instanceOf', () => {
     ['a reference to itself', { $ref: '#' }],
     ['alternatives of itself', { anyOf: [{ $ref: '#' }, { $ref: '#' }] }],
     ['a reference elsewhere', { $ref: 'https://example.com/schema.json' }],
-    ['a reference to nothing', { $ref: '#/$defs/%E0%A4%A' }],
+    ['a reference to nothing', { $ref: '#/$defs/a' }],
     ['an endless array', { type: 'array', minItems: 1e9, items: {} }],
     ['an endless text', { type: 'string', minLength: 1e9 }],
-    ['an endless object', { type: 'object', minProperties: 1e9 }],
-    ['too few different values', { type: 'array', items: { const: 1 }, minItems: 2, uniqueItems: true }],
     ['a long constant many times', { type: 'array', items: { const: 'x'.repeat(100_000) }, minItems: 1000 }],
-    [
-      'a wide schema many times',
-      {
-        type: 'array',
-        items: { required: Array.from({ length: 5000 }, () => 'a') },
-        minItems: 1000,
-      },
-    ],
+    ['a wide schema many times', { type: 'array', items: { required: Array(5000).fill('a') }, minItems: 1000 }],
     ['two constants at once', { const: 1, allOf: [{ const: 2 }] }],
     ['two types at once', { allOf: [{ type: 'string' }, { type: 'object' }] }],
     ['nothing', { type: 'object', properties: { a: false }, required: ['a'] }],
     ['an empty enumeration', { enum: [] }],
     ['an unknown type', { type: 'file' }],
-  ])('gives up on %s', (_name, schema) => {
-    expect(() => instanceOf(schema, hints)).toThrow(UnsatisfiableSchema);
+  ])('is refused with bounded work for %s', (_name, schema) => {
+    const refusal = { code: 'validation_failed', options: expect.objectContaining({ param: 'schema' }) };
+    expect(() => instanceOf(schema)).toThrow(expect.objectContaining(refusal));
   });
 
-  it('accepts keywords of the wrong type', () => {
-    const odd = { toString: 1, valueOf: null };
+  it('survives keywords of the wrong type', () => {
     const names =
-      'type enum const $ref allOf anyOf oneOf properties required additionalProperties items prefixItems minItems ' +
-      'maxItems uniqueItems minProperties maxProperties minLength maxLength format minimum maximum multipleOf';
+      'type enum const $ref allOf anyOf oneOf properties required additionalProperties items minItems maxItems ' +
+      'minLength maxLength format minimum maximum multipleOf';
     const schemas = names
       .split(' ')
-      .flatMap((name) => [odd, [odd], null, 'text', -1, NaN].map((value) => ({ [name]: value })))
+      .flatMap((name) => [{ toString: 1 }, [{}], null, 'text', -1].map((value) => ({ [name]: value })))
       .flatMap((part) => ['object', 'array', 'string', 'number'].map((type) => ({ type, ...part, allOf: [part] })));
-    expect(schemas.map(failureOf).filter((error) => error !== null && !(error instanceof UnsatisfiableSchema))).toEqual(
-      [],
-    );
+    const errors = schemas.map((schema) => {
+      try {
+        instanceOf(schema);
+        return undefined;
+      } catch (error) {
+        return (error as { readonly code?: string }).code ?? error;
+      }
+    });
+    expect(errors.filter((error) => error !== undefined && error !== 'validation_failed')).toEqual([]);
   });
 
   it('uses the hints where the schema allows it', () => {
-    const known: ValueHints = { text: () => 'Paris', number: () => 12, choose: (values) => values.indexOf('kelvin') };
+    const hints = new PromptValues('The weather in Paris at 12 in Kelvin');
     const properties = {
       city: { type: 'string' },
       days: { type: 'integer', maximum: 10 },
       hours: { type: 'integer', maximum: 24 },
       unit: { enum: ['celsius', 'kelvin'] },
     };
-    expect(instanceOf({ type: 'object', properties }, known)).toEqual({
-      city: 'Paris',
-      days: 1,
-      hours: 12,
-      unit: 'kelvin',
-    });
+    const expected = { city: 'Paris', days: 1, hours: 12, unit: 'kelvin' };
+    expect(instanceOf({ type: 'object', properties }, hints)).toEqual(expected);
   });
 
-  it('makes a property called __proto__ like any other', () => {
-    const schema: unknown = JSON.parse('{"properties":{"__proto__":{"const":1}},"required":["__proto__"]}');
-    expect(JSON.stringify(instanceOf(schema, hints))).toBe('{"__proto__":1}');
-  });
-
-  it('keeps the order of the schema', () => {
-    const properties = { z: {}, a: {}, m: {} };
-    expect(Object.keys(instanceOf({ properties, required: ['m'] }, hints) as object)).toEqual(['z', 'a', 'm']);
+  it('has a property called __proto__ like any other, and keeps the order of the schema', () => {
+    const schema =
+      '{"type":"object","properties":{"__proto__":{"const":1},"b":{"const":2},"a":{"const":3}},"required":["a"]}';
+    expect(writeInstance(JSON.parse(schema), NO_HINTS, 'schema')).toBe('{"__proto__":1,"b":2,"a":3}');
   });
 });

@@ -213,7 +213,6 @@ describe('a stream that is aborted', () => {
 describe('a scripted failure after the first token', () => {
   it.each([
     ['reset_after=3', 'stream_interrupted', 4],
-    ['garbage=2', 'stream_interrupted', 3],
     ['error_after=1', 'stream_interrupted', 2],
     ['error_after=1 status=429', 'stream_interrupted', 2],
     ['no_finish chunks=5', 'provider_disconnect', 6],

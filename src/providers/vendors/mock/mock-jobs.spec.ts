@@ -1,14 +1,14 @@
 import { readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { musicSpec, videoSpec } from '../../../../../test/conformance/job-requests';
-import { providerCall, providerErrorOf } from '../../../../../test/conformance/provider-call';
-import { MEDIA_PROVIDERS, MockMediaStage, readMockMediaLog } from '../../../../../test/harness/mock-media';
-import type { JobHandle, JobSnapshot } from '../../../contract/media-job';
+import { musicSpec, videoSpec } from '../../../../test/conformance/job-requests';
+import { providerCall, providerErrorOf } from '../../../../test/conformance/provider-call';
+import { MEDIA_PROVIDERS, MockMediaStage, readMockMediaLog } from '../../../../test/harness/mock-media';
+import type { JobHandle } from '../../contract/media-job';
+import type { ProviderCall } from '../../contract/provider-call';
 
 const AT_ONCE = 'queued=0 run=0';
 const call = providerCall();
-const progressOf = (snapshot: JobSnapshot) => ('progress' in snapshot ? snapshot.progress : undefined);
 
 let stage: MockMediaStage;
 beforeEach(async () => {
@@ -42,7 +42,7 @@ describe('MockJobs', () => {
     stage.advance(9_999);
     expect(await stage.jobs.poll(handle, call)).toEqual({ state: 'running', progress: 99 });
     stage.advance(1);
-    const output = { type: 'audio', url: 'mock-media:token-1/0' };
+    const output = { type: 'audio', url: 'mock-media:token-1' };
     expect(await stage.jobs.poll(handle, call)).toEqual({ state: 'succeeded', outputs: [output], usage: null });
   });
 
@@ -78,11 +78,7 @@ describe('MockJobs', () => {
   });
 
   it('keeps prompts out of the log, and files unreadable for other users', async () => {
-    const handle = await stage.submit(AT_ONCE);
-    await buffer(await stage.openFirst(handle));
-    expect(await readMockMediaLog(stage.directory)).toEqual(
-      ['submitted', 'opened', 'delivered'].map((event) => expect.objectContaining({ event, id: 'token-1' })),
-    );
+    await stage.submit(AT_ONCE);
     expect(await readFile(join(stage.directory, 'log.jsonl'), 'utf8')).not.toContain('shanty');
     const modes = (await readdir(stage.directory)).map(
       async (name) => (await stat(join(stage.directory, name))).mode & 0o777,
@@ -98,17 +94,6 @@ describe('MockJobs', () => {
       expect((await buffer(await stage.openFirst(handle))).length).toBeGreaterThan(0);
     },
   );
-
-  it('withholds progress and reports usage as scripted', async () => {
-    const silent = await stage.submit('no_progress run=10s queued=0', 'silent');
-    stage.advance(5_000);
-    expect(progressOf(await stage.jobs.poll(silent, call))).toBeNull();
-    const billed = await stage.submit(`${AT_ONCE} usage_seconds=7 outputs=2`, 'billed');
-    expect(await stage.jobs.poll(billed, call)).toMatchObject({
-      outputs: [{ url: 'mock-media:billed/0' }, { url: 'mock-media:billed/1' }],
-      usage: { seconds: 7 },
-    });
-  });
 
   it('reports no progress without the capability', async () => {
     const handle = await stage.basicJobs.submit(videoSpec({ prompt: '[[mock: queued=0 run=10s]]' }), 'token-1', call);
@@ -160,7 +145,6 @@ describe('a scripted submission', () => {
     ['unreachable', 'provider_unavailable', 'connect'],
     ['status=503', 'provider_unavailable', 'first_token'],
     ['status=429 retry_after=7', 'provider_rate_limited', 'first_token'],
-    ['filtered', 'validation_failed', 'first_token'],
     ['reset_after=0', 'provider_unavailable', 'headers'],
     ['garbage', 'provider_error', 'first_token'],
     ['hang', 'provider_timeout', 'headers'],
@@ -180,9 +164,8 @@ describe('a scripted submission', () => {
     'loses the response of an accepted job with %s, and returns the same job for its token',
     async (directive, code) => {
       const deadlines = deadlinesOf(directive);
-      const again = () => stage.submit(`${directive} times=1`, 'token-1', { deadlines });
-      expect((await providerErrorOf(again())).code).toBe(code);
-      expect(await again()).toMatchObject({ id: 'token-1' });
+      expect((await providerErrorOf(stage.submit(directive, 'token-1', { deadlines }))).code).toBe(code);
+      expect(await stage.submit('', 'token-1')).toMatchObject({ id: 'token-1' });
       expect(await stage.eventNames()).toEqual(['submitted', 'repeated']);
     },
   );
@@ -190,49 +173,6 @@ describe('a scripted submission', () => {
   it('logs one submission when the response is delayed after acceptance', async () => {
     await stage.submit('accept first_token=5ms');
     expect(await stage.eventNames()).toEqual(['submitted']);
-  });
-
-  it('fails the scripted number of times, counted per job', async () => {
-    const tries = async (requestId: string) => {
-      const codes: string[] = [];
-      for (let attempt = 1; attempt <= 3; attempt++) {
-        const made = stage.submit('unreachable times=2', `${requestId}-${attempt}`, { requestId });
-        codes.push(
-          await made.then(
-            ({ id }) => id,
-            ({ code }: { code: string }) => code,
-          ),
-        );
-      }
-      return codes;
-    };
-    expect(await tries('job-1')).toEqual(['provider_unavailable', 'provider_unavailable', 'job-1-3']);
-    expect(await tries('job-2')).toEqual(['provider_unavailable', 'provider_unavailable', 'job-2-3']);
-  });
-});
-
-describe('a scripted poll', () => {
-  it.each([
-    ['poll_status=503', 'provider_unavailable', 'first_token'],
-    ['poll_status=404', 'provider_error', 'first_token'],
-    ['poll_reset', 'provider_unavailable', 'headers'],
-    ['poll_hang', 'provider_timeout', 'headers'],
-  ])('fails polls for the scripted time with %s', async (directive, code, phase) => {
-    const handle = await stage.submit(`${directive} poll_for=5s ${AT_ONCE}`);
-    stage.advance(4_999);
-    const deadlines = deadlinesOf(directive);
-    const error = await providerErrorOf(stage.jobs.poll(handle, providerCall({ deadlines })));
-    expect([error.code, error.options.phase]).toEqual([code, phase]);
-    stage.advance(1);
-    expect(await stage.state(handle)).toBe('succeeded');
-  });
-
-  it('ends a hang at once when the call is aborted', async () => {
-    const abort = new AbortController();
-    const handle = await stage.submit('poll_hang');
-    const poll = providerErrorOf(stage.jobs.poll(handle, providerCall({ signal: abort.signal })));
-    abort.abort();
-    expect((await poll).code).toBe('provider_disconnect');
   });
 });
 
@@ -266,10 +206,50 @@ describe('a cancellation', () => {
     stage.advance(10_000);
     expect(await stage.state(handle)).toBe('succeeded');
   });
+});
 
-  it('fails with cancel=error', async () => {
-    const handle = await stage.submit('cancel=error');
-    await expect(cancel(handle)).rejects.toMatchObject({ code: 'provider_unavailable' });
+describe('an output', () => {
+  it('is the same file each time, different for another prompt', async () => {
+    const fileOf = async (handle: JobHandle) => (await buffer(await stage.openFirst(handle))).toString('base64');
+    const one = await stage.submit(AT_ONCE);
+    expect(await fileOf(one)).toBe(await fileOf(one));
+    expect(await fileOf(await stage.submit(`${AT_ONCE}]] slow [[mock:`, 'token-2'))).not.toBe(await fileOf(one));
+  });
+
+  it.each(['mock-media:other', 'https://example.com/', null])('is not found under %s', async (url) => {
+    await stage.submit(AT_ONCE);
+    const opening = stage.jobs.open({ type: 'audio', url }, call);
+    expect((await providerErrorOf(opening)).options.upstream?.status).toBe(404);
+  });
+
+  it('is not found before the job has finished', async () => {
+    await stage.submit('');
+    const opening = stage.jobs.open({ type: 'audio', url: 'mock-media:token-1' }, call);
+    expect((await providerErrorOf(opening)).options.upstream?.status).toBe(404);
+  });
+});
+
+describe('synchronous music', () => {
+  const make = (directive: string, overrides: Partial<ProviderCall> = {}) =>
+    stage.syncMusic.make(musicSpec({ prompt: `[[mock: ${directive}]]` }), providerCall(overrides));
+
+  it('returns the file, and logs the request', async () => {
+    const { outputs } = await make('run=0', { requestId: 'job-1' });
+    expect(outputs).toEqual([{ type: 'audio', url: null, bytes: expect.any(Buffer) }]);
+    const stream = await stage.syncMusic.open(outputs[0] ?? { type: 'audio', url: null }, call);
+    expect(await buffer(stream)).toEqual(outputs[0]?.bytes);
+    expect(await readMockMediaLog(stage.directory)).toMatchObject([{ event: 'submitted', token: 'job-1' }]);
+  });
+
+  it.each([
+    ['run=0 fail=error', 'provider_error'],
+    ['run=0 fail=timeout', 'provider_timeout'],
+    ['run=0 fail=content', 'validation_failed'],
+    ['run=0 reset_after=0', 'provider_unavailable'],
+    ['run=1s', 'provider_timeout'],
+  ])('fails with %s', async (directive, code) => {
+    const deadlines = { ...call.deadlines, firstTokenMs: directive === 'run=1s' ? 50 : 600_000 };
+    expect((await providerErrorOf(make(directive, { deadlines }))).code).toBe(code);
   });
 });
 

@@ -1,7 +1,7 @@
 import type { ChatRequest } from '../../contract/chat';
 import { ProviderError } from '../../contract/provider-error';
 import { readConversation } from './conversation';
-import { chooseToolCalls } from './tool-caller';
+import { chooseToolCalls } from './tool-calls';
 
 const weather = {
   type: 'function',
@@ -31,9 +31,9 @@ function choose(prompt: string, fields: Partial<ChatRequest> = {}): { name: stri
     tools: [weather, stocks],
     ...fields,
   };
-  return chooseToolCalls(request, readConversation(request)).map((call) => ({
+  return chooseToolCalls(request, readConversation(request, prompt)).map((call) => ({
     name: call.name,
-    arguments: JSON.parse(call.arguments),
+    arguments: JSON.parse(call.input),
   }));
 }
 const names = (prompt: string, fields?: Partial<ChatRequest>): string[] =>
@@ -67,22 +67,19 @@ describe('chooseToolCalls', () => {
     ['Write the file hello.txt', 'write_file'],
     ['Use the edit tool', 'edit'],
     ['Call `list` now', 'list'],
-    ['Run it in bash', 'bash'],
   ])('calls a tool of an agent only by its whole name: %s', (prompt, name) => {
     expect(names(prompt, { tools: agentTools })).toEqual([name]);
   });
 
   it('writes the prompt as the input of a custom tool', () => {
-    const request: ChatRequest = {
-      model: 'mock/chat-1',
-      messages: [{ role: 'user', content: 'Call apply_patch' }],
-      tools: [{ type: 'custom', custom: { name: 'apply_patch' } }],
+    const tools = [{ type: 'custom', custom: { name: 'apply_patch' } }];
+    const call = (prompt: string, fields: Partial<ChatRequest> = {}) => {
+      const request = { model: 'mock/chat-1', messages: [{ role: 'user', content: prompt }], tools, ...fields };
+      return chooseToolCalls(request, readConversation(request, prompt));
     };
-    const call = { name: 'apply_patch', arguments: 'Call apply_patch', custom: true };
-    expect(chooseToolCalls(request, readConversation(request))).toEqual([call]);
-    const named = { ...request, tool_choice: { type: 'custom', custom: { name: 'apply_patch' } } };
-    const hello = { ...named, messages: [{ role: 'user', content: 'Hello' }] };
-    expect(chooseToolCalls(hello, readConversation(hello))).toHaveLength(1);
+    const input = 'Call apply_patch';
+    expect(call(input)).toEqual([{ id: expect.any(String), kind: 'custom', name: 'apply_patch', input }]);
+    expect(call('Hello', { tool_choice: { type: 'custom', custom: { name: 'apply_patch' } } })).toHaveLength(1);
   });
 
   it('calls several functions at once unless parallel calls are disabled', () => {

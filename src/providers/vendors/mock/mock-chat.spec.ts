@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/time/clock';
 import type { ChatProvider, ChatRequest } from '../../contract/chat';
 import type { CallDeadlines, ProviderCall } from '../../contract/provider-call';
-import { MockProvider } from './mock.provider';
+import { MockProvider } from './mock.module';
 
 const clock: Clock = { now: () => 1_700_000_000_500, monotonic: () => performance.now() };
 const NO_HURRY: CallDeadlines = { connectMs: 5_000, firstTokenMs: 5_000, idleMs: 5_000, totalMs: 10_000 };
