@@ -113,6 +113,7 @@ const quirks = z.strictObject({
   developerRole: z.boolean().optional(),
   includeObfuscation: z.boolean().optional(),
   reasoningReplay: z.boolean().optional(),
+  reasoningSummary: z.enum(['auto', 'concise', 'detailed']).optional(),
   reasoningExcluded: z.boolean().optional(),
   trustFinishReason: z.boolean().optional(),
   plainEmbeddings: z.boolean().optional(),
@@ -149,17 +150,16 @@ const deployment = z.strictObject({
   upstream_model: label,
   dialect: z.enum(DIALECTS).optional(),
   api_version: label.optional(),
-  region: label.optional(),
   priority: z.int().min(0).max(1000).optional(),
   weight: z.int().min(1).max(1000).optional(),
   quirks: quirks.default({}),
   timeouts: z.strictObject({ first_token_ms: timeoutMs.optional(), idle_ms: timeoutMs.optional() }).optional(),
-  when: z.record(z.string(), z.union([z.boolean(), z.string()])).optional(),
+  when: z
+    .object({ tools: z.boolean().optional() })
+    .catchall(z.union([z.boolean(), z.string()]))
+    .optional(),
   map: z.record(z.string(), z.unknown()).optional(),
   output: z.record(z.string(), z.string()).optional(),
-  limits: z
-    .strictObject({ rpm: positive.optional(), tpm: positive.optional(), concurrent: positive.optional() })
-    .optional(),
   prices: priceList.default([]),
 });
 
@@ -188,8 +188,6 @@ const features = z.strictObject({
   instructions: flag,
   speed: flag,
   timestamps: z.array(z.enum(['segment', 'word'])).optional(),
-  /** Chat completions refuse tools unless the effort is `none`; the vendor accepts them only on its Responses API. */
-  tools_need_responses: flag,
 });
 
 const labels = z.array(label).min(1).optional();

@@ -23,6 +23,10 @@ export class CurrentProvider implements Provider {
     return this.current.chat;
   }
 
+  get responses(): Provider['responses'] {
+    return this.current.responses;
+  }
+
   get completions(): Provider['completions'] {
     return this.current.completions;
   }

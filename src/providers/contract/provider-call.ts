@@ -17,6 +17,11 @@ export interface Quirks {
    * results of tool calls; otherwise it is stripped.
    */
   readonly reasoningReplay?: boolean;
+  /**
+   * Ask for summaries of the model's reasoning, which OpenAI refuses to organizations that it has not verified. For the
+   * Responses API; default: none.
+   */
+  readonly reasoningSummary?: 'auto' | 'concise' | 'detailed';
   /** `completion_tokens` leaves out reasoning tokens (xAI). */
   readonly reasoningExcluded?: boolean;
   /** The upstream may report `stop` although it called tools (OpenAI with forced tools); keep it. */

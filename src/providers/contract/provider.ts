@@ -29,6 +29,8 @@ export interface Provider {
   readonly capabilities: ProviderCapabilities;
   readonly quirks: Quirks;
   readonly chat?: ChatProvider;
+  /** Chat over the Responses API, for deployments of the dialect `openai-responses`; only beside `chat`. */
+  readonly responses?: ChatProvider;
   readonly completions?: CompletionsProvider;
   readonly embeddings?: EmbeddingsProvider;
   readonly images?: ImagesProvider;

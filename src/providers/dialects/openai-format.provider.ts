@@ -8,6 +8,7 @@ import { OpenAiEmbeddings } from './openai-embeddings';
 import { OpenAiImages } from './openai-media/openai-images';
 import { OpenAiSpeech } from './openai-media/openai-speech';
 import { OpenAiTranscription } from './openai-media/openai-transcription';
+import { OpenAiResponses } from './openai-responses/openai-responses.provider';
 
 /** The dialects of one base URL. */
 const CAPABILITIES = ['chat', 'completions', 'embeddings', 'images', 'speech', 'transcription'] as const;
@@ -69,7 +70,7 @@ function createProvider(preset: OpenAiPreset, environment: ProviderEnvironment):
     id,
     capabilities,
     quirks,
-    ...(capabilities.chat && { chat: new OpenAiChat(http) }),
+    ...(capabilities.chat && { chat: new OpenAiChat(http), responses: new OpenAiResponses(http) }),
     ...(capabilities.completions && { completions: new OpenAiCompletions(http) }),
     ...(capabilities.embeddings && { embeddings: new OpenAiEmbeddings(http) }),
     ...(capabilities.images && { images: new OpenAiImages(http) }),

@@ -34,10 +34,13 @@ function inputClasses(prompt: number, usage: JsonObject): Partial<UsageVector> {
     left -= taken;
     return taken;
   };
-  const inputCacheWrite5m = take(details['cache_write_tokens']);
+  // OpenAI keeps the cache for 30 minutes or 12 hours; the classes are named after Anthropic's lifetimes.
+  const longWrites = detailsOf(details, 'cache_write_tokens_details')['ttl_12h_tokens'];
+  const inputCacheWrite1h = take(longWrites);
+  const inputCacheWrite5m = take(toCount(details['cache_write_tokens']) - inputCacheWrite1h);
   const inputImage = take(details['image_tokens']);
   const inputAudio = take(details['audio_tokens']);
-  return { inputText: left, inputCacheRead: cached, inputCacheWrite5m, inputImage, inputAudio };
+  return { inputText: left, inputCacheRead: cached, inputCacheWrite5m, inputCacheWrite1h, inputImage, inputAudio };
 }
 
 function outputClasses(

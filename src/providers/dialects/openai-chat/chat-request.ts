@@ -17,7 +17,7 @@ const HANDLED_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /** Fields that models without `sampling` refuse with 400. Dropped, since many clients always send them. */
-const SAMPLING_FIELDS: ReadonlySet<string> = new Set([
+export const SAMPLING_FIELDS: ReadonlySet<string> = new Set([
   'temperature',
   'top_p',
   'top_k',
@@ -64,12 +64,16 @@ function toUpstreamValue(field: string, value: unknown, { features, quirks }: Pr
   return quirks.reasoningEfforts?.[value] ?? value;
 }
 
-/** If both limits are present, the smaller applies. */
 function addOutputLimit(body: JsonObject, request: ChatRequest, { maxTokensField }: Quirks): void {
-  const { max_tokens: older, max_completion_tokens: newer } = request;
-  const limit = older == null ? newer : newer == null ? older : Math.min(older, newer);
-  if (limit == null) return;
-  body[maxTokensField ?? (newer == null ? 'max_tokens' : 'max_completion_tokens')] = limit;
+  const limit = outputLimit(request);
+  if (limit === null) return;
+  body[maxTokensField ?? (request.max_completion_tokens == null ? 'max_tokens' : 'max_completion_tokens')] = limit;
+}
+
+/** The smaller of both limits; `null` without any. */
+export function outputLimit({ max_tokens: older, max_completion_tokens: newer }: ChatRequest): number | null {
+  if (older == null) return newer ?? null;
+  return newer == null ? older : Math.min(older, newer);
 }
 
 function addStreaming(body: JsonObject, { streamUsage, includeObfuscation }: Quirks): void {
@@ -156,7 +160,7 @@ export function checkNoRejectedFields(
 }
 
 /** Whether a field's value has no effect, so that dropping it changes nothing. */
-function isUnused(field: string, value: unknown): boolean {
+export function isUnused(field: string, value: unknown): boolean {
   if (value === null || value === undefined) return true;
   if (field === 'parallel_tool_calls') return value === true;
   if (field === 'tool_choice' && value === 'auto') return true;

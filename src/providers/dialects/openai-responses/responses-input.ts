@@ -1,0 +1,136 @@
+import type { ChatMessage } from '../../contract/chat';
+import type { Quirks } from '../../contract/provider-call';
+import { isJsonObject, type JsonObject } from '../../kit/json';
+import { unsupported } from '../openai-chat/chat-request';
+import { type EarlierSteps, firstCallId, type ReasoningStep, type Step } from './reasoning-state';
+
+/**
+ * The conversation as input items. System messages stay messages instead of becoming `instructions`, so that they keep
+ * their place and count for JSON mode, which requires the word "json" in the input.
+ * @throws ProviderError `validation_failed` with `param` for content that the format does not have
+ */
+export function toInputItems(messages: readonly ChatMessage[], quirks: Quirks, earlier: EarlierSteps): JsonObject[] {
+  const customCalls = new Set<string>();
+  return messages.flatMap((message, index) => {
+    const param = `messages[${index}]`;
+    switch (message.role) {
+      case 'assistant':
+        refuse(message, ['name', 'audio', 'function_call'], quirks, param);
+        return toAnswerItems(message, earlier.get(firstCallId(message) ?? '') ?? [], customCalls);
+      case 'tool':
+        return [toResultItem(message, customCalls, param)];
+      case 'function':
+        throw unsupported(param, 'This model does not support messages of role function; use tools.');
+      default:
+        refuse(message, ['name'], quirks, param);
+        return [{ type: 'message', role: roleOf(message, quirks), content: toContent(message.content, param) }];
+    }
+  });
+}
+
+function roleOf({ role }: ChatMessage, { developerRole }: Quirks): string {
+  return role === 'developer' && developerRole !== true ? 'system' : role;
+}
+
+function toContent(content: unknown, param: string): unknown {
+  if (!Array.isArray(content)) return content;
+  return content.map((part: JsonObject, index) => toPart(part, `${param}.content[${index}]`));
+}
+
+function toPart(part: JsonObject, param: string): JsonObject {
+  switch (part['type']) {
+    case 'text':
+      return { type: 'input_text', text: part['text'] };
+    case 'image_url': {
+      const { url, detail } = part['image_url'] as JsonObject;
+      return { type: 'input_image', image_url: url, detail: detail ?? 'auto' };
+    }
+    case 'file': {
+      const { filename, file_data } = part['file'] as JsonObject;
+      return { type: 'input_file', file_data, ...(filename != null && { filename }) };
+    }
+    default:
+      throw unsupported(param, `This model does not support content of type ${String(part['type'])}.`);
+  }
+}
+
+/** Reasoning, text and calls of an earlier answer, in the order in which the model wrote them if that is known. */
+function toAnswerItems(message: ChatMessage, steps: readonly Step[], customCalls: Set<string>): JsonObject[] {
+  const text = answerText(message);
+  const calls = toCallItems(message['tool_calls'], customCalls);
+  const items: JsonObject[] = [];
+  let textIsDue = text !== '';
+  const addText = (phase?: string): void => {
+    items.push({ type: 'message', role: 'assistant', content: text, ...(phase !== undefined && { phase }) });
+    textIsDue = false;
+  };
+  if (textIsDue && !steps.some(({ type }) => type === 'message')) addText();
+  // A reasoning item is refused without an item behind it.
+  let held: ReasoningStep[] = [];
+  for (const step of steps) {
+    if (step.type === 'reasoning') {
+      held.push(step);
+      continue;
+    }
+    const call = step.type === 'call' ? calls.get(step.id) : undefined;
+    if (call === undefined && !(step.type === 'message' && textIsDue)) continue;
+    items.push(...held.map((each) => ({ ...each })));
+    held = [];
+    if (step.type === 'message') {
+      addText(step.phase);
+    } else if (call !== undefined) {
+      items.push(call);
+      calls.delete(step.id);
+    }
+  }
+  return [...items, ...calls.values()];
+}
+
+function answerText({ content, refusal }: ChatMessage): string {
+  if (typeof content === 'string' && content !== '') return content;
+  if (Array.isArray(content)) {
+    return content.map((part: JsonObject) => String(part['text'] ?? part['refusal'] ?? '')).join('');
+  }
+  return typeof refusal === 'string' ? refusal : '';
+}
+
+/** By call id. Without item ids, which would require the stored reasoning of the call. */
+function toCallItems(toolCalls: unknown, customCalls: Set<string>): Map<string, JsonObject> {
+  const items = new Map<string, JsonObject>();
+  for (const call of (Array.isArray(toolCalls) ? toolCalls : []) as readonly JsonObject[]) {
+    const id = String(call['id']);
+    const { custom, function: called } = call;
+    if (isJsonObject(custom)) {
+      customCalls.add(id);
+      items.set(id, { type: 'custom_tool_call', call_id: id, name: custom['name'], input: custom['input'] });
+    } else {
+      items.set(id, { type: 'function_call', call_id: id, ...(called as JsonObject) });
+    }
+  }
+  return items;
+}
+
+function toResultItem(
+  { tool_call_id: callId, content }: ChatMessage,
+  customCalls: ReadonlySet<string>,
+  param: string,
+): JsonObject {
+  const type = customCalls.has(String(callId)) ? 'custom_tool_call_output' : 'function_call_output';
+  return { type, call_id: callId, output: toContent(content, param) };
+}
+
+function refuse(
+  message: ChatMessage,
+  fields: readonly string[],
+  { dropMessageFields = [] }: Quirks,
+  param: string,
+): void {
+  for (const field of fields) {
+    if (message[field] != null && !dropMessageFields.includes(field)) {
+      throw unsupported(
+        `${param}.${field}`,
+        `This model does not support ${field} in a message of role ${message.role}.`,
+      );
+    }
+  }
+}

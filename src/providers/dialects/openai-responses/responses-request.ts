@@ -1,0 +1,183 @@
+import type { ChatRequest } from '../../contract/chat';
+import type { DeploymentTraits, ProviderCall } from '../../contract/provider-call';
+import { isJsonObject, type JsonObject } from '../../kit/json';
+import { checkSupport, isUnused, outputLimit, SAMPLING_FIELDS, unsupported } from '../openai-chat/chat-request';
+import type { EarlierSteps } from './reasoning-state';
+import { toInputItems } from './responses-input';
+
+/** Chat fields that the format has under the same name. */
+const SHARED_FIELDS: ReadonlySet<string> = new Set([
+  'temperature',
+  'top_p',
+  'top_logprobs',
+  'service_tier',
+  'user',
+  'metadata',
+  'safety_identifier',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+  'prompt_cache_options',
+]);
+
+/** Set below, or without an effect on the meaning of the answer. */
+const HANDLED_FIELDS: ReadonlySet<string> = new Set([
+  'model',
+  'messages',
+  'stream',
+  'stream_options',
+  'n',
+  'store',
+  'seed',
+  'prediction',
+  'max_tokens',
+  'max_completion_tokens',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'response_format',
+  'verbosity',
+  'reasoning_effort',
+  'logprobs',
+  'routing',
+]);
+
+/** A smaller limit is a 400 (https://github.com/earendil-works/pi/issues/6265). */
+const LEAST_OUTPUT_TOKENS = 16;
+
+/**
+ * The body for the upstream, which stores nothing: reasoning comes back encrypted. Pure; the request is not changed.
+ * Fields that the format lacks are refused, and so are unknown ones, which could refer to data in the operator's account.
+ * @throws ProviderError `validation_failed` with `param`
+ */
+export function toResponsesRequest(
+  request: ChatRequest,
+  call: DeploymentTraits & Pick<ProviderCall, 'upstreamModel'>,
+  earlier: EarlierSteps,
+  stream: boolean,
+): JsonObject {
+  checkSupport(request, call);
+  const { quirks } = call;
+  const body: JsonObject = {
+    model: call.upstreamModel,
+    input: toInputItems(request.messages, quirks, earlier),
+    store: false,
+    ...sharedFields(request, call),
+    ...limitOf(request),
+    ...toolFields(request, call),
+    ...textFields(request),
+    ...reasoningFields(request, call),
+  };
+  const include = [
+    ...(body['tools'] !== undefined && reasons(call) ? ['reasoning.encrypted_content'] : []),
+    ...(request['logprobs'] === true ? ['message.output_text.logprobs'] : []),
+  ];
+  if (include.length > 0) body['include'] = include;
+  if (!stream) return body;
+  body['stream'] = true;
+  const { includeObfuscation } = quirks;
+  if (includeObfuscation !== undefined) body['stream_options'] = { include_obfuscation: includeObfuscation };
+  return body;
+}
+
+function sharedFields(request: ChatRequest, { features, quirks }: DeploymentTraits): JsonObject {
+  const fields: JsonObject = {};
+  for (const [field, value] of Object.entries(request)) {
+    if (value == null || HANDLED_FIELDS.has(field) || field.startsWith('x_')) continue;
+    if (features.sampling === false && SAMPLING_FIELDS.has(field)) continue;
+    if (quirks.dropFields?.includes(field) === true) continue;
+    if (SHARED_FIELDS.has(field)) fields[field] = value;
+    else if (hasEffect(field, value)) throw unsupported(field);
+  }
+  return fields;
+}
+
+function hasEffect(field: string, value: unknown): boolean {
+  if (field === 'modalities') return !Array.isArray(value) || value.some((each) => each !== 'text');
+  if (SAMPLING_FIELDS.has(field)) return value !== 0;
+  return !isUnused(field, value);
+}
+
+function limitOf(request: ChatRequest): JsonObject {
+  const limit = outputLimit(request);
+  if (limit === null) return {};
+  if (limit < LEAST_OUTPUT_TOKENS) {
+    const param = request.max_completion_tokens === limit ? 'max_completion_tokens' : 'max_tokens';
+    throw unsupported(param, `This model requires a ${param} of at least ${LEAST_OUTPUT_TOKENS}.`);
+  }
+  return { max_output_tokens: limit };
+}
+
+function toolFields(request: ChatRequest, { features }: DeploymentTraits): JsonObject {
+  const { tools, tool_choice: choice, parallel_tool_calls: parallel } = request;
+  if (!Array.isArray(tools) || tools.length === 0) return {};
+  return {
+    tools: tools.map(toTool),
+    ...(choice != null && { tool_choice: toToolChoice(choice) }),
+    // The model never makes parallel calls, so both values of the field are satisfied.
+    ...(parallel != null && features.parallel_tools !== false && { parallel_tool_calls: parallel }),
+  };
+}
+
+/** `strict` is always set: here it is on by default, and a schema that is not strict would be refused. */
+function toTool({ type, function: called, custom }: JsonObject): JsonObject {
+  if (type === 'custom') {
+    const { name, description, format } = custom as JsonObject;
+    return {
+      type,
+      name,
+      ...(description != null && { description }),
+      ...(isJsonObject(format) && { format: toInputFormat(format) }),
+    };
+  }
+  const { name, description, parameters, strict } = called as JsonObject;
+  return {
+    type,
+    name,
+    ...(description != null && { description }),
+    parameters: parameters ?? { type: 'object', properties: {} },
+    strict: strict ?? false,
+  };
+}
+
+function toInputFormat({ type, grammar }: JsonObject): JsonObject {
+  return isJsonObject(grammar) ? { type, ...grammar } : { type };
+}
+
+function toToolChoice(choice: unknown): unknown {
+  if (!isJsonObject(choice)) return choice;
+  const { type, allowed_tools: allowed } = choice;
+  if (!isJsonObject(allowed)) return { type, name: (choice[String(type)] as JsonObject)['name'] };
+  const { mode, tools } = allowed;
+  return { type, mode, tools: (tools as readonly JsonObject[]).map(toToolChoice) };
+}
+
+function textFields({ response_format: format, verbosity }: ChatRequest): JsonObject {
+  const text = {
+    ...(isJsonObject(format) && { format: toTextFormat(format) }),
+    ...(verbosity != null && { verbosity }),
+  };
+  return Object.keys(text).length === 0 ? {} : { text };
+}
+
+function toTextFormat({ type, json_schema: described }: JsonObject): JsonObject {
+  if (!isJsonObject(described)) return { type };
+  const { name, description, schema, strict } = described;
+  return {
+    type,
+    name,
+    ...(description != null && { description }),
+    schema: schema ?? { type: 'object' },
+    strict: strict ?? false,
+  };
+}
+
+function reasoningFields({ reasoning_effort: effort }: ChatRequest, call: DeploymentTraits): JsonObject {
+  const summary = reasons(call) && effort !== 'none' ? call.quirks.reasoningSummary : undefined;
+  if (effort == null && summary === undefined) return {};
+  return { reasoning: { ...(effort != null && { effort }), ...(summary !== undefined && { summary }) } };
+}
+
+/** Models without reasoning refuse fields about it. */
+function reasons({ features: { reasoning = [] } }: DeploymentTraits): boolean {
+  return reasoning.length > 0;
+}

@@ -1,0 +1,212 @@
+import type { ChatEvent, TokenLogprob } from '../../contract/chat-event';
+import type { ProviderCall } from '../../contract/provider-call';
+import { ProviderError } from '../../contract/provider-error';
+import { isJsonObject, type JsonObject } from '../../kit/json';
+import {
+  type ChatStreamState,
+  type EventTranslator,
+  type StreamOutput,
+  type StreamRequest,
+  UpstreamStream,
+} from '../../kit/upstream-stream';
+import { toCreated } from '../openai-chat/chat-reply';
+import { storeSteps } from './reasoning-state';
+import {
+  finishReasonOf,
+  mapResponseError,
+  parseDocument,
+  separatorAfter,
+  textOf,
+  toCallId,
+  toCompletionId,
+  usageOf,
+} from './responses-reply';
+
+type Events = readonly ChatEvent[];
+
+const EVENTS: StreamOutput<Events> = {
+  translatorFor: (call, state) => new ResponsesTranslator(call, state),
+  join: (lists) => lists.flat(),
+};
+
+/** A stream of the Responses API as typed events of a chat. */
+export function openResponsesEvents(request: StreamRequest): Promise<UpstreamStream<Events>> {
+  return UpstreamStream.open(request, EVENTS);
+}
+
+interface OpenCall {
+  readonly index: number;
+  /** Whether any of its input has been passed on. */
+  hasInput: boolean;
+}
+
+/** Translates upstream events one at a time. The stream starts with the first output, not with `response.created`. */
+class ResponsesTranslator implements EventTranslator<Events> {
+  /** The response as announced at first. */
+  private response: JsonObject = {};
+  private readonly calls = new Map<unknown, OpenCall>();
+  private reasoning = '';
+  /** Complete items by their place in the answer. */
+  private readonly output: { readonly place: number; readonly item: JsonObject }[] = [];
+
+  constructor(
+    private readonly call: ProviderCall,
+    private readonly state: ChatStreamState,
+  ) {}
+
+  /**
+   * @returns `null` for an event that does not concern the client
+   * @throws ProviderError for an error inside the stream, or an event that is not JSON
+   */
+  translate(bytes: Buffer): Events | null {
+    const { state } = this;
+    if (state.done) return null;
+    if (bytes.toString('latin1') === '[DONE]') {
+      state.done = true;
+      return null;
+    }
+    const event = parseDocument(bytes);
+    const events = this.read(event);
+    if (events.length === 0) return null;
+    if (state.started) return events;
+    return [this.start(), ...events];
+  }
+
+  async finish(): Promise<void> {
+    const items = this.output.toSorted((one, other) => one.place - other.place).map(({ item }) => item);
+    await storeSteps(items, this.call);
+  }
+
+  private read(event: JsonObject): ChatEvent[] {
+    switch (event['type']) {
+      case 'response.created':
+      case 'response.in_progress':
+        this.response = isJsonObject(event['response']) ? event['response'] : {};
+        return [];
+      case 'response.output_text.delta':
+        return this.text(event);
+      case 'response.refusal.delta':
+        return this.piece(textOf(event['delta']), (text) => ({ type: 'refusal', text }));
+      case 'response.reasoning_summary_part.added':
+      case 'response.content_part.added':
+        return this.reasoningPart(event);
+      case 'response.reasoning_summary_text.delta':
+      case 'response.reasoning_text.delta':
+        return this.reasoningText(textOf(event['delta']));
+      case 'response.output_item.added':
+        return this.openCall(event);
+      case 'response.function_call_arguments.delta':
+      case 'response.custom_tool_call_input.delta':
+        return this.callInput(this.knownCall(event), textOf(event['delta']));
+      case 'response.output_item.done':
+        return this.closeItem(event);
+      case 'response.completed':
+      case 'response.incomplete':
+        return this.end(event['response']);
+      case 'response.failed':
+        throw mapResponseError(isJsonObject(event['response']) ? event['response']['error'] : null);
+      case 'error':
+        // Flat as documented, or nested (https://github.com/openai/openai-dotnet/issues/881).
+        throw mapResponseError(event['error'] ?? { ...event, type: undefined });
+      default:
+        if (event['error'] != null) throw mapResponseError(event['error']);
+        return [];
+    }
+  }
+
+  private start(): ChatEvent {
+    const { state } = this;
+    const { id, created_at: created, service_tier: serviceTier } = this.response;
+    state.started = true;
+    state.id = toCompletionId(id);
+    state.created = toCreated(created);
+    // The tier is decided later where it is left to the provider.
+    const isKnown = typeof serviceTier === 'string' && serviceTier !== 'auto';
+    return { type: 'start', id: state.id, created: state.created, ...(isKnown && { serviceTier }) };
+  }
+
+  private text(event: JsonObject): ChatEvent[] {
+    const logprobs = Array.isArray(event['logprobs']) ? (event['logprobs'] as readonly TokenLogprob[]) : [];
+    return this.piece(textOf(event['delta']), (text) => ({
+      type: 'text',
+      text,
+      ...(logprobs.length > 0 && { logprobs }),
+    }));
+  }
+
+  private piece(text: string, toEvent: (text: string) => ChatEvent): ChatEvent[] {
+    if (text === '') return [];
+    this.state.generatedBytes += Buffer.byteLength(text);
+    return [toEvent(text)];
+  }
+
+  private reasoningText(text: string): ChatEvent[] {
+    this.reasoning += text;
+    return this.piece(text, (piece) => ({ type: 'reasoning', text: piece }));
+  }
+
+  private reasoningPart({ part }: JsonObject): ChatEvent[] {
+    const type = isJsonObject(part) ? part['type'] : null;
+    if (type !== 'summary_text' && type !== 'reasoning_text') return [];
+    return this.reasoningText(separatorAfter(this.reasoning));
+  }
+
+  /** Calls are counted in the order of their beginning: a reasoning item may come before the first one. */
+  private openCall(event: JsonObject): ChatEvent[] {
+    const { item } = event;
+    if (!isJsonObject(item)) return [];
+    const kind = kindOf(item);
+    if (kind === null) return [];
+    const index = this.calls.size;
+    this.calls.set(placeOf(event), { index, hasInput: false });
+    this.state.callsTools = true;
+    return [{ type: 'tool_call', index, id: toCallId(item['call_id']), kind, name: textOf(item['name']) }];
+  }
+
+  private knownCall(event: JsonObject): OpenCall {
+    const call = this.calls.get(placeOf(event));
+    if (call !== undefined) return call;
+    throw new ProviderError('provider_error', 'The provider sent input of a tool call that has not begun.', {
+      phase: 'first_token',
+      fallback: true,
+    });
+  }
+
+  private callInput(call: OpenCall, input: string): ChatEvent[] {
+    if (input !== '') call.hasInput = true;
+    return this.piece(input, (text) => ({ type: 'tool_input', index: call.index, text }));
+  }
+
+  /** Some upstreams send a call only as a whole. */
+  private closeItem(event: JsonObject): ChatEvent[] {
+    const { item, output_index: index } = event;
+    if (!isJsonObject(item)) return [];
+    this.output.push({ place: typeof index === 'number' ? index : this.output.length, item });
+    if (kindOf(item) === null) return [];
+    const opened = this.calls.has(placeOf(event)) ? [] : this.openCall(event);
+    const call = this.knownCall(event);
+    return call.hasInput ? opened : [...opened, ...this.callInput(call, textOf(item['arguments'] ?? item['input']))];
+  }
+
+  private end(response: unknown): ChatEvent[] {
+    const { state } = this;
+    const ended = isJsonObject(response) ? response : {};
+    if (this.response['id'] === undefined) this.response = ended;
+    state.finishReason = finishReasonOf(ended, state.callsTools);
+    state.usage = usageOf(ended);
+    state.usageIsFinal = state.usage !== null;
+    state.done = true;
+    const finish: ChatEvent = { type: 'finish', reason: state.finishReason };
+    return state.usage === null ? [finish] : [finish, { type: 'usage', usage: state.usage }];
+  }
+}
+
+function kindOf({ type }: JsonObject): 'function' | 'custom' | null {
+  if (type === 'function_call') return 'function';
+  return type === 'custom_tool_call' ? 'custom' : null;
+}
+
+/** Identifies an item within a stream. Item ids are not reliable: some hosts change them with every event. */
+function placeOf({ output_index: index, item_id: itemId, item }: JsonObject): unknown {
+  return index ?? itemId ?? (isJsonObject(item) ? item['id'] : undefined);
+}
