@@ -1,11 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Answer } from '../core/http/answer';
-import { GatewayError } from '../core/errors/gateway-error';
+import type { GatewayError } from '../core/errors/gateway-error';
 import type { RequestContext } from '../core/types/request-context';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import type { ExplainedRequest } from '../inference/explanation.types';
-import type { Bill, Candidate, InferenceInput, PricedText, RenderedAnswer } from '../inference/inference.types';
+import type { Bill, InferenceInput, PricedText, RenderedAnswer } from '../inference/inference.types';
 import { requiredSupport, requireTarget } from '../inference/inference-target';
+import { chatOf } from '../inference/route-planner';
 import { StreamedInferenceService } from '../inference/streamed-inference.service';
 import { outputTokens, promptTokens, textUsage, TokenRatios } from '../inference/token-estimate';
 import { UnaryInferenceService } from '../inference/unary-inference.service';
@@ -98,7 +99,7 @@ export class ChatInference {
     const estimate = textUsage(inputTokens, outputLimit(chat, model, this.defaultMaxOutputTokens));
     const supports = requiredSupport(target.routing, chat);
     const streamed = chat.stream === true;
-    return { ...target, operation, streamed, estimate, prompt, supports };
+    return { ...target, operation, streamed, estimate, prompt, usesTools: hasTools(chat), supports };
   }
 
   /** `null` without image URLs. @throws GatewayError `ssrf_blocked`, `validation_failed` with `param` */
@@ -147,10 +148,6 @@ export class ChatInference {
   }
 }
 
-function chatOf(candidate: Candidate): ChatProvider {
-  const { chat } = candidate.provider;
-  if (chat === undefined) {
-    throw new GatewayError('no_provider_available', `${candidate.provider.id} does not serve chat.`);
-  }
-  return chat;
+function hasTools({ tools, functions }: ChatRequest): boolean {
+  return [tools, functions].some((list) => Array.isArray(list) && list.length > 0);
 }

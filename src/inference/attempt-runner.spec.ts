@@ -40,7 +40,7 @@ afterEach(() => jest.restoreAllMocks());
 
 const failure = (code: ProviderErrorCode, options: Partial<ProviderErrorOptions> = {}): ProviderError =>
   new ProviderError(code, 'our text', { phase: 'headers', fallback: true, ...options });
-const MODEL = { id: 'v/one', modality: 'text' };
+const MODEL = { id: 'v/one', modality: 'text', maxOutputTokens: 8_192 };
 /** Any command of Redis fails. */
 const VAULTS = new ReasoningVaults({} as Redis);
 const candidate = (id: string, timeouts?: Deployment['timeouts']): Candidate =>
@@ -154,6 +154,11 @@ it('logs every failed attempt once, without text from the upstream', async () =>
     expect.objectContaining({ deployment: 'b', attempt: 2, message: 'a provider refused our credential' }),
   ]);
   expect(JSON.stringify(attempts)).not.toContain('their text');
+});
+
+it('names the output limit of the model to every call', async () => {
+  await run(['fine']);
+  expect(calls[0]?.maxOutputTokens).toBe(8_192);
 });
 
 it('limits each attempt to the remaining time of the request', async () => {

@@ -49,6 +49,8 @@ export interface InferenceInput {
   readonly prompt?: PromptMeasure;
   /** Number of prompts that the model reads separately, each up to its context length. Default 1. */
   readonly promptCount?: number;
+  /** Whether the request has tools, on which conditions of deployments depend. Default: not. */
+  readonly usesTools?: boolean;
   /** Whether a candidate supports the request. Set when not all may, or when `routing` requires it. */
   readonly supports?: (candidate: Candidate) => boolean;
   /** Work such as images that must not run twice: retried only when the first call never started. */

@@ -24,7 +24,7 @@ import {
 import type { Candidate, InferenceInput } from './inference.types';
 import { toClientError } from './provider-failure';
 import { worstCaseCost } from './request-reservation';
-import { CandidateSelector, RoutePlanner, ruledOutBy } from './route-planner';
+import { CandidateSelector, meetsConditions, RoutePlanner, ruledOutBy } from './route-planner';
 
 /** The refusals of adapters before sending, by candidate. */
 export type Refusals = ReadonlyMap<Candidate, GatewayError>;
@@ -77,7 +77,7 @@ export class RouteExplainer {
   private reasonFor(
     { obstacles }: DeploymentServing<DeploymentRow>,
     candidate: Candidate | undefined,
-    { routing, supports }: InferenceInput,
+    { routing, supports, usesTools }: InferenceInput,
   ): LeftOutReason {
     const [obstacle] = obstacles;
     if (obstacle !== undefined) return obstacle;
@@ -85,7 +85,7 @@ export class RouteExplainer {
     if (candidate === undefined) return 'not_needed';
     const constraint = ruledOutBy(candidate, routing ?? {});
     if (constraint !== null) return constraint;
-    if (supports?.(candidate) === false) return 'unsupported';
+    if (supports?.(candidate) === false || !meetsConditions(candidate, usesTools)) return 'unsupported';
     const { health, load } = candidate;
     const nowMs = this.clock.monotonic();
     if (load.isFull) return 'full';

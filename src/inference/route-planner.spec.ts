@@ -59,6 +59,41 @@ it('excludes candidates that do not support the request, also without a routing 
   expect(plan(null, { supports: ({ provider }) => provider.id !== 'a' })).toBe('b c');
 });
 
+describe('conditions of deployments', () => {
+  const conditional = (id: string, tools: boolean): Candidate => {
+    const { deployment, ...rest } = candidate(id, 100, 0);
+    return { ...rest, deployment: { ...deployment, when: { tools } } };
+  };
+  beforeEach(() => {
+    ofModel['v/split'] = [conditional('chat', false), conditional('responses', true), candidate('any', 100, 1)];
+  });
+  const planFor = (usesTools: boolean | undefined, routing: RoutingDto | null = null): string =>
+    plan(routing, { model: model('v/split'), usesTools });
+
+  it('select the deployments for requests with tools and without', () => {
+    expect(planFor(true)).toBe('responses any');
+    expect(planFor(false)).toBe('chat any');
+    expect(planFor(undefined)).toBe('chat any');
+  });
+
+  it('hold whatever the routing object prefers, and in fallback models', () => {
+    expect(planFor(true, { order: ['chat'], strategy: 'price' })).toBe('responses any');
+    expect(plan({ models: ['v/split'], only: ['a', 'chat', 'responses'] }, { usesTools: true })).toBe('a responses');
+  });
+
+  it('keep the plan one array for all requests of a kind', () => {
+    const shared = planner();
+    const planOf = (usesTools: boolean) => shared.plan(inputOf(null, { model: model('v/split'), usesTools }));
+    expect(planOf(true)).toBe(planOf(true));
+    expect(planOf(false)).not.toEqual(planOf(true));
+  });
+
+  it('return no_provider_available when no deployment serves such a request', () => {
+    ofModel['v/split'] = [conditional('chat', false)];
+    expect(failureOf(null, { model: model('v/split'), usesTools: true }).code).toBe('no_provider_available');
+  });
+});
+
 describe('the routing object', () => {
   it.each<[string, RoutingDto | null, string]>([
     ['absent, changes nothing', null, 'a b c'],

@@ -8,9 +8,23 @@ import { ModelCatalogService } from '../models/model-catalog.service';
 import { HealthService } from '../models/routing/health.service';
 import type { RoutingDto } from '../models/routing/routing.dto';
 import { isFixedOrder, orderBy, type Strategy } from '../models/routing/strategies';
+import type { ChatProvider } from '../providers/contract/chat';
 import { ProvidersService } from '../providers/providers.service';
 import type { Candidate, InferenceInput } from './inference.types';
 import { noneAvailable } from './provider-failure';
+
+/** The dialect of deployments that are called through `Provider.responses`. */
+const RESPONSES_DIALECT = 'openai-responses';
+
+/**
+ * The adapter of a candidate for chat, in the dialect of its deployment.
+ * @throws GatewayError `no_provider_available`
+ */
+export function chatOf({ provider, deployment }: Candidate): ChatProvider {
+  const chat = deployment.dialect === RESPONSES_DIALECT ? provider.responses : provider.chat;
+  if (chat === undefined) throw new GatewayError('no_provider_available', `${provider.id} does not serve chat.`);
+  return chat;
+}
 
 /**
  * The deployments that can serve a model, best priority first. The array is cached until the catalogue snapshot or a price
@@ -52,6 +66,7 @@ export class CandidateSelector {
       const provider = this.providers.get(deployment.provider);
       const priceVersion = this.catalog.currentPrice(model, deployment, nowMs);
       if (provider === undefined || priceVersion === null) continue;
+      if (deployment.dialect === RESPONSES_DIALECT && provider.responses === undefined) continue;
       selected.push({
         model,
         deployment,
@@ -97,6 +112,11 @@ export function ruledOutBy({ provider, priceVersion }: Candidate, routing: Routi
   return isCheap ? null : 'max_price';
 }
 
+/** Whether a request meets the conditions of the candidate's deployment. */
+export function meetsConditions({ deployment: { when } }: Candidate, usesTools = false): boolean {
+  return when?.tools === undefined || when.tools === usesTools;
+}
+
 function isAllowed(candidate: Candidate, routing: RoutingDto): boolean {
   return ruledOutBy(candidate, routing) === null;
 }
@@ -113,6 +133,11 @@ function inOrder(candidates: readonly Candidate[], order: readonly string[]): re
 
 const NO_ROUTING: RoutingDto = {};
 
+interface ByTools {
+  readonly without: readonly Candidate[];
+  readonly with: readonly Candidate[];
+}
+
 /**
  * Plans the route of a request: the candidates to try, in order (src/models/routing/README.md). Without a `routing` object
  * and with all deployments healthy, the plan is an array cached until the catalogue changes.
@@ -122,6 +147,8 @@ export class RoutePlanner {
   private readonly strategy: Strategy;
   private readonly maxAttempts: number;
   private readonly plainPlans = new WeakMap<readonly Candidate[], readonly Candidate[] | null>();
+  /** For requests without tools, and for those with tools. */
+  private readonly conditional = new WeakMap<readonly Candidate[], ByTools>();
 
   constructor(
     private readonly selector: CandidateSelector,
@@ -137,12 +164,23 @@ export class RoutePlanner {
    * @throws GatewayError `no_provider_available` or `provider_rate_limited`, with `retry_after` when waiting helps.
    */
   plan(input: InferenceInput): readonly Candidate[] {
-    const candidates = this.selector.select(input.model);
+    const candidates = this.select(input.model, input);
     if (input.routing === null && input.supports === undefined) {
       const plain = this.plainPlan(candidates);
       if (plain !== null && plain.every(isReady)) return plain;
     }
     return this.planInFull(input, candidates, input.routing ?? NO_ROUTING);
+  }
+
+  /** The candidates of a model whose conditions the request meets. */
+  private select(model: CatalogModel, { usesTools = false }: InferenceInput): readonly Candidate[] {
+    const candidates = this.selector.select(model);
+    let byTools = this.conditional.get(candidates);
+    if (byTools === undefined) {
+      byTools = { without: serving(candidates, false), with: serving(candidates, true) };
+      this.conditional.set(candidates, byTools);
+    }
+    return usesTools ? byTools.with : byTools.without;
   }
 
   /** The cached plan of requests without `routing`; `null` when it differs per request. */
@@ -161,7 +199,7 @@ export class RoutePlanner {
     candidates: readonly Candidate[],
     routing: RoutingDto,
   ): readonly Candidate[] {
-    const models = [candidates, ...input.fallbacks.map((model) => this.selector.select(model))];
+    const models = [candidates, ...input.fallbacks.map((model) => this.select(model, input))];
     if (models.every(({ length }) => length === 0)) {
       throw new GatewayError('no_provider_available', `No provider is available for ${input.model.id}.`);
     }
@@ -199,6 +237,12 @@ export class RoutePlanner {
     });
     return inOrder(ordered, routing.order ?? []);
   }
+}
+
+/** The same array where no deployment has conditions. */
+function serving(candidates: readonly Candidate[], usesTools: boolean): readonly Candidate[] {
+  const met = candidates.filter((candidate) => meetsConditions(candidate, usesTools));
+  return met.length === candidates.length ? candidates : met;
 }
 
 function isReady({ health, load }: Candidate): boolean {

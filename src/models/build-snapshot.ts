@@ -45,8 +45,20 @@ export function buildSnapshot(
 }
 
 function toDeployment({ row, prices }: DeploymentServing<DeploymentRow>): Deployment {
-  const { id, provider, upstreamModel, priority, weight, quirks, settings } = row;
-  return { id, provider, upstreamModel, priority, weight, quirks, timeouts: toTimeouts(settings), prices };
+  const { id, provider, upstreamModel, dialect, priority, weight, quirks, settings } = row;
+  const { when } = settings;
+  return {
+    id,
+    provider,
+    upstreamModel,
+    dialect,
+    when,
+    priority,
+    weight,
+    quirks,
+    timeouts: toTimeouts(settings),
+    prices,
+  };
 }
 
 function toTimeouts({ timeouts }: DeploymentSettings): DeploymentTimeouts | undefined {

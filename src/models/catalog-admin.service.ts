@@ -145,8 +145,7 @@ function findDeployment(
 }
 
 function assertCallable({ dialect, settings }: DecidedDeploymentRow): void {
-  const { when } = settings as { readonly when?: Record<string, boolean | string> };
-  const reason = whyNotCallable({ dialect: (dialect ?? undefined) as never, when });
+  const reason = whyNotCallable({ dialect: (dialect ?? undefined) as never, when: settings.when });
   if (reason !== null) throw new GatewayError('conflict', `The deployment cannot be called: ${reason}.`);
 }
 

@@ -65,11 +65,21 @@ export interface DeploymentTimeouts {
   readonly idleMs?: number;
 }
 
+/** What a request must be like for a deployment to serve it. */
+export interface DeploymentConditions {
+  /** Whether it has tools. */
+  readonly tools?: boolean;
+}
+
 /** A model at a provider. */
 export interface Deployment {
   readonly id: string;
   readonly provider: string;
   readonly upstreamModel: string;
+  /** The wire format, where the provider has several; `null`: its main one. */
+  readonly dialect: string | null;
+  /** Absent: it serves every request. */
+  readonly when?: DeploymentConditions;
   readonly priority: number;
   readonly weight: number;
   readonly quirks: Quirks;

@@ -37,8 +37,8 @@ export interface DeploymentRow extends Omit<
   settings: DeploymentSettings;
 }
 
-/** Keys of a catalogue file without a column; only `timeouts` of these has an effect. */
-export type DeploymentSettings = Pick<CatalogEntryDeployment, 'timeouts'> & Readonly<Record<string, unknown>>;
+/** Keys of a catalogue file without a column; only `timeouts` and `when` of these have an effect. */
+export type DeploymentSettings = Pick<CatalogEntryDeployment, 'timeouts' | 'when'> & Readonly<Record<string, unknown>>;
 
 /** Overrides the files, also after later imports; `null`: no override. */
 export interface ModelDecision {

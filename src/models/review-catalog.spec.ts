@@ -50,11 +50,13 @@ describe('the review of a catalogue', () => {
     const entry = makeEntry({
       deployments: [
         { provider: 'openai', upstream_model: 'b' },
-        { provider: 'openai', upstream_model: 'b', dialect: 'openai-responses' },
+        { provider: 'openai', upstream_model: 'b', dialect: 'openai-responses', when: { tools: true } },
+        { provider: 'replicate', upstream_model: 'b', dialect: 'replicate' },
         { provider: 'fal', upstream_model: 'b', when: { image_url: false } },
       ],
     });
     expect(entry.deployments.map((deployment) => isDeploymentRunnable(entry, deployment))).toEqual([
+      true,
       true,
       false,
       false,
@@ -63,8 +65,8 @@ describe('the review of a catalogue', () => {
   });
 
   it('warns of settings that have no effect', () => {
-    const entry = makeEntry({ deployments: [{ provider: 'mock', upstream_model: 'b', limits: { rpm: 5 } }] });
-    expect(findWarnings([load(entry)]).map(({ path }) => path)).toEqual(['deployments[0].limits']);
+    const entry = makeEntry({ deployments: [{ provider: 'mock', upstream_model: 'b', output: { url: 'video' } }] });
+    expect(findWarnings([load(entry)]).map(({ path }) => path)).toEqual(['deployments[0].output']);
   });
 
   it('finds unknown providers', () => {

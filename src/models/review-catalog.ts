@@ -18,8 +18,13 @@ const PRICE_KINDS: Readonly<Record<Modality, readonly (keyof Price)[]>> = {
   music: ['music'],
 };
 
-const SPOKEN_DIALECTS: ReadonlySet<string | undefined> = new Set([undefined, 'openai-chat', 'openai-media']);
-const UNREAD_SETTINGS = ['api_version', 'region', 'map', 'output', 'limits'] as const;
+const SPOKEN_DIALECTS: ReadonlySet<string | undefined> = new Set([
+  undefined,
+  'openai-chat',
+  'openai-media',
+  'openai-responses',
+]);
+const UNREAD_SETTINGS = ['api_version', 'map', 'output'] as const;
 
 /** Whether the price covers models of this modality. */
 export function isPriced(modality: Modality, price: Price): boolean {
@@ -31,7 +36,7 @@ export function isModelOfferable(entry: CatalogEntry): boolean {
   return entry.status !== 'disabled' && entry.deployments.some((deployment) => isDeploymentRunnable(entry, deployment));
 }
 
-/** `false` for a deployment that is unpriced, conditional, or has a wire format without adapter. */
+/** `false` for a deployment that is unpriced, has an unknown condition, or a wire format without adapter. */
 export function isDeploymentRunnable(entry: CatalogEntry, deployment: CatalogEntryDeployment): boolean {
   return whyNotRunnable(entry, deployment) === null;
 }
@@ -78,5 +83,6 @@ function whyNotRunnable(entry: CatalogEntry, deployment: CatalogEntryDeployment)
 /** Why a deployment cannot be called, apart from a missing price, which may be added later; `null`: it can. */
 export function whyNotCallable({ dialect, when }: Pick<CatalogEntryDeployment, 'dialect' | 'when'>): string | null {
   if (!SPOKEN_DIALECTS.has(dialect)) return `no adapter for the dialect ${dialect}`;
-  return when === undefined ? null : 'conditions (when) are not evaluated yet';
+  const unknown = Object.keys(when ?? {}).filter((condition) => condition !== 'tools');
+  return unknown.length === 0 ? null : `conditions (when) are not evaluated yet: ${unknown.join(', ')}`;
 }

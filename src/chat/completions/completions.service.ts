@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { GatewayError } from '../../core/errors/gateway-error';
 import type { Answer } from '../../core/http/answer';
 import type { RequestContext } from '../../core/types/request-context';
 import type { ExplainedRequest } from '../../inference/explanation.types';
 import { providerFields, requiredSupport, requireTarget } from '../../inference/inference-target';
 import type { Bill, Candidate, InferenceInput, PricedText, RenderedAnswer } from '../../inference/inference.types';
+import { chatOf } from '../../inference/route-planner';
 import { StreamedInferenceService } from '../../inference/streamed-inference.service';
 import {
   measureMessages,
@@ -89,11 +89,10 @@ function measurePrompt({ prompt, suffix }: CompletionRequest): PromptMeasure {
 }
 
 /** The candidate's native text completion if the catalogue lists it, else completion over chat. */
-function completionsOf({ provider, features }: Candidate): CompletionsProvider {
-  const { chat, completions } = provider;
-  if (features.completions === true && completions !== undefined) return completions;
-  if (chat === undefined) throw new GatewayError('no_provider_available', `${provider.id} does not serve text.`);
-  return new CompletionsOverChat(chat);
+function completionsOf(candidate: Candidate): CompletionsProvider {
+  const { provider, features } = candidate;
+  if (features.completions === true && provider.completions !== undefined) return provider.completions;
+  return new CompletionsOverChat(chatOf(candidate));
 }
 
 /** The response with `usage` as its last field. */
