@@ -3,12 +3,69 @@ import { DiscoveryModule } from '@nestjs/core';
 import { ProviderRegistry } from './provider-registry';
 import { ProvidersService } from './providers.service';
 import { GoogleModule } from './vendors/google/google.module';
+import { AzureModule } from './vendors/azure/azure.module';
+import { BedrockModule } from './vendors/bedrock/bedrock.module';
+import { CerebrasModule } from './vendors/cerebras/cerebras.module';
+import { CohereModule } from './vendors/cohere/cohere.module';
+import { DeepInfraModule } from './vendors/deepinfra/deepinfra.module';
+import { DeepSeekModule } from './vendors/deepseek/deepseek.module';
+import { FireworksModule } from './vendors/fireworks/fireworks.module';
+import { GroqModule } from './vendors/groq/groq.module';
+import { HuggingFaceModule } from './vendors/huggingface/huggingface.module';
+import { JinaModule } from './vendors/jina/jina.module';
+import { LlamaCppModule } from './vendors/llamacpp/llamacpp.module';
+import { LmStudioModule } from './vendors/lmstudio/lmstudio.module';
+import { MiniMaxModule } from './vendors/minimax/minimax.module';
+import { MistralModule } from './vendors/mistral/mistral.module';
 import { MockModule } from './vendors/mock/mock.module';
+import { MoonshotModule } from './vendors/moonshot/moonshot.module';
+import { NvidiaModule } from './vendors/nvidia/nvidia.module';
+import { OllamaModule } from './vendors/ollama/ollama.module';
 import { OpenAiCompatibleModule } from './vendors/openai-compatible/openai-compatible.module';
 import { OpenAiModule } from './vendors/openai/openai.module';
+import { OpenRouterModule } from './vendors/openrouter/openrouter.module';
+import { PerplexityModule } from './vendors/perplexity/perplexity.module';
+import { QwenModule } from './vendors/qwen/qwen.module';
+import { SambaNovaModule } from './vendors/sambanova/sambanova.module';
+import { TogetherModule } from './vendors/together/together.module';
+import { VllmModule } from './vendors/vllm/vllm.module';
+import { VoyageModule } from './vendors/voyage/voyage.module';
+import { XaiModule } from './vendors/xai/xai.module';
+import { ZaiModule } from './vendors/zai/zai.module';
 
 /** One line for each folder under `vendors/`. */
-const VENDORS = [MockModule, OpenAiModule, GoogleModule, OpenAiCompatibleModule];
+const VENDORS = [
+  AzureModule,
+  BedrockModule,
+  CerebrasModule,
+  CohereModule,
+  DeepInfraModule,
+  DeepSeekModule,
+  FireworksModule,
+  GoogleModule,
+  GroqModule,
+  HuggingFaceModule,
+  JinaModule,
+  LlamaCppModule,
+  LmStudioModule,
+  MiniMaxModule,
+  MistralModule,
+  MockModule,
+  MoonshotModule,
+  NvidiaModule,
+  OllamaModule,
+  OpenAiCompatibleModule,
+  OpenAiModule,
+  OpenRouterModule,
+  PerplexityModule,
+  QwenModule,
+  SambaNovaModule,
+  TogetherModule,
+  VllmModule,
+  VoyageModule,
+  XaiModule,
+  ZaiModule,
+];
 
 /**
  * The providers, ready to call. Neighbours: vendors and dialects use only the kit and the contract; outside this folder

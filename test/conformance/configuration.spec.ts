@@ -1,15 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { kindOf } from '../../src/core/config/setting-kinds';
+import { PROVIDER_SETTINGS } from '../../src/core/config/provider-settings';
 import { SETTINGS } from '../../src/core/config/settings';
+import { type Subject, SUBJECTS } from './subjects';
 
-/** The settings are listed in the code, in `.env.example` and in the README; all three must match. */
+/** The settings are listed in the code, in `.env.example` and in two READMEs, which must match. */
 const settings = Object.entries(SETTINGS.shape).map(([name, schema]) => ({
   name,
   meaning: schema.description ?? '',
   accepts: kindOf(schema).accepts,
   fallback: schema.parse(undefined),
 }));
+
+const otherSettings = settings.filter(({ name }) => !(name in PROVIDER_SETTINGS));
 
 describe('.env.example', () => {
   it('lists every setting with its meaning, accepted values and default, in the order of the code', () => {
@@ -23,12 +27,12 @@ describe('.env.example', () => {
 });
 
 describe('the configuration table of the README', () => {
-  it('lists every setting with its default and meaning, in the order of the code', () => {
+  it('lists every setting but those of providers with its default and meaning, in the order of the code', () => {
     const [, section = ''] = read('README.md').split('\n## Configuration\n');
     const [chapter = ''] = section.split('\n## ', 1);
     const rows = chapter.split('\n').filter((line) => line.startsWith('| `'));
     expect(rows.map(cellsOf)).toEqual(
-      settings.map(({ name, fallback, meaning }) => [
+      otherSettings.map(({ name, fallback, meaning }) => [
         `\`${name}\``,
         fallback === null ? '' : `\`${fallback}\``,
         meaning.replaceAll('|', String.raw`\|`),
@@ -36,6 +40,40 @@ describe('the configuration table of the README', () => {
     );
   });
 });
+
+describe('the table of providers in their README', () => {
+  it('lists every provider with its variables and capabilities, in the order of their ids', async () => {
+    const [, section = ''] = read('src/providers/README.md').split('\n## Providers\n');
+    const [chapter = ''] = section.split('\n## ', 1);
+    const rows = chapter.split('\n').filter((line) => line.startsWith('| `'));
+    const expected = await Promise.all(
+      SUBJECTS.filter(({ definition }) => definition.credentials.length > 0)
+        .toSorted(byId)
+        .map((subject) => rowOf(subject)),
+    );
+    expect(rows.map(cellsOf)).toEqual(expected);
+  });
+
+  it('has a setting for every variable of a provider, and a provider for every variable', () => {
+    const names = SUBJECTS.flatMap(({ definition }) => definition.credentials);
+    expect(Object.keys(PROVIDER_SETTINGS).toSorted()).toEqual(names.toSorted());
+  });
+});
+
+function byId({ definition: one }: Subject, { definition: next }: Subject): number {
+  return one.id < next.id ? -1 : 1;
+}
+
+async function rowOf({ definition, environment }: Subject): Promise<string[]> {
+  const provider = definition.create(environment('http://127.0.0.1:9'));
+  await provider?.close();
+  const offered = Object.entries(provider?.capabilities ?? {}).filter(([, offers]) => offers);
+  return [
+    `\`${definition.id}\``,
+    definition.credentials.map((name) => `\`${name}\``).join(', '),
+    offered.map(([capability]) => capability).join(', '),
+  ];
+}
 
 function cellsOf(row: string): string[] {
   return row

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import type { ProviderEnvironment } from '../../src/core/config/provider-environment';
 import type { ProviderDefinition } from '../../src/providers/contract/provider';
 import { GoogleProvider } from '../../src/providers/vendors/google/google.module';
+import type { OpenAiFormatProvider } from '../../src/providers/dialects/openai-format.provider';
 import {
   MockMediaBasicProvider,
   MockMediaProvider,
   MockMediaSyncProvider,
 } from '../../src/providers/vendors/mock/mock.module';
 import { MockProvider } from '../../src/providers/vendors/mock/mock.module';
-import { OpenAiCompatibleProvider } from '../../src/providers/vendors/openai-compatible/openai-compatible.module';
-import { OpenAiProvider } from '../../src/providers/vendors/openai/openai.module';
+import { PRESETS } from './presets';
 import { GEMINI_ANSWERS, type TextAnswers } from './text-answers';
 
 /** How the conformance suites configure a provider. */
@@ -60,6 +60,16 @@ const MOCK_MEDIA: Omit<Subject, 'definition'> = {
   },
 };
 
+/** A preset with its key and base URL; the base URL has a path, as most do. */
+export function preset(definition: OpenAiFormatProvider): Subject {
+  const [apiKey = '', baseUrl = ''] = definition.credentials;
+  return {
+    definition,
+    environment: (origin) => ({ [apiKey]: 'sk-test-1234', [baseUrl]: `${origin}/v1` }),
+    speaksOpenAi: true,
+  };
+}
+
 /** A row for every provider of the gateway. */
 export const SUBJECTS: readonly Subject[] = [
   {
@@ -72,19 +82,10 @@ export const SUBJECTS: readonly Subject[] = [
   { definition: new MockMediaBasicProvider(), ...MOCK_MEDIA },
   { definition: new MockMediaSyncProvider(), ...MOCK_MEDIA },
   {
-    definition: new OpenAiProvider(),
-    environment: (origin) => ({ OPENAI_API_KEY: 'sk-test-1234', OPENAI_BASE_URL: `${origin}/v1` }),
-    speaksOpenAi: true,
-  },
-  {
     definition: new GoogleProvider(),
     environment: (origin) => ({ GEMINI_API_KEY: 'AIza-test-1234', GEMINI_BASE_URL: `${origin}/v1beta` }),
     speaksOpenAi: false,
     textAnswers: GEMINI_ANSWERS,
   },
-  {
-    definition: new OpenAiCompatibleProvider(),
-    environment: (origin) => ({ OPENAI_COMPATIBLE_BASE_URL: `${origin}/prefix/v1` }),
-    speaksOpenAi: true,
-  },
+  ...PRESETS.map(preset),
 ];

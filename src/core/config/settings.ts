@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DASHBOARD_SETTINGS } from './dashboard-settings';
 import { LIMIT_SETTINGS } from './limit-settings';
 import { PAYMENT_SETTINGS } from './payment-settings';
+import { PROVIDER_SETTINGS } from './provider-settings';
 import {
   baseUrl,
   choice,
@@ -24,7 +25,10 @@ const MAX_RETENTION_HOURS = 8_760;
 const timeoutMs = integer(1, ONE_HOUR_MS);
 const retentionHours = integer(1, MAX_RETENTION_HOURS);
 
-/** Every variable of the gateway. `.env.example` and the README list the same with the same defaults, which a test checks. */
+/**
+ * Every variable of the gateway. `.env.example` and the READMEs list the same with the same defaults, which a test
+ * checks.
+ */
 export const SETTINGS = z.object({
   NODE_ENV: choice(['development', 'production', 'test'])
     .default('development')
@@ -163,12 +167,7 @@ export const SETTINGS = z.object({
     'Serves mock video and music; when not set true with the embedded services, else false',
   ),
   MOCK_MEDIA_DIR: optional(path).describe('Directory of their jobs; mock-media in DATA_DIR when not set'),
-  OPENAI_API_KEY: optional(secret()).describe('Enables the OpenAI models'),
-  OPENAI_BASE_URL: optional(baseUrl).describe('Another base URL of OpenAI, such as a regional one'),
-  GEMINI_API_KEY: optional(secret()).describe('Enables the Gemini models of Google'),
-  GEMINI_BASE_URL: optional(baseUrl).describe('Another base URL of the Gemini API, with its version'),
-  OPENAI_COMPATIBLE_BASE_URL: optional(baseUrl).describe('Any OpenAI-compatible server, such as vLLM or Ollama'),
-  OPENAI_COMPATIBLE_API_KEY: optional(secret()).describe('API key of that server, if it requires one'),
+  ...PROVIDER_SETTINGS,
 });
 
 export type Settings = z.output<typeof SETTINGS>;

@@ -16,6 +16,20 @@ describe('mapUpstreamError', () => {
     [429, openAi('billing', 'credit_balance_exhausted'), 'provider_error', true, true],
     [401, openAi('invalid_request_error', 'invalid_api_key'), 'provider_error', true, true],
     [402, {}, 'provider_error', true, true],
+    [
+      400,
+      { code: 'Client specified an invalid argument', error: 'Incorrect API key provided: xa***' },
+      'provider_error',
+      true,
+      true,
+    ],
+    [
+      400,
+      { code: 'Client specified an invalid argument', error: 'Argument not supported: stop' },
+      'validation_failed',
+      false,
+      undefined,
+    ],
     [429, openAi('exceeded_current_quota_error', null), 'provider_error', true, true],
     [400, openAi('Arrearage', 'Arrearage'), 'provider_error', true, true],
     [

@@ -16,10 +16,12 @@ const MONEY =
  */
 const MONEY_MESSAGE = /\binsufficient balance\b|\bin arrears\b|\bcredits are depleted\b|\bspending cap\b/i;
 const CREDENTIAL = /api_?key|authentication|unauthenticated|unauthorized|permission|access_denied/i;
+/** Several vendors answer 400 to a wrong key. */
+const CREDENTIAL_MESSAGE = /\b(incorrect|invalid) api key\b|\bapi key not valid\b/i;
 const CONTENT_POLICY = /content_?(policy|filter)|moderation|responsible_?ai|safety_violation|data_?inspection/i;
 /** Faults in the client's request. Any other status below 500 is between the gateway and its upstream. */
 const CLIENT_FAULT =
-  /invalid_request|bad_?request|user_error|validation|unprocessable|invalid_argument|context_(length|size)|unsupported_(value|parameter)/i;
+  /invalid_request|bad_?request|user_error|validation|unprocessable|invalid[_ ]argument|context_(length|size)|unsupported_(value|parameter)/i;
 /** Matches a code or a message: every vendor words it differently. */
 const CONTEXT_OVERFLOW =
   /context_(length|size|window)|(maximum|available) context|context (window|size)|prompt is too long|input token count/i;
@@ -87,9 +89,8 @@ function toProviderError(refusal: Refusal): ProviderError {
       retryAfterSeconds: retryAfterSeconds ?? DEFAULT_RETRY_AFTER_SECONDS,
     });
   }
-  if (status === 401 || status === 403 || (status === 400 && CREDENTIAL.test(`${names} ${fault.reason ?? ''}`))) {
-    return accountRefused(options);
-  }
+  if (status === 401 || status === 403) return accountRefused(options);
+  if (status === 400 && namesCredential(fault)) return accountRefused(options);
   if (status === 408 || status === 504 || status === 524) {
     return new ProviderError('provider_timeout', 'The provider did not answer in time.', {
       ...options,
@@ -111,6 +112,10 @@ function toProviderError(refusal: Refusal): ProviderError {
 function isOutOfMoney({ status, fault, retryAfterSeconds }: Refusal, names: string): boolean {
   if (status === 402) return retryAfterSeconds === undefined;
   return (status < 500 && MONEY.test(names)) || (status >= 400 && MONEY_MESSAGE.test(fault.message));
+}
+
+function namesCredential({ code, type, reason, message }: UpstreamFault): boolean {
+  return CREDENTIAL.test(`${code} ${type} ${reason ?? ''}`) || CREDENTIAL_MESSAGE.test(message);
 }
 
 function isClientFault(status: number, names: string, { param }: UpstreamFault): boolean {
@@ -200,7 +205,10 @@ function toFault(document: unknown): UpstreamFault {
   if (Array.isArray(document)) return toFault(document[0]);
   if (!isJsonObject(document)) return EMPTY_FAULT;
   const { error } = document;
-  if (typeof error === 'string') return { ...EMPTY_FAULT, message: error, type: textOf(document['error_type']) };
+  if (typeof error === 'string') {
+    // `code` is a sentence at xAI (https://github.com/neavo/LinguaGacha/issues/159).
+    return { ...EMPTY_FAULT, message: error, type: textOf(document['error_type']), code: textOf(document['code']) };
+  }
   const fault = isJsonObject(error) ? error : document;
   const { message } = fault;
   if (message === undefined && document['detail'] !== undefined) return fromDetail(document['detail']);

@@ -1,0 +1,57 @@
+import { baseUrl, optional, secret } from './setting-kinds';
+
+const apiKey = optional(secret());
+const url = optional(baseUrl);
+
+type ProviderVariables<Prefix extends string> = Readonly<
+  Record<`${Prefix}_API_KEY`, typeof apiKey> & Record<`${Prefix}_BASE_URL`, typeof url>
+>;
+
+/** A provider with an address of its own. */
+function hosted<const Prefix extends string>(prefix: Prefix, name: string): ProviderVariables<Prefix> {
+  return {
+    [`${prefix}_API_KEY`]: apiKey.describe(`API key of ${name}; enables its models`),
+    [`${prefix}_BASE_URL`]: url.describe(`Another base URL of ${name}, such as a regional one`),
+  } as ProviderVariables<Prefix>;
+}
+
+/** A provider whose address the operator knows. */
+function addressed<const Prefix extends string>(prefix: Prefix, name: string): ProviderVariables<Prefix> {
+  return {
+    [`${prefix}_BASE_URL`]: url.describe(`Base URL of ${name}; enables its models`),
+    [`${prefix}_API_KEY`]: apiKey.describe(`API key of ${name}, if it requires one`),
+  } as ProviderVariables<Prefix>;
+}
+
+/** The variables of the providers, which `src/providers/README.md` lists. */
+export const PROVIDER_SETTINGS = {
+  ...hosted('OPENAI', 'OpenAI'),
+  ...addressed('AZURE', 'an Azure OpenAI resource, API v1'),
+  ...addressed('BEDROCK', 'Amazon Bedrock in a region, with the path /openai/v1'),
+  ...hosted('CEREBRAS', 'Cerebras'),
+  ...hosted('COHERE', 'Cohere'),
+  ...hosted('DEEPINFRA', 'DeepInfra'),
+  ...hosted('DEEPSEEK', 'DeepSeek'),
+  ...hosted('FIREWORKS', 'Fireworks'),
+  ...hosted('GEMINI', 'Google Gemini'),
+  ...hosted('GROQ', 'Groq'),
+  ...hosted('HUGGINGFACE', 'the router of Hugging Face'),
+  ...hosted('JINA', 'Jina'),
+  ...hosted('MINIMAX', 'MiniMax'),
+  ...hosted('MISTRAL', 'Mistral'),
+  ...hosted('MOONSHOT', 'Moonshot'),
+  ...hosted('NVIDIA', 'NVIDIA NIM'),
+  ...hosted('OPENROUTER', 'OpenRouter'),
+  ...hosted('PERPLEXITY', 'Perplexity'),
+  ...hosted('QWEN', 'Qwen (Alibaba Cloud Model Studio)'),
+  ...hosted('SAMBANOVA', 'SambaNova'),
+  ...hosted('TOGETHER', 'Together'),
+  ...hosted('VOYAGE', 'Voyage'),
+  ...hosted('XAI', 'xAI'),
+  ...hosted('ZAI', 'Z.ai'),
+  ...addressed('LLAMACPP', 'a server of llama.cpp'),
+  ...addressed('LMSTUDIO', 'an LM Studio server'),
+  ...addressed('OLLAMA', 'an Ollama server, with the path /v1'),
+  ...addressed('VLLM', 'a vLLM server'),
+  ...addressed('OPENAI_COMPATIBLE', 'any other server of the OpenAI format'),
+};

@@ -1,0 +1,27 @@
+import { Module } from '@nestjs/common';
+import { ModelProvider } from '../../contract/model-provider.decorator';
+import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+
+/**
+ * OpenAI's format at Amazon Bedrock, with an API key of Bedrock; the base URL names the region:
+ * `https://bedrock-runtime.{region}.amazonaws.com/openai/v1`
+ * (https://docs.aws.amazon.com/bedrock/latest/userguide/inference-chat-completions.html).
+ */
+@ModelProvider()
+export class BedrockProvider extends OpenAiFormatProvider {
+  constructor() {
+    super({
+      id: 'bedrock',
+      apiKeyVariable: 'BEDROCK_API_KEY',
+      baseUrlVariable: 'BEDROCK_BASE_URL',
+      capabilities: ['chat'],
+      quirks: {
+        streamUsage: 'include_usage',
+        dropFields: OPENAI_PLATFORM_FIELDS,
+      },
+    });
+  }
+}
+
+@Module({ providers: [BedrockProvider] })
+export class BedrockModule {}

@@ -1,0 +1,28 @@
+import { Module } from '@nestjs/common';
+import { ModelProvider } from '../../contract/model-provider.decorator';
+import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+
+/**
+ * Cerebras Inference (https://inference-docs.cerebras.ai/resources/openai): it answers 400 to the fields refused here.
+ */
+@ModelProvider()
+export class CerebrasProvider extends OpenAiFormatProvider {
+  constructor() {
+    super({
+      id: 'cerebras',
+      apiKeyVariable: 'CEREBRAS_API_KEY',
+      baseUrlVariable: 'CEREBRAS_BASE_URL',
+      defaultBaseUrl: 'https://api.cerebras.ai/v1',
+      capabilities: ['chat', 'completions'],
+      quirks: {
+        streamUsage: 'include_usage',
+        maxTokensField: 'max_completion_tokens',
+        rejectFields: ['frequency_penalty', 'presence_penalty', 'logit_bias'],
+        dropFields: OPENAI_PLATFORM_FIELDS,
+      },
+    });
+  }
+}
+
+@Module({ providers: [CerebrasProvider] })
+export class CerebrasModule {}

@@ -1,0 +1,28 @@
+import { Module } from '@nestjs/common';
+import { ModelProvider } from '../../contract/model-provider.decorator';
+import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+
+/** Cohere's compatibility endpoint, with its list of parameters (https://docs.cohere.com/docs/compatibility-api). */
+@ModelProvider()
+export class CohereProvider extends OpenAiFormatProvider {
+  constructor() {
+    super({
+      id: 'cohere',
+      apiKeyVariable: 'COHERE_API_KEY',
+      baseUrlVariable: 'COHERE_BASE_URL',
+      defaultBaseUrl: 'https://api.cohere.ai/compatibility/v1',
+      capabilities: ['chat', 'embeddings'],
+      quirks: {
+        streamUsage: 'include_usage',
+        maxTokensField: 'max_tokens',
+        developerRole: true,
+        reasoningEfforts: { xhigh: 'high', max: 'high' },
+        rejectFields: ['logit_bias', 'logprobs', 'top_logprobs', 'modalities', 'audio', 'dimensions'],
+        dropFields: [...OPENAI_PLATFORM_FIELDS, 'prediction', 'parallel_tool_calls', 'user'],
+      },
+    });
+  }
+}
+
+@Module({ providers: [CohereProvider] })
+export class CohereModule {}

@@ -1,0 +1,26 @@
+import { Module } from '@nestjs/common';
+import { ModelProvider } from '../../contract/model-provider.decorator';
+import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+
+/** DeepInfra (https://deepinfra.com/docs/openai_api). */
+@ModelProvider()
+export class DeepInfraProvider extends OpenAiFormatProvider {
+  constructor() {
+    super({
+      id: 'deepinfra',
+      apiKeyVariable: 'DEEPINFRA_API_KEY',
+      baseUrlVariable: 'DEEPINFRA_BASE_URL',
+      defaultBaseUrl: 'https://api.deepinfra.com/v1/openai',
+      capabilities: ['chat', 'completions', 'embeddings'],
+      quirks: {
+        streamUsage: 'include_usage',
+        maxTokensField: 'max_tokens',
+        dropFields: OPENAI_PLATFORM_FIELDS,
+        plainEmbeddings: true,
+      },
+    });
+  }
+}
+
+@Module({ providers: [DeepInfraProvider] })
+export class DeepInfraModule {}

@@ -1,0 +1,30 @@
+import { Module } from '@nestjs/common';
+import { ModelProvider } from '../../contract/model-provider.decorator';
+import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+
+/**
+ * DeepSeek (https://api-docs.deepseek.com): reasoning must be sent back with tool results, or the request is refused
+ * (https://github.com/decolua/9router/issues/1189).
+ */
+@ModelProvider()
+export class DeepSeekProvider extends OpenAiFormatProvider {
+  constructor() {
+    super({
+      id: 'deepseek',
+      apiKeyVariable: 'DEEPSEEK_API_KEY',
+      baseUrlVariable: 'DEEPSEEK_BASE_URL',
+      defaultBaseUrl: 'https://api.deepseek.com',
+      capabilities: ['chat'],
+      quirks: {
+        streamUsage: 'include_usage',
+        maxTokensField: 'max_tokens',
+        reasoningReplay: true,
+        rejectFields: ['logit_bias'],
+        dropFields: [...OPENAI_PLATFORM_FIELDS, 'seed', 'parallel_tool_calls'],
+      },
+    });
+  }
+}
+
+@Module({ providers: [DeepSeekProvider] })
+export class DeepSeekModule {}

@@ -1,0 +1,30 @@
+import { Module } from '@nestjs/common';
+import { ModelProvider } from '../../contract/model-provider.decorator';
+import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+
+/**
+ * Fireworks AI (https://docs.fireworks.ai/tools-sdks/openai-compatibility). Models are named `accounts/fireworks/models/…`.
+ */
+@ModelProvider()
+export class FireworksProvider extends OpenAiFormatProvider {
+  constructor() {
+    super({
+      id: 'fireworks',
+      apiKeyVariable: 'FIREWORKS_API_KEY',
+      baseUrlVariable: 'FIREWORKS_BASE_URL',
+      defaultBaseUrl: 'https://api.fireworks.ai/inference/v1',
+      capabilities: ['chat', 'completions', 'embeddings'],
+      quirks: {
+        streamUsage: 'include_usage',
+        maxTokensField: 'max_tokens',
+        // https://docs.fireworks.ai/guides/reasoning
+        reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
+        dropFields: OPENAI_PLATFORM_FIELDS,
+        plainEmbeddings: true,
+      },
+    });
+  }
+}
+
+@Module({ providers: [FireworksProvider] })
+export class FireworksModule {}

@@ -1,0 +1,23 @@
+import { Module } from '@nestjs/common';
+import { ModelProvider } from '../../contract/model-provider.decorator';
+import { OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+
+/** Jina AI: embeddings only (https://jina.ai/embeddings). The encoding has another name, so vectors come as numbers. */
+@ModelProvider()
+export class JinaProvider extends OpenAiFormatProvider {
+  constructor() {
+    super({
+      id: 'jina',
+      apiKeyVariable: 'JINA_API_KEY',
+      baseUrlVariable: 'JINA_BASE_URL',
+      defaultBaseUrl: 'https://api.jina.ai/v1',
+      capabilities: ['embeddings'],
+      quirks: {
+        plainEmbeddings: true,
+      },
+    });
+  }
+}
+
+@Module({ providers: [JinaProvider] })
+export class JinaModule {}

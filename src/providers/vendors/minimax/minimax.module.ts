@@ -1,0 +1,30 @@
+import { Module } from '@nestjs/common';
+import { ModelProvider } from '../../contract/model-provider.decorator';
+import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+
+/**
+ * MiniMax (https://platform.minimax.io/docs/api-reference/text-openai-api). Reasoning is part of the text, in `<think>`, and
+ * must be sent back as it came.
+ */
+@ModelProvider()
+export class MiniMaxProvider extends OpenAiFormatProvider {
+  constructor() {
+    super({
+      id: 'minimax',
+      apiKeyVariable: 'MINIMAX_API_KEY',
+      baseUrlVariable: 'MINIMAX_BASE_URL',
+      defaultBaseUrl: 'https://api.minimax.io/v1',
+      capabilities: ['chat'],
+      quirks: {
+        streamUsage: 'include_usage',
+        maxTokensField: 'max_completion_tokens',
+        // Between 0, exclusive, and 1: https://platform.minimax.io/docs/api-reference/text-chat
+        minTemperature: 0.01,
+        dropFields: OPENAI_PLATFORM_FIELDS,
+      },
+    });
+  }
+}
+
+@Module({ providers: [MiniMaxProvider] })
+export class MiniMaxModule {}

@@ -1,0 +1,50 @@
+import { Module } from '@nestjs/common';
+import { ModelProvider } from '../../contract/model-provider.decorator';
+import { OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+
+/**
+ * Mistral refuses any field that it does not know (https://github.com/mistralai/platform-docs-public/issues/7), also in
+ * messages (https://github.com/charmbracelet/crush/issues/1590).
+ */
+@ModelProvider()
+export class MistralProvider extends OpenAiFormatProvider {
+  constructor() {
+    super({
+      id: 'mistral',
+      apiKeyVariable: 'MISTRAL_API_KEY',
+      baseUrlVariable: 'MISTRAL_BASE_URL',
+      defaultBaseUrl: 'https://api.mistral.ai/v1',
+      capabilities: ['chat', 'embeddings'],
+      quirks: {
+        // Streams end with usage without being asked.
+        streamUsage: 'none',
+        maxTokensField: 'max_tokens',
+        // https://github.com/mistralai/client-python/blob/main/src/mistralai/models/chatcompletionrequest.py
+        acceptFields: [
+          'temperature',
+          'top_p',
+          'stop',
+          'seed',
+          'response_format',
+          'tools',
+          'tool_choice',
+          'parallel_tool_calls',
+          'presence_penalty',
+          'frequency_penalty',
+          'reasoning_effort',
+          'prompt_mode',
+          'safe_prompt',
+        ],
+        rejectFields: ['logprobs', 'top_logprobs', 'logit_bias'],
+        fieldNames: { seed: 'random_seed', dimensions: 'output_dimension' },
+        dropMessageFields: ['name'],
+        // https://github.com/langchain-ai/langchain/pull/24668
+        shortToolCallIds: true,
+        plainEmbeddings: true,
+      },
+    });
+  }
+}
+
+@Module({ providers: [MistralProvider] })
+export class MistralModule {}

@@ -1,0 +1,29 @@
+import { Module } from '@nestjs/common';
+import { ModelProvider } from '../../contract/model-provider.decorator';
+import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+
+/**
+ * Moonshot AI, Kimi (https://platform.kimi.ai/docs/api/overview). Thinking models want their reasoning back with tool
+ * results.
+ */
+@ModelProvider()
+export class MoonshotProvider extends OpenAiFormatProvider {
+  constructor() {
+    super({
+      id: 'moonshot',
+      apiKeyVariable: 'MOONSHOT_API_KEY',
+      baseUrlVariable: 'MOONSHOT_BASE_URL',
+      defaultBaseUrl: 'https://api.moonshot.ai/v1',
+      capabilities: ['chat'],
+      quirks: {
+        streamUsage: 'include_usage',
+        maxTokensField: 'max_tokens',
+        reasoningReplay: true,
+        dropFields: OPENAI_PLATFORM_FIELDS,
+      },
+    });
+  }
+}
+
+@Module({ providers: [MoonshotProvider] })
+export class MoonshotModule {}

@@ -1,0 +1,30 @@
+import { Module } from '@nestjs/common';
+import { ModelProvider } from '../../contract/model-provider.decorator';
+import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+
+/**
+ * Ollama (https://docs.ollama.com/api/openai-compatibility). It takes images only as data, never fetches them
+ * (https://github.com/ollama/ollama/blob/main/openai/openai.go), and starts slowly when it has to load a model.
+ */
+@ModelProvider()
+export class OllamaProvider extends OpenAiFormatProvider {
+  constructor() {
+    super({
+      id: 'ollama',
+      apiKeyVariable: 'OLLAMA_API_KEY',
+      baseUrlVariable: 'OLLAMA_BASE_URL',
+      capabilities: ['chat', 'completions', 'embeddings'],
+      quirks: {
+        streamUsage: 'include_usage',
+        maxTokensField: 'max_tokens',
+        inputImageUrls: 'inline',
+        reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
+        rejectFields: ['logit_bias'],
+        dropFields: OPENAI_PLATFORM_FIELDS,
+      },
+    });
+  }
+}
+
+@Module({ providers: [OllamaProvider] })
+export class OllamaModule {}

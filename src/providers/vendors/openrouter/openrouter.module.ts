@@ -1,0 +1,29 @@
+import { Module } from '@nestjs/common';
+import { ModelProvider } from '../../contract/model-provider.decorator';
+import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+
+/**
+ * OpenRouter (https://openrouter.ai/docs/api/reference/overview). Its own routing fields are refused: a client could choose
+ * models that the gateway has no price for, or buy web searches.
+ */
+@ModelProvider()
+export class OpenRouterProvider extends OpenAiFormatProvider {
+  constructor() {
+    super({
+      id: 'openrouter',
+      apiKeyVariable: 'OPENROUTER_API_KEY',
+      baseUrlVariable: 'OPENROUTER_BASE_URL',
+      defaultBaseUrl: 'https://openrouter.ai/api/v1',
+      capabilities: ['chat', 'completions', 'embeddings', 'speech'],
+      quirks: {
+        streamUsage: 'include_usage',
+        rejectFields: ['models', 'provider', 'route', 'plugins', 'preset'],
+        dropFields: OPENAI_PLATFORM_FIELDS,
+        plainEmbeddings: true,
+      },
+    });
+  }
+}
+
+@Module({ providers: [OpenRouterProvider] })
+export class OpenRouterModule {}

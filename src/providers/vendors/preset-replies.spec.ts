@@ -1,0 +1,254 @@
+import { openChatChunks } from '../../chat/chat-chunks';
+import { chunk, sse } from '../../../test/conformance/chat-chunks';
+import { type Answer, FakeUpstream } from '../../../test/conformance/fake-upstream';
+import {
+  chatRequest,
+  CollectingSink,
+  deltaOf,
+  providerCall,
+  providerErrorOf,
+} from '../../../test/conformance/provider-call';
+import { SUBJECTS } from '../../../test/conformance/subjects';
+import type { ChatCompletionResult } from '../contract/chat';
+import type { Provider } from '../contract/provider';
+import type { ProviderError } from '../contract/provider-error';
+
+let upstream: FakeUpstream;
+let provider: Provider;
+
+beforeEach(async () => {
+  upstream = await FakeUpstream.start();
+});
+
+afterEach(async () => {
+  await provider.close();
+  await upstream.stop();
+});
+
+function configure(id: string, answer: Answer): Provider {
+  const subject = SUBJECTS.find(({ definition }) => definition.id === id);
+  const created = subject?.definition.create(subject.environment(upstream.origin));
+  if (created == null) throw new Error(`${id} has no row`);
+  upstream.answer = answer;
+  provider = created;
+  return created;
+}
+
+const json =
+  (document: unknown, status = 200, headers: Record<string, string> = {}): Answer =>
+  (response) =>
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(document));
+
+const events =
+  (bytes: string): Answer =>
+  (response) =>
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(bytes);
+
+const completion = (fields: object, message: object = { content: 'Hi' }, finishReason = 'stop') => ({
+  choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason: finishReason }],
+  ...fields,
+});
+
+function complete(id: string, document: unknown): Promise<ChatCompletionResult> {
+  const { chat, quirks } = configure(id, json(document));
+  return chat?.complete(chatRequest(), providerCall({ quirks })) ?? Promise.reject(new Error('no chat'));
+}
+
+async function stream(id: string, bytes: string): Promise<{ sink: CollectingSink; usage: object | null }> {
+  const { chat, quirks } = configure(id, events(bytes));
+  if (chat === undefined) throw new Error('no chat');
+  const opened = await openChatChunks(chat, chatRequest({ stream: true }), providerCall({ quirks }));
+  const sink = new CollectingSink();
+  await opened.pipe(sink);
+  return { sink, usage: opened.progress.usage };
+}
+
+function refusal(id: string, answer: Answer): Promise<ProviderError> {
+  const { chat, quirks } = configure(id, answer);
+  return providerErrorOf(
+    chat?.complete(chatRequest(), providerCall({ quirks })) ?? Promise.reject(new Error('no chat')),
+  );
+}
+
+const FINISH = chunk({}, { finish_reason: 'stop' });
+
+describe('the usage that vendors report', () => {
+  it.each([
+    [
+      'xai',
+      { prompt_tokens: 9, completion_tokens: 50, completion_tokens_details: { reasoning_tokens: 200 } },
+      { inputText: 9, outputText: 50, outputReasoning: 200 },
+    ],
+    [
+      'perplexity',
+      { prompt_tokens: 108, completion_tokens: 3256, total_tokens: 3364, reasoning_tokens: 73_248 },
+      { inputText: 108, outputText: 3256, outputReasoning: 73_248 },
+    ],
+    [
+      'deepseek',
+      { prompt_tokens: 9, completion_tokens: 1, prompt_cache_hit_tokens: 6, prompt_cache_miss_tokens: 3 },
+      { inputText: 3, inputCacheRead: 6, outputText: 1 },
+    ],
+    [
+      'mistral',
+      { prompt_tokens: 9, completion_tokens: 1, num_cached_tokens: 6 },
+      { inputText: 3, inputCacheRead: 6, outputText: 1 },
+    ],
+    [
+      'moonshot',
+      { prompt_tokens: 9, completion_tokens: 1, cached_tokens: 6 },
+      { inputText: 3, inputCacheRead: 6, outputText: 1 },
+    ],
+  ])('of %s becomes disjoint classes', async (id, usage, expected) => {
+    expect((await complete(id, completion({ usage }))).usage).toMatchObject(expected);
+  });
+
+  it.each([
+    ['groq', { ...FINISH, x_groq: { usage: { prompt_tokens: 9, completion_tokens: 1 } } }],
+    ['moonshot', chunk({}, { finish_reason: 'stop', usage: { prompt_tokens: 9, completion_tokens: 1 } })],
+  ])('of %s is read from its own place in streams', async (id, finish) => {
+    const { usage } = await stream(id, sse(chunk({ content: 'Hi' }), finish, '[DONE]'));
+    expect(usage).toMatchObject({ inputText: 9, outputText: 1 });
+  });
+
+  it('of xAI is read from the last chunk, not added up', async () => {
+    const usage = (tokens: number) => ({ usage: { prompt_tokens: 9, completion_tokens: tokens } });
+    const bytes = sse({ ...chunk({ content: 'Hi' }), ...usage(1) }, { ...FINISH, ...usage(2) }, '[DONE]');
+    expect((await stream('xai', bytes)).usage).toMatchObject({ inputText: 9, outputText: 2 });
+  });
+});
+
+describe('the answers of vendors', () => {
+  it('of Azure begin with the first real chunk, after the results of the prompt filter', async () => {
+    const filtered = { id: '', model: '', object: '', created: 0, choices: [], prompt_filter_results: [{}] };
+    const stray = { ...FINISH, choices: [{ index: 0, content_filter_results: {}, finish_reason: null }] };
+    const { sink } = await stream('azure', sse(filtered, chunk({ content: 'Hi' }), stray, FINISH, '[DONE]'));
+    expect(sink.chunks).toHaveLength(2);
+    expect([sink.chunks[0]?.['id'], sink.text]).toEqual(['chatcmpl-up', 'Hi']);
+    expect(sink.output.toString()).not.toContain('filter_results');
+  });
+
+  it('of Mistral keep reasoning and text apart', async () => {
+    const content = [
+      { type: 'thinking', thinking: [{ type: 'text', text: 'Hm' }] },
+      { type: 'text', text: 'Hi' },
+    ];
+    const { body } = await complete('mistral', completion({}, { content }));
+    expect(body.choices).toMatchObject([{ message: { content: 'Hi', reasoning_content: 'Hm' } }]);
+  });
+
+  it.each(['groq', 'cerebras', 'vllm', 'openrouter'])('of %s name their reasoning reasoning_content', async (id) => {
+    const { body } = await complete(id, completion({}, { content: 'Hi', reasoning: 'Hm' }));
+    expect(body.choices).toMatchObject([{ message: { content: 'Hi', reasoning_content: 'Hm' } }]);
+    expect(JSON.stringify(body)).not.toContain('"reasoning"');
+  });
+
+  it('of Perplexity carry their sources as annotations', async () => {
+    const sources = {
+      search_results: [{ title: 'A page', url: 'https://a.example' }],
+      citations: ['https://a.example'],
+    };
+    const annotations = [
+      {
+        type: 'url_citation',
+        url_citation: { start_index: 0, end_index: 0, url: 'https://a.example', title: 'A page' },
+      },
+    ];
+    const { body } = await complete('perplexity', completion(sources));
+    expect(body.choices).toMatchObject([{ message: { annotations } }]);
+    await provider.close();
+    const { sink } = await stream(
+      'perplexity',
+      sse({ ...chunk({ content: 'Hi' }), ...sources }, { ...FINISH, ...sources }),
+    );
+    expect(deltaOf(sink.chunks.at(-1))['annotations']).toEqual(annotations);
+  });
+
+  it.each([
+    ['together', 'eos', 'stop'],
+    ['mistral', 'model_length', 'length'],
+    ['zai', 'sensitive', 'content_filter'],
+  ])('of %s may finish with %s', async (id, reason, expected) => {
+    const { body } = await complete(id, completion({}, { content: 'Hi' }, reason));
+    expect(body.choices).toMatchObject([{ finish_reason: expected }]);
+  });
+
+  it.each([
+    ['deepseek', 'insufficient_system_resource'],
+    ['zai', 'network_error'],
+    ['vllm', 'abort'],
+  ])('of %s have failed when they finish with %s', async (id, reason) => {
+    const { code, options } = await refusal(id, json(completion({}, { content: 'Hi' }, reason)));
+    expect([code, options.fallback]).toEqual(['provider_error', true]);
+  });
+
+  it.each([
+    ['deepseek', ': keep-alive\n\n'],
+    ['openrouter', ': OPENROUTER PROCESSING\n\n'],
+  ])('of %s may pause with comments', async (id, comment) => {
+    const { sink } = await stream(id, comment + sse(chunk({ content: 'Hi' })) + comment + sse(FINISH, '[DONE]'));
+    expect(sink.text).toBe('Hi');
+  });
+});
+
+describe('the refusals of vendors', () => {
+  it.each([
+    [
+      'deepseek',
+      402,
+      { error: { message: 'Insufficient Balance', type: 'unknown_error', code: 'invalid_request_error' } },
+    ],
+    ['openrouter', 402, { error: { code: 402, message: 'Insufficient credits' } }],
+    [
+      'moonshot',
+      429,
+      { error: { type: 'exceeded_current_quota_error', message: 'suspended due to insufficient balance' } },
+    ],
+    ['zai', 429, { error: { code: '1113', message: 'Your account is in arrears, please recharge and try again' } }],
+    ['qwen', 400, { error: { code: 'Arrearage', type: 'Arrearage', message: 'Access denied' } }],
+    ['minimax', 500, { type: 'error', error: { type: 'api_error', message: 'insufficient balance (1008)' } }],
+    ['xai', 400, { code: 'Client specified an invalid argument', error: 'Incorrect API key provided: xa***' }],
+  ])('%s: %i for the account is no fault of the client', async (id, status, document) => {
+    const { code, options } = await refusal(id, json(document, status));
+    expect([code, options.credentialRefused, options.fallback]).toEqual(['provider_error', true, true]);
+  });
+
+  it.each([
+    [
+      'openrouter',
+      403,
+      { error: { code: 403, message: 'Flagged', metadata: { reasons: ['violence'], flagged_input: 'x' } } },
+    ],
+    [
+      'azure',
+      400,
+      { error: { code: 'content_filter', message: 'Filtered', innererror: { code: 'ResponsibleAIPolicyViolation' } } },
+    ],
+    ['qwen', 400, { error: { code: 'data_inspection_failed', message: 'Input may contain inappropriate content' } }],
+  ])('%s: %i for the content reaches the client as such', async (id, status, document) => {
+    const { code, options } = await refusal(id, json(document, status));
+    expect([code, options.credentialRefused, options.details]).toMatchObject([
+      'validation_failed',
+      undefined,
+      { reason: 'content_filtered' },
+    ]);
+  });
+
+  it('Mistral: the field of a refused request is named, although the list is inside the message', async () => {
+    const detail = [{ type: 'extra_forbidden', loc: ['body', 'later'], msg: 'Extra inputs are not permitted' }];
+    const document = { object: 'error', message: { detail }, type: 'invalid_request_error', param: null, code: null };
+    const { code, options } = await refusal('mistral', json(document, 422));
+    expect([code, options.param]).toEqual(['validation_failed', 'later']);
+  });
+
+  it('OpenRouter: numeric codes inside a reply count as the status', async () => {
+    const { code } = await refusal('openrouter', json({ error: { code: 429, message: 'Rate limited' } }));
+    expect(code).toBe('provider_rate_limited');
+  });
+
+  it('OpenRouter: so do they in a chunk of a stream', async () => {
+    const failed = { ...chunk({ content: '' }, { finish_reason: 'error' }), error: { code: 502, message: 'down' } };
+    const { code } = await providerErrorOf(stream('openrouter', sse(failed, '[DONE]')));
+    expect(code).toBe('provider_unavailable');
+  });
+});

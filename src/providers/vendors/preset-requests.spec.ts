@@ -1,0 +1,190 @@
+import { FakeUpstream } from '../../../test/conformance/fake-upstream';
+import { imageRequest } from '../../../test/conformance/media-requests';
+import { chatRequest, providerCall, providerErrorOf } from '../../../test/conformance/provider-call';
+import { preset, SUBJECTS } from '../../../test/conformance/subjects';
+import type { ModelFeatures } from '../contract/provider-call';
+import type { Provider } from '../contract/provider';
+import { AzureProvider } from './azure/azure.module';
+import { MistralProvider } from './mistral/mistral.module';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+let upstream: FakeUpstream;
+let provider: Provider;
+
+beforeEach(async () => {
+  upstream = await FakeUpstream.start();
+});
+
+afterEach(async () => {
+  await provider.close();
+  await upstream.stop();
+});
+
+function configure(id: string): Provider {
+  const subject = SUBJECTS.find(({ definition }) => definition.id === id);
+  const created = subject?.definition.create(subject.environment(upstream.origin));
+  if (created == null) throw new Error(`${id} has no row`);
+  provider = created;
+  return created;
+}
+
+/** The body that a chat sends; the fake upstream's reply is no completion. */
+async function sentChat(id: string, fields: Fields, features: ModelFeatures = {}): Promise<Fields> {
+  const { chat, quirks } = configure(id);
+  await providerErrorOf(chat?.complete(chatRequest(fields), providerCall({ quirks, features })) ?? Promise.reject());
+  return JSON.parse(upstream.received[0]?.body ?? '{}') as Fields;
+}
+
+const messages = [{ role: 'user', content: 'Hello' }];
+const PLAIN = { model: 'upstream-model', messages };
+
+describe('the chat requests of presets', () => {
+  it.each([
+    [
+      'mistral',
+      { seed: 7, user: 'ada', max_completion_tokens: 5, temperature: 0, reasoning_effort: 'high', later_field: 1 },
+      { random_seed: 7, max_tokens: 5, temperature: 0, reasoning_effort: 'high' },
+    ],
+    ['xai', { presence_penalty: 0, frequency_penalty: 0, user: 'ada' }, { user: 'ada' }],
+    ['groq', { temperature: 0, messages: [{ ...messages[0], name: 'ada' }] }, { temperature: 0 }],
+    ['deepseek', { seed: 7, parallel_tool_calls: true, max_completion_tokens: 5 }, { max_tokens: 5 }],
+    ['fireworks', { reasoning_effort: 'minimal' }, { reasoning_effort: 'low' }],
+    ['fireworks', { reasoning_effort: 'xhigh' }, { reasoning_effort: 'high' }],
+    [
+      'ollama',
+      { reasoning_effort: 'xhigh', tool_choice: 'required' },
+      { reasoning_effort: 'high', tool_choice: 'required' },
+    ],
+    ['cohere', { prediction: {}, user: 'ada', max_completion_tokens: 5 }, { max_tokens: 5 }],
+    ['perplexity', { seed: 7, parallel_tool_calls: true, user: 'ada' }, {}],
+    ['zai', { tool_choice: 'auto', seed: 7, frequency_penalty: 0 }, {}],
+    ['minimax', { temperature: 0 }, { temperature: 0.01 }],
+  ])('%s: %j', async (id, fields, expected) => {
+    expect(await sentChat(id, fields)).toEqual({ ...PLAIN, ...expected });
+  });
+
+  it('sends Fireworks an effort as is where the catalogue lists it', async () => {
+    const body = await sentChat('fireworks', { reasoning_effort: 'xhigh' }, { reasoning: ['xhigh'] });
+    expect(body['reasoning_effort']).toBe('xhigh');
+  });
+
+  it.each([
+    ['mistral', 'logprobs', true],
+    ['mistral', 'logit_bias', { 1: 5 }],
+    ['xai', 'presence_penalty', 1],
+    ['xai', 'stop', ['.']],
+    ['groq', 'logprobs', true],
+    ['groq', 'top_logprobs', 2],
+    ['groq', 'logit_bias', { 1: 5 }],
+    ['together', 'logprobs', true],
+    ['openrouter', 'models', ['other/model']],
+    ['openrouter', 'plugins', [{ id: 'web' }]],
+    ['openrouter', 'provider', { order: ['x'] }],
+    ['perplexity', 'tools', [{}]],
+    ['perplexity', 'stop', ['.']],
+    ['cerebras', 'frequency_penalty', 1],
+    ['cohere', 'logit_bias', { 1: 5 }],
+    ['zai', 'tool_choice', 'required'],
+    ['qwen', 'enable_search', true],
+  ])('%s refuses %s instead of ignoring it', async (id, field, value) => {
+    const { chat, quirks } = configure(id);
+    const refusal = chat?.complete(chatRequest({ [field]: value }), providerCall({ quirks })) ?? Promise.reject();
+    const { code, options } = await providerErrorOf(refusal);
+    expect([code, options.phase, options.param]).toEqual(['validation_failed', 'connect', field]);
+    expect(upstream.received).toEqual([]);
+  });
+
+  it.each(['deepseek', 'moonshot'])('%s gets the reasoning of earlier turns back', async (id) => {
+    const answered = { role: 'assistant', content: 'Hi', reasoning_content: 'why' };
+    expect(await sentChat(id, { messages: [...messages, answered, ...messages] })).toMatchObject({
+      messages: [messages[0], answered, messages[0]],
+    });
+  });
+
+  it('shortens ids of tool calls for Mistral', async () => {
+    const result = { role: 'tool', tool_call_id: 'call_0123456789', content: '1' };
+    const body = await sentChat('mistral', { messages: [...messages, result] });
+    expect(body).toMatchObject({ messages: [messages[0], { tool_call_id: expect.stringMatching(/^[a-z0-9]{9}$/) }] });
+  });
+
+  it.each(['mistral', 'perplexity', 'zai'])('%s is not asked for usage, which its streams carry anyway', async (id) => {
+    const { chat, quirks } = configure(id);
+    await providerErrorOf(chat?.openStream(chatRequest(), providerCall({ quirks })) ?? Promise.reject());
+    expect(JSON.parse(upstream.received[0]?.body ?? '')).toEqual({ ...PLAIN, stream: true });
+  });
+
+  it('replaces image addresses for self-hosted servers, or checks that they are public', () => {
+    const handling = ['ollama', 'lmstudio', 'vllm', 'llamacpp', 'nvidia', 'openai-compatible'].map((id) => {
+      const subject = SUBJECTS.find(({ definition }) => definition.id === id);
+      const created = subject?.definition.create(subject.environment('http://127.0.0.1:9'));
+      void created?.close();
+      return [id, created?.quirks.inputImageUrls];
+    });
+    provider = configure('ollama');
+    expect(handling).toEqual([
+      ['ollama', 'inline'],
+      ['lmstudio', 'inline'],
+      ['vllm', 'check'],
+      ['llamacpp', 'check'],
+      ['nvidia', 'check'],
+      ['openai-compatible', 'check'],
+    ]);
+  });
+});
+
+describe('the keys of presets', () => {
+  it('go to Azure in a header of their own, and to the others as bearer tokens', async () => {
+    await sentChat('azure', {});
+    expect(upstream.received[0]?.headers).toMatchObject({ 'api-key': 'sk-test-1234' });
+    expect(upstream.received[0]?.headers.authorization).toBeUndefined();
+    await provider.close();
+    await sentChat('mistral', {});
+    expect(upstream.received[1]?.headers.authorization).toBe('Bearer sk-test-1234');
+  });
+
+  it('suffice for vendors with an address of their own, and are optional where the operator sets it', async () => {
+    const { definition: mistral } = preset(new MistralProvider());
+    const { definition: azure } = preset(new AzureProvider());
+    provider = mistral.create({ MISTRAL_API_KEY: 'k' }) as Provider;
+    const addressed = azure.create({ AZURE_BASE_URL: 'https://resource.openai.azure.com/openai/v1' });
+    expect([provider.id, addressed?.id]).toEqual(['mistral', 'azure']);
+    expect([mistral.create({ MISTRAL_BASE_URL: 'https://x.example' }), azure.create({ AZURE_API_KEY: 'k' })]).toEqual([
+      null,
+      null,
+    ]);
+    await addressed?.close();
+  });
+});
+
+describe('the other requests of presets', () => {
+  it.each([
+    ['voyage', { output_dimension: 8, encoding_format: 'base64', input_type: 'query' }],
+    ['mistral', { output_dimension: 8 }],
+    ['jina', { dimensions: 8, input_type: 'query' }],
+  ])('%s embeds with %j', async (id, expected) => {
+    const { embeddings, quirks } = configure(id);
+    const request = { model: 'x', input: ['one'], dimensions: 8, input_type: 'query' };
+    await providerErrorOf(embeddings?.embed(request, providerCall({ quirks })) ?? Promise.reject());
+    expect(JSON.parse(upstream.received[0]?.body ?? '')).toEqual({
+      model: 'upstream-model',
+      input: ['one'],
+      ...expected,
+    });
+  });
+
+  it.each([
+    ['together', { width: 1024, height: 1536, response_format: 'base64' }],
+    ['xai', { aspect_ratio: '2:3', response_format: 'b64_json' }],
+  ])('%s makes images with %j', async (id, expected) => {
+    const { images, quirks } = configure(id);
+    const request = imageRequest({ size: '1024x1536' });
+    await providerErrorOf(images?.generate(request, providerCall({ quirks })) ?? Promise.reject());
+    expect(JSON.parse(upstream.received[0]?.body ?? '')).toEqual({
+      model: 'upstream-model',
+      prompt: 'a lighthouse',
+      n: 1,
+      ...expected,
+    });
+  });
+});

@@ -1,0 +1,30 @@
+import { Module } from '@nestjs/common';
+import { ModelProvider } from '../../contract/model-provider.decorator';
+import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+
+/** Together AI (https://docs.together.ai/docs/inference/openai-compatibility). */
+@ModelProvider()
+export class TogetherProvider extends OpenAiFormatProvider {
+  constructor() {
+    super({
+      id: 'together',
+      apiKeyVariable: 'TOGETHER_API_KEY',
+      baseUrlVariable: 'TOGETHER_BASE_URL',
+      defaultBaseUrl: 'https://api.together.ai/v1',
+      capabilities: ['chat', 'completions', 'embeddings', 'images', 'speech', 'transcription'],
+      quirks: {
+        streamUsage: 'include_usage',
+        maxTokensField: 'max_tokens',
+        // A number instead of a flag, and another shape in the reply: https://docs.together.ai/docs/logprobs
+        rejectFields: ['logprobs', 'top_logprobs'],
+        dropFields: OPENAI_PLATFORM_FIELDS,
+        plainEmbeddings: true,
+        imageResponseFormat: 'base64',
+        imageSize: 'width_height',
+      },
+    });
+  }
+}
+
+@Module({ providers: [TogetherProvider] })
+export class TogetherModule {}

@@ -1,0 +1,25 @@
+import { Module } from '@nestjs/common';
+import { ModelProvider } from '../../contract/model-provider.decorator';
+import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+
+/** vLLM (https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html). */
+@ModelProvider()
+export class VllmProvider extends OpenAiFormatProvider {
+  constructor() {
+    super({
+      id: 'vllm',
+      apiKeyVariable: 'VLLM_API_KEY',
+      baseUrlVariable: 'VLLM_BASE_URL',
+      capabilities: ['chat', 'completions', 'embeddings', 'transcription'],
+      quirks: {
+        streamUsage: 'include_usage',
+        // It may fetch images from inside the operator's network.
+        inputImageUrls: 'check',
+        dropFields: OPENAI_PLATFORM_FIELDS,
+      },
+    });
+  }
+}
+
+@Module({ providers: [VllmProvider] })
+export class VllmModule {}

@@ -1,0 +1,28 @@
+import { Module } from '@nestjs/common';
+import { ModelProvider } from '../../contract/model-provider.decorator';
+import { OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+
+/**
+ * Voyage AI: embeddings only (https://docs.voyageai.com/reference/embeddings-api). It refuses fields that it does not know,
+ * and vectors in any encoding but base64 (https://github.com/vectorize-io/hindsight/issues/925).
+ */
+@ModelProvider()
+export class VoyageProvider extends OpenAiFormatProvider {
+  constructor() {
+    super({
+      id: 'voyage',
+      apiKeyVariable: 'VOYAGE_API_KEY',
+      baseUrlVariable: 'VOYAGE_BASE_URL',
+      defaultBaseUrl: 'https://api.voyageai.com/v1',
+      capabilities: ['embeddings'],
+      quirks: {
+        // https://github.com/410979729/scope-recall-hermes/issues/88
+        fieldNames: { dimensions: 'output_dimension' },
+        acceptFields: ['input_type', 'truncation'],
+      },
+    });
+  }
+}
+
+@Module({ providers: [VoyageProvider] })
+export class VoyageModule {}

@@ -1,0 +1,34 @@
+import { Module } from '@nestjs/common';
+import { ModelProvider } from '../../contract/model-provider.decorator';
+import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+
+/**
+ * xAI. Its models refuse penalties, whatever their value (https://github.com/miaoxworld/NativeTavern/issues/83), and Grok 4
+ * stop sequences too (https://github.com/BerriAI/litellm/blob/main/litellm/llms/xai/chat/transformation.py).
+ */
+@ModelProvider()
+export class XaiProvider extends OpenAiFormatProvider {
+  constructor() {
+    super({
+      id: 'xai',
+      apiKeyVariable: 'XAI_API_KEY',
+      baseUrlVariable: 'XAI_BASE_URL',
+      defaultBaseUrl: 'https://api.x.ai/v1',
+      capabilities: ['chat', 'images'],
+      quirks: {
+        streamUsage: 'include_usage',
+        // https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/grok/capabilities/reasoning
+        reasoningExcluded: true,
+        rejectFields: ['presence_penalty', 'frequency_penalty', 'stop'],
+        // https://github.com/BerriAI/litellm/issues/9720
+        dropMessageFields: ['name'],
+        dropFields: OPENAI_PLATFORM_FIELDS,
+        // https://docs.x.ai/developers/model-capabilities/images/generation
+        imageSize: 'aspect_ratio',
+      },
+    });
+  }
+}
+
+@Module({ providers: [XaiProvider] })
+export class XaiModule {}

@@ -1,0 +1,38 @@
+import { Module } from '@nestjs/common';
+import { ModelProvider } from '../../contract/model-provider.decorator';
+import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+
+/**
+ * Z.ai, GLM (https://docs.z.ai/api-reference/llm/chat-completion). It chooses tools itself and knows no penalties
+ * (https://java.agentscope.io/v2/en/integration/model/glm).
+ */
+@ModelProvider()
+export class ZaiProvider extends OpenAiFormatProvider {
+  constructor() {
+    super({
+      id: 'zai',
+      apiKeyVariable: 'ZAI_API_KEY',
+      baseUrlVariable: 'ZAI_BASE_URL',
+      defaultBaseUrl: 'https://api.z.ai/api/paas/v4',
+      capabilities: ['chat'],
+      quirks: {
+        // Streams end with usage without being asked.
+        streamUsage: 'none',
+        maxTokensField: 'max_tokens',
+        rejectFields: [
+          'tool_choice',
+          'frequency_penalty',
+          'presence_penalty',
+          'logprobs',
+          'top_logprobs',
+          'logit_bias',
+        ],
+        dropMessageFields: ['name'],
+        dropFields: [...OPENAI_PLATFORM_FIELDS, 'seed', 'parallel_tool_calls', 'user'],
+      },
+    });
+  }
+}
+
+@Module({ providers: [ZaiProvider] })
+export class ZaiModule {}
