@@ -20,7 +20,7 @@ import { OPENAI_ANSWERS, type TextAnswers } from './text-answers';
 
 describe('ProvidersModule', () => {
   it('has a row here for every provider', async () => {
-    const config = ConfigModule.forRoot({ providers: {} } as AppConfig);
+    const config = ConfigModule.forRoot({ providers: {}, providerInstances: [] as readonly never[] } as AppConfig);
     const module = await Test.createTestingModule({ imports: [config, ProvidersModule] }).compile();
     await module.init();
     const ids = module
