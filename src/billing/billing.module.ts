@@ -1,13 +1,12 @@
 import { Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import { SchedulingModule } from '../core/scheduling/scheduling.module';
-import { BillingAccounts } from './ledger/billing-accounts';
+import { BillingAccounts, LedgerService } from './ledger/ledger.service';
 import { BILLING_OPTIONS, type BillingOptions, DEFAULT_BILLING_OPTIONS } from './ledger/billing-options';
 import { HoldSweeperService } from './ledger/hold-sweeper.service';
 import { InstanceLeaseService } from './ledger/instance-lease.service';
 import { LedgerAuditRepository } from './ledger/ledger-audit.repository';
 import { LedgerAuditService } from './ledger/ledger-audit.service';
-import { LedgerService } from './ledger/ledger.service';
 import { ReservationService } from './ledger/reservation.service';
 import { SpendingOutlookService } from './ledger/spending-outlook.service';
 

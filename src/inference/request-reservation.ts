@@ -1,10 +1,8 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { LimiterService, type LimitLease } from '../auth/rate-limits/limiter.service';
-import type { FinishCommand, FinishResult, StoreAnswer } from '../billing/ledger/money.types';
+import type { AttemptNote, FinishCommand, FinishResult, StoreAnswer, UsageRecord } from '../billing/ledger/money.types';
 import { ReservationService } from '../billing/ledger/reservation.service';
-import { sanitizeUsage } from '../billing/ledger/sanitize-usage';
-import type { AttemptNote, UsageRecord } from '../billing/ledger/usage-record';
-import { estimating } from '../billing/pricing/price';
+import { estimating, sanitizeUsage } from '../billing/pricing/price';
 import { InFlight } from '../core/concurrency/in-flight';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import type { ErrorCode } from '../core/errors/catalog';

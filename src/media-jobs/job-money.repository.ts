@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Pool } from 'pg';
 import { isPermanentDatabaseError } from '../core/database/driver-error';
 import { readRefusal, recordValues } from '../billing/ledger/money-statements';
-import type { UsageRecord } from '../billing/ledger/usage-record';
+import type { UsageRecord } from '../billing/ledger/money.types';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';
 import { MONEY_POOL } from '../core/database/money-pool';

@@ -1,4 +1,4 @@
-import type { UsageRecord } from '../billing/ledger/usage-record';
+import type { UsageRecord } from '../billing/ledger/money.types';
 import { ERROR_CATALOG } from '../core/errors/catalog';
 import { NO_USAGE, type UsageVector } from '../providers/contract/usage';
 import { pricedDetailsOf } from './job-hold';

@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import { AccountLanes, type AccountLanesOptions } from './account-lanes';
+import { AccountLanes, type AccountLanesOptions } from './batch-queue';
 
 interface Operation {
   readonly organizationId: string;

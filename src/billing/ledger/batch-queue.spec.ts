@@ -1,6 +1,5 @@
 import { DatabaseError } from 'pg';
-import { BatchQueue, type BatchQueueOptions } from './batch-queue';
-import { NotSentError } from './money-connection';
+import { BatchQueue, type BatchQueueOptions, NotSentError } from './batch-queue';
 
 /** An executor whose batches are answered by the test. */
 class Executor {

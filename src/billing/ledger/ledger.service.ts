@@ -1,10 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Pool } from 'pg';
-import { GatewayError } from '../../core/errors/gateway-error';
-import { MAX_MICRO, type Micro } from '../../core/types/micro';
+import { DataSource } from 'typeorm';
+import { recordAudit } from '../../core/database/audit-log';
+import { limitIdleTime } from '../../core/database/limit-idle-time';
 import { MONEY_POOL } from '../../core/database/money-pool';
+import { GatewayError } from '../../core/errors/gateway-error';
+import type { Actor } from '../../core/types/actor';
+import { MAX_MICRO, type Micro, microToJson } from '../../core/types/micro';
 import { isPrintable } from '../../core/types/printable';
-import { readViolations, type LedgerViolation } from './ledger-checks';
+import { type LedgerViolation, readViolations } from './ledger-checks';
 
 export interface AccountBalance {
   readonly balanceMicro: Micro;
@@ -115,7 +119,7 @@ const OF_PAYMENT = /^(?:stripe|test):/;
  * Payment references are reserved for payments: each must match its purchase (invariants I13 to I15).
  * @throws GatewayError `validation_failed` for a payment reference and for unprintable characters.
  */
-export function assertOwnReference(reference: string): void {
+function assertOwnReference(reference: string): void {
   if (!isPrintable(reference)) {
     throw new GatewayError('validation_failed', 'reference must consist of printable characters.', {
       param: 'reference',
@@ -132,7 +136,7 @@ export function assertOwnReference(reference: string): void {
  * @throws GatewayError `not_found`, `conflict`, `insufficient_credits`, `validation_failed` when the balance would be more
  * than {@link MAX_MICRO}.
  */
-export function assertPosted(outcome: string | undefined): boolean {
+function assertPosted(outcome: string | undefined): boolean {
   switch (outcome) {
     case 'applied':
       return true;
@@ -162,4 +166,114 @@ function invalidAmount(message: string): GatewayError {
 
 function accountNotFound(): GatewayError {
   return new GatewayError('not_found', 'The organization has no account.');
+}
+
+export interface BalanceCredit {
+  /** Positive. */
+  readonly amountMicro: Micro;
+  /** Unique for the organization: the same one again changes nothing. */
+  readonly reference: string;
+}
+
+export interface BalanceAdjustment {
+  /** Signed, not zero. */
+  readonly amountMicro: Micro;
+  /** As that of a credit. */
+  readonly reference: string;
+  /** For the audit log. */
+  readonly reason: string;
+}
+
+export interface AdjustedBalance {
+  /** `false`: the reference was already booked. */
+  readonly applied: boolean;
+  readonly balanceMicro: Micro;
+}
+
+/** Manual ledger entries by operators. The entry and its audit log entry are one transaction. */
+@Injectable()
+export class BalanceAdjustmentService {
+  constructor(private readonly dataSource: DataSource) {}
+
+  /** Credits a payment received outside the gateway. @throws GatewayError as {@link adjust}. */
+  credit(organizationId: string, { amountMicro, reference }: BalanceCredit, actor: Actor): Promise<AdjustedBalance> {
+    if (amountMicro <= 0n) throw invalidAmount('amount_micro must be positive.');
+    return this.post(organizationId, 'topup', { amountMicro, reference }, actor);
+  }
+
+  /**
+   * Books a correction.
+   * @throws GatewayError `not_found` without such an account, `conflict` when the reference was used for another amount,
+   * `insufficient_credits` when more would be taken than is free, `validation_failed` for zero, for a payment reference or
+   * unprintable characters, and for a balance of more than {@link MAX_MICRO}.
+   */
+  adjust(organizationId: string, adjustment: BalanceAdjustment, actor: Actor): Promise<AdjustedBalance> {
+    if (adjustment.amountMicro === 0n) throw invalidAmount('amount_micro must not be zero.');
+    return this.post(organizationId, 'adjust', adjustment, actor);
+  }
+
+  private post(
+    organizationId: string,
+    kind: 'topup' | 'adjust',
+    { amountMicro, reference, reason }: BalanceCredit & Partial<BalanceAdjustment>,
+    actor: Actor,
+  ): Promise<AdjustedBalance> {
+    assertOwnReference(reference);
+    if (amountMicro > MAX_MICRO || amountMicro < -MAX_MICRO)
+      throw invalidAmount(`amount_micro must be at most ${MAX_MICRO}.`);
+    return this.dataSource.transaction(async (manager) => {
+      await limitIdleTime(manager);
+      const [posting] = await manager.query<{ outcome: string }[]>('SELECT money_post($1, $2, $3, $4) AS outcome', [
+        organizationId,
+        kind,
+        amountMicro.toString(),
+        reference,
+      ]);
+      const applied = assertPosted(posting?.outcome);
+      const [account] = await manager.query<{ balance: string }[]>(
+        'SELECT balance_micro::text AS balance FROM organization_account WHERE organization_id = $1',
+        [organizationId],
+      );
+      const balanceMicro = BigInt(account?.balance ?? 0);
+      await recordAudit(manager, {
+        organizationId,
+        actor,
+        action: kind === 'topup' ? 'balance.credited' : 'balance.adjusted',
+        target: { type: 'organization', id: organizationId },
+        before: { balance_micro: microToJson(applied ? balanceMicro - amountMicro : balanceMicro) },
+        after: {
+          balance_micro: microToJson(balanceMicro),
+          amount_micro: microToJson(amountMicro),
+          applied,
+          reference,
+          reason,
+        },
+      });
+      return { applied, balanceMicro };
+    });
+  }
+}
+
+/** Anything that runs one bound statement: a TypeORM entity manager or data source, a `pg` client or pool. */
+export interface StatementRunner {
+  query(text: string, parameters: unknown[]): Promise<unknown>;
+}
+
+/** Opens accounts and sets their limits, in the caller's transaction. */
+@Injectable()
+export class BillingAccounts {
+  /** Must run when an organization is created: requests without an account are refused. The balance starts at zero. */
+  async open(organizationId: string, runner: StatementRunner): Promise<void> {
+    await runner.query('INSERT INTO organization_account (organization_id) VALUES ($1)', [organizationId]);
+  }
+
+  /** `null` removes the organization's limit; the operator's stays. Applies from the next reservation on. */
+  async setOwnMonthlyLimit(organizationId: string, limitMicro: Micro | null, runner: StatementRunner): Promise<void> {
+    await runner.query(
+      `UPDATE organization_account
+          SET own_monthly_limit_micro = $2, monthly_limit_micro = LEAST($2, operator_monthly_limit_micro)
+        WHERE organization_id = $1`,
+      [organizationId, limitMicro?.toString() ?? null],
+    );
+  }
 }

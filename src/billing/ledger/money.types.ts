@@ -1,6 +1,7 @@
 import type { IdempotencyClaim, IdempotencyCompletion } from '../../core/types/idempotency';
 import type { Micro } from '../../core/types/micro';
-import type { UsageRecord } from './usage-record';
+import type { UsageVector } from '../../providers/contract/usage';
+import type { PricedDetails } from '../pricing/price';
 
 /** Hold `amountMicro` of an organization's balance and budgets for one request. */
 export interface ReserveCommand {
@@ -50,4 +51,42 @@ export class KeyClaimedError extends Error {
   constructor() {
     super('The idempotency key belongs to another request.');
   }
+}
+
+/** One call to a provider. Keys as stored. */
+export interface AttemptNote {
+  readonly provider: string;
+  readonly deployment: string;
+  /** `success`, `canceled` after a disconnect, else a code of the error table. */
+  readonly outcome: string;
+  readonly duration_ms: number;
+}
+
+/** The receipt of one request, written in the transaction that ends its reservation. */
+export interface UsageRecord {
+  /** The request's UUID, which is also the reservation's. */
+  readonly id: string;
+  readonly organizationId: string;
+  readonly keyId: string;
+  /** Operation id of the document, for example `createChatCompletion`. */
+  readonly operation: string;
+  readonly model: string;
+  readonly provider: string | null;
+  readonly deploymentId: string | null;
+  readonly priceVersionId: string | null;
+  /** HTTP status that the client received (499: it disconnected). */
+  readonly status: number;
+  /** Code of the error table; `null` on success. */
+  readonly errorCode: string | null;
+  readonly streamed: boolean;
+  readonly usage: UsageVector;
+  /** Options besides the counts that selected the price row; `null`: none. */
+  readonly pricedBy: PricedDetails | null;
+  readonly usageEstimated: boolean;
+  readonly attempts: number;
+  /** Each attempt, the first one first; `null` when there was at most one and it did not fail. */
+  readonly attemptLog: readonly AttemptNote[] | null;
+  /** From the request's arrival to the first byte of the answer; `null` when there was none. */
+  readonly firstTokenMs: number | null;
+  readonly totalMs: number;
 }

@@ -7,21 +7,22 @@ import { InFlight } from '../../core/concurrency/in-flight';
 import { within } from '../../core/database/in-time';
 import { MONEY_POOL } from '../../core/database/money-pool';
 import { NO_USAGE } from '../../providers/contract/usage';
-import { toStorableRecord } from './usage-record';
-import { AccountLanes } from './account-lanes';
-import { BatchQueue, unavailable } from './batch-queue';
+import { AccountLanes, BatchQueue, unavailable } from './batch-queue';
 import { BILLING_OPTIONS, type BillingOptions } from './billing-options';
 import { InstanceLeaseService } from './instance-lease.service';
-import { MoneyConnection, type MoneyStatement, queryOnce } from './money-connection';
 import {
   FIND_FREE_ACCOUNTS,
   finishStatement,
+  MoneyConnection,
+  type MoneyStatement,
+  queryOnce,
   readFinishAnswers,
   readReserveAnswers,
   recordValues,
   reserveStatement,
-  voidStatement,
+  toStorableRecord,
   type VoidCommand,
+  voidStatement,
 } from './money-statements';
 import type { FinishCommand, FinishResult, ReserveCommand, StoreAnswer } from './money.types';
 

@@ -2,16 +2,24 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import pLimit from 'p-limit';
 import { DataSource, type EntityManager } from 'typeorm';
 import { recordAudit } from '../../core/database/audit-log';
-import type { Actor } from '../../core/types/actor';
-import { CLOCK, type Clock } from '../../core/time/clock';
-import { GatewayError } from '../../core/errors/gateway-error';
-import { requireUuid } from '../../core/types/require-uuid';
-import { limitIdleTime } from '../../core/database/limit-idle-time';
 import type { PaymentProviderName } from '../../core/database/entities/purchase.entity';
-import { applyPaymentFact, type AppliedFact, NO_REFUNDS, type PaymentOutcome } from './apply-payment-fact';
-import { bookPayment, bookTakenBack } from './booking.repository';
+import { limitIdleTime } from '../../core/database/limit-idle-time';
+import { GatewayError } from '../../core/errors/gateway-error';
+import { type Clock, CLOCK } from '../../core/time/clock';
+import type { Actor } from '../../core/types/actor';
+import type { Micro } from '../../core/types/micro';
+import { requireUuid } from '../../core/types/require-uuid';
 import type { EventHeaders, PaymentEvent, PaymentFact } from './payment-provider';
 import { PaymentProviders } from './payment-providers';
+import {
+  type AppliedFact,
+  applyPaymentFact,
+  NO_REFUNDS,
+  type PaymentOutcome,
+  paymentReferenceOf,
+  type Purchase,
+  takenBackMicro,
+} from './purchase';
 import {
   findEarlyDispute,
   findPurchaseById,
@@ -25,7 +33,6 @@ import {
   persistRefund,
   savePurchase,
 } from './purchase.repository';
-import type { Purchase } from './purchase';
 import { purchaseNotFound, summaryOf } from './purchase.service';
 
 /** Events of one purchase wait for each other; without a limit they could occupy every connection. */
@@ -164,4 +171,61 @@ export class PaymentEventService {
       after: summaryOf(after),
     });
   }
+}
+
+/** Blocks holds and charges of the account until the transaction ends. */
+const LOCK_FREE_BALANCE = `
+  SELECT (balance_micro - reserved_micro)::text AS free FROM organization_account WHERE organization_id = $1 FOR UPDATE`;
+
+/** Credits a payment once. */
+async function bookPayment(manager: EntityManager, purchase: Purchase): Promise<void> {
+  await post(manager, purchase.organizationId, 'topup', purchase.amountMicro, paymentReferenceOf(purchase));
+}
+
+/**
+ * Books the difference between the amounts taken back before and after an event. An increase is paid from the free balance,
+ * and the rest is owed. A decrease first reduces the owed amount, and the rest is credited. Returns the new owed amount.
+ */
+async function bookTakenBack(
+  manager: EntityManager,
+  before: Purchase,
+  after: Purchase,
+  eventId: string,
+): Promise<Micro> {
+  const changeMicro = takenBackMicro(after) - takenBackMicro(before);
+  if (changeMicro === 0n) return after.owedMicro;
+  const reference = `${paymentReferenceOf(after)}:${eventId}`;
+  if (changeMicro > 0n) {
+    const freeMicro = await lockFreeBalance(manager, after.organizationId);
+    const bookedMicro = changeMicro < freeMicro ? changeMicro : freeMicro;
+    if (bookedMicro > 0n) await post(manager, after.organizationId, 'refund', -bookedMicro, reference);
+    return after.owedMicro + changeMicro - bookedMicro;
+  }
+  const forgivenMicro = -changeMicro < after.owedMicro ? -changeMicro : after.owedMicro;
+  const returnedMicro = -changeMicro - forgivenMicro;
+  if (returnedMicro > 0n) await post(manager, after.organizationId, 'adjust', returnedMicro, reference);
+  return after.owedMicro - forgivenMicro;
+}
+
+async function lockFreeBalance(manager: EntityManager, organizationId: string): Promise<Micro> {
+  const [account]: { free: string }[] = await manager.query(LOCK_FREE_BALANCE, [organizationId]);
+  return BigInt(account?.free ?? 0);
+}
+
+/** `repeated` is equivalent to `applied`: the same amount is booked under this reference. */
+async function post(
+  manager: EntityManager,
+  organizationId: string,
+  kind: 'topup' | 'refund' | 'adjust',
+  deltaMicro: Micro,
+  reference: string,
+): Promise<void> {
+  const [row]: { outcome: string }[] = await manager.query('SELECT money_post($1, $2, $3, $4) AS outcome', [
+    organizationId,
+    kind,
+    deltaMicro.toString(),
+    reference,
+  ]);
+  if (row?.outcome === 'applied' || row?.outcome === 'repeated') return;
+  throw new Error(`A payment could not be booked: ${row?.outcome}`);
 }

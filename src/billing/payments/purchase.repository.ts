@@ -6,8 +6,7 @@ import { EarlyDisputeEntity } from '../../core/database/entities/early-dispute.e
 import { PaymentEventEntity } from '../../core/database/entities/payment-event.entity';
 import { type PaymentProviderName, PurchaseEntity } from '../../core/database/entities/purchase.entity';
 import type { DisputedFact, PaymentEvent, PaymentFact, RefundFact } from './payment-provider';
-import { type Purchase, toPurchase } from './purchase';
-import type { KnownRefunds } from './apply-payment-fact';
+import { type KnownRefunds, type Purchase, toPurchase } from './purchase';
 
 export interface NewPurchase {
   readonly id: string;

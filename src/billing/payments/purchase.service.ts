@@ -11,11 +11,15 @@ import type { Page, PageRequest } from '../../core/types/page';
 import { requireUuid } from '../../core/types/require-uuid';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import { limitIdleTime } from '../../core/database/limit-idle-time';
-import { findBillingSettings, lockBillingSettings } from './billing-settings.repository';
+import {
+  findBillingSettings,
+  lockBillingSettings,
+  readPurchaseLimits,
+  requireWithinLimits,
+} from './billing-settings.service';
 import { CheckoutNotMadeError, type PaymentProvider } from './payment-provider';
 import { PaymentProviders } from './payment-providers';
 import type { Purchase } from './purchase';
-import { readPurchaseLimits, requireWithinLimits } from './purchase-limits';
 import {
   failPurchase,
   findPurchase,

@@ -1,5 +1,6 @@
-import type { Micro } from '../../core/types/micro';
 import type { PaymentProviderName, PurchaseEntity, PurchaseState } from '../../core/database/entities/purchase.entity';
+import type { Micro } from '../../core/types/micro';
+import type { DisputedFact, NotPaidFact, PaidFact, PaymentFact, RefundedFact } from './payment-provider';
 
 /** A purchase of credit with its amounts as `bigint`: see `PurchaseEntity`. */
 export interface Purchase {
@@ -45,4 +46,120 @@ export function takenBackMicro({ state, amountMicro, refundedMicro, disputedMicr
 /** The ledger reference of a payment. */
 export function paymentReferenceOf({ provider, paymentReference }: Purchase): string {
   return `${provider}:${paymentReference}`;
+}
+
+/**
+ * The effect of an event on a purchase. `mismatch`: the payment differs from the order; `refund_failed`: less was paid back
+ * than reported before; `nothing`: the event is a repetition or outdated.
+ */
+export type PaymentOutcome = 'paid' | 'not_paid' | 'mismatch' | 'refunded' | 'refund_failed' | 'disputed' | 'nothing';
+
+export interface AppliedFact {
+  readonly purchase: Purchase;
+  readonly outcome: PaymentOutcome;
+}
+
+/** Sums of all refunds of a payment that were reported individually, including the one of the event. */
+export interface KnownRefunds {
+  readonly standingMicro: Micro;
+  readonly failedMicro: Micro;
+}
+
+export const NO_REFUNDS: KnownRefunds = { standingMicro: 0n, failedMicro: 0n };
+
+/**
+ * The purchase after an event, for any order of events: a payment that matches the order counts even if the order has
+ * expired, since the money has arrived; refunds are recorded even before the payment is known.
+ */
+export function applyPaymentFact(purchase: Purchase, fact: PaymentFact, refunds: KnownRefunds, now: Date): AppliedFact {
+  switch (fact.kind) {
+    case 'paid':
+      return applyPaid(purchase, fact, refunds, now);
+    case 'not-paid':
+      return applyNotPaid(purchase, fact, now);
+    case 'refunded':
+      return applyRefunded(purchase, fact, refunds);
+    case 'refund':
+      return applyRefunds(purchase, refunds);
+    case 'disputed':
+      return applyDisputed(purchase, fact);
+  }
+}
+
+function applyPaid(purchase: Purchase, fact: PaidFact, refunds: KnownRefunds, now: Date): AppliedFact {
+  const { paymentReference, checkoutReference } = fact;
+  if (purchase.state === 'paid') {
+    if (purchase.paymentReference === paymentReference) return { purchase, outcome: 'nothing' };
+    return { purchase: { ...purchase, failure: 'It was paid a second time.' }, outcome: 'mismatch' };
+  }
+  const failure = findMismatch(purchase, fact);
+  if (failure !== null)
+    return { purchase: { ...purchase, state: 'mismatch', failure, endedAt: now }, outcome: 'mismatch' };
+  const paid = {
+    ...purchase,
+    state: 'paid',
+    paymentReference,
+    checkoutReference,
+    failure: null,
+    endedAt: now,
+  } as const;
+  return { purchase: applyRefunds(paid, refunds).purchase, outcome: 'paid' };
+}
+
+function findMismatch(purchase: Purchase, fact: PaidFact): string | null {
+  if (fact.organizationId !== purchase.organizationId) return 'It was paid for another organization.';
+  if (purchase.checkoutReference !== null && fact.checkoutReference !== purchase.checkoutReference) {
+    return 'It was paid on another page.';
+  }
+  if (fact.currency !== 'usd') return 'It was paid in another currency.';
+  if (fact.amountMicro !== purchase.amountMicro) return 'Another amount was paid.';
+  return null;
+}
+
+/**
+ * The states that each of them may follow. A page that expired by the clock, or was closed at the last moment, may still
+ * have been used: its event is late.
+ */
+const FOLLOWS: Readonly<Record<NotPaidFact['state'], readonly PurchaseState[]>> = {
+  processing: ['pending', 'expired', 'canceled'],
+  failed: ['pending', 'processing'],
+  expired: ['pending'],
+};
+
+function applyNotPaid(purchase: Purchase, { checkoutReference, state }: NotPaidFact, now: Date): AppliedFact {
+  const isOther = purchase.checkoutReference !== null && purchase.checkoutReference !== checkoutReference;
+  if (isOther || !FOLLOWS[state].includes(purchase.state)) return { purchase, outcome: 'nothing' };
+  const failure = state === 'failed' ? 'The payment failed.' : null;
+  const endedAt = state === 'processing' ? null : now;
+  return { purchase: { ...purchase, state, failure, endedAt }, outcome: 'not_paid' };
+}
+
+function applyRefunded(
+  purchase: Purchase,
+  { refundedMicro, paymentReference }: RefundedFact,
+  refunds: KnownRefunds,
+): AppliedFact {
+  const isOther = purchase.paymentReference !== null && purchase.paymentReference !== paymentReference;
+  // Each event reports the sum, so a late older event adds nothing.
+  if (isOther || refundedMicro <= purchase.highestRefundedMicro) return { purchase, outcome: 'nothing' };
+  return applyRefunds({ ...purchase, highestRefundedMicro: refundedMicro }, refunds);
+}
+
+/**
+ * The effective refunds: the sum of those reported individually, but at least the highest reported sum minus failed refunds.
+ * Once all are known, both are equal or the first is higher, because a sum reported after a failure may already exclude it.
+ */
+function applyRefunds(purchase: Purchase, { standingMicro, failedMicro }: KnownRefunds): AppliedFact {
+  const leftMicro = purchase.highestRefundedMicro - failedMicro;
+  const refundedMicro = standingMicro > leftMicro ? standingMicro : leftMicro;
+  if (refundedMicro === purchase.refundedMicro) return { purchase, outcome: 'nothing' };
+  const outcome = refundedMicro > purchase.refundedMicro ? 'refunded' : 'refund_failed';
+  return { purchase: { ...purchase, refundedMicro }, outcome };
+}
+
+function applyDisputed(purchase: Purchase, { disputedMicro, reportedAtMs }: DisputedFact): AppliedFact {
+  if (purchase.disputeSeenAt !== null && reportedAtMs < purchase.disputeSeenAt.getTime()) {
+    return { purchase, outcome: 'nothing' };
+  }
+  return { purchase: { ...purchase, disputedMicro, disputeSeenAt: new Date(reportedAtMs) }, outcome: 'disputed' };
 }

@@ -3,11 +3,16 @@ import { DataSource } from 'typeorm';
 import { textOfTime } from '../../core/types/page';
 import { isUuid } from '../../core/types/require-uuid';
 import { PriceVersionEntity } from '../../core/database/entities/price-version.entity';
-import type { Stretch } from './busy-stretches';
 import { operationsOf, type Operation } from './operations';
 import type { ChargedPrice, RequestDetails, RequestFilter, RequestSummary } from './usage.types';
 import type { PricedDetails } from '../pricing/price';
-import type { AttemptNote } from '../ledger/usage-record';
+import type { AttemptNote } from '../ledger/money.types';
+
+/** A time interval in milliseconds since the epoch; the end is exclusive. */
+export interface Stretch {
+  readonly startsAtMs: number;
+  readonly endsAtMs: number;
+}
 
 /** A row of `usage_record` as lists read it. `bigint` columns are text. */
 export interface RequestRow {

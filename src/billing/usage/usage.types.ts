@@ -1,6 +1,6 @@
 import type { ModalityGroup } from '../../core/types/modality';
 import type { Micro } from '../../core/types/micro';
-import type { AttemptNote } from '../ledger/usage-record';
+import type { AttemptNote } from '../ledger/money.types';
 import type { PricedDetails } from '../pricing/price';
 import type { Price } from '../../models/catalog-model';
 import type { UsageVector } from '../../providers/contract/usage';

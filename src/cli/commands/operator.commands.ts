@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import { parse } from 'yaml';
-import { BalanceAdjustmentService } from '../../billing/ledger/balance-adjustment.service';
+import { BalanceAdjustmentService } from '../../billing/ledger/ledger.service';
 import { COMMAND_LINE } from '../../core/types/actor';
 import { type Micro, microToJson } from '../../core/types/micro';
 import {

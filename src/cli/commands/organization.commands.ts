@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { BalanceAdjustmentService } from '../../billing/ledger/balance-adjustment.service';
+import { BalanceAdjustmentService } from '../../billing/ledger/ledger.service';
 import { COMMAND_LINE } from '../../core/types/actor';
 import { microToJson, type Micro } from '../../core/types/micro';
 import { SecretBox } from '../../core/secrets/secret-box';

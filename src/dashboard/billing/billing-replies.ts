@@ -9,9 +9,8 @@ import type {
   Purchase as PurchaseReply,
 } from '../../contract/dashboard';
 import type { AccountState, Hold, LedgerLine } from '../../billing/payments/account-statement.repository';
-import type { BillingSettings } from '../../billing/payments/billing-settings.repository';
+import type { BillingSettings, PurchaseLimits } from '../../billing/payments/billing-settings.service';
 import type { Purchase } from '../../billing/payments/purchase';
-import type { PurchaseLimits } from '../../billing/payments/purchase-limits';
 
 export interface BalanceParts {
   readonly state: AccountState;

@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
-import { BalanceAdjustmentService } from '../../billing/ledger/balance-adjustment.service';
+import { BalanceAdjustmentService } from '../../billing/ledger/ledger.service';
 import { microToJson } from '../../core/types/micro';
 import { requireUuid } from '../../core/types/require-uuid';
 import { DEFAULT_PAGE_LIMIT } from '../../core/validation/query-fields';

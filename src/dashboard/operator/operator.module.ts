@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { DataSource } from 'typeorm';
 import { AccountsModule } from '../accounts/accounts.module';
 import { UserDirectoryService } from '../accounts/user-directory.service';
-import { BalanceAdjustmentService } from '../../billing/ledger/balance-adjustment.service';
+import { BalanceAdjustmentService } from '../../billing/ledger/ledger.service';
 import { BillingModule } from '../../billing/billing.module';
 import { InstanceDirectoryService } from '../../billing/ledger/instance-lease.service';
 import { CredentialsModule } from '../../models/credentials/credentials.module';

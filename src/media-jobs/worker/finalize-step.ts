@@ -1,6 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { compilePrice } from '../../billing/pricing/price';
-import { sanitizeUsage } from '../../billing/ledger/sanitize-usage';
+import { compilePrice, sanitizeUsage } from '../../billing/pricing/price';
 import { CatalogRepository } from '../../models/catalog.repository';
 import type { JobSnapshot } from '../../providers/contract/media-job';
 import { NO_USAGE, type UsageVector } from '../../providers/contract/usage';

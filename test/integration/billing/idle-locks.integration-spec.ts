@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { DataSource } from 'typeorm';
-import { BalanceAdjustmentService } from '../../../src/billing/ledger/balance-adjustment.service';
+import { BalanceAdjustmentService } from '../../../src/billing/ledger/ledger.service';
 import { COMMAND_LINE } from '../../../src/core/types/actor';
 import { OperatorOrganizationService } from '../../../src/dashboard/organizations/operator-organization.service';
 import { openDataSource } from '../../harness/data-source';

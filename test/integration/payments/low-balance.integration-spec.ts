@@ -9,8 +9,7 @@ import { loadConfig } from '../../../src/core/config/load-config';
 import { createMailer } from '../../../src/core/mail/mail.module';
 import { type Mail, Mailer } from '../../../src/core/mail/mailer';
 import type { SmtpMailer } from '../../../src/core/mail/smtp-mailer';
-import { LowBalanceRepository } from '../../../src/billing/payments/low-balance.repository';
-import { LowBalanceService } from '../../../src/billing/payments/low-balance.service';
+import { LowBalanceRepository, LowBalanceService } from '../../../src/billing/payments/low-balance.service';
 import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
 

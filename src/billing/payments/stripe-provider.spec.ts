@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { fromStripeEvent } from './stripe-events';
+import { fromStripeEvent } from './stripe-provider';
 
 const PURCHASE = '00000000-0000-7000-8000-000000000001';
 const ORGANIZATION = '00000000-0000-7000-8000-000000000002';

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
-import { applyPaymentFact, type KnownRefunds, NO_REFUNDS } from './apply-payment-fact';
 import type { PaymentFact } from './payment-provider';
-import { type Purchase, takenBackMicro } from './purchase';
+import { applyPaymentFact, type KnownRefunds, NO_REFUNDS, type Purchase, takenBackMicro } from './purchase';
 
 const NOW = new Date('2026-11-21T12:00:00Z');
 const AMOUNT = 10_000_000n;

@@ -1,4 +1,4 @@
-import { hoursWith, toStretches } from './busy-stretches';
+import { hoursWith, toStretches } from './request-log.service';
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
