@@ -12,7 +12,6 @@ import { LowBalanceRepository, LowBalanceService } from './low-balance.service';
 import { PaymentEventService } from './payment-event.service';
 import { PaymentProviders } from './payment-providers';
 import { PaymentSweeps } from './payment-sweeps';
-import { PurchaseExpiryService } from './purchase-expiry.service';
 import { PurchaseService } from './purchase.service';
 
 @Module({
@@ -25,7 +24,6 @@ import { PurchaseService } from './purchase.service';
     PaymentEventService,
     PaymentProviders,
     PaymentSweeps,
-    PurchaseExpiryService,
     PurchaseService,
   ],
   exports: [AccountStatementRepository, BillingSettingsService, PaymentEventService, PaymentProviders, PurchaseService],

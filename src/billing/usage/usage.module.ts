@@ -2,9 +2,8 @@ import { Module } from '@nestjs/common';
 import { SchedulingModule } from '../../core/scheduling/scheduling.module';
 import { RequestLogRepository } from './request-log.repository';
 import { RequestLogService } from './request-log.service';
-import { UsageRetentionService } from './usage-retention.service';
-import { UsageRollerService } from './usage-roller.service';
 import { UsageSeriesService } from './usage-series.service';
+import { UsageSweeps } from './usage-sweeps';
 import { UsageTotalsRepository } from './usage-totals.repository';
 
 /**
@@ -13,14 +12,7 @@ import { UsageTotalsRepository } from './usage-totals.repository';
  */
 @Module({
   imports: [SchedulingModule],
-  providers: [
-    RequestLogRepository,
-    UsageTotalsRepository,
-    RequestLogService,
-    UsageSeriesService,
-    UsageRollerService,
-    UsageRetentionService,
-  ],
+  providers: [RequestLogRepository, UsageTotalsRepository, RequestLogService, UsageSeriesService, UsageSweeps],
   exports: [RequestLogService, UsageSeriesService],
 })
 export class UsageModule {}

@@ -4,13 +4,13 @@ import { systemClock } from '../../../src/core/time/clock';
 import { RequestLogRepository } from '../../../src/billing/usage/request-log.repository';
 import { RequestLogService } from '../../../src/billing/usage/request-log.service';
 import type { RequestFilter } from '../../../src/billing/usage/usage.types';
-import { UsageRollerService } from '../../../src/billing/usage/usage-roller.service';
 import { GROUPINGS, UsageSeriesService } from '../../../src/billing/usage/usage-series.service';
 import { UsageTotalsRepository } from '../../../src/billing/usage/usage-totals.repository';
 import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
 import { allowedMs, FULL, report } from '../../faults/figures';
 import { createAccount } from '../billing/money-engine';
+import { createUsageSweeps } from './create-usage-sweeps';
 import { insertReceipts, keyIdOf } from './receipts';
 
 const RECEIPTS = FULL ? 1_000_000 : 100_000;
@@ -71,7 +71,7 @@ describe('the log of an organization with many requests', () => {
     await insertReceipts(pool, { organizationId, count: RECEIPTS, hours: HOURS, keys: 500, models: 20 });
     await insertReceipts(pool, { organizationId: other.organizationId, count: RECEIPTS / 10, hours: HOURS, keys: 50 });
     const totals = new UsageTotalsRepository(dataSource);
-    await new UsageRollerService(totals).roll();
+    await createUsageSweeps(dataSource).roll();
     await pool.query(`VACUUM (ANALYZE) ${['usage_delta', ...BIG_TABLES].join(', ')}`);
     log = new RequestLogService(new RequestLogRepository(dataSource), totals);
     series = new UsageSeriesService(totals, systemClock);

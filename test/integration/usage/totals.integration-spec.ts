@@ -1,10 +1,7 @@
 import type { Pool } from 'pg';
 import { DataSource } from 'typeorm';
 import { RequestLogRepository } from '../../../src/billing/usage/request-log.repository';
-import { UsageRetentionService } from '../../../src/billing/usage/usage-retention.service';
-import { UsageRollerService } from '../../../src/billing/usage/usage-roller.service';
 import { UsageTotalsRepository } from '../../../src/billing/usage/usage-totals.repository';
-import { loadConfig } from '../../../src/core/config/load-config';
 import { NO_USAGE } from '../../../src/providers/contract/usage';
 import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
@@ -20,6 +17,7 @@ import {
   startMoneyEngine,
   exampleRecord,
 } from '../billing/money-engine';
+import { createUsageSweeps } from './create-usage-sweeps';
 import { findUsageDrift } from './usage-drift';
 import { insertReceipts } from './receipts';
 
@@ -67,7 +65,7 @@ describe('the totals of usage', () => {
     await traffic;
     expect(await findUsageDrift(pool)).toEqual([]);
 
-    await new UsageRollerService(new UsageTotalsRepository(dataSource)).roll();
+    await createUsageSweeps(dataSource).roll();
     expect(await numberOf('SELECT count(*) FROM usage_delta')).toBe(0);
     expect(await findUsageDrift(pool)).toEqual([]);
     const paid = `SELECT sum(charged_micro) FROM usage_by_key WHERE span = 'day' AND organization_id <> $1`;
@@ -79,9 +77,9 @@ describe('the totals of usage', () => {
 
   it('are folded without reading empty pages left by a burst', async () => {
     const { organizationId } = await createAccount(pool);
-    const roller = new UsageRollerService(new UsageTotalsRepository(dataSource));
+    const sweeps = createUsageSweeps(dataSource);
     await insertReceipts(pool, { organizationId, count: 20_000, hours: 24, keys: 500, models: 20 });
-    await roller.roll();
+    await sweeps.roll();
     await pool.query('VACUUM (INDEX_CLEANUP ON) usage_delta');
     const pages = await numberOf(`SELECT pg_relation_size('usage_delta') / current_setting('block_size')::integer`);
     const blocksOfRoll = async (): Promise<number> => {
@@ -116,17 +114,11 @@ describe('the totals of usage', () => {
     await sendTraffic(account, 20);
     await insertReceipts(pool, { organizationId: account.organizationId, count: 1_200, hours: 24 * 500 });
     const before = await numberOf('SELECT count(*) FROM usage_record');
-    const config = loadConfig({ USAGE_RETENTION_DAYS: '100' });
-    const retention = () =>
-      new UsageRetentionService(
-        new RequestLogRepository(dataSource),
-        { now: () => Date.now(), monotonic: () => 0 },
-        config,
-      );
-    const removed = await Promise.all([retention().prune(), retention().prune()]);
+    const processes = [1, 2].map(() => createUsageSweeps(dataSource, { USAGE_RETENTION_DAYS: '100' }));
+    const removed = await Promise.all(processes.map((sweeps) => sweeps.prune()));
 
     const kept = await numberOf('SELECT count(*) FROM usage_record');
-    expect(removed[0] + removed[1]).toBe(before - kept);
+    expect(removed.reduce((sum, count) => sum + count, 0)).toBe(before - kept);
     expect(await numberOf(`SELECT count(*) FROM usage_record WHERE created_at < now() - interval '100 days'`)).toBe(0);
     expect(kept).toBeGreaterThan(200);
     expect(await numberOf('SELECT sum(requests) FROM usage_delta')).toBe(before);

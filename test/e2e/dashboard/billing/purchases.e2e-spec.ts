@@ -4,7 +4,7 @@ import { COMMAND_LINE } from '../../../../src/core/types/actor';
 import { type Clock, systemClock } from '../../../../src/core/time/clock';
 import { OperatorOrganizationService } from '../../../../src/dashboard/organizations/operator-organization.service';
 import { BillingSettingsService } from '../../../../src/billing/payments/billing-settings.service';
-import { PurchaseExpiryService } from '../../../../src/billing/payments/purchase-expiry.service';
+import { PaymentSweeps } from '../../../../src/billing/payments/payment-sweeps';
 import type { DashboardClient } from '../../../harness/dashboard-client';
 import { TestGateway, type CallReply } from '../../../harness/gateway';
 import { paidSession, send, signEvent, StripeServer } from '../../../harness/stripe-server';
@@ -193,12 +193,12 @@ describe('an unpaid purchase', () => {
 
   it('ends without an event some time after its expiry', async () => {
     const { id: purchaseId } = (await buy(TEN_DOLLARS)).json;
-    const expiry = gateway.app.get(PurchaseExpiryService, { strict: false });
+    const sweeps = gateway.app.get(PaymentSweeps, { strict: false });
     offsetMs = 70 * 60_000;
-    await expiry.sweep();
+    await sweeps.expirePurchases();
     expect(await stateOf(purchaseId)).toBe('pending');
     offsetMs = 76 * 60_000;
-    await expiry.sweep();
+    await sweeps.expirePurchases();
     expect(await stateOf(purchaseId)).toBe('expired');
   });
 });
@@ -208,11 +208,11 @@ describe('a payment that takes days', () => {
     'counts towards the limits until its failure, reported %s',
     async (moment) => {
       const { id } = (await buy(TEN_DOLLARS)).json;
-      const expiry = gateway.app.get(PurchaseExpiryService, { strict: false });
+      const sweeps = gateway.app.get(PaymentSweeps, { strict: false });
       offsetMs = 76 * 60_000;
-      if (moment !== 'in time') await expiry.sweep();
+      if (moment !== 'in time') await sweeps.expirePurchases();
       await sendEvent('checkout.session.completed', id, { payment_status: 'unpaid' });
-      await expiry.sweep();
+      await sweeps.expirePurchases();
       expect(await stateOf(id)).toBe('processing');
       offsetMs = 0;
       expect(await limits()).toMatchObject({ month_left_micro: 4_990_000_000 });

@@ -1,6 +1,6 @@
 /** The usage of the organization of `TwoUpstreams`, as a viewer sees it. */
 import type { UsageReceipt, UsageRequestList, UsageSeries } from '../../../../src/contract/dashboard';
-import { UsageRollerService } from '../../../../src/billing/usage/usage-roller.service';
+import { UsageSweeps } from '../../../../src/billing/usage/usage-sweeps';
 import type { DashboardClient } from '../../../harness/dashboard-client';
 import type { CallReply } from '../../../harness/gateway';
 import { TwoUpstreams } from '../../routing/two-upstreams';
@@ -38,7 +38,7 @@ export class UsageWorld {
   }
 
   async fold(): Promise<void> {
-    await this.upstreams.gateway.app.get(UsageRollerService, { strict: false }).roll();
+    await this.upstreams.gateway.app.get(UsageSweeps, { strict: false }).roll();
   }
 
   stop(): Promise<void> {
