@@ -8,10 +8,8 @@ import type { Actor } from '../core/types/actor';
 import type { Clock } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';
 import { RATE_LIMIT_FIELDS, type RateLimits } from '../core/types/rate-limits';
-import { updateDeploymentDecision, updateModelDecision } from './catalog-admin.repository';
-import type { DecidedCatalog, DecidedDeploymentRow } from './catalog-rows';
-import { lockCatalog, readCatalog } from './catalog.repository';
-import { applyDecisions } from './decisions';
+import { lockCatalog, readCatalog, updateDeploymentDecision, updateModelDecision } from './catalog.repository';
+import { applyDecisions, type DecidedCatalog, type DecidedDeploymentRow } from './catalog-rows';
 import { whyNotCallable } from './review-catalog';
 import { type DeploymentServing, type ModelServing, reviewServing } from './serving';
 

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import type { DeploymentEntity } from '../core/database/entities/deployment.entity';
 import type { ModelEntity } from '../core/database/entities/model.entity';
 import type { PriceVersionEntity } from '../core/database/entities/price-version.entity';
-import type { RateLimits } from '../core/types/rate-limits';
+import { NO_LIMITS, type RateLimits } from '../core/types/rate-limits';
 import type { ModelFeatures, Quirks } from '../providers/contract/provider-call';
 import type { MediaSupport, Price } from './catalog-model';
 import {
@@ -182,4 +182,57 @@ function deploymentId(modelId: string, deployment: CatalogEntryDeployment): stri
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
+
+/** The effective catalogue: operator overrides instead of the values of the files. Deployments of a model are sorted by effective priority, then by id. */
+export function applyDecisions({ models, deployments, prices }: DecidedCatalog): DecidedCatalog {
+  return {
+    models: models.map((row) => ({
+      ...row,
+      enabled: row.decidedEnabled ?? row.enabled,
+      limits: row.decidedLimits === null ? row.limits : decideLimits(row.limits, row.decidedLimits),
+    })),
+    deployments: deployments
+      .map((row) => ({
+        ...row,
+        enabled: row.decidedEnabled ?? row.enabled,
+        priority: row.decidedPriority ?? row.priority,
+        weight: row.decidedWeight ?? row.weight,
+      }))
+      .toSorted(byPriority),
+    prices,
+  };
+}
+
+/** The values of the files, which the import compares with new files. */
+export function withoutDecisions({ models, deployments, prices }: DecidedCatalog): StoredCatalog {
+  return { models: models.map(undecidedModel), deployments: deployments.map(undecidedDeployment), prices };
+}
+
+/** `null` when nothing is limited, as for a model without limits. */
+function decideLimits(limits: RateLimits | null, decided: Partial<RateLimits>): RateLimits | null {
+  const held = { ...NO_LIMITS, ...limits, ...decided };
+  return Object.values(held).every((limit) => limit === null) ? null : held;
+}
+
+function byPriority(a: DecidedDeploymentRow, b: DecidedDeploymentRow): number {
+  if (a.modelId !== b.modelId) return a.modelId < b.modelId ? -1 : 1;
+  return a.priority - b.priority || (a.id < b.id ? -1 : 1);
+}
+
+function undecidedModel({
+  decidedEnabled: _enabled,
+  decidedLimits: _limits,
+  ...row
+}: DecidedModelRow): StoredCatalog['models'][number] {
+  return row;
+}
+
+function undecidedDeployment({
+  decidedEnabled: _enabled,
+  decidedPriority: _priority,
+  decidedWeight: _weight,
+  ...row
+}: DecidedDeploymentRow): StoredCatalog['deployments'][number] {
+  return row;
 }

@@ -3,13 +3,15 @@
  * 30 seconds and on change messages; during a database outage the last one is used.
  * Neighbours: `catalog-import.ts` fills the tables; routing, billing and inference read the models.
  */
-import { Inject, Injectable, Logger } from '@nestjs/common';
-import { Cron, CronExpression } from '@nestjs/schedule';
 import { isDeepStrictEqual } from 'node:util';
-import { scheduled } from '../core/scheduling/scheduling.module';
-import { CLOCK, type Clock } from '../core/time/clock';
+import { Inject, Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { Cron, CronExpression } from '@nestjs/schedule';
+import type { Redis } from 'ioredis';
 import { GatewayError } from '../core/errors/gateway-error';
-import { buildSnapshot, type CatalogSnapshot } from './build-snapshot';
+import { RedisSubscription } from '../core/redis/redis-subscription';
+import { REDIS } from '../core/redis/redis.module';
+import { scheduled } from '../core/scheduling/scheduling.module';
+import { type Clock, CLOCK } from '../core/time/clock';
 import {
   type ActivePrice,
   type CatalogModel,
@@ -19,6 +21,7 @@ import {
 } from './catalog-model';
 import type { StoredCatalog } from './catalog-rows';
 import { CatalogRepository } from './catalog.repository';
+import { buildSnapshot, type CatalogSnapshot } from './serving';
 
 /** Injection token: the live set of ids of the configured providers (`ReadonlySet<string>`). */
 export const CONFIGURED_PROVIDERS = Symbol('ConfiguredProviders');
@@ -111,5 +114,39 @@ export class ModelCatalogService {
   private async reload(): Promise<void> {
     const next = buildSnapshot(await this.source.read(), this.configuredProviders, this.clock.now());
     if (!isDeepStrictEqual(next, this.snapshot)) this.snapshot = next;
+  }
+}
+
+const CATALOG_CHANGE_CHANNEL = 'gateway:catalog';
+
+/**
+ * Makes every process reload the catalogue. Call it after the change is committed. Never rejects: without Redis the next
+ * periodic refresh applies the change within 30 seconds.
+ */
+export async function publishCatalogChange(transport: {
+  publish(channel: string, message: string): Promise<unknown>;
+}): Promise<void> {
+  await transport.publish(CATALOG_CHANGE_CHANNEL, 'changed').catch(() => undefined);
+}
+
+/** Refreshes the snapshot of this process on change messages. Without Redis, the periodic refresh applies changes. */
+@Injectable()
+export class CatalogChangeListener implements OnModuleInit, OnModuleDestroy {
+  private readonly subscription: RedisSubscription;
+
+  constructor(@Inject(REDIS) redis: Redis, catalog: ModelCatalogService) {
+    const refresh = (): void => void catalog.refresh();
+    this.subscription = new RedisSubscription(redis, CATALOG_CHANGE_CHANNEL, {
+      onMessage: refresh,
+      onListening: refresh,
+    });
+  }
+
+  onModuleInit(): void {
+    this.subscription.start();
+  }
+
+  onModuleDestroy(): void {
+    this.subscription.stop();
   }
 }

@@ -3,8 +3,7 @@ import { CLOCK, type Clock } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';
 import { isModalityGroup, MODALITIES, modalitiesOf, MODALITY_GROUPS, type Modality } from '../core/types/modality';
 import type { Principal } from '../core/types/principal';
-import type { CatalogModel, PriceVersion, Price } from './catalog-model';
-import { assertModelAllowed, isModelAllowed } from './model-access';
+import { assertModelAllowed, type CatalogModel, isModelAllowed, type Price, type PriceVersion } from './catalog-model';
 import { ModelCatalogService } from './model-catalog.service';
 import type { ModelFeatures } from '../providers/contract/provider-call';
 

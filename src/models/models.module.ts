@@ -13,11 +13,15 @@ import { ProvidersModule } from '../providers/providers.module';
 import { ProvidersService } from '../providers/providers.service';
 import { REDIS } from '../core/redis/redis.module';
 import { CatalogAdminService } from './catalog-admin.service';
-import { CatalogChangeListener, publishCatalogChange } from './catalog-change.listener';
+import {
+  CatalogChangeListener,
+  CONFIGURED_PROVIDERS,
+  ModelCatalogService,
+  publishCatalogChange,
+} from './model-catalog.service';
 import { importCatalog } from './catalog-import';
 import { CatalogRepository } from './catalog.repository';
 import { formatProblem, loadCatalog } from './load-catalog';
-import { CONFIGURED_PROVIDERS, ModelCatalogService } from './model-catalog.service';
 import { ModelListingService } from './model-listing.service';
 import { ModelsController } from './models.controller';
 import { PriceAdminService } from './price-admin.service';

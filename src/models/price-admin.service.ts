@@ -8,11 +8,10 @@ import { MODEL_ID } from '../contract/patterns';
 import { ModelEntity } from '../core/database/entities/model.entity';
 import { DeploymentEntity } from '../core/database/entities/deployment.entity';
 import { PriceVersionEntity } from '../core/database/entities/price-version.entity';
-import { findNextRevision, findPriceVersions, findRevisions } from './catalog-admin.repository';
+import { findNextRevision, findPriceVersions, findRevisions, lockCatalog } from './catalog.repository';
 import { modelNotFound } from './catalog-admin.service';
 import type { Price } from './catalog-model';
 import { endMs, instantSchema, priceContentSchema, startMs } from './catalog.schema';
-import { lockCatalog } from './catalog.repository';
 import { describeIssues } from './load-catalog';
 import { isPriced } from './review-catalog';
 

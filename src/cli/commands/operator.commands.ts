@@ -9,7 +9,7 @@ import {
   type DecidedDeployment,
   type DeploymentChanges,
 } from '../../models/catalog-admin.service';
-import { publishCatalogChange } from '../../models/catalog-change.listener';
+import { publishCatalogChange } from '../../models/model-catalog.service';
 import { PriceAdminService } from '../../models/price-admin.service';
 import { type CliContext, CliError, loadProviders, withContext } from '../cli-context';
 import { type CommandResult, formatMicro, formatTable, run } from '../command-result';

@@ -1,5 +1,5 @@
 import type { components } from '../../contract/dashboard';
-import type { DeploymentReport } from '../../models/routing/deployment-report';
+import type { DeploymentReport } from '../../models/routing/health.service';
 import type { ProviderReport } from '../../models/routing/provider-admin.service';
 
 type Schemas = components['schemas'];

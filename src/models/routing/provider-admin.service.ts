@@ -4,8 +4,7 @@ import { recordAudit } from '../../core/database/audit-log';
 import type { Actor } from '../../core/types/actor';
 import { CatalogAdminService, type DecidedDeployment } from '../catalog-admin.service';
 import { type ProviderStanding, ProvidersService } from '../../providers/providers.service';
-import type { DeploymentReport } from './deployment-report';
-import { HealthService } from './health.service';
+import { type DeploymentReport, HealthService } from './health.service';
 
 export interface ProviderReport extends ProviderStanding {
   readonly deployments: readonly { readonly deployment: DecidedDeployment; readonly report: DeploymentReport }[];

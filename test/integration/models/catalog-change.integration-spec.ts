@@ -1,7 +1,10 @@
 import { Redis } from 'ioredis';
-import { CatalogChangeListener, publishCatalogChange } from '../../../src/models/catalog-change.listener';
+import {
+  CatalogChangeListener,
+  ModelCatalogService,
+  publishCatalogChange,
+} from '../../../src/models/model-catalog.service';
 import type { StoredCatalog } from '../../../src/models/catalog-rows';
-import { ModelCatalogService } from '../../../src/models/model-catalog.service';
 import { createTestRedis } from '../../harness/redis';
 
 describe('CatalogChangeListener', () => {

@@ -1,6 +1,11 @@
 import { NO_LIMITS } from '../core/types/rate-limits';
-import type { DecidedCatalog, DecidedDeploymentRow, DecidedModelRow } from './catalog-rows';
-import { applyDecisions, withoutDecisions } from './decisions';
+import {
+  applyDecisions,
+  type DecidedCatalog,
+  type DecidedDeploymentRow,
+  type DecidedModelRow,
+  withoutDecisions,
+} from './catalog-rows';
 
 const model = (decision: Partial<DecidedModelRow>): DecidedModelRow =>
   ({

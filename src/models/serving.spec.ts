@@ -1,6 +1,6 @@
-import { buildSnapshot } from './build-snapshot';
-import { toCatalogRows, type StoredCatalog } from './catalog-rows';
+import { type StoredCatalog, toCatalogRows } from './catalog-rows';
 import { catalogEntrySchema } from './catalog.schema';
+import { buildSnapshot } from './serving';
 
 const NOW_MS = Date.parse('2026-06-01T12:00:00Z');
 const configured = new Set(['mock', 'openai']);
