@@ -20,7 +20,8 @@ import { OPENAI_ANSWERS, type TextAnswers } from './text-answers';
 
 describe('ProvidersModule', () => {
   it('has a row here for every provider', async () => {
-    const config = ConfigModule.forRoot({ providers: {}, providerInstances: [] as readonly never[] } as AppConfig);
+    const settings: Partial<AppConfig> = { providers: {}, providerInstances: [] };
+    const config = ConfigModule.forRoot(settings as AppConfig);
     const module = await Test.createTestingModule({ imports: [config, ProvidersModule] }).compile();
     await module.init();
     const ids = module
