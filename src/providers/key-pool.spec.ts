@@ -44,7 +44,8 @@ function stage(weights: readonly number[]) {
       cancel: async () => use(id),
       open: async () => use(id),
     };
-    return { id, weight, provider: { capabilities: {}, quirks: {}, chat, video } as unknown as Provider };
+    const provider = { capabilities: {}, quirks: {}, chat, responses: chat, video } as unknown as Provider;
+    return { id, weight, provider };
   };
   let nowMs = 1_000;
   const keys = weights.map(toKey) as [PooledKey, ...PooledKey[]];
@@ -116,6 +117,14 @@ describe('KeyPool', () => {
       expect(await providerErrorOf(complete(pool))).toBe(failure);
     }
     expect(calls).toEqual(['key-0', 'key-0']);
+  });
+
+  it('spreads calls of the Responses API too', async () => {
+    const { pool, calls, failures } = stage([1, 1]);
+    jest.spyOn(Math, 'random').mockReturnValue(0);
+    failures.set('key-0', limited());
+    await pool.responses?.complete(chatRequest(), providerCall());
+    expect(calls).toEqual(['key-0', 'key-1']);
   });
 
   it('keeps a job with the key that submitted it', async () => {

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { Clock } from '../core/time/clock';
+import type { ChatProvider } from './contract/chat';
 import type { AsyncJobAdapter, JobAdapter, JobHandle, SyncJobAdapter } from './contract/media-job';
 import type { Provider } from './contract/provider';
 import type { ProviderCall } from './contract/provider-call';
@@ -29,6 +30,7 @@ export class KeyPool implements Provider {
   readonly quirks: Provider['quirks'];
   readonly simulated: boolean;
   readonly chat: Provider['chat'];
+  readonly responses: Provider['responses'];
   readonly completions: Provider['completions'];
   readonly embeddings: Provider['embeddings'];
   readonly images: Provider['images'];
@@ -48,7 +50,8 @@ export class KeyPool implements Provider {
     this.capabilities = provider.capabilities;
     this.quirks = provider.quirks;
     this.simulated = provider.simulated === true;
-    this.chat = this.poolChat();
+    this.chat = this.poolChat(({ chat }) => chat);
+    this.responses = this.poolChat(({ responses }) => responses);
     this.completions = this.poolCompletions();
     this.embeddings = this.poolEmbeddings();
     this.images = this.pool(
@@ -72,19 +75,16 @@ export class KeyPool implements Provider {
     await Promise.all(this.keys.map(({ provider }) => provider.close()));
   }
 
-  private poolChat(): Provider['chat'] {
-    return this.pool(
-      ({ chat }) => chat,
-      (use, first) => ({
-        assertSupported: first.assertSupported?.bind(first),
-        complete: (request, call) => use((chat) => chat.complete(request, call)),
-        openStream: (request, call) => use((chat) => chat.openStream(request, call)),
-        ...(first.openChunkStream !== undefined && {
-          openChunkStream: (request, call) =>
-            use((chat) => (chat as Required<typeof chat>).openChunkStream(request, call)),
-        }),
+  private poolChat(select: (provider: Provider) => ChatProvider | undefined): ChatProvider | undefined {
+    return this.pool(select, (use, first) => ({
+      assertSupported: first.assertSupported?.bind(first),
+      complete: (request, call) => use((chat) => chat.complete(request, call)),
+      openStream: (request, call) => use((chat) => chat.openStream(request, call)),
+      ...(first.openChunkStream !== undefined && {
+        openChunkStream: (request, call) =>
+          use((chat) => (chat as Required<typeof chat>).openChunkStream(request, call)),
       }),
-    );
+    }));
   }
 
   private poolCompletions(): Provider['completions'] {
