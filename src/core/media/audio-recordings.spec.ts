@@ -14,7 +14,7 @@ import {
   tracks,
   wav,
 } from '../../../test/harness/sound-files';
-import { AudioProbe } from './media-probes';
+import { AudioProbe } from './audio-probe';
 
 const probe = new AudioProbe();
 afterAll(() => probe.onModuleDestroy());

@@ -9,7 +9,8 @@ import {
 } from '../../../test/harness/sound-decoder';
 import { box } from '../../../test/harness/sound-files';
 import { GatewayError } from '../errors/gateway-error';
-import { AudioProbe, type ProbedAudio } from './media-probes';
+import { AudioProbe } from './audio-probe';
+import type { ProbedAudio } from './probe-threads';
 
 const SECONDS = 2;
 /** Decoders drop the encoder delay. */

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { OutboundModule } from '../outbound/outbound.module';
-import { ArtifactProbe, AudioProbe } from './media-probes';
+import { ArtifactProbe } from './artifact-probe';
+import { AudioProbe } from './audio-probe';
 import { ImageInputs } from './image-inputs';
 
 /** Validation of files from clients and providers. */

@@ -12,7 +12,8 @@ import {
   wav,
 } from '../../../test/harness/sound-files';
 import { GatewayError } from '../errors/gateway-error';
-import { AudioProbe, ProbeThreads } from './media-probes';
+import { AudioProbe } from './audio-probe';
+import { ProbeThreads } from './probe-threads';
 
 const probe = new AudioProbe();
 afterAll(() => probe.onModuleDestroy());
