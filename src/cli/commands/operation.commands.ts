@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { DatabaseError } from 'pg';
 import { CheckTimeoutError } from '../../billing/ledger/ledger-checks';
@@ -14,6 +15,7 @@ import {
   type CatalogProblem,
   type LoadedModel,
 } from '../../models/load-catalog';
+import { diffWithPriceList, type PriceListDiff } from '../../models/price-list-diff';
 import { findUnknownProviders, findWarnings } from '../../models/review-catalog';
 import { CliError, loadProviders, withContext, withServices } from '../cli-context';
 import { formatTable, run, type CommandResult } from '../command-result';
@@ -23,6 +25,12 @@ export function addOperationCommands(program: Command): void {
   const catalog = program.command('catalog').description('check and import the model catalogue');
   catalog.command('check').description('validate the built-in catalogue and CATALOG_DIR').action(run(checkCatalog));
   catalog.command('import').description('import the catalogue files into the database').action(run(importCatalogFiles));
+
+  catalog
+    .command('diff')
+    .description('compare token prices and limits with a price list; exit code 1 if they differ')
+    .requiredOption('--list <file>', 'JSON of models.dev (api.json) or LiteLLM (model_prices_and_context_window.json)')
+    .action(run(diffCatalog));
 
   const ledger = program.command('ledger').description('audit the ledger');
   ledger
@@ -52,6 +60,38 @@ async function checkCatalog(): Promise<CommandResult> {
     ].join('\n'),
     json: { valid: errors.length === 0, models: models.length, errors, warnings },
     failed: errors.length > 0,
+  };
+}
+
+async function diffCatalog({ list: file }: { readonly list: string }): Promise<CommandResult> {
+  const models = await loadCatalog(loadConfig().catalogDir);
+  let diff: PriceListDiff;
+  try {
+    diff = diffWithPriceList(models, JSON.parse(await readFile(file, 'utf8')), Date.now());
+  } catch (error) {
+    throw new CliError(`${file} cannot be compared: ${(error as Error).message}`);
+  }
+  const { differences, compared, unlisted } = diff;
+  const table = formatTable(
+    ['MODEL', 'PROVIDER', 'UPSTREAM MODEL', 'FIELD', 'CATALOGUE', 'LISTED'],
+    differences.map(({ model, provider, upstreamModel, field, catalogue, listed }) => [
+      model,
+      provider,
+      upstreamModel,
+      field,
+      String(catalogue ?? 'none'),
+      String(listed),
+    ]),
+    'Nothing differs.',
+  );
+  return {
+    text: `${table}\n${compared} deployments compared, ${unlisted.length} not in the list. Prices: micro-units per million tokens.`,
+    json: {
+      compared,
+      unlisted,
+      differences: differences.map(({ upstreamModel, ...rest }) => ({ ...rest, upstream_model: upstreamModel })),
+    },
+    failed: differences.length > 0,
   };
 }
 

@@ -7,7 +7,7 @@ const COLON = 0x3a;
 const SPACE = 0x20;
 const DATA = Buffer.from('data');
 const NEW_LINE = Buffer.from('\n');
-/** No upstream that streams pieces of an answer sends a longer line in good faith (F-53). */
+/** No upstream sends a longer line in good faith (F-53). */
 const MAX_EVENT_BYTES = 1024 * 1024;
 
 /**
@@ -24,15 +24,11 @@ export class SseDecoder {
   private lastByteWasCarriageReturn = false;
   private sawLife = false;
 
-  /** @param maxEventBytes more than the default only for formats that repeat the whole answer in an event */
-  constructor(
-    private readonly onEvent: (data: Buffer) => void,
-    private readonly maxEventBytes = MAX_EVENT_BYTES,
-  ) {}
+  constructor(private readonly onEvent: (data: Buffer) => void) {}
 
   /**
    * @returns whether an event or a comment was completed: activity, which bytes and lines of an event are not
-   * @throws ProviderError `provider_error` when an event exceeds the limit, by default 1 MiB
+   * @throws ProviderError `provider_error` when an event exceeds 1 MiB
    */
   push(chunk: Buffer): boolean {
     const bytes = this.lastByteWasCarriageReturn || chunk.includes(CARRIAGE_RETURN) ? this.toLineFeeds(chunk) : chunk;
@@ -94,8 +90,8 @@ export class SseDecoder {
   }
 
   private checkSize(bytes: number): void {
-    if (bytes <= this.maxEventBytes) return;
-    throw new ProviderError('provider_error', 'The provider sent an event that is too long.', {
+    if (bytes <= MAX_EVENT_BYTES) return;
+    throw new ProviderError('provider_error', 'The provider sent an event longer than 1 MiB.', {
       phase: 'first_token',
       fallback: true,
     });

@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { on } from 'node:events';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import type { DataSource } from 'typeorm';
 import { digestApiKey, hasValidShape } from '../../../src/auth/api-keys/api-key';
@@ -187,6 +190,18 @@ describe('the command line', () => {
         added: expect.arrayContaining(['mock/chat-1']),
       });
       await expect(cli.json('catalog', 'import')).resolves.toMatchObject({ added: [], changed: [], prices: 0 });
+    });
+
+    it('are compared with a price list, exit code 1 when a price differs', async () => {
+      const file = join(mkdtempSync(join(tmpdir(), 'gateway-prices-')), 'api.json');
+      writeFileSync(file, JSON.stringify({ openai: { models: { 'gpt-4o': { cost: { input: 99 } } } } }));
+      const { exitCode, stdout } = await cli.run('catalog', 'diff', '--list', file, '--json');
+      expect([exitCode, JSON.parse(stdout)]).toMatchObject([
+        1,
+        { compared: 1, differences: [{ upstream_model: 'gpt-4o', field: 'input', listed: 99_000_000 }] },
+      ]);
+      const { exitCode: refused, stderr } = await cli.run('catalog', 'diff', '--list', `${file}.missing`);
+      expect([refused, stderr]).toEqual([1, expect.stringContaining('cannot be compared')]);
     });
   });
 

@@ -1,8 +1,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Test } from '@nestjs/testing';
+import type { AppConfig } from '../../../src/core/config/app-config';
+import { ConfigModule } from '../../../src/core/config/config.module';
+import { ProvidersModule } from '../../../src/providers/providers.module';
+import { ProvidersService } from '../../../src/providers/providers.service';
 import { CatalogError, loadCatalog } from '../../../src/models/load-catalog';
-import { findWarnings } from '../../../src/models/review-catalog';
+import { findUnknownProviders, findWarnings } from '../../../src/models/review-catalog';
 
 const model = (id: string, more = ''): string => `
 - id: ${id}
@@ -45,6 +50,22 @@ describe('loadCatalog', () => {
     expect(ids).toEqual(expect.arrayContaining(modalities.map((name) => `mock/${name}-1`)));
     expect(ids).toContain('openai/gpt-6-luna');
     expect(ids).toEqual(ids.toSorted());
+  });
+
+  it('has at least 150 built-in models, all of providers of this build', async () => {
+    const models = (await loadCatalog(null)).filter(({ entry }) => !entry.id.startsWith('mock/'));
+    expect(models.length).toBeGreaterThanOrEqual(150);
+    const config = ConfigModule.forRoot({ providers: {}, providerInstances: [] } as unknown as AppConfig);
+    const module = await Test.createTestingModule({ imports: [config, ProvidersModule] }).compile();
+    await module.init();
+    const known = new Set(
+      module
+        .get(ProvidersService)
+        .describe()
+        .map(({ id }) => id),
+    );
+    expect(findUnknownProviders(models, known)).toEqual([]);
+    await module.close();
   });
 
   it('sets a longer first-token timeout for built-in reasoning models', async () => {

@@ -1,0 +1,188 @@
+/**
+ * Compares the catalogue with a public price list, as an alarm for drift: such lists disagree with each other and with the
+ * vendors, so they are never its source.
+ */
+import { z } from 'zod';
+import type { CatalogEntry, CatalogEntryDeployment } from './catalog.schema';
+import { endMs, startMs } from './catalog.schema';
+import type { LoadedModel } from './load-catalog';
+
+/** Rates in micro-units per million tokens, limits in tokens; absent where the list has none. */
+const FIELDS = ['input', 'output', 'cache_read', 'cache_write_5m', 'context', 'max_output'] as const;
+type Field = (typeof FIELDS)[number];
+type Facts = Readonly<Partial<Record<Field, number>>>;
+
+/** The models of a list, by provider and upstream model. */
+type PriceList = ReadonlyMap<string, Facts>;
+
+export interface PriceDifference {
+  readonly model: string;
+  readonly provider: string;
+  readonly upstreamModel: string;
+  readonly field: Field;
+  /** `null`: the catalogue states none. */
+  readonly catalogue: number | null;
+  readonly listed: number;
+}
+
+export interface PriceListDiff {
+  readonly differences: readonly PriceDifference[];
+  /** Deployments with a token price that the list knows. */
+  readonly compared: number;
+  /** Those that it does not know, as `provider/upstream_model`. */
+  readonly unlisted: readonly string[];
+}
+
+const usdPerMillion = z.number().nonnegative().optional();
+/** `https://models.dev/api.json`: by provider, then by model. */
+const modelsDev = z.record(
+  z.string(),
+  z.object({
+    models: z.record(
+      z.string(),
+      z.object({
+        cost: z
+          .object({
+            input: usdPerMillion,
+            output: usdPerMillion,
+            cache_read: usdPerMillion,
+            cache_write: usdPerMillion,
+          })
+          .optional(),
+        limit: z.object({ context: z.number().optional(), output: z.number().optional() }).optional(),
+      }),
+    ),
+  }),
+);
+const usdPerToken = z.number().nonnegative().nullish();
+/** `model_prices_and_context_window.json` of LiteLLM: by model, often with the provider as a prefix. */
+const liteLlm = z.record(
+  z.string(),
+  z.looseObject({
+    litellm_provider: z.string(),
+    input_cost_per_token: usdPerToken,
+    output_cost_per_token: usdPerToken,
+    cache_read_input_token_cost: usdPerToken,
+    cache_creation_input_token_cost: usdPerToken,
+    // A text in the first entry, which documents the format.
+
+    max_output_tokens: z.unknown().optional(),
+  }),
+);
+
+/** The providers of the catalogue whose names differ in a list. */
+const MODELS_DEV_NAMES: Readonly<Record<string, string>> = {
+  'amazon-bedrock': 'bedrock',
+  'fireworks-ai': 'fireworks',
+  moonshotai: 'moonshot',
+  togetherai: 'together',
+};
+const LITE_LLM_NAMES: Readonly<Record<string, string>> = {
+  bedrock_converse: 'bedrock',
+  cohere_chat: 'cohere',
+  fireworks_ai: 'fireworks',
+  gemini: 'google',
+  together_ai: 'together',
+  'text-completion-openai': 'openai',
+};
+
+/**
+ * @param content the parsed JSON of models.dev or LiteLLM
+ * @throws Error when it is neither
+ */
+export function diffWithPriceList(models: readonly LoadedModel[], content: unknown, nowMs: number): PriceListDiff {
+  const list = readPriceList(content);
+  const differences: PriceDifference[] = [];
+  const unlisted: string[] = [];
+  let compared = 0;
+  for (const { entry } of models) {
+    for (const deployment of entry.deployments) {
+      const own = factsOf(entry, deployment, nowMs);
+      if (own === null) continue;
+      const { provider, upstream_model: upstreamModel } = deployment;
+      const listed = list.get(keyOf(provider, upstreamModel));
+      if (listed === undefined) {
+        unlisted.push(`${provider}/${upstreamModel}`);
+        continue;
+      }
+      compared++;
+      for (const field of FIELDS) {
+        const value = listed[field];
+        // Lists write 0 for what a vendor does not sell.
+        if (value === undefined || value === 0 || value === own[field]) continue;
+        differences.push({
+          model: entry.id,
+          provider,
+          upstreamModel,
+          field,
+          catalogue: own[field] ?? null,
+          listed: value,
+        });
+      }
+    }
+  }
+  return { differences, compared, unlisted };
+}
+
+function readPriceList(content: unknown): PriceList {
+  const byProvider = modelsDev.safeParse(content);
+  if (byProvider.success) return readModelsDev(byProvider.data);
+  const byModel = liteLlm.safeParse(content);
+  if (byModel.success) return readLiteLlm(byModel.data);
+  throw new Error('The file is neither the price list of models.dev nor that of LiteLLM.');
+}
+
+function readModelsDev(providers: z.output<typeof modelsDev>): PriceList {
+  const list = new Map<string, Facts>();
+  for (const [name, { models }] of Object.entries(providers)) {
+    for (const [model, { cost = {}, limit = {} }] of Object.entries(models)) {
+      list.set(keyOf(MODELS_DEV_NAMES[name] ?? name, model), {
+        input: toMicro(cost.input),
+        output: toMicro(cost.output),
+        cache_read: toMicro(cost.cache_read),
+        cache_write_5m: toMicro(cost.cache_write),
+        context: limit.context,
+        max_output: limit.output,
+      });
+    }
+  }
+  return list;
+}
+
+function readLiteLlm(models: z.output<typeof liteLlm>): PriceList {
+  const list = new Map<string, Facts>();
+  for (const [name, model] of Object.entries(models)) {
+    const { litellm_provider: provider } = model;
+    const facts = {
+      input: toMicro(model.input_cost_per_token, 1_000_000),
+      output: toMicro(model.output_cost_per_token, 1_000_000),
+      cache_read: toMicro(model.cache_read_input_token_cost, 1_000_000),
+      cache_write_5m: toMicro(model.cache_creation_input_token_cost, 1_000_000),
+      // Its context is that of the input, which other lists do not state.
+      max_output: typeof model.max_output_tokens === 'number' ? model.max_output_tokens : undefined,
+    };
+    const upstreamModel = name.startsWith(`${provider}/`) ? name.slice(provider.length + 1) : name;
+    list.set(keyOf(LITE_LLM_NAMES[provider] ?? provider, upstreamModel), facts);
+  }
+  return list;
+}
+
+/** `null`: the deployment has no token price at this time. */
+function factsOf(entry: CatalogEntry, deployment: CatalogEntryDeployment, nowMs: number): Facts | null {
+  const prices = deployment.prices.length > 0 ? deployment.prices : entry.prices;
+  const active = prices
+    .filter(
+      ({ effective_from: from, effective_to: to }) => startMs(from) <= nowMs && (to === undefined || nowMs < endMs(to)),
+    )
+    .toSorted((one, next) => startMs(next.effective_from) - startMs(one.effective_from));
+  const tokens = active[0]?.tokens;
+  return tokens === undefined ? null : { ...tokens.per_1m_micro, context: entry.context, max_output: entry.max_output };
+}
+
+function toMicro(usd: number | null | undefined, perTokens = 1): number | undefined {
+  return usd == null ? undefined : Math.round(usd * perTokens * 1_000_000);
+}
+
+function keyOf(provider: string, upstreamModel: string): string {
+  return `${provider} ${upstreamModel.toLowerCase()}`;
+}
