@@ -8,8 +8,7 @@ import { type InferenceTarget, requireTarget } from '../inference/inference-targ
 import { StreamedInferenceService } from '../inference/streamed-inference.service';
 import { type MeteredResult, UnaryInferenceService } from '../inference/unary-inference.service';
 import { TokenRatios } from '../inference/token-estimate';
-import { AudioProbe } from '../core/media/audio-probe';
-import type { ProbedAudio } from '../core/media/probe-threads';
+import { AudioProbe, type ProbedAudio } from '../core/media/media-probes';
 import { ModelCatalogService } from '../models/model-catalog.service';
 import type { TranscriptionProvider, TranscriptionRequest } from '../providers/contract/transcription';
 import type { UsageVector } from '../providers/contract/usage';

@@ -1,5 +1,5 @@
 import type OpenAI from 'openai';
-import { AudioProbe } from '../../src/core/media/audio-probe';
+import { AudioProbe } from '../../src/core/media/media-probes';
 import type { TestCustomer, TestGateway } from '../harness/gateway';
 import { NEWEST_CLIENT } from './official-client';
 import { RelayedGateway, SPEECH_MODELS, TRANSCRIPTION_MODELS } from './relayed-gateway';

@@ -6,7 +6,7 @@ import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { ArtifactProbe } from '../../src/core/media/artifact-probe';
+import { ArtifactProbe } from '../../src/core/media/media-probes';
 import type {
   AsyncJobAdapter,
   JobAdapter,

@@ -3,7 +3,7 @@ import { type FileHandle, open, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeTestAudio, makeTestVideo } from '../../../test/harness/media-files';
-import { ArtifactProbe, type ProbedArtifact } from './artifact-probe';
+import { ArtifactProbe, type ProbedArtifact } from './media-probes';
 
 const probe = new ArtifactProbe();
 const directory = mkdtempSync(join(tmpdir(), 'artifact-probe-'));

@@ -1,5 +1,5 @@
 /*
- * The thread that reads the results of jobs for `probe-threads.ts`, one open file per message. A hostile file may make
+ * The thread that reads the results of jobs for `media-probes.ts`, one open file per message. A hostile file may make
  * it hang or run out of memory; the owner then terminates it.
  */
 import { read as readFile } from 'node:fs';
@@ -19,7 +19,7 @@ import {
   WAVE,
   WEBM,
 } from 'mediabunny';
-import type { ArtifactProbeTask, ProbedArtifact } from './artifact-probe';
+import type { ArtifactProbeTask, ProbedArtifact } from './media-probes';
 
 const MAX_SECONDS = 86_400;
 const MAX_PIXELS_ACROSS = 32_768;

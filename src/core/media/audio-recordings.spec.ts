@@ -14,7 +14,7 @@ import {
   tracks,
   wav,
 } from '../../../test/harness/sound-files';
-import { AudioProbe } from './audio-probe';
+import { AudioProbe } from './media-probes';
 
 const probe = new AudioProbe();
 afterAll(() => probe.onModuleDestroy());

@@ -3,12 +3,21 @@
  * exactly what was measured. All other content, such as time tables, edit lists, further tracks and titles, is dropped,
  * so that no reader can find more in it.
  */
-import type { ProbedAudio } from './probe-threads';
-import { assertBareFrames, isMediaContainer, isProgramStream, programStreamAudio } from './bare-frames';
+import type { ProbedAudio } from './media-probes';
+import {
+  assertBareFrames,
+  FlacRemuxer,
+  isMediaContainer,
+  isProgramStream,
+  MpegRemuxer,
+  PcmRemuxer,
+  programStreamAudio,
+  remuxFlac,
+  remuxMpeg,
+} from './bare-remuxers';
 import { remuxContainer } from './container-tracks';
 import { adtsFrames, endOfTags, mpegFrames } from './coded-frames';
 import { endOfAacFrame } from './aac-frames';
-import { FlacRemuxer, MpegRemuxer, PcmRemuxer, remuxFlac, remuxMpeg } from './bare-remuxers';
 import { AacRemuxer, OpusRemuxer, type PacketRemuxer, VorbisRemuxer } from './packet-remuxers';
 import { readOgg, readWav } from './container-readers';
 import { readVorbisHeaders } from './vorbis-headers';

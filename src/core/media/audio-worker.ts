@@ -1,9 +1,9 @@
 /*
- * The thread that measures audio files for `probe-threads.ts`, one per message, and writes the measured packets to a
+ * The thread that measures audio files for `media-probes.ts`, one per message, and writes the measured packets to a
  * new file. A hostile file may exhaust its time or memory; the owner then terminates it.
  */
 import { parentPort } from 'node:worker_threads';
-import type { AudioProbeTask } from './probe-threads';
+import type { AudioProbeTask } from './media-probes';
 import { remux } from './audio-remux';
 
 parentPort?.on('message', ({ bytes }: AudioProbeTask) => {

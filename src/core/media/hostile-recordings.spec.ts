@@ -9,8 +9,7 @@ import {
 } from '../../../test/harness/sound-decoder';
 import { box } from '../../../test/harness/sound-files';
 import { GatewayError } from '../errors/gateway-error';
-import { AudioProbe } from './audio-probe';
-import type { ProbedAudio } from './probe-threads';
+import { AudioProbe, type ProbedAudio } from './media-probes';
 
 const SECONDS = 2;
 /** Decoders drop the encoder delay. */

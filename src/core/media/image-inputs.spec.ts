@@ -4,8 +4,7 @@ import { GatewayError } from '../errors/gateway-error';
 import { sniffImageType } from '../types/image-format';
 import type { ByteBudget } from '../outbound/byte-budget';
 import type { FetchedImage, OutboundClient } from '../outbound/outbound-client';
-import { readDimensions } from './image-header';
-import { ImageInputs } from './image-inputs';
+import { ImageInputs, readDimensions } from './image-inputs';
 
 /** A fake of the guarded client: judges literals and serves some images. */
 class FakeOutbound {

@@ -1,5 +1,5 @@
 import { AAC_FRAME, MP3_FRAME, SILENT_AAC, repeat } from '../../../test/harness/sound-files';
-import { AudioProbe } from './audio-probe';
+import { AudioProbe } from './media-probes';
 import { AacRemuxer, OpusRemuxer } from './packet-remuxers';
 
 const MAX_UPLOAD_BYTES = 26_214_400;

@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { OutboundModule } from '../outbound/outbound.module';
-import { ArtifactProbe } from './artifact-probe';
-import { AudioProbe } from './audio-probe';
+import { ArtifactProbe, AudioProbe } from './media-probes';
 import { ImageInputs } from './image-inputs';
 
 /** Validation of files from clients and providers. */

@@ -1,6 +1,6 @@
 /** Counts the packets of a coding and writes them to its output container. */
 import { AAC_FRAME_SAMPLES, AAC_RATES_HZ, type AacConfig, endOfAacFrame, toAacConfigBytes } from './aac-frames';
-import type { ProbedAudio } from './probe-threads';
+import type { ProbedAudio } from './media-probes';
 import { alacSamples, opusSamples } from './coded-frames';
 import { aacConfigurationBox, alacConfigurationBox, Mp4Writer, OggWriter } from './container-writers';
 import { vorbisBlockSamples, type VorbisHeaders } from './vorbis-headers';

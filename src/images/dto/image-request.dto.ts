@@ -16,7 +16,7 @@ import { CodePointLength } from '../../core/validation/code-points';
 import { NestedObject } from '../../core/validation/nested';
 import { IMAGE_SIZE } from '../../contract/patterns';
 import { RoutingDto } from '../../models/routing/routing.dto';
-import { AreImageSources } from '../../core/media/image-source';
+import { AreImageSources } from '../../core/media/image-inputs';
 
 export const MAX_IMAGES = 10;
 const MAX_PROMPT_CHARACTERS = 32_000;

@@ -1,6 +1,6 @@
 import { ArrayMaxSize, IsArray, IsBoolean, IsNumber, IsOptional, IsString, Matches, Max, Min } from 'class-validator';
 import { ASPECT_RATIO } from '../../contract/patterns';
-import { AreImageSources } from '../../core/media/image-source';
+import { AreImageSources } from '../../core/media/image-inputs';
 import { IsHttpsUrl, JobFieldsDto } from './job-fields.dto';
 
 const MAX_INPUT_IMAGES = 10;

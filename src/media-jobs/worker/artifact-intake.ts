@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { Inject, Injectable } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
-import { ArtifactProbe } from '../../core/media/artifact-probe';
+import { ArtifactProbe } from '../../core/media/media-probes';
 import { OutboundClient } from '../../core/outbound/outbound-client';
 import { OutboundError } from '../../core/outbound/outbound-error';
 import type { JobAdapter, JobOutput } from '../../providers/contract/media-job';

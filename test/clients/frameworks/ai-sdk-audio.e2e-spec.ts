@@ -1,5 +1,5 @@
 import { generateSpeech, transcribe } from 'ai';
-import { AudioProbe } from '../../../src/core/media/audio-probe';
+import { AudioProbe } from '../../../src/core/media/media-probes';
 import type { TestCustomer, TestGateway } from '../../harness/gateway';
 import { RelayedGateway } from '../relayed-gateway';
 import { recordsOf } from '../traces';

@@ -26,7 +26,7 @@ import { JobRunner } from '../../../src/media-jobs/worker/job-runner';
 import { DEFAULT_JOB_WORKER_OPTIONS, type JobWorkerOptions } from '../../../src/media-jobs/worker/job-worker-options';
 import { PollStep } from '../../../src/media-jobs/worker/poll-step';
 import { SubmitStep } from '../../../src/media-jobs/worker/submit-step';
-import { ArtifactProbe } from '../../../src/core/media/artifact-probe';
+import { ArtifactProbe } from '../../../src/core/media/media-probes';
 import { ImageInputs } from '../../../src/core/media/image-inputs';
 import type { CatalogModel, Deployment, Price } from '../../../src/models/catalog-model';
 import type {

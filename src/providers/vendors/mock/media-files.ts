@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { EncodedAudioPacketSource, EncodedPacket, EncodedVideoPacketSource, Output } from 'mediabunny';
 import { wavHeader } from '../../../core/media/container-writers';
-import { crc16, crc8 } from '../../../core/media/flac-frames';
+import { crc16, crc8 } from '../../../core/media/coded-frames';
 
 export type AudioFormat = 'mp3' | 'opus' | 'aac' | 'flac' | 'wav' | 'pcm';
 

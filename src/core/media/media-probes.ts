@@ -1,5 +1,71 @@
 import { Worker } from 'node:worker_threads';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { FairQueue } from '../concurrency/fair-queue';
+import { GatewayError } from '../errors/gateway-error';
+
+/** Measures recordings and writes the measured packets to a file for providers. */
+@Injectable()
+export class AudioProbe implements OnModuleDestroy {
+  private readonly threads = new ProbeThreads();
+
+  /**
+   * Reads mp3 (mpga, mpeg), mp4, m4a, mov, webm, mkv, ogg, wav, flac and aac, regardless of file names, and writes the
+   * counted packets to a new file: m4a for AAC-LC and ALAC, ogg for Opus and Vorbis, wav for PCM, A-law and mu-law, and
+   * bare frames for MPEG audio and FLAC. It contains nothing else of the upload.
+   * @param ownerId the organization that owns the file: a single one never occupies all threads.
+   * @throws GatewayError `validation_failed` with `param` when the file has no audio of these codings, is damaged or
+   *   ambiguous, takes more than 15 seconds of work, or is longer than a day.
+   */
+  async probe(bytes: Buffer, param: string, ownerId: string): Promise<ProbedAudio> {
+    const outcome = await this.threads.probe(bytes, ownerId);
+    if (outcome !== null) return outcome;
+    const message = `${param} must be one recording: flac, mp3, mp4, mpeg, mpga, m4a, mov, ogg, wav, webm, mkv or aac.`;
+    throw new GatewayError('validation_failed', message, { param });
+  }
+
+  onModuleDestroy(): Promise<void> {
+    return this.threads.close();
+  }
+}
+
+/** The inspected properties of a provider's file. */
+export interface ProbedArtifact {
+  readonly type: 'video' | 'audio';
+  /** Of its container, for example `video/mp4`. */
+  readonly contentType: string;
+  /** Displayed pixels; `null` for audio. */
+  readonly width: number | null;
+  readonly height: number | null;
+  /** More than 0, at most a day. */
+  readonly durationSeconds: number;
+}
+
+/** Request to the reader thread: a file descriptor of this process, open until the reply. */
+export interface ArtifactProbeTask {
+  readonly descriptor: number;
+  readonly sizeBytes: number;
+}
+
+/** Enough for the longest file on a busy machine. */
+const ARTIFACT_TIMEOUT_MS = 20_000;
+
+/** Inspects the files of providers: their type is detected from their bytes, not from headers. */
+@Injectable()
+export class ArtifactProbe implements OnModuleDestroy {
+  private readonly threads = new ProbeThreads<ProbedArtifact>(ARTIFACT_TIMEOUT_MS, './artifact-worker');
+
+  /**
+   * Reads video in mp4, mov and webm, and audio in mp3, wav, flac, ogg, m4a and aac. `null`: the file is none of them,
+   * damaged, longer than a day, or cannot be read in 20 seconds.
+   */
+  probe({ descriptor, sizeBytes }: ArtifactProbeTask): Promise<ProbedArtifact | null> {
+    return this.threads.run({ descriptor, sizeBytes } satisfies ArtifactProbeTask);
+  }
+
+  onModuleDestroy(): Promise<void> {
+    return this.threads.close();
+  }
+}
 
 /** Maximum time of a file in a thread; the thread itself stops after 15 seconds of work if it can. */
 const PROBE_TIMEOUT_MS = 30_000;

@@ -12,8 +12,7 @@ import {
   wav,
 } from '../../../test/harness/sound-files';
 import { GatewayError } from '../errors/gateway-error';
-import { AudioProbe } from './audio-probe';
-import { ProbeThreads } from './probe-threads';
+import { AudioProbe, ProbeThreads } from './media-probes';
 
 const probe = new AudioProbe();
 afterAll(() => probe.onModuleDestroy());

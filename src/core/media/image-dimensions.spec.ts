@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { pngHead as png } from '../../../test/harness/png-head';
 import { sniffImageType } from '../types/image-format';
-import { readDimensions } from './image-header';
+import { readDimensions } from './image-inputs';
 
 const PNG_MAGIC = png(1, 1).subarray(0, 8);
 
