@@ -3,16 +3,18 @@ import { GatewayError } from '../errors/gateway-error';
 import type { BodyClaim } from './body-budget';
 
 /**
- * Reads a whole body of at most `limitBytes`. Without a Content-Length the claim grows with the received bytes. Bytes
- * after a refusal are discarded.
+ * Reads a whole body of at most `limitBytes`. Without a Content-Length the claim grows with the received bytes; a
+ * Content-Length was checked and claimed before. Bytes after a refusal are discarded.
  * @returns no promise for a body that has already arrived, as small ones do with their headers
  * @throws GatewayError `request_too_large`, `service_unavailable` when the claim cannot grow; or the connection error
  */
 export function readBody(payload: IncomingMessage, limitBytes: number, claim: BodyClaim): Buffer | Promise<Buffer> {
-  if (!payload.complete || payload.readableLength === 0) return receiveBody(payload, limitBytes, claim);
-  if (payload.readableLength > limitBytes) throw tooLarge();
-  claim.growTo(payload.readableLength);
-  return payload.read() as Buffer;
+  return hasArrived(payload) ? (payload.read() as Buffer) : receiveBody(payload, limitBytes, claim);
+}
+
+/** Compares lengths, because Node runs the request between the last byte of the body and the end of the message. */
+function hasArrived({ readableLength, headers }: IncomingMessage): boolean {
+  return readableLength > 0 && readableLength === Number(headers['content-length']);
 }
 
 function receiveBody(payload: IncomingMessage, limitBytes: number, claim: BodyClaim): Promise<Buffer> {
