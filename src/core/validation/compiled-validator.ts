@@ -36,10 +36,17 @@ interface PropertyPlan {
   readonly shapeOf: ((value: PlainObject) => ShapePlan) | null;
 }
 
-type ShapePlan = PropertyPlan[];
+interface ShapePlan {
+  /** In declared order, which is that of the issues. */
+  readonly properties: readonly PropertyPlan[];
+  readonly byName: ReadonlyMap<string, PropertyPlan>;
+  /** The properties whose rules apply when they are absent. */
+  readonly required: readonly PropertyPlan[];
+}
 
 /** Validation stops after this many issues. */
 const ISSUE_LIMIT = 20;
+const NO_ISSUES: readonly ValidationIssue[] = [];
 
 /**
  * Compiles the rules of a DTO class into a function that returns the issues of a parsed JSON body; an empty list means
@@ -50,21 +57,28 @@ export function compileValidator(dto: DtoClass): (body: unknown) => readonly Val
   const plan = compileShape(dto, new Map());
   return (body) => {
     if (!isPlainObject(body)) return [{ param: '', message: 'the body must be a JSON object' }];
+    if (isValidShape(plan, body)) return NO_ISSUES;
     const issues: ValidationIssue[] = [];
     checkShape(plan, body, issues);
-    return issues.length === 0 ? issues : issues.map(withFieldName);
+    return issues.map(withFieldName);
   };
 }
 
 function compileShape(dto: DtoClass, known: Map<DtoClass, ShapePlan>): ShapePlan {
   const existing = known.get(dto);
   if (existing !== undefined) return existing;
-  const plan: ShapePlan = [];
+  const properties: PropertyPlan[] = [];
+  const byName = new Map<string, PropertyPlan>();
+  const required: PropertyPlan[] = [];
+  const plan: ShapePlan = { properties, byName, required };
   known.set(dto, plan);
   const metadata = getMetadataStorage().getTargetValidationMetadatas(dto, '', false, false);
   for (const name of new Set(metadata.map(({ propertyName }) => propertyName))) {
     const own = metadata.filter(({ propertyName }) => propertyName === name);
-    plan.push(compileProperty(dto, name, own, known));
+    const property = compileProperty(dto, name, own, known);
+    properties.push(property);
+    byName.set(name, property);
+    if (!property.optional) required.push(property);
   }
   return plan;
 }
@@ -120,8 +134,34 @@ function compileNested(
   return (value) => plans.get(value[tag]) ?? otherwise;
 }
 
-function checkShape(plan: ShapePlan, object: PlainObject, issues: ValidationIssue[]): void {
-  for (const property of plan) {
+/** Visits the members of an object instead of the many declared properties that it lacks; a valid body needs no more. */
+function isValidShape({ byName, required }: ShapePlan, object: PlainObject): boolean {
+  for (const name of Object.keys(object)) {
+    const property = byName.get(name);
+    if (property !== undefined && !isValidProperty(property, object, object[name])) return false;
+  }
+  for (const property of required) {
+    if (!Object.hasOwn(object, property.name) && !isValidProperty(property, object, undefined)) return false;
+  }
+  return true;
+}
+
+function isValidProperty(property: PropertyPlan, object: PlainObject, value: unknown): boolean {
+  const { optional, conditions, rules, shapeOf } = property;
+  if (optional && (value === undefined || value === null)) return true;
+  for (const applies of conditions) {
+    if (!applies(object, value)) return true;
+  }
+  for (const rule of rules) {
+    if (findFault(rule, object, value) !== null) return false;
+  }
+  if (shapeOf === null) return true;
+  if (!Array.isArray(value)) return !isPlainObject(value) || isValidShape(shapeOf(value), value);
+  return value.every((item) => !isPlainObject(item) || isValidShape(shapeOf(item), item));
+}
+
+function checkShape({ properties }: ShapePlan, object: PlainObject, issues: ValidationIssue[]): void {
+  for (const property of properties) {
     const value = object[property.name];
     if (property.optional && (value === undefined || value === null)) continue;
     checkProperty(property, object, value, issues);
