@@ -61,7 +61,7 @@ it('excludes candidates that do not support the request, also without a routing 
 
 describe('conditions of deployments', () => {
   const conditional = (id: string, tools: boolean): Candidate => {
-    const { deployment, ...rest } = candidate(id, 100, 0);
+    const { deployment, ...rest } = candidate(id, 50, 0);
     return { ...rest, deployment: { ...deployment, when: { tools } } };
   };
   beforeEach(() => {

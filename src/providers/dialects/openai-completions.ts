@@ -12,7 +12,7 @@ import {
 } from '../contract/completions';
 import type { DeploymentTraits, ProviderCall } from '../contract/provider-call';
 import { ProviderError } from '../contract/provider-error';
-import { isJsonObject, type JsonObject } from '../kit/json';
+import { isJsonObject, type JsonObject, parseJsonObject } from '../kit/json';
 import { mapInBandError } from '../kit/upstream-errors';
 import type { UpstreamHttp } from '../kit/upstream-http';
 import { type ChatStreamState, type EventTranslator, type StreamOutput, UpstreamStream } from '../kit/upstream-stream';
@@ -113,13 +113,9 @@ export function fromOpenAiCompletionReply(reply: Buffer, call: ProviderCall): Co
 
 /** @throws ProviderError for anything but a JSON object */
 function parseCompletion(json: Buffer): JsonObject {
-  try {
-    const document: unknown = JSON.parse(json.toString('utf8'));
-    if (isJsonObject(document)) return document;
-  } catch {
-    // Invalid JSON is handled like JSON of the wrong type.
-  }
-  throw notACompletion();
+  const document = parseJsonObject(json);
+  if (document === null) throw notACompletion();
+  return document;
 }
 
 function firstChoice({ choices }: JsonObject): JsonObject | null {

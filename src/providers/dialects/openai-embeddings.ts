@@ -11,7 +11,7 @@ import {
 } from '../contract/embeddings';
 import type { DeploymentTraits, ProviderCall } from '../contract/provider-call';
 import { ProviderError } from '../contract/provider-error';
-import { DataSplitter, decodeBase64, isJsonObject, type JsonObject } from '../kit/json';
+import { DataSplitter, decodeBase64, isJsonObject, type JsonObject, parseJsonObject } from '../kit/json';
 import { mapInBandError, transportFailure } from '../kit/upstream-errors';
 import type { ReplyReceiver, UpstreamHttp } from '../kit/upstream-http';
 import { toUsageVector } from '../kit/usage';
@@ -153,13 +153,9 @@ function toChatUsage(usage: unknown): unknown {
 }
 
 function parse(json: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(json);
-    if (isJsonObject(value)) return value;
-  } catch {
-    // Invalid JSON is handled like JSON of the wrong type.
-  }
-  throw notEmbeddings();
+  const value = parseJsonObject(json);
+  if (value === null) throw notEmbeddings();
+  return value;
 }
 
 const FLOAT_BYTES = 4;

@@ -7,6 +7,16 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The object that the JSON text, or its UTF-8 bytes, contains; `null` for invalid JSON and for any other value. */
+export function parseJsonObject(json: string | Buffer): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(typeof json === 'string' ? json : json.toString('utf8'));
+    return isJsonObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
 /** Decodes base64, padded or not; `null` when the text is invalid or empty. */
 export function decodeBase64(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64');

@@ -7,7 +7,7 @@ const COLON = 0x3a;
 const SPACE = 0x20;
 const DATA = Buffer.from('data');
 const NEW_LINE = Buffer.from('\n');
-/** No upstream sends a longer line in good faith (F-53). */
+/** No upstream that streams pieces of an answer sends a longer line in good faith (F-53). */
 const MAX_EVENT_BYTES = 1024 * 1024;
 
 /**
@@ -24,11 +24,15 @@ export class SseDecoder {
   private lastByteWasCarriageReturn = false;
   private sawLife = false;
 
-  constructor(private readonly onEvent: (data: Buffer) => void) {}
+  /** @param maxEventBytes more than the default only for formats that repeat the whole answer in an event */
+  constructor(
+    private readonly onEvent: (data: Buffer) => void,
+    private readonly maxEventBytes = MAX_EVENT_BYTES,
+  ) {}
 
   /**
    * @returns whether an event or a comment was completed: activity, which bytes and lines of an event are not
-   * @throws ProviderError `provider_error` when an event exceeds 1 MiB
+   * @throws ProviderError `provider_error` when an event exceeds the limit, by default 1 MiB
    */
   push(chunk: Buffer): boolean {
     const bytes = this.lastByteWasCarriageReturn || chunk.includes(CARRIAGE_RETURN) ? this.toLineFeeds(chunk) : chunk;
@@ -90,8 +94,8 @@ export class SseDecoder {
   }
 
   private checkSize(bytes: number): void {
-    if (bytes <= MAX_EVENT_BYTES) return;
-    throw new ProviderError('provider_error', 'The provider sent an event longer than 1 MiB.', {
+    if (bytes <= this.maxEventBytes) return;
+    throw new ProviderError('provider_error', 'The provider sent an event that is too long.', {
       phase: 'first_token',
       fallback: true,
     });

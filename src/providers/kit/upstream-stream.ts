@@ -58,6 +58,8 @@ export interface StreamOutput<Output> {
   translatorFor(call: ProviderCall, state: ChatStreamState): EventTranslator<Output>;
   /** Joins the outputs of one network read; never of an empty list. */
   join(outputs: readonly Output[]): Output;
+  /** Default: 1 MiB. */
+  readonly maxEventBytes?: number;
 }
 
 /** The request that an upstream answers with a stream. */
@@ -226,7 +228,7 @@ export class UpstreamStream<Output> implements StreamedAnswer<Output>, ReplyRece
     this.relay = new StreamRelay(opening, join, () => (progress.outputBytes = progress.generatedBytes));
     this.decoder = new SseDecoder((event) => {
       if (!this.replyEnded || isWhole(event)) this.relayEvent(event);
-    });
+    }, output.maxEventBytes);
     this.exchange = http.postForStream(endpoint, body, call, this);
     this.relay.readFrom(this.exchange);
   }

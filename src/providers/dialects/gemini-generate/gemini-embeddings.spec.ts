@@ -89,8 +89,9 @@ describe('GeminiEmbeddings', () => {
       if (body.includes('"text":"0"')) return;
       response.writeHead(503).end('{"error":{"code":503,"status":"UNAVAILABLE"}}');
     };
+    const deadlines = { connectMs: 60_000, firstTokenMs: 600_000, idleMs: 600_000, totalMs: 600_000 };
     const inputs = Array.from({ length: 101 }, (_, index) => String(index));
-    expect((await providerErrorOf(embeddings.embed(request(inputs), providerCall()))).code).toBe(
+    expect((await providerErrorOf(embeddings.embed(request(inputs), providerCall({ deadlines })))).code).toBe(
       'provider_unavailable',
     );
     await expect(disconnected).resolves.toBeUndefined();

@@ -22,9 +22,7 @@ export async function loadSignatures(
   if (vault === undefined || unsigned.length === 0) return sent.size === 0 ? NONE : sent;
   const states = await vault.load(unsigned);
   for (const state of states.values()) {
-    for (const [id, signature] of readState(state)) {
-      if (!sent.has(id)) sent.set(id, signature);
-    }
+    for (const [id, signature] of readState(state)) sent.set(id, signature);
   }
   return sent;
 }

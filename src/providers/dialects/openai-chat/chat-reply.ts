@@ -4,7 +4,7 @@ import type { ChatCompletionBody, ChatCompletionResult } from '../../contract/ch
 import type { FinishReason } from '../../contract/chat-event';
 import type { ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
-import { isJsonObject, type JsonObject } from '../../kit/json';
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import { mapInBandError } from '../../kit/upstream-errors';
 import { toUsageVector } from '../../kit/usage';
 import { normalizeToolCalls } from './tool-calls';
@@ -94,13 +94,9 @@ function toMessage(upstream: JsonObject): { message: JsonObject; calledTools: bo
 }
 
 function parseCompletion(reply: Buffer): JsonObject {
-  try {
-    const document: unknown = JSON.parse(reply.toString('utf8'));
-    if (isJsonObject(document)) return document;
-  } catch {
-    // Invalid JSON is handled like JSON of the wrong type.
-  }
-  throw notACompletion();
+  const document = parseJsonObject(reply);
+  if (document === null) throw notACompletion();
+  return document;
 }
 
 function notACompletion(): ProviderError {

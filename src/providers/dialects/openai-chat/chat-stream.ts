@@ -1,7 +1,7 @@
 import type { ChatEvent, TokenLogprob } from '../../contract/chat-event';
 import type { ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
-import { isJsonObject, type JsonObject } from '../../kit/json';
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import { mapInBandError } from '../../kit/upstream-errors';
 import {
   type ChatStreamState,
@@ -309,14 +309,11 @@ export class ChunkReader {
 
 /** @throws ProviderError for an event that is not a JSON object */
 function parseChunk(event: Buffer): JsonObject {
-  try {
-    const chunk: unknown = JSON.parse(event.toString('utf8'));
-    if (isJsonObject(chunk)) return chunk;
-  } catch {
-    // Invalid JSON is handled like JSON of the wrong type.
-  }
-  throw new ProviderError('provider_error', 'The provider sent an event that is not a completion chunk.', {
-    phase: 'first_token',
-    fallback: true,
-  });
+  const chunk = parseJsonObject(event);
+  if (chunk === null)
+    throw new ProviderError('provider_error', 'The provider sent an event that is not a completion chunk.', {
+      phase: 'first_token',
+      fallback: true,
+    });
+  return chunk;
 }

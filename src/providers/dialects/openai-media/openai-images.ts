@@ -14,7 +14,7 @@ import {
 import type { ProviderCall, Quirks } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
 import { NO_USAGE, type UsageVector } from '../../contract/usage';
-import { DataSplitter, decodeBase64, isJsonObject, type JsonObject } from '../../kit/json';
+import { DataSplitter, decodeBase64, isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import { type FormPart, MultipartBody } from '../../kit/multipart-body';
 import { mapInBandError, transportFailure } from '../../kit/upstream-errors';
 import type { ReplyReceiver, UpstreamHttp } from '../../kit/upstream-http';
@@ -216,13 +216,9 @@ function isWebAddress(url: unknown): url is string {
 }
 
 function parseFrame(json: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(json);
-    if (isJsonObject(value)) return value;
-  } catch {
-    // Invalid JSON is handled like JSON of the wrong type.
-  }
-  throw notImages();
+  const value = parseJsonObject(json);
+  if (value === null) throw notImages();
+  return value;
 }
 
 /** The upstream responded with something other than images. */
@@ -250,7 +246,7 @@ export interface ImageItem {
  */
 function readImageItem(json: Buffer): ImageItem | null {
   const [start, end] = findBase64(json);
-  const fields = parseFields(Buffer.concat([json.subarray(0, start), json.subarray(end)]));
+  const fields = parseJsonObject(Buffer.concat([json.subarray(0, start), json.subarray(end)]));
   if (fields === null) return null;
   const { b64_json: text } = fields;
   if (typeof text !== 'string') return { fields, bytes: undefined };
@@ -268,13 +264,4 @@ function findBase64(json: Buffer): readonly [start: number, end: number] {
   const start = afterKey + head[0].length;
   const end = json.indexOf(QUOTE, start);
   return end === -1 || json.subarray(start, end).includes(BACKSLASH) ? [0, 0] : [start, end];
-}
-
-function parseFields(json: Buffer): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(json.toString('utf8'));
-    return isJsonObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }

@@ -11,7 +11,7 @@ import type {
   TranscriptWord,
 } from '../../contract/transcription';
 import { NO_USAGE, type UsageVector } from '../../contract/usage';
-import { isJsonObject, type JsonObject } from '../../kit/json';
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import { type FormPart, MultipartBody } from '../../kit/multipart-body';
 import { SseDecoder } from '../../kit/sse';
 import { type Settler, StreamRelay } from '../../kit/upstream-stream';
@@ -158,13 +158,9 @@ export function toTranscriptSeconds(duration: unknown, usage: unknown): number |
 }
 
 function parseReply(body: Buffer): JsonObject {
-  try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
-    if (isJsonObject(value)) return value;
-  } catch {
-    // Invalid JSON is handled like JSON of the wrong type.
-  }
-  throw notTranscript();
+  const value = parseJsonObject(body);
+  if (value === null) throw notTranscript();
+  return value;
 }
 
 function notTranscript(what = 'a response that is not a transcript'): ProviderError {
@@ -298,11 +294,11 @@ function readChunk(choice: unknown): TranscriptEvent {
 }
 
 function parseEvent(text: string, phase: ProviderPhase): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isJsonObject(value)) return value;
-  } catch {
-    // Invalid JSON is handled like JSON of the wrong type.
-  }
-  throw new ProviderError('provider_error', 'The provider sent an event that is not JSON.', { phase, fallback: true });
+  const value = parseJsonObject(text);
+  if (value === null)
+    throw new ProviderError('provider_error', 'The provider sent an event that is not JSON.', {
+      phase,
+      fallback: true,
+    });
+  return value;
 }

@@ -135,6 +135,35 @@ it('goes on without reasoning that the vault no longer has', async () => {
   ]);
 });
 
+it.each(['complete', 'openStream'] as const)(
+  'sends again without reasoning that another account made (%s)',
+  async (method) => {
+    vault.states.set('call_1', JSON.stringify([sealed('foreign'), { type: 'call', id: 'call_1' }]));
+    const toolCall = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } };
+    const messages: ChatMessage[] = [
+      { role: 'assistant', tool_calls: [toolCall] },
+      { role: 'tool', tool_call_id: 'call_1', content: 'rain' },
+    ];
+    const error = { code: 'invalid_encrypted_content', type: 'invalid_request_error', message: 'x' };
+    upstream.answer = (answer, { body }) => {
+      if (body.includes('foreign')) answer.writeHead(400).end(JSON.stringify({ error }));
+      else if (method === 'complete')
+        answer.end(JSON.stringify(response({ output: [message([outputText('Coat.')])] })));
+      else
+        answer
+          .writeHead(200, { 'content-type': 'text/event-stream' })
+          .end(stream(created(), textDelta('Coat.'), completed()));
+    };
+    const request = chatRequest({ messages, tools });
+    await (method === 'complete' ? responses.complete(request, call()) : responses.openStream(request, call()));
+    expect(upstream.received.map(({ body }) => body.includes('foreign'))).toEqual([true, false]);
+
+    upstream.answer = (answer) => answer.writeHead(400).end(JSON.stringify({ error }));
+    expect((await providerErrorOf(responses[method](request, call()))).code).toBe('validation_failed');
+    expect(upstream.received).toHaveLength(4);
+  },
+);
+
 it('uses the vault only for answers that call tools and for conversations with such answers', async () => {
   reply([reasoning('one'), message([outputText('Hello')])]);
   await messageOf({

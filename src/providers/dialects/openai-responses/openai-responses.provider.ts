@@ -5,8 +5,9 @@
  */
 import type { ChatCompletionResult, ChatProvider, ChatRequest, ChatStream } from '../../contract/chat';
 import type { DeploymentTraits, ProviderCall } from '../../contract/provider-call';
+import { ProviderError } from '../../contract/provider-error';
 import type { UpstreamHttp } from '../../kit/upstream-http';
-import { loadSteps, storeSteps } from './reasoning-state';
+import { loadSteps, NO_STEPS, storeSteps } from './reasoning-state';
 import { fromResponsesReply } from './responses-reply';
 import { toResponsesRequest } from './responses-request';
 import { openResponsesEvents } from './responses-stream';
@@ -19,23 +20,43 @@ export class OpenAiResponses implements ChatProvider {
   }
 
   assertSupported(request: ChatRequest, deployment: DeploymentTraits): void {
-    toResponsesRequest(request, { ...deployment, upstreamModel: '' }, new Map(), false);
+    toResponsesRequest(request, { ...deployment, upstreamModel: '' }, NO_STEPS, false);
   }
 
   async complete(request: ChatRequest, call: ProviderCall): Promise<ChatCompletionResult> {
-    const body = await this.toBody(request, call, false);
-    const { result, output } = fromResponsesReply(await this.http.post(this.endpoint, body, call), call);
+    const { result, output } = await this.send(request, call, false, async (body) =>
+      fromResponsesReply(await this.http.post(this.endpoint, body, call), call),
+    );
     await storeSteps(output, call);
     return result;
   }
 
   async openStream(request: ChatRequest, call: ProviderCall): Promise<ChatStream> {
-    const body = await this.toBody(request, call, true);
-    return openResponsesEvents({ http: this.http, endpoint: this.endpoint, body, call });
+    const { http, endpoint } = this;
+    return this.send(request, call, true, (body) => openResponsesEvents({ http, endpoint, body, call }));
   }
 
-  private async toBody(request: ChatRequest, call: ProviderCall, stream: boolean): Promise<string> {
+  /**
+   * Sends a second time, without reasoning, when the upstream cannot read it: only the account that made it can, and a
+   * provider may have keys of several or get another one (https://github.com/openai/codex/issues/13724). The refused call
+   * did no work.
+   */
+  private async send<Answer>(
+    request: ChatRequest,
+    call: ProviderCall,
+    stream: boolean,
+    post: (body: string) => Promise<Answer>,
+  ): Promise<Answer> {
     const earlier = await loadSteps(request.messages, call);
-    return JSON.stringify(toResponsesRequest(request, call, earlier, stream));
+    try {
+      return await post(JSON.stringify(toResponsesRequest(request, call, earlier, stream)));
+    } catch (error) {
+      if (earlier.size === 0 || !isUnreadableReasoning(error)) throw error;
+      return post(JSON.stringify(toResponsesRequest(request, call, NO_STEPS, stream)));
+    }
   }
+}
+
+function isUnreadableReasoning(error: unknown): boolean {
+  return error instanceof ProviderError && error.options.upstream?.code === 'invalid_encrypted_content';
 }

@@ -23,7 +23,7 @@ export type Step =
 /** The steps of earlier answers, by the first tool call id of each. */
 export type EarlierSteps = ReadonlyMap<string, readonly Step[]>;
 
-const NO_STEPS: EarlierSteps = new Map();
+export const NO_STEPS: EarlierSteps = new Map();
 
 /** Never rejects. Reads nothing for a conversation without tool calls. */
 export async function loadSteps(messages: readonly ChatMessage[], { vault }: ProviderCall): Promise<EarlierSteps> {

@@ -174,6 +174,11 @@ it('takes a call that the upstream sends only as a whole', async () => {
   expect(await eventsOf(added({ ...call, arguments: '' }, 0), done(call, 0), completed())).toEqual(expected);
 });
 
+it('accepts a last event that repeats an answer of more than 1 MiB', async () => {
+  const output = [message([outputText('x'.repeat(1024 * 1024))])];
+  expect((await eventsOf(textDelta('x'), completed({ output }))).at(-1)).toEqual(USAGE_EVENT);
+});
+
 it('gives an empty answer a start and a finish', async () => {
   expect(await eventsOf(completed())).toEqual([START, { type: 'finish', reason: 'stop' }, USAGE_EVENT]);
 });
@@ -216,7 +221,7 @@ describe('before the first output', () => {
     ['[DONE] as the first event', sse('[DONE]'), 'provider_disconnect'],
     ['an error event without its line end', `data: ${JSON.stringify(FLAT)}`, 'provider_rate_limited'],
     ['an error event that was cut off', 'data: {"type":"error","cod', 'provider_disconnect'],
-    ['an event of more than 1 MiB', `data: ${'x'.repeat(1024 * 1024 + 1)}`, 'provider_error'],
+    ['an event of more than 8 MiB', `data: ${'x'.repeat(8 * 1024 * 1024 + 1)}`, 'provider_error'],
   ])('fails with an HTTP status and allows a fallback: %s', async (_name, bytes, code) => {
     const { upstream, opened } = start();
     upstream.begin().data(bytes).end();
@@ -253,7 +258,7 @@ describe('after the first output', () => {
       `${stream(...callSteps('a', 'f', ['{'], 1).slice(0, 2))}data: {"type":\n\n`,
       'stream_interrupted',
     ],
-    ['an event of more than 1 MiB', `data: ${'x'.repeat(1024 * 1024 + 1)}`, 'stream_interrupted'],
+    ['an event of more than 8 MiB', `data: ${'x'.repeat(8 * 1024 * 1024 + 1)}`, 'stream_interrupted'],
     ['the end without a finish reason', '', 'provider_disconnect'],
     ['the end in mid-event', 'data: {"type":"respon', 'provider_disconnect'],
     ['garbage instead of the finish reason', 'data: {"type":\n\n', 'provider_disconnect'],

@@ -27,6 +27,8 @@ type Events = readonly ChatEvent[];
 const EVENTS: StreamOutput<Events> = {
   translatorFor: (call, state) => new ResponsesTranslator(call, state),
   join: (lists) => lists.flat(),
+  // The last event repeats the whole answer with its encrypted reasoning.
+  maxEventBytes: 8 * 1024 * 1024,
 };
 
 /** A stream of the Responses API as typed events of a chat. */

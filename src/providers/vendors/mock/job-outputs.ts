@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { JobSpec } from '../../contract/media-job';
 import { type AudioOptions, makeAudio, makeVideo, MUSIC_RATES, type VideoOptions } from './media-files';
 import { describeInputs } from './mock-images';
-import { refused } from './script';
+import { refused } from './scripted-call';
 import { hashText } from './text';
 
 /** The file that a job makes. */

@@ -5,7 +5,7 @@ import type { JobSnapshot } from '../../contract/media-job';
 import { ProviderError } from '../../contract/provider-error';
 import { deadlineFailure, mapInBandError } from '../../kit/upstream-errors';
 import { type OutputOptions, outputUrl } from './job-outputs';
-import type { Script } from './script';
+import type { Script } from './scripted-call';
 
 /** An accepted job. Its state follows from this record and the time, except for a cancellation. */
 export interface JobRecord {

@@ -1,7 +1,7 @@
 import type { ChatMessage, ChatRequest } from '../../contract/chat';
 import { lastUserText, readConversation } from './conversation';
 import { planReply, type ReplyPlan } from './reply-plan';
-import { readScript } from './script';
+import { readScript } from './scripted-call';
 
 function plan(content: ChatMessage['content'], fields: Partial<ChatRequest> = {}): ReplyPlan {
   const request: ChatRequest = { model: 'mock/chat-1', messages: [{ role: 'user', content }], ...fields };

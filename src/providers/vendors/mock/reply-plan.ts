@@ -2,7 +2,7 @@ import type { ChatRequest } from '../../contract/chat';
 import { NO_USAGE, type UsageVector } from '../../contract/usage';
 import { type Conversation, PromptValues } from './conversation';
 import { asRecord, writeInstance } from './schema-instance';
-import type { Script } from './script';
+import type { Script } from './scripted-call';
 import { headOf, tokenize } from './text';
 import { chooseToolCalls, type ToolCall } from './tool-calls';
 

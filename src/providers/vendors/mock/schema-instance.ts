@@ -1,5 +1,5 @@
 import type { PromptValues } from './conversation';
-import { refused } from './script';
+import { refused } from './scripted-call';
 
 /** Untrusted, so every keyword may contain anything. */
 type Schema = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ChatRequest } from '../../contract/chat';
 import { type Conversation, PromptValues } from './conversation';
 import { asRecord, writeInstance } from './schema-instance';
-import { refused } from './script';
+import { refused } from './scripted-call';
 
 /** A tool that the mock wants called. */
 export interface ToolCall {

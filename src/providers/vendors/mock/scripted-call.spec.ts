@@ -1,5 +1,5 @@
 import { ProviderError } from '../../contract/provider-error';
-import { readScript } from './script';
+import { readScript } from './scripted-call';
 
 const read = (text: string) => readScript(text, 'messages[0].content');
 
