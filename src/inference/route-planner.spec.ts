@@ -88,6 +88,14 @@ describe('conditions of deployments', () => {
     expect(planOf(false)).not.toEqual(planOf(true));
   });
 
+  it('exclude a deployment whose provider lacks its dialect', () => {
+    const [first, ...others] = ofModel['v/split'] ?? [];
+    if (first === undefined) throw new Error('expected a candidate');
+    const deployment = { ...first.deployment, when: undefined, dialect: 'openai-responses' };
+    ofModel['v/split'] = [{ ...first, deployment }, ...others];
+    expect(planFor(true)).toBe('responses any');
+  });
+
   it('return no_provider_available when no deployment serves such a request', () => {
     ofModel['v/split'] = [conditional('chat', false)];
     expect(failureOf(null, { model: model('v/split'), usesTools: true }).code).toBe('no_provider_available');

@@ -66,7 +66,6 @@ export class CandidateSelector {
       const provider = this.providers.get(deployment.provider);
       const priceVersion = this.catalog.currentPrice(model, deployment, nowMs);
       if (provider === undefined || priceVersion === null) continue;
-      if (deployment.dialect === RESPONSES_DIALECT && provider.responses === undefined) continue;
       selected.push({
         model,
         deployment,
@@ -112,8 +111,10 @@ export function ruledOutBy({ provider, priceVersion }: Candidate, routing: Routi
   return isCheap ? null : 'max_price';
 }
 
-/** Whether a request meets the conditions of the candidate's deployment. */
-export function meetsConditions({ deployment: { when } }: Candidate, usesTools = false): boolean {
+/** Whether the candidate's deployment serves such requests, in a dialect that its provider has. */
+export function meetsConditions({ deployment, provider }: Candidate, usesTools = false): boolean {
+  const { dialect, when } = deployment;
+  if (dialect === RESPONSES_DIALECT && provider.responses === undefined) return false;
   return when?.tools === undefined || when.tools === usesTools;
 }
 
@@ -239,7 +240,7 @@ export class RoutePlanner {
   }
 }
 
-/** The same array where no deployment has conditions. */
+/** The same array where all deployments serve such requests. */
 function serving(candidates: readonly Candidate[], usesTools: boolean): readonly Candidate[] {
   const met = candidates.filter((candidate) => meetsConditions(candidate, usesTools));
   return met.length === candidates.length ? candidates : met;

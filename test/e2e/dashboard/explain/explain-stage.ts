@@ -13,6 +13,7 @@ export const LIMITED_MODEL = `mock/limited-${randomUUID()}`;
 
 /**
  * `mock/trio` has two deployments, the second more expensive; a third has no configured provider. `mock/duo` can be broken.
+ * `mock/split` has one for requests with tools, one for those without, and one in a dialect that its provider lacks.
  * `acme/plain` and `acme/embed` have an unreachable upstream and an adapter that knows their unsupported fields.
  */
 const CATALOGUE = `
@@ -46,6 +47,21 @@ const CATALOGUE = `
   deployments:
     - { provider: mock, upstream_model: duo-1, priority: 1 }
     - { provider: mock, upstream_model: duo-2, priority: 2 }
+  prices:
+    - effective_from: 2026-01-01
+      source: made up
+      checked_at: 2026-11-20
+      tokens: { per_1m_micro: { input: 1000000, output: 2000000 } }
+- id: mock/split
+  modality: text
+  input_modalities: [text]
+  output_modalities: [text]
+  max_output: 8192
+  features: { streaming: true, tools: true }
+  deployments:
+    - { provider: mock, upstream_model: split-1, when: { tools: false } }
+    - { provider: mock, upstream_model: split-2, when: { tools: true } }
+    - { provider: mock, upstream_model: split-3, dialect: openai-responses }
   prices:
     - effective_from: 2026-01-01
       source: made up

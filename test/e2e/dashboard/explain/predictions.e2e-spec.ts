@@ -47,6 +47,16 @@ describe('an explanation predicts the hold and deployment of an accepted request
     expect(explained.hold_micro).toBeGreaterThan(explained.candidates[0].estimated_cost_micro as number);
   });
 
+  it.each<[string, object]>([
+    ['with tools', { tools: [TOOL] }],
+    ['without tools', {}],
+  ])('the one deployment that serves requests %s', async (_kind, fields) => {
+    const explained = await expectAgreement(stage, await stage.subject(), chat({ model: 'mock/split', ...fields }));
+    expect(explained.candidates).toHaveLength(1);
+    expect(reasonsOf(explained)).toEqual(['unsupported', 'unsupported']);
+    expect(explained.left_out[0].deployment_id).not.toBe(explained.candidates[0].deployment_id);
+  });
+
   it.each(['203.0.113.9', '::ffff:203.0.113.9', null, undefined])('from the address %s', async (client_ip) => {
     const subject = await stage.subject({ allowedIps: ['203.0.113.0/24'] });
     const explained = await stage.explain(subject, chat(), 'createChatCompletion', { client_ip });
