@@ -181,6 +181,8 @@ const features = z.strictObject({
   thinking_budget: flag,
   json_with_tools: flag,
   sampling: flag,
+  thinking: z.enum(['always', 'default', 'between_tools', 'optional', 'budget']).optional(),
+  forced_tools: flag,
   prefill: flag,
   system_mid: flag,
   edit: flag,

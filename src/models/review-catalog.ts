@@ -23,8 +23,9 @@ const SPOKEN_DIALECTS: ReadonlySet<string | undefined> = new Set([
   'openai-chat',
   'openai-media',
   'openai-responses',
+  'anthropic-messages',
 ]);
-const UNREAD_SETTINGS = ['api_version', 'map', 'output'] as const;
+const UNREAD_SETTINGS = ['map', 'output'] as const;
 
 /** Whether the price covers models of this modality. */
 export function isPriced(modality: Modality, price: Price): boolean {

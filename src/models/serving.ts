@@ -146,7 +146,7 @@ export function buildSnapshot(
 
 function toDeployment({ row, prices }: DeploymentServing<DeploymentRow>): Deployment {
   const { id, provider, upstreamModel, dialect, priority, weight, quirks, settings } = row;
-  const { when } = settings;
+  const { when, api_version: apiVersion } = settings;
   return {
     id,
     provider,
@@ -155,7 +155,7 @@ function toDeployment({ row, prices }: DeploymentServing<DeploymentRow>): Deploy
     when,
     priority,
     weight,
-    quirks,
+    quirks: typeof apiVersion === 'string' ? { ...quirks, apiVersion } : quirks,
     timeouts: toTimeouts(settings),
     prices,
   };

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { ProviderRegistry } from './provider-registry';
 import { ProvidersService } from './providers.service';
+import { AnthropicModule } from './vendors/anthropic/anthropic.module';
 import { GoogleModule } from './vendors/google/google.module';
 import { AzureModule } from './vendors/azure/azure.module';
 import { BedrockModule } from './vendors/bedrock/bedrock.module';
@@ -35,6 +36,7 @@ import { ZaiModule } from './vendors/zai/zai.module';
 
 /** One line for each folder under `vendors/`. */
 const VENDORS = [
+  AnthropicModule,
   AzureModule,
   BedrockModule,
   CerebrasModule,

@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ProviderEnvironment } from '../../src/core/config/provider-environment';
 import type { ProviderDefinition } from '../../src/providers/contract/provider';
+import { AnthropicProvider } from '../../src/providers/vendors/anthropic/anthropic.module';
 import { GoogleProvider } from '../../src/providers/vendors/google/google.module';
 import type { OpenAiFormatProvider } from '../../src/providers/dialects/openai-format.provider';
 import {
@@ -11,7 +12,7 @@ import {
 } from '../../src/providers/vendors/mock/mock.module';
 import { MockProvider } from '../../src/providers/vendors/mock/mock.module';
 import { PRESETS } from './presets';
-import { GEMINI_ANSWERS, type TextAnswers } from './text-answers';
+import { ANTHROPIC_ANSWERS, GEMINI_ANSWERS, type TextAnswers } from './text-answers';
 
 /** How the conformance suites configure a provider. */
 export interface Subject {
@@ -81,6 +82,12 @@ export const SUBJECTS: readonly Subject[] = [
   { definition: new MockMediaProvider(), ...MOCK_MEDIA },
   { definition: new MockMediaBasicProvider(), ...MOCK_MEDIA },
   { definition: new MockMediaSyncProvider(), ...MOCK_MEDIA },
+  {
+    definition: new AnthropicProvider(),
+    environment: (origin) => ({ ANTHROPIC_API_KEY: 'sk-ant-test-1234', ANTHROPIC_BASE_URL: origin }),
+    speaksOpenAi: false,
+    textAnswers: ANTHROPIC_ANSWERS,
+  },
   {
     definition: new GoogleProvider(),
     environment: (origin) => ({ GEMINI_API_KEY: 'AIza-test-1234', GEMINI_BASE_URL: `${origin}/v1beta` }),

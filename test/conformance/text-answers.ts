@@ -1,5 +1,6 @@
 import { chunk, sse } from './chat-chunks';
 import type { Answer } from './fake-upstream';
+import { events, finish, message, START, STOP, text } from './message-events';
 
 /** Responses of an upstream in its format; absent for what it does not serve. */
 export interface TextAnswers {
@@ -99,4 +100,19 @@ export const GEMINI_ANSWERS: TextAnswers = {
         },
       }),
     ),
+};
+
+export const ANTHROPIC_ANSWERS: TextAnswers = {
+  reply: (response) => response.end(JSON.stringify(message())),
+  stream: (response) =>
+    response
+      .writeHead(200, { 'content-type': 'text/event-stream' })
+      .end(events(START, ...text(0, 'Hel', 'lo'), finish('end_turn'), STOP)),
+  rateLimit: (response) =>
+    response
+      .writeHead(429, {
+        'anthropic-ratelimit-requests-remaining': '0',
+        'anthropic-ratelimit-requests-reset': new Date(Date.now() + 6_500).toISOString(),
+      })
+      .end('{"type":"error","error":{"type":"rate_limit_error","message":"org-Secret123 has sent too much"}}'),
 };

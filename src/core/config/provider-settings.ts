@@ -26,6 +26,7 @@ function addressed<const Prefix extends string>(prefix: Prefix, name: string): P
 /** The variables of the providers, which `src/providers/README.md` lists. */
 export const PROVIDER_SETTINGS = {
   ...hosted('OPENAI', 'OpenAI'),
+  ...hosted('ANTHROPIC', 'Anthropic'),
   ...addressed('AZURE', 'an Azure OpenAI resource, API v1'),
   ...addressed('BEDROCK', 'Amazon Bedrock in a region, with the path /openai/v1'),
   ...hosted('CEREBRAS', 'Cerebras'),

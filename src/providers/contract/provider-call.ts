@@ -43,6 +43,8 @@ export interface Quirks {
   readonly imageResponseFormat?: 'b64_json' | 'base64' | 'none';
   /** How it takes the size of an image; default: as `size`. */
   readonly imageSize?: 'width_height' | 'aspect_ratio';
+  /** The version of the upstream's API, where calls name one; the catalogue's `api_version`. */
+  readonly apiVersion?: string;
   /** Request fields that are dropped because they cannot change the meaning. */
   readonly dropFields?: readonly string[];
   /** Request fields that are refused with 400 because dropping them would change the meaning. */
@@ -78,6 +80,15 @@ export interface ModelFeatures {
   readonly json_with_tools?: boolean;
   /** `false`: the model refuses temperature and similar parameters. */
   readonly sampling?: boolean;
+  /**
+   * How a model of the dialect `anthropic-messages` reasons: `always`, `default` (unless turned off), `between_tools` (by
+   * default, and never quite off), `optional` (when asked), or `budget` (when asked, with a budget of tokens).
+   */
+  readonly thinking?: 'always' | 'default' | 'between_tools' | 'optional' | 'budget';
+  /** `false`: the model refuses a `tool_choice` that forces a call. */
+  readonly forced_tools?: boolean;
+  /** The model takes instructions between messages. */
+  readonly system_mid?: boolean;
   /** `false`: the conversation must not end with a message of the assistant. */
   readonly prefill?: boolean;
   readonly streaming?: boolean;

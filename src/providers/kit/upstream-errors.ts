@@ -3,6 +3,7 @@ import { parseRetryAfter } from '../../core/types/retry-after';
 import { ProviderError, type ProviderErrorOptions, type ProviderPhase } from '../contract/provider-error';
 import { type GoogleDetails, readGoogleDetails } from './google-details';
 import { isJsonObject, type JsonObject } from './json';
+import { limitReset } from './limit-reset';
 
 /** A rate limit without a `Retry-After` still needs one. */
 const DEFAULT_RETRY_AFTER_SECONDS = 10;
@@ -12,10 +13,13 @@ const MONEY =
   /insufficient_quota|quota_exceeded|exceeded_current_quota|billing|credit_balance|insufficient_(balance|credits|funds)|spend_limit|payment|arrearage/i;
 /**
  * The same where only the message says so: Z.ai answers 429 with a number (https://docs.z.ai/api-reference/api-code),
- * MiniMax 500 with `api_error` (https://github.com/MiniMax-AI/MiniMax-M2/issues/62).
+ * MiniMax 500 with `api_error` (https://github.com/MiniMax-AI/MiniMax-M2/issues/62), Anthropic 400 with
+ * `invalid_request_error` (https://platform.claude.com/docs/en/api/errors).
  */
-const MONEY_MESSAGE = /\binsufficient balance\b|\bin arrears\b|\bcredits are depleted\b|\bspending cap\b/i;
-const CREDENTIAL = /api_?key|authentication|unauthenticated|unauthorized|permission|access_denied/i;
+const MONEY_MESSAGE =
+  /\binsufficient balance\b|\bin arrears\b|\bcredits are depleted\b|\bspending cap\b|\bcredit balance is too low\b|\bAPI usage limits\b|\bspend limit\b/i;
+const CREDENTIAL =
+  /api_?key|authentication|unauthenticated|unauthorized|permission|access_denied|organization_on_hold|cmek_/i;
 /** Several vendors answer 400 to a wrong key. */
 const CREDENTIAL_MESSAGE = /\b(incorrect|invalid) api key\b|\bapi key not valid\b/i;
 const CONTENT_POLICY = /content_?(policy|filter)|moderation|responsible_?ai|safety_violation|data_?inspection/i;
@@ -48,7 +52,7 @@ export function mapUpstreamError({ status, headers, body, phase, now }: Upstream
     status: status < 300 ? statusOf(fault) : status,
     fault,
     phase,
-    retryAfterSeconds: parseRetryAfter(headers, now) ?? fault.retryAfterSeconds,
+    retryAfterSeconds: parseRetryAfter(headers, now) ?? fault.retryAfterSeconds ?? limitReset(headers, now),
     upstreamRequestId: firstOf(headers['x-request-id'] ?? headers['request-id']),
   });
 }
@@ -166,7 +170,7 @@ function statusOf({ code, type }: UpstreamFault): number {
   const names = `${code} ${type}`;
   if (/rate_?limit|too_many_requests|resource_exhausted/i.test(names) || MONEY.test(names)) return 429;
   if (/timeout|deadline_exceeded/i.test(names)) return 504;
-  if (/overloaded|unavailable|server_error|internal/i.test(names)) return 503;
+  if (/overloaded|unavailable|server_error|api_error|internal/i.test(names)) return 503;
   if (CLIENT_FAULT.test(names) || CONTENT_POLICY.test(names)) return 400;
   if (CREDENTIAL.test(names)) return 401;
   return 200;
@@ -217,7 +221,7 @@ function toFault(document: unknown): UpstreamFault {
   return {
     message: textOf(message),
     type: textOf(fault['type']) || textOf(fault['status']) || typeOfRouted(fault['metadata']),
-    code: textOf(fault['code']),
+    code: textOf(fault['code']) || detailedCode(fault['details']),
     param: toParam(fault['param']),
     ...readGoogleDetails(fault['details']),
   };
@@ -230,6 +234,11 @@ function toFault(document: unknown): UpstreamFault {
 function typeOfRouted(metadata: unknown): string {
   if (!isJsonObject(metadata)) return '';
   return textOf(metadata['error_type']) || (Array.isArray(metadata['reasons']) ? 'moderation' : '');
+}
+
+/** Anthropic's code, below its broad types. */
+function detailedCode(details: unknown): string {
+  return isJsonObject(details) ? textOf(details['error_code']) : '';
 }
 
 /** `detail` of the Python web frameworks: a sentence, or a list of `{ loc, msg, type }` about the request's body. */

@@ -1,0 +1,218 @@
+import type { ChatEvent } from '../../contract/chat-event';
+import { ProviderError } from '../../contract/provider-error';
+import { isJsonObject, type JsonObject } from '../../kit/json';
+import { mapInBandError } from '../../kit/upstream-errors';
+import type { ChatStreamState, EventTranslator } from '../../kit/upstream-stream';
+import { toCreated } from '../openai-chat/chat-reply';
+import { parseExactly } from './exact-json';
+import { toCompletionId } from './from-message';
+import type { AnswerBlock } from './reasoning-state';
+import { refusalOf, toFinishReason } from './stop-reason';
+import { mergeUsage, toMessagesUsage } from './usage';
+
+/** A tool call as it arrives. */
+interface CallBlock {
+  readonly type: 'tool_use';
+  readonly id: string;
+  readonly name: string;
+  /** Counts the calls of the answer; the upstream counts blocks of all kinds. */
+  readonly index: number;
+  /** Arguments that came with the start of the block. */
+  readonly given: unknown;
+  json: string;
+}
+
+interface TextPieces {
+  readonly type: 'text';
+  text: string;
+}
+
+interface ThinkingPieces {
+  readonly type: 'thinking';
+  thinking: string;
+  signature: string;
+}
+
+type OpenBlock =
+  CallBlock | TextPieces | ThinkingPieces | { readonly type: 'redacted_thinking'; readonly data: string };
+
+/**
+ * Translates the upstream's events (https://platform.claude.com/docs/en/build-with-claude/streaming) into typed events.
+ * The answer starts with its first block: an error that comes right behind `message_start` still allows failover.
+ */
+export class MessageEventTranslator implements EventTranslator<readonly ChatEvent[]> {
+  /** By the upstream's index, in the order in which they begin. */
+  private readonly blocks = new Map<number, OpenBlock>();
+  private id: unknown;
+  private usage: JsonObject = {};
+  private calls = 0;
+
+  private kept: Promise<void> | null = null;
+
+  /** @param keep stores the reasoning of the whole answer; `null` when there is none. Must not reject. */
+  constructor(
+    private readonly state: ChatStreamState,
+    private readonly keep: (blocks: readonly AnswerBlock[]) => Promise<void> | null,
+  ) {}
+
+  /** The client's next request may follow at once, so the end waits for the reasoning. */
+  async finish(): Promise<void> {
+    await this.kept;
+  }
+
+  /** @throws ProviderError for an error inside the stream, or an event that is not a JSON object */
+  translate(data: Buffer): readonly ChatEvent[] | null {
+    const event = parse(data);
+    if (event['type'] === 'error') throw mapInBandError(event, 'first_token');
+    if (this.state.finishReason !== null && event['type'] !== 'message_stop') return null;
+    switch (event['type']) {
+      case 'message_start':
+        return this.begin(event['message']);
+      case 'content_block_start':
+        return this.openBlock(event);
+      case 'content_block_delta':
+        return this.addDelta(event);
+      case 'content_block_stop':
+        return this.closeBlock(event);
+      case 'message_delta':
+        return this.end(event);
+      case 'message_stop':
+        this.state.done = true;
+        return null;
+      default:
+        // `ping`, and whatever the upstream adds.
+        return null;
+    }
+  }
+
+  private begin(message: unknown): null {
+    if (!isJsonObject(message)) return null;
+    this.id = message['id'];
+    this.usage = mergeUsage(this.usage, message['usage']);
+    this.state.usage = toMessagesUsage(this.usage);
+    return null;
+  }
+
+  private openBlock({ index, content_block: block }: JsonObject): readonly ChatEvent[] {
+    const events = this.start();
+    if (!isJsonObject(block) || typeof index !== 'number') return events;
+    const { type, text, thinking, data, id, name, input } = block;
+    if (type === 'text') {
+      const opened: TextPieces = { type, text: '' };
+      this.blocks.set(index, opened);
+      this.addText(events, opened, text);
+    } else if (type === 'thinking') {
+      const opened: ThinkingPieces = { type, thinking: '', signature: '' };
+      this.blocks.set(index, opened);
+      this.addThinking(events, opened, thinking);
+    } else if (type === 'redacted_thinking' && typeof data === 'string') {
+      this.blocks.set(index, { type, data });
+    } else if (type === 'tool_use' && typeof id === 'string' && typeof name === 'string') {
+      const call: CallBlock = { type, id, name, index: this.calls++, given: input, json: '' };
+      this.blocks.set(index, call);
+      this.state.callsTools = true;
+      events.push({ type: 'tool_call', index: call.index, id, kind: 'function', name });
+    }
+    return events;
+  }
+
+  private addDelta({ index, delta }: JsonObject): readonly ChatEvent[] | null {
+    const block = typeof index === 'number' ? this.blocks.get(index) : undefined;
+    if (block === undefined || !isJsonObject(delta)) return null;
+    const events: ChatEvent[] = [];
+    const { partial_json: json, signature } = delta;
+    if (block.type === 'text') this.addText(events, block, delta['text']);
+    else if (block.type === 'thinking') {
+      this.addThinking(events, block, delta['thinking']);
+      if (typeof signature === 'string') block.signature += signature;
+    } else if (block.type === 'tool_use' && typeof json === 'string') this.addInput(events, block, json);
+    return events.length === 0 ? null : events;
+  }
+
+  /** A call without arguments has no deltas. */
+  private closeBlock({ index }: JsonObject): readonly ChatEvent[] | null {
+    const block = typeof index === 'number' ? this.blocks.get(index) : undefined;
+    if (block?.type !== 'tool_use' || block.json !== '') return null;
+    const events: ChatEvent[] = [];
+    this.addInput(events, block, JSON.stringify(block.given ?? {}));
+    return events;
+  }
+
+  private end({ delta, usage }: JsonObject): readonly ChatEvent[] | null {
+    this.usage = mergeUsage(this.usage, usage);
+    this.state.usage = toMessagesUsage(this.usage);
+    const { stop_reason: stopReason, stop_details: details } = isJsonObject(delta) ? delta : {};
+    if (typeof stopReason !== 'string') return null;
+    const events = this.start();
+    const refusal = refusalOf(details);
+    if (refusal !== null) {
+      events.push({ type: 'refusal', text: refusal });
+      this.state.generatedBytes += Buffer.byteLength(refusal);
+    }
+    const named = toFinishReason(stopReason);
+    const reason = named === 'tool_calls' && this.calls === 0 ? 'stop' : named;
+    this.kept = this.keep(this.answer());
+    this.state.finishReason = reason;
+    this.state.usageIsFinal = this.state.usage !== null;
+    events.push({ type: 'finish', reason });
+    if (this.state.usage !== null) events.push({ type: 'usage', usage: this.state.usage });
+    return events;
+  }
+
+  /** The event of the first block. */
+  private start(): ChatEvent[] {
+    const { state } = this;
+    if (state.started) return [];
+    state.started = true;
+    state.id = toCompletionId(this.id);
+    state.created = toCreated(undefined);
+    return [{ type: 'start', id: state.id, created: state.created }];
+  }
+
+  private addText(events: ChatEvent[], block: TextPieces, text: unknown): void {
+    if (typeof text !== 'string' || text === '') return;
+    block.text += text;
+    this.state.generatedBytes += Buffer.byteLength(text);
+    events.push({ type: 'text', text });
+  }
+
+  private addThinking(events: ChatEvent[], block: ThinkingPieces, text: unknown): void {
+    if (typeof text !== 'string' || text === '') return;
+    block.thinking += text;
+    this.state.generatedBytes += Buffer.byteLength(text);
+    events.push({ type: 'reasoning', text });
+  }
+
+  private addInput(events: ChatEvent[], block: CallBlock, text: string): void {
+    if (text === '') return;
+    block.json += text;
+    this.state.generatedBytes += Buffer.byteLength(text);
+    events.push({ type: 'tool_input', index: block.index, text });
+  }
+
+  /** Empty when the arguments of a call are not JSON, which the client cannot return either. */
+  private answer(): AnswerBlock[] {
+    try {
+      return [...this.blocks.values()].map((block) => (block.type === 'tool_use' ? toToolUse(block) : block));
+    } catch {
+      return [];
+    }
+  }
+}
+
+function toToolUse({ type, id, name, json }: CallBlock): AnswerBlock {
+  return { type, id, name, input: parseExactly(json) };
+}
+
+function parse(data: Buffer): JsonObject {
+  try {
+    const event: unknown = JSON.parse(data.toString('utf8'));
+    if (isJsonObject(event)) return event;
+  } catch {
+    // Invalid JSON is handled like JSON of the wrong type.
+  }
+  throw new ProviderError('provider_error', 'The provider sent an event that is not a JSON object.', {
+    phase: 'first_token',
+    fallback: true,
+  });
+}

@@ -1,0 +1,138 @@
+import { isJsonObject, type JsonObject } from '../../kit/json';
+import { unsupported } from '../openai-chat/chat-request';
+import type { CacheControl, DocumentBlock, ImageBlock, ImageType, TextBlock } from './messages-format';
+
+/** https://platform.claude.com/docs/en/build-with-claude/vision: other types are refused with 400. */
+const IMAGE_TYPES: ReadonlyMap<string, ImageType> = new Map([
+  ['image/jpeg', 'image/jpeg'],
+  ['image/jpg', 'image/jpeg'],
+  ['image/png', 'image/png'],
+  ['image/gif', 'image/gif'],
+  ['image/webp', 'image/webp'],
+]);
+const PDF_IN_BASE64 = /^\s*JVBERi/;
+
+/** A part of a message with its path in the request. */
+interface Part {
+  readonly value: unknown;
+  readonly path: string;
+}
+
+/** The `cache_control` of a message, a part or a tool, which clients of this vendor send beside the known fields. */
+export function cacheControlOf(value: JsonObject): { cache_control?: CacheControl } {
+  const { cache_control: control } = value;
+  return isJsonObject(control) && control['type'] === 'ephemeral'
+    ? { cache_control: control as JsonObject & CacheControl }
+    : {};
+}
+
+/**
+ * Text as blocks. Upstream refuses text that is empty or white space, which says nothing, so it is left out.
+ * @throws ProviderError `validation_failed` for parts other than text and refusals
+ */
+export function toTextBlocks(content: unknown, path: string): TextBlock[] {
+  return partsOf(content, path).flatMap(({ value, path: partPath }) => {
+    const text = textOf(value);
+    if (text === null) throw unsupported(partPath, 'This model takes only text here.');
+    return toTextBlock(text, value);
+  });
+}
+
+/** @throws ProviderError `validation_failed` for parts that the model cannot take */
+export function toUserBlocks(
+  content: unknown,
+  path: string,
+  vision: boolean | undefined,
+): (TextBlock | ImageBlock | DocumentBlock)[] {
+  return partsOf(content, path).flatMap((part): (TextBlock | ImageBlock | DocumentBlock)[] => {
+    const { value } = part;
+    const text = textOf(value);
+    if (text !== null) return toTextBlock(text, value);
+    if (isJsonObject(value)) {
+      if (value['type'] === 'image_url') return [toImageBlock(value, part.path, vision)];
+      if (value['type'] === 'file') return [toDocumentBlock(value, part.path)];
+    }
+    throw unsupported(part.path, 'This model takes text, images and files here.');
+  });
+}
+
+function partsOf(content: unknown, path: string): Part[] {
+  if (content == null) return [];
+  if (!Array.isArray(content)) return [{ value: content, path }];
+  return content.map((value: unknown, at) => ({ value, path: `${path}[${at}]` }));
+}
+
+/** `null` for a part that is not text. */
+function textOf(part: unknown): string | null {
+  if (typeof part === 'string') return part;
+  if (!isJsonObject(part)) return null;
+  const text = part['type'] === 'refusal' ? part['refusal'] : part['text'];
+  return typeof text === 'string' && (part['type'] === 'text' || part['type'] === 'refusal') ? text : null;
+}
+
+function toTextBlock(text: string, part: unknown): TextBlock[] {
+  if (text.trim() === '') return [];
+  return [{ type: 'text', text, ...(isJsonObject(part) && cacheControlOf(part)) }];
+}
+
+function toImageBlock(part: JsonObject, path: string, vision: boolean | undefined): ImageBlock {
+  if (vision === false) throw unsupported(path, 'This model does not take images.');
+  const { image_url: image } = part;
+  const url = isJsonObject(image) && typeof image['url'] === 'string' ? image['url'] : '';
+  if (!isDataUrl(url)) return { type: 'image', source: { type: 'url', url }, ...cacheControlOf(part) };
+  const { mediaType, data } = readDataUrl(url, `${path}.image_url.url`);
+  const known = IMAGE_TYPES.get(mediaType);
+  if (known === undefined) {
+    throw unsupported(`${path}.image_url.url`, 'This model takes JPEG, PNG, GIF and WebP images.');
+  }
+  return {
+    type: 'image',
+    source: { type: 'base64', media_type: known, data: joinLines(data) },
+    ...cacheControlOf(part),
+  };
+}
+
+function toDocumentBlock(part: JsonObject, path: string): DocumentBlock {
+  const { file } = part;
+  const { file_data: given, filename } = isJsonObject(file) ? file : {};
+  const data = typeof given === 'string' ? given : '';
+  return {
+    type: 'document',
+    source: toDocumentSource(data, `${path}.file.file_data`),
+    ...(typeof filename === 'string' && filename !== '' && { title: filename }),
+    ...cacheControlOf(part),
+  };
+}
+
+function toDocumentSource(given: string, path: string): DocumentBlock['source'] {
+  if (!isDataUrl(given)) {
+    if (PDF_IN_BASE64.test(given)) return toPdf(given);
+    throw unsupported(path, 'This model takes PDF and plain text files.');
+  }
+  const { mediaType, data } = readDataUrl(given, path);
+  if (mediaType === 'application/pdf') return toPdf(data);
+  if (mediaType !== 'text/plain') throw unsupported(path, 'This model takes PDF and plain text files.');
+  return { type: 'text', media_type: 'text/plain', data: Buffer.from(data, 'base64').toString('utf8') };
+}
+
+function toPdf(base64: string): DocumentBlock['source'] {
+  return { type: 'base64', media_type: 'application/pdf', data: joinLines(base64) };
+}
+
+/** Clients may break base64 into lines, which upstream refuses. */
+function joinLines(base64: string): string {
+  return base64.includes('\n') ? base64.replaceAll(/\s+/g, '') : base64;
+}
+
+function isDataUrl(url: string): boolean {
+  return url.slice(0, 5).toLowerCase() === 'data:';
+}
+
+function readDataUrl(url: string, path: string): { mediaType: string; data: string } {
+  const comma = url.indexOf(',');
+  const [mediaType = '', ...parameters] = url.slice('data:'.length, Math.max(comma, 0)).toLowerCase().split(';');
+  if (comma === -1 || parameters.at(-1)?.trim() !== 'base64') {
+    throw unsupported(path, 'A data URL must contain base64: data:<type>;base64,<data>');
+  }
+  return { mediaType: mediaType.trim(), data: url.slice(comma + 1) };
+}

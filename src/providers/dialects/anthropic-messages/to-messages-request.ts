@@ -1,0 +1,159 @@
+import { createHash } from 'node:crypto';
+import type { ChatRequest } from '../../contract/chat';
+import type { ModelFeatures, ProviderCall } from '../../contract/provider-call';
+import { isJsonObject } from '../../kit/json';
+import { checkNoRejectedFields, unsupported } from '../openai-chat/chat-request';
+import type { MessagesRequest } from './messages-format';
+import { toSupportedSchema } from './schema-keywords';
+import { isThinking, type Reasoning, toReasoning } from './thinking';
+import { cacheControlOf } from './to-content';
+import { toConversation, type ToolStep } from './to-messages';
+import { isForced, toTools } from './tools';
+
+/** Upstream requires a limit; for models whose limit the catalogue does not state. */
+const DEFAULT_MAX_TOKENS = 8_192;
+
+/**
+ * Fields without an equivalent that change what the answer means or, where they are the upstream's own, what it costs.
+ * All others that are not translated below cannot, or are unknown, and are dropped.
+ */
+const REFUSED = [
+  'logprobs',
+  'logit_bias',
+  'presence_penalty',
+  'frequency_penalty',
+  'audio',
+  'functions',
+  'function_call',
+  'web_search_options',
+  'thinking',
+  'output_config',
+  'speed',
+  'inference_geo',
+  'container',
+  'mcp_servers',
+];
+
+/** What a request becomes, before earlier reasoning is added. */
+export interface TranslatedRequest {
+  readonly body: MessagesRequest;
+  readonly toolSteps: readonly ToolStep[];
+  /** Whether the model reads the reasoning of earlier answers. */
+  readonly readsReasoning: boolean;
+}
+
+type Traits = Pick<ProviderCall, 'features' | 'quirks' | 'upstreamModel' | 'maxOutputTokens'>;
+
+/**
+ * The body for the upstream. Pure; the request is not changed.
+ * @throws ProviderError `validation_failed` with `param` for what this model or upstream does not support
+ */
+export function toMessagesRequest(request: ChatRequest, traits: Traits): TranslatedRequest {
+  const { features, upstreamModel, maxOutputTokens } = traits;
+  checkFields(request, traits);
+  const { system, messages, toolSteps } = toConversation(request.messages, features);
+  const tools = toTools(request, features);
+  const maxTokens = outputLimit(request, maxOutputTokens);
+  const forced = isForced(tools.tool_choice);
+  const reasoning = toReasoning({ effort: request['reasoning_effort'], forced, maxTokens }, features);
+  const body: MessagesRequest = {
+    model: upstreamModel,
+    max_tokens: maxTokens,
+    ...(system.length > 0 && { system }),
+    messages,
+    ...tools,
+    ...(reasoning.thinking !== undefined && { thinking: reasoning.thinking }),
+    ...toOutputConfig(request, reasoning, features),
+    ...toStopSequences(request['stop']),
+    ...toMetadata(request),
+    ...samplingOf(request, reasoning, features),
+    ...(isJsonObject(request['cache_control']) && cacheControlOf(request)),
+    ...(standardTierOnly(request['service_tier']) && { service_tier: 'standard_only' }),
+  };
+  return { body, toolSteps, readsReasoning: !forced && reasoning.thinking?.type !== 'disabled' };
+}
+
+function checkFields(request: ChatRequest, { quirks }: Traits): void {
+  checkNoRejectedFields(request, { rejectFields: [...REFUSED, ...(quirks.rejectFields ?? [])] });
+  const { modalities, verbosity } = request;
+  if (Array.isArray(modalities) && modalities.includes('audio')) {
+    throw unsupported('modalities', 'This model has no audio.');
+  }
+  if (verbosity != null && verbosity !== 'medium') throw unsupported('verbosity');
+}
+
+/** If both limits are present, the smaller applies; more than the model can write means as much as it can. */
+function outputLimit({ max_tokens: older, max_completion_tokens: newer }: ChatRequest, most?: number): number {
+  const wanted = Math.min(older ?? Infinity, newer ?? Infinity);
+  return Math.min(wanted, most ?? (wanted === Infinity ? DEFAULT_MAX_TOKENS : Infinity));
+}
+
+function toOutputConfig(
+  { response_format: format }: ChatRequest,
+  { effort }: Reasoning,
+  features: ModelFeatures,
+): Pick<MessagesRequest, 'output_config'> {
+  const type = isJsonObject(format) ? format['type'] : 'text';
+  if (type === 'json_object') {
+    // Upstream has no such mode, and an instruction alone does not guarantee JSON.
+    throw unsupported('response_format', 'This model supports response_format json_schema, not json_object.');
+  }
+  const config: MessagesRequest['output_config'] = {
+    ...(effort !== undefined && { effort }),
+    ...(type === 'json_schema' && { format: toJsonFormat(format, features) }),
+  };
+  return Object.keys(config).length === 0 ? {} : { output_config: config };
+}
+
+function toJsonFormat(
+  format: unknown,
+  { json_schema: supported }: ModelFeatures,
+): { type: 'json_schema'; schema: Record<string, unknown> } {
+  if (supported === false) {
+    throw unsupported('response_format', 'This model does not support response_format json_schema.');
+  }
+  const path = 'response_format.json_schema.schema';
+  const named = isJsonObject(format) ? format['json_schema'] : null;
+  const schema = isJsonObject(named) ? named['schema'] : null;
+  if (!isJsonObject(schema)) throw unsupported(path, 'This model requires the schema itself.');
+  return { type: 'json_schema', schema: toSupportedSchema(schema, path) };
+}
+
+function toStopSequences(stop: unknown): Pick<MessagesRequest, 'stop_sequences'> {
+  const given = (Array.isArray(stop) ? stop : [stop]).filter((each) => typeof each === 'string');
+  if (given.length === 0) return {};
+  if (given.some((each) => each.trim() === '')) {
+    throw unsupported('stop', 'This model does not stop at text that is only white space.');
+  }
+  return { stop_sequences: given };
+}
+
+/** The client's id of the end user, unreadable: upstream wants no personal data in it. */
+function toMetadata({ safety_identifier: identifier, user }: ChatRequest): Pick<MessagesRequest, 'metadata'> {
+  const id = identifier ?? user;
+  if (typeof id !== 'string' || id === '') return {};
+  return { metadata: { user_id: createHash('sha256').update(id).digest('hex') } };
+}
+
+/**
+ * Dropped for models that refuse them, as many clients always send them, and beside reasoning, which rules them out. The
+ * range of the temperature ends at 1, and it may not be combined with `top_p`.
+ * https://platform.claude.com/docs/en/api/versioning
+ */
+function samplingOf(
+  { temperature, top_p: topP, top_k: topK }: ChatRequest,
+  reasoning: Reasoning,
+  { sampling }: ModelFeatures,
+): Pick<MessagesRequest, 'temperature' | 'top_p' | 'top_k'> {
+  if (sampling === false || isThinking(reasoning)) return {};
+  return {
+    ...(typeof temperature === 'number' && { temperature: Math.min(temperature, 1) }),
+    ...(typeof topP === 'number' && typeof temperature !== 'number' && { top_p: topP }),
+    ...(typeof topK === 'number' && { top_k: topK }),
+  };
+}
+
+/** By default upstream may use capacity that the operator has bought. */
+function standardTierOnly(tier: unknown): boolean {
+  return tier === 'default' || tier === 'standard_only';
+}

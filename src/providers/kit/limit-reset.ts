@@ -1,0 +1,15 @@
+const LONGEST_SECONDS = 3_600;
+const LIMITS = ['requests', 'tokens', 'input-tokens', 'output-tokens'];
+
+/**
+ * Seconds until the limits that are used up are replenished, from `anthropic-ratelimit-*` headers
+ * (https://platform.claude.com/docs/en/api/rate-limits#response-headers); `undefined` when none is.
+ * @param now milliseconds since the epoch
+ */
+export function limitReset(headers: Readonly<Record<string, unknown>>, now: number): number | undefined {
+  const resets = LIMITS.filter((limit) => headers[`anthropic-ratelimit-${limit}-remaining`] === '0')
+    .map((limit) => Date.parse(String(headers[`anthropic-ratelimit-${limit}-reset`])))
+    .filter(Number.isFinite);
+  if (resets.length === 0) return undefined;
+  return Math.min(Math.max(1, Math.ceil((Math.max(...resets) - now) / 1000)), LONGEST_SECONDS);
+}
