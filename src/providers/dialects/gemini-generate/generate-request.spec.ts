@@ -142,8 +142,6 @@ describe('toGenerateRequest', () => {
         temperature: 0.5,
         topP: 0.9,
         topK: 40,
-        presencePenalty: 0.1,
-        frequencyPenalty: -0.2,
         responseLogprobs: true,
         logprobs: 3,
         responseMimeType: 'application/json',
@@ -159,8 +157,6 @@ describe('toGenerateRequest', () => {
       temperature: 0.5,
       top_p: 0.9,
       top_k: 40,
-      presence_penalty: 0.1,
-      frequency_penalty: -0.2,
       logprobs: true,
       top_logprobs: 3,
       response_format: { type: 'json_schema', json_schema: { name: 'city', schema: CITY, strict: true } },
@@ -169,14 +165,14 @@ describe('toGenerateRequest', () => {
     expect(sent(request, { features: { logprobs: true }, quirks: {} })).toEqual(expected);
   });
 
-  it('drops sampling where the model refuses it, penalties of zero, and fields that only guide the upstream', () => {
+  it('drops sampling where the model refuses it, penalties, and fields that only guide the upstream', () => {
     const sampling = { temperature: 1, top_p: 1, top_k: 1, presence_penalty: 1, frequency_penalty: 1 };
     const hints = { user: 'ada', store: true, metadata: { a: 'b' }, prompt_cache_key: 'k', service_tier: 'auto' };
     const noEffect = { logit_bias: {}, n: 1, verbosity: 'medium', modalities: ['text'], tools: [], x_trace: 'y' };
     expect(sent({ ...sampling, ...hints, ...noEffect }, { features: { sampling: false }, quirks: {} })).toEqual(
       sent({}),
     );
-    expect(sent({ presence_penalty: 0, frequency_penalty: 0 })).toEqual(sent({}));
+    expect(sent({ presence_penalty: 1, frequency_penalty: -1 })).toEqual(sent({}));
     expect(sent({ temperature: 1 }, { features: {}, quirks: { dropFields: ['temperature'] } })).toEqual(sent({}));
   });
 

@@ -116,15 +116,12 @@ function stopSequences(stop: unknown): readonly unknown[] {
   return sequences.filter((sequence) => typeof sequence === 'string' && sequence !== '');
 }
 
+/** Penalties are left out: every current model refuses them (https://github.com/google-gemini/cookbook/issues/1290). */
 function addSampling(config: JsonObject, request: ChatRequest): void {
   const { temperature, top_p: topP, top_k: topK } = request;
   if (typeof temperature === 'number') config['temperature'] = temperature;
   if (typeof topP === 'number') config['topP'] = topP;
   if (typeof topK === 'number') config['topK'] = topK;
-  // Several models refuse penalties in any form, and zero is the default.
-  const { presence_penalty: presence, frequency_penalty: frequency } = request;
-  if (typeof presence === 'number' && presence !== 0) config['presencePenalty'] = presence;
-  if (typeof frequency === 'number' && frequency !== 0) config['frequencyPenalty'] = frequency;
 }
 
 function addFormat(config: JsonObject, format: unknown): void {
