@@ -11,7 +11,7 @@ import {
 import type { DeploymentTraits, ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
 import { addUsage, type UsageVector } from '../../contract/usage';
-import { DataSplitter, isJsonObject, type JsonObject } from '../../kit/json';
+import { DataSplitter, type JsonObject, parseJsonObject } from '../../kit/json';
 import { mapInBandError, transportFailure } from '../../kit/upstream-errors';
 import type { ReplyReceiver, UpstreamHttp } from '../../kit/upstream-http';
 import { checkNoRejectedFields, unsupported } from '../openai-chat/chat-request';
@@ -139,13 +139,9 @@ function toUnitLength(vector: number[]): number[] {
 }
 
 function parse(json: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(json);
-    if (isJsonObject(value)) return value;
-  } catch {
-    // Invalid JSON is handled like JSON of the wrong type.
-  }
-  throw notEmbeddings();
+  const object = parseJsonObject(json);
+  if (object === null) throw notEmbeddings();
+  return object;
 }
 
 function notEmbeddings(): ProviderError {

@@ -1,5 +1,5 @@
 import type { ChatMessage } from '../../contract/chat';
-import { isJsonObject, type JsonObject } from '../../kit/json';
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import { unsupported } from '../openai-chat/chat-request';
 import { toMediaPart } from './media-part';
 
@@ -161,7 +161,8 @@ function readCall(call: unknown, path: string): { id: string; name: string; args
   if (typeof id !== 'string' || !isJsonObject(called) || typeof called['name'] !== 'string') {
     throw unsupported(path, 'This model supports calls of functions only.');
   }
-  const args = parseObject(called['arguments'] === '' ? '{}' : called['arguments']);
+  const { arguments: written } = called;
+  const args = typeof written === 'string' ? parseJsonObject(written === '' ? '{}' : written) : null;
   if (args === null) {
     throw unsupported(`${path}.function.arguments`, 'Arguments of a tool call must be a JSON object for this model.');
   }
@@ -170,18 +171,8 @@ function readCall(call: unknown, path: string): { id: string; name: string; args
 
 /** A response is always an object; text that is none goes into the field that the documentation suggests. */
 function toResponse(text: string): JsonObject {
-  const object = SCHEMA_REFERENCE.test(text) ? null : parseObject(text);
+  const object = SCHEMA_REFERENCE.test(text) ? null : parseJsonObject(text);
   return object ?? { output: text };
-}
-
-function parseObject(text: unknown): JsonObject | null {
-  if (typeof text !== 'string') return null;
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 function userParts(content: unknown, path: string): Part[] {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { FinishReason, TokenLogprob } from '../../contract/chat-event';
 import { ProviderError } from '../../contract/provider-error';
 import type { UsageVector } from '../../contract/usage';
-import { isJsonObject, type JsonObject } from '../../kit/json';
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import { mapInBandError } from '../../kit/upstream-errors';
 import { toUsage } from './usage';
 
@@ -127,13 +127,9 @@ export class ResponseReader {
 
 /** @throws ProviderError for anything but a JSON object */
 export function parseResponse(bytes: Buffer): JsonObject {
-  try {
-    const response: unknown = JSON.parse(bytes.toString('utf8'));
-    if (isJsonObject(response)) return response;
-  } catch {
-    // Invalid JSON is handled like JSON of the wrong type.
-  }
-  throw notAResponse();
+  const response = parseJsonObject(bytes);
+  if (response === null) throw notAResponse();
+  return response;
 }
 
 export function notAResponse(): ProviderError {

@@ -1,6 +1,6 @@
 import type { ChatMessage } from '../../contract/chat';
 import type { ReasoningVault } from '../../contract/reasoning-vault';
-import { isJsonObject } from '../../kit/json';
+import { isJsonObject, parseJsonObject } from '../../kit/json';
 import type { CalledFunction } from './response-reader';
 
 const NONE: ReadonlyMap<string, string> = new Map();
@@ -53,11 +53,6 @@ function readSent(calls: readonly unknown[], sent: Map<string, string>, unsigned
 }
 
 function readState(state: string): readonly (readonly [string, string])[] {
-  try {
-    const signatures: unknown = JSON.parse(state);
-    if (!isJsonObject(signatures)) return [];
-    return Object.entries(signatures).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
-  } catch {
-    return [];
-  }
+  const entries = Object.entries(parseJsonObject(state) ?? {});
+  return entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string');
 }
