@@ -165,14 +165,14 @@ describe('toGenerateRequest', () => {
     expect(sent(request, { features: { logprobs: true }, quirks: {} })).toEqual(expected);
   });
 
-  it('drops sampling where the model refuses it, penalties, and fields that only guide the upstream', () => {
+  it('drops sampling where the model refuses it, penalties of zero, and fields that only guide the upstream', () => {
     const sampling = { temperature: 1, top_p: 1, top_k: 1, presence_penalty: 1, frequency_penalty: 1 };
     const hints = { user: 'ada', store: true, metadata: { a: 'b' }, prompt_cache_key: 'k', service_tier: 'auto' };
     const noEffect = { logit_bias: {}, n: 1, verbosity: 'medium', modalities: ['text'], tools: [], x_trace: 'y' };
     expect(sent({ ...sampling, ...hints, ...noEffect }, { features: { sampling: false }, quirks: {} })).toEqual(
       sent({}),
     );
-    expect(sent({ presence_penalty: 1, frequency_penalty: -1 })).toEqual(sent({}));
+    expect(sent({ presence_penalty: 0, frequency_penalty: 0 })).toEqual(sent({}));
     expect(sent({ temperature: 1 }, { features: {}, quirks: { dropFields: ['temperature'] } })).toEqual(sent({}));
   });
 
@@ -313,6 +313,7 @@ describe('toGenerateRequest refuses before sending', () => {
   const result = { role: 'tool', tool_call_id: 'c1', content: '1' };
   it.each<[string, Partial<ChatRequest>, GenerateTraits, string]>([
     ['several choices', { n: 2 }, UNKNOWN, 'n'],
+    ['penalties', { frequency_penalty: 0.5 }, UNKNOWN, 'frequency_penalty'],
     ['token biases', { logit_bias: { 50256: -100 } }, UNKNOWN, 'logit_bias'],
     ['log probabilities', { logprobs: true }, UNKNOWN, 'logprobs'],
     ['spoken answers', { modalities: ['text', 'audio'] }, UNKNOWN, 'modalities'],

@@ -10,6 +10,8 @@ export type GenerateTraits = DeploymentTraits & Pick<ProviderCall, 'maxOutputTok
 
 /** Fields without a counterpart that change the answer. */
 const REFUSED_FIELDS = ['logit_bias', 'functions', 'function_call', 'web_search_options'];
+/** Every current model refuses values other than zero: https://github.com/google-gemini/cookbook/issues/1290 */
+const PENALTIES = ['presence_penalty', 'frequency_penalty'];
 /** Tiers of the listed prices; the others change the price. */
 const STANDARD_TIERS: ReadonlySet<unknown> = new Set(['auto', 'default', 'standard']);
 
@@ -77,6 +79,9 @@ function checkFormat(request: ChatRequest, features: ModelFeatures): void {
   if (Array.isArray(modalities) && modalities.some((modality) => modality !== 'text')) throw unsupported('modalities');
   if (verbosity != null && verbosity !== 'medium') throw unsupported('verbosity');
   if (tier != null && !STANDARD_TIERS.has(tier)) throw unsupported('service_tier');
+  // Where the model refuses all sampling parameters, penalties are dropped with them.
+  const penalty = PENALTIES.find((field) => request[field] != null && request[field] !== 0);
+  if (penalty !== undefined && features.sampling !== false) throw unsupported(penalty);
   if (features.prefill === false && request.messages.at(-1)?.role === 'assistant') {
     throw unsupported('messages', 'The last message must not be of the role assistant for this model.');
   }
@@ -116,7 +121,6 @@ function stopSequences(stop: unknown): readonly unknown[] {
   return sequences.filter((sequence) => typeof sequence === 'string' && sequence !== '');
 }
 
-/** Penalties are left out: every current model refuses them (https://github.com/google-gemini/cookbook/issues/1290). */
 function addSampling(config: JsonObject, request: ChatRequest): void {
   const { temperature, top_p: topP, top_k: topK } = request;
   if (typeof temperature === 'number') config['temperature'] = temperature;
