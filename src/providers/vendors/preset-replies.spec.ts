@@ -14,14 +14,14 @@ import type { Provider } from '../contract/provider';
 import type { ProviderError } from '../contract/provider-error';
 
 let upstream: FakeUpstream;
-let provider: Provider;
+const opened: Provider[] = [];
 
 beforeEach(async () => {
   upstream = await FakeUpstream.start();
 });
 
 afterEach(async () => {
-  await provider.close();
+  await Promise.all(opened.splice(0).map((provider) => provider.close()));
   await upstream.stop();
 });
 
@@ -30,7 +30,7 @@ function configure(id: string, answer: Answer): Provider {
   const created = subject?.definition.create(subject.environment(upstream.origin));
   if (created == null) throw new Error(`${id} has no row`);
   upstream.answer = answer;
-  provider = created;
+  opened.push(created);
   return created;
 }
 
@@ -156,7 +156,6 @@ describe('the answers of vendors', () => {
     ];
     const { body } = await complete('perplexity', completion(sources));
     expect(body.choices).toMatchObject([{ message: { annotations } }]);
-    await provider.close();
     const { sink } = await stream(
       'perplexity',
       sse({ ...chunk({ content: 'Hi' }), ...sources }, { ...FINISH, ...sources }),

@@ -9,15 +9,19 @@ import { MistralProvider } from './mistral/mistral.module';
 
 type Fields = Readonly<Record<string, unknown>>;
 
+const PRESETS = SUBJECTS.filter(({ speaksOpenAi }) => speaksOpenAi).toSorted((one, next) =>
+  one.definition.id < next.definition.id ? -1 : 1,
+);
+
 let upstream: FakeUpstream;
-let provider: Provider;
+const opened: Provider[] = [];
 
 beforeEach(async () => {
   upstream = await FakeUpstream.start();
 });
 
 afterEach(async () => {
-  await provider.close();
+  await Promise.all(opened.splice(0).map((provider) => provider.close()));
   await upstream.stop();
 });
 
@@ -25,7 +29,7 @@ function configure(id: string): Provider {
   const subject = SUBJECTS.find(({ definition }) => definition.id === id);
   const created = subject?.definition.create(subject.environment(upstream.origin));
   if (created == null) throw new Error(`${id} has no row`);
-  provider = created;
+  opened.push(created);
   return created;
 }
 
@@ -56,7 +60,7 @@ describe('the chat requests of presets', () => {
       { reasoning_effort: 'xhigh', tool_choice: 'required' },
       { reasoning_effort: 'high', tool_choice: 'required' },
     ],
-    ['cohere', { prediction: {}, user: 'ada', max_completion_tokens: 5 }, { max_tokens: 5 }],
+    ['cohere', { prediction: {}, user: 'ada', reasoning_effort: 'max' }, { reasoning_effort: 'high' }],
     ['perplexity', { seed: 7, parallel_tool_calls: true, user: 'ada' }, {}],
     ['zai', { tool_choice: 'auto', seed: 7, frequency_penalty: 0 }, {}],
     ['minimax', { temperature: 0 }, { temperature: 0.01 }],
@@ -102,6 +106,56 @@ describe('the chat requests of presets', () => {
     });
   });
 
+  it.each(['groq', 'mistral', 'xai', 'zai'])('%s gets no names of authors', async (id) => {
+    const body = await sentChat(id, { messages: [{ ...messages[0], name: 'ada' }] });
+    expect(body['messages']).toEqual(messages);
+  });
+
+  it.each([
+    ['azure', 'developer'],
+    ['cohere', 'developer'],
+    ['mistral', 'system'],
+  ])('%s gets the instructions of developers as role %s', async (id, role) => {
+    const body = await sentChat(id, { messages: [{ role: 'developer', content: 'Be brief.' }] });
+    expect(body['messages']).toEqual([{ role, content: 'Be brief.' }]);
+  });
+
+  it('names the output limit as each vendor documents it', async () => {
+    const named: Record<string, string[]> = { max_tokens: [], max_completion_tokens: [], 'as sent': [] };
+    for (const { definition } of PRESETS) {
+      if (configure(definition.id).chat === undefined) continue;
+      const older = Object.keys(await sentChat(definition.id, { max_tokens: 5 }));
+      upstream.received.length = 0;
+      const newer = Object.keys(await sentChat(definition.id, { max_completion_tokens: 5 }));
+      upstream.received.length = 0;
+      const [name = ''] = older.filter((field) => field.startsWith('max_') && newer.includes(field));
+      (named[name] ?? named['as sent'])?.push(definition.id);
+    }
+    expect(named).toEqual({
+      max_completion_tokens: ['cerebras', 'minimax'],
+      max_tokens: [
+        'cohere',
+        'deepinfra',
+        'deepseek',
+        'fireworks',
+        'huggingface',
+        'llamacpp',
+        'lmstudio',
+        'mistral',
+        'moonshot',
+        'nvidia',
+        'ollama',
+        'openai-compatible',
+        'perplexity',
+        'qwen',
+        'sambanova',
+        'together',
+        'zai',
+      ],
+      'as sent': ['azure', 'bedrock', 'groq', 'openai', 'openrouter', 'vllm', 'xai'],
+    });
+  });
+
   it('shortens ids of tool calls for Mistral', async () => {
     const result = { role: 'tool', tool_call_id: 'call_0123456789', content: '1' };
     const body = await sentChat('mistral', { messages: [...messages, result] });
@@ -121,7 +175,6 @@ describe('the chat requests of presets', () => {
       void created?.close();
       return [id, created?.quirks.inputImageUrls];
     });
-    provider = configure('ollama');
     expect(handling).toEqual([
       ['ollama', 'inline'],
       ['lmstudio', 'inline'],
@@ -138,22 +191,21 @@ describe('the keys of presets', () => {
     await sentChat('azure', {});
     expect(upstream.received[0]?.headers).toMatchObject({ 'api-key': 'sk-test-1234' });
     expect(upstream.received[0]?.headers.authorization).toBeUndefined();
-    await provider.close();
     await sentChat('mistral', {});
     expect(upstream.received[1]?.headers.authorization).toBe('Bearer sk-test-1234');
   });
 
   it('suffice for vendors with an address of their own, and are optional where the operator sets it', async () => {
-    const { definition: mistral } = preset(new MistralProvider());
-    const { definition: azure } = preset(new AzureProvider());
-    provider = mistral.create({ MISTRAL_API_KEY: 'k' }) as Provider;
-    const addressed = azure.create({ AZURE_BASE_URL: 'https://resource.openai.azure.com/openai/v1' });
-    expect([provider.id, addressed?.id]).toEqual(['mistral', 'azure']);
-    expect([mistral.create({ MISTRAL_BASE_URL: 'https://x.example' }), azure.create({ AZURE_API_KEY: 'k' })]).toEqual([
-      null,
-      null,
-    ]);
-    await addressed?.close();
+    const { definition: hosted } = preset(new MistralProvider());
+    const { definition: addressed } = preset(new AzureProvider());
+    const created = [
+      hosted.create({ MISTRAL_API_KEY: 'k' }),
+      hosted.create({ MISTRAL_BASE_URL: 'https://x.example' }),
+      addressed.create({ AZURE_BASE_URL: 'https://resource.openai.azure.com/openai/v1' }),
+      addressed.create({ AZURE_API_KEY: 'k' }),
+    ];
+    expect(created.map((provider) => provider?.id)).toEqual(['mistral', undefined, 'azure', undefined]);
+    await Promise.all(created.map((provider) => provider?.close()));
   });
 });
 
@@ -171,6 +223,17 @@ describe('the other requests of presets', () => {
       input: ['one'],
       ...expected,
     });
+  });
+
+  it('asks for embeddings in base64 only where the vendor documents it', async () => {
+    const asked: string[] = [];
+    for (const { definition } of PRESETS) {
+      const { embeddings, quirks } = configure(definition.id);
+      const request = { model: 'x', input: ['one'] };
+      await embeddings?.embed(request, providerCall({ quirks })).catch(() => undefined);
+      if (upstream.received.pop()?.body.includes('base64') === true) asked.push(definition.id);
+    }
+    expect(asked).toEqual(['azure', 'cohere', 'ollama', 'openai', 'vllm', 'voyage']);
   });
 
   it.each([
