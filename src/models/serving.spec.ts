@@ -89,6 +89,14 @@ describe('buildSnapshot', () => {
     expect(model?.deployments.map(({ provider }) => provider)).toEqual(['openai']);
   });
 
+  it('calls a deployment with its version of the upstream’s API', () => {
+    const deployments = [
+      { provider: 'mock', upstream_model: 'b', api_version: '2026-10-21', quirks: { streamUsage: 'none' } },
+    ];
+    const [model] = buildSnapshot(store({ deployments }), configured, NOW_MS).models;
+    expect(model?.deployments[0]?.quirks).toEqual({ apiVersion: '2026-10-21', streamUsage: 'none' });
+  });
+
   it('ignores a withdrawn price', () => {
     const stored = store({});
     expect(idsOf({ ...stored, prices: stored.prices.map((row) => ({ ...row, content: null })) })).toEqual([]);
