@@ -8,10 +8,69 @@ import {
 } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import { GatewayError } from '../core/errors/gateway-error';
-import { OverloadDetector } from '../core/http/overload-detector';
 import { requestOf } from '../core/http/request';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { DrainService } from './drain.service';
+
+const SAMPLE_EVERY_MS = 100;
+/** Event loop utilization from which more requests only add latency. */
+const BUSY_UTILIZATION = 0.98;
+/** Bursts up to this long do not count as overload. */
+const MAX_BURST_MS = 1_000;
+/** How long an overload is expected to recur. */
+const ALERT_MS = 5_000;
+
+/**
+ * Detects overload: the event loop is never idle for a second while more requests are in flight than needed to keep it
+ * busy. From then on a new request is admitted only when another has ended, because an immediate 503 is better than a
+ * long wait for all. The number in flight alone means little: a thousand may be waiting for providers.
+ */
+export class OverloadDetector {
+  private busySinceMs: number | null = null;
+  private alertUntilMs = Number.NEGATIVE_INFINITY;
+  private isAlert = false;
+  private timer: NodeJS.Timeout | null = null;
+
+  /**
+   * @param limit of requests in flight during an overload; 0 disables the detector.
+   * @param inFlight number of requests in flight.
+   */
+  constructor(
+    private readonly limit: number,
+    private readonly inFlight: () => number,
+    private readonly monotonic: () => number,
+  ) {}
+
+  /** Whether a new request should be refused. */
+  get overloaded(): boolean {
+    return this.isAlert && this.inFlight() > this.limit;
+  }
+
+  start(): void {
+    if (this.limit === 0) return;
+    let last = performance.eventLoopUtilization();
+    this.timer = setInterval(() => {
+      const current = performance.eventLoopUtilization();
+      this.observe(this.monotonic(), performance.eventLoopUtilization(current, last).utilization);
+      last = current;
+    }, SAMPLE_EVERY_MS).unref();
+  }
+
+  stop(): void {
+    if (this.timer !== null) clearInterval(this.timer);
+  }
+
+  /** @param utilization share of the time since the last call in which the event loop was busy. */
+  observe(nowMs: number, utilization: number): void {
+    if (utilization >= BUSY_UTILIZATION && this.inFlight() >= this.limit) {
+      this.busySinceMs ??= nowMs;
+      if (this.isAlert || nowMs - this.busySinceMs >= MAX_BURST_MS) this.alertUntilMs = nowMs + ALERT_MS;
+    } else {
+      this.busySinceMs = null;
+    }
+    this.isAlert = nowMs < this.alertUntilMs;
+  }
+}
 
 /** Created once: capturing a stack per refusal would double its cost. */
 const OVERLOADED = new GatewayError('service_unavailable', 'The server is overloaded. Retry shortly.', {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import { GatewayError } from '../core/errors/gateway-error';
 import { toClientAddress } from '../core/http/client-address';
-import { ResponseConnection } from '../core/http/response-connection';
+import { ResponseConnection } from '../core/http/request';
 import { assertRulesDecided } from '../core/http/route.decorators';
 import type { Clock } from '../core/time/clock';
 import { toRequestId } from '../core/types/ids';

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { ResponseConnection } from '../core/http/response-connection';
+import { ResponseConnection } from '../core/http/request';
 import { DisconnectTracker } from './disconnect-tracker';
 
 class Response extends EventEmitter {

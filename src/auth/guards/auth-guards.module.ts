@@ -1,10 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth.module';
 import { LimitsModule } from '../rate-limits/limits.module';
-import { AllowedIpGuard } from './allowed-ip.guard';
-import { ApiKeyGuard } from './api-key.guard';
-import { KEY_GUARDS, type KeyGuard } from './key-guard';
-import { ModalityGuard } from './modality.guard';
+import { AllowedIpGuard, ApiKeyGuard, KEY_GUARDS, type KeyGuard, ModalityGuard } from './key-guards';
 import { RateLimitGuard } from './rate-limit.guard';
 
 /** The guards that judge a key, in order. */

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../core/errors/gateway-error';
-import { readIdempotencyKey } from './idempotency-key';
+import { readIdempotencyKey } from './idempotency.interceptor';
 
 function refusal(header: string | readonly string[] | undefined, required = false): object {
   try {

@@ -2,8 +2,45 @@ import { Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { GatewayError } from '../../core/errors/gateway-error';
 import type { IdempotencyClaim } from '../../core/types/idempotency';
-import { OperationLatency } from './operation-latency';
 import { within } from '../../core/database/in-time';
+
+/** Number of recent samples per operation. */
+const LATENCY_SAMPLES = 63;
+/** With fewer samples the default applies. */
+const MIN_LATENCY_SAMPLES = 5;
+
+const FIRST_GUESS_SECONDS: Readonly<Record<string, number>> = { createImage: 5, createImageEdit: 5 };
+const DEFAULT_GUESS_SECONDS = 2;
+const MAX_GUESS_SECONDS = 30;
+
+interface Latencies {
+  readonly latestMs: Float64Array;
+  count: number;
+}
+
+/** Tracks the latency of each operation in this process, for the `retry_after` of duplicate requests. */
+export class OperationLatency {
+  private readonly operations = new Map<string, Latencies>();
+
+  record(operation: string, durationMs: number): void {
+    let known = this.operations.get(operation);
+    if (known === undefined) {
+      known = { latestMs: new Float64Array(LATENCY_SAMPLES), count: 0 };
+      this.operations.set(operation, known);
+    }
+    known.latestMs[known.count++ % LATENCY_SAMPLES] = durationMs;
+  }
+
+  /** The median of the recent samples in whole seconds, 1 to 30. */
+  medianSeconds(operation: string): number {
+    const known = this.operations.get(operation);
+    if (known === undefined || known.count < MIN_LATENCY_SAMPLES)
+      return FIRST_GUESS_SECONDS[operation] ?? DEFAULT_GUESS_SECONDS;
+    const sorted = known.latestMs.subarray(0, Math.min(known.count, LATENCY_SAMPLES)).toSorted();
+    const medianMs = sorted[sorted.length >> 1] as number;
+    return Math.min(Math.max(Math.ceil(medianMs / 1000), 1), MAX_GUESS_SECONDS);
+  }
+}
 
 /** A stored response, ready to send. */
 export interface StoredAnswer {

@@ -1,4 +1,4 @@
-import { OperationLatency } from './operation-latency';
+import { OperationLatency } from './idempotency.service';
 
 function after(operation: string, ...durationsMs: number[]): number {
   const latency = new OperationLatency();

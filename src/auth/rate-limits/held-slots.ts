@@ -1,4 +1,4 @@
-import type { HeldSlots } from './limit-call';
+import type { HeldSlots } from './limit-connection';
 import type { LimitCheck } from './limit-check';
 
 interface SlotHolder {

@@ -1,5 +1,4 @@
-import type { LimitCall, LimitReply } from './limit-call';
-import type { LimitConnection } from './limit-connection';
+import type { LimitCall, LimitReply, LimitConnection } from './limit-connection';
 import { planOf } from './limit-check';
 import { LimitQueue } from './limit-queue';
 

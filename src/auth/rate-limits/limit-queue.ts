@@ -1,6 +1,5 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { LimitCall, type HeldSlots, type JudgedRequest, type Release } from './limit-call';
-import type { LimitConnection } from './limit-connection';
+import { LimitCall, type HeldSlots, type JudgedRequest, type Release, type LimitConnection } from './limit-connection';
 import { BUCKETS_PER_WINDOW } from './limit-script';
 
 /** Redis' verdict on one request. */

@@ -1,4 +1,4 @@
-import { OverloadDetector } from './overload-detector';
+import { OverloadDetector } from './availability.guard';
 
 const LIMIT = 10;
 
