@@ -128,6 +128,15 @@ describe('the answers of vendors', () => {
     expect(sink.output.toString()).not.toContain('filter_results');
   });
 
+  it.each([
+    ['azure', 'stop'],
+    ['groq', 'tool_calls'],
+  ])('of %s with tool calls and the reason stop finish with %s', async (id, expected) => {
+    const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } };
+    const { body } = await complete(id, completion({}, { content: null, tool_calls: [call] }));
+    expect(body.choices).toMatchObject([{ finish_reason: expected }]);
+  });
+
   it('of Mistral keep reasoning and text apart', async () => {
     const content = [
       { type: 'thinking', thinking: [{ type: 'text', text: 'Hm' }] },

@@ -237,6 +237,7 @@ describe('the other requests of presets', () => {
   });
 
   it.each([
+    ['azure', { size: '1024x1536' }],
     ['together', { width: 1024, height: 1536, response_format: 'base64' }],
     ['xai', { aspect_ratio: '2:3', response_format: 'b64_json' }],
   ])('%s makes images with %j', async (id, expected) => {
