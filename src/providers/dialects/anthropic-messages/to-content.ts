@@ -93,7 +93,9 @@ function toImageBlock(part: JsonObject, path: string, vision: boolean | undefine
 }
 
 function toDocumentBlock(part: JsonObject, path: string): DocumentBlock {
-  const { file } = part;
+  const { file, citations } = part;
+  // A stream has no event for them.
+  if (citations != null) throw unsupported(`${path}.citations`);
   const { file_data: given, filename } = isJsonObject(file) ? file : {};
   const data = typeof given === 'string' ? given : '';
   return {

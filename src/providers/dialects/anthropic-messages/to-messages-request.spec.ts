@@ -77,6 +77,10 @@ const REFUSED: readonly [string, Partial<ChatRequest>, ModelFeatures?][] = [
     { messages: [user([{ type: 'image_url', image_url: { url: 'data:image/svg+xml;base64,AA' } }])] },
   ],
   [
+    'messages[0].content[0].citations',
+    { messages: [user([{ type: 'file', file: { file_data: 'JVBERi0xLjQ=' }, citations: { enabled: true } }])] },
+  ],
+  [
     'messages[0].content[0].file.file_data',
     { messages: [user([{ type: 'file', file: { file_data: 'data:application/zip;base64,AA' } }])] },
   ],
