@@ -119,10 +119,11 @@ export class ChatInference {
     return this.unary.execute({
       input,
       prepare: images === null ? undefined : (signal, candidates) => images.prepare(signal, candidates),
-      attempt: async (candidate, call) => {
-        const request = images === null ? chat : await images.requestFor(candidate, call.signal);
-        return chatOf(candidate).complete(request, call);
-      },
+      attempt:
+        images === null
+          ? (candidate, call) => chatOf(candidate).complete(chat, call)
+          : async (candidate, call) =>
+              chatOf(candidate).complete(await images.requestFor(candidate, call.signal), call),
       estimateUsage,
       render: (result, bill) => format.render(result, bill),
     });

@@ -86,12 +86,12 @@ export class UnaryInferenceService {
     client: TrackedClient,
   ): Promise<{ readonly bill: Bill; readonly rendered: RenderedAnswer }> {
     try {
-      await inference.prepare?.(client.signal, reservation.candidates);
+      if (inference.prepare !== undefined) await inference.prepare(client.signal, reservation.candidates);
       const result = await this.attempts.fetchReply(reservation, client.signal, (candidate, call) =>
         inference.attempt(candidate, call),
       );
       reservation.markFirstToken();
-      await inference.deliver?.(result);
+      if (inference.deliver !== undefined) await inference.deliver(result);
       // The client may have disconnected in the meantime.
       if (client.signal.aborted) throw cancellation('first_token', client.signal.reason);
       const usage = result.usage ?? inference.estimateUsage(result.outputBytes, reservation.servedModel);
