@@ -1032,7 +1032,7 @@ export interface components {
             metadata?: components["schemas"]["Metadata"];
             /** @description Forwarded to the provider; the gateway stores no replies. */
             store?: boolean | null;
-            /** @description The provider's processing tier; the provider defines the values. */
+            /** @description The provider's processing tier. Only the standard one is offered (`auto`, `default`), since others have another price. */
             service_tier?: string | null;
             routing?: components["schemas"]["Routing"];
         } & {

@@ -21,6 +21,9 @@ export interface ChatMessage {
   readonly [field: string]: unknown;
 }
 
+/** Values of `service_tier` at which the catalogue's prices hold. Others cost more or less. */
+export const STANDARD_SERVICE_TIERS: ReadonlySet<unknown> = new Set(['auto', 'default', 'standard']);
+
 /** The reply object, shaped for our client: public model id, `logprobs` and `refusal` present, without `usage`. */
 export interface ChatCompletionBody {
   id: string;

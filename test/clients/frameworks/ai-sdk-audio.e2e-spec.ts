@@ -49,7 +49,7 @@ describe.each(['mock', 'relay'])('%s', (vendor) => {
 
   it('transcribes to plain text', async () => {
     const provider = openaiProvider(gateway, customer);
-    const speech = { model: provider.speech(`${vendor}/speech-1`), text: TEXT, voice: 'echo', outputFormat: 'wav' };
+    const speech = { model: provider.speech(`${vendor}/speech-1`), text: TEXT, voice: 'echo' };
     const { audio } = await generateSpeech(speech);
     const transcript = await transcribe({
       model: provider.transcription(`${vendor}/transcribe-1`),

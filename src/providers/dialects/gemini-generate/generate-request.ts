@@ -1,4 +1,4 @@
-import type { ChatRequest } from '../../contract/chat';
+import { type ChatRequest, STANDARD_SERVICE_TIERS } from '../../contract/chat';
 import type { DeploymentTraits, ModelFeatures, ProviderCall } from '../../contract/provider-call';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import { checkNoRejectedFields, checkSupport, unsupported } from '../openai-chat/chat-request';
@@ -12,8 +12,6 @@ export type GenerateTraits = DeploymentTraits & Pick<ProviderCall, 'maxOutputTok
 const REFUSED_FIELDS = ['logit_bias', 'functions', 'function_call', 'web_search_options'];
 /** Every current model refuses values other than zero: https://github.com/google-gemini/cookbook/issues/1290 */
 const PENALTIES = ['presence_penalty', 'frequency_penalty'];
-/** Tiers of the listed prices; the others change the price. */
-const STANDARD_TIERS: ReadonlySet<unknown> = new Set(['auto', 'default', 'standard']);
 
 /** https://ai.google.dev/gemini-api/docs/thinking */
 const LEVELS: ReadonlyMap<unknown, string> = new Map([
@@ -78,7 +76,7 @@ function checkFormat(request: ChatRequest, features: ModelFeatures): void {
   if (logprobs === true && features.logprobs !== true) throw unsupported('logprobs');
   if (Array.isArray(modalities) && modalities.some((modality) => modality !== 'text')) throw unsupported('modalities');
   if (verbosity != null && verbosity !== 'medium') throw unsupported('verbosity');
-  if (tier != null && !STANDARD_TIERS.has(tier)) throw unsupported('service_tier');
+  if (tier != null && !STANDARD_SERVICE_TIERS.has(tier)) throw unsupported('service_tier');
   // Where the model refuses all sampling parameters, penalties are dropped with them.
   const penalty = PENALTIES.find((field) => request[field] != null && request[field] !== 0);
   if (penalty !== undefined && features.sampling !== false) throw unsupported(penalty);

@@ -116,6 +116,14 @@ describe('toOpenAiChatRequest', () => {
     expect(toOpenAiChatRequest(unused, call, false)).toEqual(reduced);
   });
 
+  it('refuses service tiers that are charged at another price, unless the upstream has none', () => {
+    const translate = (tier: string, call = providerCall()) =>
+      toOpenAiChatRequest(chatRequest({ service_tier: tier }), call, false);
+    for (const tier of ['priority', 'flex', 'fast']) expect(refusedParam(() => translate(tier))).toBe('service_tier');
+    expect(translate('auto')).toEqual({ ...reduced, service_tier: 'auto' });
+    expect(translate('flex', providerCall({ quirks: { dropFields: ['service_tier'] } }))).toEqual(reduced);
+  });
+
   it('drops sampling parameters where the model refuses them', () => {
     const request = chatRequest({ temperature: 0.7, top_p: 1, presence_penalty: 0, seed: 1 });
     expect(toOpenAiChatRequest(request, providerCall({ features: { sampling: false } }), false)).toEqual({

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ChatMessage, ChatRequest } from '../../contract/chat';
+import { type ChatMessage, type ChatRequest, STANDARD_SERVICE_TIERS } from '../../contract/chat';
 import type { DeploymentTraits, ModelFeatures, ProviderCall, Quirks } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
 import { isJsonObject, type JsonObject } from '../../kit/json';
@@ -146,6 +146,7 @@ export function checkSupport(request: ChatRequest, { features, quirks }: Deploym
   if (features.logprobs === false && request['logprobs'] === true) throw unsupported('logprobs');
   checkResponseFormat(request['response_format'], features);
   checkReasoningEffort(request['reasoning_effort'], features);
+  checkServiceTier(request['service_tier'], quirks);
   if (features.vision === false) checkNoImages(request);
 }
 
@@ -179,6 +180,12 @@ function checkResponseFormat(format: unknown, features: ModelFeatures): void {
   if (format['type'] === 'json_object' && features.json_object === false) {
     throw unsupported('response_format', 'This model does not support response_format json_object.');
   }
+}
+
+/** Another tier would be charged at the price of the standard one. */
+function checkServiceTier(tier: unknown, { dropFields }: Pick<Quirks, 'dropFields'>): void {
+  if (tier == null || STANDARD_SERVICE_TIERS.has(tier) || dropFields?.includes('service_tier') === true) return;
+  throw unsupported('service_tier', 'Only the standard service_tier is offered: auto or default.');
 }
 
 function checkReasoningEffort(effort: unknown, { reasoning }: ModelFeatures): void {

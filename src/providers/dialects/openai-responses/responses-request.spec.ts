@@ -61,7 +61,7 @@ it('converts a conversation with tools, an image, a file and structured output',
     response_format: { type: 'json_schema', json_schema: { name: 'coat', schema } },
     verbosity: 'low',
     reasoning_effort: 'high',
-    service_tier: 'flex',
+    service_tier: 'default',
     prompt_cache_key: 'k',
     safety_identifier: 's',
     metadata: { a: 'b' },
@@ -109,7 +109,7 @@ it('converts a conversation with tools, an image, a file and structured output',
     parallel_tool_calls: false,
     text: { format: { type: 'json_schema', name: 'coat', schema, strict: false }, verbosity: 'low' },
     reasoning: { effort: 'high' },
-    service_tier: 'flex',
+    service_tier: 'default',
     prompt_cache_key: 'k',
     safety_identifier: 's',
     metadata: { a: 'b' },
@@ -304,7 +304,7 @@ it('refuses penalties only for models that sample, where they would have an effe
 it('drops and refuses the fields that the quirks of the deployment name', () => {
   const call = providerCall({ quirks: { dropFields: ['metadata'], rejectFields: ['service_tier'] } });
   expect(convert({ metadata: { a: 'b' } }, call)).not.toHaveProperty('metadata');
-  expect(refusalOf({ service_tier: 'flex' }, call)).toBe('service_tier');
+  expect(refusalOf({ service_tier: 'default' }, call)).toBe('service_tier');
 });
 
 it('accepts a limit of exactly the least that the format takes', () => {
