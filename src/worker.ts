@@ -10,7 +10,7 @@ import { runMigrations } from './core/database/run-migrations';
 import { readLiveServices } from './core/embedded/services-file';
 import { DrainService } from './http/drain.service';
 import { createFastifyAdapter } from './core/http/fastify-adapter';
-import { installProbePipeline } from './http/probe-pipeline';
+import { serveOnlyPublicRoutes } from './http/public-routes-only';
 import { MediaJobProcessor } from './media-jobs/worker/media-job.processor';
 import { createLogger, toNestLogger } from './core/observability/logger';
 import { runProcess } from './process-life';
@@ -25,7 +25,7 @@ async function main(stopSignal: Promise<string>): Promise<void> {
     createFastifyAdapter(config, () => systemClock.now()),
     { bodyParser: false, logger: toNestLogger(logger), abortOnError: false },
   );
-  installProbePipeline(app);
+  serveOnlyPublicRoutes(app);
   try {
     await app.listen({ port: config.worker.port, host: config.http.host });
     process.stdout.write(`\nThe worker answers probes on ${await app.getUrl()}\n\n`);

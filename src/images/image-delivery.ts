@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
-import type { StoredAnswer } from '../auth/idempotency/idempotency.service';
+import type { StoredResponse } from '../auth/idempotency/idempotency.service';
 import type { StoredContent } from '../auth/idempotency/replayed-response';
 import { StoredObjects } from '../core/storage/stored-objects';
 import { type ReplyItem, toBase64Pieces, unpackReply } from './image-reply';
@@ -75,12 +75,12 @@ export class ImageDelivery {
   }
 
   /** Restores a stored response and replaces expired URLs. */
-  refresh(stored: StoredAnswer, format: ImageResponseFormat): Promise<StoredContent> {
+  refresh(stored: StoredResponse, format: ImageResponseFormat): Promise<StoredContent> {
     return format === 'url' ? this.renewUrls(stored) : unpackReply(stored);
   }
 
   /** Leaves the vendor's URLs unchanged. */
-  private async renewUrls(stored: StoredAnswer): Promise<StoredAnswer> {
+  private async renewUrls(stored: StoredResponse): Promise<StoredResponse> {
     const reply = JSON.parse(stored.body.toString()) as ReplyWithUrls;
     if (this.clock.now() < reply.created * 1_000 + this.lifetimeMs) return stored;
     const data = await Promise.all(reply.data.map(async (item) => ({ ...item, url: await this.renew(item.url) })));

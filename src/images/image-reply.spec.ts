@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
-import type { AnswerBytes } from '../auth/idempotency/answer-store';
+import type { ResponseBytes } from '../auth/idempotency/response-store';
 import type { Bill } from '../inference/inference.types';
 import { NO_USAGE } from '../providers/contract/usage';
 import { renderImages, unpackReply, type ReplyItem } from './image-reply';
 
-const toBuffer = (bytes: AnswerBytes, end: string): Buffer =>
+const toBuffer = (bytes: ResponseBytes, end: string): Buffer =>
   Buffer.concat([bytes, end].flat().map((piece) => Buffer.from(piece as string)));
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
-import type { StoredAnswer } from '../auth/idempotency/idempotency.service';
+import type { StoredResponse } from '../auth/idempotency/idempotency.service';
 import type { StoredContent } from '../auth/idempotency/replayed-response';
 import type { Bill, RenderedAnswer } from '../inference/inference.types';
 
@@ -58,7 +58,7 @@ function packReply(text: string, images: readonly Buffer[]): Buffer[] {
 }
 
 /** Restores a response stored by {@link packReply}. */
-export async function unpackReply({ body, ...stored }: StoredAnswer): Promise<StoredContent> {
+export async function unpackReply({ body, ...stored }: StoredResponse): Promise<StoredContent> {
   const images: Buffer[][] = [];
   let at = 0;
   for (let length = body.readUInt32BE(at); length > 0; length = body.readUInt32BE(at)) {

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { StoredAnswer } from '../auth/idempotency/idempotency.service';
+import type { StoredResponse } from '../auth/idempotency/idempotency.service';
 import type { StoredContent } from '../auth/idempotency/replayed-response';
 import { GatewayError } from '../core/errors/gateway-error';
 import type { Answer } from '../core/http/answer';
@@ -85,7 +85,7 @@ class ImageInference implements UnaryInference<MadeImages> {
     return renderImages(this.items, this.createdSeconds, bill);
   }
 
-  refresh(stored: StoredAnswer): Promise<StoredContent> {
+  refresh(stored: StoredResponse): Promise<StoredContent> {
     return this.parts.delivery.refresh(stored, this.order.responseFormat);
   }
 

@@ -1,18 +1,18 @@
 import { KeyClaimedError } from '../billing/ledger/money.types';
 import { GatewayError } from '../core/errors/gateway-error';
-import type { AnswerStore } from '../auth/idempotency/answer-store';
-import type { IdempotencyService, StoredAnswer } from '../auth/idempotency/idempotency.service';
+import type { ResponseStore } from '../auth/idempotency/response-store';
+import type { IdempotencyService, StoredResponse } from '../auth/idempotency/idempotency.service';
 import type { InferenceInput } from './inference.types';
 import { IdempotentExecution } from './idempotent-execution';
 import type { RequestAdmission, RequestReservation } from './request-reservation';
 
 const RESERVATION = { reservation: true } as unknown as RequestReservation;
-const STORED: StoredAnswer = { status: 200, headers: {}, body: Buffer.from('stored') };
+const STORED: StoredResponse = { status: 200, headers: {}, body: Buffer.from('stored') };
 
 /** Records the steps in order; each look-up and each admission takes its next scripted outcome. */
 function setUp(
   key: string | null,
-  lookUps: readonly (StoredAnswer | null)[],
+  lookUps: readonly (StoredResponse | null)[],
   admissions: readonly (RequestReservation | Error)[],
 ) {
   const steps: string[] = [];
@@ -38,7 +38,7 @@ function setUp(
     context: { idempotencyKey: key },
     body: { a: 1 },
   } as unknown as InferenceInput;
-  return { steps, outcome: new IdempotentExecution(admission, idempotency, {} as AnswerStore).admitOrReplay(input) };
+  return { steps, outcome: new IdempotentExecution(admission, idempotency, {} as ResponseStore).admitOrReplay(input) };
 }
 
 describe('IdempotentExecution.admitOrReplay', () => {

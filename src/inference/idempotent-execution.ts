@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { KeyClaimedError, type StoreAnswer } from '../billing/ledger/money.types';
 import type { IdempotencyClaim } from '../core/types/idempotency';
 import { MultipartForm } from '../core/types/multipart-form';
-import type { AnswerRecording } from '../auth/idempotency/answer-recording';
-import { type AnswerBytes, AnswerStore } from '../auth/idempotency/answer-store';
+import type { ResponseRecording } from '../auth/idempotency/response-recording';
+import { type ResponseBytes, ResponseStore } from '../auth/idempotency/response-store';
 import { fingerprintForm, fingerprintJson } from '../auth/idempotency/fingerprint';
-import { IdempotencyService, type StoredAnswer } from '../auth/idempotency/idempotency.service';
+import { IdempotencyService, type StoredResponse } from '../auth/idempotency/idempotency.service';
 import type { InferenceInput, RenderedAnswer } from './inference.types';
 import { RequestAdmission, type RequestReservation } from './request-reservation';
 import { ProviderError } from '../providers/contract/provider-error';
@@ -22,20 +22,20 @@ export class IdempotentExecution {
   constructor(
     private readonly admission: RequestAdmission,
     private readonly idempotency: IdempotencyService,
-    private readonly store: AnswerStore,
+    private readonly store: ResponseStore,
   ) {}
 
   /**
    * Admits the request, or returns its stored response, which needs no provider, rate limit or hold.
    * @throws GatewayError `idempotency_conflict`; the codes of {@link RequestAdmission.admit}
    */
-  admitOrReplay(input: InferenceInput): Promise<RequestReservation | StoredAnswer> {
+  admitOrReplay(input: InferenceInput): Promise<RequestReservation | StoredResponse> {
     const claim = claimOf(input);
     return claim === null ? this.admission.admit(input, null) : this.admitClaimed(input, claim);
   }
 
   /** Starts recording a streamed response under a key; `null` without a key. */
-  beginRecording(input: InferenceInput): AnswerRecording | null {
+  beginRecording(input: InferenceInput): ResponseRecording | null {
     return input.context.idempotencyKey === null ? null : this.store.beginRecording();
   }
 
@@ -45,7 +45,7 @@ export class IdempotentExecution {
    */
   storeCallback(
     { input, servedModel }: RequestReservation,
-    { contentType, head, tail }: Omit<RenderedAnswer, 'head'> & { readonly head: AnswerBytes | null },
+    { contentType, head, tail }: Omit<RenderedAnswer, 'head'> & { readonly head: ResponseBytes | null },
     headers: Readonly<Record<string, string>> = {},
   ): StoreAnswer | null {
     const { context, principal } = input;
@@ -65,7 +65,7 @@ export class IdempotentExecution {
   private async admitClaimed(
     input: InferenceInput,
     claim: IdempotencyClaim,
-  ): Promise<RequestReservation | StoredAnswer> {
+  ): Promise<RequestReservation | StoredResponse> {
     const { organizationId } = input.principal;
     let stored = await this.idempotency.lookUp(organizationId, claim);
     for (let attempt = 1; stored === null; attempt++) {

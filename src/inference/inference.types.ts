@@ -1,5 +1,5 @@
 import type { Micro } from '../core/types/micro';
-import type { AnswerBytes } from '../auth/idempotency/answer-store';
+import type { ResponseBytes } from '../auth/idempotency/response-store';
 import type { Principal } from '../core/types/principal';
 import type { RequestContext } from '../core/types/request-context';
 import type { CompiledPrice, PricedDetails } from '../billing/pricing/price';
@@ -107,8 +107,8 @@ export interface PricedText {
  */
 export interface RenderedAnswer {
   readonly contentType: string;
-  readonly head: AnswerBytes;
+  readonly head: ResponseBytes;
   readonly tail: string | null;
   /** A more compact form of `head` stored for replays; `refresh` restores it. */
-  readonly keptHead?: AnswerBytes;
+  readonly keptHead?: ResponseBytes;
 }

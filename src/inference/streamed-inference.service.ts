@@ -13,7 +13,7 @@ import {
 } from '../core/http/answer';
 import type { StoreAnswer } from '../billing/ledger/money.types';
 import type { Micro } from '../core/types/micro';
-import type { AnswerRecording } from '../auth/idempotency/answer-recording';
+import type { ResponseRecording } from '../auth/idempotency/response-recording';
 import { ReplayedResponse } from '../auth/idempotency/replayed-response';
 import type { CatalogModel } from '../models/catalog-model';
 import type { StreamProgress, StreamSink } from '../providers/contract/chat';
@@ -62,7 +62,7 @@ interface ActiveStream {
   readonly client: TrackedClient;
   readonly output: LiveOutput;
   /** `null` without a key. */
-  readonly recording: AnswerRecording | null;
+  readonly recording: ResponseRecording | null;
   readonly headers: StreamHeaders;
 }
 
@@ -183,7 +183,7 @@ export class StreamedInferenceService {
 
   private storeCallback(
     { inference, reservation, headers }: ActiveStream,
-    recording: AnswerRecording,
+    recording: ResponseRecording,
     last: PricedText | null,
   ): StoreAnswer | null {
     if (last !== null) recording.add(last.head);
@@ -266,7 +266,7 @@ export class StreamedInferenceService {
 class RecordingSink implements StreamSink {
   constructor(
     private readonly receiver: StreamSink,
-    private readonly recording: AnswerRecording,
+    private readonly recording: ResponseRecording,
     private readonly client: TrackedClient,
   ) {}
 

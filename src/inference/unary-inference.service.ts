@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Answer, Bytes, Json, JSON_TYPE } from '../core/http/answer';
-import type { StoredAnswer } from '../auth/idempotency/idempotency.service';
+import type { StoredResponse } from '../auth/idempotency/idempotency.service';
 import {
   ReplayedResponse,
   type StoredContent,
@@ -44,7 +44,7 @@ export interface UnaryInference<Result extends MeteredResult> {
   /** The response in the endpoint's format. */
   render(result: Result, bill: Bill): RenderedAnswer;
   /** Restores a stored response for replay: for content that expires, such as signed URLs, or is stored packed. */
-  refresh?(stored: StoredAnswer): Promise<StoredContent>;
+  refresh?(stored: StoredResponse): Promise<StoredContent>;
 }
 
 /**

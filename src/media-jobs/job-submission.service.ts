@@ -21,7 +21,7 @@ import { JobMoneyRepository } from './job-money.repository';
 import { assertMetadataFits, type JobOrder, type SpecifiedJob } from './job-order';
 import { JobRoutes } from './job-routes';
 import type { JobSubmission } from './media-job.types';
-import { type GivenAnswer, SubmissionsUnderWay } from './submissions-under-way';
+import { type SubmissionResponse, SubmissionsUnderWay } from './submissions-under-way';
 
 /** Rate limits count the submission; jobs use no tokens. */
 const NO_TOKENS = 0;
@@ -113,7 +113,7 @@ export class JobSubmissionService {
     target: InferenceTarget,
     claim: IdempotencyClaim,
     references: readonly ParsedImage[],
-  ): Promise<GivenAnswer> {
+  ): Promise<SubmissionResponse> {
     const submission = await this.prepare(order, target, claim, references);
     const { context, principal, model, fallbacks } = target;
     const lease = await this.limiter.admit({ context, principal, model, fallbacks, tokens: NO_TOKENS });
@@ -156,7 +156,7 @@ export class JobSubmissionService {
     };
   }
 
-  private async commit(submission: JobSubmission, references: readonly ParsedImage[]): Promise<GivenAnswer> {
+  private async commit(submission: JobSubmission, references: readonly ParsedImage[]): Promise<SubmissionResponse> {
     await this.inputs.store(submission, references);
     let isAccepted = false;
     try {

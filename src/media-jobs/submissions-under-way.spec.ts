@@ -1,7 +1,7 @@
 import { GatewayError } from '../core/errors/gateway-error';
-import { type GivenAnswer, SubmissionsUnderWay } from './submissions-under-way';
+import { type SubmissionResponse, SubmissionsUnderWay } from './submissions-under-way';
 
-const ANSWER: GivenAnswer = { status: 202, headers: { a: 'b' }, body: Buffer.from('{}'), isReplayed: false };
+const ANSWER: SubmissionResponse = { status: 202, headers: { a: 'b' }, body: Buffer.from('{}'), isReplayed: false };
 const claimOf = (key: string, fingerprint = 'one') => ({
   operation: 'createVideo',
   key,
@@ -16,7 +16,7 @@ describe('concurrent submissions with one idempotency key', () => {
     submissions = new SubmissionsUnderWay();
     submitted = 0;
   });
-  const submit = (claim = claimOf('k'), organizationId = 'o', end: () => GivenAnswer = () => ANSWER) =>
+  const submit = (claim = claimOf('k'), organizationId = 'o', end: () => SubmissionResponse = () => ANSWER) =>
     submissions.run(organizationId, claim, async () => {
       submitted++;
       await Promise.resolve();

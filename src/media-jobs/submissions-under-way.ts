@@ -1,9 +1,9 @@
 import { GatewayError } from '../core/errors/gateway-error';
 import type { IdempotencyClaim } from '../core/types/idempotency';
-import type { StoredAnswer } from '../auth/idempotency/idempotency.service';
+import type { StoredResponse } from '../auth/idempotency/idempotency.service';
 
 /** The response to a submission. */
-export interface GivenAnswer extends StoredAnswer {
+export interface SubmissionResponse extends StoredResponse {
   /** `true`: another request has submitted the job. */
   readonly isReplayed: boolean;
 }
@@ -11,7 +11,7 @@ export interface GivenAnswer extends StoredAnswer {
 interface Submission {
   readonly fingerprint: string;
   /** `null`: the submission was refused. */
-  readonly answer: Promise<GivenAnswer | null>;
+  readonly answer: Promise<SubmissionResponse | null>;
 }
 
 /**
@@ -28,8 +28,8 @@ export class SubmissionsUnderWay {
   async run(
     organizationId: string,
     { operation, key, fingerprint }: IdempotencyClaim,
-    submit: () => Promise<GivenAnswer>,
-  ): Promise<GivenAnswer> {
+    submit: () => Promise<SubmissionResponse>,
+  ): Promise<SubmissionResponse> {
     const id = `${organizationId} ${operation} ${key}`;
     const duplicate = this.submissions.get(id);
     // No await without a duplicate, so that the next request finds this submission.

@@ -1,7 +1,7 @@
 /** Storage limits for replays. */
 export interface IdempotencyOptions {
   /** Largest response that is stored. */
-  readonly maxAnswerBytes: number;
+  readonly maxResponseBytes: number;
   /** Total stored per organization. */
   readonly maxOrganizationBytes: number;
   /** Total recorded from streams in flight in this process. */
@@ -13,7 +13,7 @@ export const IDEMPOTENCY_OPTIONS = Symbol('IdempotencyOptions');
 const MEBIBYTE = 1_048_576;
 
 export const DEFAULT_IDEMPOTENCY_OPTIONS: IdempotencyOptions = {
-  maxAnswerBytes: 32 * MEBIBYTE,
+  maxResponseBytes: 32 * MEBIBYTE,
   maxOrganizationBytes: 1_024 * MEBIBYTE,
   maxRecordingBytes: 256 * MEBIBYTE,
 };

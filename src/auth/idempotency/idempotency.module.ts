@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { SchedulingModule } from '../../core/scheduling/scheduling.module';
-import { AnswerStore } from './answer-store';
+import { ResponseStore } from './response-store';
 import { DEFAULT_IDEMPOTENCY_OPTIONS, IDEMPOTENCY_OPTIONS } from './idempotency-options';
 import { IdempotencyService } from './idempotency.service';
 import { IdempotencySweeperService } from './idempotency-sweeper.service';
@@ -12,11 +12,11 @@ import { IdempotencySweeperService } from './idempotency-sweeper.service';
 @Module({
   imports: [SchedulingModule],
   providers: [
-    AnswerStore,
+    ResponseStore,
     IdempotencyService,
     IdempotencySweeperService,
     { provide: IDEMPOTENCY_OPTIONS, useFactory: () => ({ ...DEFAULT_IDEMPOTENCY_OPTIONS }) },
   ],
-  exports: [AnswerStore, IdempotencyService],
+  exports: [ResponseStore, IdempotencyService],
 })
 export class IdempotencyModule {}

@@ -43,7 +43,7 @@ export class OperationLatency {
 }
 
 /** A stored response, ready to send. */
-export interface StoredAnswer {
+export interface StoredResponse {
   readonly status: number;
   /** Content type and the other headers that a replay repeats, with lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
@@ -114,7 +114,7 @@ export class IdempotencyService {
    *   was used for another body or the response was not stored (`details.reason`: `response_not_stored`);
    * `service_unavailable` when the database does not answer
    */
-  async lookUp(organizationId: string, claim: IdempotencyClaim, claimLost = false): Promise<StoredAnswer | null> {
+  async lookUp(organizationId: string, claim: IdempotencyClaim, claimLost = false): Promise<StoredResponse | null> {
     const record = await this.find(organizationId, claim);
     if (record === undefined) return null;
     if (record.abandoned && !claimLost) return null;

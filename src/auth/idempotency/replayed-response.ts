@@ -1,10 +1,10 @@
 import { Bytes } from '../../core/http/answer';
 import { GatewayError } from '../../core/errors/gateway-error';
 import type { IdempotencyCompletion } from '../../core/types/idempotency';
-import type { StoredAnswer } from './idempotency.service';
+import type { StoredResponse } from './idempotency.service';
 
 /** A stored response as it is sent again. A long one comes in pieces. */
-export type StoredContent = Omit<StoredAnswer, 'body'> & { readonly body: Buffer | readonly Buffer[] };
+export type StoredContent = Omit<StoredResponse, 'body'> & { readonly body: Buffer | readonly Buffer[] };
 
 /** The stored response of an `Idempotency-Key`; nothing is charged or counted. */
 export class ReplayedResponse extends Bytes {

@@ -88,7 +88,7 @@ describe('a disconnect of a client with an Idempotency-Key', () => {
   });
 
   it('ends a stream that becomes too long to store: charged as delivered, the key is free', async () => {
-    keyed.limit({ maxAnswerBytes: 2_000 });
+    keyed.limit({ maxResponseBytes: 2_000 });
     await sendAndLeave(STREAM_BODY, 'back');
     await noticed();
     upstream[0]?.write(chunk({ content: 'y'.repeat(3_000) }));

@@ -128,7 +128,7 @@ describe.each([
   });
 
   it.each([
-    ['itself', { maxAnswerBytes: 300 }],
+    ['itself', { maxResponseBytes: 300 }],
     ['the stored total of the organization', { maxOrganizationBytes: 300 }],
   ])('is delivered once and never generated again when %s makes it too long to store', async (_reason, limits) => {
     const limited = keyed.limit(limits);

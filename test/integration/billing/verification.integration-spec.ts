@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
 import { readViolations } from '../../../src/billing/ledger/ledger-checks';
 import { recordValues } from '../../../src/billing/ledger/money-statements';
-import { AnswerStore } from '../../../src/auth/idempotency/answer-store';
+import { ResponseStore } from '../../../src/auth/idempotency/response-store';
 import { DEFAULT_IDEMPOTENCY_OPTIONS } from '../../../src/auth/idempotency/idempotency-options';
 import { IdempotencySweeperService } from '../../../src/auth/idempotency/idempotency-sweeper.service';
 import { NO_USAGE } from '../../../src/providers/contract/usage';
@@ -204,7 +204,7 @@ describe('the verification of the ledger', () => {
   }
 
   async function keyedRequest(key: string, head: string): Promise<string> {
-    const store = new AnswerStore(engine.dataSource, DEFAULT_IDEMPOTENCY_OPTIONS);
+    const store = new ResponseStore(engine.dataSource, DEFAULT_IDEMPOTENCY_OPTIONS);
     const command = keyedCommand(account, 100n, claimOf(key));
     await engine.money.reservations.reserve(command);
     const bodyStored = await store.keep(command.reservationId, account.organizationId, head, '}');

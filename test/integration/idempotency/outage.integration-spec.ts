@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { DataSource } from 'typeorm';
 import type { FinishCommand } from '../../../src/billing/ledger/money.types';
 import { createDataSource } from '../../../src/core/database/data-source';
-import { AnswerStore } from '../../../src/auth/idempotency/answer-store';
+import { ResponseStore } from '../../../src/auth/idempotency/response-store';
 import { DEFAULT_IDEMPOTENCY_OPTIONS } from '../../../src/auth/idempotency/idempotency-options';
 import { IdempotencyService } from '../../../src/auth/idempotency/idempotency.service';
 import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
@@ -59,7 +59,7 @@ async function ended(id: string): Promise<string> {
 /** Settles a hold, with a copy of its answer in the same database. */
 function settleStored(command: FinishCommand) {
   const { reservationId, organizationId } = command;
-  const store = new AnswerStore(dataSource, DEFAULT_IDEMPOTENCY_OPTIONS);
+  const store = new ResponseStore(dataSource, DEFAULT_IDEMPOTENCY_OPTIONS);
   return engine.reservations.finishStored(command, async (signal) => ({
     ...COMPLETION,
     bodyStored: await store.keep(reservationId, organizationId, '{"cost":', '}', signal),

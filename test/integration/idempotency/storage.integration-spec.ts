@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 import { createDataSource } from '../../../src/core/database/data-source';
-import { type AnswerBytes, AnswerStore } from '../../../src/auth/idempotency/answer-store';
+import { type ResponseBytes, ResponseStore } from '../../../src/auth/idempotency/response-store';
 import {
   DEFAULT_IDEMPOTENCY_OPTIONS,
   type IdempotencyOptions,
@@ -43,12 +43,12 @@ afterAll(async () => {
 });
 
 const storeWith = (options: Partial<IdempotencyOptions> = {}, source = dataSource) =>
-  new AnswerStore(source, { ...DEFAULT_IDEMPOTENCY_OPTIONS, ...options });
+  new ResponseStore(source, { ...DEFAULT_IDEMPOTENCY_OPTIONS, ...options });
 const service = () => new IdempotencyService(dataSource);
 const sweep = () => new IdempotencySweeperService(dataSource).sweep();
 
 /** A request that was answered and charged; `body` around the gap for the charge. */
-async function answer(key: string, head: AnswerBytes, tail: string | null, store = storeWith()): Promise<string> {
+async function answer(key: string, head: ResponseBytes, tail: string | null, store = storeWith()): Promise<string> {
   const command = keyedCommand(account, 100n, claimOf(key));
   await engine.reservations.reserve(command);
   const bodyStored = await store.keep(command.reservationId, account.organizationId, head, tail);
@@ -128,7 +128,7 @@ describe('a stored answer', () => {
 
 describe('the room for answers', () => {
   it('ends at the longest answer that is stored, to the byte', async () => {
-    const store = storeWith({ maxAnswerBytes: 4 });
+    const store = storeWith({ maxResponseBytes: 4 });
     expect(await store.keep(randomUUID(), account.organizationId, 'éa', 'b')).toBe(true);
     expect(await store.keep(randomUUID(), account.organizationId, 'éa', 'bc')).toBe(false);
     const pieces = [Buffer.from('é'), Buffer.from('a')];

@@ -3,7 +3,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { DatabaseError } from 'pg';
 import { DataSource } from 'typeorm';
 import { driverErrorOf, isPermanentDatabaseError } from '../../core/database/driver-error';
-import { AnswerRecording, type RecordingBudget } from './answer-recording';
+import { ResponseRecording, type RecordingBudget } from './response-recording';
 import { IDEMPOTENCY_OPTIONS, type IdempotencyOptions } from './idempotency-options';
 
 const FIRST_RETRY_MS = 50;
@@ -25,14 +25,14 @@ const STORE = `
   RETURNING reservation_id`;
 
 /** Text or bytes of a response, or its chunks. */
-export type AnswerBytes = string | Buffer | readonly Buffer[];
+export type ResponseBytes = string | Buffer | readonly Buffer[];
 
 /**
  * Stores response bodies for replays. A body is written before the charge and becomes valid when the charge commits.
  */
 @Injectable()
-export class AnswerStore {
-  private readonly logger = new Logger(AnswerStore.name);
+export class ResponseStore {
+  private readonly logger = new Logger(ResponseStore.name);
   private readonly budget: RecordingBudget;
 
   constructor(
@@ -43,8 +43,8 @@ export class AnswerStore {
   }
 
   /** A recording of a streamed response, which stops at the storage limit. */
-  beginRecording(): AnswerRecording {
-    return new AnswerRecording(this.options.maxAnswerBytes, this.budget);
+  beginRecording(): ResponseRecording {
+    return new ResponseRecording(this.options.maxResponseBytes, this.budget);
   }
 
   /**
@@ -56,13 +56,13 @@ export class AnswerStore {
   async keep(
     reservationId: string,
     organizationId: string,
-    head: AnswerBytes,
+    head: ResponseBytes,
     tail: string | null,
     signal?: AbortSignal,
   ): Promise<boolean> {
     const bytes = byteLength(head) + (tail === null ? 0 : Buffer.byteLength(tail));
-    const { maxAnswerBytes, maxOrganizationBytes } = this.options;
-    if (bytes > maxAnswerBytes) return false;
+    const { maxResponseBytes, maxOrganizationBytes } = this.options;
+    if (bytes > maxResponseBytes) return false;
     const values = [
       reservationId,
       organizationId,
@@ -92,12 +92,12 @@ export class AnswerStore {
   }
 }
 
-function byteLength(answer: AnswerBytes): number {
+function byteLength(answer: ResponseBytes): number {
   if (typeof answer === 'string' || Buffer.isBuffer(answer)) return Buffer.byteLength(answer);
   return answer.reduce((sum, { length }) => sum + length, 0);
 }
 
-function toBuffer(answer: AnswerBytes): Buffer {
+function toBuffer(answer: ResponseBytes): Buffer {
   if (typeof answer === 'string') return Buffer.from(answer);
   return Buffer.isBuffer(answer) ? answer : Buffer.concat(answer);
 }

@@ -5,7 +5,7 @@ export interface RecordingBudget {
 }
 
 /** Collects the bytes of one streamed response, up to the storage limit. */
-export class AnswerRecording {
+export class ResponseRecording {
   private chunks: Buffer[] = [];
   private bytes = 0;
   private hasOverflowed = false;

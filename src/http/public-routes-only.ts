@@ -7,7 +7,7 @@ import { GatewayExceptionFilter } from '../core/http/gateway-exception.filter';
  * The request pipeline of a process without an API: only public routes are served, even if imported modules declare
  * others. Keys are not checked here, so no route that needs one may be served.
  */
-export function installProbePipeline(app: NestFastifyApplication): void {
+export function serveOnlyPublicRoutes(app: NestFastifyApplication): void {
   const server = app.getHttpAdapter().getInstance();
   server.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', toRequestId(request.id));

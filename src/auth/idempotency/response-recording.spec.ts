@@ -1,11 +1,11 @@
-import { AnswerRecording, type RecordingBudget } from './answer-recording';
+import { ResponseRecording, type RecordingBudget } from './response-recording';
 
 const budgetOf = (maxBytes: number): RecordingBudget => ({ bytes: 0, maxBytes });
 
-describe('AnswerRecording', () => {
+describe('ResponseRecording', () => {
   it('returns the recorded bytes, and frees its share of the budget on release', () => {
     const budget = budgetOf(100);
-    const recording = new AnswerRecording(100, budget);
+    const recording = new ResponseRecording(100, budget);
     recording.add('é');
     recording.add(Buffer.from('xyz'));
     expect(budget.bytes).toBe(5);
@@ -19,7 +19,7 @@ describe('AnswerRecording', () => {
 
   it('is dropped once it exceeds the limit, and frees its share', () => {
     const budget = budgetOf(100);
-    const recording = new AnswerRecording(4, budget);
+    const recording = new ResponseRecording(4, budget);
     recording.add('1234');
     expect(recording.overflowed).toBe(false);
     recording.add('5');
@@ -32,7 +32,7 @@ describe('AnswerRecording', () => {
 
   it('is dropped when all recordings together exceed the budget; the others continue', () => {
     const budget = budgetOf(10);
-    const [first, second] = [new AnswerRecording(100, budget), new AnswerRecording(100, budget)];
+    const [first, second] = [new ResponseRecording(100, budget), new ResponseRecording(100, budget)];
     first.add('123456');
     second.add('12345');
     expect(second.overflowed).toBe(true);
