@@ -1,0 +1,166 @@
+/** What a client does with a model, through the official client. Each journey throws when the answer is not usable. */
+import assert from 'node:assert/strict';
+import type OpenAI from 'openai';
+import type { CatalogEntry } from '../../src/models/catalog.schema';
+
+type Message = OpenAI.ChatCompletionMessageParam;
+type ChatBody = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, 'model' | 'messages' | 'stream'>;
+
+/** Reasoning counts towards it. */
+const MAX_TOKENS = 4_096;
+/** 64 x 64 pixels. */
+const RED_SQUARE =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAAS0lEQVR42u3PQQkAAAgAsetfWiP4FgYrsKZeS0BAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEDgsqnc8OJg6Ln3AAAAAElFTkSuQmCC';
+const objectOf = (...names: string[]) => ({
+  type: 'object',
+  properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])),
+  required: names,
+  additionalProperties: false,
+});
+const CAPITAL = objectOf('city', 'country');
+const WEATHER: OpenAI.ChatCompletionFunctionTool = {
+  type: 'function',
+  function: { name: 'get_temperature', description: 'In degrees Celsius.', parameters: objectOf('city') },
+};
+
+/** A model at a vendor, called through the gateway. */
+export class LiveModel {
+  /** What the requests of a journey used together. */
+  readonly spending = { costMicro: 0, promptTokens: 0, completionTokens: 0, reasoningTokens: 0 };
+
+  constructor(
+    private readonly client: OpenAI,
+    readonly entry: CatalogEntry,
+    private readonly vendor: string,
+  ) {}
+
+  async ask(messages: readonly Message[], body: ChatBody = {}): Promise<OpenAI.ChatCompletionMessage> {
+    const { choices, usage } = await this.client.chat.completions.create({ ...this.bodyOf(messages), ...body });
+    this.spend(usage);
+    assert.ok(choices[0], 'the answer has no choice');
+    return choices[0].message;
+  }
+
+  async stream(messages: readonly Message[]): Promise<string> {
+    const options = { stream: true, stream_options: { include_usage: true } } as const;
+    let text = '';
+    let finishReason: string | null = null;
+    let usage: OpenAI.CompletionUsage | null | undefined;
+    for await (const chunk of await this.client.chat.completions.create({ ...this.bodyOf(messages), ...options })) {
+      text += chunk.choices[0]?.delta.content ?? '';
+      finishReason = chunk.choices[0]?.finish_reason ?? finishReason;
+      usage = chunk.usage ?? usage;
+    }
+    this.spend(usage);
+    assert.equal(finishReason, 'stop', 'the finish reason of the stream');
+    return text;
+  }
+
+  async embed(input: string[]): Promise<number[][]> {
+    const { data, usage } = await this.client.embeddings.create({ model: this.entry.id, input, ...this.routing() });
+    this.spend({ ...usage, completion_tokens: 0 });
+    return data.map(({ embedding }) => embedding);
+  }
+
+  private bodyOf(messages: readonly Message[]): OpenAI.ChatCompletionCreateParamsNonStreaming {
+    return {
+      model: this.entry.id,
+      messages: [...messages],
+      max_completion_tokens: Math.min(MAX_TOKENS, this.entry.max_output ?? MAX_TOKENS),
+      ...this.routing(),
+    };
+  }
+
+  private routing(): object {
+    return { routing: { only: [this.vendor], allow_fallbacks: false } };
+  }
+
+  private spend(usage: OpenAI.CompletionUsage | null | undefined): void {
+    assert.ok(usage, 'the answer has no usage');
+    this.spending.costMicro += (usage as { x_llm_cost_micro?: number }).x_llm_cost_micro ?? NaN;
+    this.spending.promptTokens += usage.prompt_tokens;
+    this.spending.completionTokens += usage.completion_tokens;
+    this.spending.reasoningTokens += usage.completion_tokens_details?.reasoning_tokens ?? 0;
+  }
+}
+
+export interface Journey {
+  readonly name: string;
+  /** A model may be served by another deployment when a request has tools. */
+  readonly hasTools?: true;
+  /** Whether the catalogue says that the model supports it. */
+  isOffered(entry: CatalogEntry): boolean;
+  run(model: LiveModel): Promise<void>;
+}
+
+const user = (content: OpenAI.ChatCompletionUserMessageParam['content']): Message => ({ role: 'user', content });
+const effortOf = ({ features }: CatalogEntry) => features.reasoning?.find((effort) => effort !== 'none');
+const PONG = [user('Answer with the single word "pong".')];
+
+export const JOURNEYS: readonly Journey[] = [
+  {
+    name: 'chat',
+    isOffered: ({ modality }) => modality === 'text',
+    run: async (model) => assert.match((await model.ask(PONG)).content ?? '', /pong/i),
+  },
+  {
+    name: 'stream',
+    isOffered: ({ modality, features }) => modality === 'text' && features.streaming === true,
+    run: async (model) => assert.match(await model.stream(PONG), /pong/i),
+  },
+  {
+    name: 'tools',
+    hasTools: true,
+    isOffered: ({ features }) => features.tools === true,
+    async run(model) {
+      const messages = [user('Use the tool to look up the temperature in Oslo, then state it.')];
+      const answer = await model.ask(messages, { tools: [WEATHER] });
+      const calls = (answer.tool_calls ?? []).filter((call) => call.type === 'function');
+      assert.ok(calls.length > 0, 'the model called no tool');
+      for (const call of calls) assert.match(JSON.parse(call.function.arguments).city, /oslo/i);
+      const results = calls.map(({ id }): Message => ({ role: 'tool', tool_call_id: id, content: '{"celsius":17}' }));
+      const last = await model.ask([...messages, answer, ...results], { tools: [WEATHER] });
+      assert.match(last.content ?? '', /17/);
+    },
+  },
+  {
+    name: 'json_schema',
+    isOffered: ({ features }) => features.json_schema === true,
+    async run(model) {
+      const { content } = await model.ask([user('Which city is the capital of France? Answer in JSON.')], {
+        response_format: { type: 'json_schema', json_schema: { name: 'capital', strict: true, schema: CAPITAL } },
+      });
+      const answer = JSON.parse(content ?? '') as Record<string, unknown>;
+      assert.deepEqual(Object.keys(answer).toSorted(), ['city', 'country']);
+      assert.match(String(answer.city), /paris/i);
+    },
+  },
+  {
+    name: 'image input',
+    isOffered: ({ features, input_modalities: inputs }) => features.vision === true && inputs.includes('image'),
+    async run(model) {
+      const image = { type: 'image_url', image_url: { url: RED_SQUARE } } as const;
+      const { content } = await model.ask([user([{ type: 'text', text: 'Name the colour of this square.' }, image])]);
+      assert.match(content ?? '', /red/i);
+    },
+  },
+  {
+    name: 'reasoning',
+    isOffered: (entry) => effortOf(entry) !== undefined,
+    async run(model) {
+      const { content } = await model.ask([user('Multiply 17 by 23. Answer with the number.')], {
+        reasoning_effort: effortOf(model.entry) as OpenAI.ReasoningEffort,
+      });
+      assert.match(content ?? '', /391/);
+    },
+  },
+  {
+    name: 'embeddings',
+    isOffered: ({ modality }) => modality === 'embedding',
+    async run(model) {
+      const [one = [], two = []] = await model.embed(['a red apple', 'the law of the sea']);
+      assert.ok(one.length > 0 && one.length === two.length, `vectors of ${one.length} and ${two.length} numbers`);
+      assert.ok([...one, ...two].every(Number.isFinite), 'a vector is not numeric');
+    },
+  },
+];
