@@ -128,7 +128,7 @@ function toStopSequences(stop: unknown): Pick<MessagesRequest, 'stop_sequences'>
   return { stop_sequences: given };
 }
 
-/** The client's id of the end user, unreadable: upstream wants no personal data in it. */
+/** The client's id of the end user, hashed: it must not carry personal data. */
 function toMetadata({ safety_identifier: identifier, user }: ChatRequest): Pick<MessagesRequest, 'metadata'> {
   const id = identifier ?? user;
   if (typeof id !== 'string' || id === '') return {};

@@ -1,6 +1,6 @@
 /**
  * The reasoning of an answer with tool calls, as the vault keeps it: encrypted items, and where they belong. The vendor
- * wants them back in their order, each before the message or call that it led to, and with the phase of the message
+ * requires them back in their order, each before the message or call that it led to, and with the phase of the message
  * (https://developers.openai.com/api/docs/guides/reasoning).
  */
 import type { ChatMessage } from '../../contract/chat';

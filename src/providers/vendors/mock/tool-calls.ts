@@ -4,7 +4,7 @@ import { type Conversation, PromptValues } from './conversation';
 import { asRecord, writeInstance } from './schema-instance';
 import { refused } from './scripted-call';
 
-/** A tool that the mock wants called. */
+/** A tool call of the mock. */
 export interface ToolCall {
   readonly id: string;
   readonly kind: 'function' | 'custom';

@@ -3,7 +3,7 @@ import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 
 /**
- * Moonshot AI, Kimi (https://platform.kimi.ai/docs/api/overview). Thinking models want their reasoning back with tool
+ * Moonshot AI, Kimi (https://platform.kimi.ai/docs/api/overview). Thinking models require their reasoning with tool
  * results.
  */
 @ModelProvider()

@@ -3,7 +3,7 @@ import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 
 /**
- * NVIDIA NIM, hosted or in the operator's network (https://docs.api.nvidia.com/nim/reference). Embedding models want
+ * NVIDIA NIM, hosted or in the operator's network (https://docs.api.nvidia.com/nim/reference). Embedding models require
  * `input_type`, which is passed on.
  */
 @ModelProvider()
