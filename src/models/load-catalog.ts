@@ -4,7 +4,7 @@
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseDocument } from 'yaml';
+import { loadAll } from 'js-yaml';
 import type { z } from 'zod';
 import { catalogEntrySchema, type CatalogEntry } from './catalog.schema';
 
@@ -52,30 +52,13 @@ const FILE_NAME = /\.(ya?ml|json)$/;
  * @throws CatalogError naming file, model and path of everything that is wrong.
  */
 export async function loadCatalog(catalogDir: string | null, builtinDir = BUILTIN_DIR): Promise<LoadedModel[]> {
-  const { models: builtin, problems: builtinProblems } = await loadBuiltin(builtinDir);
-  const problems = [...builtinProblems];
+  const problems: CatalogProblem[] = [];
+  const builtin = await loadDirectory(builtinDir, 'builtin', problems);
   const own = catalogDir === null ? new Map<string, LoadedModel>() : await loadDirectory(catalogDir, 'file', problems);
   const models = [...new Map([...builtin, ...own]).values()].toSorted((a, b) => (a.entry.id < b.entry.id ? -1 : 1));
   checkAliases(models, problems);
   if (problems.length > 0) throw new CatalogError(problems);
   return models;
-}
-
-interface LoadedDirectory {
-  readonly models: ReadonlyMap<string, LoadedModel>;
-  readonly problems: readonly CatalogProblem[];
-}
-
-/** The built-in files never change while a process runs, and reading them takes a quarter of a second of CPU. */
-const builtins = new Map<string, Promise<LoadedDirectory>>();
-
-function loadBuiltin(directory: string): Promise<LoadedDirectory> {
-  const known = builtins.get(directory);
-  if (known !== undefined) return known;
-  const problems: CatalogProblem[] = [];
-  const loading = loadDirectory(directory, 'builtin', problems).then((models) => ({ models, problems }));
-  builtins.set(directory, loading);
-  return loading;
 }
 
 async function loadDirectory(
@@ -109,12 +92,16 @@ function unreadable(source: CatalogFileSource, error: unknown): string {
 
 /** A file is a list of models, or `{ models: [...] }`. JSON is parsed as YAML, of which it is a subset. */
 function parseFile(file: string, text: string, problems: CatalogProblem[]): CatalogEntry[] {
-  const document = parseDocument(text, { uniqueKeys: true });
-  if (document.errors.length > 0) {
-    for (const { message } of document.errors) problems.push({ file, model: '', path: '', message });
+  let documents: unknown[];
+  try {
+    documents = loadAll(text);
+  } catch (error) {
+    // Further lines show the place.
+    const [message = ''] = describe(error).split('\n');
+    problems.push({ file, model: '', path: '', message });
     return [];
   }
-  const list = listOf(document.toJS());
+  const list = documents.length > 1 ? null : listOf(documents[0]);
   if (list === null) {
     problems.push({
       file,
@@ -134,9 +121,9 @@ function parseFile(file: string, text: string, problems: CatalogProblem[]): Cata
 }
 
 function listOf(content: unknown): unknown[] | null {
-  if (content === null) return [];
+  if (content === null || content === undefined) return [];
   if (Array.isArray(content)) return content;
-  if (typeof content !== 'object' || content === undefined) return null;
+  if (typeof content !== 'object') return null;
   const [first, ...others] = Object.entries(content);
   return first?.[0] === 'models' && Array.isArray(first[1]) && others.length === 0 ? first[1] : null;
 }

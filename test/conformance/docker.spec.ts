@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { parse } from 'yaml';
+import { CORE_SCHEMA, load, mergeTag } from 'js-yaml';
 import { loadConfig } from '../../src/core/config/load-config';
 import { SETTINGS } from '../../src/core/config/settings';
 
@@ -14,7 +14,9 @@ interface ComposeService {
 }
 
 const compose = read('docker/compose.yaml');
-const { services } = parse(compose, { merge: true }) as { services: Record<string, ComposeService> };
+const { services } = load(compose, { schema: CORE_SCHEMA.withTags(mergeTag) }) as {
+  services: Record<string, ComposeService>;
+};
 const example = read('docker/.env.example');
 const instructions = read('docker/Dockerfile')
   .replaceAll('\\\n', ' ')

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parse } from 'yaml';
+import { load } from 'js-yaml';
 
 /** The bundle as data, with lookups. `openapi-validator.ts` validates replies. */
 
@@ -33,7 +33,7 @@ const bundles = new Map<DocumentName, JsonObject>();
 export function openapiDocument(name: DocumentName = 'openapi'): JsonObject {
   let bundle = bundles.get(name);
   if (bundle === undefined) {
-    bundle = parse(readFileSync(join(__dirname, `../../src/contract/${name}.yaml`), 'utf8')) as JsonObject;
+    bundle = load(readFileSync(join(__dirname, `../../src/contract/${name}.yaml`), 'utf8')) as JsonObject;
     bundles.set(name, bundle);
   }
   return bundle;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
-import { parse } from 'yaml';
+import { load } from 'js-yaml';
 import { BalanceAdjustmentService } from '../../billing/ledger/ledger.service';
 import { COMMAND_LINE } from '../../core/types/actor';
 import { type Micro, microToJson } from '../../core/types/micro';
@@ -201,7 +201,7 @@ function withdrawPrice({ model, price }: PriceWithdrawal): Promise<CommandResult
 /** Parses YAML, which includes JSON. */
 function readPrice(file: string): unknown {
   try {
-    return parse(readFileSync(file, 'utf8'));
+    return load(readFileSync(file, 'utf8'));
   } catch (error) {
     throw new CliError(`Cannot read ${file}: ${error instanceof Error ? error.message : String(error)}`);
   }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { parse, YAMLError } from 'yaml';
+import { load, YAMLException } from 'js-yaml';
 import { z } from 'zod';
 import { baseUrl } from './setting-kinds';
 
@@ -59,10 +59,10 @@ export function readProviderInstances(
   if (file === null) return { instances: [], problems: [] };
   let content: unknown;
   try {
-    content = parse(readFileSync(file, 'utf8'));
+    content = load(readFileSync(file, 'utf8'));
   } catch (error) {
     // The message of a YAML error quotes the file, which may hold keys.
-    const reason = error instanceof YAMLError ? 'it is not YAML' : (error as NodeJS.ErrnoException).code;
+    const reason = error instanceof YAMLException ? 'it is not YAML' : (error as NodeJS.ErrnoException).code;
     return { instances: [], problems: [`PROVIDERS_FILE cannot be read: ${reason}`] };
   }
   const unset = new Set<string>();

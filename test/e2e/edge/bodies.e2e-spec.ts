@@ -1,4 +1,4 @@
-import { parse } from 'yaml';
+import { load } from 'js-yaml';
 import { tinyPng } from '../../conformance/media-answers';
 import { TestGateway, type TestCustomer } from '../../harness/gateway';
 
@@ -86,7 +86,7 @@ describe('content coding', () => {
 describe('the served OpenAPI document', () => {
   it('names an http URL as its server, ignoring X-Forwarded-Proto of a client', async () => {
     const { text } = await gateway.call('/openapi.yaml', { headers: { 'x-forwarded-proto': 'javascript' } });
-    const { servers } = parse(text) as { servers: { url: string }[] };
+    const { servers } = load(text) as { servers: { url: string }[] };
     expect(servers[0]?.url).toMatch(/^(https?:\/\/|\/)/);
   });
 
@@ -97,7 +97,7 @@ describe('the served OpenAPI document', () => {
 
   it('names a reachable server without PUBLIC_BASE_URL', async () => {
     const { text } = await gateway.call('/openapi.yaml');
-    const { servers } = parse(text) as { servers: { url: string }[] };
+    const { servers } = load(text) as { servers: { url: string }[] };
     const [server] = servers;
     const models = new URL(`${server?.url.replace(/\/$/, '')}/v1/models`, `${gateway.url}/openapi.yaml`);
     const response = await fetch(models, { headers: { authorization: `Bearer ${customer.key}` } });
