@@ -6,6 +6,7 @@ import { AnthropicModule } from './vendors/anthropic/anthropic.module';
 import { GoogleModule } from './vendors/google/google.module';
 import { AzureModule } from './vendors/azure/azure.module';
 import { BedrockModule } from './vendors/bedrock/bedrock.module';
+import { BedrockAnthropicModule } from './vendors/bedrock-anthropic/bedrock-anthropic.module';
 import { CerebrasModule } from './vendors/cerebras/cerebras.module';
 import { CohereModule } from './vendors/cohere/cohere.module';
 import { DeepInfraModule } from './vendors/deepinfra/deepinfra.module';
@@ -39,6 +40,7 @@ const VENDORS = [
   AnthropicModule,
   AzureModule,
   BedrockModule,
+  BedrockAnthropicModule,
   CerebrasModule,
   CohereModule,
   DeepInfraModule,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { ProviderEnvironment } from '../../src/core/config/provider-environment';
 import type { ProviderDefinition } from '../../src/providers/contract/provider';
 import { AnthropicProvider } from '../../src/providers/vendors/anthropic/anthropic.module';
+import { BedrockAnthropicProvider } from '../../src/providers/vendors/bedrock-anthropic/bedrock-anthropic.module';
 import { GoogleProvider } from '../../src/providers/vendors/google/google.module';
 import type { OpenAiFormatProvider } from '../../src/providers/dialects/openai-format.provider';
 import {
@@ -85,6 +86,15 @@ export const SUBJECTS: readonly Subject[] = [
   {
     definition: new AnthropicProvider(),
     environment: (origin) => ({ ANTHROPIC_API_KEY: 'sk-ant-test-1234', ANTHROPIC_BASE_URL: origin }),
+    speaksOpenAi: false,
+    textAnswers: ANTHROPIC_ANSWERS,
+  },
+  {
+    definition: new BedrockAnthropicProvider(),
+    environment: (origin) => ({
+      BEDROCK_ANTHROPIC_API_KEY: 'bedrock-test-1234',
+      BEDROCK_ANTHROPIC_BASE_URL: `${origin}/anthropic`,
+    }),
     speaksOpenAi: false,
     textAnswers: ANTHROPIC_ANSWERS,
   },

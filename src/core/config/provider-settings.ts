@@ -29,6 +29,10 @@ export const PROVIDER_SETTINGS = {
   ...hosted('ANTHROPIC', 'Anthropic'),
   ...addressed('AZURE', 'an Azure OpenAI resource, API v1'),
   ...addressed('BEDROCK', 'Amazon Bedrock in a region, with the path /openai/v1'),
+  BEDROCK_ANTHROPIC_BASE_URL: url.describe(
+    'Base URL of Anthropic’s format at Amazon Bedrock in a region, with the path /anthropic; enables its models',
+  ),
+  BEDROCK_ANTHROPIC_API_KEY: apiKey.describe('API key of Amazon Bedrock for Anthropic’s format'),
   ...hosted('CEREBRAS', 'Cerebras'),
   ...hosted('COHERE', 'Cohere'),
   ...hosted('DEEPINFRA', 'DeepInfra'),
