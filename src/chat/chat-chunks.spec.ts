@@ -1,4 +1,5 @@
 import { CollectingSink, providerCall } from '../../test/conformance/provider-call';
+import { schemaValidator } from '../../test/harness/openapi-validator';
 import type { ChatProvider, ChatRequest, ChatStream, StreamSink } from '../providers/contract/chat';
 import type { ChatEvent } from '../providers/contract/chat-event';
 import { NO_USAGE } from '../providers/contract/usage';
@@ -79,6 +80,35 @@ describe('chatChunks', () => {
       choice({ content: '!' }),
       choice({}, null, 'stop'),
     ]);
+  });
+});
+
+describe('annotations of a stream', () => {
+  const source = (url: string) => ({
+    type: 'url_citation' as const,
+    url_citation: { start_index: 0, end_index: 2, url, title: 'A page' },
+  });
+  const annotation = (url: string): ChatEvent => ({ type: 'annotation', annotation: source(url) });
+
+  it('share a chunk while they are adjacent, since clients keep only the last list', async () => {
+    const chunks = await chunksOf(
+      [START, text('Hi'), annotation('https://a.example'), annotation('https://b.example'), text('!')],
+      [annotation('https://c.example'), { type: 'finish', reason: 'stop' }],
+    );
+    expect(chunks).toEqual([
+      choice({ role: 'assistant', content: 'Hi' }),
+      choice({ annotations: [source('https://a.example'), source('https://b.example')] }),
+      choice({ content: '!' }),
+      choice({ annotations: [source('https://c.example')] }),
+      choice({}, null, 'stop'),
+    ]);
+  });
+
+  it('are chunks as the API document describes them', async () => {
+    const isChunk = schemaValidator('ChatCompletionChunk');
+    const [, rendered] = await chunksOf([START], [annotation('https://a.example')]);
+    expect([isChunk(rendered), isChunk.errors]).toEqual([true, null]);
+    expect(isChunk(choice({ annotations: source('https://a.example') }))).toBe(false);
   });
 });
 

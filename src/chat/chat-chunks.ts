@@ -6,7 +6,7 @@ import type {
   StreamProgress,
   StreamSink,
 } from '../providers/contract/chat';
-import type { ChatEvent, ChatStart, TokenLogprob } from '../providers/contract/chat-event';
+import type { ChatEvent, ChatStart, TokenLogprob, UrlCitation } from '../providers/contract/chat-event';
 import type { ProviderCall } from '../providers/contract/provider-call';
 
 /**
@@ -57,7 +57,7 @@ export function chatChunks(model: string): EventRenderer {
   const chunk = (delta: object, logprobs: object | null = null, reason: string | null = null): string =>
     `${head}${JSON.stringify(delta)},"logprobs":${JSON.stringify(logprobs)},"finish_reason":${JSON.stringify(reason)}}]}\n\n`;
 
-  const render = (event: ChatEvent): string => {
+  const render = (event: ChatEvent, position: number, events: readonly ChatEvent[]): string => {
     switch (event.type) {
       case 'start':
         head = headOf(event, model);
@@ -79,6 +79,10 @@ export function chatChunks(model: string): EventRenderer {
         const input = kinds[index] === 'custom' ? { custom: { input: text } } : { function: { arguments: text } };
         return chunk({ tool_calls: [{ index, ...input }] });
       }
+      case 'annotation': {
+        const isLast = events[position + 1]?.type !== 'annotation';
+        return isLast ? chunk({ annotations: annotationsUpTo(position, events) }) : '';
+      }
       case 'finish':
         return chunk({}, null, event.reason);
       case 'usage':
@@ -96,6 +100,18 @@ export function chatChunks(model: string): EventRenderer {
     }
     return events.map(render).join('');
   };
+}
+
+/**
+ * The adjacent annotations that end at `position`. They share a chunk, since clients that accumulate deltas keep only the
+ * last list (`ChatCompletionStream` of the `openai` package). The chunk has the shape that clients expect from OpenAI:
+ * https://github.com/vercel/ai/blob/main/packages/openai/src/chat/openai-chat-api.ts.
+ */
+function annotationsUpTo(position: number, events: readonly ChatEvent[]): readonly UrlCitation[] {
+  const before = events.findLastIndex(({ type }, index) => index < position && type !== 'annotation');
+  return events
+    .slice(before + 1, position + 1)
+    .flatMap((event) => (event.type === 'annotation' ? [event.annotation] : []));
 }
 
 /** A chunk up to its delta. */

@@ -1143,6 +1143,8 @@ export interface components {
                 refusal?: string | null;
                 reasoning_content?: string | null;
                 tool_calls?: components["schemas"]["ToolCallDelta"][];
+                /** @description Sources of the answer, as in the message of a whole reply. Several chunks can have some: concatenate them. */
+                annotations?: components["schemas"]["JsonObject"][];
             };
             logprobs?: components["schemas"]["LogProbs"];
             finish_reason: components["schemas"]["FinishReason"] | null;

@@ -41,7 +41,12 @@ describe('any chat stream', () => {
     name: string(),
   });
   const input = record({ type: constantFrom('tool_input' as const), index: nat(3), text: words });
-  const steps = array(oneof(written, called, input)).map(numbered);
+  const citation = record({ start_index: nat(), end_index: nat(), url: string(), title: string() });
+  const cited = record({
+    type: constantFrom('annotation' as const),
+    annotation: record({ type: constantFrom('url_citation' as const), url_citation: citation }),
+  });
+  const steps = array(oneof(written, called, input, cited)).map(numbered);
   const finish = constantFrom('stop', 'length', 'tool_calls', 'content_filter');
 
   it('yields well-formed events whose deltas add up to the final response', () => {

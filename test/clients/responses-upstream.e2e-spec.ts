@@ -148,6 +148,29 @@ describe.each(NEWEST_CLIENT)('%s', (_title, official) => {
     expect(new Set(chunks.map(({ id }) => id)).size).toBe(1);
   });
 
+  it('streams citations of web pages as annotations, which the accumulated message keeps', async () => {
+    const cite = (index: number, url: string): Step => ({
+      type: 'response.output_text.annotation.added',
+      item_id: 'item_0',
+      output_index: 0,
+      content_index: 0,
+      annotation_index: index,
+      annotation: { type: 'url_citation', start_index: 0, end_index: 5, url, title: 'A page' },
+    });
+    streamWith(textDelta('Hello', 0), cite(0, 'https://a.example'), cite(1, 'https://b.example'), completed());
+    const request = { ...ask('local/responses', 'Hi'), stream_options: { include_usage: true } };
+    const { choices, usage } = await official.helpers(client).stream(request).finalChatCompletion();
+    const citation = (url: string) => ({
+      type: 'url_citation',
+      url_citation: { start_index: 0, end_index: 5, url, title: 'A page' },
+    });
+    expect(choices[0]).toMatchObject({
+      finish_reason: 'stop',
+      message: { content: 'Hello', annotations: [citation('https://a.example'), citation('https://b.example')] },
+    });
+    expect(usage).toMatchObject({ prompt_tokens: 30, completion_tokens: 12, x_llm_cost_micro: COST });
+  });
+
   it('runs a tool loop of three steps in which encrypted reasoning comes back', async () => {
     const steps: Step[][] = [
       [

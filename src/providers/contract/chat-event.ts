@@ -11,6 +11,7 @@ export type ChatEvent =
   | { readonly type: 'reasoning'; readonly text: string }
   | ToolCallStart
   | ToolCallInput
+  | { readonly type: 'annotation'; readonly annotation: UrlCitation }
   | { readonly type: 'finish'; readonly reason: FinishReason }
   /** Replaces earlier usage. */
   | { readonly type: 'usage'; readonly usage: UsageVector };
@@ -41,6 +42,20 @@ export interface ToolCallInput {
   readonly type: 'tool_input';
   readonly index: number;
   readonly text: string;
+}
+
+/** A source of the answer, in the shape of `message.annotations` of a chat completion. */
+export interface UrlCitation {
+  readonly type: 'url_citation';
+  readonly url_citation: {
+    /** Start of the supported passage in the text of the answer, in UTF-16 units. */
+    readonly start_index: number;
+    /** Its end, exclusive. Equal to `start_index` when the upstream cites by number in the text. */
+    readonly end_index: number;
+    readonly url: string;
+    /** The URL where the upstream names no title. */
+    readonly title: string;
+  };
 }
 
 /** A token with its log probability. */

@@ -62,6 +62,7 @@ class EventProgress implements StreamProgress {
         this.finishReason = event.reason;
         break;
       case 'tool_call':
+      case 'annotation':
         break;
       default:
         this.outputBytes += Buffer.byteLength(event.text);

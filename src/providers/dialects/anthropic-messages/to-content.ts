@@ -94,7 +94,7 @@ function toImageBlock(part: JsonObject, path: string, vision: boolean | undefine
 
 function toDocumentBlock(part: JsonObject, path: string): DocumentBlock {
   const { file, citations } = part;
-  // A stream has no event for them.
+  // The answer would cite passages of the file, and annotations can only cite URLs.
   if (citations != null) throw unsupported(`${path}.citations`);
   const { file_data: given, filename } = isJsonObject(file) ? file : {};
   const data = typeof given === 'string' ? given : '';

@@ -210,6 +210,68 @@ describe('openGenerateStream', () => {
   });
 });
 
+describe('sources of a stream', () => {
+  const passage = 'Größe 😀: 5 m.';
+  const grounding = (chunks: readonly string[]) => ({
+    groundingMetadata: {
+      groundingChunks: chunks.map((uri) => ({ web: { uri, title: 'A page' } })),
+      groundingSupports: chunks.map((_uri, index) => ({
+        segment: { endIndex: Buffer.byteLength(passage) },
+        groundingChunkIndices: [index],
+      })),
+    },
+  });
+  const cited = {
+    citationMetadata: {
+      citations: [{ startIndex: 0, endIndex: Buffer.byteLength('Größe'), uri: 'https://c.example' }],
+    },
+  };
+  const citation = (end: number, url: string, title: string) => ({
+    type: 'annotation',
+    annotation: { type: 'url_citation', url_citation: { start_index: 0, end_index: end, url, title } },
+  });
+  const playSources = async (...pieces: readonly (string | Buffer)[]) => {
+    const { events, stream, failure } = await play(pieces);
+    expect(failure).toBeNull();
+    return { events: joined(events), progress: { ...stream.progress, created: 0 } };
+  };
+
+  it('are annotations right before the finish, with offsets in the whole text, however the bytes are split', async () => {
+    const recorded = Buffer.from(
+      sse(
+        piece([{ text: 'Größe 😀' }], cited),
+        piece([{ text: ': 5 m. Ende' }], { ...cited, ...grounding(['https://a.example']) }),
+        piece([{ text: '.' }], { finishReason: 'STOP', ...grounding(['https://a.example', 'https://b.example']) }),
+      ),
+    );
+    const whole = await playSources(recorded);
+    expect(whole.events.slice(1)).toEqual([
+      { type: 'text', text: `${passage} Ende.` },
+      citation(passage.length, 'https://a.example', 'A page'),
+      citation(passage.length, 'https://b.example', 'A page'),
+      citation(5, 'https://c.example', 'https://c.example'),
+      { type: 'finish', reason: 'stop' },
+      expect.objectContaining({ type: 'usage' }),
+    ]);
+    expect(whole.progress).toMatchObject({ outputBytes: Buffer.byteLength(`${passage} Ende.`), finishReason: 'stop' });
+    for (let split = 1; split < recorded.length; split++) {
+      const { events } = await playSources(recorded.subarray(0, split), recorded.subarray(split));
+      expect(events.slice(1)).toEqual(whole.events.slice(1));
+    }
+    const bytewise = await playSources(...[...recorded].map((byte) => Buffer.of(byte)));
+    expect(bytewise.events.slice(1)).toEqual(whole.events.slice(1));
+  });
+
+  it('are kept from an early piece when the last one has none', async () => {
+    const { events } = await playSources(
+      sse(piece([{ text: passage }], grounding(['https://a.example'])), piece([], { groundingMetadata: {} }), FINISH),
+    );
+    expect(events.filter(({ type }) => type === 'annotation')).toEqual([
+      citation(passage.length, 'https://a.example', 'A page'),
+    ]);
+  });
+});
+
 describe('a stream of responses before the first candidate', () => {
   it.each([
     ['an error event', sse({ error: { code: 429, status: 'RESOURCE_EXHAUSTED' } }), 'provider_rate_limited', true],

@@ -9,6 +9,7 @@ import {
   type StreamRequest,
   UpstreamStream,
 } from '../../kit/upstream-stream';
+import { StreamedSources } from './annotations';
 import {
   type CalledFunction,
   parseResponse,
@@ -34,6 +35,7 @@ export function openGenerateStream(request: StreamRequest, reader: ResponseReade
 /** Translates pieces of a response, each of which is a response of its own. */
 class GenerateTranslator implements EventTranslator<Events> {
   private readonly calls: CalledFunction[] = [];
+  private readonly sources = new StreamedSources();
   private stored: Promise<void> | undefined;
 
   constructor(
@@ -67,14 +69,16 @@ class GenerateTranslator implements EventTranslator<Events> {
     const { state } = this;
     if (candidate === null) return;
     if (!state.started) events.push(this.start(response));
-    const { reasoning, text, logprobs, calls, finishReason } = candidate;
+    const { reasoning, text, logprobs, calls, finishReason, source } = candidate;
     if (reasoning !== '') events.push({ type: 'reasoning', text: reasoning });
     if (text !== '' || logprobs.length > 0) {
       events.push({ type: 'text', text, ...(logprobs.length > 0 && { logprobs }) });
     }
     state.generatedBytes += Buffer.byteLength(reasoning) + Buffer.byteLength(text);
     for (const call of calls) this.addCall(events, call);
+    this.sources.add(source, text);
     if (finishReason === null) return;
+    for (const annotation of this.sources.toAnnotations()) events.push({ type: 'annotation', annotation });
     state.finishReason = finishReason;
     // Begun before the finish reason is passed on, since a client may send the results of its calls right after it.
     this.stored = storeSignatures(this.calls, this.vault);

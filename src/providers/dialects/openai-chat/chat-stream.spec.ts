@@ -1,6 +1,7 @@
 import { chunk, sse, UPSTREAM_ACCENTS } from '../../../../test/conformance/chat-chunks';
 import { FINISH, FIRST, playStream, startStream, TEXT, USAGE } from '../../../../test/conformance/played-stream';
 import { choiceOf, CollectingSink, deltaOf, providerCall } from '../../../../test/conformance/provider-call';
+import type { ProviderCall } from '../../contract/provider-call';
 
 describe('openChatChunks', () => {
   const recorded = Buffer.from(
@@ -286,6 +287,33 @@ describe('openChatEvents', () => {
     expect(events.failure).toBeNull();
     expect(joined(events.sink.chunks)).toEqual(joined(chunks.sink.chunks));
     expect(events.stream.progress).toEqual(chunks.stream.progress);
+  });
+
+  const page = (url: string, title: string, end = 0) => ({
+    type: 'url_citation',
+    url_citation: { start_index: 0, end_index: end, url, title },
+  });
+  const results = { search_results: [{ url: 'https://a.example', title: 'Größe' }, { url: 'https://b.example' }] };
+  const inDelta = chunk({ annotations: [page('https://a.example', 'Größe', 2), { type: 'file', file: {} }] });
+
+  it.each<[string, readonly unknown[], readonly unknown[], ProviderCall | undefined]>([
+    ['in a delta', [FIRST, TEXT, inDelta, FINISH, USAGE], [page('https://a.example', 'Größe', 2)], undefined],
+    [
+      'beside the choices',
+      [{ ...FIRST, ...results }, { ...TEXT, ...results }, { ...FINISH, ...results }, USAGE],
+      [page('https://a.example', 'Größe'), page('https://b.example', 'https://b.example')],
+      providerCall({ quirks: { citations: true } }),
+    ],
+  ])('carries the citations of web pages however the bytes are split: %s', async (_name, documents, expected, call) => {
+    const bytes = Buffer.from(sse(...documents, '[DONE]'));
+    for (let split = 1; split <= bytes.length; split++) {
+      const pieces = [bytes.subarray(0, split), bytes.subarray(split)];
+      const { sink, stream, failure } = await playStream(pieces, call, 'events');
+      expect(failure).toBeNull();
+      expect(sink.chunks.flatMap((each) => deltaOf(each)['annotations'] ?? [])).toEqual(expected);
+      expect(sink.text).toBe('Hi');
+      expect(stream.progress).toMatchObject({ outputBytes: 2, finishReason: 'stop', usage: { inputText: 3 } });
+    }
   });
 
   it.each(UPSTREAM_ACCENTS)('carries the same text however the bytes are split ($name)', async ({ build }) => {

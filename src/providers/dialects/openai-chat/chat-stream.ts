@@ -1,4 +1,4 @@
-import type { ChatEvent, TokenLogprob } from '../../contract/chat-event';
+import type { ChatEvent, TokenLogprob, UrlCitation } from '../../contract/chat-event';
 import type { ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
@@ -192,7 +192,7 @@ class ChatEventTranslator implements EventTranslator<readonly ChatEvent[]> {
 }
 
 function addDelta(events: ChatEvent[], { choice, delta }: ReadChunk): void {
-  const { content, reasoning_content: reasoning, refusal, tool_calls: calls } = delta;
+  const { content, reasoning_content: reasoning, refusal, tool_calls: calls, annotations } = delta;
   const logprobs = logprobsOf(choice, 'content');
   if (typeof reasoning === 'string' && reasoning !== '') events.push({ type: 'reasoning', text: reasoning });
   const text = typeof content === 'string' ? content : '';
@@ -205,6 +205,17 @@ function addDelta(events: ChatEvent[], { choice, delta }: ReadChunk): void {
   }
   // Normalized by the reader.
   for (const call of (calls ?? []) as readonly CallDelta[]) addCall(events, call);
+  for (const annotation of Array.isArray(annotations) ? annotations.filter(isUrlCitation) : []) {
+    events.push({ type: 'annotation', annotation });
+  }
+}
+
+/** OpenRouter also sends annotations of files. */
+function isUrlCitation(annotation: unknown): annotation is UrlCitation {
+  const { type, url_citation: citation } = isJsonObject(annotation) ? annotation : {};
+  if (type !== 'url_citation' || !isJsonObject(citation)) return false;
+  const { start_index: start, end_index: end, url, title } = citation;
+  return typeof start === 'number' && typeof end === 'number' && typeof url === 'string' && typeof title === 'string';
 }
 
 interface CallDelta {

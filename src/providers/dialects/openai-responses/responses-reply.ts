@@ -1,5 +1,5 @@
 import type { ChatCompletionBody, ChatCompletionResult } from '../../contract/chat';
-import type { FinishReason } from '../../contract/chat-event';
+import type { FinishReason, UrlCitation } from '../../contract/chat-event';
 import type { ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
 import type { UsageVector } from '../../contract/usage';
@@ -57,7 +57,7 @@ class Answer {
   refusal = '';
   reasoning = '';
   readonly calls: JsonObject[] = [];
-  readonly annotations: JsonObject[] = [];
+  readonly annotations: UrlCitation[] = [];
   readonly logprobs: unknown[] = [];
   /** UTF-8 bytes of everything that the model wrote. */
   bytes = 0;
@@ -98,11 +98,18 @@ function addPart(answer: Answer, { type, text, refusal, annotations, logprobs }:
   answer.annotations.push(...objectsIn(annotations).flatMap((each) => toAnnotation(each, offset)));
 }
 
-/** Only citations of web pages exist in chat completions. */
-function toAnnotation({ type, url, title, ...indexes }: JsonObject, offset: number): readonly JsonObject[] {
-  const { start_index: start, end_index: end } = indexes;
-  if (type !== 'url_citation' || typeof start !== 'number' || typeof end !== 'number') return [];
-  return [{ type, url_citation: { url, title, start_index: start + offset, end_index: end + offset } }];
+/**
+ * Only citations of web pages exist in chat completions.
+ * @param offset of the annotated part in the text of the answer
+ */
+export function toAnnotation(
+  { type, url, title, start_index: start, end_index: end }: JsonObject,
+  offset: number,
+): readonly UrlCitation[] {
+  if (type !== 'url_citation' || typeof url !== 'string') return [];
+  if (typeof start !== 'number' || typeof end !== 'number') return [];
+  const span = { start_index: start + offset, end_index: end + offset };
+  return [{ type, url_citation: { ...span, url, title: typeof title === 'string' ? title : url } }];
 }
 
 function toToolCall({ type, call_id, name, ...given }: JsonObject): { shape: JsonObject; input: string } {

@@ -161,6 +161,66 @@ it('translates log probabilities, refusals and custom tools', async () => {
   ]);
 });
 
+describe('citations of web pages', () => {
+  type Added = Extract<Step, { type: 'response.output_text.annotation.added' }>;
+  const cite = (place: number, annotation: Added['annotation']): Step => ({
+    type: 'response.output_text.annotation.added',
+    item_id: `item_${place}`,
+    output_index: place,
+    content_index: 0,
+    annotation_index: 0,
+    annotation,
+  });
+  const page = (start: number, end: number) => ({
+    type: 'url_citation' as const,
+    start_index: start,
+    end_index: end,
+    url: 'https://a.example',
+    title: 'Größe',
+  });
+  const annotation = (start: number, end: number): ChatEvent => ({
+    type: 'annotation',
+    annotation: {
+      type: 'url_citation',
+      url_citation: { url: 'https://a.example', title: 'Größe', start_index: start, end_index: end },
+    },
+  });
+  const CITED: readonly Step[] = [
+    created(),
+    textDelta('Grö', 1),
+    textDelta('ße 😀. ', 1),
+    cite(1, page(0, 5)),
+    cite(1, { type: 'file_citation', file_id: 'f', filename: 'a.txt', index: 0 }),
+    textDelta('Ende', 2),
+    textDelta('.', 2),
+    cite(2, page(1, 4)),
+    completed(),
+  ];
+
+  it('are annotations with offsets in the whole text, and leave text, usage and finish as they are', async () => {
+    const { events, progress } = await play([stream(...CITED)]);
+    expect(events.slice(1)).toEqual([
+      { type: 'text', text: 'Grö' },
+      { type: 'text', text: 'ße 😀. ' },
+      annotation(0, 5),
+      { type: 'text', text: 'Ende' },
+      { type: 'text', text: '.' },
+      annotation(11, 14),
+      { type: 'finish', reason: 'stop' },
+      USAGE_EVENT,
+    ]);
+    expect(progress).toMatchObject({ outputBytes: Buffer.byteLength('Größe 😀. Ende.'), finishReason: 'stop' });
+  });
+
+  it('are the same however the bytes are split', async () => {
+    const recorded = Buffer.from(stream(...CITED));
+    const whole = await play([recorded]);
+    for (let split = 1; split < recorded.length; split++) {
+      expect(await play([recorded.subarray(0, split), recorded.subarray(split)])).toEqual(whole);
+    }
+  });
+});
+
 it('takes a call that the upstream sends only as a whole', async () => {
   const call = functionCall('call_1', 'f', '{"a":1}');
   const expected = [

@@ -17,6 +17,7 @@ import {
   parseDocument,
   separatorAfter,
   textOf,
+  toAnnotation,
   toCallId,
   toCompletionId,
   usageOf,
@@ -48,6 +49,10 @@ class ResponsesTranslator implements EventTranslator<Events> {
   private response: JsonObject = {};
   private readonly calls = new Map<unknown, OpenCall>();
   private reasoning = '';
+  /** UTF-16 units of text. */
+  private textLength = 0;
+  /** Where the parts of the text begin in it. */
+  private readonly partOffsets = new Map<string, number>();
   /** Complete items by their place in the answer. */
   private readonly output: { readonly place: number; readonly item: JsonObject }[] = [];
 
@@ -87,6 +92,8 @@ class ResponsesTranslator implements EventTranslator<Events> {
         return [];
       case 'response.output_text.delta':
         return this.text(event);
+      case 'response.output_text.annotation.added':
+        return this.annotation(event);
       case 'response.refusal.delta':
         return this.piece(textOf(event['delta']), (text) => ({ type: 'refusal', text }));
       case 'response.reasoning_summary_part.added':
@@ -129,11 +136,29 @@ class ResponsesTranslator implements EventTranslator<Events> {
 
   private text(event: JsonObject): ChatEvent[] {
     const logprobs = Array.isArray(event['logprobs']) ? (event['logprobs'] as readonly TokenLogprob[]) : [];
-    return this.piece(textOf(event['delta']), (text) => ({
+    const delta = textOf(event['delta']);
+    this.partOffset(event);
+    this.textLength += delta.length;
+    return this.piece(delta, (text) => ({
       type: 'text',
       text,
       ...(logprobs.length > 0 && { logprobs }),
     }));
+  }
+
+  private annotation(event: JsonObject): ChatEvent[] {
+    const { annotation: given } = event;
+    if (!isJsonObject(given)) return [];
+    return toAnnotation(given, this.partOffset(event)).map((annotation) => ({ type: 'annotation', annotation }));
+  }
+
+  /** Upstreams count from the start of the part, clients from the start of the answer. */
+  private partOffset(event: JsonObject): number {
+    const part = `${String(placeOf(event))}/${String(event['content_index'])}`;
+    const known = this.partOffsets.get(part);
+    if (known !== undefined) return known;
+    this.partOffsets.set(part, this.textLength);
+    return this.textLength;
   }
 
   private piece(text: string, toEvent: (text: string) => ChatEvent): ChatEvent[] {

@@ -1,0 +1,70 @@
+import type { UrlCitation } from '../../contract/chat-event';
+import { isJsonObject, type JsonObject } from '../../kit/json';
+
+/**
+ * Sources of an answer as `url_citation` annotations: passages that are supported by search results, and passages that
+ * recite a page. The upstream counts bytes of UTF-8, the annotations count characters.
+ */
+export function toAnnotations(candidate: JsonObject, text: string): readonly UrlCitation[] {
+  const { groundingMetadata: grounding, citationMetadata: recited } = candidate;
+  if (grounding === undefined && recited === undefined) return [];
+  const bytes = Buffer.from(text);
+  const positionOf = (offset: unknown, fallback: number): number =>
+    typeof offset === 'number' ? bytes.subarray(0, offset).toString('utf8').length : fallback;
+  const annotate = ({ uri, title }: JsonObject, { startIndex, endIndex }: JsonObject): UrlCitation[] => {
+    if (typeof uri !== 'string') return [];
+    const span = { start_index: positionOf(startIndex, 0), end_index: positionOf(endIndex, text.length) };
+    const citation = { ...span, url: uri, title: typeof title === 'string' ? title : uri };
+    return [{ type: 'url_citation', url_citation: citation }];
+  };
+  return [
+    ...groundedPassages(grounding).flatMap(([source, segment]) => annotate(source, segment)),
+    ...citationsIn(recited).flatMap((citation) => annotate(citation, citation)),
+  ];
+}
+
+/**
+ * Collects the sources of a streamed answer, whose offsets count from the start of the answer. Grounding comes with the
+ * last piece or earlier (https://github.com/vercel/ai/pull/13123), and later metadata includes that of earlier pieces
+ * (https://github.com/langchain-ai/langchainjs/pull/11456).
+ */
+export class StreamedSources {
+  private text = '';
+  private grounding: unknown;
+  /** By their JSON: pieces may repeat the citations of earlier ones. */
+  private readonly citations = new Map<string, JsonObject>();
+
+  /** @param candidate of one piece */
+  add({ groundingMetadata: grounding, citationMetadata: recited }: JsonObject, text: string): void {
+    this.text += text;
+    if (isJsonObject(grounding) && grounding['groundingSupports'] !== undefined) this.grounding = grounding;
+    for (const citation of citationsIn(recited)) this.citations.set(JSON.stringify(citation), citation);
+  }
+
+  /** At the end of the answer. */
+  toAnnotations(): readonly UrlCitation[] {
+    const citationMetadata = { citationSources: [...this.citations.values()] };
+    return toAnnotations({ groundingMetadata: this.grounding, citationMetadata }, this.text);
+  }
+}
+
+/** The Gemini API and Vertex AI name the list differently. */
+function citationsIn(recited: unknown): readonly JsonObject[] {
+  return isJsonObject(recited) ? objectsOf(recited['citationSources'] ?? recited['citations']) : [];
+}
+
+function groundedPassages(grounding: unknown): readonly (readonly [JsonObject, JsonObject])[] {
+  if (!isJsonObject(grounding)) return [];
+  const chunks = Array.isArray(grounding['groundingChunks']) ? (grounding['groundingChunks'] as unknown[]) : [];
+  return objectsOf(grounding['groundingSupports']).flatMap(({ segment, groundingChunkIndices: indices }) =>
+    (Array.isArray(indices) ? (indices as unknown[]) : []).flatMap((index) => {
+      const chunk = chunks[Number(index)];
+      const source = isJsonObject(chunk) ? (chunk['web'] ?? chunk['retrievedContext'] ?? chunk['maps']) : undefined;
+      return isJsonObject(source) ? [[source, isJsonObject(segment) ? segment : {}] as const] : [];
+    }),
+  );
+}
+
+function objectsOf(list: unknown): readonly JsonObject[] {
+  return Array.isArray(list) ? (list as readonly unknown[]).filter(isJsonObject) : [];
+}
