@@ -30,6 +30,7 @@ import { PerplexityModule } from './vendors/perplexity/perplexity.module';
 import { QwenModule } from './vendors/qwen/qwen.module';
 import { SambaNovaModule } from './vendors/sambanova/sambanova.module';
 import { TogetherModule } from './vendors/together/together.module';
+import { VertexModule } from './vendors/vertex/vertex.module';
 import { VllmModule } from './vendors/vllm/vllm.module';
 import { VoyageModule } from './vendors/voyage/voyage.module';
 import { XaiModule } from './vendors/xai/xai.module';
@@ -65,6 +66,7 @@ const VENDORS = [
   QwenModule,
   SambaNovaModule,
   TogetherModule,
+  VertexModule,
   VllmModule,
   VoyageModule,
   XaiModule,

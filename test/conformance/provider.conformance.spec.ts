@@ -227,7 +227,7 @@ describe.each(SUBJECTS.map((subject) => [subject.definition.id, subject] as cons
     await chat(answers.reply)?.complete(chatRequest(hostile), call());
     expect(upstream.received).toHaveLength(1);
     expect(upstream.received[0]?.url).toMatch(
-      /^\/(v1\/chat\/completions|(anthropic\/)?v1\/messages|v1beta\/models\/upstream-model:generateContent)$/,
+      /^\/(v1\/chat\/completions|(anthropic\/)?v1\/messages|v1(beta|\/publishers\/google)\/models\/upstream-model:generateContent)$/,
     );
     expect(`http://${upstream.received[0]?.headers.host}`).toBe(upstream.origin);
     expect(JSON.parse(upstream.received[0]?.body ?? '')).not.toHaveProperty('routing');

@@ -12,6 +12,7 @@ import {
   MockMediaSyncProvider,
 } from '../../src/providers/vendors/mock/mock.module';
 import { MockProvider } from '../../src/providers/vendors/mock/mock.module';
+import { VertexProvider } from '../../src/providers/vendors/vertex/vertex.module';
 import { PRESETS } from './presets';
 import { ANTHROPIC_ANSWERS, GEMINI_ANSWERS, type TextAnswers } from './text-answers';
 
@@ -101,6 +102,12 @@ export const SUBJECTS: readonly Subject[] = [
   {
     definition: new GoogleProvider(),
     environment: (origin) => ({ GEMINI_API_KEY: 'AIza-test-1234', GEMINI_BASE_URL: `${origin}/v1beta` }),
+    speaksOpenAi: false,
+    textAnswers: GEMINI_ANSWERS,
+  },
+  {
+    definition: new VertexProvider(),
+    environment: (origin) => ({ VERTEX_API_KEY: 'AQ.test-1234', VERTEX_BASE_URL: `${origin}/v1` }),
     speaksOpenAi: false,
     textAnswers: GEMINI_ANSWERS,
   },

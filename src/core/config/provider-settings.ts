@@ -51,6 +51,8 @@ export const PROVIDER_SETTINGS = {
   ...hosted('QWEN', 'Qwen (Alibaba Cloud Model Studio)'),
   ...hosted('SAMBANOVA', 'SambaNova'),
   ...hosted('TOGETHER', 'Together'),
+  VERTEX_BASE_URL: url.describe('Base URL of Google Vertex AI, with everything before /publishers; enables its models'),
+  VERTEX_API_KEY: apiKey.describe('JSON key of a service account for Google Vertex AI in base64, or an API key'),
   ...hosted('VOYAGE', 'Voyage'),
   ...hosted('XAI', 'xAI'),
   ...hosted('ZAI', 'Z.ai'),

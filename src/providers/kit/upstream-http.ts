@@ -8,7 +8,7 @@ import { type Dispatcher, Pool } from 'undici';
 import { type Clock, systemClock } from '../../core/time/clock';
 import type { ProviderCall } from '../contract/provider-call';
 import { ProviderError, type ProviderPhase } from '../contract/provider-error';
-import { MultipartBody } from './multipart-body';
+import type { MultipartBody } from './multipart-body';
 import {
   cancellation,
   deadlineFailure,
@@ -22,26 +22,27 @@ const KEEP_ALIVE_MS = 30_000;
 const JSON_BODY = ['content-type', 'application/json'];
 
 /** JSON as text, or a form. */
-export type UpstreamBody = string | MultipartBody;
+export type UpstreamBody = string | Pick<MultipartBody, 'contentType' | 'byteLength' | 'toStream'>;
 
 export interface UpstreamHttpOptions {
   /** Absolute; a path prefix and a query are kept. */
   readonly baseUrl: URL;
   /** Sent with every request, for example the credential. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** The `Authorization` header where it changes, read for every request. */
+  readonly authorization?: () => string;
   readonly clock?: Clock;
 }
 
 export class UpstreamHttp {
   private readonly pool: Pool;
-  private readonly baseUrl: URL;
   private readonly clock: Clock;
   /** Headers of every request with a JSON body, by the expected reply. */
   private readonly headers: Readonly<Record<ExpectedReply, string[]>>;
   private readonly formHeaders: Readonly<Record<ExpectedReply, string[]>>;
 
-  constructor({ baseUrl, headers = {}, clock = systemClock }: UpstreamHttpOptions) {
-    this.baseUrl = baseUrl;
+  constructor(private readonly options: UpstreamHttpOptions) {
+    const { baseUrl, headers = {}, clock = systemClock } = options;
     this.clock = clock;
     this.pool = new Pool(baseUrl.origin, {
       allowH2: false,
@@ -58,8 +59,9 @@ export class UpstreamHttp {
 
   /** The request target of an endpoint below the base URL; compute it once, not per call. */
   endpoint(relativePath: string): string {
-    const base = this.baseUrl.pathname.endsWith('/') ? this.baseUrl.pathname : `${this.baseUrl.pathname}/`;
-    return new URL(base + relativePath, this.baseUrl.origin).pathname + this.baseUrl.search;
+    const { pathname, origin, search } = this.options.baseUrl;
+    const base = pathname.endsWith('/') ? pathname : `${pathname}/`;
+    return new URL(base + relativePath, origin).pathname + search;
   }
 
   /**
@@ -112,9 +114,12 @@ export class UpstreamHttp {
   }
 
   private payload(body: UpstreamBody, expected: ExpectedReply): Pick<Dispatcher.DispatchOptions, 'headers' | 'body'> {
-    if (typeof body === 'string') return { headers: this.headers[expected], body };
+    const credential = this.options.authorization?.();
+    const common = credential === undefined ? [] : ['authorization', credential];
+    if (typeof body === 'string') return { headers: [...this.headers[expected], ...common], body };
     const { contentType, byteLength } = body;
-    const headers = [...this.formHeaders[expected], 'content-type', contentType, 'content-length', String(byteLength)];
+    common.push('content-type', contentType, 'content-length', String(byteLength));
+    const headers = [...this.formHeaders[expected], ...common];
     return { headers, body: body.toStream() };
   }
 }

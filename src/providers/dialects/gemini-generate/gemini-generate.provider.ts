@@ -16,7 +16,11 @@ export class GeminiGenerate implements ChatProvider {
   private readonly replies: ModelEndpoints;
   private readonly streams: ModelEndpoints;
 
-  constructor(private readonly http: UpstreamHttp) {
+  /** @param authorize runs before a request is sent, for a credential that expires */
+  constructor(
+    private readonly http: UpstreamHttp,
+    private readonly authorize?: () => Promise<void>,
+  ) {
     this.replies = new ModelEndpoints(http, 'generateContent');
     this.streams = new ModelEndpoints(http, 'streamGenerateContent', 'alt=sse');
   }
@@ -27,6 +31,7 @@ export class GeminiGenerate implements ChatProvider {
 
   async complete(request: ChatRequest, call: ProviderCall): Promise<ChatCompletionResult> {
     const body = await toBody(request, call);
+    await this.authorize?.();
     const reply = await this.http.post(this.replies.of(call.upstreamModel), body, call);
     const { result, calls } = fromGenerateReply(reply, readerFor(request), call);
     await storeSignatures(calls, call.vault);
@@ -35,6 +40,7 @@ export class GeminiGenerate implements ChatProvider {
 
   async openStream(request: ChatRequest, call: ProviderCall): Promise<ChatStream> {
     const body = await toBody(request, call);
+    await this.authorize?.();
     const endpoint = this.streams.of(call.upstreamModel);
     return openGenerateStream({ http: this.http, endpoint, body, call }, readerFor(request));
   }
