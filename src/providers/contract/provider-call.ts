@@ -138,5 +138,8 @@ export interface ProviderCall {
   readonly signal: AbortSignal;
 }
 
+/** What bounds an upstream exchange, of a call or of what precedes it. */
+export type CallLimits = Pick<ProviderCall, 'deadlines' | 'signal'>;
+
 /** The catalogue's description of a deployment, which every call carries too. */
 export type DeploymentTraits = Pick<ProviderCall, 'features' | 'quirks'>;

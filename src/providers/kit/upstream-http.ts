@@ -6,7 +6,7 @@
  */
 import { type Dispatcher, Pool } from 'undici';
 import { type Clock, systemClock } from '../../core/time/clock';
-import type { ProviderCall } from '../contract/provider-call';
+import type { CallLimits } from '../contract/provider-call';
 import { ProviderError, type ProviderPhase } from '../contract/provider-error';
 import type { MultipartBody } from './multipart-body';
 import {
@@ -68,24 +68,24 @@ export class UpstreamHttp {
    * The whole body of a successful reply, at most 32 MiB.
    * @throws ProviderError for every other outcome
    */
-  post(endpoint: string, body: UpstreamBody, call: ProviderCall): Promise<Buffer> {
+  post(endpoint: string, body: UpstreamBody, call: CallLimits): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       this.send(endpoint, body, call, 'json', new WholeReply(resolve, reject));
     });
   }
 
   /** Sends and returns at once; the body of the JSON reply goes to `receiver` as it arrives. */
-  postForPieces(endpoint: string, body: UpstreamBody, call: ProviderCall, receiver: ReplyReceiver): UpstreamExchange {
+  postForPieces(endpoint: string, body: UpstreamBody, call: CallLimits, receiver: ReplyReceiver): UpstreamExchange {
     return this.send(endpoint, body, call, 'json', receiver);
   }
 
   /** The same for a reply that is a stream of events. */
-  postForStream(endpoint: string, body: UpstreamBody, call: ProviderCall, receiver: ReplyReceiver): UpstreamExchange {
+  postForStream(endpoint: string, body: UpstreamBody, call: CallLimits, receiver: ReplyReceiver): UpstreamExchange {
     return this.send(endpoint, body, call, 'event-stream', receiver);
   }
 
   /** The same for an audio reply. */
-  postForAudio(endpoint: string, body: UpstreamBody, call: ProviderCall, receiver: ReplyReceiver): UpstreamExchange {
+  postForAudio(endpoint: string, body: UpstreamBody, call: CallLimits, receiver: ReplyReceiver): UpstreamExchange {
     return this.send(endpoint, body, call, 'audio', receiver);
   }
 
@@ -102,7 +102,7 @@ export class UpstreamHttp {
   private send(
     path: string,
     body: UpstreamBody,
-    call: ProviderCall,
+    call: CallLimits,
     expected: ExpectedReply,
     receiver: ReplyReceiver,
   ): UpstreamExchange {
@@ -115,12 +115,11 @@ export class UpstreamHttp {
 
   private payload(body: UpstreamBody, expected: ExpectedReply): Pick<Dispatcher.DispatchOptions, 'headers' | 'body'> {
     const credential = this.options.authorization?.();
-    const common = credential === undefined ? [] : ['authorization', credential];
-    if (typeof body === 'string') return { headers: [...this.headers[expected], ...common], body };
-    const { contentType, byteLength } = body;
-    common.push('content-type', contentType, 'content-length', String(byteLength));
-    const headers = [...this.formHeaders[expected], ...common];
-    return { headers, body: body.toStream() };
+    const added = credential === undefined ? [] : ['authorization', credential];
+    const shared = (typeof body === 'string' ? this.headers : this.formHeaders)[expected];
+    if (typeof body === 'string') return { headers: added.length === 0 ? shared : [...shared, ...added], body };
+    added.push('content-type', body.contentType, 'content-length', String(body.byteLength));
+    return { headers: [...shared, ...added], body: body.toStream() };
   }
 }
 
@@ -163,7 +162,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   private idleMs: number;
 
   constructor(
-    private readonly call: ProviderCall,
+    private readonly call: CallLimits,
     private readonly expected: ExpectedReply,
     private readonly receiver: ReplyReceiver,
     private readonly clock: Clock,

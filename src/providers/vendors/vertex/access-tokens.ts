@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import type { gaxios, JWT } from 'google-auth-library';
-import type { ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
 import { type JsonObject, parseJsonObject } from '../../kit/json';
 import { type UpstreamBody, UpstreamHttp } from '../../kit/upstream-http';
@@ -56,16 +55,7 @@ export class AccessTokens {
 
   private async fetchToken(form: URLSearchParams): Promise<JsonObject> {
     // Callers share the request, so none of them may abort it.
-    const call: ProviderCall = {
-      requestId: '',
-      attempt: 1,
-      publicModel: '',
-      upstreamModel: '',
-      features: {},
-      quirks: {},
-      deadlines: DEADLINES,
-      signal: new AbortController().signal,
-    };
+    const call = { deadlines: DEADLINES, signal: new AbortController().signal };
     let reply: JsonObject | null;
     try {
       reply = parseJsonObject(await this.http.post(this.endpoint, toBody(form), call));
