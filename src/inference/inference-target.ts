@@ -5,6 +5,7 @@ import { type RequestContext, requirePrincipal } from '../core/types/request-con
 import { assertModelAllowed, type CatalogModel } from '../models/catalog-model';
 import type { ModelCatalogService } from '../models/model-catalog.service';
 import type { RoutingDto } from '../models/routing/routing.dto';
+import { SAMPLING_FIELDS } from '../providers/contract/chat';
 import type { ModelFeatures } from '../providers/contract/provider-call';
 import type { Candidate, InferenceInput } from './inference.types';
 
@@ -87,15 +88,6 @@ function isGatewayOnly(field: string, value: unknown): boolean {
 
 /** A request of any operation, as sent to providers. */
 type ProviderRequest = Readonly<Record<string, unknown>>;
-
-const SAMPLING_FIELDS: ReadonlySet<string> = new Set([
-  'temperature',
-  'top_p',
-  'top_k',
-  'min_p',
-  'presence_penalty',
-  'frequency_penalty',
-]);
 
 /** The candidate filter of `routing.require_parameters`; `undefined` when not set. */
 export function requiredSupport(routing: RoutingDto | null, request: ProviderRequest): InferenceInput['supports'] {

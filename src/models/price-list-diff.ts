@@ -3,8 +3,14 @@
  * vendors, so they are never its source.
  */
 import { z } from 'zod';
-import type { CatalogEntry, CatalogEntryDeployment } from './catalog.schema';
-import { endMs, startMs } from './catalog.schema';
+import { findActivePrice, type PriceVersion } from './catalog-model';
+import {
+  type CatalogEntry,
+  type CatalogEntryDeployment,
+  type CatalogEntryPrice,
+  endMs,
+  startMs,
+} from './catalog.schema';
 import type { LoadedModel } from './load-catalog';
 
 /** Rates in micro-units per million tokens, limits in tokens; absent where the list has none. */
@@ -169,14 +175,19 @@ function readLiteLlm(models: z.output<typeof liteLlm>): PriceList {
 
 /** `null`: the deployment has no token price at this time. */
 function factsOf(entry: CatalogEntry, deployment: CatalogEntryDeployment, nowMs: number): Facts | null {
-  const prices = deployment.prices.length > 0 ? deployment.prices : entry.prices;
-  const active = prices
-    .filter(
-      ({ effective_from: from, effective_to: to }) => startMs(from) <= nowMs && (to === undefined || nowMs < endMs(to)),
-    )
-    .toSorted((one, next) => startMs(next.effective_from) - startMs(one.effective_from));
-  const tokens = active[0]?.tokens;
+  const active = findActivePrice(toHistory(deployment.prices), nowMs).version;
+  const tokens = (active ?? findActivePrice(toHistory(entry.prices), nowMs).version)?.price.tokens;
   return tokens === undefined ? null : { ...tokens.per_1m_micro, context: entry.context, max_output: entry.max_output };
+}
+
+function toHistory(prices: readonly CatalogEntryPrice[]): PriceVersion[] {
+  return prices.map((price, at) => ({
+    id: String(at),
+    effectiveFromMs: startMs(price.effective_from),
+    effectiveToMs: price.effective_to === undefined ? null : endMs(price.effective_to),
+    byOperator: false,
+    price,
+  }));
 }
 
 function toMicro(usd: number | null | undefined, perTokens = 1): number | undefined {

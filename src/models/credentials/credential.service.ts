@@ -4,6 +4,7 @@ import type { Actor } from '../../core/types/actor';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { type ResealSummary, resealTable } from '../../core/secrets/reseal';
 import { keyIdOf, type SecretBox } from '../../core/secrets/secret-box';
+import { VISIBLE_ASCII } from '../../core/config/provider-instances';
 import { baseUrl, kindOf } from '../../core/config/setting-kinds';
 import type { ProviderCredentialEntity } from '../../core/database/entities/provider-credential.entity';
 import type { ProvidersService } from '../../providers/providers.service';
@@ -36,8 +37,6 @@ export interface CredentialServiceOptions {
 }
 
 const MAX_LENGTH = 4_096;
-/** Characters that an HTTP header carries unchanged. */
-const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 /** Four characters of a shorter key would reveal too much. */
 const MIN_LENGTH_OF_SHOWN = 20;
 
@@ -167,7 +166,12 @@ function parseValue(name: string, value: string): string {
 }
 
 function endOf(name: string, value: string): string | null {
-  return isBaseUrl(name) || value.length < MIN_LENGTH_OF_SHOWN ? null : value.slice(-4);
+  return isBaseUrl(name) ? null : lastCharactersOf(value);
+}
+
+/** The last four characters of a key, by which operators recognize it; `null` for a short one. */
+export function lastCharactersOf(key: string): string | null {
+  return key.length < MIN_LENGTH_OF_SHOWN ? null : key.slice(-4);
 }
 
 function isBaseUrl(name: string): boolean {

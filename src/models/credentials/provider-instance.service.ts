@@ -8,6 +8,7 @@ import { GatewayError } from '../../core/errors/gateway-error';
 import type { Actor } from '../../core/types/actor';
 import { keyIdOf } from '../../providers/instance-definition';
 import { ProvidersService } from '../../providers/providers.service';
+import { lastCharactersOf } from './credential.service';
 import { CredentialAnnouncer } from './stored-credentials';
 import { ProviderInstanceRepository } from './provider-instance.repository';
 
@@ -37,9 +38,6 @@ export interface InstanceRecord {
   /** `null`: from the file. */
   readonly updatedAt: Date | null;
 }
-
-/** Four characters of a shorter key would reveal too much. */
-const MIN_LENGTH_OF_SHOWN = 20;
 
 /** Named provider instances that operators store: sealed, and without a way to read a key back. */
 @Injectable()
@@ -147,7 +145,7 @@ function toRecord(source: 'file' | 'stored', instance: ProviderInstance, updated
   const { id, module, baseUrl: url, apiKeys } = instance;
   const keys = apiKeys.map(({ key, weight }) => ({
     id: keyIdOf(key),
-    last4: key.length < MIN_LENGTH_OF_SHOWN ? null : key.slice(-4),
+    last4: lastCharactersOf(key),
     weight,
   }));
   return { id, source, settings: { module, baseUrl: url, apiKeys: keys }, updatedAt };

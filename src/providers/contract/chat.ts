@@ -21,6 +21,16 @@ export interface ChatMessage {
   readonly [field: string]: unknown;
 }
 
+/** Fields that models without the feature `sampling` refuse. Dropped there, since many clients always send them. */
+export const SAMPLING_FIELDS: ReadonlySet<string> = new Set([
+  'temperature',
+  'top_p',
+  'top_k',
+  'min_p',
+  'presence_penalty',
+  'frequency_penalty',
+]);
+
 /** Values of `service_tier` at which the catalogue's prices hold. Others cost more or less. */
 export const STANDARD_SERVICE_TIERS: ReadonlySet<unknown> = new Set(['auto', 'default', 'standard']);
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type ChatMessage, type ChatRequest, STANDARD_SERVICE_TIERS } from '../../contract/chat';
+import { type ChatMessage, type ChatRequest, SAMPLING_FIELDS, STANDARD_SERVICE_TIERS } from '../../contract/chat';
 import type { DeploymentTraits, ModelFeatures, ProviderCall, Quirks } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
 import { isJsonObject, type JsonObject } from '../../kit/json';
@@ -14,16 +14,6 @@ const HANDLED_FIELDS: ReadonlySet<string> = new Set([
   'max_tokens',
   'max_completion_tokens',
   'routing',
-]);
-
-/** Fields that models without `sampling` refuse with 400. Dropped, since many clients always send them. */
-export const SAMPLING_FIELDS: ReadonlySet<string> = new Set([
-  'temperature',
-  'top_p',
-  'top_k',
-  'min_p',
-  'presence_penalty',
-  'frequency_penalty',
 ]);
 
 /**

@@ -1,7 +1,7 @@
-import type { ChatRequest } from '../../contract/chat';
+import { type ChatRequest, SAMPLING_FIELDS } from '../../contract/chat';
 import type { DeploymentTraits, ProviderCall } from '../../contract/provider-call';
 import { isJsonObject, type JsonObject } from '../../kit/json';
-import { checkSupport, isUnused, outputLimit, SAMPLING_FIELDS, unsupported } from '../openai-chat/chat-request';
+import { checkSupport, isUnused, outputLimit, unsupported } from '../openai-chat/chat-request';
 import type { EarlierSteps } from './reasoning-state';
 import { toInputItems } from './responses-input';
 
