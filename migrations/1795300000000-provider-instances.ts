@@ -4,7 +4,7 @@ import type { Migration } from '../src/core/database/migration-files';
 /** Named provider instances that operators have stored. `sealed`: module, base URL and keys, encrypted together. */
 export class ProviderInstances1795300000000 implements Migration {
   readonly name = 'ProviderInstances1795300000000';
-  readonly routines = '16b934c281c6960d';
+  readonly routines = '913e7b4fd6ce2a51';
 
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

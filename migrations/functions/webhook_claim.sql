@@ -9,6 +9,8 @@
 --   overdue delivery comes first, except for hosts where it is not admitted. `organizations` skips from one to the next in the
 --   index instead of reading all pending deliveries, and reads no more of each than it may send.
 -- - Rows that are being deleted are skipped.
+-- - The end of a lease has whole milliseconds, as its owner reads it. The present has not: a delivery requested in the same
+--   millisecond is due.
 --
 -- `within_hosts`: `place_at_host - 1` places are taken, `turn_at_host - 1` of them by the organization itself, so more are free
 -- than it uses if `turn_at_host + place_at_host <= p_per_host + 1`. Both grow along the order, so the rows that fit are a
@@ -21,7 +23,7 @@ DECLARE
   v_full_hosts text[];
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('webhook_claim'));
-  v_now := date_trunc('milliseconds', clock_timestamp());
+  v_now := clock_timestamp();
   SELECT COALESCE(array_agg(b.target_host), '{}') INTO v_full_hosts
     FROM (SELECT w.target_host FROM webhook_delivery w WHERE w.lease_until > v_now
            GROUP BY w.target_host HAVING count(*) >= p_per_host) b;
@@ -74,7 +76,8 @@ BEGIN
        AND w.state = 'pending' AND w.next_at <= v_now AND (w.lease_until IS NULL OR w.lease_until <= v_now)
        FOR UPDATE SKIP LOCKED)
   UPDATE webhook_delivery w
-     SET attempt = w.attempt + 1, lease_until = v_now + make_interval(secs => p_lease_seconds)
+     SET attempt = w.attempt + 1,
+         lease_until = date_trunc('milliseconds', v_now) + make_interval(secs => p_lease_seconds)
     FROM claimed c WHERE w.id = c.id
   RETURNING w.*;
 END

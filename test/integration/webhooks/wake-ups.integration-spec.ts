@@ -73,6 +73,18 @@ describe('a requested delivery', () => {
     expect(await log.get(organizationId, id)).toMatchObject({ state: 'delivered' });
   });
 
+  it('is due in the millisecond of its request', async () => {
+    const { id } = await sendTest(createLog(() => Promise.resolve()));
+    await engine.dataSource.query(`
+      DO $$ BEGIN
+        FOR round IN 1..20 LOOP
+          UPDATE webhook_delivery SET next_at = clock_timestamp(), lease_until = NULL WHERE id = '${id}';
+          IF NOT EXISTS (SELECT FROM webhook_claim(1, 60, 8, 8)) THEN RAISE 'not due in round %', round; END IF;
+        END LOOP;
+      END $$`);
+    await engine.dataSource.query('DELETE FROM webhook_delivery WHERE id = $1', [id]);
+  });
+
   it('wakes a delivering process through Redis, like the end of a job', async () => {
     const servers = { DATABASE_URL: database.url, REDIS_URL: createTestRedis().url };
     const config = loadConfig({ ...servers, SECRETS_KEY, OUTBOUND_ALLOW_CIDRS: '127.0.0.1' });
