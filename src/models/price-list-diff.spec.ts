@@ -52,6 +52,7 @@ describe('diffWithPriceList', () => {
       'LiteLLM',
       {
         sample_spec: { litellm_provider: 'one of the providers', max_output_tokens: 'a number', mode: 'chat' },
+        fallback_generalizations: { rules: [{ pattern: 'llama' }] },
         'groq/llama': {
           litellm_provider: 'groq',
           input_cost_per_token: 5e-8,

@@ -62,34 +62,42 @@ const modelsDev = z.record(
 );
 const usdPerToken = z.number().nonnegative().nullish();
 /** `model_prices_and_context_window.json` of LiteLLM: by model, often with the provider as a prefix. */
-const liteLlm = z.record(
-  z.string(),
-  z.looseObject({
-    litellm_provider: z.string(),
-    input_cost_per_token: usdPerToken,
-    output_cost_per_token: usdPerToken,
-    cache_read_input_token_cost: usdPerToken,
-    cache_creation_input_token_cost: usdPerToken,
-    // A text in the first entry, which documents the format.
+const liteLlm = z
+  .record(
+    z.string(),
+    z.looseObject({
+      // Rules for unlisted models are an entry without a provider.
+      litellm_provider: z.string().optional(),
+      input_cost_per_token: usdPerToken,
+      output_cost_per_token: usdPerToken,
+      cache_read_input_token_cost: usdPerToken,
+      cache_creation_input_token_cost: usdPerToken,
+      // A text in the first entry, which documents the format.
 
-    max_output_tokens: z.unknown().optional(),
-  }),
-);
+      max_output_tokens: z.unknown().optional(),
+    }),
+  )
+  .refine((models) => Object.values(models).some((model) => model.litellm_provider !== undefined));
 
 /** The providers of the catalogue whose names differ in a list. */
 const MODELS_DEV_NAMES: Readonly<Record<string, string>> = {
+  alibaba: 'qwen',
   'amazon-bedrock': 'bedrock',
   'fireworks-ai': 'fireworks',
+  'google-vertex': 'vertex',
   moonshotai: 'moonshot',
   togetherai: 'together',
 };
 const LITE_LLM_NAMES: Readonly<Record<string, string>> = {
   bedrock_converse: 'bedrock',
+  bedrock_mantle: 'bedrock-anthropic',
   cohere_chat: 'cohere',
+  dashscope: 'qwen',
   fireworks_ai: 'fireworks',
   gemini: 'google',
   together_ai: 'together',
   'text-completion-openai': 'openai',
+  vertex_ai: 'vertex',
 };
 
 /**
@@ -159,6 +167,7 @@ function readLiteLlm(models: z.output<typeof liteLlm>): PriceList {
   const list = new Map<string, Facts>();
   for (const [name, model] of Object.entries(models)) {
     const { litellm_provider: provider } = model;
+    if (provider === undefined) continue;
     const facts = {
       input: toMicro(model.input_cost_per_token, 1_000_000),
       output: toMicro(model.output_cost_per_token, 1_000_000),
