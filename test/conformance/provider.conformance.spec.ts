@@ -146,6 +146,22 @@ describe.each(SUBJECTS.map((subject) => [subject.definition.id, subject] as cons
   const prompt = { model: 'vendor/public-model', prompt: 'Hello', max_tokens: 16 };
   const texts = { model: 'vendor/public-model', input: ['one', 'two'] };
 
+  it('refuses a service tier with another price before anything is sent', async () => {
+    if (subject.definition.credentials.length === 0) return;
+    const tier = { service_tier: 'priority' };
+    const calls = [
+      provider.chat?.complete(chatRequest(tier), call()),
+      provider.chat?.openStream(chatRequest({ ...tier, stream: true }), call()),
+      provider.completions?.complete({ ...prompt, ...tier }, call()),
+      provider.embeddings?.embed({ ...texts, ...tier }, call()),
+    ].filter((each) => each !== undefined);
+    for (const refused of calls) {
+      const { code, options } = await providerErrorOf(refused);
+      expect([code, options.param]).toEqual(['validation_failed', 'service_tier']);
+    }
+    expect(upstream.received).toEqual([]);
+  });
+
   it('completes a text, if supported, with usage and the public model', async () => {
     const completed = await completions(answers.completion)?.complete(prompt, call());
     if (completed === undefined) return;

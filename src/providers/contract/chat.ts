@@ -31,8 +31,11 @@ export const SAMPLING_FIELDS: ReadonlySet<string> = new Set([
   'frequency_penalty',
 ]);
 
-/** Values of `service_tier` at which the catalogue's prices hold. Others cost more or less. */
-export const STANDARD_SERVICE_TIERS: ReadonlySet<unknown> = new Set(['auto', 'default', 'standard']);
+/**
+ * Values of `service_tier` at which the catalogue's prices hold, in the words of OpenAI, Groq and Anthropic. Others cost
+ * more or less.
+ */
+export const STANDARD_SERVICE_TIERS: ReadonlySet<unknown> = new Set(['auto', 'default', 'standard', 'standard_only']);
 
 /** The reply object, shaped for our client: public model id, `logprobs` and `refusal` present, without `usage`. */
 export interface ChatCompletionBody {

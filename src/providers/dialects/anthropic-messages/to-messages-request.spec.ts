@@ -34,6 +34,8 @@ const REFUSED: readonly [string, Partial<ChatRequest>, ModelFeatures?][] = [
   ['modalities', { modalities: ['text', 'audio'] }],
   ['functions', { functions: [{ name: 'f' }] }],
   ['verbosity', { verbosity: 'low' }],
+  ['service_tier', { service_tier: 'priority' }],
+  ['service_tier', { service_tier: 'flex' }],
   ['speed', { speed: 'fast' }],
   ['inference_geo', { inference_geo: 'us' }],
   ['thinking', { thinking: { type: 'disabled' } }],

@@ -1,4 +1,4 @@
-import { type ChatRequest, STANDARD_SERVICE_TIERS } from '../../contract/chat';
+import type { ChatRequest } from '../../contract/chat';
 import type { DeploymentTraits, ModelFeatures, ProviderCall } from '../../contract/provider-call';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import { checkNoRejectedFields, checkSupport, unsupported } from '../openai-chat/chat-request';
@@ -71,12 +71,11 @@ function withoutFields(request: ChatRequest, dropped: readonly string[] = []): C
 
 function checkFormat(request: ChatRequest, features: ModelFeatures): void {
   checkNoRejectedFields(request, { rejectFields: REFUSED_FIELDS });
-  const { n, logprobs, modalities, verbosity, service_tier: tier } = request;
+  const { n, logprobs, modalities, verbosity } = request;
   if (n != null && n !== 1) throw unsupported('n', 'This model makes one choice per request.');
   if (logprobs === true && features.logprobs !== true) throw unsupported('logprobs');
   if (Array.isArray(modalities) && modalities.some((modality) => modality !== 'text')) throw unsupported('modalities');
   if (verbosity != null && verbosity !== 'medium') throw unsupported('verbosity');
-  if (tier != null && !STANDARD_SERVICE_TIERS.has(tier)) throw unsupported('service_tier');
   // Where the model refuses all sampling parameters, penalties are dropped with them.
   const penalty = PENALTIES.find((field) => request[field] != null && request[field] !== 0);
   if (penalty !== undefined && features.sampling !== false) throw unsupported(penalty);

@@ -116,12 +116,14 @@ describe('toOpenAiChatRequest', () => {
     expect(toOpenAiChatRequest(unused, call, false)).toEqual(reduced);
   });
 
-  it('refuses service tiers that are charged at another price, unless the upstream has none', () => {
+  it('refuses service tiers that are charged at another price, also where the upstream has none', () => {
     const translate = (tier: string, call = providerCall()) =>
       toOpenAiChatRequest(chatRequest({ service_tier: tier }), call, false);
     for (const tier of ['priority', 'flex', 'fast']) expect(refusedParam(() => translate(tier))).toBe('service_tier');
     expect(translate('auto')).toEqual({ ...reduced, service_tier: 'auto' });
-    expect(translate('flex', providerCall({ quirks: { dropFields: ['service_tier'] } }))).toEqual(reduced);
+    const withoutTiers = providerCall({ quirks: { dropFields: ['service_tier'] } });
+    expect(refusedParam(() => translate('flex', withoutTiers))).toBe('service_tier');
+    expect(translate('default', withoutTiers)).toEqual(reduced);
   });
 
   it('drops sampling parameters where the model refuses them', () => {

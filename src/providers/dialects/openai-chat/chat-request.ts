@@ -136,15 +136,22 @@ export function checkSupport(request: ChatRequest, { features, quirks }: Deploym
   if (features.logprobs === false && request['logprobs'] === true) throw unsupported('logprobs');
   checkResponseFormat(request['response_format'], features);
   checkReasoningEffort(request['reasoning_effort'], features);
-  checkServiceTier(request['service_tier'], quirks);
   if (features.vision === false) checkNoImages(request);
 }
 
-/** @throws ProviderError `validation_failed` with `param` for a field that must not be dropped silently */
+/**
+ * The fields that must not be dropped silently, at any upstream: those that it rejects, and a service tier with another
+ * price, which would be charged at the standard one.
+ * @throws ProviderError `validation_failed` with `param`
+ */
 export function checkNoRejectedFields(
   request: Readonly<Record<string, unknown>>,
   { rejectFields = [] }: Pick<Quirks, 'rejectFields'>,
 ): void {
+  const { service_tier: tier } = request;
+  if (tier != null && !STANDARD_SERVICE_TIERS.has(tier)) {
+    throw unsupported('service_tier', 'Only the standard service_tier is offered: auto or default.');
+  }
   for (const field of rejectFields) {
     if (!isUnused(field, request[field])) throw unsupported(field);
   }
@@ -170,12 +177,6 @@ function checkResponseFormat(format: unknown, features: ModelFeatures): void {
   if (format['type'] === 'json_object' && features.json_object === false) {
     throw unsupported('response_format', 'This model does not support response_format json_object.');
   }
-}
-
-/** Another tier would be charged at the price of the standard one. */
-function checkServiceTier(tier: unknown, { dropFields }: Pick<Quirks, 'dropFields'>): void {
-  if (tier == null || STANDARD_SERVICE_TIERS.has(tier) || dropFields?.includes('service_tier') === true) return;
-  throw unsupported('service_tier', 'Only the standard service_tier is offered: auto or default.');
 }
 
 function checkReasoningEffort(effort: unknown, { reasoning }: ModelFeatures): void {
