@@ -8,19 +8,19 @@ import { NO_USAGE, type UsageVector } from '../providers/contract/usage';
 interface Mismatch {
   readonly param: string;
   readonly message: string;
-  /** The supported values. */
-  readonly allowed?: readonly string[];
+  /** The supported values, or the maximum. */
+  readonly details?: { readonly allowed: readonly string[] } | { readonly maximum: number };
 }
 
 /**
  * Checks in the catalogue that the model supports the request, before the idempotency look-up and the hold.
- * @throws GatewayError `validation_failed` with `param`, and the supported values in `details.allowed`
+ * @throws GatewayError `validation_failed` with `param`, and `details` with the supported values or the maximum
  */
 export function assertCanSpeak(model: CatalogModel, request: SpeechRequest): void {
   const mismatch = findMismatch(model, request);
   if (mismatch === null) return;
-  const { param, message, allowed } = mismatch;
-  throw new GatewayError('validation_failed', message, { param, details: allowed && { allowed } });
+  const { param, message, details } = mismatch;
+  throw new GatewayError('validation_failed', message, { param, details });
 }
 
 /** The same check for a fallback model. */
@@ -30,12 +30,20 @@ export function canSpeak(model: CatalogModel, request: SpeechRequest): boolean {
 
 /** A model without listed voices or formats accepts any: those of self-hosted servers are unknown. */
 function findMismatch({ id, media, features }: CatalogModel, request: SpeechRequest): Mismatch | null {
-  const { voice, format, speed, instructions } = request;
+  const { input, voice, format, speed, instructions } = request;
+  const maximum = media?.max_characters;
+  if (maximum !== undefined && countCodePoints(input) > maximum) {
+    return { param: 'input', message: `${id} speaks at most ${maximum} characters.`, details: { maximum } };
+  }
   if (media?.voices?.includes(voice) === false) {
-    return { param: 'voice', message: `${id} does not have this voice.`, allowed: media.voices };
+    return { param: 'voice', message: `${id} does not have this voice.`, details: { allowed: media.voices } };
   }
   if (media?.formats?.includes(format) === false) {
-    return { param: 'response_format', message: `${id} does not support this format.`, allowed: media.formats };
+    return {
+      param: 'response_format',
+      message: `${id} does not support this format.`,
+      details: { allowed: media.formats },
+    };
   }
   if (features.speed === false && speed !== null && speed !== 1) {
     return { param: 'speed', message: `${id} does not support speed.` };

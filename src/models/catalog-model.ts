@@ -104,6 +104,8 @@ export interface MediaSupport {
   /** Hertz. */
   readonly sample_rates?: readonly number[];
   readonly voices?: readonly string[];
+  /** Of the text to speak. */
+  readonly max_characters?: number;
   /** Maximum per request; default: the contract's 10. */
   readonly max_images?: number;
   readonly first_frame?: boolean;

@@ -207,6 +207,7 @@ const media = z.strictObject({
   formats: labels,
   sample_rates: z.array(positive).min(1).optional(),
   voices: labels,
+  max_characters: positive.optional(),
   max_images: positive.optional(),
   first_frame: flag,
   last_frame: flag,

@@ -11,6 +11,7 @@ import { CerebrasModule } from './vendors/cerebras/cerebras.module';
 import { CohereModule } from './vendors/cohere/cohere.module';
 import { DeepInfraModule } from './vendors/deepinfra/deepinfra.module';
 import { DeepSeekModule } from './vendors/deepseek/deepseek.module';
+import { DeepgramModule } from './vendors/deepgram/deepgram.module';
 import { FireworksModule } from './vendors/fireworks/fireworks.module';
 import { GroqModule } from './vendors/groq/groq.module';
 import { HuggingFaceModule } from './vendors/huggingface/huggingface.module';
@@ -46,6 +47,7 @@ const VENDORS = [
   CohereModule,
   DeepInfraModule,
   DeepSeekModule,
+  DeepgramModule,
   FireworksModule,
   GoogleModule,
   GroqModule,

@@ -5,102 +5,16 @@
 import { sniffImageType } from '../../src/core/types/image-format';
 import type { Provider } from '../../src/providers/contract/provider';
 import type { ProviderCall } from '../../src/providers/contract/provider-call';
+import type { SpeechStream } from '../../src/providers/contract/speech';
 import { type Answer, FakeUpstream } from './fake-upstream';
 import * as answer from './media-answers';
 import { imageRequest, speechRequest, transcriptionRequest } from './media-requests';
+import { type MediaUse, type MediaWire, OPENAI_MEDIA, PNG } from './media-uses';
 import { CollectingSink, providerCall, providerErrorOf } from './provider-call';
 import { type Subject, SUBJECTS } from './subjects';
 
-const PNG = { bytes: answer.tinyPng(), contentType: 'image/png' } as const;
-
-/** One way to use a provider: what it sends where, how its upstream answers, and what no answer of it may be. */
-interface Usage {
-  readonly name: string;
-  readonly capability: 'images' | 'speech' | 'transcription';
-  readonly path: string;
-  readonly happy: Answer;
-  readonly broken: Readonly<Record<string, Answer>>;
-  /** `undefined`: the provider cannot. */
-  run(provider: Provider, call: ProviderCall): Promise<unknown> | undefined;
-}
-
-const NOT_JSON: Record<string, Answer> = {
-  'broken JSON': answer.json('{"data":[{"b64_json":"iVBO'),
-  'another JSON': answer.json([1, 2]),
-  nothing: answer.json(''),
-};
-const NO_IMAGES: Record<string, Answer> = {
-  ...NOT_JSON,
-  'no images': answer.json({ created: 1, data: [] }),
-  'wrong base64': answer.json({ data: [{ b64_json: `${answer.tinyPng().toString('base64')}????` }] }),
-  'base64 of something other than an image': answer.json({
-    data: [{ b64_json: Buffer.from('a text').toString('base64') }],
-  }),
-  'an image without bytes': answer.json({ data: [{ revised_prompt: 'x' }] }),
-  'an invalid URL': answer.json({ data: [{ url: 'file:///etc/passwd' }] }),
-};
-
-const USAGES: readonly Usage[] = [
-  {
-    name: 'images',
-    capability: 'images',
-    path: 'images/generations',
-    happy: answer.images(1),
-    broken: NO_IMAGES,
-    run: ({ images }, call) => images?.generate(imageRequest(), call),
-  },
-  {
-    name: 'edits',
-    capability: 'images',
-    path: 'images/edits',
-    happy: answer.images(1),
-    broken: NO_IMAGES,
-    run: ({ images }, call) => images?.generate(imageRequest({ images: [PNG], mask: PNG }), call),
-  },
-  {
-    name: 'speech',
-    capability: 'speech',
-    path: 'audio/speech',
-    happy: answer.speech(),
-    broken: {
-      'no sound': answer.speech(''),
-      'another format': answer.speech('OggS'),
-      'a text': answer.speech('hello', 'text/plain'),
-      JSON: answer.json('{}'),
-    },
-    run: ({ speech }, call) => speech?.speak(speechRequest(), call),
-  },
-  {
-    name: 'transcripts',
-    capability: 'transcription',
-    path: 'audio/transcriptions',
-    happy: answer.transcript(),
-    broken: { ...NOT_JSON, 'no text': answer.json({ text: null }) },
-    run: ({ transcription }, call) => transcription?.transcribe(transcriptionRequest(), call),
-  },
-  {
-    name: 'streamed transcripts',
-    capability: 'transcription',
-    path: 'audio/transcriptions',
-    happy: answer.transcriptStream(),
-    broken: { 'no end': answer.eventStream(), 'broken JSON': answer.eventStream('{"type":'), JSON: answer.json('{}') },
-    run: ({ transcription }, call) => transcription?.openStream?.(transcriptionRequest(), call),
-  },
-];
-
-/** The upstream's response, and the resulting code, phase and retry delay in seconds. */
+/** What upstreams of any format answer, and the resulting code, phase and retry delay in seconds. */
 const FAULTS: readonly (readonly [string, Answer, readonly unknown[]])[] = [
-  [
-    'an invalid request',
-    answer.fault(400, { type: 'invalid_request_error', param: 'size' }),
-    ['validation_failed', 'first_token', undefined],
-  ],
-  [
-    'a refusal by moderation',
-    answer.fault(400, { type: 'image_generation_user_error', code: 'moderation_blocked' }),
-    ['validation_failed', 'first_token', undefined],
-  ],
-  ['a refused key', answer.fault(401, { code: 'invalid_api_key' }), ['provider_error', 'first_token', undefined]],
   ['a rate limit', answer.fault(429, {}, { 'retry-after': '7' }), ['provider_rate_limited', 'first_token', 7]],
   ['a server error', answer.fault(500), ['provider_unavailable', 'first_token', undefined]],
   ['an overload', answer.fault(503, {}, { 'retry-after': '3' }), ['provider_unavailable', 'first_token', 3]],
@@ -139,16 +53,22 @@ function stage({ definition, environment }: Subject): { upstream: FakeUpstream; 
 }
 
 /** The uses of a provider that it claims. */
-function claimedBy({ definition, environment }: Subject): readonly Usage[] {
-  const provider = definition.create(environment('http://127.0.0.1:9'));
+function claimedBy(subject: Subject): readonly MediaUse[] {
+  const provider = subject.definition.create(subject.environment('http://127.0.0.1:9'));
   void provider?.close();
-  return USAGES.filter(({ capability }) => provider?.capabilities[capability] === true);
+  return wireOf(subject)?.uses.filter(({ capability }) => provider?.capabilities[capability] === true) ?? [];
+}
+
+function wireOf({ media, speaksOpenAi }: Subject): MediaWire | undefined {
+  return media ?? (speaksOpenAi ? OPENAI_MEDIA : undefined);
 }
 
 const callOf = ({ quirks }: Provider, overrides: Partial<ProviderCall> = {}) => providerCall({ quirks, ...overrides });
 const named = SUBJECTS.map((subject) => [subject.definition.id, subject] as const);
 
-describe.each(named)('provider %s', (_id, subject) => {
+const inCommonFormat = named.filter(([, { media }]) => media === undefined);
+
+describe.each(inCommonFormat)('provider %s', (_id, subject) => {
   const { speaksOpenAi, rateLimitPrompt: prompt } = subject;
   const held = stage(subject);
   /** Starts a fake upstream if the provider has one. */
@@ -234,27 +154,51 @@ describe.each(named)('provider %s', (_id, subject) => {
   });
 });
 
-const withMedia = named.filter(([, subject]) => subject.speaksOpenAi && claimedBy(subject).length > 0);
+const withMedia = named.filter(([, subject]) => claimedBy(subject).length > 0);
 
 describe.each(withMedia)('provider %s with its upstream', (_id, subject) => {
   const held = stage(subject);
+  const wire = wireOf(subject) as MediaWire;
+  const faults: typeof FAULTS = [
+    ['an invalid request', wire.invalid, ['validation_failed', 'first_token', undefined]],
+    ['a refused key', wire.keyRefused, ['provider_error', 'first_token', undefined]],
+    ...FAULTS,
+  ];
 
-  describe.each(claimedBy(subject))('$name', ({ path, happy, broken, run }) => {
+  describe.each(claimedBy(subject))('$name', ({ targets, happy, delivers, broken, run }) => {
     const use = (overrides: Partial<ProviderCall> = {}): Promise<unknown> =>
       run(held.provider, callOf(held.provider, overrides)) ?? Promise.reject(new Error('not offered'));
     it('calls the configured host once, with its key and the model of the deployment', async () => {
       held.upstream.answer = happy;
       await use();
-      expect(held.upstream.received.map(({ url }) => url)).toEqual([`/v1/${path}`]);
-      expect(held.upstream.received[0]?.body).toContain('upstream-model');
-      expect(held.upstream.received[0]?.body).not.toContain('vendor/public-model');
+      expect(held.upstream.received.map(({ url }) => url)).toEqual(targets);
+      const [first] = held.upstream.received;
+      const sent = held.upstream.received.map(({ url, body }) => `${url} ${body}`).join();
+      expect(JSON.stringify(first?.headers)).toContain('test-1234');
+      expect(sent).toContain('upstream-model');
+      expect(sent).not.toContain('vendor/public-model');
     });
 
-    it.each(FAULTS)('maps %s, after one upstream call', async (_name, fault, expected) => {
+    it('returns what was requested', async () => {
+      held.upstream.answer = happy;
+      const result = await use();
+      if (result instanceof Object && 'pipe' in result) await (result as SpeechStream).pipe(new CollectingSink());
+      expect(result).toMatchObject(delivers);
+    });
+
+    it.each(faults)('maps %s, after one upstream call', async (_name, fault, expected) => {
       held.upstream.answer = fault;
       const { code, options } = await providerErrorOf(use());
       expect([code, options.phase, options.retryAfterSeconds]).toEqual(expected);
       expect(held.upstream.received).toHaveLength(1);
+    });
+
+    it('reports a refusal by moderation as filtered content, if its upstream has one', async () => {
+      if (wire.moderated === undefined) return;
+      held.upstream.answer = wire.moderated;
+      const { code, options } = await providerErrorOf(use());
+      expect([code, options.fallback]).toEqual(['validation_failed', false]);
+      expect(options.details).toMatchObject({ reason: 'content_filtered' });
     });
 
     it('enforces its time limits', async () => {
@@ -290,10 +234,7 @@ describe.each(withMedia)('provider %s with its upstream', (_id, subject) => {
     });
 
     it('redacts keys and accounts in upstream messages', async () => {
-      held.upstream.answer = answer.fault(400, {
-        type: 'invalid_request_error',
-        message: 'Key sk-test-1234 of org-Secret12345 is wrong',
-      });
+      held.upstream.answer = wire.leaking('Key sk-test-1234 of org-Secret12345 is wrong');
       const { message, options } = await providerErrorOf(use());
       expect(`${message} ${JSON.stringify(options.details)}`).not.toMatch(/sk-test|Secret/);
     });

@@ -4,6 +4,7 @@ import type { ProviderEnvironment } from '../../src/core/config/provider-environ
 import type { ProviderDefinition } from '../../src/providers/contract/provider';
 import { AnthropicProvider } from '../../src/providers/vendors/anthropic/anthropic.module';
 import { BedrockAnthropicProvider } from '../../src/providers/vendors/bedrock-anthropic/bedrock-anthropic.module';
+import { DeepgramProvider } from '../../src/providers/vendors/deepgram/deepgram.module';
 import { GoogleProvider } from '../../src/providers/vendors/google/google.module';
 import type { OpenAiFormatProvider } from '../../src/providers/dialects/openai-format.provider';
 import {
@@ -13,6 +14,8 @@ import {
 } from '../../src/providers/vendors/mock/mock.module';
 import { MockProvider } from '../../src/providers/vendors/mock/mock.module';
 import { VertexProvider } from '../../src/providers/vendors/vertex/vertex.module';
+import type { MediaWire } from './media-uses';
+import { DEEPGRAM_MEDIA } from './media-vendors/deepgram';
 import { PRESETS } from './presets';
 import { ANTHROPIC_ANSWERS, GEMINI_ANSWERS, type TextAnswers } from './text-answers';
 
@@ -25,6 +28,8 @@ export interface Subject {
   readonly speaksOpenAi: boolean;
   /** Answers of its upstream to text requests; for another format. */
   readonly textAnswers?: TextAnswers;
+  /** The media of its upstream; for another format. */
+  readonly media?: MediaWire;
   /** A prompt that triggers a rate limit of 7 seconds; for providers without an upstream. */
   readonly rateLimitPrompt?: string;
   /** For providers of jobs. */
@@ -110,6 +115,12 @@ export const SUBJECTS: readonly Subject[] = [
     environment: (origin) => ({ VERTEX_API_KEY: 'AQ.test-1234', VERTEX_BASE_URL: `${origin}/v1` }),
     speaksOpenAi: false,
     textAnswers: GEMINI_ANSWERS,
+  },
+  {
+    definition: new DeepgramProvider(),
+    environment: (origin) => ({ DEEPGRAM_API_KEY: 'dg-test-1234', DEEPGRAM_BASE_URL: `${origin}/v1` }),
+    speaksOpenAi: false,
+    media: DEEPGRAM_MEDIA,
   },
   ...PRESETS.map(preset),
 ];

@@ -35,6 +35,7 @@ export const PROVIDER_SETTINGS = {
   BEDROCK_ANTHROPIC_API_KEY: apiKey.describe('API key of Amazon Bedrock for Anthropic’s format'),
   ...hosted('CEREBRAS', 'Cerebras'),
   ...hosted('COHERE', 'Cohere'),
+  ...hosted('DEEPGRAM', 'Deepgram'),
   ...hosted('DEEPINFRA', 'DeepInfra'),
   ...hosted('DEEPSEEK', 'DeepSeek'),
   ...hosted('FIREWORKS', 'Fireworks'),

@@ -23,6 +23,18 @@ export interface ProviderCapabilities {
   readonly music: boolean;
 }
 
+/** For providers of a few. */
+export const NO_CAPABILITIES: ProviderCapabilities = Object.freeze({
+  chat: false,
+  completions: false,
+  embeddings: false,
+  images: false,
+  speech: false,
+  transcription: false,
+  video: false,
+  music: false,
+});
+
 /** A configured provider. Each capability is an optional member, which must agree with `capabilities`. */
 export interface Provider {
   readonly id: string;

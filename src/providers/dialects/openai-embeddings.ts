@@ -15,7 +15,8 @@ import { DataSplitter, decodeBase64, isJsonObject, type JsonObject, parseJsonObj
 import { mapInBandError, transportFailure } from '../kit/upstream-errors';
 import type { ReplyReceiver, UpstreamHttp } from '../kit/upstream-http';
 import { toUsageVector } from '../kit/usage';
-import { checkNoRejectedFields, forwardedFields, unsupported } from './openai-chat/chat-request';
+import { unsupported } from '../kit/unsupported';
+import { checkNoRejectedFields, forwardedFields } from './openai-chat/chat-request';
 
 export class OpenAiEmbeddings implements EmbeddingsProvider {
   private readonly endpoint: string;

@@ -4,7 +4,7 @@ import type { ChatEvent, FinishReason } from '../contract/chat-event';
 import type { ProviderCall } from '../contract/provider-call';
 import { ProviderError } from '../contract/provider-error';
 import type { UsageVector } from '../contract/usage';
-import { CallDeadline } from './upstream-http';
+import { CallDeadline } from './call-deadline';
 import { cancellation, deadlineFailure, toStreamFailure } from './upstream-errors';
 
 /** Events that arrive together. */

@@ -1,9 +1,8 @@
 import { errors } from 'undici';
 import { parseRetryAfter } from '../../core/types/retry-after';
 import { ProviderError, type ProviderErrorOptions, type ProviderPhase } from '../contract/provider-error';
-import { type GoogleDetails, readGoogleDetails } from './google-details';
-import { isJsonObject, type JsonObject } from './json';
 import { limitReset } from './limit-reset';
+import { readFault, toFault, type UpstreamFault } from './upstream-fault';
 
 /** A rate limit without a `Retry-After` still needs one. */
 const DEFAULT_RETRY_AFTER_SECONDS = 10;
@@ -25,7 +24,7 @@ const CREDENTIAL_MESSAGE = /\b(incorrect|invalid) api key\b|\bapi key not valid\
 const CONTENT_POLICY = /content_?(policy|filter)|moderation|responsible_?ai|safety_violation|data_?inspection/i;
 /** Faults in the client's request. Any other status below 500 is between the gateway and its upstream. */
 const CLIENT_FAULT =
-  /invalid_request|bad_?request|user_error|validation|unprocessable|invalid[_ ]argument|context_(length|size)|unsupported_(value|parameter)/i;
+  /invalid_request|bad[_ ]?request|user_error|validation|unprocessable|invalid[_ ]argument|context_(length|size)|unsupported_(value|parameter)/i;
 /** Matches a code or a message: every vendor words it differently. */
 const CONTEXT_OVERFLOW =
   /context_(length|size|window)|(maximum|available) context|context (window|size)|prompt is too long|input token count/i;
@@ -178,96 +177,6 @@ function statusOf({ code, type }: UpstreamFault): number {
 
 function firstOf(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
-}
-
-/** An upstream's error report, in any of the usual shapes. Fields are raw text: log only. */
-export interface UpstreamFault extends GoogleDetails {
-  readonly message: string;
-  readonly type: string;
-  readonly code: string;
-  /** Only when it looks like a path into the request. */
-  readonly param: string | undefined;
-}
-
-const EMPTY_FAULT: UpstreamFault = { message: '', type: '', code: '', param: undefined };
-const PARAM = /^[A-Za-z_][\w.[\]-]{0,199}$/;
-
-/** Reads the fault from an error document; fields are empty for anything else. */
-function readFault(body: Buffer): UpstreamFault {
-  try {
-    return toFault(JSON.parse(body.toString('utf8')));
-  } catch {
-    return EMPTY_FAULT;
-  }
-}
-
-/**
- * The fault in a parsed document: `{ error: {…} }`, `{ error: "…" }`, `{ message, type, code }`, `{ detail }`, or an
- * array around any of them.
- */
-function toFault(document: unknown): UpstreamFault {
-  if (Array.isArray(document)) return toFault(document[0]);
-  if (!isJsonObject(document)) return EMPTY_FAULT;
-  const { error } = document;
-  if (typeof error === 'string') {
-    // `code` is a sentence at xAI (https://github.com/neavo/LinguaGacha/issues/159).
-    return { ...EMPTY_FAULT, message: error, type: textOf(document['error_type']), code: textOf(document['code']) };
-  }
-  const fault = isJsonObject(error) ? error : document;
-  const { message } = fault;
-  if (message === undefined && document['detail'] !== undefined) return fromDetail(document['detail']);
-  // Mistral puts the list into the message.
-  if (isJsonObject(message) && message['detail'] !== undefined) return fromDetail(message['detail']);
-  return {
-    message: textOf(message),
-    type: textOf(fault['type']) || textOf(fault['status']) || typeOfRouted(fault['metadata']),
-    code: textOf(fault['code']) || detailedCode(fault['details']),
-    param: toParam(fault['param']),
-    ...readGoogleDetails(fault['details']),
-  };
-}
-
-/**
- * OpenRouter reports the kind of an error beside a numeric code; a refusal by moderation has reasons instead
- * (https://openrouter.ai/docs/api/reference/errors-and-debugging).
- */
-function typeOfRouted(metadata: unknown): string {
-  if (!isJsonObject(metadata)) return '';
-  return textOf(metadata['error_type']) || (Array.isArray(metadata['reasons']) ? 'moderation' : '');
-}
-
-/** Anthropic's code, below its broad types. */
-function detailedCode(details: unknown): string {
-  return isJsonObject(details) ? textOf(details['error_code']) : '';
-}
-
-/** `detail` of the Python web frameworks: a sentence, or a list of `{ loc, msg, type }` about the request's body. */
-function fromDetail(detail: unknown): UpstreamFault {
-  if (typeof detail === 'string') return { ...EMPTY_FAULT, message: detail };
-  const first: unknown = Array.isArray(detail) ? detail[0] : detail;
-  if (!isJsonObject(first)) return EMPTY_FAULT;
-  return {
-    message: textOf(first['msg']),
-    type: 'request_validation',
-    code: textOf(first['type']),
-    param: locationOf(first),
-  };
-}
-
-function locationOf({ loc }: JsonObject): string | undefined {
-  if (!Array.isArray(loc)) return undefined;
-  const path = loc[0] === 'body' ? loc.slice(1) : loc;
-  const joined = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${textOf(step)}`)).join('');
-  return toParam(joined.replace(/^\./, ''));
-}
-
-function toParam(param: unknown): string | undefined {
-  return typeof param === 'string' && PARAM.test(param) ? param : undefined;
-}
-
-function textOf(value: unknown): string {
-  if (typeof value === 'number') return String(value);
-  return typeof value === 'string' ? value : '';
 }
 
 const MAX_SAFE_TEXT_LENGTH = 300;

@@ -8,6 +8,7 @@ import { type Dispatcher, Pool } from 'undici';
 import { type Clock, systemClock } from '../../core/time/clock';
 import type { CallLimits } from '../contract/provider-call';
 import { ProviderError, type ProviderPhase } from '../contract/provider-error';
+import { CallDeadline } from './call-deadline';
 import type { MultipartBody } from './multipart-body';
 import {
   cancellation,
@@ -21,7 +22,7 @@ const MAX_CONNECTIONS = 1024;
 const KEEP_ALIVE_MS = 30_000;
 const JSON_BODY = ['content-type', 'application/json'];
 
-/** JSON as text, or a form. */
+/** JSON as text, a form, or a file. */
 export type UpstreamBody = string | Pick<MultipartBody, 'contentType' | 'byteLength' | 'toStream'>;
 
 export interface UpstreamHttpOptions {
@@ -39,7 +40,8 @@ export class UpstreamHttp {
   private readonly clock: Clock;
   /** Headers of every request with a JSON body, by the expected reply. */
   private readonly headers: Readonly<Record<ExpectedReply, string[]>>;
-  private readonly formHeaders: Readonly<Record<ExpectedReply, string[]>>;
+  /** The same without a content type. */
+  private readonly bareHeaders: Readonly<Record<ExpectedReply, string[]>>;
 
   constructor(private readonly options: UpstreamHttpOptions) {
     const { baseUrl, headers = {}, clock = systemClock } = options;
@@ -54,14 +56,18 @@ export class UpstreamHttp {
     });
     const common = ['accept-encoding', 'identity', 'user-agent', 'gateway/1', ...Object.entries(headers).flat()];
     this.headers = byReply([...JSON_BODY, ...common]);
-    this.formHeaders = byReply(common);
+    this.bareHeaders = byReply(common);
   }
 
-  /** The request target of an endpoint below the base URL; compute it once, not per call. */
-  endpoint(relativePath: string): string {
-    const { pathname, origin, search } = this.options.baseUrl;
+  /**
+   * The request target of an endpoint below the base URL; compute it once, not per call, unless it has a query.
+   * @param relativePath encoded
+   */
+  endpoint(relativePath: string, query: Readonly<Record<string, string>> = {}): string {
+    const { pathname, origin, searchParams } = this.options.baseUrl;
     const base = pathname.endsWith('/') ? pathname : `${pathname}/`;
-    return new URL(base + relativePath, origin).pathname + search;
+    const all = new URLSearchParams([...searchParams, ...Object.entries(query)]).toString();
+    return new URL(base + relativePath, origin).pathname + (all === '' ? '' : `?${all}`);
   }
 
   /**
@@ -71,6 +77,13 @@ export class UpstreamHttp {
   post(endpoint: string, body: UpstreamBody, call: CallLimits): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       this.send(endpoint, body, call, 'json', new WholeReply(resolve, reject));
+    });
+  }
+
+  /** The same without a request body: for reading what an earlier call began. */
+  get(endpoint: string, call: CallLimits): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      this.send(endpoint, null, call, 'json', new WholeReply(resolve, reject));
     });
   }
 
@@ -101,23 +114,29 @@ export class UpstreamHttp {
 
   private send(
     path: string,
-    body: UpstreamBody,
+    body: UpstreamBody | null,
     call: CallLimits,
     expected: ExpectedReply,
     receiver: ReplyReceiver,
   ): UpstreamExchange {
     const exchange = new UpstreamExchange(call, expected, receiver, this.clock);
     if (!call.signal.aborted) {
-      this.pool.dispatch({ path, method: 'POST', ...this.payload(body, expected) }, exchange);
+      const method = body === null ? 'GET' : 'POST';
+      this.pool.dispatch({ path, method, ...this.payload(body, expected) }, exchange);
     }
     return exchange;
   }
 
-  private payload(body: UpstreamBody, expected: ExpectedReply): Pick<Dispatcher.DispatchOptions, 'headers' | 'body'> {
+  private payload(
+    body: UpstreamBody | null,
+    expected: ExpectedReply,
+  ): Pick<Dispatcher.DispatchOptions, 'headers' | 'body'> {
     const credential = this.options.authorization?.();
     const added = credential === undefined ? [] : ['authorization', credential];
-    const shared = (typeof body === 'string' ? this.headers : this.formHeaders)[expected];
-    if (typeof body === 'string') return { headers: added.length === 0 ? shared : [...shared, ...added], body };
+    const shared = (typeof body === 'string' ? this.headers : this.bareHeaders)[expected];
+    if (body === null || typeof body === 'string') {
+      return { headers: added.length === 0 ? shared : [...shared, ...added], body };
+    }
     added.push('content-type', body.contentType, 'content-length', String(body.byteLength));
     return { headers: [...shared, ...added], body: body.toStream() };
   }
@@ -144,6 +163,8 @@ export type ExpectedReply = 'json' | 'event-stream' | 'audio';
  * Exactly one of `onEnd` and `onFailure` is called, unless the receiver closes the exchange itself.
  */
 export interface ReplyReceiver {
+  /** The headers of a successful reply, before its body. */
+  onHeaders?(headers: UpstreamHeaders): void;
   onData(chunk: Buffer): void;
   onEnd(): void;
   onFailure(error: ProviderError): void;
@@ -240,6 +261,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
       // Never requested, and a few bytes can unpack to gigabytes.
       throw this.unusable('The provider sent a compressed response.', status);
     }
+    this.receiver.onHeaders?.(headers);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -334,53 +356,6 @@ class WholeReply implements ReplyReceiver {
     const [first] = this.chunks;
     this.resolve(this.chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.chunks));
   }
-}
-
-const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
-
-/**
- * The one timer of an upstream call. Extending the limit, which a stream does at every read, only stores a number: the
- * timer checks it when it fires and sleeps for the rest.
- */
-export class CallDeadline {
-  private readonly totalDueMs: number;
-  private dueMs = Infinity;
-  private timer: NodeJS.Timeout | undefined;
-  private timerDueMs = Infinity;
-
-  /** @param totalMs limit of the whole call, which no later limit exceeds */
-  constructor(
-    private readonly clock: Clock,
-    totalMs: number,
-    private readonly onExpired: () => void,
-  ) {
-    this.totalDueMs = clock.monotonic() + totalMs;
-  }
-
-  /** Replaces the current limit by one that ends `limitMs` from now. `Infinity` leaves only the total. */
-  set(limitMs: number): void {
-    const now = this.clock.monotonic();
-    this.dueMs = Math.min(now + limitMs, this.totalDueMs);
-    if (this.dueMs < this.timerDueMs) this.schedule(now);
-  }
-
-  clear(): void {
-    clearTimeout(this.timer);
-    this.timerDueMs = -Infinity;
-  }
-
-  private schedule(now: number): void {
-    clearTimeout(this.timer);
-    this.timerDueMs = this.dueMs;
-    const delayMs = Math.min(Math.max(1, Math.ceil(this.dueMs - now)), LONGEST_TIMEOUT_MS);
-    this.timer = setTimeout(this.onTimer, delayMs);
-  }
-
-  private readonly onTimer = (): void => {
-    const now = this.clock.monotonic();
-    if (now < this.dueMs) this.schedule(now);
-    else this.onExpired();
-  };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../kit/json';
-import { unsupported } from '../openai-chat/chat-request';
+import { unsupported } from '../../kit/unsupported';
 
 /**
  * What constrained decoding understands

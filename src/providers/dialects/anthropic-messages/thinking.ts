@@ -1,5 +1,5 @@
 import type { ModelFeatures } from '../../contract/provider-call';
-import { unsupported } from '../openai-chat/chat-request';
+import { unsupported } from '../../kit/unsupported';
 import type { Effort, Thinking } from './messages-format';
 
 /** The least and the usual budgets of models without adaptive thinking, in tokens. */

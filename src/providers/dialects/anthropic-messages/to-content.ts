@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../kit/json';
-import { unsupported } from '../openai-chat/chat-request';
+import { unsupported } from '../../kit/unsupported';
 import type { CacheControl, DocumentBlock, ImageBlock, ImageType, TextBlock } from './messages-format';
 
 /** https://platform.claude.com/docs/en/build-with-claude/vision: other types are refused with 400. */

@@ -1,7 +1,7 @@
 import type { ChatMessage } from '../../contract/chat';
 import type { ModelFeatures } from '../../contract/provider-call';
 import { isJsonObject } from '../../kit/json';
-import { unsupported } from '../openai-chat/chat-request';
+import { unsupported } from '../../kit/unsupported';
 import { parseExactly } from './exact-json';
 import type { AssistantBlock, TextBlock, ToolUseBlock, UpstreamMessage, UserBlock } from './messages-format';
 import { cacheControlOf, toTextBlocks, toUserBlocks } from './to-content';

@@ -1,7 +1,7 @@
 import type { ChatRequest } from '../../contract/chat';
 import type { ModelFeatures } from '../../contract/provider-call';
 import { isJsonObject, type JsonObject } from '../../kit/json';
-import { unsupported } from '../openai-chat/chat-request';
+import { unsupported } from '../../kit/unsupported';
 import type { UpstreamTool, UpstreamToolChoice } from './messages-format';
 import { toSupportedSchema } from './schema-keywords';
 import { cacheControlOf } from './to-content';

@@ -14,7 +14,8 @@ import { addUsage, type UsageVector } from '../../contract/usage';
 import { DataSplitter, type JsonObject, parseJsonObject } from '../../kit/json';
 import { mapInBandError, transportFailure } from '../../kit/upstream-errors';
 import type { ReplyReceiver, UpstreamHttp } from '../../kit/upstream-http';
-import { checkNoRejectedFields, unsupported } from '../openai-chat/chat-request';
+import { unsupported } from '../../kit/unsupported';
+import { checkNoRejectedFields } from '../openai-chat/chat-request';
 import { ModelEndpoints, toResourceName } from './model-endpoints';
 import { toUsage } from './usage';
 

@@ -1,7 +1,8 @@
 import type { ChatRequest } from '../../contract/chat';
 import type { DeploymentTraits, ModelFeatures, ProviderCall } from '../../contract/provider-call';
 import { isJsonObject, type JsonObject } from '../../kit/json';
-import { checkNoRejectedFields, checkSupport, unsupported } from '../openai-chat/chat-request';
+import { unsupported } from '../../kit/unsupported';
+import { checkNoRejectedFields, checkSupport } from '../openai-chat/chat-request';
 import { toConversation } from './request-contents';
 import { toTools } from './request-tools';
 

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../kit/json';
-import { unsupported } from '../openai-chat/chat-request';
+import { unsupported } from '../../kit/unsupported';
 
 const DATA_URL = /^data:([^;,]+)(?:;[^;,]*)*;base64,/;
 /** Longest head of a data URL: type and parameters. */

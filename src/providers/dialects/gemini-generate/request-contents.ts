@@ -1,6 +1,6 @@
 import type { ChatMessage } from '../../contract/chat';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
-import { unsupported } from '../openai-chat/chat-request';
+import { unsupported } from '../../kit/unsupported';
 import { toMediaPart } from './media-part';
 
 export type Part = JsonObject;

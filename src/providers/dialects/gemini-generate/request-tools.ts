@@ -1,6 +1,6 @@
 import type { ChatRequest } from '../../contract/chat';
 import { isJsonObject, type JsonObject } from '../../kit/json';
-import { unsupported } from '../openai-chat/chat-request';
+import { unsupported } from '../../kit/unsupported';
 
 /** The members of a request that concern tools; both absent without tools. */
 export interface RequestTools {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type ChatMessage, type ChatRequest, SAMPLING_FIELDS, STANDARD_SERVICE_TIERS } from '../../contract/chat';
 import type { DeploymentTraits, ModelFeatures, ProviderCall, Quirks } from '../../contract/provider-call';
-import { ProviderError } from '../../contract/provider-error';
 import { isJsonObject, type JsonObject } from '../../kit/json';
+import { unsupported } from '../../kit/unsupported';
 
 /** Set below, or not meant for an upstream. */
 const HANDLED_FIELDS: ReadonlySet<string> = new Set([
@@ -191,11 +191,6 @@ function checkNoImages({ messages }: ChatRequest): void {
     const j = content.findIndex((part) => isJsonObject(part) && part['type'] === 'image_url');
     if (j >= 0) throw unsupported(`messages[${i}].content[${j}]`, 'This model does not take images.');
   });
-}
-
-/** Refused before anything is sent, so failover to another deployment is possible. */
-export function unsupported(param: string, message = `This model does not support ${param}.`): ProviderError {
-  return new ProviderError('validation_failed', message, { phase: 'connect', fallback: false, param });
 }
 
 /**

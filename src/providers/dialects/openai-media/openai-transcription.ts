@@ -14,6 +14,7 @@ import { NO_USAGE, type UsageVector } from '../../contract/usage';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import { type FormPart, MultipartBody } from '../../kit/multipart-body';
 import { SseDecoder } from '../../kit/sse';
+import { listTimed, notTranscript, present, secondsOf } from '../../kit/transcripts';
 import { type Settler, StreamRelay } from '../../kit/upstream-stream';
 import { mapInBandError, transportFailure } from '../../kit/upstream-errors';
 import type { ReplyReceiver, UpstreamExchange, UpstreamHttp } from '../../kit/upstream-http';
@@ -76,31 +77,16 @@ export function fromTranscriptReply(
   if (reply['error'] != null) throw mapInBandError(reply, 'first_token');
   const { text, language, usage } = reply;
   if (typeof text !== 'string') throw notTranscript();
-  const segments = listOf(reply['segments'], toSegment);
-  const words = listOf(reply['words'], toWord);
+  const segments = listTimed(reply['segments'], toSegment);
+  const words = listTimed(reply['words'], toWord);
   return {
     text,
     language: typeof language === 'string' && language !== '' ? language : null,
-    segments: timestamps.includes('segment') ? timed(segments, text) : segments,
-    words: timestamps.includes('word') ? timed(words, text) : words,
+    segments: timestamps.includes('segment') ? present(segments, text) : segments,
+    words: timestamps.includes('word') ? present(words, text) : words,
     usage: toTranscriptUsage(usage),
     reportedSeconds: toTranscriptSeconds(reply['duration'], usage),
   };
-}
-
-/** Silence has no timestamps. */
-function timed<Item>(items: readonly Item[] | null, text: string): readonly Item[] {
-  if (items !== null && (items.length > 0 || text.trim() === '')) return items;
-  if (text.trim() === '') return [];
-  throw notTranscript('a transcript without the requested timestamps');
-}
-
-function listOf<Item>(value: unknown, convert: (item: JsonObject, index: number) => Item): readonly Item[] | null {
-  if (!Array.isArray(value)) return null;
-  return value.map((item: unknown, index) => {
-    if (!isJsonObject(item)) throw notTranscript();
-    return convert(item, index);
-  });
 }
 
 /** Servers other than OpenAI's omit fields that their model does not report; clients expect every field. */
@@ -131,11 +117,6 @@ function numberOf(value: unknown, fallback: number): number {
   return typeof value === 'number' ? value : fallback;
 }
 
-function secondsOf(value: unknown): number {
-  if (typeof value === 'number' && value >= 0) return value;
-  throw notTranscript();
-}
-
 /** The `usage` of a transcript, where it counts tokens. */
 export function toTranscriptUsage(usage: unknown): UsageVector | null {
   if (!isJsonObject(usage)) return null;
@@ -161,10 +142,6 @@ function parseReply(body: Buffer): JsonObject {
   const value = parseJsonObject(body);
   if (value === null) throw notTranscript();
   return value;
-}
-
-function notTranscript(what = 'a response that is not a transcript'): ProviderError {
-  return new ProviderError('provider_error', `The provider sent ${what}.`, { phase: 'first_token', fallback: true });
 }
 
 /** How long the upstream may take after the last event to end its reply, so that the connection can be reused. */

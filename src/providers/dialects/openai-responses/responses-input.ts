@@ -1,7 +1,7 @@
 import type { ChatMessage } from '../../contract/chat';
 import type { Quirks } from '../../contract/provider-call';
 import { isJsonObject, type JsonObject } from '../../kit/json';
-import { unsupported } from '../openai-chat/chat-request';
+import { unsupported } from '../../kit/unsupported';
 import { type EarlierSteps, firstCallId, type ReasoningStep, type Step } from './reasoning-state';
 
 /**

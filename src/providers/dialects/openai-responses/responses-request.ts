@@ -1,7 +1,8 @@
 import { type ChatRequest, SAMPLING_FIELDS } from '../../contract/chat';
 import type { DeploymentTraits, ProviderCall } from '../../contract/provider-call';
 import { isJsonObject, type JsonObject } from '../../kit/json';
-import { checkSupport, isUnused, outputLimit, unsupported } from '../openai-chat/chat-request';
+import { unsupported } from '../../kit/unsupported';
+import { checkSupport, isUnused, outputLimit } from '../openai-chat/chat-request';
 import type { EarlierSteps } from './reasoning-state';
 import { toInputItems } from './responses-input';
 

@@ -1,0 +1,32 @@
+import { speechRequest } from '../../test/conformance/media-requests';
+import type { CatalogModel } from '../models/catalog-model';
+import { assertCanSpeak } from './speech-request';
+
+describe('assertCanSpeak', () => {
+  const model = {
+    id: 'vendor/voice',
+    features: { speed: false },
+    media: { formats: ['mp3', 'wav'], voices: ['alloy'], max_characters: 5 },
+  } as unknown as CatalogModel;
+  const request = speechRequest({ input: 'Hello' });
+
+  it('accepts what the catalogue lists', () => {
+    expect(() => assertCanSpeak(model, request)).not.toThrow();
+  });
+
+  it.each([
+    ['input', { input: 'Hello!' }, { maximum: 5 }],
+    ['voice', { voice: 'ash' }, { allowed: ['alloy'] }],
+    ['response_format', { format: 'opus' }, { allowed: ['mp3', 'wav'] }],
+    ['speed', { speed: 2 }, undefined],
+    ['instructions', { instructions: 'Whisper.' }, undefined],
+  ] as const)('refuses another %s, with what is allowed', (param, option, details) => {
+    expect(() => assertCanSpeak(model, { ...request, ...option })).toThrow(
+      expect.objectContaining({ code: 'validation_failed', param, details }),
+    );
+  });
+
+  it('counts characters as code points', () => {
+    expect(() => assertCanSpeak(model, { ...request, input: '😀😀😀😀😀' })).not.toThrow();
+  });
+});

@@ -1,0 +1,113 @@
+import type { StreamSink } from '../contract/chat';
+import { ProviderError } from '../contract/provider-error';
+import type { SpeechFormat, SpeechStream } from '../contract/speech';
+import type { UsageVector } from '../contract/usage';
+import type { UpstreamHeaders } from './upstream-errors';
+import type { ReplyReceiver, UpstreamExchange } from './upstream-http';
+import { type Settler, StreamRelay } from './upstream-stream';
+
+/** More than 40 min of uncompressed audio: 4,096 characters at the slowest speed take about half of that. */
+const MAX_AUDIO_BYTES = 128 * 1024 * 1024;
+
+/** Reads usage from the headers of a reply; `null`: it reports none. */
+export type UsageReader = (headers: UpstreamHeaders) => UsageVector | null;
+
+/** An audio reply, passed on as it arrives. */
+export class AudioStream implements SpeechStream, ReplyReceiver {
+  readonly progress: { audioBytes: number; usage: UsageVector | null } = { audioBytes: 0, usage: null };
+  private readonly relay: StreamRelay<Buffer>;
+  private exchange: UpstreamExchange | null = null;
+  private receivedBytes = 0;
+
+  private constructor(
+    private readonly format: SpeechFormat,
+    private readonly readUsage: UsageReader,
+    opening: Settler,
+  ) {
+    this.relay = new StreamRelay<Buffer>(opening, Buffer.concat, (bytes) => (this.progress.audioBytes += bytes));
+  }
+
+  /**
+   * Resolves with the first bytes.
+   * @param send starts the exchange
+   * @throws ProviderError for every other outcome
+   */
+  static open(
+    format: SpeechFormat,
+    send: (receiver: ReplyReceiver) => UpstreamExchange,
+    readUsage: UsageReader = () => null,
+  ): Promise<SpeechStream> {
+    return new Promise((resolve, reject) => {
+      const stream = new AudioStream(format, readUsage, { resolve: () => resolve(stream), reject });
+      stream.exchange = send(stream);
+      stream.relay.readFrom(stream.exchange);
+    });
+  }
+
+  onHeaders(headers: UpstreamHeaders): void {
+    this.progress.usage = this.readUsage(headers);
+  }
+
+  pipe(sink: StreamSink): Promise<void> {
+    return this.relay.pipe(sink);
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.relay.phase !== 'stream' && contradictsFormat(this.format, chunk)) {
+      throw noSpeech('audio in a format other than the one requested');
+    }
+    this.receivedBytes += chunk.length;
+    if (this.receivedBytes > MAX_AUDIO_BYTES) {
+      const { phase } = this.relay;
+      throw new ProviderError('provider_error', 'The provider sent more than 128 MiB of audio.', {
+        phase,
+        fallback: false,
+      });
+    }
+    this.exchange?.touch();
+    this.relay.open();
+    this.relay.push(chunk, chunk.length);
+  }
+
+  onEnd(): void {
+    if (this.relay.phase === 'stream') this.relay.end();
+    else this.relay.fail(noSpeech('no sound'));
+  }
+
+  onFailure(error: ProviderError): void {
+    this.relay.fail(error);
+  }
+}
+
+function noSpeech(what: string): ProviderError {
+  return new ProviderError('provider_error', `The provider sent ${what}.`, { phase: 'first_token', fallback: true });
+}
+
+const MPEG_SYNC = 0xe0;
+const LAYER_BITS = 0x06;
+
+/**
+ * Whether the first bytes of the audio contradict the requested format. Some hosts always send their only format, which
+ * a player that trusts the content type cannot play. Unknown bytes are accepted.
+ */
+export function contradictsFormat(format: SpeechFormat, sound: Buffer): boolean {
+  // The tag may precede frames of either format.
+  if (sound.toString('latin1', 0, 3) === 'ID3') return format !== 'mp3' && format !== 'aac';
+  const found = nameFormat(sound) ?? (format === 'pcm' ? null : nameFrames(sound));
+  return found !== null && found !== format;
+}
+
+/** By a signature that raw samples are very unlikely to contain. */
+function nameFormat(sound: Buffer): SpeechFormat | null {
+  const head = sound.toString('latin1', 0, 12);
+  if (head.startsWith('RIFF') && head.endsWith('WAVE')) return 'wav';
+  if (head.startsWith('OggS')) return 'opus';
+  return head.startsWith('fLaC') ? 'flac' : null;
+}
+
+/** By the first frame: MP3 and AAC share the sync word, and AAC has no layer. */
+function nameFrames(sound: Buffer): SpeechFormat | null {
+  const [first, second] = sound;
+  if (first !== 0xff || second === undefined || (second & MPEG_SYNC) !== MPEG_SYNC) return null;
+  return (second & LAYER_BITS) === 0 ? 'aac' : 'mp3';
+}

@@ -1,0 +1,82 @@
+/** Transcripts of vendors that do not speak OpenAI's format. */
+import { ProviderError } from '../contract/provider-error';
+import type { Transcript, TranscriptionRequest, TranscriptSegment } from '../contract/transcription';
+import { isJsonObject, type JsonObject } from './json';
+import { unsupported } from './unsupported';
+
+/**
+ * Refuses a prompt and a temperature, which only models that decode like a language model have. Zero is what their
+ * transcripts amount to.
+ * @throws ProviderError `validation_failed` with `param`, before anything is sent
+ */
+export function refuseTuning({ prompt, temperature }: TranscriptionRequest): void {
+  if (prompt !== null) throw unsupported('prompt');
+  if (temperature !== null && temperature !== 0) throw unsupported('temperature');
+}
+
+/**
+ * The transcript with the requested timestamps only.
+ * @throws ProviderError when requested ones are missing, since subtitles need them
+ */
+export function withTimestamps({ timestamps }: Pick<TranscriptionRequest, 'timestamps'>, all: Transcript): Transcript {
+  const { text, segments, words } = all;
+  return {
+    ...all,
+    segments: timestamps.includes('segment') ? present(segments, text) : null,
+    words: timestamps.includes('word') ? present(words, text) : null,
+  };
+}
+
+/** Silence has no timestamps. */
+export function present<Item>(items: readonly Item[] | null, text: string): readonly Item[] {
+  if (items !== null && (items.length > 0 || text.trim() === '')) return items;
+  if (text.trim() === '') return [];
+  throw notTranscript('a transcript without the requested timestamps');
+}
+
+/** `null` for anything but a list. @throws ProviderError when an item is not an object; rethrows errors of `convert` */
+export function listTimed<Item>(
+  value: unknown,
+  convert: (item: JsonObject, index: number) => Item,
+): readonly Item[] | null {
+  if (!Array.isArray(value)) return null;
+  return value.map((item: unknown, index) => {
+    if (!isJsonObject(item)) throw notTranscript();
+    return convert(item, index);
+  });
+}
+
+/**
+ * A segment without the figures of Whisper's decoder, which clients expect nonetheless.
+ * @throws ProviderError when a value is not of its type
+ */
+export function toSegment(id: number, text: unknown, start: unknown, end: unknown): TranscriptSegment {
+  if (typeof text !== 'string') throw notTranscript();
+  return {
+    id,
+    seek: 0,
+    start: secondsOf(start),
+    end: secondsOf(end),
+    text,
+    tokens: [],
+    temperature: 0,
+    avg_logprob: 0,
+    compression_ratio: 0,
+    no_speech_prob: 0,
+  };
+}
+
+/** @throws ProviderError for anything but seconds from the beginning */
+export function secondsOf(value: unknown): number {
+  if (typeof value === 'number' && value >= 0) return value;
+  throw notTranscript();
+}
+
+/** A positive duration in seconds; `null` for anything else. */
+export function toReportedSeconds(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : null;
+}
+
+export function notTranscript(what = 'a response that is not a transcript'): ProviderError {
+  return new ProviderError('provider_error', `The provider sent ${what}.`, { phase: 'first_token', fallback: true });
+}

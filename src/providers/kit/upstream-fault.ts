@@ -1,0 +1,96 @@
+import { type GoogleDetails, readGoogleDetails } from './google-details';
+import { isJsonObject, type JsonObject } from './json';
+
+/** An upstream's error report, in any of the usual shapes. Fields are raw text: log only. */
+export interface UpstreamFault extends GoogleDetails {
+  readonly message: string;
+  readonly type: string;
+  readonly code: string;
+  /** Only when it looks like a path into the request. */
+  readonly param: string | undefined;
+}
+
+const EMPTY_FAULT: UpstreamFault = { message: '', type: '', code: '', param: undefined };
+const PARAM = /^[A-Za-z_][\w.[\]-]{0,199}$/;
+
+/** Reads the fault from an error document; fields are empty for anything else. */
+export function readFault(body: Buffer): UpstreamFault {
+  try {
+    return toFault(JSON.parse(body.toString('utf8')));
+  } catch {
+    return EMPTY_FAULT;
+  }
+}
+
+/**
+ * The fault in a parsed document: `{ error: {…} }`, `{ error: "…" }`, `{ message, type, code }`, `{ detail }`,
+ * `{ err_msg, err_code }`, or an array around any of them.
+ */
+export function toFault(document: unknown): UpstreamFault {
+  if (Array.isArray(document)) return toFault(document[0]);
+  if (!isJsonObject(document)) return EMPTY_FAULT;
+  const { error } = document;
+  if (typeof error === 'string') {
+    // `code` is a sentence at xAI (https://github.com/neavo/LinguaGacha/issues/159).
+    return { ...EMPTY_FAULT, message: error, type: textOf(document['error_type']), code: textOf(document['code']) };
+  }
+  const fault = isJsonObject(error) ? error : document;
+  // Deepgram: https://developers.deepgram.com/docs/errors
+  if (fault['err_msg'] !== undefined) {
+    return { ...EMPTY_FAULT, message: textOf(fault['err_msg']), code: textOf(fault['err_code']) };
+  }
+  const { message } = fault;
+  if (message === undefined && document['detail'] !== undefined) return fromDetail(document['detail']);
+  // Mistral puts the list into the message.
+  if (isJsonObject(message) && message['detail'] !== undefined) return fromDetail(message['detail']);
+  return {
+    message: textOf(message),
+    type: textOf(fault['type']) || textOf(fault['status']) || typeOfRouted(fault['metadata']),
+    code: textOf(fault['code']) || detailedCode(fault['details']),
+    param: toParam(fault['param']),
+    ...readGoogleDetails(fault['details']),
+  };
+}
+
+/**
+ * OpenRouter reports the kind of an error beside a numeric code; a refusal by moderation has reasons instead
+ * (https://openrouter.ai/docs/api/reference/errors-and-debugging).
+ */
+function typeOfRouted(metadata: unknown): string {
+  if (!isJsonObject(metadata)) return '';
+  return textOf(metadata['error_type']) || (Array.isArray(metadata['reasons']) ? 'moderation' : '');
+}
+
+/** Anthropic's code, below its broad types. */
+function detailedCode(details: unknown): string {
+  return isJsonObject(details) ? textOf(details['error_code']) : '';
+}
+
+/** `detail` of the Python web frameworks: a sentence, or a list of `{ loc, msg, type }` about the request's body. */
+function fromDetail(detail: unknown): UpstreamFault {
+  if (typeof detail === 'string') return { ...EMPTY_FAULT, message: detail };
+  const first: unknown = Array.isArray(detail) ? detail[0] : detail;
+  if (!isJsonObject(first)) return EMPTY_FAULT;
+  return {
+    message: textOf(first['msg']),
+    type: 'request_validation',
+    code: textOf(first['type']),
+    param: locationOf(first),
+  };
+}
+
+function locationOf({ loc }: JsonObject): string | undefined {
+  if (!Array.isArray(loc)) return undefined;
+  const path = loc[0] === 'body' ? loc.slice(1) : loc;
+  const joined = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${textOf(step)}`)).join('');
+  return toParam(joined.replace(/^\./, ''));
+}
+
+function toParam(param: unknown): string | undefined {
+  return typeof param === 'string' && PARAM.test(param) ? param : undefined;
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' ? value : '';
+}

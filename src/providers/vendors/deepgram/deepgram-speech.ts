@@ -1,0 +1,49 @@
+/** Speech by Deepgram: `POST /v1/speak` (https://developers.deepgram.com/reference/text-to-speech/speak-request). */
+import type { ProviderCall } from '../../contract/provider-call';
+import type { SpeechFormat, SpeechProvider, SpeechRequest, SpeechStream } from '../../contract/speech';
+import { NO_USAGE, type UsageVector } from '../../contract/usage';
+import { AudioStream } from '../../kit/audio-stream';
+import type { UpstreamHeaders } from '../../kit/upstream-errors';
+import { unsupported } from '../../kit/unsupported';
+import type { UpstreamHttp } from '../../kit/upstream-http';
+import { toTotal } from '../../kit/usage';
+
+/** https://developers.deepgram.com/docs/tts-media-output-settings */
+const OUTPUTS: Readonly<Record<SpeechFormat, Readonly<Record<string, string>>>> = {
+  mp3: { encoding: 'mp3' },
+  opus: { encoding: 'opus', container: 'ogg' },
+  aac: { encoding: 'aac' },
+  flac: { encoding: 'flac' },
+  wav: { encoding: 'linear16', container: 'wav', sample_rate: '24000' },
+  pcm: { encoding: 'linear16', container: 'none', sample_rate: '24000' },
+};
+
+export class DeepgramSpeech implements SpeechProvider {
+  constructor(private readonly http: Pick<UpstreamHttp, 'endpoint' | 'postForAudio'>) {}
+
+  speak(request: SpeechRequest, call: ProviderCall): Promise<SpeechStream> {
+    const target = this.http.endpoint('speak', toSpeakQuery(request, call));
+    const body = JSON.stringify({ text: request.input });
+    return AudioStream.open(
+      request.format,
+      (receiver) => this.http.postForAudio(target, body, call, receiver),
+      readCharacters,
+    );
+  }
+}
+
+/**
+ * Voices are models, such as `aura-2-thalia-en`. Pure.
+ * @throws ProviderError `validation_failed` with `param`
+ */
+export function toSpeakQuery(request: SpeechRequest, { upstreamModel }: ProviderCall): Record<string, string> {
+  const { voice, format, speed, instructions } = request;
+  if (speed !== null && speed !== 1) throw unsupported('speed');
+  if (instructions !== null) throw unsupported('instructions');
+  return { model: `${upstreamModel}-${voice}`, ...OUTPUTS[format] };
+}
+
+function readCharacters(headers: UpstreamHeaders): UsageVector | null {
+  const characters = toTotal(Number(headers['dg-char-count']));
+  return characters === null ? null : { ...NO_USAGE, characters };
+}
