@@ -1,14 +1,6 @@
-import {
-  type CanActivate,
-  type ExecutionContext,
-  Inject,
-  Injectable,
-  type OnModuleDestroy,
-  type OnModuleInit,
-} from '@nestjs/common';
+import { type CanActivate, Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import { GatewayError } from '../core/errors/gateway-error';
-import { requestOf } from '../core/http/request';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { DrainService } from './drain.service';
 
@@ -77,7 +69,7 @@ const OVERLOADED = new GatewayError('service_unavailable', 'The server is overlo
   retryAfterSeconds: 1,
 });
 
-/** Refuses requests while the process shuts down or is overloaded (503). Public routes, such as probes, are served. */
+/** Refuses requests while the process shuts down or is overloaded (503). It does not guard public routes, such as probes. */
 @Injectable()
 export class AvailabilityGuard implements CanActivate, OnModuleInit, OnModuleDestroy {
   private readonly load: OverloadDetector;
@@ -102,8 +94,7 @@ export class AvailabilityGuard implements CanActivate, OnModuleInit, OnModuleDes
     this.load.stop();
   }
 
-  canActivate(context: ExecutionContext): boolean {
-    if (requestOf(context).rules.public === true) return true;
+  canActivate(): boolean {
     if (this.drain.draining) {
       throw new GatewayError('service_unavailable', 'The server is shutting down. Retry shortly.', {
         retryAfterSeconds: 1,

@@ -6,6 +6,7 @@ import { ResponseConnection } from '../core/http/request';
 import { assertRulesDecided } from '../core/http/route.decorators';
 import type { Clock } from '../core/time/clock';
 import { toRequestId } from '../core/types/ids';
+import type { DrainService } from './drain.service';
 
 const MAX_CLIENT_REQUEST_ID_LENGTH = 128;
 /** Fastify would read the body of these methods before the guards. `BodyInterceptor` reads it after them. */
@@ -15,7 +16,7 @@ const METHODS_WITH_BODY = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
  * Prepares every request before Nest: its context and rules, and the refusals of the raw request that apply to unknown routes
  * too. A route that leaves open who may call it fails the start.
  */
-export function addRequestContext(server: FastifyInstance, clock: Clock, isDraining: () => boolean): void {
+export function addRequestContext(server: FastifyInstance, clock: Clock, drain: Pick<DrainService, 'draining'>): void {
   for (const method of METHODS_WITH_BODY) server.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   server.decorateRequest('context');
   server.decorateRequest('rules');
@@ -39,7 +40,7 @@ export function addRequestContext(server: FastifyInstance, clock: Clock, isDrain
       memory: null,
       connection: new ResponseConnection(reply.raw),
     };
-    if (isDraining()) reply.raw.shouldKeepAlive = false;
+    if (drain.draining) reply.raw.shouldKeepAlive = false;
     done(findRawFault(request));
   });
 }

@@ -1,40 +1,58 @@
-import { type CanActivate, Inject, Module, type NestInterceptor, type Provider, type Type } from '@nestjs/common';
+import {
+  type FactoryProvider,
+  Inject,
+  type InjectionToken,
+  Module,
+  type NestInterceptor,
+  type Type,
+} from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import { AuthGuardsModule, KEY_GUARD_ORDER } from '../auth/guards/auth-guards.module';
-import { RateLimitGuard } from '../auth/guards/rate-limit.guard';
+import { RateLimitGuard } from '../auth/guards/key.guards';
 import { IdempotencyInterceptor } from '../auth/idempotency/idempotency.interceptor';
-import { ACCESS_GUARDS, BodyInterceptor } from '../core/http/body.interceptor';
+import { BodyInterceptor, CALLER_GUARD } from '../core/http/body.interceptor';
 import { CostHeadersInterceptor } from '../core/http/cost-headers.interceptor';
 import { GatewayExceptionFilter } from '../core/http/gateway-exception.filter';
 import { RequestIdInterceptor } from '../core/http/request-id.interceptor';
 import { CLOCK, type Clock } from '../core/time/clock';
-import { ChangeLimitGuard } from '../dashboard/session/change-limit.guard';
-import { CsrfGuard } from '../dashboard/session/csrf.guard';
 import { DashboardSessionModule } from '../dashboard/session/dashboard-session.module';
-import { RolesGuard } from '../dashboard/session/roles.guard';
-import { SessionGuard } from '../dashboard/session/session.guard';
+import { ChangeLimitGuard, CsrfGuard, RolesGuard, SessionGuard } from '../dashboard/session/session.guards';
 import { AvailabilityGuard } from './availability.guard';
 import { DrainService } from './drain.service';
 import { ProbesModule } from './probes.module';
-import { InterceptorChain } from './interceptor-chain';
+import { type ByRoute, InterceptorChain, type RequestGuard, RouteGuards } from './request-chains';
 import { addRequestContext } from './request-context.hook';
 
-/** Who may call a route: the key guards where it requires an API key, the others on `@Session()` routes. */
-const CALLER_GUARDS = [
-  CsrfGuard, //        403 csrf_failed: a change from another site
-  SessionGuard, //     401: no session cookie, or not valid
-  RolesGuard, //       404, 403: not a member, role too low, not an operator
-  ...KEY_GUARD_ORDER, // ApiKeyGuard 401; AllowedIpGuard 403; ModalityGuard 403
-] as const;
+type GuardTypes = ByRoute<readonly Type<RequestGuard>[]>;
+
+/** Who may call a route. A slow body is followed by the same checks. */
+const CALLER_GUARDS: GuardTypes = {
+  key: [
+    ...KEY_GUARD_ORDER, // ApiKeyGuard 401; AllowedIpGuard 403; ModalityGuard 403
+  ],
+  session: [
+    CsrfGuard, //    403 csrf_failed: a change from another site
+    SessionGuard, // 401: no session cookie, or not valid
+    RolesGuard, //   404, 403: not a member, role too low, not an operator
+  ],
+  public: [],
+};
 
 /** The guards of every request, in order. They run before a byte of the body is read. */
-export const GUARDS: readonly Type<CanActivate>[] = [
-  AvailabilityGuard, // 503: draining or overloaded; `@Public()` passes
-  ...CALLER_GUARDS,
-  ChangeLimitGuard, //  429: changes per user
-  RateLimitGuard, //    429: callers known to be over their limits, and the limit of reads
-];
+export const GUARDS: GuardTypes = {
+  key: [
+    AvailabilityGuard, // 503: draining or overloaded
+    ...CALLER_GUARDS.key,
+    RateLimitGuard, //    429: callers known to be over their limits, and the limit of reads
+  ],
+  session: [
+    AvailabilityGuard, // 503: draining or overloaded
+    ...CALLER_GUARDS.session,
+    ChangeLimitGuard, //  429: changes per user
+  ],
+  public: [],
+};
 
 /** The interceptors of every request, in order. */
 export const INTERCEPTORS: readonly Type<NestInterceptor>[] = [
@@ -52,8 +70,8 @@ export const INTERCEPTORS: readonly Type<NestInterceptor>[] = [
   imports: [AuthGuardsModule, DashboardSessionModule, ProbesModule],
   providers: [
     AvailabilityGuard,
-    { provide: ACCESS_GUARDS, inject: [...CALLER_GUARDS], useFactory: (...guards: CanActivate[]) => guards },
-    ...GUARDS.map((useExisting): Provider => ({ provide: APP_GUARD, useExisting })),
+    provideGuards(CALLER_GUARD, CALLER_GUARDS),
+    provideGuards(APP_GUARD, GUARDS),
     ...INTERCEPTORS,
     {
       provide: APP_INTERCEPTOR,
@@ -65,6 +83,17 @@ export const INTERCEPTORS: readonly Type<NestInterceptor>[] = [
 })
 export class RequestPathModule {
   constructor({ httpAdapter }: HttpAdapterHost<FastifyAdapter>, drain: DrainService, @Inject(CLOCK) clock: Clock) {
-    addRequestContext(httpAdapter.getInstance(), clock, () => drain.draining);
+    addRequestContext(httpAdapter.getInstance(), clock, drain);
   }
+}
+
+function provideGuards(provide: InjectionToken, types: GuardTypes): FactoryProvider<RouteGuards> {
+  return {
+    provide,
+    inject: [...types.key, ...types.session, ...types.public],
+    useFactory: (...guards: RequestGuard[]) => {
+      const take = ({ length }: readonly unknown[]): RequestGuard[] => guards.splice(0, length);
+      return new RouteGuards({ key: take(types.key), session: take(types.session), public: take(types.public) });
+    },
+  };
 }

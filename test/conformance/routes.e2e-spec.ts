@@ -4,7 +4,7 @@ import { type ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { FASTIFY_ROUTE_CONFIG_METADATA } from '@nestjs/platform-fastify/constants';
 import type { RouteRules } from '../../src/core/http/route.decorators';
 import { EXPLAINED_OPERATIONS, type ExplainedOperation } from '../../src/dashboard/explain/explain-request.dto';
-import type { InterceptorChain } from '../../src/http/interceptor-chain';
+import type { InterceptorChain, RouteGuards } from '../../src/http/request-chains';
 import { GUARDS, INTERCEPTORS } from '../../src/http/request-path';
 import { TestGateway } from '../harness/gateway';
 import { childOf, openapiDocument, operationsOf, type Operation } from '../harness/openapi-document';
@@ -67,9 +67,12 @@ describe('the declarations of a route', () => {
   it('are enforced by the guards and interceptors of the request path, in order, on every route', () => {
     const config = (gateway.app as unknown as { config: ApplicationConfig }).config;
     const namesOf = (instances: readonly object[]): string[] => instances.map(({ constructor }) => constructor.name);
-    expect(namesOf(config.getGlobalGuards())).toEqual(GUARDS.map(({ name }) => name));
-    const chains = config.getGlobalInterceptors() as InterceptorChain[];
-    expect(chains.map(({ interceptors }) => namesOf(interceptors))).toEqual([INTERCEPTORS.map(({ name }) => name)]);
+    const chains = config.getGlobalGuards() as RouteGuards[];
+    for (const kind of ['key', 'session', 'public'] as const) {
+      expect(chains.map(({ guards }) => namesOf(guards[kind]))).toEqual([GUARDS[kind].map(({ name }) => name)]);
+    }
+    const interceptors = config.getGlobalInterceptors() as InterceptorChain[];
+    expect(interceptors.map((chain) => namesOf(chain.interceptors))).toEqual([INTERCEPTORS.map(({ name }) => name)]);
   });
 });
 

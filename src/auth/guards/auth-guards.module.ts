@@ -1,8 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth.module';
 import { LimitsModule } from '../rate-limits/limits.module';
-import { AllowedIpGuard, ApiKeyGuard, KEY_GUARDS, type KeyGuard, ModalityGuard } from './key-guards';
-import { RateLimitGuard } from './rate-limit.guard';
+import { AllowedIpGuard, ApiKeyGuard, KEY_GUARDS, type KeyGuard, ModalityGuard, RateLimitGuard } from './key.guards';
 
 /** The guards that judge a key, in order. */
 export const KEY_GUARD_ORDER = [ApiKeyGuard, AllowedIpGuard, ModalityGuard] as const;

@@ -23,8 +23,8 @@ import { readForm } from './form-reader';
 import { replyOf, requestOf } from './request';
 import type { FormRules, RouteRules } from './route.decorators';
 
-/** Token of the guards that judge a caller once more after a slow body, in order. */
-export const ACCESS_GUARDS = Symbol('ACCESS_GUARDS');
+/** Token of the guard that judges a caller once more after a slow body. */
+export const CALLER_GUARD = Symbol('CALLER_GUARD');
 
 /**
  * Bodies of at least this size are parsed one per event loop iteration, so that several do not block other requests.
@@ -37,7 +37,7 @@ const BODYLESS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /**
  * Reads the body after all guards have passed: strict JSON, or a form where a route takes one, within the memory budget.
- * The access guards judge the caller again when the body took long to arrive.
+ * The guards judge the caller again when the body took long to arrive.
  */
 @Injectable()
 export class BodyInterceptor implements NestInterceptor {
@@ -49,7 +49,7 @@ export class BodyInterceptor implements NestInterceptor {
   constructor(
     @Inject(APP_CONFIG) { http }: AppConfig,
     @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(ACCESS_GUARDS) private readonly accessGuards: readonly CanActivate[],
+    @Inject(CALLER_GUARD) private readonly callerGuard: CanActivate,
   ) {
     this.budget = new BodyBudget(http.maxBufferedBytes);
     this.maxJsonBytes = http.maxRequestBytes;
@@ -83,7 +83,7 @@ export class BodyInterceptor implements NestInterceptor {
   }
 
   private async judgeAgain(context: ExecutionContext): Promise<void> {
-    for (const guard of this.accessGuards) await guard.canActivate(context);
+    await this.callerGuard.canActivate(context);
   }
 
   /**

@@ -83,11 +83,6 @@ function rule(rules: RouteRules): MethodDecorator {
   };
 }
 
-/** Closed by default: whether callers of a route need an API key. */
-export function requiresApiKey(rules: RouteRules): boolean {
-  return rules.public !== true && rules.session === undefined;
-}
-
 const DASHBOARD_API = '/dashboard/api/';
 
 /** @throws Error for a route whose decorators leave open, or contradict, who may call it and what its key must allow. */
@@ -101,7 +96,7 @@ export function assertRulesDecided(url: string, rules: RouteRules): void {
   if ((rules.spends === true) !== (rules.modality !== undefined)) {
     throw new Error(`${url}: routes with @Spends(), and no others, must have @Modality()`);
   }
-  if (rules.spends === true && !requiresApiKey(rules)) {
+  if (rules.spends === true && (rules.public === true || rules.session !== undefined)) {
     throw new Error(`${url}: a route with @Spends() requires an API key`);
   }
 }

@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Inject, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { ApiKeyRepository } from '../../auth/api-keys/api-key.repository';
-import { KEY_GUARDS, type KeyGuard } from '../../auth/guards/key-guards';
+import { KEY_GUARDS, type KeyGuard } from '../../auth/guards/key.guards';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { parseIpAddress } from '../../core/types/ip-range';
 import { requireUuid } from '../../core/types/require-uuid';

@@ -1,11 +1,8 @@
 import { Module } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import { AccountsModule } from '../accounts/accounts.module';
-import { ChangeLimitGuard } from './change-limit.guard';
-import { CsrfGuard } from './csrf.guard';
-import { RolesGuard } from './roles.guard';
 import { SessionCookie } from './session-cookie';
-import { SessionGuard } from './session.guard';
+import { ChangeLimitGuard, CsrfGuard, RolesGuard, SessionGuard } from './session.guards';
 
 /** Session cookie and the guards of the dashboard routes. */
 @Module({

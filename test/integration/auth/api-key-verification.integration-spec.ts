@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm';
 import { digestApiKey, generateApiKey } from '../../../src/auth/api-keys/api-key';
 import { ApiKeyRepository } from '../../../src/auth/api-keys/api-key.repository';
 import { ApiKeyVerifier } from '../../../src/auth/api-keys/api-key-verifier';
-import { AllowedIpGuard } from '../../../src/auth/guards/key-guards';
+import { AllowedIpGuard } from '../../../src/auth/guards/key.guards';
 import { systemClock } from '../../../src/core/time/clock';
 import { createDataSource } from '../../../src/core/database/data-source';
 import { allowedMs } from '../../faults/figures';

@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm';
 import { digestApiKey, hasValidShape } from '../../../src/auth/api-keys/api-key';
 import { ApiKeyRepository } from '../../../src/auth/api-keys/api-key.repository';
 import { ApiKeyVerifier } from '../../../src/auth/api-keys/api-key-verifier';
-import { AllowedIpGuard } from '../../../src/auth/guards/key-guards';
+import { AllowedIpGuard } from '../../../src/auth/guards/key.guards';
 import { decodeKeyInvalidation, type KeyInvalidationTransport } from '../../../src/auth/api-keys/key-invalidation';
 import { COMMAND_LINE } from '../../../src/core/types/actor';
 import { systemClock } from '../../../src/core/time/clock';

@@ -1,6 +1,7 @@
 import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
 import { from, lastValueFrom, map, mergeAll, of } from 'rxjs';
-import { InterceptorChain } from './interceptor-chain';
+import type { RouteRules } from '../core/http/route.decorators';
+import { InterceptorChain, type RequestGuard, RouteGuards } from './request-chains';
 
 const CONTEXT = {} as ExecutionContext;
 
@@ -49,5 +50,49 @@ describe('InterceptorChain', () => {
       await expect((async () => run([marking('a', []), refusing, marking('b', calls)], last))()).rejects.toBe(failure);
     }
     expect(calls).toEqual([]);
+  });
+});
+
+describe('RouteGuards', () => {
+  const guards = (log: string[], ...verdicts: (string | Promise<boolean> | Error)[]): RequestGuard[] =>
+    verdicts.map((verdict) => ({
+      canActivate: () => {
+        log.push(String(verdict));
+        if (verdict instanceof Error) throw verdict;
+        return typeof verdict === 'string' ? true : verdict;
+      },
+    }));
+  const contextOf = (rules: RouteRules): ExecutionContext =>
+    ({ getArgByIndex: () => ({ rules }) }) as unknown as ExecutionContext;
+
+  it.each<[string, RouteRules]>([
+    ['key', {}],
+    ['key', { spends: true, modality: 'text' }],
+    ['session', { session: 'anonymous' }],
+    ['public', { public: true }],
+  ])('runs only the %s guards for a route with %j', (kind, rules) => {
+    const log: string[] = [];
+    const chain = new RouteGuards({
+      key: guards(log, 'key'),
+      session: guards(log, 'session'),
+      public: guards(log, 'public'),
+    });
+    expect(chain.canActivate(contextOf(rules))).toBe(true);
+    expect(log).toEqual([kind]);
+  });
+
+  it('calls guards in order, waits for a promise, and calls none after a refusal', async () => {
+    const log: string[] = [];
+    const refusal = new Error('refused');
+    const key = guards(log, 'first', Promise.resolve(true), 'third', refusal, 'never');
+    const chain = new RouteGuards({ key, session: [], public: [] });
+    await expect(chain.canActivate(contextOf({}))).rejects.toBe(refusal);
+    expect(log).toEqual(['first', '[object Promise]', 'third', 'Error: refused']);
+    await expect(
+      new RouteGuards({ key: guards(log, Promise.resolve(false), 'never'), session: [], public: [] }).canActivate(
+        contextOf({}),
+      ),
+    ).resolves.toBe(false);
+    expect(log).not.toContain('never');
   });
 });

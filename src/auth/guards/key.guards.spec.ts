@@ -1,6 +1,6 @@
 import { AllowedIps } from '../../core/types/allowed-ips';
 import type { StoredApiKey } from '../api-keys/stored-api-key';
-import { AllowedIpGuard } from './key-guards';
+import { AllowedIpGuard } from './key.guards';
 
 function judge(key: Partial<StoredApiKey>, clientAddress: string | null): void {
   const stored = { organizationActive: true, allowedIps: null, ...key } as StoredApiKey;

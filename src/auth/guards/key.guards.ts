@@ -2,11 +2,12 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { requestOf } from '../../core/http/request';
-import { requiresApiKey } from '../../core/http/route.decorators';
 import type { Modality } from '../../core/types/modality';
 import { assertModalityAllowed } from '../../core/types/principal';
+import { requirePrincipal } from '../../core/types/request-context';
 import { ApiKeyVerifier } from '../api-keys/api-key-verifier';
 import type { StoredApiKey } from '../api-keys/stored-api-key';
+import { LimiterService } from '../rate-limits/limiter.service';
 
 /** The facts about a request that are known before its body. */
 export interface KeyedCall {
@@ -34,7 +35,7 @@ declare module 'fastify' {
   }
 }
 
-/** Closed by default: every route without `@Public()` or `@Session()` requires a valid API key (401). */
+/** Requires a valid API key (401). */
 @Injectable()
 export class ApiKeyGuard implements KeyGuard {
   readonly explainedBy = 'key';
@@ -43,7 +44,6 @@ export class ApiKeyGuard implements KeyGuard {
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = requestOf(context);
-    if (!requiresApiKey(request.rules)) return true;
     const key = this.keys.authenticate(request.headers.authorization);
     return key instanceof Promise ? key.then((found) => admit(request, found)) : admit(request, key);
   }
@@ -59,14 +59,19 @@ function admit(request: FastifyRequest, key: StoredApiKey): true {
   return true;
 }
 
+function keyOf({ apiKey }: FastifyRequest): StoredApiKey {
+  if (apiKey === null) throw new GatewayError('internal_error', 'The request was not authenticated.');
+  return apiKey;
+}
+
 /** Refuses keys of an organization that is not active, and addresses outside `allowed_ips` (403). */
 @Injectable()
 export class AllowedIpGuard implements KeyGuard {
   readonly explainedBy = 'key';
 
   canActivate(context: ExecutionContext): boolean {
-    const { apiKey, context: call } = requestOf(context);
-    if (apiKey !== null) this.judge(apiKey, call);
+    const request = requestOf(context);
+    this.judge(keyOf(request), request.context);
     return true;
   }
 
@@ -89,12 +94,29 @@ export class ModalityGuard implements KeyGuard {
   readonly explainedBy = 'request';
 
   canActivate(context: ExecutionContext): boolean {
-    const { apiKey, rules } = requestOf(context);
-    if (apiKey !== null) this.judge(apiKey, rules);
+    const request = requestOf(context);
+    this.judge(keyOf(request), request.rules);
     return true;
   }
 
   judge({ principal }: StoredApiKey, { modality }: Pick<KeyedCall, 'modality'>): void {
     if (modality !== undefined) assertModalityAllowed(principal, modality);
+  }
+}
+
+/**
+ * Refuses callers over their limits before the body is read (429): on routes that spend, callers that this process has just
+ * refused; on the other routes of a key, by the limit of reads.
+ */
+@Injectable()
+export class RateLimitGuard implements CanActivate {
+  constructor(private readonly limiter: LimiterService) {}
+
+  canActivate(execution: ExecutionContext): boolean | Promise<boolean> {
+    const { context, rules } = requestOf(execution);
+    const principal = requirePrincipal(context);
+    if (rules.spends !== true) return this.limiter.admitRead(principal).then(() => true);
+    this.limiter.refuseEarly(context, principal);
+    return true;
   }
 }
