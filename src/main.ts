@@ -7,7 +7,7 @@ import { loadConfig } from './core/config/load-config';
 import { createGateway } from './create-gateway';
 import { runMigrations } from './core/database/run-migrations';
 import { startEmbeddedServices, type RunningServices } from './core/embedded/embedded-services';
-import { DrainService } from './http/drain.service';
+import { DrainService } from './http/availability';
 import { MediaJobProcessor } from './media-jobs/worker/media-job.processor';
 import { createLogger, toNestLogger } from './core/observability/logger';
 import { runProcess } from './process-life';

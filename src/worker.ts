@@ -8,7 +8,7 @@ import { ConfigurationError, loadConfig } from './core/config/load-config';
 import type { ConnectedConfig } from './create-gateway';
 import { runMigrations } from './core/database/run-migrations';
 import { readLiveServices } from './core/embedded/services-file';
-import { DrainService } from './http/drain.service';
+import { DrainService } from './http/availability';
 import { createFastifyAdapter } from './core/http/fastify-adapter';
 import { serveOnlyPublicRoutes } from './http/public-routes-only';
 import { MediaJobProcessor } from './media-jobs/worker/media-job.processor';

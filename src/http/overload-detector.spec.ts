@@ -1,4 +1,4 @@
-import { OverloadDetector } from './availability.guard';
+import { OverloadDetector } from './availability';
 
 const LIMIT = 10;
 

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { BillingModule } from '../billing/billing.module';
 import { InferenceModule } from '../inference/inference.module';
-import { DrainService } from './drain.service';
+import { DrainService } from './availability';
 import { HealthController } from './health.controller';
 import { ReadinessService } from './readiness.service';
 

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { DataSource } from 'typeorm';
 import type { LedgerAuditService } from '../billing/ledger/ledger-audit.service';
 import type { Clock } from '../core/time/clock';
-import type { DrainService } from './drain.service';
+import type { DrainService } from './availability';
 import { ReadinessService } from './readiness.service';
 
 function createReadiness() {

@@ -5,7 +5,7 @@ import { LedgerAuditService, type LedgerState } from '../billing/ledger/ledger-a
 import { hasPendingMigrations } from '../core/database/run-migrations';
 import { REDIS } from '../core/redis/redis.module';
 import { CLOCK, type Clock } from '../core/time/clock';
-import { DrainService } from './drain.service';
+import { DrainService } from './availability';
 
 export type CheckResult = 'ok' | 'failed' | 'unknown';
 

@@ -1,12 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import { GatewayError } from '../core/errors/gateway-error';
-import { toClientAddress } from '../core/http/client-address';
-import { ResponseConnection } from '../core/http/request';
+import { ResponseConnection, toClientAddress } from '../core/http/request';
 import { assertRulesDecided } from '../core/http/route.decorators';
 import type { Clock } from '../core/time/clock';
 import { toRequestId } from '../core/types/ids';
-import type { DrainService } from './drain.service';
+import type { DrainService } from './availability';
 
 const MAX_CLIENT_REQUEST_ID_LENGTH = 128;
 /** Fastify would read the body of these methods before the guards. `BodyInterceptor` reads it after them. */

@@ -12,14 +12,12 @@ import { AuthGuardsModule, KEY_GUARD_ORDER } from '../auth/guards/auth-guards.mo
 import { RateLimitGuard } from '../auth/guards/key.guards';
 import { IdempotencyInterceptor } from '../auth/idempotency/idempotency.interceptor';
 import { BodyInterceptor, CALLER_GUARD } from '../core/http/body.interceptor';
-import { CostHeadersInterceptor } from '../core/http/cost-headers.interceptor';
+import { CostHeadersInterceptor, RequestIdInterceptor } from '../core/http/cost-headers.interceptor';
 import { GatewayExceptionFilter } from '../core/http/gateway-exception.filter';
-import { RequestIdInterceptor } from '../core/http/request-id.interceptor';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { DashboardSessionModule } from '../dashboard/session/dashboard-session.module';
 import { ChangeLimitGuard, CsrfGuard, RolesGuard, SessionGuard } from '../dashboard/session/session.guards';
-import { AvailabilityGuard } from './availability.guard';
-import { DrainService } from './drain.service';
+import { AvailabilityGuard, DrainService } from './availability';
 import { ProbesModule } from './probes.module';
 import { type ByRoute, InterceptorChain, type RequestGuard, RouteGuards } from './request-chains';
 import { addRequestContext } from './request-context.hook';

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { ResponseConnection } from '../core/http/request';
-import { DisconnectTracker } from './disconnect-tracker';
+import { DisconnectTracker } from './idempotent-execution';
 
 class Response extends EventEmitter {
   destroyed = false;

@@ -1,7 +1,7 @@
 import type { BudgetStanding } from '../billing/ledger/spending-outlook.service';
 import type { GatewayError } from '../core/errors/gateway-error';
 import type { Micro } from '../core/types/micro';
-import type { LimitStanding } from '../auth/rate-limits/limit-outlook';
+import type { LimitStanding } from '../auth/rate-limits/limit-check';
 import type { DeploymentObstacle } from '../models/serving';
 import type { Candidate, InferenceInput } from './inference.types';
 import type { RulingConstraint } from './route-planner';

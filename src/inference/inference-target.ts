@@ -1,7 +1,6 @@
 import { GatewayError } from '../core/errors/gateway-error';
 import type { Modality } from '../core/types/modality';
-import type { Principal } from '../core/types/principal';
-import { type RequestContext, requirePrincipal } from '../core/types/request-context';
+import { type Principal, type RequestContext, requirePrincipal } from '../core/types/request-context';
 import { assertModelAllowed, type CatalogModel } from '../models/catalog-model';
 import type { ModelCatalogService } from '../models/model-catalog.service';
 import type { RoutingDto } from '../models/routing/routing.dto';

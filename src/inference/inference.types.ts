@@ -1,7 +1,6 @@
 import type { Micro } from '../core/types/micro';
 import type { ResponseBytes } from '../auth/idempotency/response-store';
-import type { Principal } from '../core/types/principal';
-import type { RequestContext } from '../core/types/request-context';
+import type { Principal, RequestContext } from '../core/types/request-context';
 import type { CompiledPrice, PricedDetails } from '../billing/pricing/price';
 import type { CatalogModel, Deployment, PriceVersion } from '../models/catalog-model';
 import type { Provider } from '../providers/contract/provider';

@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { LimitOutlook } from '../auth/rate-limits/limit-outlook';
+import type { LimitOutlook } from '../auth/rate-limits/limit-check';
 import { LimiterService } from '../auth/rate-limits/limiter.service';
 import { type SpendingOutlook, SpendingOutlookService } from '../billing/ledger/spending-outlook.service';
 import { GatewayError } from '../core/errors/gateway-error';
 import { CLOCK, type Clock } from '../core/time/clock';
-import type { Principal } from '../core/types/principal';
+import type { Principal } from '../core/types/request-context';
 import type { DeploymentRow } from '../models/catalog-rows';
 import { CatalogRepository } from '../models/catalog.repository';
 import { type DeploymentServing, reviewServing } from '../models/serving';

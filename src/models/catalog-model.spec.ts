@@ -1,5 +1,5 @@
 import type { Modality } from '../core/types/modality';
-import type { Principal } from '../core/types/principal';
+import type { Principal } from '../core/types/request-context';
 import { assertModelAllowed, findActivePrice, isModelAllowed, type PriceVersion } from './catalog-model';
 
 const version = (id: string, effectiveFromMs: number, effectiveToMs: number | null = null): PriceVersion => ({

@@ -1,6 +1,6 @@
 import { GatewayError } from '../core/errors/gateway-error';
 import type { Modality } from '../core/types/modality';
-import { assertModalityAllowed, type Principal } from '../core/types/principal';
+import { assertModalityAllowed, type Principal } from '../core/types/request-context';
 import type { RateLimits } from '../core/types/rate-limits';
 import type { ModelFeatures, Quirks } from '../providers/contract/provider-call';
 

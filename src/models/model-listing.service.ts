@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';
 import { isModalityGroup, MODALITIES, modalitiesOf, MODALITY_GROUPS, type Modality } from '../core/types/modality';
-import type { Principal } from '../core/types/principal';
+import type { Principal } from '../core/types/request-context';
 import { assertModelAllowed, type CatalogModel, isModelAllowed, type Price, type PriceVersion } from './catalog-model';
 import { ModelCatalogService } from './model-catalog.service';
 import type { ModelFeatures } from '../providers/contract/provider-call';

@@ -3,7 +3,7 @@ import { Test } from '@nestjs/testing';
 import { CLOCK } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';
 import type { Modality } from '../core/types/modality';
-import type { Principal } from '../core/types/principal';
+import type { Principal } from '../core/types/request-context';
 import { CatalogRepository } from './catalog.repository';
 import { toCatalogRows } from './catalog-rows';
 import { catalogEntrySchema } from './catalog.schema';

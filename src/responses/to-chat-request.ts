@@ -1,6 +1,6 @@
 import { ChatCompletionRequestDto } from '../chat/dto/chat-completion-request.dto';
 import { GatewayError } from '../core/errors/gateway-error';
-import { compileValidator } from '../core/validation/compiled-validator';
+import { compileValidator } from '../core/validation/valid-body.pipe';
 import type { ChatRequest } from '../providers/contract/chat';
 import type { ResponseRequestDto, ResponseTextFormatDto } from './dto/response-request.dto';
 import { RequestPaths } from './request-paths';

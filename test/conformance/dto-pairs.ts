@@ -1,6 +1,6 @@
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
-import { compileValidator } from '../../src/core/validation/compiled-validator';
+import { compileValidator } from '../../src/core/validation/valid-body.pipe';
 import { strictDto } from '../../src/core/validation/strict-dto.pipe';
 import type { DtoClass } from '../../src/core/validation/nested';
 import { nodeAt, openapiDocument, type DocumentName } from '../harness/openapi-document';

@@ -1,5 +1,5 @@
 /** Every way in which a request can end, many times each: the client's result, receipt, charge and ledger. */
-import { DrainService } from '../../src/http/drain.service';
+import { DrainService } from '../../src/http/availability';
 import type { StreamSink } from '../../src/providers/contract/chat';
 import { FakeUpstream } from '../conformance/fake-upstream';
 import { TestGateway, type TestCustomer } from '../harness/gateway';

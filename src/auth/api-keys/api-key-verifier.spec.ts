@@ -1,6 +1,5 @@
 import { generateApiKey } from './api-key';
-import { ApiKeyVerifier, type ApiKeyVerifierOptions } from './api-key-verifier';
-import type { StoredApiKey } from './stored-api-key';
+import { ApiKeyVerifier, type ApiKeyVerifierOptions, type StoredApiKey } from './api-key-verifier';
 
 const NOW_MS = Date.UTC(2030, 0, 1);
 

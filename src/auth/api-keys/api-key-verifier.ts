@@ -1,9 +1,10 @@
-import type { Clock } from '../../core/time/clock';
+import { hash } from 'node:crypto';
 import { GatewayError } from '../../core/errors/gateway-error';
+import type { Clock } from '../../core/time/clock';
+import type { AllowedIps } from '../../core/types/allowed-ips';
+import type { Principal } from '../../core/types/request-context';
 import { hasValidShape } from './api-key';
-import { ApiKeyCache, type ApiKeyReader } from './api-key-cache';
 import type { KeyInvalidation } from './key-invalidation';
-import type { StoredApiKey } from './stored-api-key';
 
 export interface ApiKeyVerifierOptions {
   /** Also look up keys that this service did not generate, for deployments that insert their own. Default `false`. */
@@ -82,4 +83,163 @@ export class ApiKeyVerifier {
 
 function invalidApiKey(message: string): GatewayError {
   return new GatewayError('invalid_api_key', message);
+}
+
+/** Reads one key from its store; `null` when the key does not exist. */
+export type ApiKeyReader = (key: string) => Promise<StoredApiKey | null>;
+
+interface CacheEntry {
+  readonly key: StoredApiKey;
+  /** Monotonic. Taken before the read, so that the lifetime bounds the age of the data. */
+  readonly readAtMs: number;
+}
+
+/** How long a revocation may go unnoticed when its message was lost. */
+const LIFETIME_MS = 5_000;
+/** A key in steady use is read again in the background from this age on, so that its requests never wait. */
+const REFRESH_AFTER_MS = 4_000;
+const UNKNOWN_LIFETIME_MS = 1_000;
+/** Requests get their 503 within 2.5 s while the database is unavailable. */
+const READ_TIMEOUT_MS = 2_000;
+const MAX_KEYS = 10_000;
+const MAX_UNKNOWN = 10_000;
+/** Limits concurrent reads, so that invented keys cannot exhaust the database connections. */
+const MAX_READS = 256;
+/** Reserved for keys seen before: a flood of invented keys must not lock a customer out. */
+const READS_FOR_KNOWN_KEYS = 256;
+
+/**
+ * Caches API keys in this process for at most five seconds. Entries are indexed by the full SHA-256 of the key: no two
+ * keys share an entry, and no key stays in memory. Unknown keys have a separate cache: guessing cannot evict a
+ * customer's key.
+ */
+class ApiKeyCache {
+  private readonly known = new Map<string, CacheEntry>();
+  private readonly unknown = new Map<string, number>();
+  private readonly reads = new Map<string, Promise<StoredApiKey | null>>();
+  private generation = 0;
+
+  constructor(
+    private readonly read: ApiKeyReader,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * The key's record, or `null` when the key does not exist; a promise only when the database must be queried.
+   * @throws GatewayError `service_unavailable` (thrown or rejected) when the database fails or times out.
+   */
+  find(key: string): StoredApiKey | null | Promise<StoredApiKey | null> {
+    const id = hash('sha256', key, 'base64url');
+    const nowMs = this.clock.monotonic();
+    const entry = this.known.get(id);
+    if (entry !== undefined) {
+      const ageMs = nowMs - entry.readAtMs;
+      if (ageMs < REFRESH_AFTER_MS) return entry.key;
+      if (ageMs < LIFETIME_MS) {
+        this.refresh(id, key);
+        return entry.key;
+      }
+    }
+    const unknownAtMs = this.unknown.get(id);
+    if (unknownAtMs !== undefined && nowMs - unknownAtMs < UNKNOWN_LIFETIME_MS) return null;
+    return this.load(id, key);
+  }
+
+  /** Drops the changed entries. Reads in progress may have seen the old state: their results are not cached. */
+  invalidate(invalidation: KeyInvalidation): void {
+    this.generation++;
+    this.reads.clear();
+    this.unknown.clear();
+    for (const [id, { key }] of this.known) {
+      if (isAffected(key, invalidation)) this.known.delete(id);
+    }
+  }
+
+  private refresh(id: string, key: string): void {
+    // A failed refresh keeps the entry until it expires; the next request tries again.
+    this.load(id, key).catch(() => undefined);
+  }
+
+  /** Requests for the same key share one read. */
+  private load(id: string, key: string): Promise<StoredApiKey | null> {
+    const underWay = this.reads.get(id);
+    if (underWay !== undefined) return underWay;
+    const maxReads = this.known.has(id) ? MAX_READS + READS_FOR_KNOWN_KEYS : MAX_READS;
+    if (this.reads.size >= maxReads) throw unavailable(new Error('too many API keys are being read'));
+
+    const generation = this.generation;
+    const readAtMs = this.clock.monotonic();
+    const load = rejectAfter(READ_TIMEOUT_MS, this.read(key))
+      .then(
+        (found) => {
+          if (generation === this.generation) this.store(id, found, readAtMs);
+          return found;
+        },
+        (cause: unknown) => Promise.reject(unavailable(cause)),
+      )
+      .finally(() => {
+        if (this.reads.get(id) === load) this.reads.delete(id);
+      });
+    this.reads.set(id, load);
+    return load;
+  }
+
+  private store(id: string, key: StoredApiKey | null, readAtMs: number): void {
+    this.known.delete(id);
+    this.unknown.delete(id);
+    if (key === null) {
+      this.unknown.set(id, readAtMs);
+      dropOldest(this.unknown, MAX_UNKNOWN);
+    } else {
+      this.known.set(id, { key, readAtMs });
+      dropOldest(this.known, MAX_KEYS);
+    }
+  }
+}
+
+function isAffected({ principal }: StoredApiKey, invalidation: KeyInvalidation): boolean {
+  switch (invalidation.scope) {
+    case 'key':
+      return principal.keyId === invalidation.keyId;
+    case 'organization':
+      return principal.organizationId === invalidation.organizationId;
+    case 'all':
+      return true;
+  }
+}
+
+/** A map keeps insertion order, so its first entry is the oldest and the next to expire. */
+function dropOldest(map: Map<string, unknown>, maxSize: number): void {
+  if (map.size <= maxSize) return;
+  for (const oldest of map.keys()) {
+    map.delete(oldest);
+    return;
+  }
+}
+
+function unavailable(cause: unknown): GatewayError {
+  return new GatewayError('service_unavailable', 'API keys cannot be checked at the moment. Try again shortly.', {
+    retryAfterSeconds: 1,
+    cause,
+  });
+}
+
+function rejectAfter<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+/** The stored fields of a key that requests need. Immutable and shared between requests. */
+export interface StoredApiKey {
+  /** The principal of the requests that use this key. */
+  readonly principal: Principal;
+  readonly enabled: boolean;
+  /** Milliseconds since the epoch; may lie in the future (rotation with a grace period). */
+  readonly revokedAtMs: number | null;
+  readonly expiresAtMs: number | null;
+  readonly organizationActive: boolean;
+  /** `null` allows every address. */
+  readonly allowedIps: AllowedIps | null;
 }

@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import { isModalityGroup, modalitiesOf } from '../../core/types/modality';
 import type { Role } from '../../core/types/role';
 import { AllowedIps } from '../../core/types/allowed-ips';
-import type { StoredApiKey } from './stored-api-key';
+import type { StoredApiKey } from './api-key-verifier';
 
 interface ApiKeyRow {
   readonly id: string;

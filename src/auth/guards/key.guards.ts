@@ -3,10 +3,8 @@ import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { requestOf } from '../../core/http/request';
 import type { Modality } from '../../core/types/modality';
-import { assertModalityAllowed } from '../../core/types/principal';
-import { requirePrincipal } from '../../core/types/request-context';
-import { ApiKeyVerifier } from '../api-keys/api-key-verifier';
-import type { StoredApiKey } from '../api-keys/stored-api-key';
+import { assertModalityAllowed, requirePrincipal } from '../../core/types/request-context';
+import { ApiKeyVerifier, type StoredApiKey } from '../api-keys/api-key-verifier';
 import { LimiterService } from '../rate-limits/limiter.service';
 
 /** The facts about a request that are known before its body. */

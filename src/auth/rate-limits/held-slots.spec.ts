@@ -1,5 +1,5 @@
 import type { LimitCheck } from './limit-check';
-import { heldSlots } from './held-slots';
+import { heldSlots } from './limiter.service';
 
 const slot = (redisKey: string): LimitCheck => ({
   scope: 'key',

@@ -1,4 +1,7 @@
+import type { ErrorCode } from '../../core/errors/catalog';
+import { GatewayError } from '../../core/errors/gateway-error';
 import type { RateLimits } from '../../core/types/rate-limits';
+import type { Verdict } from './limit-connection';
 
 export type LimitScope = 'key' | 'organization' | 'model' | 'global';
 export type LimitKind = 'requests_per_second' | 'requests_per_minute' | 'tokens_per_minute' | 'concurrency';
@@ -69,4 +72,157 @@ export function planOf(checks: readonly LimitCheck[]): LimitPlan {
     tokenChecks: checks.filter(({ kind }) => kind === 'tokens_per_minute'),
     slotChecks: checks.filter(({ kind }) => kind === 'concurrency'),
   };
+}
+
+type RateLimitHeaders = Readonly<Record<string, string>>;
+
+const REQUESTS = namesOf('requests');
+const TOKENS = namesOf('tokens');
+
+/**
+ * `x-ratelimit-*`: of several request limits, or token limits, the one with the least left.
+ * @param row per check of the plan: the remainder at `2n + 2`, milliseconds until all of it is at `2n + 3`.
+ * @param ageMs of the row.
+ */
+export function rateLimitHeaders(plan: LimitPlan, row: readonly number[], ageMs = 0): RateLimitHeaders {
+  const headers: Record<string, string> = {};
+  addTightest(headers, REQUESTS, plan, plan.shownRequests, row, ageMs);
+  addTightest(headers, TOKENS, plan, plan.shownTokens, row, ageMs);
+  return headers;
+}
+
+function addTightest(
+  headers: Record<string, string>,
+  names: typeof REQUESTS,
+  { checks }: LimitPlan,
+  positions: readonly number[],
+  row: readonly number[],
+  ageMs: number,
+): void {
+  let tightest = -1;
+  let left = Number.POSITIVE_INFINITY;
+  let resetMs = 0;
+  for (const position of positions) {
+    const remaining = row[2 * position + 2] as number;
+    const reset = row[2 * position + 3] as number;
+    if (remaining > left || (remaining === left && reset <= resetMs)) continue;
+    tightest = position;
+    left = remaining;
+    resetMs = reset;
+  }
+  const check = checks[tightest];
+  if (check === undefined) return;
+  headers[names.limit] = String(check.limit);
+  headers[names.remaining] = String(left);
+  headers[names.reset] = formatDuration(Math.max(0, resetMs - ageMs));
+}
+
+/** Built once: concatenating names per response costs more than setting the values. */
+function namesOf(unit: 'requests' | 'tokens') {
+  return {
+    limit: `x-ratelimit-limit-${unit}`,
+    remaining: `x-ratelimit-remaining-${unit}`,
+    reset: `x-ratelimit-reset-${unit}`,
+  };
+}
+
+/** Whole seconds, rounded up, as clients of the chat-completion format read them: `0s`, `6s`, `1m0s`. */
+export function formatDuration(durationMs: number): string {
+  const seconds = Math.ceil(durationMs / 1_000);
+  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
+}
+
+const CODES: Readonly<Record<LimitKind, ErrorCode>> = {
+  requests_per_second: 'rate_limited',
+  requests_per_minute: 'rate_limited',
+  tokens_per_minute: 'tokens_per_minute_exceeded',
+  concurrency: 'concurrency_exceeded',
+};
+const WORDS: Readonly<Record<LimitKind, string>> = {
+  requests_per_second: 'requests per second',
+  requests_per_minute: 'requests per minute',
+  tokens_per_minute: 'tokens per minute',
+  concurrency: 'requests in flight',
+};
+const OWNERS: Readonly<Record<LimitScope, string>> = {
+  key: 'of this API key',
+  organization: 'of the organization',
+  model: 'of the model',
+  global: 'of this service',
+};
+
+/** The error for a request refused by one of the checks of its plan. */
+export function refusalOf(plan: LimitPlan, { refusedBy, waitMs }: Verdict, tokens: number): GatewayError {
+  const check = plan.checks[refusedBy - 1];
+  if (check === undefined) return limitsUnavailable(new Error('Redis named an unknown limit'));
+  if (check.kind === 'tokens_per_minute' && tokens > check.limit) return largerThanLimit(check, tokens);
+  return limitReached(check, waitMs);
+}
+
+/**
+ * The 429 for a reached limit. `waitMs`: until the request would be admitted, if no other request takes the freed
+ * capacity.
+ */
+export function limitReached({ scope, kind, limit }: LimitCheck, waitMs: number): GatewayError {
+  return new GatewayError(CODES[kind], `The limit ${OWNERS[scope]} is reached: ${limit} ${WORDS[kind]}.`, {
+    retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)),
+    details: { scope, limit, window: windowOf(kind) },
+  });
+}
+
+/**
+ * The 429 for a request whose estimate alone exceeds the limit, so that waiting does not help. The contract requires a
+ * `Retry-After` on every 429; the smallest value makes clients give up soonest.
+ */
+function largerThanLimit({ scope, kind, limit }: LimitCheck, tokens: number): GatewayError {
+  const message =
+    `The request is estimated at ${tokens} tokens, more than the limit ${OWNERS[scope]}: ${limit} ${WORDS[kind]}. ` +
+    'Waiting does not help; ask for fewer output tokens or shorten the prompt.';
+  return new GatewayError(CODES[kind], message, {
+    retryAfterSeconds: 1,
+    details: { scope, limit, window: windowOf(kind), estimated_tokens: tokens },
+  });
+}
+
+/** The 503 for a request whose limits cannot be checked: fail closed. */
+export function limitsUnavailable(cause: unknown): GatewayError {
+  return new GatewayError('service_unavailable', 'Limits cannot be checked at the moment. Try again shortly.', {
+    retryAfterSeconds: 1,
+    cause,
+  });
+}
+
+function windowOf(kind: LimitKind): string {
+  if (kind === 'concurrency') return 'in_flight';
+  return kind === 'requests_per_second' ? 'second' : 'minute';
+}
+
+/** The state of one limit before a request. */
+export interface LimitStanding {
+  readonly scope: LimitScope;
+  readonly kind: LimitKind;
+  readonly limit: number;
+  /** The remainder; `null` for limits of a model and of all callers, which would reveal the traffic of others. */
+  readonly remaining: number | null;
+  readonly wouldRefuse: boolean;
+}
+
+/** The predicted outcome of a request. */
+export interface LimitOutlook {
+  readonly limits: readonly LimitStanding[];
+  /** The error that the client would get; `null`: the request would be admitted. */
+  readonly refusal: GatewayError | null;
+}
+
+/** @param verdict of a dry run: the remainder includes the request itself, if it would be admitted */
+export function limitStandings({ checks }: LimitPlan, { refusedBy, row }: Verdict, tokens: number): LimitStanding[] {
+  const isLetIn = refusedBy === 0;
+  return checks.map(({ scope, kind, limit }, index) => {
+    const cost = kind === 'tokens_per_minute' ? tokens : 1;
+    const left = row[2 * index + 2] as number;
+    const remaining = isLetIn ? left + cost : left;
+    const isOwn = scope === 'key' || scope === 'organization';
+    const wouldRefuse = refusedBy === index + 1 || cost > remaining;
+    return { scope, kind, limit, remaining: isOwn ? remaining : null, wouldRefuse };
+  });
 }

@@ -1,6 +1,5 @@
-import type { LimitCall, LimitReply, LimitConnection } from './limit-connection';
+import { type LimitCall, type LimitConnection, LimitQueue, type LimitReply } from './limit-connection';
 import { planOf } from './limit-check';
-import { LimitQueue } from './limit-queue';
 
 const PLAN = planOf([{ scope: 'key', kind: 'concurrency', limit: 1, redisKey: 'slots', windowMs: 0 }]);
 

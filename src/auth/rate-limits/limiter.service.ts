@@ -1,21 +1,30 @@
 import { randomBytes } from 'node:crypto';
 import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import type { Clock } from '../../core/time/clock';
+import type { AppConfig } from '../../core/config/app-config';
 import { GatewayError } from '../../core/errors/gateway-error';
+import type { Clock } from '../../core/time/clock';
 import { PeriodicTask } from '../../core/time/periodic-task';
-import type { Principal } from '../../core/types/principal';
-import type { RequestContext } from '../../core/types/request-context';
-import type { LimitCheck, LimitPlan } from './limit-check';
-import { LimitConnection } from './limit-connection';
-import type { LimitedModel, LimitPlanner } from './limit-planner';
-import { LimitQueue, type Verdict } from './limit-queue';
-import { type LimitOutlook, limitStandings } from './limit-outlook';
-import { limitReached, limitsUnavailable, refusalOf } from './limit-refusal';
-import { rateLimitHeaders } from './rate-limit-headers';
-import { heldSlots } from './held-slots';
+import type { RateLimits } from '../../core/types/rate-limits';
+import type { Principal, RequestContext } from '../../core/types/request-context';
+import {
+  checksOf,
+  GLOBAL_ID,
+  type LimitCheck,
+  type LimitOutlook,
+  type LimitPlan,
+  limitReached,
+  limitStandings,
+  limitsUnavailable,
+  planOf,
+  rateLimitHeaders,
+  refusalOf,
+  WINDOW_LENGTHS,
+  type WindowLengths,
+} from './limit-check';
+import { type HeldSlots, LimitConnection, LimitQueue, type Verdict } from './limit-connection';
 
 /** The request as seen by the limit checks. */
-export interface LimitedRequest {
+interface LimitedRequest {
   /** Its `rateLimitHeaders` are set, whether the request is admitted or refused. */
   readonly context: Pick<RequestContext, 'rateLimitHeaders'>;
   readonly principal: Principal;
@@ -249,4 +258,111 @@ interface SlotLease extends LimitLease {
   readonly member: string;
   readonly slotChecks: readonly LimitCheck[];
   ended: boolean;
+}
+
+/** The limit settings of a model. `limits: null`: it has none. */
+export interface LimitedModel {
+  readonly id: string;
+  readonly limits: RateLimits | null;
+}
+
+/**
+ * Determines the limits that a request has to pass. Callers and models are immutable and shared by requests, so plans
+ * are cached per pair for as long as both exist.
+ */
+export class LimitPlanner {
+  private readonly plans = new WeakMap<Principal, WeakMap<LimitedModel, LimitPlan>>();
+  private readonly readPlans = new WeakMap<Principal, LimitPlan>();
+
+  constructor(
+    private readonly settings: AppConfig['limits'],
+    private readonly keyPrefix: string,
+    private readonly lengths: WindowLengths = WINDOW_LENGTHS,
+  ) {}
+
+  /** @param fallbacks models that may answer in place of `model`: their limits apply too. */
+  planFor(principal: Principal, model: LimitedModel, fallbacks: readonly LimitedModel[]): LimitPlan {
+    if (fallbacks.some(({ limits }) => limits !== null)) return this.makePlan(principal, [model, ...fallbacks]);
+    let plans = this.plans.get(principal);
+    if (plans === undefined) this.plans.set(principal, (plans = new WeakMap()));
+    let plan = plans.get(model);
+    if (plan === undefined) plans.set(model, (plan = this.makePlan(principal, [model])));
+    return plan;
+  }
+
+  /** The only limit of requests that read or delete: per key and second. */
+  readPlanFor(principal: Principal): LimitPlan {
+    let plan = this.readPlans.get(principal);
+    if (plan === undefined) {
+      const check: LimitCheck = {
+        scope: 'key',
+        kind: 'requests_per_second',
+        limit: this.settings.keyReadsPerSecond,
+        redisKey: `${this.keyPrefix}key:${principal.keyId}:reads_per_second`,
+        windowMs: this.lengths.secondMs,
+      };
+      this.readPlans.set(principal, (plan = planOf([check])));
+    }
+    return plan;
+  }
+
+  private makePlan(principal: Principal, models: readonly LimitedModel[]): LimitPlan {
+    const { global, keyDefaults, organizationDefaults } = this.settings;
+    const { keyId, organizationId, limits, organizationLimits } = principal;
+    const { lengths, keyPrefix } = this;
+    return planOf([
+      ...checksOf('key', keyId, withDefaults(limits, keyDefaults), lengths, keyPrefix),
+      ...checksOf(
+        'organization',
+        organizationId,
+        withDefaults(organizationLimits, organizationDefaults),
+        lengths,
+        keyPrefix,
+      ),
+      ...models.flatMap((model) =>
+        model.limits === null ? [] : checksOf('model', model.id, model.limits, lengths, keyPrefix),
+      ),
+      ...checksOf('global', GLOBAL_ID, global, lengths, keyPrefix),
+    ]);
+  }
+}
+
+function withDefaults(limits: RateLimits, defaults: RateLimits): RateLimits {
+  return {
+    requestsPerSecond: limits.requestsPerSecond ?? defaults.requestsPerSecond,
+    requestsPerMinute: limits.requestsPerMinute ?? defaults.requestsPerMinute,
+    tokensPerMinute: limits.tokensPerMinute ?? defaults.tokensPerMinute,
+    concurrency: limits.concurrency ?? defaults.concurrency,
+  };
+}
+
+interface SlotHolder {
+  readonly member: string;
+  readonly slotChecks: readonly LimitCheck[];
+}
+
+/** Slots renewed per call: a small batch delays no request. */
+const MAX_MEMBERS = 500;
+
+/** The slots of requests in flight, grouped by Redis key, in batches of one call each. */
+export function* heldSlots(holders: Iterable<SlotHolder>): Generator<readonly HeldSlots[]> {
+  let portion = new Map<string, string[]>();
+  let size = 0;
+  for (const { member, slotChecks } of holders) {
+    for (const { redisKey } of slotChecks) {
+      const members = portion.get(redisKey);
+      if (members === undefined) portion.set(redisKey, [member]);
+      else members.push(member);
+      size++;
+    }
+    if (size < MAX_MEMBERS) continue;
+    yield toList(portion);
+    portion = new Map();
+    size = 0;
+  }
+  if (size > 0) yield toList(portion);
+}
+
+function toList(portion: ReadonlyMap<string, string[]>): HeldSlots[] {
+  return [...portion].map(([redisKey, members]) => ({ redisKey, members }));
 }

@@ -3,8 +3,7 @@ import { CLOCK, type Clock } from '../../core/time/clock';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import { createRedis } from '../../core/redis/redis.module';
 import { LimitConnection } from './limit-connection';
-import { LimitPlanner } from './limit-planner';
-import { LimiterService } from './limiter.service';
+import { LimiterService, LimitPlanner } from './limiter.service';
 
 /** A prefix separates this gateway's keys from those of other users of the same Redis server. */
 const KEY_PREFIX = 'gateway:limit:';

@@ -1,6 +1,11 @@
-import type { LimitCheck, LimitKind, LimitScope } from './limit-check';
-import { planOf } from './limit-check';
-import { formatDuration, rateLimitHeaders } from './rate-limit-headers';
+import {
+  formatDuration,
+  type LimitCheck,
+  type LimitKind,
+  type LimitScope,
+  planOf,
+  rateLimitHeaders,
+} from './limit-check';
 
 const check = (scope: LimitScope, kind: LimitKind, limit: number): LimitCheck => ({
   scope,

@@ -104,3 +104,12 @@ function setWriteTimeout(response: ServerResponse, timeoutMs: number): void {
   if (response.writableEnded && response.writableLength === 0) return;
   response.socket?.setTimeout(timeoutMs);
 }
+
+/** Names the request in its response. Refusals before this interceptor get the header from the exception filter. */
+@Injectable()
+export class RequestIdInterceptor implements NestInterceptor {
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    replyOf(context).header('x-request-id', requestOf(context).context.requestId);
+    return next.handle();
+  }
+}

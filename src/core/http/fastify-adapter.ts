@@ -5,7 +5,7 @@ import { uuidV7 } from '../types/ids';
 import type { AppConfig } from '../config/app-config';
 import { GatewayError } from '../errors/gateway-error';
 import { answerBrokenSocket } from './broken-socket';
-import { toTrustProxy } from './client-address';
+import { toTrustProxy } from './request';
 import { sendError } from './gateway-exception.filter';
 
 /**

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { MultipartForm } from '../types/multipart-form';
-import type { BodyClaim } from './body-budget';
-import { tooLarge } from './body-reader';
+import { type BodyClaim, tooLarge } from './body-reader';
 import type { FormParser } from './form-parser';
 
 const FIRST_BYTES = 64 * 1024;

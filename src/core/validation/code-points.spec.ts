@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { compileValidator } from './compiled-validator';
+import { compileValidator } from './valid-body.pipe';
 import { CodePointLength, countCodePoints } from './code-points';
 
 class Dto {

@@ -2,11 +2,11 @@ import { estimating } from '../../billing/pricing/price';
 import type { BudgetStanding } from '../../billing/ledger/spending-outlook.service';
 import type { GatewayError } from '../../core/errors/gateway-error';
 import { microToJson } from '../../core/types/micro';
-import type { Principal } from '../../core/types/principal';
+import type { Principal } from '../../core/types/request-context';
 import type { components } from '../../contract/dashboard';
 import type { CheckOutcome, Explanation, LeftOutDeployment } from '../../inference/explanation.types';
 import type { Candidate, InferenceInput } from '../../inference/inference.types';
-import type { LimitStanding } from '../../auth/rate-limits/limit-outlook';
+import type { LimitStanding } from '../../auth/rate-limits/limit-check';
 import type { ExplainedOperation } from './explain-request.dto';
 
 type Schemas = components['schemas'];

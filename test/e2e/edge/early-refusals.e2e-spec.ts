@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { DrainService } from '../../../src/http/drain.service';
+import { DrainService } from '../../../src/http/availability';
 import { until } from '../../faults/figures';
 import { endChildren } from '../../harness/child-process';
 import { TestGateway } from '../../harness/gateway';

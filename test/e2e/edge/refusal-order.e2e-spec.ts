@@ -1,7 +1,7 @@
 import { AttemptThrottle } from '../../../src/dashboard/accounts/attempt-throttle';
 import { LimiterService } from '../../../src/auth/rate-limits/limiter.service';
 import { GatewayError } from '../../../src/core/errors/gateway-error';
-import { DrainService } from '../../../src/http/drain.service';
+import { DrainService } from '../../../src/http/availability';
 import { SessionService } from '../../../src/dashboard/accounts/session.service';
 import { TestGateway } from '../../harness/gateway';
 import { exchange } from '../../harness/raw-http';

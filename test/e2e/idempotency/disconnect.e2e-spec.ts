@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { DrainService } from '../../../src/http/drain.service';
+import { DrainService } from '../../../src/http/availability';
 import type { TestCustomer } from '../../harness/gateway';
 import { chunk, event, usageChunk } from '../../harness/upstream-models';
 import { answerWhole, BODY, KeyedGateway, PATH, STREAM_BODY, until } from './keyed-gateway';

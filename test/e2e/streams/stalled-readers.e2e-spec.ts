@@ -1,6 +1,6 @@
 /** Clients that do not read the whole response. */
 import { connect, type Socket } from 'node:net';
-import { DrainService } from '../../../src/http/drain.service';
+import { DrainService } from '../../../src/http/availability';
 import type { TestCustomer } from '../../harness/gateway';
 import { answerWhole, BODY, KeyedGateway, PATH, until } from '../idempotency/keyed-gateway';
 

@@ -1,9 +1,8 @@
 import { Redis } from 'ioredis';
 import { generateApiKey } from '../../../src/auth/api-keys/api-key';
-import { ApiKeyVerifier } from '../../../src/auth/api-keys/api-key-verifier';
+import { ApiKeyVerifier, type StoredApiKey } from '../../../src/auth/api-keys/api-key-verifier';
 import { KeyInvalidationListener } from '../../../src/auth/api-keys/key-invalidation.listener';
 import { publishKeyInvalidation } from '../../../src/auth/api-keys/key-invalidation';
-import type { StoredApiKey } from '../../../src/auth/api-keys/stored-api-key';
 import { systemClock } from '../../../src/core/time/clock';
 import { createRedis } from '../../../src/core/redis/redis.module';
 import { allowedMs } from '../../faults/figures';

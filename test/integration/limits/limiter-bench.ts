@@ -3,12 +3,17 @@ import { randomUUID } from 'node:crypto';
 import { Redis, type RedisOptions } from 'ioredis';
 import { type Clock, systemClock } from '../../../src/core/time/clock';
 import type { GatewayError } from '../../../src/core/errors/gateway-error';
-import type { Principal } from '../../../src/core/types/principal';
+import type { Principal } from '../../../src/core/types/request-context';
 import { NO_LIMITS, type RateLimits } from '../../../src/core/types/rate-limits';
 import type { WindowLengths } from '../../../src/auth/rate-limits/limit-check';
 import { LimitConnection } from '../../../src/auth/rate-limits/limit-connection';
-import { type LimitedModel, LimitPlanner } from '../../../src/auth/rate-limits/limit-planner';
-import { type LimitLease, LimiterService, type LimiterTimes } from '../../../src/auth/rate-limits/limiter.service';
+import {
+  type LimitedModel,
+  LimiterService,
+  type LimiterTimes,
+  type LimitLease,
+  LimitPlanner,
+} from '../../../src/auth/rate-limits/limiter.service';
 import { createRedis } from '../../../src/core/redis/redis.module';
 import { createTestRedis, untilReady } from '../../harness/redis';
 

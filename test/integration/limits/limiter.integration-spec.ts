@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { GatewayError } from '../../../src/core/errors/gateway-error';
-import type { Principal } from '../../../src/core/types/principal';
+import type { Principal } from '../../../src/core/types/request-context';
 import type { RateLimits } from '../../../src/core/types/rate-limits';
 import { caller, limitedModel, LimiterBench, OPEN_MODEL, SHORT } from './limiter-bench';
 

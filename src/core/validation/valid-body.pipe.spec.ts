@@ -15,7 +15,7 @@ import {
   ValidatorConstraint,
 } from 'class-validator';
 import * as fc from 'fast-check';
-import { compileValidator } from './compiled-validator';
+import { compileValidator } from './valid-body.pipe';
 import {
   NestedArray,
   NestedObject,

@@ -1,4 +1,4 @@
-import { toClientAddress, toTrustProxy } from './client-address';
+import { toClientAddress, toTrustProxy } from './request';
 
 describe('toClientAddress', () => {
   it.each([

@@ -1,4 +1,4 @@
-import { BodyBudget } from './body-budget';
+import { BodyBudget } from './body-reader';
 
 const KIB = 1_024;
 const [ONE, OTHER] = ['one', 'other'];
