@@ -234,7 +234,6 @@ describe('a Claude model', () => {
   it.each([
     ['logprobs', { logprobs: true }],
     ['tool_choice', { tools: [TOOL], tool_choice: 'required' as const }],
-    ['response_format', { response_format: { type: 'json_object' as const } }],
     ['reasoning_effort', { reasoning_effort: 'minimal' as const }],
   ])('refuses %s before anything is sent', async (param, fields) => {
     const refused = client.chat.completions.create({ model: MODEL, messages: [user], ...fields });

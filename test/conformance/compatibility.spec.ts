@@ -87,16 +87,23 @@ async function sentBody(provider: Provider, upstream: FakeUpstream, fields: Fiel
 function outcomeOf(probe: Fields, body: Fields, plain: Fields | null): Outcome {
   const asked = Object.entries(probe);
   if (asked.every(([field, value]) => JSON.stringify(body[field]) === JSON.stringify(value))) return 'native';
-  return JSON.stringify(body) === JSON.stringify(plain) ? 'ignored' : 'translated';
+  if (JSON.stringify(body) === JSON.stringify(plain)) return 'ignored';
+  return JSON.stringify(withoutPrompt(body)) === JSON.stringify(withoutPrompt(plain)) ? 'emulated' : 'translated';
+}
+
+function withoutPrompt(body: Fields | null): Fields {
+  const { system: _system, messages: _messages, ...rest } = body ?? {};
+  return rest;
 }
 
 function render(endpoints: readonly string[][], fields: readonly string[][]): string {
   return `# Compatibility
 
 What becomes of a request at each provider. \`native\`: sent as it is. \`translated\`: sent in the provider's own format.
-\`emulated\`: sent to another endpoint, a text completion as a chat. \`ignored\`: left out, because the provider does not
-know the field and the answer means the same without it. \`refused\`: 400 with \`param\`, because the answer would not be
-what was asked for. What a model can do is in the catalogue, where a deployment may override all of this.
+\`emulated\`: sent to another endpoint, a text completion as a chat, or to the model as an instruction, whose answer is
+checked. \`ignored\`: left out, because the provider does not know the field and the answer means the same without it.
+\`refused\`: 400 with \`param\`, because the answer would not be what was asked for. What a model can do is in the catalogue,
+where a deployment may override all of this.
 
 This page is written by \`WRITE_DOCS=1 npx jest test/conformance/compatibility.spec.ts\`, which measures it.
 

@@ -7,6 +7,7 @@ import type { DeploymentTraits, ProviderCall } from '../../contract/provider-cal
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import { fromMessage } from './from-message';
 import { isThinkingRefused, thinkingRefused } from './message-errors';
+import { JsonObjectText, wantsJsonObject } from './json-object';
 import { openMessageStream } from './message-stream';
 import type { MessagesRequest } from './messages-format';
 import { type AnswerBlock, REFUSED_STATE, restoreReasoning, toReasoningState } from './reasoning-state';
@@ -41,7 +42,8 @@ export class AnthropicMessages implements ChatProvider {
 
   complete(request: ChatRequest, call: ProviderCall): Promise<ChatCompletionResult> {
     return this.send(request, call, async ({ http, endpoint }, body) => {
-      const { result, blocks } = fromMessage(await http.post(endpoint, JSON.stringify(body), call), call);
+      const reply = await http.post(endpoint, JSON.stringify(body), call);
+      const { result, blocks } = fromMessage(reply, call, objectOf(request));
       await keepReasoning(body, blocks, call);
       return result;
     });
@@ -50,7 +52,8 @@ export class AnthropicMessages implements ChatProvider {
   openStream(request: ChatRequest, call: ProviderCall): Promise<ChatStream> {
     return this.send(request, call, (connection, body) => {
       const json = JSON.stringify({ ...body, stream: true });
-      return openMessageStream({ ...connection, body: json, call }, (blocks) => keepReasoning(body, blocks, call));
+      const keep = (blocks: readonly AnswerBlock[]): Promise<void> | null => keepReasoning(body, blocks, call);
+      return openMessageStream({ ...connection, body: json, call }, keep, objectOf(request));
     });
   }
 
@@ -81,6 +84,10 @@ export class AnthropicMessages implements ChatProvider {
     this.connections.set(version, connection);
     return connection;
   }
+}
+
+function objectOf(request: ChatRequest): JsonObjectText | null {
+  return wantsJsonObject(request) ? new JsonObjectText() : null;
 }
 
 function versionOf({ features, quirks }: ProviderCall): string {

@@ -5,6 +5,7 @@ import { isJsonObject, type JsonObject } from '../../kit/json';
 import { mapInBandError } from '../../kit/upstream-errors';
 import { toCreated, toId } from '../openai-chat/chat-reply';
 import { parseExactly } from './exact-json';
+import type { JsonObjectText } from './json-object';
 import type { AnswerBlock } from './reasoning-state';
 import { refusalOf, toFinishReason } from './stop-reason';
 import { toMessagesUsage } from './usage';
@@ -17,14 +18,21 @@ export interface ReadMessage {
 
 /**
  * Converts a whole message to the gateway's shape (decision *chat-shape*) and extracts its usage.
+ * @param object finds the requested JSON object in the text; `null`: the text may be anything
  * @throws ProviderError for an error inside a reply with status 200, or for anything but a message
  */
-export function fromMessage(reply: Buffer, call: Pick<ProviderCall, 'publicModel'>): ReadMessage {
+export function fromMessage(
+  reply: Buffer,
+  call: Pick<ProviderCall, 'publicModel'>,
+  object: JsonObjectText | null = null,
+): ReadMessage {
   const document = parse(reply);
   if (document['type'] === 'error') throw mapInBandError(document, 'first_token');
   const { content, stop_reason: stopReason, stop_details: details, id, usage } = document;
   if (!Array.isArray(content)) throw notAMessage();
-  const blocks = content.filter(isJsonObject).flatMap(toAnswerBlock);
+  const written = content.filter(isJsonObject).flatMap(toAnswerBlock);
+  const blocks = object === null ? written : written.map((block) => withObjectOnly(block, object));
+  object?.check(stopReason);
   const { message, outputBytes } = toMessage(blocks, refusalOf(details));
   const reason = toFinishReason(stopReason);
   const body: ChatCompletionBody = {
@@ -90,6 +98,10 @@ function toAnswerBlock(block: JsonObject): AnswerBlock[] {
   if (type === 'redacted_thinking' && typeof data === 'string') return [{ type, data }];
   if (type === 'tool_use' && typeof id === 'string' && typeof name === 'string') return [{ type, id, name, input }];
   return [];
+}
+
+function withObjectOnly(block: AnswerBlock, object: JsonObjectText): AnswerBlock {
+  return block.type === 'text' ? { ...block, text: object.add(block.text) } : block;
 }
 
 function parse(reply: Buffer): JsonObject {

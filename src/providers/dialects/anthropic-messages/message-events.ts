@@ -6,6 +6,7 @@ import type { ChatStreamState, EventTranslator } from '../../kit/upstream-stream
 import { toCreated } from '../openai-chat/chat-reply';
 import { parseExactly } from './exact-json';
 import { toCompletionId } from './from-message';
+import type { JsonObjectText } from './json-object';
 import type { AnswerBlock } from './reasoning-state';
 import { refusalOf, toFinishReason } from './stop-reason';
 import { mergeUsage, toMessagesUsage } from './usage';
@@ -49,10 +50,14 @@ export class MessageEventTranslator implements EventTranslator<readonly ChatEven
 
   private kept: Promise<void> | null = null;
 
-  /** @param keep stores the reasoning of the whole answer; `null` when there is none. Must not reject. */
+  /**
+   * @param keep stores the reasoning of the whole answer; `null` when there is none. Must not reject.
+   * @param object as for `fromMessage`
+   */
   constructor(
     private readonly state: ChatStreamState,
     private readonly keep: (blocks: readonly AnswerBlock[]) => Promise<void> | null,
+    private readonly object: JsonObjectText | null,
   ) {}
 
   /** The client's next request may follow at once, so the end waits for the reasoning. */
@@ -143,6 +148,7 @@ export class MessageEventTranslator implements EventTranslator<readonly ChatEven
     this.state.usage = toMessagesUsage(this.usage);
     const { stop_reason: stopReason, stop_details: details } = isJsonObject(delta) ? delta : {};
     if (typeof stopReason !== 'string') return null;
+    this.object?.check(stopReason);
     const events = this.start();
     const refusal = refusalOf(details);
     if (refusal !== null) {
@@ -169,8 +175,10 @@ export class MessageEventTranslator implements EventTranslator<readonly ChatEven
     return [{ type: 'start', id: state.id, created: state.created }];
   }
 
-  private addText(events: ChatEvent[], block: TextPieces, text: unknown): void {
-    if (typeof text !== 'string' || text === '') return;
+  private addText(events: ChatEvent[], block: TextPieces, written: unknown): void {
+    if (typeof written !== 'string') return;
+    const text = this.object === null ? written : this.object.add(written);
+    if (text === '') return;
     block.text += text;
     this.state.generatedBytes += Buffer.byteLength(text);
     events.push({ type: 'text', text });

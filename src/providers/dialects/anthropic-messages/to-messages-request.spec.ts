@@ -39,7 +39,7 @@ const REFUSED: readonly [string, Partial<ChatRequest>, ModelFeatures?][] = [
   ['speed', { speed: 'fast' }],
   ['inference_geo', { inference_geo: 'us' }],
   ['thinking', { thinking: { type: 'disabled' } }],
-  ['response_format', { response_format: { type: 'json_object' } }],
+  ['response_format', { response_format: { type: 'json_object' } }, { json_object: false }],
   [
     'response_format',
     { response_format: { type: 'json_schema', json_schema: { schema: SCHEMA } } },

@@ -4,6 +4,7 @@ import type { ModelFeatures, ProviderCall } from '../../contract/provider-call';
 import { isJsonObject } from '../../kit/json';
 import { unsupported } from '../../kit/unsupported';
 import { checkNoRejectedFields } from '../openai-chat/chat-request';
+import { JSON_INSTRUCTION, wantsJsonObject } from './json-object';
 import type { MessagesRequest } from './messages-format';
 import { toSupportedSchema } from './schema-keywords';
 import { isThinking, type Reasoning, toReasoning } from './thinking';
@@ -53,6 +54,8 @@ export function toMessagesRequest(request: ChatRequest, traits: Traits): Transla
   const { features, upstreamModel, maxOutputTokens } = traits;
   checkFields(request, traits);
   const { system, messages, toolSteps } = toConversation(request.messages, features);
+  // Behind the caller's own blocks, whose cache it does not change.
+  if (wantsJsonObject(request)) system.push(JSON_INSTRUCTION);
   const tools = toTools(request, features);
   const maxTokens = outputLimit(request, maxOutputTokens);
   const forced = isForced(tools.tool_choice);
@@ -74,13 +77,16 @@ export function toMessagesRequest(request: ChatRequest, traits: Traits): Transla
   return { body, toolSteps, readsReasoning: !forced && reasoning.thinking?.type !== 'disabled' };
 }
 
-function checkFields(request: ChatRequest, { quirks }: Traits): void {
+function checkFields(request: ChatRequest, { features, quirks }: Traits): void {
   checkNoRejectedFields(request, { rejectFields: [...REFUSED, ...(quirks.rejectFields ?? [])] });
   const { modalities, verbosity } = request;
   if (Array.isArray(modalities) && modalities.includes('audio')) {
     throw unsupported('modalities', 'This model has no audio.');
   }
   if (verbosity != null && verbosity !== 'medium') throw unsupported('verbosity');
+  if (features.json_object === false && wantsJsonObject(request)) {
+    throw unsupported('response_format', 'This model does not support response_format json_object.');
+  }
 }
 
 /** If both limits are present, the smaller applies; more than the model can write means as much as it can. */
@@ -95,10 +101,6 @@ function toOutputConfig(
   features: ModelFeatures,
 ): Pick<MessagesRequest, 'output_config'> {
   const type = isJsonObject(format) ? format['type'] : 'text';
-  if (type === 'json_object') {
-    // Upstream has no such mode, and an instruction alone does not guarantee JSON.
-    throw unsupported('response_format', 'This model supports response_format json_schema, not json_object.');
-  }
   const config: MessagesRequest['output_config'] = {
     ...(effort !== undefined && { effort }),
     ...(type === 'json_schema' && { format: toJsonFormat(format, features) }),
