@@ -17,6 +17,10 @@ export interface Quirks {
    * results of tool calls; otherwise it is stripped.
    */
   readonly reasoningReplay?: boolean;
+  /** Exchanges reasoning as `reasoning_details`, and separates it from the text if asked to (MiniMax). */
+  readonly reasoningDetails?: boolean;
+  /** Takes and returns log probabilities of a chat in OpenAI's older format (Together). */
+  readonly logprobLists?: boolean;
   /**
    * Ask for summaries of the model's reasoning, which OpenAI refuses to organizations that it has not verified. For the
    * Responses API; default: none.

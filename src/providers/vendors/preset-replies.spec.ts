@@ -152,6 +152,78 @@ describe('the answers of vendors', () => {
     expect(JSON.stringify(body)).not.toContain('"reasoning"');
   });
 
+  describe('of MiniMax', () => {
+    const details = (text: string) => [{ type: 'reasoning.text', format: 'MiniMax-response-v1', index: 0, text }];
+
+    it.each([{ reasoning_details: details('Hm') }, { reasoning_content: 'Hm', reasoning_details: details('Hm') }])(
+      'have their reasoning once, as reasoning_content: %j',
+      async (reasoning) => {
+        const { body, outputBytes } = await complete('minimax', completion({}, { content: 'Hi', ...reasoning }));
+        expect(body.choices).toMatchObject([{ message: { content: 'Hi', reasoning_content: 'Hm' } }]);
+        expect(JSON.stringify(body)).not.toContain('reasoning_details');
+        expect(outputBytes).toBe(4);
+      },
+    );
+
+    it('stream their reasoning in pieces', async () => {
+      const pieces = ['The', ' user', ' asks'].map((text) => chunk({ reasoning_details: details(text) }));
+      const { sink } = await stream('minimax', sse(...pieces, chunk({ content: 'Hi' }), FINISH, '[DONE]'));
+      expect(sink.chunks.map((each) => deltaOf(each)['reasoning_content'] ?? '').join('')).toBe('The user asks');
+      expect(sink.text).toBe('Hi');
+      expect(sink.output.toString()).not.toContain('reasoning_details');
+    });
+  });
+
+  describe('of Together with log probabilities', () => {
+    const content = [
+      {
+        token: 'H',
+        logprob: -0.5,
+        bytes: [72],
+        top_logprobs: [
+          { token: 'H', logprob: -0.5, bytes: [72] },
+          { token: 'é', logprob: -1, bytes: [195, 169] },
+        ],
+      },
+      { token: 'i', logprob: -0.1, bytes: [105], top_logprobs: [{ token: 'i', logprob: -0.1, bytes: [105] }] },
+    ];
+    const lists = {
+      tokens: ['H', 'i'],
+      token_logprobs: [-0.5, -0.1],
+      token_ids: [39, 72],
+      top_logprobs: [{ é: -1, H: -0.5 }, { i: -0.1 }],
+    };
+
+    it.each([
+      ['older', lists],
+      ['current', { content, refusal: null }],
+    ])('have them in the format of the client, whole and streamed: %s format', async (_name, logprobs) => {
+      const whole = completion({});
+      Object.assign(whole.choices[0] ?? {}, { logprobs });
+      const { body } = await complete('together', whole);
+      expect(body.choices).toMatchObject([{ logprobs: { content, refusal: null } }]);
+      const { sink } = await stream('together', sse(chunk({ content: 'Hi' }, { logprobs }), FINISH, '[DONE]'));
+      expect(sink.chunks[0]).toMatchObject({ choices: [{ logprobs: { content, refusal: null } }] });
+    });
+
+    it('without alternatives have an empty list of them', async () => {
+      const { tokens, token_logprobs } = lists;
+      const logprobs = { tokens, token_logprobs };
+      const { sink } = await stream('together', sse(chunk({ content: 'Hi' }, { logprobs }), FINISH, '[DONE]'));
+      const bare = content.map((token) => ({ ...token, top_logprobs: [] }));
+      expect(sink.chunks[0]).toMatchObject({ choices: [{ logprobs: { content: bare } }] });
+    });
+
+    // https://github.com/managedcode/together-dotnet and older SDKs read a number from chunks.
+    it('may have a number for the only token of a chunk', async () => {
+      const bytes = sse(chunk({ content: 'H' }, { logprobs: -0.5 }), chunk({ content: 'i' }), FINISH, '[DONE]');
+      const { sink } = await stream('together', bytes);
+      const token = { token: 'H', logprob: -0.5, bytes: [72], top_logprobs: [] };
+      expect(sink.chunks[0]).toMatchObject({ choices: [{ logprobs: { content: [token] } }] });
+      expect(sink.text).toBe('Hi');
+    });
+  });
+
   it('of Perplexity carry their sources as annotations', async () => {
     const sources = {
       search_results: [{ title: 'A page', url: 'https://a.example' }],

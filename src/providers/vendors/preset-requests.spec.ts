@@ -63,7 +63,10 @@ describe('the chat requests of presets', () => {
     ['cohere', { prediction: {}, user: 'ada', reasoning_effort: 'max' }, { reasoning_effort: 'high' }],
     ['perplexity', { seed: 7, parallel_tool_calls: true, user: 'ada' }, {}],
     ['zai', { tool_choice: 'auto', seed: 7, frequency_penalty: 0 }, {}],
-    ['minimax', { temperature: 0 }, { temperature: 0.01 }],
+    ['minimax', { temperature: 0 }, { temperature: 0.01, reasoning_split: true }],
+    ['together', { logprobs: true, top_logprobs: 3 }, { logprobs: 3 }],
+    ['together', { logprobs: true }, { logprobs: 1 }],
+    ['together', { logprobs: false }, {}],
   ])('%s: %j', async (id, fields, expected) => {
     expect(await sentChat(id, fields)).toEqual({ ...PLAIN, ...expected });
   });
@@ -81,7 +84,6 @@ describe('the chat requests of presets', () => {
     ['groq', 'logprobs', true],
     ['groq', 'top_logprobs', 2],
     ['groq', 'logit_bias', { 1: 5 }],
-    ['together', 'logprobs', true],
     ['openrouter', 'models', ['other/model']],
     ['openrouter', 'plugins', [{ id: 'web' }]],
     ['openrouter', 'provider', { order: ['x'] }],
@@ -104,6 +106,17 @@ describe('the chat requests of presets', () => {
     expect(await sentChat(id, { messages: [...messages, answered, ...messages] })).toMatchObject({
       messages: [messages[0], answered, messages[0]],
     });
+  });
+
+  it('minimax gets it back in its own shape, with the text apart', async () => {
+    const answered = { role: 'assistant', content: 'Hi' };
+    const { messages: sent } = await sentChat('minimax', {
+      messages: [...messages, { ...answered, reasoning_content: 'why' }, ...messages],
+    });
+    const details = [
+      { type: 'reasoning.text', id: 'reasoning-text-1', format: 'MiniMax-response-v1', index: 0, text: 'why' },
+    ];
+    expect(sent).toEqual([messages[0], { ...answered, reasoning_details: details }, messages[0]]);
   });
 
   it.each(['groq', 'mistral', 'xai', 'zai'])('%s gets no names of authors', async (id) => {

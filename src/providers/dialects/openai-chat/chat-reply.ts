@@ -2,11 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { systemClock } from '../../../core/time/clock';
 import type { ChatCompletionBody, ChatCompletionResult } from '../../contract/chat';
 import type { FinishReason } from '../../contract/chat-event';
-import type { ProviderCall } from '../../contract/provider-call';
+import type { ProviderCall, Quirks } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import { mapInBandError } from '../../kit/upstream-errors';
 import { toUsageVector } from '../../kit/usage';
+import { fromLogprobLists } from './logprobs';
+import { fromReasoningDetails } from './reasoning-details';
 import { normalizeToolCalls } from './tool-calls';
 
 /**
@@ -21,8 +23,9 @@ export function fromOpenAiChatReply(reply: Buffer, call: ProviderCall): ChatComp
   if (!isJsonObject(choice) || !isJsonObject(choice['message'])) throw notACompletion();
   if (isFailedFinish(choice['finish_reason'])) throw failedGeneration();
 
-  const { message, calledTools, outputBytes } = toMessage(choice['message']);
-  const annotations = call.quirks.citations === true ? toAnnotations(document) : null;
+  const { quirks } = call;
+  const { message, calledTools, outputBytes } = toMessage(choice['message'], quirks);
+  const annotations = quirks.citations === true ? toAnnotations(document) : null;
   if (annotations !== null) message['annotations'] = annotations;
   const reason = typeof choice['finish_reason'] === 'string' ? choice['finish_reason'] : 'stop';
   const body: ChatCompletionBody = {
@@ -34,14 +37,14 @@ export function fromOpenAiChatReply(reply: Buffer, call: ProviderCall): ChatComp
       {
         index: 0,
         message,
-        logprobs: choice['logprobs'] ?? null,
-        finish_reason: toFinishReason(reason, calledTools, call.quirks.trustFinishReason === true),
+        logprobs: toLogprobs(choice, message, quirks) ?? null,
+        finish_reason: toFinishReason(reason, calledTools, quirks.trustFinishReason === true),
       },
     ],
     system_fingerprint: typeof document['system_fingerprint'] === 'string' ? document['system_fingerprint'] : null,
   };
   if (typeof document['service_tier'] === 'string') body['service_tier'] = document['service_tier'];
-  return { body, usage: toUsageVector(usageOf(document), call.quirks), outputBytes };
+  return { body, usage: toUsageVector(usageOf(document), quirks), outputBytes };
 }
 
 /**
@@ -78,8 +81,20 @@ export function failedGeneration(): ProviderError {
   });
 }
 
-function toMessage(upstream: JsonObject): { message: JsonObject; calledTools: boolean; outputBytes: number } {
-  const { tool_calls: toolCalls, role: _role, ...rest } = upstream;
+/** The log probabilities of a choice, whose text is that of `message`. */
+export function toLogprobs({ logprobs }: JsonObject, { content }: JsonObject, { logprobLists }: Quirks): unknown {
+  return logprobLists === true ? fromLogprobLists(logprobs, content) : logprobs;
+}
+
+function toMessage(
+  upstream: JsonObject,
+  { reasoningDetails }: Quirks,
+): { message: JsonObject; calledTools: boolean; outputBytes: number } {
+  const {
+    tool_calls: toolCalls,
+    role: _role,
+    ...rest
+  } = reasoningDetails === true ? fromReasoningDetails(upstream) : upstream;
   const message: JsonObject = { role: 'assistant', ...rest, content: upstream['content'] ?? null };
   message['refusal'] ??= null;
   normalizeTexts(message);

@@ -3,6 +3,8 @@ import { type ChatMessage, type ChatRequest, SAMPLING_FIELDS, STANDARD_SERVICE_T
 import type { DeploymentTraits, ModelFeatures, ProviderCall, Quirks } from '../../contract/provider-call';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import { unsupported } from '../../kit/unsupported';
+import { toLogprobsCount } from './logprobs';
+import { toReasoningDetails } from './reasoning-details';
 
 /** Set below, or not meant for an upstream. */
 const HANDLED_FIELDS: ReadonlySet<string> = new Set([
@@ -30,6 +32,9 @@ export function toOpenAiChatRequest(request: ChatRequest, call: ProviderCall, st
     }
   }
   addOutputLimit(body, request, quirks);
+  const logprobs = quirks.logprobLists === true ? toLogprobsCount(request) : null;
+  if (logprobs !== null) body['logprobs'] = logprobs;
+  if (quirks.reasoningDetails === true) body['reasoning_split'] = true;
   if (stream) addStreaming(body, quirks);
   return body;
 }
@@ -37,6 +42,7 @@ export function toOpenAiChatRequest(request: ChatRequest, call: ProviderCall, st
 function isForwarded(field: string, value: unknown, { quirks, features }: ProviderCall): boolean {
   if (value === null || value === undefined || HANDLED_FIELDS.has(field) || field.startsWith('x_')) return false;
   if (features.sampling === false && SAMPLING_FIELDS.has(field)) return false;
+  if (quirks.logprobLists === true && (field === 'logprobs' || field === 'top_logprobs')) return false;
   // The model never makes parallel calls, so both values of the field are satisfied.
   if (field === 'parallel_tool_calls' && features.parallel_tools === false) return false;
   return accepts(field, quirks);
@@ -85,7 +91,8 @@ function toUpstreamMessages(messages: readonly ChatMessage[], quirks: Quirks): r
 function needsChange(message: ChatMessage, quirks: Quirks): boolean {
   return (
     (message.role === 'developer' && quirks.developerRole !== true) ||
-    (message['reasoning_content'] !== undefined && quirks.reasoningReplay !== true) ||
+    (message['reasoning_content'] !== undefined &&
+      (quirks.reasoningReplay !== true || quirks.reasoningDetails === true)) ||
     hasEmptyTextBesideToolCalls(message) ||
     quirks.dropMessageFields?.some((field) => message[field] !== undefined) === true ||
     (quirks.shortToolCallIds === true && (message['tool_calls'] ?? message['tool_call_id']) != null)
@@ -97,11 +104,15 @@ function toUpstreamMessage(message: ChatMessage, quirks: Quirks): ChatMessage {
   const { dropMessageFields = [] } = quirks;
   return {
     ...Object.fromEntries(Object.entries(rest).filter(([field]) => !dropMessageFields.includes(field))),
-    ...(quirks.reasoningReplay === true && reasoning !== undefined && { reasoning_content: reasoning }),
+    ...(quirks.reasoningReplay === true && reasoning !== undefined && returnedReasoning(reasoning, quirks)),
     ...(quirks.shortToolCallIds === true && toShortIds(message)),
     role: message.role === 'developer' && quirks.developerRole !== true ? 'system' : message.role,
     ...(hasEmptyTextBesideToolCalls(message) && { content: null }),
   };
+}
+
+function returnedReasoning(reasoning: unknown, { reasoningDetails }: Quirks): JsonObject {
+  return reasoningDetails === true ? toReasoningDetails(reasoning) : { reasoning_content: reasoning };
 }
 
 /** The members of a message that hold ids of tool calls, with short ids. */

@@ -20,9 +20,11 @@ import {
   toCreated,
   toFinishReason,
   toId,
+  toLogprobs,
   usageOf,
 } from './chat-reply';
 import { FrameTemplate, TemplateLearner } from './content-template';
+import { fromReasoningDetails } from './reasoning-details';
 import { ReasoningRecorder } from './reasoning-replay';
 import { ToolCallDeltas } from './tool-calls';
 
@@ -297,12 +299,18 @@ export class ChunkReader {
       state.id = toId(chunk['id']);
       state.created = toCreated(chunk['created']);
     }
-    return { choice, delta, isFirst };
+    const logprobs = toLogprobs(choice, delta, call.quirks);
+    return { choice: logprobs === choice['logprobs'] ? choice : { ...choice, logprobs }, delta, isFirst };
   }
 
   private toDelta(upstream: JsonObject): JsonObject {
     const { state } = this;
-    const { role: _role, tool_calls: toolCalls, ...delta } = upstream;
+    const { reasoningDetails } = this.call.quirks;
+    const {
+      role: _role,
+      tool_calls: toolCalls,
+      ...delta
+    } = reasoningDetails === true ? fromReasoningDetails(upstream) : upstream;
     normalizeTexts(delta);
     if (upstream['function_call'] != null) state.callsTools = true;
     state.generatedBytes += textBytes(delta);

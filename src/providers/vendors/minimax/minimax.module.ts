@@ -2,10 +2,7 @@ import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 
-/**
- * MiniMax (https://platform.minimax.io/docs/api-reference/text-openai-api). Reasoning is part of the text, in `<think>`, and
- * must be sent back as it came.
- */
+/** MiniMax (https://platform.minimax.io/docs/api-reference/text-openai-api). */
 @ModelProvider()
 export class MiniMaxProvider extends OpenAiFormatProvider {
   constructor() {
@@ -20,6 +17,8 @@ export class MiniMaxProvider extends OpenAiFormatProvider {
         maxTokensField: 'max_completion_tokens',
         // Between 0, exclusive, and 1: https://platform.minimax.io/docs/api-reference/text-chat
         minTemperature: 0.01,
+        reasoningDetails: true,
+        reasoningReplay: true,
         dropFields: OPENAI_PLATFORM_FIELDS,
       },
     });

@@ -15,8 +15,8 @@ export class TogetherProvider extends OpenAiFormatProvider {
       quirks: {
         streamUsage: 'include_usage',
         maxTokensField: 'max_tokens',
-        // A number instead of a flag, and another shape in the reply: https://docs.together.ai/docs/logprobs
-        rejectFields: ['logprobs', 'top_logprobs'],
+        // https://docs.together.ai/docs/logprobs
+        logprobLists: true,
         dropFields: OPENAI_PLATFORM_FIELDS,
         plainEmbeddings: true,
         imageResponseFormat: 'base64',

@@ -1,0 +1,21 @@
+/**
+ * Reasoning as MiniMax exchanges it: apart from the text if asked for with `reasoning_split`, else within it in `<think>`,
+ * and expected back as it came (https://platform.minimax.io/docs/api-reference/text-chat-openai,
+ * https://platform.minimax.io/docs/guides/text-m3-function-call). Streams bring it in pieces, although an example there
+ * reads the whole of it from each chunk (https://github.com/MiniMax-AI/MiniMax-M2/issues/95).
+ */
+import { isJsonObject, type JsonObject } from '../../kit/json';
+
+/** A message or delta with its reasoning as `reasoning_content` only. */
+export function fromReasoningDetails({ reasoning_details: details, ...message }: JsonObject): JsonObject {
+  if (!Array.isArray(details) || typeof message['reasoning_content'] === 'string') return message;
+  const texts = details.map((detail) => (isJsonObject(detail) ? detail['text'] : null));
+  return { ...message, reasoning_content: texts.filter((text) => typeof text === 'string').join('') };
+}
+
+/** The fields that return `reasoning_content`; none for reasoning that is lost. */
+export function toReasoningDetails(reasoning: unknown): JsonObject {
+  if (typeof reasoning !== 'string' || reasoning.trim() === '') return {};
+  const detail = { type: 'reasoning.text', id: 'reasoning-text-1', format: 'MiniMax-response-v1', index: 0 };
+  return { reasoning_details: [{ ...detail, text: reasoning }] };
+}
