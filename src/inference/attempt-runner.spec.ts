@@ -11,6 +11,7 @@ import { HealthService } from '../models/routing/health.service';
 import type { HealthSharing } from '../models/routing/health-sharing';
 import { AttemptSeries } from './attempt-runner';
 import type { Candidate } from './inference.types';
+import { SecretBox } from '../core/secrets/secret-box';
 import { ReasoningVaults } from './reasoning-vaults';
 import type { RequestReservation } from './request-reservation';
 
@@ -42,7 +43,7 @@ const failure = (code: ProviderErrorCode, options: Partial<ProviderErrorOptions>
   new ProviderError(code, 'our text', { phase: 'headers', fallback: true, ...options });
 const MODEL = { id: 'v/one', modality: 'text', maxOutputTokens: 8_192 };
 /** Any command of Redis fails. */
-const VAULTS = new ReasoningVaults({} as Redis);
+const VAULTS = new ReasoningVaults({} as Redis, new SecretBox(['ab'.repeat(32)]));
 const candidate = (id: string, timeouts?: Deployment['timeouts']): Candidate =>
   ({
     provider: { id },

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { SchedulingModule } from '../core/scheduling/scheduling.module';
+import { SecretsModule } from '../core/secrets/secrets.module';
 import { BillingModule } from '../billing/billing.module';
 import { IdempotencyModule } from '../auth/idempotency/idempotency.module';
 import { LimitsModule } from '../auth/rate-limits/limits.module';
@@ -23,6 +24,7 @@ import { UnaryInferenceService } from './unary-inference.service';
 @Module({
   imports: [
     SchedulingModule,
+    SecretsModule,
     BillingModule,
     IdempotencyModule,
     LimitsModule,

@@ -1,8 +1,6 @@
 import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
-import { SecretBox } from '../core/secrets/secret-box';
-import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
-import { resolveSecretsKeys } from '../core/secrets/service-secrets';
+import { SecretsModule } from '../core/secrets/secrets.module';
 import { OutboundClient } from '../core/outbound/outbound-client';
 import { OutboundModule } from '../core/outbound/outbound.module';
 import { QueueModule } from '../core/queue/queue.module';
@@ -14,13 +12,8 @@ import { WEBHOOK_QUEUE, WebhookWakeUps } from './webhook-wake-ups';
 
 /** Webhook secrets and the delivery log, for delivering processes and for the dashboard. */
 @Module({
-  imports: [BullModule.registerQueue({ name: WEBHOOK_QUEUE }), OutboundModule, QueueModule],
+  imports: [BullModule.registerQueue({ name: WEBHOOK_QUEUE }), OutboundModule, QueueModule, SecretsModule],
   providers: [
-    {
-      provide: SecretBox,
-      inject: [APP_CONFIG],
-      useFactory: (config: AppConfig) => new SecretBox(resolveSecretsKeys(config)),
-    },
     WebhookLogRepository,
     {
       provide: WebhookLogService,

@@ -35,6 +35,17 @@ describe('a secret box', () => {
     expect(() => box.open(text, 'purpose')).toThrow(SecretBoxError);
   });
 
+  it('derives boxes that open nothing of another context, nor of the box itself, and keep its former keys', () => {
+    const sealed = box.derive('organization A').seal('secret', 'purpose');
+    expect(box.derive('organization A').open(sealed, 'purpose')).toBe('secret');
+    expect(new SecretBox([OLD, NEW]).derive('organization A').open(sealed, 'purpose')).toBe('secret');
+    for (const other of [box, box.derive('organization B'), new SecretBox([OLD]).derive('organization A')]) {
+      expect(() => other.open(sealed, 'purpose')).toThrow(SecretBoxError);
+    }
+    const rotated = new SecretBox([OLD, NEW]).derive('organization A');
+    expect(new SecretBox([OLD]).derive('organization A').open(rotated.seal('new', 'p'), 'p')).toBe('new');
+  });
+
   it('refuses to open text that is too short', () => {
     const [version, keyId] = box.seal('secret', 'purpose').split('.');
     expect(() => box.open(`${version}.${keyId}.AAAA`, 'purpose')).toThrow(SecretBoxError);

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 
 const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
@@ -31,7 +31,18 @@ export class SecretBox {
     const [current, ...former] = keys.map(toBoxKey);
     if (current === undefined) throw new Error('a secret box needs a key');
     this.current = current;
+    // The current key last, as `derive` expects.
     this.keys = new Map([...former, current].map((key) => [key.id, key]));
+  }
+
+  /**
+   * A box with keys of its own for one context, such as an organization, that are derived from these (HKDF-SHA-256). For
+   * data that is sealed so often that one key would use up its nonces.
+   */
+  derive(context: string): SecretBox {
+    const derive = ({ bytes }: BoxKey): string =>
+      Buffer.from(hkdfSync('sha256', bytes, '', context, bytes.length)).toString('hex');
+    return new SecretBox([...this.keys.values()].toReversed().map(derive));
   }
 
   /** Whether it was sealed with the current key; `secrets reseal` skips it. */

@@ -7,8 +7,7 @@ import { SchedulingModule } from '../../core/scheduling/scheduling.module';
 import { Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { SecretBox } from '../../core/secrets/secret-box';
-import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
-import { resolveSecretsKeys } from '../../core/secrets/service-secrets';
+import { SecretsModule } from '../../core/secrets/secrets.module';
 import { ProvidersModule } from '../../providers/providers.module';
 import { ProvidersService } from '../../providers/providers.service';
 import { CredentialAnnouncer, StoredCredentials } from './stored-credentials';
@@ -18,18 +17,13 @@ import { CredentialRepository } from './credential.repository';
 import { CredentialService } from './credential.service';
 
 @Module({
-  imports: [SchedulingModule, ProvidersModule],
+  imports: [SchedulingModule, SecretsModule, ProvidersModule],
   providers: [
     CredentialAnnouncer,
     CredentialRepository,
     ProviderInstanceRepository,
     ProviderInstanceService,
     StoredCredentials,
-    {
-      provide: SecretBox,
-      inject: [APP_CONFIG],
-      useFactory: (config: AppConfig) => new SecretBox(resolveSecretsKeys(config)),
-    },
     {
       provide: CredentialService,
       inject: [DataSource, CredentialRepository, SecretBox, ProvidersService, CredentialAnnouncer],

@@ -2,12 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { createRedis } from '../../../src/core/redis/redis.module';
+import { SecretBox } from '../../../src/core/secrets/secret-box';
 import { ReasoningVaults } from '../../../src/inference/reasoning-vaults';
 import type { ReasoningVault } from '../../../src/providers/contract/reasoning-vault';
 import { FaultProxy } from '../../harness/fault-proxy';
 import { createTestRedis, untilReady } from '../../harness/redis';
 
 const STATE = '{"signature":"sealed"}';
+const BOX = new SecretBox(['ab'.repeat(32)]);
 const SIX_HOURS = 6 * 3_600;
 
 let redis: Redis;
@@ -22,7 +24,7 @@ beforeAll(async () => {
 beforeEach(() => {
   organization = randomUUID();
   deployment = randomUUID();
-  vault = new ReasoningVaults(redis).of(organization, deployment);
+  vault = new ReasoningVaults(redis, BOX).of(organization, deployment);
 });
 afterEach(() => jest.restoreAllMocks());
 afterAll(() => redis.disconnect());
@@ -34,7 +36,7 @@ it('returns what another replica stored, and nothing for other calls', async () 
   const other = createRedis(createTestRedis().url);
   await untilReady(other);
   try {
-    const loaded = await new ReasoningVaults(other).of(organization, deployment).load(['call_0', 'call_1']);
+    const loaded = await new ReasoningVaults(other, BOX).of(organization, deployment).load(['call_0', 'call_1']);
     expect([...loaded]).toEqual([['call_1', STATE]]);
   } finally {
     other.disconnect();
@@ -43,9 +45,49 @@ it('returns what another replica stored, and nothing for other calls', async () 
 
 it('isolates organizations and deployments that use the same tool call id', async () => {
   await vault.store('call_1', STATE);
-  const vaults = new ReasoningVaults(redis);
+  const vaults = new ReasoningVaults(redis, BOX);
   expect(await vaults.of(randomUUID(), deployment).load(['call_1'])).toEqual(new Map());
   expect(await vaults.of(organization, randomUUID()).load(['call_1'])).toEqual(new Map());
+});
+
+it('keeps no reasoning readable in Redis', async () => {
+  await vault.store('call_1', '{"thinking":"the patient has a fever"}');
+  const stored = await redis.get(keyOf('call_1'));
+  expect(stored).toMatch(/^v1\.[0-9a-f]{16}\.[\w-]+$/);
+  const bytes = Buffer.from(stored?.split('.')[2] ?? '', 'base64url').toString('latin1');
+  for (const text of ['patient', 'fever', 'thinking']) expect(`${stored}${bytes}`).not.toContain(text);
+  expect([...(await vault.load(['call_1'])).values()]).toEqual(['{"thinking":"the patient has a fever"}']);
+});
+
+describe('an entry that cannot be opened', () => {
+  it.each<[string, (entry: string) => Promise<ReasoningVault>]>([
+    [
+      'under another key',
+      () => Promise.resolve(new ReasoningVaults(redis, new SecretBox(['cd'.repeat(32)])).of(organization, deployment)),
+    ],
+    [
+      'moved to another call',
+      async (entry) => {
+        await redis.set(keyOf('call_1'), entry);
+        return vault;
+      },
+    ],
+    [
+      'of an older version, in plain text',
+      async () => {
+        await redis.set(keyOf('call_1'), STATE);
+        return vault;
+      },
+    ],
+  ])('%s is gone, and the log says so without its content', async (_case, reader) => {
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation();
+    await vault.store('call_1', STATE);
+    await vault.store('call_2', '{"signature":"other"}');
+    const reading = await reader((await redis.get(keyOf('call_2'))) ?? '');
+    expect((await reading.load(['call_1'])).size).toBe(0);
+    expect(warn.mock.calls).toEqual([[expect.objectContaining({ event: 'reasoning_unreadable', deployment })]]);
+    expect(JSON.stringify(warn.mock.calls)).not.toContain('signature');
+  });
 });
 
 it('expires six hours after the answer', async () => {
@@ -95,7 +137,7 @@ describe('without Redis', () => {
     const broken = createRedis(proxy.url);
     try {
       await untilReady(broken);
-      const isolated = new ReasoningVaults(broken).of(organization, deployment);
+      const isolated = new ReasoningVaults(broken, BOX).of(organization, deployment);
       breakIt(proxy);
       await isolated.store('call_1', STATE);
       expect(await isolated.load(['call_1'])).toEqual(new Map());
