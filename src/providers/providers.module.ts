@@ -12,6 +12,7 @@ import { CohereModule } from './vendors/cohere/cohere.module';
 import { DeepInfraModule } from './vendors/deepinfra/deepinfra.module';
 import { DeepSeekModule } from './vendors/deepseek/deepseek.module';
 import { DeepgramModule } from './vendors/deepgram/deepgram.module';
+import { ElevenLabsModule } from './vendors/elevenlabs/elevenlabs.module';
 import { FireworksModule } from './vendors/fireworks/fireworks.module';
 import { GroqModule } from './vendors/groq/groq.module';
 import { HuggingFaceModule } from './vendors/huggingface/huggingface.module';
@@ -48,6 +49,7 @@ const VENDORS = [
   DeepInfraModule,
   DeepSeekModule,
   DeepgramModule,
+  ElevenLabsModule,
   FireworksModule,
   GoogleModule,
   GroqModule,

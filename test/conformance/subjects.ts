@@ -5,6 +5,7 @@ import type { ProviderDefinition } from '../../src/providers/contract/provider';
 import { AnthropicProvider } from '../../src/providers/vendors/anthropic/anthropic.module';
 import { BedrockAnthropicProvider } from '../../src/providers/vendors/bedrock-anthropic/bedrock-anthropic.module';
 import { DeepgramProvider } from '../../src/providers/vendors/deepgram/deepgram.module';
+import { ElevenLabsProvider } from '../../src/providers/vendors/elevenlabs/elevenlabs.module';
 import { GoogleProvider } from '../../src/providers/vendors/google/google.module';
 import type { OpenAiFormatProvider } from '../../src/providers/dialects/openai-format.provider';
 import {
@@ -16,6 +17,7 @@ import { MockProvider } from '../../src/providers/vendors/mock/mock.module';
 import { VertexProvider } from '../../src/providers/vendors/vertex/vertex.module';
 import type { MediaWire } from './media-uses';
 import { DEEPGRAM_MEDIA } from './media-vendors/deepgram';
+import { ELEVENLABS_MEDIA } from './media-vendors/elevenlabs';
 import { PRESETS } from './presets';
 import { ANTHROPIC_ANSWERS, GEMINI_ANSWERS, type TextAnswers } from './text-answers';
 
@@ -121,6 +123,12 @@ export const SUBJECTS: readonly Subject[] = [
     environment: (origin) => ({ DEEPGRAM_API_KEY: 'dg-test-1234', DEEPGRAM_BASE_URL: `${origin}/v1` }),
     speaksOpenAi: false,
     media: DEEPGRAM_MEDIA,
+  },
+  {
+    definition: new ElevenLabsProvider(),
+    environment: (origin) => ({ ELEVENLABS_API_KEY: 'elevenlabs-test-1234', ELEVENLABS_BASE_URL: `${origin}/v1` }),
+    speaksOpenAi: false,
+    media: ELEVENLABS_MEDIA,
   },
   ...PRESETS.map(preset),
 ];

@@ -38,6 +38,7 @@ export const PROVIDER_SETTINGS = {
   ...hosted('DEEPGRAM', 'Deepgram'),
   ...hosted('DEEPINFRA', 'DeepInfra'),
   ...hosted('DEEPSEEK', 'DeepSeek'),
+  ...hosted('ELEVENLABS', 'ElevenLabs'),
   ...hosted('FIREWORKS', 'Fireworks'),
   ...hosted('GEMINI', 'Google Gemini'),
   ...hosted('GROQ', 'Groq'),

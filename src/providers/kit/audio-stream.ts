@@ -12,6 +12,14 @@ const MAX_AUDIO_BYTES = 128 * 1024 * 1024;
 /** Reads usage from the headers of a reply; `null`: it reports none. */
 export type UsageReader = (headers: UpstreamHeaders) => UsageVector | null;
 
+export interface AudioReply {
+  /** Of the audio that the upstream sends. */
+  readonly format: SpeechFormat;
+  /** Precedes the audio, such as the header of a container. */
+  readonly prefix?: Buffer;
+  readonly readUsage?: UsageReader;
+}
+
 /** An audio reply, passed on as it arrives. */
 export class AudioStream implements SpeechStream, ReplyReceiver {
   readonly progress: { audioBytes: number; usage: UsageVector | null } = { audioBytes: 0, usage: null };
@@ -20,8 +28,7 @@ export class AudioStream implements SpeechStream, ReplyReceiver {
   private receivedBytes = 0;
 
   private constructor(
-    private readonly format: SpeechFormat,
-    private readonly readUsage: UsageReader,
+    private readonly reply: AudioReply,
     opening: Settler,
   ) {
     this.relay = new StreamRelay<Buffer>(opening, Buffer.concat, (bytes) => (this.progress.audioBytes += bytes));
@@ -32,20 +39,16 @@ export class AudioStream implements SpeechStream, ReplyReceiver {
    * @param send starts the exchange
    * @throws ProviderError for every other outcome
    */
-  static open(
-    format: SpeechFormat,
-    send: (receiver: ReplyReceiver) => UpstreamExchange,
-    readUsage: UsageReader = () => null,
-  ): Promise<SpeechStream> {
+  static open(reply: AudioReply, send: (receiver: ReplyReceiver) => UpstreamExchange): Promise<SpeechStream> {
     return new Promise((resolve, reject) => {
-      const stream = new AudioStream(format, readUsage, { resolve: () => resolve(stream), reject });
+      const stream = new AudioStream(reply, { resolve: () => resolve(stream), reject });
       stream.exchange = send(stream);
       stream.relay.readFrom(stream.exchange);
     });
   }
 
   onHeaders(headers: UpstreamHeaders): void {
-    this.progress.usage = this.readUsage(headers);
+    this.progress.usage = this.reply.readUsage?.(headers) ?? null;
   }
 
   pipe(sink: StreamSink): Promise<void> {
@@ -53,9 +56,11 @@ export class AudioStream implements SpeechStream, ReplyReceiver {
   }
 
   onData(chunk: Buffer): void {
-    if (this.relay.phase !== 'stream' && contradictsFormat(this.format, chunk)) {
+    if (this.relay.phase !== 'stream' && contradictsFormat(this.reply.format, chunk)) {
       throw noSpeech('audio in a format other than the one requested');
     }
+    const { prefix } = this.reply;
+    if (prefix !== undefined && this.receivedBytes === 0) this.relay.push(prefix, prefix.length);
     this.receivedBytes += chunk.length;
     if (this.receivedBytes > MAX_AUDIO_BYTES) {
       const { phase } = this.relay;

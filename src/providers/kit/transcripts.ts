@@ -1,16 +1,16 @@
 /** Transcripts of vendors that do not speak OpenAI's format. */
 import { ProviderError } from '../contract/provider-error';
-import type { Transcript, TranscriptionRequest, TranscriptSegment } from '../contract/transcription';
+import type { Transcript, TranscriptionRequest, TranscriptSegment, TranscriptWord } from '../contract/transcription';
 import { isJsonObject, type JsonObject } from './json';
 import { unsupported } from './unsupported';
 
-/**
- * Refuses a prompt and a temperature, which only models that decode like a language model have. Zero is what their
- * transcripts amount to.
- * @throws ProviderError `validation_failed` with `param`, before anything is sent
- */
-export function refuseTuning({ prompt, temperature }: TranscriptionRequest): void {
+/** @throws ProviderError `validation_failed` with `param`, before anything is sent */
+export function refusePrompt({ prompt }: TranscriptionRequest): void {
   if (prompt !== null) throw unsupported('prompt');
+}
+
+/** The same for a temperature other than zero, which is what the transcripts of models without one amount to. */
+export function refuseTemperature({ temperature }: TranscriptionRequest): void {
   if (temperature !== null && temperature !== 0) throw unsupported('temperature');
 }
 
@@ -70,6 +70,34 @@ export function toSegment(id: number, text: unknown, start: unknown, end: unknow
 export function secondsOf(value: unknown): number {
   if (typeof value === 'number' && value >= 0) return value;
   throw notTranscript();
+}
+
+/** Words of a segment that is built from them, at most. */
+const MAX_SEGMENT_WORDS = 16;
+/** A longer silence ends a segment. */
+const SEGMENT_PAUSE_SECONDS = 1;
+const SENTENCE_END = /[.!?。！？…]["'”’)]*\s*$/u;
+
+/**
+ * Segments for vendors that only time words: sentences, and parts of sentences that are too long for a subtitle.
+ * @param words with the blanks that follow them
+ */
+export function toSegments(words: readonly TranscriptWord[]): readonly TranscriptSegment[] {
+  const groups: TranscriptWord[][] = [];
+  let open: TranscriptWord[] = [];
+  for (const word of words) {
+    const last = open.at(-1);
+    const pauses = last !== undefined && word.start - last.end > SEGMENT_PAUSE_SECONDS;
+    if (last === undefined || pauses || open.length === MAX_SEGMENT_WORDS || SENTENCE_END.test(last.word)) {
+      open = [];
+      groups.push(open);
+    }
+    open.push(word);
+  }
+  return groups.map((group, id) => {
+    const text = group.map(({ word }) => word).join('');
+    return toSegment(id, text.trim(), group[0]?.start, Math.max(...group.map(({ end }) => end)));
+  });
 }
 
 /** A positive duration in seconds; `null` for anything else. */

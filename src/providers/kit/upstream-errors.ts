@@ -21,7 +21,8 @@ const CREDENTIAL =
   /api_?key|authentication|unauthenticated|unauthorized|permission|access_denied|organization_on_hold|cmek_/i;
 /** Several vendors answer 400 to a wrong key. */
 const CREDENTIAL_MESSAGE = /\b(incorrect|invalid) api key\b|\bapi key not valid\b/i;
-const CONTENT_POLICY = /content_?(policy|filter)|moderation|responsible_?ai|safety_violation|data_?inspection/i;
+const CONTENT_POLICY =
+  /content_?(against_)?(policy|filter)|moderation|responsible_?ai|safety_violation|data_?inspection/i;
 /** Faults in the client's request. Any other status below 500 is between the gateway and its upstream. */
 const CLIENT_FAULT =
   /invalid_request|bad[_ ]?request|user_error|validation|unprocessable|invalid[_ ]argument|context_(length|size)|unsupported_(value|parameter)/i;

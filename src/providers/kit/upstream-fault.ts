@@ -71,6 +71,16 @@ function fromDetail(detail: unknown): UpstreamFault {
   if (typeof detail === 'string') return { ...EMPTY_FAULT, message: detail };
   const first: unknown = Array.isArray(detail) ? detail[0] : detail;
   if (!isJsonObject(first)) return EMPTY_FAULT;
+  if (first['msg'] === undefined) {
+    // ElevenLabs: https://elevenlabs.io/docs/eleven-api/resources/errors
+    const { message, type, code, status, param } = first;
+    return {
+      message: textOf(message),
+      type: textOf(type) || 'request_validation',
+      code: textOf(code) || textOf(status),
+      param: toParam(param),
+    };
+  }
   return {
     message: textOf(first['msg']),
     type: 'request_validation',

@@ -15,7 +15,8 @@ import { RawBody } from '../../kit/raw-body';
 import {
   listTimed,
   notTranscript,
-  refuseTuning,
+  refusePrompt,
+  refuseTemperature,
   secondsOf,
   toReportedSeconds,
   toSegment,
@@ -35,7 +36,8 @@ export class DeepgramTranscription implements TranscriptionProvider {
 
 /** Pure. @throws ProviderError `validation_failed` with `param` */
 export function toListenQuery(request: TranscriptionRequest, { upstreamModel }: ProviderCall): Record<string, string> {
-  refuseTuning(request);
+  refusePrompt(request);
+  refuseTemperature(request);
   const { language, timestamps } = request;
   return {
     model: upstreamModel,

@@ -1,0 +1,42 @@
+/** Speech by ElevenLabs (https://elevenlabs.io/docs/api-reference/text-to-speech/stream). */
+import type { ProviderCall } from '../../contract/provider-call';
+import type { SpeechFormat, SpeechProvider, SpeechRequest, SpeechStream } from '../../contract/speech';
+import { type AudioReply, AudioStream } from '../../kit/audio-stream';
+import type { JsonObject } from '../../kit/json';
+import { unsupported } from '../../kit/unsupported';
+import type { UpstreamHttp } from '../../kit/upstream-http';
+import { wavHeader } from '../../kit/wav-header';
+
+const SAMPLE_RATE = 24_000;
+/** Its names of the formats that every plan has, and what they contain. Opus comes in Ogg. */
+const OUTPUTS: Readonly<Partial<Record<SpeechFormat, AudioReply & { readonly name: string }>>> = {
+  mp3: { name: 'mp3_44100_128', format: 'mp3' },
+  opus: { name: 'opus_48000_64', format: 'opus' },
+  pcm: { name: `pcm_${SAMPLE_RATE}`, format: 'pcm' },
+  wav: { name: `pcm_${SAMPLE_RATE}`, format: 'pcm', prefix: wavHeader(SAMPLE_RATE) },
+};
+/** https://elevenlabs.io/docs/api-reference/voices/settings/get */
+const SPEEDS = { least: 0.7, most: 1.2 };
+
+export class ElevenLabsSpeech implements SpeechProvider {
+  constructor(private readonly http: Pick<UpstreamHttp, 'endpoint' | 'postForAudio'>) {}
+
+  async speak(request: SpeechRequest, call: ProviderCall): Promise<SpeechStream> {
+    const body = JSON.stringify(toSpeechBody(request, call));
+    const output = OUTPUTS[request.format];
+    if (output === undefined) throw unsupported('response_format');
+    const path = `text-to-speech/${encodeURIComponent(request.voice)}/stream`;
+    const target = this.http.endpoint(path, { output_format: output.name });
+    return AudioStream.open(output, (receiver) => this.http.postForAudio(target, body, call, receiver));
+  }
+}
+
+/** Pure. @throws ProviderError `validation_failed` with `param` */
+export function toSpeechBody(request: SpeechRequest, { upstreamModel }: ProviderCall): JsonObject {
+  const { input, speed, instructions } = request;
+  if (instructions !== null) throw unsupported('instructions');
+  if (speed !== null && (speed < SPEEDS.least || speed > SPEEDS.most)) {
+    throw unsupported('speed', `This model supports a speed from ${SPEEDS.least} to ${SPEEDS.most}.`);
+  }
+  return { text: input, model_id: upstreamModel, ...(speed !== null && { voice_settings: { speed } }) };
+}
