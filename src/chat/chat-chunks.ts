@@ -85,8 +85,8 @@ export function chatChunks(model: string): EventRenderer {
       }
       case 'finish':
         return chunk({}, null, event.reason);
-      case 'usage':
-        // The caller adds it with the cost.
+      // The caller adds usage, with the cost. Items have no equivalent.
+      default:
         return '';
     }
   };

@@ -4,7 +4,7 @@ import type { GatewayError } from '../core/errors/gateway-error';
 import type { RequestContext } from '../core/types/request-context';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import type { ExplainedRequest } from '../inference/explanation.types';
-import type { Bill, InferenceInput, PricedText, RenderedAnswer } from '../inference/inference.types';
+import type { Bill, Candidate, InferenceInput, PricedText, RenderedAnswer } from '../inference/inference.types';
 import { requiredSupport, requireTarget } from '../inference/inference-target';
 import { chatOf } from '../inference/route-planner';
 import { StreamedInferenceService } from '../inference/streamed-inference.service';
@@ -13,13 +13,7 @@ import { UnaryInferenceService } from '../inference/unary-inference.service';
 import type { CatalogModel } from '../models/catalog-model';
 import { ModelCatalogService } from '../models/model-catalog.service';
 import { OutboundClient } from '../core/outbound/outbound-client';
-import type {
-  ChatCompletionResult,
-  ChatProvider,
-  ChatRequest,
-  ChunkStream,
-  StreamProgress,
-} from '../providers/contract/chat';
+import type { ChatCompletionResult, ChatRequest, ChunkStream, StreamProgress } from '../providers/contract/chat';
 import type { ProviderCall } from '../providers/contract/provider-call';
 import type { UsageVector } from '../providers/contract/usage';
 import type { RoutingDto } from '../models/routing/routing.dto';
@@ -43,9 +37,10 @@ export type DescribedChat = Omit<ChatInferenceRequest, 'format'>;
 
 /** The wire format of a chat model's response. A stateful one is created per request. */
 export interface ChatFormat {
+  complete(candidate: Candidate, request: ChatRequest, call: ProviderCall): Promise<ChatCompletionResult>;
   render(result: ChatCompletionResult, bill: Bill): RenderedAnswer;
-  /** Opens a stream of the provider in this format. */
-  openStream(chat: ChatProvider, request: ChatRequest, call: ProviderCall): Promise<ChunkStream>;
+  /** Opens a stream of the candidate in this format. */
+  openStream(candidate: Candidate, request: ChatRequest, call: ProviderCall): Promise<ChunkStream>;
   /** The events after the last chunk; without `[DONE]`. */
   lastEvents(progress: StreamProgress, bill: Bill, servedBy: CatalogModel): PricedText;
   /** The events that report a failure in mid-stream. Default: the error envelope as an event. */
@@ -121,9 +116,9 @@ export class ChatInference {
       prepare: images === null ? undefined : (signal, candidates) => images.prepare(signal, candidates),
       attempt:
         images === null
-          ? (candidate, call) => chatOf(candidate).complete(chat, call)
+          ? (candidate, call) => format.complete(candidate, chat, call)
           : async (candidate, call) =>
-              chatOf(candidate).complete(await images.requestFor(candidate, call.signal), call),
+              format.complete(candidate, await images.requestFor(candidate, call.signal), call),
       estimateUsage,
       render: (result, bill) => format.render(result, bill),
     });
@@ -140,7 +135,7 @@ export class ChatInference {
       prepare: images === null ? undefined : (signal, candidates) => images.prepare(signal, candidates),
       openStream: async (candidate, call) => {
         const request = images === null ? chat : await images.requestFor(candidate, call.signal);
-        return format.openStream(chatOf(candidate), request, call);
+        return format.openStream(candidate, request, call);
       },
       estimateUsage,
       lastEvents: (progress, bill, servedBy) => format.lastEvents(progress, bill, servedBy),

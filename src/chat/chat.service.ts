@@ -3,6 +3,7 @@ import type { Answer } from '../core/http/answer';
 import type { RequestContext } from '../core/types/request-context';
 import type { ExplainedRequest } from '../inference/explanation.types';
 import { providerFields } from '../inference/inference-target';
+import { chatOf } from '../inference/route-planner';
 import type { ChatRequest } from '../providers/contract/chat';
 import { openChatChunks } from './chat-chunks';
 import { type ChatFormat, ChatInference } from './chat-inference.service';
@@ -12,8 +13,9 @@ import type { ChatCompletionRequestDto } from './dto/chat-completion-request.dto
 const OPERATION = 'createChatCompletion';
 
 const CHAT_FORMAT: ChatFormat = {
+  complete: (candidate, request, call) => chatOf(candidate).complete(request, call),
   render: ({ body }, bill) => renderCompletion(body, bill),
-  openStream: openChatChunks,
+  openStream: (candidate, request, call) => openChatChunks(chatOf(candidate), request, call),
   lastEvents: usageEvent,
 };
 

@@ -125,8 +125,8 @@ export interface paths {
         put?: never;
         /**
          * Create a response
-         * @description The Responses-style interface to chat completions: the gateway maps the request to a chat completion and maps the
-         *     reply back. It supports client functions, structured output and the same parameters as chat. Responses are not stored,
+         * @description The Responses-style interface to chat models: where a provider only offers chat completions, the gateway maps the
+         *     request to a chat completion and maps the reply back. It supports client functions, structured output and the same parameters as chat. Responses are not stored,
          *     so a conversation cannot be continued by ID: each request must contain the whole conversation. Provider-hosted tools
          *     and fields that are not listed are ignored.
          *
@@ -1316,11 +1316,13 @@ export interface components {
             /** @description Links a call and its output. */
             call_id?: string | null;
             name?: string | null;
+            /** @description The `phase` of an earlier message of the model. Ignored by providers without phases. */
+            phase?: string | null;
             /** @description The arguments of a `function_call`, as JSON text. */
             arguments?: unknown;
             /**
-             * @description The result of a call, as text or as a list of text and image parts. The model gets the images in a separate
-             *     message after all results of the turn.
+             * @description The result of a call, as text or as a list of text and image parts. Where a provider takes no images in
+             *     results, the model gets them in a separate message after all results of the turn.
              */
             output?: unknown;
         } & {
@@ -1408,11 +1410,23 @@ export interface components {
         ResponseId: string;
         /** @enum {string} */
         ResponseItemStatus: "in_progress" | "completed" | "incomplete";
+        /** @description A source of the text. */
+        ResponseUrlCitation: {
+            /** @constant */
+            type: "url_citation";
+            /** @description Start of the supported passage in `text`. */
+            start_index: number;
+            /** @description End of the passage, exclusive. Equal to `start_index` if the provider cites by number in the text. */
+            end_index: number;
+            url: string;
+            /** @description The URL if the provider names no title. */
+            title: string;
+        };
         ResponseOutputText: {
             /** @constant */
             type: "output_text";
             text: string;
-            annotations: components["schemas"]["JsonObject"][];
+            annotations: components["schemas"]["ResponseUrlCitation"][];
             logprobs: components["schemas"]["JsonObject"][];
         };
         /** @description The model's refusal, in place of a reply. */
@@ -1428,6 +1442,11 @@ export interface components {
             type: "message";
             /** @constant */
             role: "assistant";
+            /**
+             * @description What a vendor calls the step of the reply that the message belongs to, such as `commentary`. Send it back with
+             *     the message.
+             */
+            phase?: string;
             status: components["schemas"]["ResponseItemStatus"];
             content: components["schemas"]["ResponseContentPart"][];
         };
@@ -1565,6 +1584,16 @@ export interface components {
             /** @description Always empty. */
             logprobs: unknown[];
         };
+        ResponseOutputTextAnnotationAddedEvent: {
+            /** @constant */
+            type: "response.output_text.annotation.added";
+            sequence_number: components["schemas"]["SequenceNumber"];
+            item_id: string;
+            output_index: components["schemas"]["EventIndex"];
+            content_index: components["schemas"]["EventIndex"];
+            annotation_index: components["schemas"]["EventIndex"];
+            annotation: components["schemas"]["ResponseUrlCitation"];
+        };
         ResponseOutputTextDoneEvent: {
             /** @constant */
             type: "response.output_text.done";
@@ -1675,7 +1704,7 @@ export interface components {
          * @description An event of a Responses-style stream. The last one before `[DONE]` is `response.completed` or `response.incomplete`.
          *     An error after the first byte is sent as `response.failed`, if the response had started, and `error`.
          */
-        ResponseStreamEvent: components["schemas"]["ResponseCreatedEvent"] | components["schemas"]["ResponseInProgressEvent"] | components["schemas"]["ResponseOutputItemAddedEvent"] | components["schemas"]["ResponseContentPartAddedEvent"] | components["schemas"]["ResponseOutputTextDeltaEvent"] | components["schemas"]["ResponseOutputTextDoneEvent"] | components["schemas"]["ResponseRefusalDeltaEvent"] | components["schemas"]["ResponseRefusalDoneEvent"] | components["schemas"]["ResponseContentPartDoneEvent"] | components["schemas"]["ResponseFunctionCallArgumentsDeltaEvent"] | components["schemas"]["ResponseFunctionCallArgumentsDoneEvent"] | components["schemas"]["ResponseCustomToolCallInputDeltaEvent"] | components["schemas"]["ResponseCustomToolCallInputDoneEvent"] | components["schemas"]["ResponseOutputItemDoneEvent"] | components["schemas"]["ResponseCompletedEvent"] | components["schemas"]["ResponseIncompleteEvent"] | components["schemas"]["ResponseFailedEvent"] | components["schemas"]["ResponseErrorEvent"];
+        ResponseStreamEvent: components["schemas"]["ResponseCreatedEvent"] | components["schemas"]["ResponseInProgressEvent"] | components["schemas"]["ResponseOutputItemAddedEvent"] | components["schemas"]["ResponseContentPartAddedEvent"] | components["schemas"]["ResponseOutputTextDeltaEvent"] | components["schemas"]["ResponseOutputTextAnnotationAddedEvent"] | components["schemas"]["ResponseOutputTextDoneEvent"] | components["schemas"]["ResponseRefusalDeltaEvent"] | components["schemas"]["ResponseRefusalDoneEvent"] | components["schemas"]["ResponseContentPartDoneEvent"] | components["schemas"]["ResponseFunctionCallArgumentsDeltaEvent"] | components["schemas"]["ResponseFunctionCallArgumentsDoneEvent"] | components["schemas"]["ResponseCustomToolCallInputDeltaEvent"] | components["schemas"]["ResponseCustomToolCallInputDoneEvent"] | components["schemas"]["ResponseOutputItemDoneEvent"] | components["schemas"]["ResponseCompletedEvent"] | components["schemas"]["ResponseIncompleteEvent"] | components["schemas"]["ResponseFailedEvent"] | components["schemas"]["ResponseErrorEvent"];
         /** @description Length is counted in Unicode code points. */
         ImagePrompt: string;
         /**
@@ -2812,6 +2841,7 @@ export type ResponseTextOptions = components['schemas']['ResponseTextOptions'];
 export type ResponseRequest = components['schemas']['ResponseRequest'];
 export type ResponseId = components['schemas']['ResponseId'];
 export type ResponseItemStatus = components['schemas']['ResponseItemStatus'];
+export type ResponseUrlCitation = components['schemas']['ResponseUrlCitation'];
 export type ResponseOutputText = components['schemas']['ResponseOutputText'];
 export type ResponseRefusal = components['schemas']['ResponseRefusal'];
 export type ResponseContentPart = components['schemas']['ResponseContentPart'];
@@ -2828,6 +2858,7 @@ export type EventIndex = components['schemas']['EventIndex'];
 export type ResponseOutputItemAddedEvent = components['schemas']['ResponseOutputItemAddedEvent'];
 export type ResponseContentPartAddedEvent = components['schemas']['ResponseContentPartAddedEvent'];
 export type ResponseOutputTextDeltaEvent = components['schemas']['ResponseOutputTextDeltaEvent'];
+export type ResponseOutputTextAnnotationAddedEvent = components['schemas']['ResponseOutputTextAnnotationAddedEvent'];
 export type ResponseOutputTextDoneEvent = components['schemas']['ResponseOutputTextDoneEvent'];
 export type ResponseRefusalDeltaEvent = components['schemas']['ResponseRefusalDeltaEvent'];
 export type ResponseRefusalDoneEvent = components['schemas']['ResponseRefusalDoneEvent'];

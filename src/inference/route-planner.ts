@@ -8,7 +8,7 @@ import { ModelCatalogService } from '../models/model-catalog.service';
 import { HealthService } from '../models/routing/health.service';
 import type { RoutingDto } from '../models/routing/routing.dto';
 import { isFixedOrder, orderBy, type Strategy } from '../models/routing/strategies';
-import type { ChatProvider } from '../providers/contract/chat';
+import type { ChatProvider, ResponsesProvider } from '../providers/contract/chat';
 import { ProvidersService } from '../providers/providers.service';
 import type { Candidate, InferenceInput } from './inference.types';
 import { noneAvailable } from './provider-failure';
@@ -24,6 +24,11 @@ export function chatOf({ provider, deployment }: Candidate): ChatProvider {
   const chat = deployment.dialect === RESPONSES_DIALECT ? provider.responses : provider.chat;
   if (chat === undefined) throw new GatewayError('no_provider_available', `${provider.id} does not serve chat.`);
   return chat;
+}
+
+/** The adapter of a candidate whose deployment speaks the Responses API; `null`: it does not. */
+export function responsesOf({ provider, deployment }: Candidate): ResponsesProvider | null {
+  return deployment.dialect === RESPONSES_DIALECT ? (provider.responses ?? null) : null;
 }
 
 /**

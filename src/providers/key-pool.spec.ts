@@ -33,6 +33,7 @@ function stage(weights: readonly number[]) {
       },
       openStream: async () => use(id),
     };
+    const responses = { ...chat, respond: async () => use(id), openItemStream: async () => use(id) };
     const video = {
       mode: 'async',
       capabilities: { cancel: 'always' },
@@ -44,7 +45,7 @@ function stage(weights: readonly number[]) {
       cancel: async () => use(id),
       open: async () => use(id),
     };
-    const provider = { capabilities: {}, quirks: {}, chat, responses: chat, video } as unknown as Provider;
+    const provider = { capabilities: {}, quirks: {}, chat, responses, video } as unknown as Provider;
     return { id, weight, provider };
   };
   let nowMs = 1_000;
@@ -124,7 +125,9 @@ describe('KeyPool', () => {
     jest.spyOn(Math, 'random').mockReturnValue(0);
     failures.set('key-0', limited());
     await pool.responses?.complete(chatRequest(), providerCall());
-    expect(calls).toEqual(['key-0', 'key-1']);
+    await pool.responses?.respond(chatRequest(), [], providerCall());
+    await pool.responses?.openItemStream(chatRequest(), [], providerCall());
+    expect(calls).toEqual(['key-0', 'key-1', 'key-1', 'key-1']);
   });
 
   it('keeps a job with the key that submitted it', async () => {

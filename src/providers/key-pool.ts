@@ -51,7 +51,7 @@ export class KeyPool implements Provider {
     this.quirks = provider.quirks;
     this.simulated = provider.simulated === true;
     this.chat = this.poolChat(({ chat }) => chat);
-    this.responses = this.poolChat(({ responses }) => responses);
+    this.responses = this.poolResponses();
     this.completions = this.poolCompletions();
     this.embeddings = this.poolEmbeddings();
     this.images = this.pool(
@@ -85,6 +85,21 @@ export class KeyPool implements Provider {
           use((chat) => (chat as Required<typeof chat>).openChunkStream(request, call)),
       }),
     }));
+  }
+
+  private poolResponses(): Provider['responses'] {
+    const chat = this.poolChat(({ responses }) => responses);
+    return (
+      chat &&
+      this.pool(
+        ({ responses }) => responses,
+        (use) => ({
+          ...chat,
+          respond: (request, input, call) => use((responses) => responses.respond(request, input, call)),
+          openItemStream: (request, input, call) => use((responses) => responses.openItemStream(request, input, call)),
+        }),
+      )
+    );
   }
 
   private poolCompletions(): Provider['completions'] {

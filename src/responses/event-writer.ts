@@ -54,6 +54,12 @@ export class EventWriter {
     this.write(`response.${part.type}.delta`, `${partPlace(item, part)}${logprobsOf(part)},"delta":"${text}"`);
   }
 
+  /** @param json the annotation, the last one of the part */
+  annotation(item: MessageItem, part: ContentPart, json: string): void {
+    const fields = `"annotation_index":${part.annotations.length - 1},"annotation":${json}`;
+    this.write('response.output_text.annotation.added', `${partPlace(item, part)},${fields}`);
+  }
+
   partDone(item: MessageItem, part: ContentPart): void {
     const place = partPlace(item, part);
     const field = part.type === 'refusal' ? 'refusal' : 'text';

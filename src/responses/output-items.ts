@@ -1,4 +1,8 @@
+import type { UrlCitation } from '../providers/contract/chat-event';
+
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
+
+export type EndStatus = Exclude<ItemStatus, 'in_progress'>;
 
 /**
  * The items of a response accumulate text in JSON-escaped form: it is used in deltas and again in the complete item, but
@@ -8,6 +12,8 @@ export interface OutputItem {
   readonly id: string;
   /** Index in `output`. */
   readonly index: number;
+  /** Set once the item is done. */
+  ended?: EndStatus;
   /** The item as JSON. */
   json(status: ItemStatus): string;
 }
@@ -16,6 +22,9 @@ export type PartType = 'output_text' | 'refusal';
 
 /** A piece of a message: text, or a refusal to write it. */
 export class ContentPart {
+  /** Sources of the text, as JSON. */
+  readonly annotations: string[] = [];
+
   constructor(
     readonly type: PartType,
     readonly index: number,
@@ -23,22 +32,38 @@ export class ContentPart {
     public text = '',
   ) {}
 
+  /**
+   * Adds a source and returns it as JSON.
+   * @param offset of the part in the text of the answer
+   */
+  annotate({ type, url_citation: citation }: UrlCitation, offset: number): string {
+    const { start_index: start, end_index: end, url, title } = citation;
+    const json = JSON.stringify({ type, start_index: start - offset, end_index: end - offset, url, title });
+    this.annotations.push(json);
+    return json;
+  }
+
   json(): string {
     return this.type === 'refusal'
       ? `{"type":"refusal","refusal":"${this.text}"}`
-      : `{"type":"output_text","annotations":[],"logprobs":[],"text":"${this.text}"}`;
+      : `{"type":"output_text","annotations":[${this.annotations.join(',')}],"logprobs":[],"text":"${this.text}"}`;
   }
 }
 
 export class MessageItem implements OutputItem {
   readonly id: string;
   readonly parts: ContentPart[] = [];
+  ended?: EndStatus;
+  private readonly head: string;
 
+  /** @param phase what the vendor calls the step of the answer */
   constructor(
     responseKey: string,
     readonly index: number,
+    phase?: string,
   ) {
     this.id = `msg_${responseKey}_${index}`;
+    this.head = JSON.stringify({ id: this.id, type: 'message', role: 'assistant', phase }).slice(0, -1);
   }
 
   addPart(type: PartType, text?: string): ContentPart {
@@ -49,12 +74,13 @@ export class MessageItem implements OutputItem {
 
   json(status: ItemStatus): string {
     const content = this.parts.map((part) => part.json()).join(',');
-    return `{"id":"${this.id}","type":"message","role":"assistant","status":"${status}","content":[${content}]}`;
+    return `${this.head},"status":"${status}","content":[${content}]}`;
   }
 }
 
 export class FunctionCallItem implements OutputItem {
   readonly id: string;
+  ended?: EndStatus;
   private readonly head: string;
 
   constructor(
@@ -78,6 +104,7 @@ export class FunctionCallItem implements OutputItem {
 /** A call of a tool with text input. */
 export class CustomToolCallItem implements OutputItem {
   readonly id: string;
+  ended?: EndStatus;
   private readonly head: string;
 
   constructor(

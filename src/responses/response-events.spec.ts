@@ -1,4 +1,4 @@
-import { array, assert, constantFrom, nat, oneof, property, record, string } from 'fast-check';
+import { array, assert, boolean, constantFrom, nat, oneof, property, record, string } from 'fast-check';
 import { rebuild, type ResponseEvent as Event } from '../../test/conformance/response-reader';
 import { schemaValidator } from '../../test/harness/openapi-validator';
 import { GatewayError } from '../core/errors/gateway-error';
@@ -46,7 +46,13 @@ describe('any chat stream', () => {
     type: constantFrom('annotation' as const),
     annotation: record({ type: constantFrom('url_citation' as const), url_citation: citation }),
   });
-  const steps = array(oneof(written, called, input, cited)).map(numbered);
+  const items = oneof(
+    record({ type: constantFrom('message' as const), phase: constantFrom('commentary', 'final') }),
+    record({ type: constantFrom('part' as const), kind: constantFrom('text' as const, 'refusal' as const) }),
+    record({ type: constantFrom('message_end' as const), complete: boolean() }),
+    record({ type: constantFrom('tool_end' as const), index: nat(3), complete: constantFrom(true) }),
+  );
+  const steps = array(oneof(written, called, input, cited, items)).map(numbered);
   const finish = constantFrom('stop', 'length', 'tool_calls', 'content_filter');
 
   it('yields well-formed events whose deltas add up to the final response', () => {
@@ -63,12 +69,14 @@ describe('any chat stream', () => {
 
 type Step = ChatEvent | { readonly type: 'tool_call'; readonly kind: 'function'; readonly name: string };
 
-/** Numbers the calls and leaves out input for calls that have not begun. */
+/** Numbers the calls and leaves out input for calls that have not begun or have ended. */
 function numbered(steps: readonly Step[]): ChatEvent[] {
   let calls = 0;
+  const ended = new Set<number>();
   return steps.flatMap((step): ChatEvent[] => {
     if (step.type === 'tool_call') return [{ ...step, index: calls, id: `call_${calls++}` }];
-    return step.type === 'tool_input' && step.index >= calls ? [] : [step];
+    if (step.type === 'tool_end') ended.add(step.index);
+    return step.type === 'tool_input' && (step.index >= calls || ended.has(step.index)) ? [] : [step];
   });
 }
 
@@ -251,6 +259,93 @@ it('writes a refusal as a separate part', () => {
     'refusal.delta',
     'refusal.done',
   ]);
+});
+
+describe('sources of the answer', () => {
+  const cited = (start: number, end: number) => ({ start_index: start, end_index: end, url: 'x:', title: 'A "page"' });
+  const source = (start: number, end: number): ChatEvent => ({
+    type: 'annotation',
+    annotation: { type: 'url_citation', url_citation: cited(start, end) },
+  });
+  const annotation = (start: number, end: number): object => ({ type: 'url_citation', ...cited(start, end) });
+  const annotationsOf = (events: readonly Event[]): object[][] =>
+    events
+      .at(-1)
+      .response.output.flatMap(({ content = [] }: Event) => content.map((part: Event) => part.annotations ?? []));
+
+  it('are annotations of the text, each announced by an event', () => {
+    const events = play([text('Größe.'), source(0, 5), source(0, 6), text(' Ende.')]);
+    const added = events.filter(({ type }) => type === 'response.output_text.annotation.added');
+    expect(added).toEqual([
+      {
+        type: 'response.output_text.annotation.added',
+        sequence_number: 5,
+        item_id: 'msg_0123_0',
+        output_index: 0,
+        content_index: 0,
+        annotation_index: 0,
+        annotation: annotation(0, 5),
+      },
+      expect.objectContaining({ sequence_number: 6, annotation_index: 1, annotation: annotation(0, 6) }),
+    ]);
+    expect(annotationsOf(events)).toEqual([[annotation(0, 5), annotation(0, 6)]]);
+    expect(rebuild(events)).toEqual(events.at(-1).response.output);
+  });
+
+  it('count from the start of their part, not of the answer', () => {
+    const events = play([text('One.'), begin(0, 'call_a', 'f'), text('Two.'), source(4, 7)]);
+    expect(annotationsOf(events)).toEqual([[], [annotation(0, 3)]]);
+  });
+
+  it('wait for the text if they come before it', () => {
+    expect(annotationsOf(play([source(0, 2), text('Hi')]))).toEqual([[annotation(0, 2)]]);
+  });
+
+  it('are left out when their part is done', () => {
+    const events = play([text('One.'), begin(0, 'call_a', 'f'), source(0, 3), text('Two.'), source(0, 3)]);
+    expect(annotationsOf(events)).toEqual([[], []]);
+    expect(rebuild(events)).toEqual(events.at(-1).response.output);
+  });
+});
+
+describe('items of the upstream', () => {
+  const message = (phase?: string): ChatEvent => ({ type: 'message', ...(phase !== undefined && { phase }) });
+  const part = (kind: 'text' | 'refusal'): ChatEvent => ({ type: 'part', kind });
+  const messageEnd = (complete = true): ChatEvent => ({ type: 'message_end', complete });
+  const toolEnd = (index: number): ChatEvent => ({ type: 'tool_end', index, complete: true });
+
+  it('keep their messages, phases and parts, also empty ones', () => {
+    const first = [message('commentary'), part('text'), text('I look.'), part('text'), messageEnd()];
+    const events = play([...first, message('final'), part('refusal'), refusal('No.'), messageEnd()]);
+    expect(events.at(-1).response.output).toMatchObject([
+      { id: 'msg_0123_0', phase: 'commentary', content: [{ text: 'I look.' }, { text: '' }] },
+      { id: 'msg_0123_1', phase: 'final', content: [{ refusal: 'No.' }] },
+    ]);
+    expect(rebuild(events)).toEqual(events.at(-1).response.output);
+  });
+
+  it('are done as soon as the upstream says so, so that a client can run a call at once', () => {
+    const events = play([begin(0, 'call_a', 'f'), more(0, '{}'), toolEnd(0), begin(1, 'call_b', 'f'), toolEnd(1)]);
+    expect(typesOf(events).slice(2, -1)).toEqual([
+      'output_item.added',
+      'function_call_arguments.delta',
+      'function_call_arguments.done',
+      'output_item.done',
+      'output_item.added',
+      'function_call_arguments.done',
+      'output_item.done',
+    ]);
+  });
+
+  it('keep the status with which they ended', () => {
+    const last = play([message(), part('text'), text('Hel'), messageEnd(false)], 'length').at(-1);
+    expect(last.response).toMatchObject({ status: 'incomplete', output: [{ status: 'incomplete' }] });
+    const failed = newEvents();
+    failed.translate([START, message(), text('Hi'), messageEnd(), message(), text('Wh')], 'mock/chat-1');
+    expect(read(failed.fail(FAILURE, REQUEST_ID)).at(-2)).toMatchObject({
+      response: { output: [{ status: 'completed' }, { status: 'incomplete' }] },
+    });
+  });
 });
 
 it('omits reasoning', () => {

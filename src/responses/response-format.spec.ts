@@ -1,12 +1,19 @@
 import { schemaValidator } from '../../test/harness/openapi-validator';
 import type { ChatCompletionResult } from '../providers/contract/chat';
+import type { ChatEvent } from '../providers/contract/chat-event';
 import { NO_USAGE } from '../providers/contract/usage';
 import { ResponseFormat } from './response-format';
 
 const isResponse = schemaValidator('Response');
 const CLOCK = { now: () => 1_700_000_000_900, monotonic: () => 0 };
 
-function render(message: object, finishReason = 'stop', usageEstimated = false, body: object = {}) {
+function render(
+  message: object,
+  finishReason = 'stop',
+  usageEstimated = false,
+  body: object = {},
+  items?: readonly ChatEvent[],
+) {
   const format = new ResponseFormat({ model: 'mock/asked', input: 'hi', ...body }, 'req_0123', CLOCK);
   const result: ChatCompletionResult = {
     body: {
@@ -19,6 +26,7 @@ function render(message: object, finishReason = 'stop', usageEstimated = false, 
     },
     usage: null,
     outputBytes: 0,
+    items,
   };
   const usage = { ...NO_USAGE, inputText: 3, outputText: 4 };
   const { head, tail } = format.render(result, { costMicro: 7n, usage, usageEstimated });
@@ -81,7 +89,33 @@ describe('a non-streamed response', () => {
   });
 
   it('contains an empty message when the model returned nothing', () => {
-    expect(render({ content: null, refusal: null }).output).toMatchObject([{ type: 'message', content: [text('')] }]);
+    const empty = [{ type: 'message', content: [text('')] }];
+    expect(render({ content: null, refusal: null }).output).toMatchObject(empty);
+    expect(render({ content: null }, 'stop', false, {}, []).output).toMatchObject(empty);
+  });
+
+  it('contains the sources of the answer as annotations of its text', () => {
+    const url_citation = { start_index: 0, end_index: 5, url: 'https://a.example', title: 'A page' };
+    const annotations = [{ type: 'url_citation', url_citation }, { type: 'file', file: { name: 'a.txt' } }, null];
+    expect(render({ content: 'Hello', annotations }).output[0].content).toEqual([
+      { ...text('Hello'), annotations: [{ type: 'url_citation', ...url_citation }] },
+    ]);
+  });
+
+  it('contains the items of an upstream that has items, in their order', () => {
+    const items: ChatEvent[] = [
+      { type: 'tool_call', index: 0, id: 'a', kind: 'function', name: 'f' },
+      { type: 'tool_input', index: 0, text: '{}' },
+      { type: 'tool_end', index: 0, complete: true },
+      { type: 'message', phase: 'final' },
+      { type: 'part', kind: 'text' },
+      { type: 'text', text: 'Hello' },
+      { type: 'message_end', complete: true },
+    ];
+    expect(render({ content: 'Hello', tool_calls: [call('a')] }, 'tool_calls', false, {}, items).output).toEqual([
+      { id: 'fc_0123_0', type: 'function_call', call_id: 'a', name: 'f', arguments: '{}', status: 'completed' },
+      expect.objectContaining({ id: 'msg_0123_1', phase: 'final', content: [text('Hello')] }),
+    ]);
   });
 
   it('is incomplete when truncated, with an incomplete last item', () => {

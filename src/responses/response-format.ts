@@ -1,14 +1,16 @@
 import type { ChatFormat } from '../chat/chat-inference.service';
 import { RenderedStream } from '../chat/chat-chunks';
+import { chatOf, responsesOf } from '../inference/route-planner';
 import type { Clock } from '../core/time/clock';
 import type { GatewayError } from '../core/errors/gateway-error';
-import type { Bill, PricedText, RenderedAnswer } from '../inference/inference.types';
+import type { Bill, Candidate, PricedText, RenderedAnswer } from '../inference/inference.types';
 import type { CatalogModel } from '../models/catalog-model';
 import type {
   ChatCompletionResult,
-  ChatProvider,
   ChatRequest,
   ChunkStream,
+  InputItem,
+  ResponsesProvider,
   StreamProgress,
 } from '../providers/contract/chat';
 import type { ProviderCall } from '../providers/contract/provider-call';
@@ -16,14 +18,23 @@ import type { ResponseRequestDto } from './dto/response-request.dto';
 import { ResponseEvents } from './response-events';
 import { ResponseObject, withUsage } from './response-object';
 import { type ChatAnswer, endedItems, incompleteReasonOf, toOutput } from './response-output';
+import { toInputItems } from './to-input-items';
 
-/** A chat model's reply as one response: JSON or events. */
+interface Direct {
+  readonly responses: ResponsesProvider;
+  readonly input: readonly InputItem[];
+}
+
+/**
+ * A chat model's reply as one response: JSON or events. A deployment that speaks the Responses API gets the conversation as
+ * sent, and its items come back as they are, except for ids; any other deployment gets a chat.
+ */
 export class ResponseFormat implements ChatFormat {
   private readonly response: ResponseObject;
   private readonly events: ResponseEvents;
 
   constructor(
-    body: ResponseRequestDto,
+    private readonly body: ResponseRequestDto,
     requestId: string,
     private readonly clock: Clock,
   ) {
@@ -31,9 +42,18 @@ export class ResponseFormat implements ChatFormat {
     this.events = new ResponseEvents(this.response);
   }
 
-  render({ body: { model, choices } }: ChatCompletionResult, bill: Bill): RenderedAnswer {
+  complete(candidate: Candidate, request: ChatRequest, call: ProviderCall): Promise<ChatCompletionResult> {
+    const direct = this.directTo(candidate);
+    return direct === null
+      ? chatOf(candidate).complete(request, call)
+      : direct.responses.respond(request, direct.input, call);
+  }
+
+  render({ body: { model, choices }, items: events = [] }: ChatCompletionResult, bill: Bill): RenderedAnswer {
     const [answer] = choices as [ChatAnswer];
-    const items = toOutput(answer, this.response.key);
+    if (events.length > 0) this.events.translate(events, model);
+    const { output } = this.events;
+    const items = output.length > 0 ? output : toOutput(answer, this.response.key);
     const incompleteReason = incompleteReasonOf(answer.finish_reason);
     const cutShort = incompleteReason !== undefined;
     const json = this.response.jsonBeforeUsage({
@@ -46,8 +66,12 @@ export class ResponseFormat implements ChatFormat {
     return { contentType: 'application/json; charset=utf-8', ...withUsage(json, bill, '') };
   }
 
-  async openStream(chat: ChatProvider, request: ChatRequest, call: ProviderCall): Promise<ChunkStream> {
-    const stream = await chat.openStream(request, call);
+  async openStream(candidate: Candidate, request: ChatRequest, call: ProviderCall): Promise<ChunkStream> {
+    const direct = this.directTo(candidate);
+    const stream =
+      direct === null
+        ? await chatOf(candidate).openStream(request, call)
+        : await direct.responses.openItemStream(request, direct.input, call);
     return new RenderedStream(stream, (events) => this.events.translate(events, call.publicModel));
   }
 
@@ -57,6 +81,14 @@ export class ResponseFormat implements ChatFormat {
 
   failureEvents(error: GatewayError, requestId: string): string {
     return this.events.fail(error, requestId);
+  }
+
+  /** `null`: the candidate gets a chat, which has the images that are fetched for it. */
+  private directTo(candidate: Candidate): Direct | null {
+    const responses = responsesOf(candidate);
+    if (responses === null || candidate.quirks.inputImageUrls === 'inline') return null;
+    const input = toInputItems(this.body);
+    return input === null ? null : { responses, input };
   }
 
   private nowSeconds(): number {

@@ -1,9 +1,10 @@
+import { isUrlCitation } from '../providers/contract/chat-event';
 import {
   type CallItem,
   CustomToolCallItem,
+  type EndStatus,
   FunctionCallItem,
   insideOf,
-  type ItemStatus,
   MessageItem,
   type OutputItem,
 } from './output-items';
@@ -15,6 +16,7 @@ export interface ChatAnswer {
     readonly content?: string | null;
     readonly refusal?: string | null;
     readonly tool_calls?: readonly ToolCall[];
+    readonly annotations?: readonly unknown[];
   };
   readonly finish_reason: string | null;
 }
@@ -29,10 +31,13 @@ interface ToolCall {
 /** The items of a non-streamed reply; at least one: an empty reply is an empty message. */
 export function toOutput({ message }: ChatAnswer, responseKey: string): OutputItem[] {
   const items: OutputItem[] = [];
-  const { content, refusal, tool_calls: calls = [] } = message;
+  const { content, refusal, tool_calls: calls = [], annotations = [] } = message;
   if (content || refusal || calls.length === 0) {
     const item = new MessageItem(responseKey, 0);
-    if (content || !refusal) item.addPart('output_text', insideOf(content ?? ''));
+    if (content || !refusal) {
+      const part = item.addPart('output_text', insideOf(content ?? ''));
+      for (const annotation of annotations.filter(isUrlCitation)) part.annotate(annotation, 0);
+    }
     if (refusal) item.addPart('refusal', insideOf(refusal));
     items.push(item);
   }
@@ -53,11 +58,16 @@ export function incompleteReasonOf(finishReason: string | null): IncompleteReaso
   return finishReason === 'content_filter' ? 'content_filter' : undefined;
 }
 
-/** The items of an ended response as JSON. In a truncated one, the last item is incomplete. */
+/** The items of an ended response as JSON. In a truncated one, the last item is incomplete unless it was done before. */
 export function endedItems(items: readonly OutputItem[], truncated: boolean): string {
   return items.map((item) => item.json(endedStatus(item, items, truncated))).join(',');
 }
 
-export function endedStatus({ index }: OutputItem, { length }: readonly OutputItem[], truncated: boolean): ItemStatus {
+export function endedStatus(
+  { index, ended }: OutputItem,
+  { length }: readonly OutputItem[],
+  truncated: boolean,
+): EndStatus {
+  if (ended !== undefined) return ended;
   return truncated && index === length - 1 ? 'incomplete' : 'completed';
 }

@@ -30,6 +30,11 @@ export function rebuild(events: readonly ResponseEvent[]): ResponseEvent[] {
       openParts.add(event.part);
     },
     'response.output_text.delta': (event) => void (partOf(event).text += event.delta),
+    'response.output_text.annotation.added': (event) => {
+      const { annotations } = partOf(event);
+      expect(event.annotation_index).toBe(annotations.length);
+      annotations.push(event.annotation);
+    },
     'response.refusal.delta': (event) => void (partOf(event).refusal += event.delta),
     'response.function_call_arguments.delta': (event) => void (itemOf(event).arguments += event.delta),
     'response.custom_tool_call_input.delta': (event) => void (itemOf(event).input += event.delta),

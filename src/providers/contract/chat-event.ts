@@ -12,6 +12,7 @@ export type ChatEvent =
   | ToolCallStart
   | ToolCallInput
   | { readonly type: 'annotation'; readonly annotation: UrlCitation }
+  | ItemEvent
   | { readonly type: 'finish'; readonly reason: FinishReason }
   /** Replaces earlier usage. */
   | { readonly type: 'usage'; readonly usage: UsageVector };
@@ -44,6 +45,20 @@ export interface ToolCallInput {
   readonly text: string;
 }
 
+/**
+ * Where the items of an answer begin and end, from upstreams whose answers consist of items; only in the answers of
+ * `ResponsesProvider.respond` and `openItemStream`. Text and sources belong to the last message and part that began.
+ */
+export type ItemEvent =
+  | {
+      readonly type: 'message';
+      /** What the vendor calls the step of the answer, such as `commentary`. */
+      readonly phase?: string;
+    }
+  | { readonly type: 'part'; readonly kind: 'text' | 'refusal' }
+  | { readonly type: 'message_end'; readonly complete: boolean }
+  | { readonly type: 'tool_end'; readonly index: number; readonly complete: boolean };
+
 /** A source of the answer, in the shape of `message.annotations` of a chat completion. */
 export interface UrlCitation {
   readonly type: 'url_citation';
@@ -56,6 +71,17 @@ export interface UrlCitation {
     /** The URL where the upstream names no title. */
     readonly title: string;
   };
+}
+
+/** Whether an annotation of a chat completion is a source: OpenRouter also sends annotations of files. */
+export function isUrlCitation(annotation: unknown): annotation is UrlCitation {
+  const { type, url_citation: citation } = (annotation ?? {}) as {
+    readonly type?: unknown;
+    readonly url_citation?: unknown;
+  };
+  if (type !== 'url_citation') return false;
+  const { start_index: start, end_index: end, url, title } = (citation ?? {}) as Readonly<Record<string, unknown>>;
+  return typeof start === 'number' && typeof end === 'number' && typeof url === 'string' && typeof title === 'string';
 }
 
 /** A token with its log probability. */

@@ -54,6 +54,8 @@ export interface ChatCompletionResult {
   readonly usage: UsageVector | null;
   /** UTF-8 bytes of generated text, reasoning and tool arguments: the basis of an estimate. */
   readonly outputBytes: number;
+  /** The answer as its items, from `ResponsesProvider.respond` only. */
+  readonly items?: readonly ChatEvent[];
 }
 
 /** Where the pieces of a streamed answer go. */
@@ -111,4 +113,19 @@ export interface ChatProvider {
    * parsing and rendering them. Absent: the gateway renders the events of `openStream`.
    */
   openChunkStream?(request: ChatRequest, call: ProviderCall): Promise<ChunkStream>;
+}
+
+/** An item of a conversation in the format of the Responses API, with the fields that the API document lists. */
+export interface InputItem {
+  readonly type: 'message' | 'function_call' | 'custom_tool_call' | 'function_call_output' | 'custom_tool_call_output';
+  readonly [field: string]: unknown;
+}
+
+/**
+ * Chat over the Responses API. The methods of its own serve clients that speak this format too: the conversation goes up
+ * as `input` instead of the messages of the request, which says the same, and the answer has item events.
+ */
+export interface ResponsesProvider extends ChatProvider {
+  respond(request: ChatRequest, input: readonly InputItem[], call: ProviderCall): Promise<ChatCompletionResult>;
+  openItemStream(request: ChatRequest, input: readonly InputItem[], call: ProviderCall): Promise<ChatStream>;
 }

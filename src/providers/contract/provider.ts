@@ -1,5 +1,5 @@
 import type { ProviderEnvironment } from '../../core/config/provider-environment';
-import type { ChatProvider } from './chat';
+import type { ChatProvider, ResponsesProvider } from './chat';
 import type { CompletionsProvider } from './completions';
 import type { EmbeddingsProvider } from './embeddings';
 import type { ImagesProvider } from './images';
@@ -42,7 +42,7 @@ export interface Provider {
   readonly quirks: Quirks;
   readonly chat?: ChatProvider;
   /** Chat over the Responses API, for deployments of the dialect `openai-responses`; only beside `chat`. */
-  readonly responses?: ChatProvider;
+  readonly responses?: ResponsesProvider;
   readonly completions?: CompletionsProvider;
   readonly embeddings?: EmbeddingsProvider;
   readonly images?: ImagesProvider;

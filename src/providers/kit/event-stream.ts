@@ -61,11 +61,12 @@ class EventProgress implements StreamProgress {
       case 'finish':
         this.finishReason = event.reason;
         break;
-      case 'tool_call':
-      case 'annotation':
-        break;
-      default:
+      case 'text':
+      case 'refusal':
+      case 'reasoning':
+      case 'tool_input':
         this.outputBytes += Buffer.byteLength(event.text);
+        break;
     }
   }
 }

@@ -46,6 +46,10 @@ export class ResponseInputItemDto {
   @IsString()
   name?: string | null;
 
+  @IsOptional()
+  @IsString()
+  phase?: string | null;
+
   arguments?: unknown;
 
   output?: unknown;

@@ -1,4 +1,4 @@
-import type { ChatEvent, TokenLogprob, UrlCitation } from '../../contract/chat-event';
+import { type ChatEvent, isUrlCitation, type TokenLogprob } from '../../contract/chat-event';
 import type { ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
@@ -210,14 +210,6 @@ function addDelta(events: ChatEvent[], { choice, delta }: ReadChunk): void {
   for (const annotation of Array.isArray(annotations) ? annotations.filter(isUrlCitation) : []) {
     events.push({ type: 'annotation', annotation });
   }
-}
-
-/** OpenRouter also sends annotations of files. */
-function isUrlCitation(annotation: unknown): annotation is UrlCitation {
-  const { type, url_citation: citation } = isJsonObject(annotation) ? annotation : {};
-  if (type !== 'url_citation' || !isJsonObject(citation)) return false;
-  const { start_index: start, end_index: end, url, title } = citation;
-  return typeof start === 'number' && typeof end === 'number' && typeof url === 'string' && typeof title === 'string';
 }
 
 interface CallDelta {

@@ -3,16 +3,23 @@
  * One file per direction: `responses-request` with `responses-input`, `responses-reply`, `responses-stream`; and
  * `reasoning-state`, which returns encrypted reasoning with the results of tool calls. Nothing is stored upstream.
  */
-import type { ChatCompletionResult, ChatProvider, ChatRequest, ChatStream } from '../../contract/chat';
+import type { ChatCompletionResult, ChatRequest, ChatStream, InputItem, ResponsesProvider } from '../../contract/chat';
 import type { DeploymentTraits, ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import { loadSteps, NO_STEPS, storeSteps } from './reasoning-state';
-import { fromResponsesReply } from './responses-reply';
+import { fromResponsesReply, type ReadReply, toItemEvents } from './responses-reply';
 import { toResponsesRequest } from './responses-request';
-import { openResponsesEvents } from './responses-stream';
+import { openItemEvents, openResponsesEvents } from './responses-stream';
 
-export class OpenAiResponses implements ChatProvider {
+interface Sent {
+  readonly request: ChatRequest;
+  /** The conversation, if the client wrote it in this format. */
+  readonly input: readonly InputItem[] | null;
+  readonly stream: boolean;
+}
+
+export class OpenAiResponses implements ResponsesProvider {
   private readonly endpoint: string;
 
   constructor(private readonly http: UpstreamHttp) {
@@ -20,20 +27,40 @@ export class OpenAiResponses implements ChatProvider {
   }
 
   assertSupported(request: ChatRequest, deployment: DeploymentTraits): void {
-    toResponsesRequest(request, { ...deployment, upstreamModel: '' }, NO_STEPS, false);
+    toResponsesRequest(request, { ...deployment, upstreamModel: '' }, null, NO_STEPS, false);
   }
 
   async complete(request: ChatRequest, call: ProviderCall): Promise<ChatCompletionResult> {
-    const { result, output } = await this.send(request, call, false, async (body) =>
-      fromResponsesReply(await this.http.post(this.endpoint, body, call), call),
-    );
-    await storeSteps(output, call);
-    return result;
+    return (await this.fetchReply(request, null, call)).result;
   }
 
   async openStream(request: ChatRequest, call: ProviderCall): Promise<ChatStream> {
     const { http, endpoint } = this;
-    return this.send(request, call, true, (body) => openResponsesEvents({ http, endpoint, body, call }));
+    return this.send({ request, input: null, stream: true }, call, (body) =>
+      openResponsesEvents({ http, endpoint, body, call }),
+    );
+  }
+
+  async respond(request: ChatRequest, input: readonly InputItem[], call: ProviderCall): Promise<ChatCompletionResult> {
+    const { result, output } = await this.fetchReply(request, input, call);
+    return { ...result, items: toItemEvents(output) };
+  }
+
+  async openItemStream(request: ChatRequest, input: readonly InputItem[], call: ProviderCall): Promise<ChatStream> {
+    const { http, endpoint } = this;
+    return this.send({ request, input, stream: true }, call, (body) => openItemEvents({ http, endpoint, body, call }));
+  }
+
+  private async fetchReply(
+    request: ChatRequest,
+    input: readonly InputItem[] | null,
+    call: ProviderCall,
+  ): Promise<ReadReply> {
+    const reply = await this.send({ request, input, stream: false }, call, async (body) =>
+      fromResponsesReply(await this.http.post(this.endpoint, body, call), call),
+    );
+    await storeSteps(reply.output, call);
+    return reply;
   }
 
   /**
@@ -42,17 +69,16 @@ export class OpenAiResponses implements ChatProvider {
    * did no work.
    */
   private async send<Answer>(
-    request: ChatRequest,
+    { request, input, stream }: Sent,
     call: ProviderCall,
-    stream: boolean,
     post: (body: string) => Promise<Answer>,
   ): Promise<Answer> {
     const earlier = await loadSteps(request.messages, call);
     try {
-      return await post(JSON.stringify(toResponsesRequest(request, call, earlier, stream)));
+      return await post(JSON.stringify(toResponsesRequest(request, call, input, earlier, stream)));
     } catch (error) {
       if (earlier.size === 0 || !isUnreadableReasoning(error)) throw error;
-      return post(JSON.stringify(toResponsesRequest(request, call, NO_STEPS, stream)));
+      return post(JSON.stringify(toResponsesRequest(request, call, input, NO_STEPS, stream)));
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { ChatMessage } from '../../contract/chat';
+import type { ChatMessage, InputItem } from '../../contract/chat';
 import type { Quirks } from '../../contract/provider-call';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import { unsupported } from '../../kit/unsupported';
@@ -28,7 +28,40 @@ export function toInputItems(messages: readonly ChatMessage[], quirks: Quirks, e
   });
 }
 
-function roleOf({ role }: ChatMessage, { developerRole }: Quirks): string {
+/** The same for a conversation that already consists of input items. */
+export function withReasoning(input: readonly InputItem[], quirks: Quirks, earlier: EarlierSteps): JsonObject[] {
+  const items: JsonObject[] = [];
+  let turn: InputItem[] = [];
+  const endTurn = (): void => {
+    items.push(...toTurnItems(turn, earlier));
+    turn = [];
+  };
+  for (const item of input) {
+    if (isAnswerItem(item)) {
+      turn.push(item);
+      continue;
+    }
+    endTurn();
+    items.push(item.type === 'message' ? { ...item, role: roleOf(item as unknown as ChatMessage, quirks) } : item);
+  }
+  endTurn();
+  return items;
+}
+
+function isAnswerItem({ type, role }: InputItem): boolean {
+  return type === 'message' ? role === 'assistant' : type === 'function_call' || type === 'custom_tool_call';
+}
+
+/** @param turn adjacent messages and calls of the model */
+function toTurnItems(turn: readonly InputItem[], earlier: EarlierSteps): readonly JsonObject[] {
+  const calls = turn.filter(({ type }) => type !== 'message');
+  const steps = earlier.get(String(calls[0]?.['call_id']));
+  if (steps === undefined) return turn;
+  const messages = turn.filter(({ type }) => type === 'message');
+  return inOrder(messages, new Map(calls.map((call) => [String(call['call_id']), call])), steps);
+}
+
+function roleOf({ role }: Pick<ChatMessage, 'role'>, { developerRole }: Quirks): string {
   return role === 'developer' && developerRole !== true ? 'system' : role;
 }
 
@@ -54,17 +87,27 @@ function toPart(part: JsonObject, param: string): JsonObject {
   }
 }
 
-/** Reasoning, text and calls of an earlier answer, in the order in which the model wrote them if that is known. */
 function toAnswerItems(message: ChatMessage, steps: readonly Step[], customCalls: Set<string>): JsonObject[] {
   const text = answerText(message);
-  const calls = toCallItems(message['tool_calls'], customCalls);
-  const items: JsonObject[] = [];
-  let textIsDue = text !== '';
-  const addText = (phase?: string): void => {
-    items.push({ type: 'message', role: 'assistant', content: text, ...(phase !== undefined && { phase }) });
-    textIsDue = false;
-  };
-  if (textIsDue && !steps.some(({ type }) => type === 'message')) addText();
+  const messages = text === '' ? [] : [{ type: 'message', role: 'assistant', content: text }];
+  return inOrder(messages, toCallItems(message['tool_calls'], customCalls), steps);
+}
+
+/**
+ * Reasoning, messages and calls of an earlier answer, in the order in which the model wrote them if that is known.
+ * @param messages in their order
+ * @param calls by call id
+ */
+function inOrder(
+  messages: readonly JsonObject[],
+  calls: ReadonlyMap<string, JsonObject>,
+  steps: readonly Step[],
+): JsonObject[] {
+  // Messages that no step explains come first: a message leads to calls.
+  const spare = Math.max(0, messages.length - steps.filter(({ type }) => type === 'message').length);
+  const items = messages.slice(0, spare);
+  const due = messages.slice(spare);
+  const dueCalls = new Map(calls);
   // A reasoning item is refused without an item behind it.
   let held: ReasoningStep[] = [];
   for (const step of steps) {
@@ -72,18 +115,18 @@ function toAnswerItems(message: ChatMessage, steps: readonly Step[], customCalls
       held.push(step);
       continue;
     }
-    const call = step.type === 'call' ? calls.get(step.id) : undefined;
-    if (call === undefined && !(step.type === 'message' && textIsDue)) continue;
+    const item = step.type === 'call' ? dueCalls.get(step.id) : due.shift();
+    if (item === undefined) continue;
     items.push(...held.map((each) => ({ ...each })));
     held = [];
-    if (step.type === 'message') {
-      addText(step.phase);
-    } else if (call !== undefined) {
-      items.push(call);
-      calls.delete(step.id);
+    if (step.type === 'call') {
+      items.push(item);
+      dueCalls.delete(step.id);
+    } else {
+      items.push(step.phase === undefined ? item : { phase: step.phase, ...item });
     }
   }
-  return [...items, ...calls.values()];
+  return [...items, ...dueCalls.values()];
 }
 
 function answerText({ content, refusal }: ChatMessage): string {

@@ -1,5 +1,5 @@
 import type { ChatCompletionBody, ChatCompletionResult } from '../../contract/chat';
-import type { FinishReason, UrlCitation } from '../../contract/chat-event';
+import type { ChatEvent, FinishReason, UrlCitation } from '../../contract/chat-event';
 import type { ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
 import type { UsageVector } from '../../contract/usage';
@@ -49,6 +49,64 @@ export function fromResponsesReply(reply: Buffer, call: ProviderCall): ReadReply
   };
   if (typeof serviceTier === 'string') body['service_tier'] = serviceTier;
   return { result: { body, usage: usageOf(response), outputBytes: answer.bytes }, output };
+}
+
+/** The items that a client gets as events: messages and calls, in their order, each in one piece. */
+export function toItemEvents(output: readonly unknown[]): readonly ChatEvent[] {
+  let textLength = 0;
+  let calls = 0;
+  return output.filter(isJsonObject).flatMap((item): readonly ChatEvent[] => {
+    const complete = isComplete(item);
+    if (item['type'] === 'message') {
+      const parts = objectsIn(item['content']).flatMap((part) => {
+        const events = toPartEvents(part, textLength);
+        textLength += part['type'] === 'output_text' ? textOf(part['text']).length : 0;
+        return events;
+      });
+      return [messageStart(item), ...parts, { type: 'message_end', complete }];
+    }
+    const kind = kindOf(item);
+    if (kind === null) return [];
+    const index = calls++;
+    const text = textOf(item['arguments'] ?? item['input']);
+    return [
+      { type: 'tool_call', index, id: toCallId(item['call_id']), kind, name: textOf(item['name']) },
+      { type: 'tool_input', index, text },
+      { type: 'tool_end', index, complete },
+    ];
+  });
+}
+
+function toPartEvents({ type, text, refusal, annotations }: JsonObject, offset: number): readonly ChatEvent[] {
+  const kind = partKindOf(type);
+  if (kind === null) return [];
+  const found = objectsIn(annotations).flatMap((each) => toAnnotation(each, offset));
+  return [
+    { type: 'part', kind },
+    { type: kind, text: textOf(kind === 'text' ? text : refusal) },
+    ...found.map((annotation): ChatEvent => ({ type: 'annotation', annotation })),
+  ];
+}
+
+export function messageStart({ phase }: JsonObject): ChatEvent {
+  return { type: 'message', ...(typeof phase === 'string' && { phase }) };
+}
+
+/** `null` for a part that clients do not get. */
+export function partKindOf(type: unknown): 'text' | 'refusal' | null {
+  if (type === 'output_text') return 'text';
+  return type === 'refusal' ? type : null;
+}
+
+/** Whether an ended item is complete. */
+export function isComplete({ status }: JsonObject): boolean {
+  return status !== 'incomplete';
+}
+
+/** `null` for an item that is not a call of a client's tool. */
+export function kindOf({ type }: JsonObject): 'function' | 'custom' | null {
+  if (type === 'function_call') return 'function';
+  return type === 'custom_tool_call' ? 'custom' : null;
 }
 
 /** The text of an answer and its calls, in the shape of chat completions. */

@@ -16,7 +16,7 @@ const weather = {
 const toolCall = (id: string, name = 'weather') => ({ id, type: 'function', function: { name, arguments: '{"a":1}' } });
 
 const convert = (request: Partial<ChatRequest>, call: ProviderCall = CALL, earlier = NO_STEPS) =>
-  toResponsesRequest(chatRequest(request), call, earlier, false);
+  toResponsesRequest(chatRequest(request), call, null, earlier, false);
 const inputOf = (messages: readonly ChatMessage[], earlier?: EarlierSteps, call?: ProviderCall) =>
   convert({ messages }, call, earlier)['input'];
 
@@ -117,13 +117,13 @@ it('converts a conversation with tools, an image, a file and structured output',
     stream: true,
     stream_options: { include_obfuscation: false },
   };
-  expect(toResponsesRequest(request, CALL, NO_STEPS, true)).toEqual(expected);
+  expect(toResponsesRequest(request, CALL, null, NO_STEPS, true)).toEqual(expected);
 });
 
 it('does not change the request', () => {
   const request = chatRequest({ messages: [{ role: 'developer', content: 'x' }], tools: [weather] });
   const copy = structuredClone(request);
-  toResponsesRequest(request, providerCall(), NO_STEPS, true);
+  toResponsesRequest(request, providerCall(), null, NO_STEPS, true);
   expect(request).toEqual(copy);
 });
 

@@ -1,10 +1,10 @@
-import { type ChatRequest, SAMPLING_FIELDS } from '../../contract/chat';
+import { type ChatRequest, type InputItem, SAMPLING_FIELDS } from '../../contract/chat';
 import type { DeploymentTraits, ProviderCall } from '../../contract/provider-call';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import { unsupported } from '../../kit/unsupported';
 import { checkSupport, isUnused, outputLimit } from '../openai-chat/chat-request';
 import type { EarlierSteps } from './reasoning-state';
-import { toInputItems } from './responses-input';
+import { toInputItems, withReasoning } from './responses-input';
 
 /** Chat fields that the format has under the same name. */
 const SHARED_FIELDS: ReadonlySet<string> = new Set([
@@ -48,11 +48,13 @@ const LEAST_OUTPUT_TOKENS = 16;
 /**
  * The body for the upstream, which stores nothing: reasoning comes back encrypted. Pure; the request is not changed.
  * Fields that the format lacks are refused, and so are unknown ones, which could refer to data in the operator's account.
+ * @param input the conversation, if it already is in this format; `null`: the messages of the request are translated
  * @throws ProviderError `validation_failed` with `param`
  */
 export function toResponsesRequest(
   request: ChatRequest,
   call: DeploymentTraits & Pick<ProviderCall, 'upstreamModel'>,
+  input: readonly InputItem[] | null,
   earlier: EarlierSteps,
   stream: boolean,
 ): JsonObject {
@@ -60,13 +62,13 @@ export function toResponsesRequest(
   const { quirks } = call;
   const body: JsonObject = {
     model: call.upstreamModel,
-    input: toInputItems(request.messages, quirks, earlier),
+    input: input === null ? toInputItems(request.messages, quirks, earlier) : withReasoning(input, quirks, earlier),
     store: false,
     ...sharedFields(request, call),
     ...limitOf(request),
     ...toolFields(request, call),
     ...textFields(request),
-    ...reasoningFields(request, call),
+    ...reasoningFields(request, call, input === null),
   };
   const include = [
     ...(body['tools'] !== undefined && reasons(call) ? ['reasoning.encrypted_content'] : []),
@@ -172,8 +174,13 @@ function toTextFormat({ type, json_schema: described }: JsonObject): JsonObject 
   };
 }
 
-function reasoningFields({ reasoning_effort: effort }: ChatRequest, call: DeploymentTraits): JsonObject {
-  const summary = reasons(call) && effort !== 'none' ? call.quirks.reasoningSummary : undefined;
+/** @param readable whether the client gets summaries: the answers of `/v1/responses` have no reasoning */
+function reasoningFields(
+  { reasoning_effort: effort }: ChatRequest,
+  call: DeploymentTraits,
+  readable: boolean,
+): JsonObject {
+  const summary = readable && reasons(call) && effort !== 'none' ? call.quirks.reasoningSummary : undefined;
   if (effort == null && summary === undefined) return {};
   return { reasoning: { ...(effort != null && { effort }), ...(summary !== undefined && { summary }) } };
 }

@@ -13,8 +13,12 @@ import { toCreated } from '../openai-chat/chat-reply';
 import { storeSteps } from './reasoning-state';
 import {
   finishReasonOf,
+  isComplete,
+  kindOf,
   mapResponseError,
+  messageStart,
   parseDocument,
+  partKindOf,
   separatorAfter,
   textOf,
   toAnnotation,
@@ -26,15 +30,25 @@ import {
 type Events = readonly ChatEvent[];
 
 const EVENTS: StreamOutput<Events> = {
-  translatorFor: (call, state) => new ResponsesTranslator(call, state),
+  translatorFor: (call, state) => new ResponsesTranslator(call, state, false),
   join: (lists) => lists.flat(),
   // The last event repeats the whole answer with its encrypted reasoning.
   maxEventBytes: 8 * 1024 * 1024,
 };
 
+const ITEM_EVENTS: StreamOutput<Events> = {
+  ...EVENTS,
+  translatorFor: (call, state) => new ResponsesTranslator(call, state, true),
+};
+
 /** A stream of the Responses API as typed events of a chat. */
 export function openResponsesEvents(request: StreamRequest): Promise<UpstreamStream<Events>> {
   return UpstreamStream.open(request, EVENTS);
+}
+
+/** The same with item events, which keep the places of its messages, parts and calls. */
+export function openItemEvents(request: StreamRequest): Promise<UpstreamStream<Events>> {
+  return UpstreamStream.open(request, ITEM_EVENTS);
 }
 
 interface OpenCall {
@@ -53,12 +67,15 @@ class ResponsesTranslator implements EventTranslator<Events> {
   private textLength = 0;
   /** Where the parts of the text begin in it. */
   private readonly partOffsets = new Map<string, number>();
+  /** Item events before the first output: a stream does not start with them. */
+  private held: ChatEvent[] = [];
   /** Complete items by their place in the answer. */
   private readonly output: { readonly place: number; readonly item: JsonObject }[] = [];
 
   constructor(
     private readonly call: ProviderCall,
     private readonly state: ChatStreamState,
+    private readonly withItems: boolean,
   ) {}
 
   /**
@@ -76,7 +93,11 @@ class ResponsesTranslator implements EventTranslator<Events> {
     const events = this.read(event);
     if (events.length === 0) return null;
     if (state.started) return events;
-    return [this.start(), ...events];
+    if (events.every(isItemEvent)) {
+      this.held.push(...events);
+      return null;
+    }
+    return [this.start(), ...this.held, ...events];
   }
 
   async finish(): Promise<void> {
@@ -98,12 +119,12 @@ class ResponsesTranslator implements EventTranslator<Events> {
         return this.piece(textOf(event['delta']), (text) => ({ type: 'refusal', text }));
       case 'response.reasoning_summary_part.added':
       case 'response.content_part.added':
-        return this.reasoningPart(event);
+        return this.openPart(event);
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
         return this.reasoningText(textOf(event['delta']));
       case 'response.output_item.added':
-        return this.openCall(event);
+        return this.openItem(event);
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
         return this.callInput(this.knownCall(event), textOf(event['delta']));
@@ -172,10 +193,17 @@ class ResponsesTranslator implements EventTranslator<Events> {
     return this.piece(text, (piece) => ({ type: 'reasoning', text: piece }));
   }
 
-  private reasoningPart({ part }: JsonObject): ChatEvent[] {
+  private openPart({ part }: JsonObject): ChatEvent[] {
     const type = isJsonObject(part) ? part['type'] : null;
-    if (type !== 'summary_text' && type !== 'reasoning_text') return [];
-    return this.reasoningText(separatorAfter(this.reasoning));
+    if (type === 'summary_text' || type === 'reasoning_text') return this.reasoningText(separatorAfter(this.reasoning));
+    const kind = partKindOf(type);
+    return this.withItems && kind !== null ? [{ type: 'part', kind }] : [];
+  }
+
+  private openItem(event: JsonObject): ChatEvent[] {
+    const { item } = event;
+    if (!isJsonObject(item) || item['type'] !== 'message') return this.openCall(event);
+    return this.withItems ? [messageStart(item)] : [];
   }
 
   /** Calls are counted in the order of their beginning: a reasoning item may come before the first one. */
@@ -209,10 +237,14 @@ class ResponsesTranslator implements EventTranslator<Events> {
     const { item, output_index: index } = event;
     if (!isJsonObject(item)) return [];
     this.output.push({ place: typeof index === 'number' ? index : this.output.length, item });
+    const complete = isComplete(item);
+    if (item['type'] === 'message') return this.withItems ? [{ type: 'message_end', complete }] : [];
     if (kindOf(item) === null) return [];
     const opened = this.calls.has(placeOf(event)) ? [] : this.openCall(event);
     const call = this.knownCall(event);
-    return call.hasInput ? opened : [...opened, ...this.callInput(call, textOf(item['arguments'] ?? item['input']))];
+    const input = call.hasInput ? [] : this.callInput(call, textOf(item['arguments'] ?? item['input']));
+    const ended: ChatEvent[] = this.withItems ? [{ type: 'tool_end', index: call.index, complete }] : [];
+    return [...opened, ...input, ...ended];
   }
 
   private end(response: unknown): ChatEvent[] {
@@ -228,9 +260,8 @@ class ResponsesTranslator implements EventTranslator<Events> {
   }
 }
 
-function kindOf({ type }: JsonObject): 'function' | 'custom' | null {
-  if (type === 'function_call') return 'function';
-  return type === 'custom_tool_call' ? 'custom' : null;
+function isItemEvent({ type }: ChatEvent): boolean {
+  return type === 'message' || type === 'part' || type === 'message_end' || type === 'tool_end';
 }
 
 /** Identifies an item within a stream. Item ids are not reliable: some hosts change them with every event. */
