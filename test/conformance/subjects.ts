@@ -18,6 +18,7 @@ import { VertexProvider } from '../../src/providers/vendors/vertex/vertex.module
 import type { MediaWire } from './media-uses';
 import { DEEPGRAM_MEDIA } from './media-vendors/deepgram';
 import { ELEVENLABS_MEDIA } from './media-vendors/elevenlabs';
+import { GOOGLE_MEDIA } from './media-vendors/google';
 import { PRESETS } from './presets';
 import { ANTHROPIC_ANSWERS, GEMINI_ANSWERS, type TextAnswers } from './text-answers';
 
@@ -111,6 +112,7 @@ export const SUBJECTS: readonly Subject[] = [
     environment: (origin) => ({ GEMINI_API_KEY: 'AIza-test-1234', GEMINI_BASE_URL: `${origin}/v1beta` }),
     speaksOpenAi: false,
     textAnswers: GEMINI_ANSWERS,
+    media: GOOGLE_MEDIA,
   },
   {
     definition: new VertexProvider(),

@@ -3,6 +3,7 @@ import type { ProviderEnvironment } from '../../../core/config/provider-environm
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import type { Provider, ProviderDefinition } from '../../contract/provider';
 import { GeminiEmbeddings } from '../../dialects/gemini-generate/gemini-embeddings';
+import { GeminiImages } from '../../dialects/gemini-generate/gemini-images';
 import { GeminiGenerate } from '../../dialects/gemini-generate/gemini-generate.provider';
 import { parseBaseUrl, UpstreamHttp } from '../../kit/upstream-http';
 
@@ -30,16 +31,17 @@ export class GoogleProvider implements ProviderDefinition {
         chat: true,
         completions: false,
         embeddings: true,
-        images: false,
+        images: true,
         speech: false,
         transcription: false,
         video: false,
         music: false,
       },
       // It fetches URLs itself, but only of some hosts and not for all models.
-      quirks: { inputImageUrls: 'inline' },
+      quirks: { inputImageUrls: 'inline', imageUrls: false, imagesPerCall: 1 },
       chat: new GeminiGenerate(http),
       embeddings: new GeminiEmbeddings(http),
+      images: new GeminiImages(http),
       drain: () => http.drain(),
       close: () => http.close(),
     };

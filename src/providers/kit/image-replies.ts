@@ -1,0 +1,82 @@
+/** Images of vendors that do not speak OpenAI's format. */
+import { sniffImageType } from '../../core/types/image-format';
+import type { GeneratedImage, ImageRequest } from '../contract/images';
+import { ProviderError, type ProviderErrorOptions } from '../contract/provider-error';
+import { decodeBase64 } from './json';
+import { unsupported } from './unsupported';
+
+const MAX_URL_LENGTH = 8 * 1024;
+
+/** @throws ProviderError unless the text is an image in base64 */
+export function imageOfBase64(text: unknown): GeneratedImage {
+  const bytes = typeof text === 'string' ? decodeBase64(text) : null;
+  if (bytes === null) throw notImages('an image that is not base64');
+  return imageOfBytes(bytes);
+}
+
+/** @throws ProviderError unless the bytes are an image */
+export function imageOfBytes(bytes: Buffer): GeneratedImage {
+  if (sniffImageType(bytes) === null) throw notImages('an image in an unknown format');
+  return { bytes, revisedPrompt: null };
+}
+
+/** An image at a host that the vendor names, which is fetched through the guard for such hosts. @throws ProviderError */
+export function imageOfUrl(url: unknown): GeneratedImage {
+  const isWebAddress =
+    typeof url === 'string' && url.length <= MAX_URL_LENGTH && /^https?:\/\//i.test(url) && URL.canParse(url);
+  if (!isWebAddress) throw notImages('an image without its address');
+  return { url, revisedPrompt: null };
+}
+
+/** The upstream responded with something other than images. */
+export function notImages(what = 'a response that is not an image'): ProviderError {
+  return new ProviderError('provider_error', `The provider sent ${what}.`, { phase: 'first_token', fallback: true });
+}
+
+/** The upstream made nothing because of what was requested, or withheld what it made. */
+export function imageFiltered(
+  options: Partial<ProviderErrorOptions> = {},
+  reason: string | null = null,
+): ProviderError {
+  return new ProviderError('validation_failed', 'The provider’s content policy refused the request.', {
+    phase: 'first_token',
+    ...options,
+    fallback: false,
+    details: { reason: 'content_filtered', provider_code: reason, provider_message: null },
+  });
+}
+
+/** @throws ProviderError `validation_failed` with `param` for an option that the upstream does not have */
+export function refuseOptions(
+  request: ImageRequest,
+  ...options: readonly ('size' | 'quality' | 'style' | 'mask')[]
+): void {
+  const option = options.find((each) => request[each] !== null);
+  if (option !== undefined) throw unsupported(option);
+}
+
+/** Pixels of a size such as `1024x1536`. @throws ProviderError `validation_failed` for any other text */
+export function pixelsOf(size: string): { readonly width: number; readonly height: number } {
+  const [, width = 0, height = 0] = /^([1-9]\d{1,4})x([1-9]\d{1,4})$/.exec(size)?.map(Number) ?? [];
+  if (width === 0 || height === 0) throw unsupported('size');
+  return { width, height };
+}
+
+/** How far an aspect ratio may be off: sizes are rounded to the multiples that a model works with. */
+const RATIO_TOLERANCE = 0.04;
+
+/**
+ * The supported aspect ratio, such as `16:9`, that a size has.
+ * @throws ProviderError `validation_failed` if it has none of them
+ */
+export function aspectRatioOf(size: string, ratios: readonly string[]): string {
+  const { width, height } = pixelsOf(size);
+  const wanted = Math.log(width / height);
+  const offsets = ratios.map((ratio) => {
+    const [across = 1, down = 1] = ratio.split(':').map(Number);
+    return { ratio, offset: Math.abs(Math.log(across / down) - wanted) };
+  });
+  const [nearest] = offsets.toSorted((one, next) => one.offset - next.offset);
+  if (nearest === undefined || nearest.offset > RATIO_TOLERANCE) throw unsupported('size');
+  return nearest.ratio;
+}

@@ -1,0 +1,64 @@
+/** Gemini: https://ai.google.dev/gemini-api/docs/image-generation. */
+import type { Answer } from '../fake-upstream';
+import { json, tinyPng } from '../media-answers';
+import { imageRequest } from '../media-requests';
+import { type MediaWire, NOT_JSON, PNG } from '../media-uses';
+
+const SKETCH = { inlineData: { mimeType: 'image/png', data: tinyPng(7).toString('base64') }, thought: true };
+const DRAWN = { inlineData: { mimeType: 'image/png', data: tinyPng().toString('base64') }, thoughtSignature: 'c2ln' };
+const USAGE = {
+  promptTokenCount: 12,
+  candidatesTokenCount: 1120,
+  thoughtsTokenCount: 80,
+  totalTokenCount: 1212,
+  candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 1120 }],
+};
+
+function drawn(parts: readonly object[], finishReason = 'STOP'): Answer {
+  return json({ candidates: [{ content: { role: 'model', parts }, finishReason }], usageMetadata: USAGE });
+}
+
+function refusal(status: number, name: string, message: string, reason = ''): Answer {
+  const details = [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason }];
+  return json({ error: { code: status, message, status: name, details } }, status);
+}
+
+const GENERATE = ['/v1beta/models/upstream-model:generateContent'];
+const HAPPY = {
+  targets: GENERATE,
+  happy: drawn([SKETCH, DRAWN]),
+  delivers: {
+    images: [{ bytes: tinyPng(), revisedPrompt: null }],
+    usage: { inputText: 12, outputImage: 1120, outputReasoning: 80, images: 1 },
+  },
+  broken: {
+    ...NOT_JSON,
+    'no candidates': json({ candidates: [] }),
+    'a text': drawn([{ text: 'I would rather not.' }]),
+    'a sketch': drawn([SKETCH]),
+    'no image': drawn([], 'NO_IMAGE'),
+    'wrong base64': drawn([{ inlineData: { mimeType: 'image/png', data: '????' } }]),
+    'something other than an image': drawn([{ inlineData: { mimeType: 'image/png', data: 'YSB0ZXh0' } }]),
+  },
+} as const;
+
+export const GOOGLE_MEDIA: MediaWire = {
+  uses: [
+    {
+      ...HAPPY,
+      name: 'images',
+      capability: 'images',
+      run: ({ images }, call) => images?.generate(imageRequest(), call),
+    },
+    {
+      ...HAPPY,
+      name: 'edits',
+      capability: 'images',
+      run: ({ images }, call) => images?.generate(imageRequest({ images: [PNG] }), call),
+    },
+  ],
+  invalid: refusal(400, 'INVALID_ARGUMENT', 'Invalid value.'),
+  moderated: drawn([], 'IMAGE_SAFETY'),
+  keyRefused: refusal(400, 'INVALID_ARGUMENT', 'API key not valid.', 'API_KEY_INVALID'),
+  leaking: (message) => refusal(400, 'INVALID_ARGUMENT', message),
+};
