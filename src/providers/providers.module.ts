@@ -7,6 +7,7 @@ import { GoogleModule } from './vendors/google/google.module';
 import { AzureModule } from './vendors/azure/azure.module';
 import { BedrockModule } from './vendors/bedrock/bedrock.module';
 import { BedrockAnthropicModule } from './vendors/bedrock-anthropic/bedrock-anthropic.module';
+import { BflModule } from './vendors/bfl/bfl.module';
 import { CerebrasModule } from './vendors/cerebras/cerebras.module';
 import { CohereModule } from './vendors/cohere/cohere.module';
 import { DeepInfraModule } from './vendors/deepinfra/deepinfra.module';
@@ -44,6 +45,7 @@ const VENDORS = [
   AzureModule,
   BedrockModule,
   BedrockAnthropicModule,
+  BflModule,
   CerebrasModule,
   CohereModule,
   DeepInfraModule,

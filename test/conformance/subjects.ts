@@ -6,6 +6,7 @@ import { AnthropicProvider } from '../../src/providers/vendors/anthropic/anthrop
 import { BedrockAnthropicProvider } from '../../src/providers/vendors/bedrock-anthropic/bedrock-anthropic.module';
 import { DeepgramProvider } from '../../src/providers/vendors/deepgram/deepgram.module';
 import { ElevenLabsProvider } from '../../src/providers/vendors/elevenlabs/elevenlabs.module';
+import { BflProvider } from '../../src/providers/vendors/bfl/bfl.module';
 import { GoogleProvider } from '../../src/providers/vendors/google/google.module';
 import type { OpenAiFormatProvider } from '../../src/providers/dialects/openai-format.provider';
 import {
@@ -19,6 +20,7 @@ import type { MediaWire } from './media-uses';
 import { DEEPGRAM_MEDIA } from './media-vendors/deepgram';
 import { ELEVENLABS_MEDIA } from './media-vendors/elevenlabs';
 import { GOOGLE_MEDIA } from './media-vendors/google';
+import { BFL_MEDIA } from './media-vendors/bfl';
 import { PRESETS } from './presets';
 import { ANTHROPIC_ANSWERS, GEMINI_ANSWERS, type TextAnswers } from './text-answers';
 
@@ -131,6 +133,12 @@ export const SUBJECTS: readonly Subject[] = [
     environment: (origin) => ({ ELEVENLABS_API_KEY: 'elevenlabs-test-1234', ELEVENLABS_BASE_URL: `${origin}/v1` }),
     speaksOpenAi: false,
     media: ELEVENLABS_MEDIA,
+  },
+  {
+    definition: new BflProvider(),
+    environment: (origin) => ({ BFL_API_KEY: 'bfl-test-1234', BFL_BASE_URL: `${origin}/v1` }),
+    speaksOpenAi: false,
+    media: BFL_MEDIA,
   },
   ...PRESETS.map(preset),
 ];

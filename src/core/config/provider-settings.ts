@@ -33,6 +33,7 @@ export const PROVIDER_SETTINGS = {
     'Base URL of Anthropic’s format at Amazon Bedrock in a region, with the path /anthropic; enables its models',
   ),
   BEDROCK_ANTHROPIC_API_KEY: apiKey.describe('API key of Amazon Bedrock for Anthropic’s format'),
+  ...hosted('BFL', 'Black Forest Labs'),
   ...hosted('CEREBRAS', 'Cerebras'),
   ...hosted('COHERE', 'Cohere'),
   ...hosted('DEEPGRAM', 'Deepgram'),

@@ -1,0 +1,114 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Clock, systemClock } from '../../core/time/clock';
+import type { CallLimits } from '../contract/provider-call';
+import { ProviderError, type ProviderErrorCode } from '../contract/provider-error';
+import { cancellation, deadlineFailure } from './upstream-errors';
+
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 3_000;
+const PAUSE_GROWTH = 1.5;
+/** A poll that takes longer is made again. */
+const POLL_TIMEOUT_MS = 15_000;
+/** Refused polls in a row after which the work counts as lost. */
+const MAX_REFUSALS = 3;
+/** Failures of a poll that say nothing about the work. */
+const PASSING: ReadonlySet<ProviderErrorCode> = new Set([
+  'provider_unavailable',
+  'provider_rate_limited',
+  'provider_timeout',
+  'provider_disconnect',
+]);
+
+/** The time limits of work that takes several exchanges, which together get what one call would get. */
+export class SharedDeadline {
+  private readonly dueMs: number;
+
+  constructor(
+    private readonly call: CallLimits,
+    private readonly clock: Clock = systemClock,
+  ) {
+    const { firstTokenMs, totalMs } = call.deadlines;
+    this.dueMs = clock.monotonic() + Math.min(firstTokenMs, totalMs);
+  }
+
+  get isAborted(): boolean {
+    return this.call.signal.aborted;
+  }
+
+  private get leftMs(): number {
+    return this.dueMs - this.clock.monotonic();
+  }
+
+  /** The limits of the next exchange. @throws ProviderError `provider_timeout` when the time is up */
+  next(limitMs = Infinity): CallLimits {
+    const leftMs = Math.min(this.leftMs, limitMs);
+    if (leftMs <= 0) throw deadlineFailure('first_token');
+    const { signal, deadlines } = this.call;
+    return { signal, deadlines: { ...deadlines, firstTokenMs: leftMs, totalMs: leftMs } };
+  }
+
+  /** @throws ProviderError when the call is aborted meanwhile, and `provider_timeout` when the time is up before */
+  async pause(durationMs: number): Promise<void> {
+    if (durationMs >= this.leftMs) throw deadlineFailure('first_token');
+    const { signal } = this.call;
+    await delay(durationMs, undefined, { signal }).catch(() => {
+      throw cancellation('first_token', signal.reason);
+    });
+  }
+}
+
+/**
+ * Asks for the result of work that an upstream has accepted until it is there. Failed polls do not fail the work, which
+ * goes on and is paid for.
+ * @param poll `null`: it is not finished
+ * @throws ProviderError that allows no other attempt, since the work may have been done
+ */
+export async function awaitResult<Result>(
+  deadline: SharedDeadline,
+  poll: (limits: CallLimits) => Promise<Result | null>,
+): Promise<Result> {
+  let refusals = 0;
+  let pauseMs = FIRST_PAUSE_MS;
+  let waitMs = FIRST_PAUSE_MS;
+  try {
+    for (;;) {
+      await deadline.pause(waitMs);
+      const answer = await poll(deadline.next(POLL_TIMEOUT_MS)).catch((error: unknown) => failureOf(error, deadline));
+      if (answer instanceof ProviderError) {
+        if (!PASSING.has(answer.code) && ++refusals === MAX_REFUSALS) throw answer;
+      } else if (answer !== null) {
+        return answer;
+      } else {
+        refusals = 0;
+      }
+      pauseMs = Math.min(pauseMs * PAUSE_GROWTH, LONGEST_PAUSE_MS);
+      waitMs = answer instanceof ProviderError ? Math.max(pauseMs, retryAfterMs(answer)) : pauseMs;
+    }
+  } catch (error) {
+    throw error instanceof ProviderError ? accepted(error) : error;
+  }
+}
+
+/** The failure of a poll. @throws rethrows what ends the work: its own failure, or the end of the call */
+function failureOf(error: unknown, { isAborted }: SharedDeadline): ProviderError {
+  if (!(error instanceof ProviderError) || isAborted) throw error;
+  if (!PASSING.has(error.code) && error.options.upstream?.status === undefined) throw error;
+  return error;
+}
+
+function retryAfterMs({ options }: ProviderError): number {
+  return (options.retryAfterSeconds ?? 0) * 1_000;
+}
+
+/** The work was accepted before the failure. */
+function accepted({ code, message, options }: ProviderError): ProviderError {
+  const isFinal = code === 'validation_failed';
+  return new ProviderError(code, message, {
+    ...options,
+    phase: 'first_token',
+    fallback: false,
+    retrySame: false,
+    ...(!isFinal && { outcomeUnknown: true }),
+    upstream: { ...options.upstream, status: undefined },
+  });
+}

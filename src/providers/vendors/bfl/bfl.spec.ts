@@ -1,0 +1,99 @@
+import { FakeUpstream } from '../../../../test/conformance/fake-upstream';
+import { disconnect, fault, json, script } from '../../../../test/conformance/media-answers';
+import { imageRequest } from '../../../../test/conformance/media-requests';
+import { providerCall, providerErrorOf } from '../../../../test/conformance/provider-call';
+import { PNG } from '../../../../test/conformance/media-uses';
+import type { Provider } from '../../contract/provider';
+import { BflProvider } from './bfl.module';
+import { toGeneration } from './bfl-images';
+import { RegionalHosts } from './regional-hosts';
+
+describe('BflImages', () => {
+  let upstream: FakeUpstream;
+  let provider: Provider;
+  beforeEach(async () => {
+    upstream = await FakeUpstream.start();
+    provider = new BflProvider().create({ BFL_API_KEY: 'key', BFL_BASE_URL: `${upstream.origin}/v1` }) as Provider;
+  });
+  afterEach(async () => {
+    await provider.close();
+    await upstream.stop();
+  });
+  const generate = () => provider.images?.generate(imageRequest(), providerCall()) as Promise<unknown>;
+  const accepted = () => json({ id: '1', polling_url: `${upstream.origin}/v1/get_result?id=1` });
+  const submissions = () => upstream.received.filter(({ url }) => !url.includes('get_result'));
+
+  it('waits for the image through failing polls, and submits once', async () => {
+    const sample = 'https://delivery.bfl.ai/one.png';
+    upstream.answer = script(
+      accepted(),
+      json({ status: 'Pending' }),
+      fault(503),
+      disconnect,
+      json({ status: 'Generating' }),
+      json({ status: 'Ready', result: { sample } }),
+    );
+    await expect(generate()).resolves.toMatchObject({ images: [{ url: sample }] });
+    expect(submissions()).toHaveLength(1);
+  });
+
+  it('allows no other attempt when the response to the submission is lost', async () => {
+    upstream.answer = disconnect;
+    const { options } = await providerErrorOf(generate());
+    expect([options.outcomeUnknown, upstream.received.length]).toEqual([true, 1]);
+  });
+
+  it('allows no other attempt when the accepted task cannot be found', async () => {
+    upstream.answer = script(accepted(), json({ status: 'Task not found' }, 404));
+    const { options } = await providerErrorOf(generate());
+    expect([options.fallback, options.outcomeUnknown, options.upstream?.status, submissions().length]).toEqual([
+      false,
+      true,
+      undefined,
+      1,
+    ]);
+  });
+});
+
+describe('toGeneration', () => {
+  it('sends the size in pixels and every input image', () => {
+    const base64 = PNG.bytes.toString('base64');
+    expect(toGeneration(imageRequest({ size: '1536x1024', images: [PNG, PNG] }))).toEqual({
+      prompt: 'a lighthouse',
+      width: 1536,
+      height: 1024,
+      output_format: 'png',
+      input_image: base64,
+      input_image_2: base64,
+    });
+  });
+
+  it.each([{ mask: PNG }, { quality: 'high' }, { style: 'vivid' }, { size: 'large' }])('refuses %p', (option) => {
+    const [param] = Object.keys(option);
+    expect(() => toGeneration(imageRequest(option))).toThrow(
+      expect.objectContaining({ options: expect.objectContaining({ param, phase: 'connect' }) }),
+    );
+  });
+});
+
+describe('RegionalHosts', () => {
+  const hosts = new RegionalHosts(new URL('https://api.bfl.ai/v1'), { 'x-key': 'key' });
+  afterAll(() => hosts.close());
+
+  it('accepts other hosts of the vendor', () => {
+    expect(hosts.locate('https://api.us2.bfl.ai/v1/get_result?id=1')?.target).toBe('/v1/get_result?id=1');
+    expect(hosts.locate('https://api.bfl.ai/v1/get_result?id=1')?.http).toBe(hosts.main);
+  });
+
+  it.each([
+    'https://bfl.ai.example.com/',
+    'https://evilbfl.ai/',
+    'http://api.us2.bfl.ai/',
+    'https://api.us2.bfl.ai:8443/',
+    'https://user@api.us2.bfl.ai/',
+    'not an address',
+    null,
+  ])('sends the key nowhere else: %s', (address) => {
+    expect(hosts.locate(address)).toBeNull();
+  });
+});

@@ -1,0 +1,65 @@
+import { UpstreamHttp } from '../../kit/upstream-http';
+
+/** The vendor has a handful; a pool for each that it names is kept. */
+const MAX_HOSTS = 16;
+
+/** An address that the vendor named, and the pool of its host. */
+export interface NamedEndpoint {
+  readonly http: UpstreamHttp;
+  readonly target: string;
+}
+
+/**
+ * The hosts of a vendor that answers with addresses at other hosts of its own, such as `api.us2.example.com` for
+ * `api.example.com`. The key goes to no other host.
+ */
+export class RegionalHosts {
+  readonly main: UpstreamHttp;
+  private readonly others = new Map<string, UpstreamHttp>();
+
+  constructor(
+    private readonly baseUrl: URL,
+    private readonly headers: Readonly<Record<string, string>>,
+  ) {
+    this.main = new UpstreamHttp({ baseUrl, headers });
+  }
+
+  /** `null` unless the address is at a host of the vendor, over the protocol of the base URL. */
+  locate(address: unknown): NamedEndpoint | null {
+    if (typeof address !== 'string' || !URL.canParse(address)) return null;
+    const url = new URL(address);
+    if (url.username !== '' || url.password !== '') return null;
+    const target = url.pathname + url.search;
+    if (url.origin === this.baseUrl.origin) return { http: this.main, target };
+    if (url.protocol !== 'https:' || url.port !== '' || !url.hostname.endsWith(this.domain)) return null;
+    return { http: this.poolOf(url.origin), target };
+  }
+
+  /** With a dot before it; of `localhost` and of addresses no other host belongs to the vendor. */
+  private get domain(): string {
+    const { protocol, hostname } = this.baseUrl;
+    const [, parent] = /^[^.]+(\.(?:[^.]+\.)+[a-z]{2,})$/.exec(hostname) ?? [];
+    return protocol === 'https:' && parent !== undefined ? parent : hostname;
+  }
+
+  private poolOf(origin: string): UpstreamHttp {
+    const known = this.others.get(origin);
+    if (known !== undefined) return known;
+    const created = new UpstreamHttp({ baseUrl: new URL(origin), headers: this.headers });
+    const [oldest] = this.others.keys();
+    if (this.others.size >= MAX_HOSTS && oldest !== undefined) {
+      void this.others.get(oldest)?.drain();
+      this.others.delete(oldest);
+    }
+    this.others.set(origin, created);
+    return created;
+  }
+
+  async drain(): Promise<void> {
+    await Promise.all([this.main, ...this.others.values()].map((http) => http.drain()));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.main, ...this.others.values()].map((http) => http.close()));
+  }
+}
