@@ -17,7 +17,7 @@ export async function createGateway(
 ): Promise<NestFastifyApplication> {
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.forRoot(config, clock),
-    createFastifyAdapter(config, () => clock.now()),
+    createFastifyAdapter(config, clock),
     { bodyParser: false, logger, abortOnError: false },
   );
   await app.init();

@@ -22,7 +22,7 @@ async function main(stopSignal: Promise<string>): Promise<void> {
   await runMigrations(config.databaseUrl);
   const app = await NestFactory.create<NestFastifyApplication>(
     WorkerModule.forRoot(config, systemClock),
-    createFastifyAdapter(config, () => systemClock.now()),
+    createFastifyAdapter(config, systemClock),
     { bodyParser: false, logger: toNestLogger(logger), abortOnError: false },
   );
   serveOnlyPublicRoutes(app);

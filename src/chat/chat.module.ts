@@ -3,8 +3,7 @@ import { InferenceModule } from '../inference/inference.module';
 import { ModelsModule } from '../models/models.module';
 import { OutboundModule } from '../core/outbound/outbound.module';
 import { ChatController } from './chat.controller';
-import { ChatInference } from './chat-inference.service';
-import { ChatService } from './chat.service';
+import { ChatInference, ChatService } from './chat.service';
 
 /** Text generation in the chat-completions wire format. */
 @Module({

@@ -3,7 +3,7 @@ import type { RequestContext } from '../core/types/request-context';
 import type { CatalogModel } from '../models/catalog-model';
 import type { ModelCatalogService } from '../models/model-catalog.service';
 import type { RoutingDto } from '../models/routing/routing.dto';
-import { requireTarget } from './inference-target';
+import { requireTarget } from './inference-input';
 
 const MODALITIES: Readonly<Record<string, string>> = {
   'v/one': 'text',

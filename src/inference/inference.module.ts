@@ -14,7 +14,7 @@ import { ReasoningVaults } from './reasoning-vaults';
 import { RequestAdmission } from './request-reservation';
 import { RequestExplainer, RouteExplainer } from './request-explainer';
 import { StreamedInferenceService } from './streamed-inference.service';
-import { TokenRatios } from './token-estimate';
+import { TokenRatios } from './inference-input';
 import { UnaryInferenceService } from './unary-inference.service';
 
 /**

@@ -1,6 +1,6 @@
 import type { ModelFeatures, Quirks } from '../providers/contract/provider-call';
 import type { Candidate } from './inference.types';
-import { requiredSupport, supportsParameters } from './inference-target';
+import { requiredSupport, supportsParameters } from './inference-input';
 
 const ABLE: ModelFeatures = {
   tools: true,

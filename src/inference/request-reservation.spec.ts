@@ -4,7 +4,7 @@ import { InFlight } from '../core/concurrency/in-flight';
 import { NO_USAGE } from '../providers/contract/usage';
 import type { InferenceInput } from './inference.types';
 import { RequestReservation } from './request-reservation';
-import type { TokenRatios } from './token-estimate';
+import type { TokenRatios } from './inference-input';
 
 /** Settles a request of this kind and returns the command sent to billing. */
 async function settle(kind: Pick<InferenceInput, 'streamed' | 'allOrNothing'>): Promise<FinishCommand | undefined> {

@@ -15,7 +15,7 @@ import { inputTokensOf, NO_USAGE, outputTokensOf, tokensOf, type UsageVector } f
 import type { Bill, Candidate, InferenceInput } from './inference.types';
 import { asGatewayError } from './provider-failure';
 import { RoutePlanner } from './route-planner';
-import { TokenRatios } from './token-estimate';
+import { TokenRatios } from './inference-input';
 
 const logger = new Logger('RequestReservation');
 

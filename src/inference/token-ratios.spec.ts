@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { NO_USAGE, type UsageVector } from '../providers/contract/usage';
-import { TokenRatios } from './token-estimate';
+import { TokenRatios } from './inference-input';
 
 Logger.overrideLogger(false);
 

@@ -1,6 +1,6 @@
-import type { CompiledPrice, PricedDetails } from '../billing/pricing/price';
+import { type CompiledPrice, divideCeiling, type PricedDetails } from '../billing/pricing/price';
 import { GatewayError } from '../core/errors/gateway-error';
-import { divideCeiling, microToJson, type Micro } from '../core/types/micro';
+import { microToJson, type Micro } from '../core/types/micro';
 import { NO_USAGE } from '../providers/contract/usage';
 import type { JobKind, JobSettings } from './media-job.types';
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { GatewayError } from '../core/errors/gateway-error';
 import { CandidateSelector, RoutePlanner } from '../inference/route-planner';
 import type { Candidate, InferenceInput } from '../inference/inference.types';
-import { type InferenceTarget, requiredSupport } from '../inference/inference-target';
+import { type InferenceTarget, requiredSupport } from '../inference/inference-input';
 import type { JobAdapter } from '../providers/contract/media-job';
 import { NO_USAGE } from '../providers/contract/usage';
 import { ProvidersService } from '../providers/providers.service';

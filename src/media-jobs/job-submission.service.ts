@@ -9,7 +9,7 @@ import { IdempotencyService } from '../auth/idempotency/idempotency.service';
 import { ReplayedResponse } from '../auth/idempotency/replayed-response';
 import type { ExplainedRequest, PricedRoute } from '../inference/explanation.types';
 import type { Candidate } from '../inference/inference.types';
-import { type InferenceTarget, requireTarget } from '../inference/inference-target';
+import { type InferenceTarget, requireTarget } from '../inference/inference-input';
 import { LimiterService } from '../auth/rate-limits/limiter.service';
 import type { ParsedImage } from '../core/media/image-inputs';
 import { ModelCatalogService } from '../models/model-catalog.service';

@@ -1,8 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';
-import type { Principal } from '../core/types/request-context';
-import { assertModelAllowed } from '../models/catalog-model';
+import { assertModelAllowed, type Principal } from '../core/types/request-context';
 import { NO_USAGE } from '../providers/contract/usage';
 import { JobMoneyRepository } from './job-money.repository';
 import { receiptOf } from './job-receipt';

@@ -2,8 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';
 import { isModalityGroup, MODALITIES, modalitiesOf, MODALITY_GROUPS, type Modality } from '../core/types/modality';
-import type { Principal } from '../core/types/request-context';
-import { assertModelAllowed, type CatalogModel, isModelAllowed, type Price, type PriceVersion } from './catalog-model';
+import { assertModelAllowed, isModelAllowed, type Principal } from '../core/types/request-context';
+import type { CatalogModel, Price, PriceVersion } from './catalog-model';
 import { ModelCatalogService } from './model-catalog.service';
 import type { ModelFeatures } from '../providers/contract/provider-call';
 

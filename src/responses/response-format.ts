@@ -1,4 +1,4 @@
-import type { ChatFormat } from '../chat/chat-inference.service';
+import type { ChatFormat } from '../chat/chat.service';
 import { RenderedStream } from '../chat/chat-chunks';
 import { chatOf, responsesOf } from '../inference/route-planner';
 import type { Clock } from '../core/time/clock';

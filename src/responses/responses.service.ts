@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Answer } from '../core/http/answer';
-import { ChatInference } from '../chat/chat-inference.service';
+import { ChatInference } from '../chat/chat.service';
 import { CLOCK, type Clock } from '../core/time/clock';
 import type { RequestContext } from '../core/types/request-context';
 import type { ExplainedRequest } from '../inference/explanation.types';

@@ -20,15 +20,14 @@ const MAX_KEY_LENGTH = 256;
  */
 export class ApiKeyVerifier {
   private readonly cache: ApiKeyCache;
-  private readonly acceptUnchecksummedKeys: boolean;
 
   constructor(
     read: ApiKeyReader,
     private readonly clock: Clock,
     options: ApiKeyVerifierOptions = {},
   ) {
-    this.cache = new ApiKeyCache(read, clock);
-    this.acceptUnchecksummedKeys = options.acceptUnchecksummedKeys ?? false;
+    const isPlausible = options.acceptUnchecksummedKeys === true ? isShort : hasValidShape;
+    this.cache = new ApiKeyCache(read, clock, isPlausible);
   }
 
   /**
@@ -67,10 +66,6 @@ export class ApiKeyVerifier {
     if (key === undefined) {
       throw invalidApiKey('The Authorization header must read "Bearer <API key>".');
     }
-    const plausible = this.acceptUnchecksummedKeys ? key.length <= MAX_KEY_LENGTH : hasValidShape(key);
-    if (!plausible) {
-      throw invalidApiKey('The API key is malformed. Check that it was copied completely; it begins with "sk-llm-".');
-    }
     return key;
   }
 
@@ -79,6 +74,10 @@ export class ApiKeyVerifier {
     this.assertUsable(key);
     return key;
   }
+}
+
+function isShort(key: string): boolean {
+  return key.length <= MAX_KEY_LENGTH;
 }
 
 function invalidApiKey(message: string): GatewayError {
@@ -122,11 +121,14 @@ class ApiKeyCache {
   constructor(
     private readonly read: ApiKeyReader,
     private readonly clock: Clock,
+    /** Whether a key is worth a query. */
+    private readonly isPlausible: (key: string) => boolean,
   ) {}
 
   /**
    * The key's record, or `null` when the key does not exist; a promise only when the database must be queried.
-   * @throws GatewayError `service_unavailable` (thrown or rejected) when the database fails or times out.
+   * @throws GatewayError `invalid_api_key` when it is not plausible; `service_unavailable` (thrown or rejected) when the
+   *   database fails or times out.
    */
   find(key: string): StoredApiKey | null | Promise<StoredApiKey | null> {
     const id = hash('sha256', key, 'base64url');
@@ -164,6 +166,9 @@ class ApiKeyCache {
   private load(id: string, key: string): Promise<StoredApiKey | null> {
     const underWay = this.reads.get(id);
     if (underWay !== undefined) return underWay;
+    if (!this.isPlausible(key)) {
+      throw invalidApiKey('The API key is malformed. Check that it was copied completely; it begins with "sk-llm-".');
+    }
     const maxReads = this.known.has(id) ? MAX_READS + READS_FOR_KNOWN_KEYS : MAX_READS;
     if (this.reads.size >= maxReads) throw unavailable(new Error('too many API keys are being read'));
 

@@ -76,7 +76,7 @@ beforeAll(async () => {
     ],
   }).compile();
   const config = { http: { trustProxy: [], maxRequestBytes: 1_000 } } as unknown as AppConfig;
-  app = testing.createNestApplication<NestFastifyApplication>(createFastifyAdapter(config, Date.now), {
+  app = testing.createNestApplication<NestFastifyApplication>(createFastifyAdapter(config, Date), {
     logger: false,
   });
   app

@@ -1,4 +1,4 @@
-import { divideCeiling, type Micro } from '../../core/types/micro';
+import type { Micro } from '../../core/types/micro';
 import type { Price, TokenRates } from '../../models/catalog-model';
 import type { UsageVector } from '../../providers/contract/usage';
 
@@ -344,4 +344,9 @@ function toCount(value: number): number {
 
 function toSeconds(value: number): number {
   return Number.isFinite(value) && value > 0 ? Math.min(value, MAX_UNITS) : 0;
+}
+
+/** Division that rounds up: the one rounding rule of the service. Both operands are positive. */
+export function divideCeiling(dividend: bigint, divisor: bigint): bigint {
+  return (dividend + divisor - 1n) / divisor;
 }

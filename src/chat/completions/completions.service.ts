@@ -2,25 +2,27 @@ import { Injectable } from '@nestjs/common';
 import type { Answer } from '../../core/http/answer';
 import type { RequestContext } from '../../core/types/request-context';
 import type { ExplainedRequest } from '../../inference/explanation.types';
-import { providerFields, requiredSupport, requireTarget } from '../../inference/inference-target';
-import type { Bill, Candidate, InferenceInput, PricedText, RenderedAnswer } from '../../inference/inference.types';
-import { chatOf } from '../../inference/route-planner';
-import { StreamedInferenceService } from '../../inference/streamed-inference.service';
 import {
   measureMessages,
   outputTokens,
   type PromptMeasure,
   promptTokens,
+  providerFields,
+  requiredSupport,
+  requireTarget,
   textUsage,
   TokenRatios,
-} from '../../inference/token-estimate';
+} from '../../inference/inference-input';
+import type { Bill, Candidate, InferenceInput, PricedText, RenderedAnswer } from '../../inference/inference.types';
+import { chatOf } from '../../inference/route-planner';
+import { StreamedInferenceService } from '../../inference/streamed-inference.service';
 import { UnaryInferenceService } from '../../inference/unary-inference.service';
 import type { CatalogModel } from '../../models/catalog-model';
 import { ModelCatalogService } from '../../models/model-catalog.service';
 import type { StreamProgress } from '../../providers/contract/chat';
 import type { CompletionBody, CompletionRequest, CompletionsProvider } from '../../providers/contract/completions';
 import type { UsageVector } from '../../providers/contract/usage';
-import { withUsage } from '../chat-usage';
+import { withUsage } from '../chat.service';
 import { CompletionsOverChat, toCompletionId } from './completions-over-chat';
 import type { CompletionRequestDto } from './dto/completion-request.dto';
 

@@ -3,9 +3,17 @@ import { GatewayError } from '../../core/errors/gateway-error';
 import type { Answer } from '../../core/http/answer';
 import type { RequestContext } from '../../core/types/request-context';
 import type { ExplainedRequest } from '../../inference/explanation.types';
-import { providerFields, requiredSupport, requireTarget } from '../../inference/inference-target';
+import {
+  measureText,
+  type PromptMeasure,
+  promptTokens,
+  providerFields,
+  requiredSupport,
+  requireTarget,
+  textUsage,
+  TokenRatios,
+} from '../../inference/inference-input';
 import type { Candidate, InferenceInput } from '../../inference/inference.types';
-import { measureText, type PromptMeasure, promptTokens, textUsage, TokenRatios } from '../../inference/token-estimate';
 import { type MeteredResult, UnaryInferenceService } from '../../inference/unary-inference.service';
 import { ModelCatalogService } from '../../models/model-catalog.service';
 import {

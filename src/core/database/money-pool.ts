@@ -1,4 +1,4 @@
-import { Pool, types, type CustomTypesConfig } from 'pg';
+import { Pool, TypeOverrides, types } from 'pg';
 import { CONNECT_TIMEOUT_MS } from './data-source';
 
 /** Injection token of the billing pool. */
@@ -13,10 +13,8 @@ export interface MoneyPoolSettings {
 }
 
 /** Amounts arrive as `bigint`; everything else as `pg` reads it. */
-const MONEY_TYPES: CustomTypesConfig = {
-  getTypeParser: (oid, format) =>
-    oid === types.builtins.INT8 && format !== 'binary' ? BigInt : types.getTypeParser(oid, format),
-};
+const MONEY_TYPES = new TypeOverrides();
+MONEY_TYPES.setTypeParser(types.builtins.INT8, BigInt);
 
 /**
  * A separate connection pool for money, so that slow queries do not delay reservations. The limits are those of the

@@ -137,7 +137,7 @@ beforeAll(async () => {
       { provide: APP_INTERCEPTOR, useClass: CostHeadersInterceptor },
     ],
   }).compile();
-  app = testing.createNestApplication<NestFastifyApplication>(createFastifyAdapter(CONFIG, Date.now), {
+  app = testing.createNestApplication<NestFastifyApplication>(createFastifyAdapter(CONFIG, Date), {
     logger: false,
   });
   app

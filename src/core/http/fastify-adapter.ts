@@ -1,9 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { LogController, type FastifyReply, type FastifyRequest } from 'fastify';
-import { uuidV7 } from '../types/ids';
 import type { AppConfig } from '../config/app-config';
 import { GatewayError } from '../errors/gateway-error';
+import type { Clock } from '../time/clock';
+import { uuidV7 } from '../types/ids';
 import { answerBrokenSocket } from './broken-socket';
 import { toTrustProxy } from './request';
 import { sendError } from './gateway-exception.filter';
@@ -33,7 +34,7 @@ class GatewayAdapter extends FastifyAdapter {
  * Nest's Fastify adapter with the server options of this service. Middleware is disabled: `request-path.ts` lists all
  * stages of a request.
  */
-export function createFastifyAdapter(config: AppConfig, now: () => number): FastifyAdapter {
+export function createFastifyAdapter(config: AppConfig, clock: Pick<Clock, 'now'>): FastifyAdapter {
   const adapter = new GatewayAdapter({
     skipMiddie: true,
     logger: false,
@@ -45,7 +46,7 @@ export function createFastifyAdapter(config: AppConfig, now: () => number): Fast
     // Connections still open here are idle or past the deadline: `DrainService` has waited for the others.
     forceCloseConnections: true,
     return503OnClosing: false,
-    genReqId: () => uuidV7(now()),
+    genReqId: () => uuidV7(clock.now()),
     requestIdHeader: false,
     // `request-context.hook.ts` checks missing and repeated Host headers: Node would return an empty 400.
     http: {

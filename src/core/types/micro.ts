@@ -15,8 +15,3 @@ export function microToJson(amount: Micro): number {
   if (amount > MAX_MICRO) return Number.MAX_SAFE_INTEGER;
   return amount < -MAX_MICRO ? Number.MIN_SAFE_INTEGER : Number(amount);
 }
-
-/** Division that rounds up: the one rounding rule of the service. Both operands are positive. */
-export function divideCeiling(dividend: bigint, divisor: bigint): bigint {
-  return (dividend + divisor - 1n) / divisor;
-}

@@ -73,3 +73,36 @@ export function assertModalityAllowed({ allowedModalities }: Principal, modality
   if (allowedModalities === null || allowedModalities.has(modality)) return;
   throw new GatewayError('modality_not_allowed', `This API key may not use ${modality} models.`, { param });
 }
+
+/** The fields of a model that permissions name. */
+interface ModelIdentity {
+  /** `<vendor>/<model_name>` */
+  readonly id: string;
+  readonly modality: Modality;
+}
+
+/**
+ * Refuses a model that exists but is not allowed for this key.
+ * @throws GatewayError `model_not_allowed` or `modality_not_allowed`, naming `param`.
+ */
+export function assertModelAllowed(principal: Principal, model: ModelIdentity, param = 'model'): void {
+  if (!isIdAllowed(principal, model.id)) {
+    throw new GatewayError('model_not_allowed', `This API key may not use the model ${model.id}.`, { param });
+  }
+  assertModalityAllowed(principal, model.modality, param);
+}
+
+/** Whether {@link assertModelAllowed} would pass. */
+export function isModelAllowed(principal: Principal, model: ModelIdentity): boolean {
+  return isIdAllowed(principal, model.id) && isModalityAllowed(principal, model);
+}
+
+/** Entries are whole ids, or `<vendor>/*` for all models of a vendor. An alias is not an entry: aliases may move. */
+function isIdAllowed({ allowedModels }: Principal, id: string): boolean {
+  if (allowedModels === null || allowedModels.has(id)) return true;
+  return allowedModels.has(`${id.slice(0, id.indexOf('/'))}/*`);
+}
+
+function isModalityAllowed({ allowedModalities }: Principal, { modality }: ModelIdentity): boolean {
+  return allowedModalities === null || allowedModalities.has(modality);
+}

@@ -108,7 +108,7 @@ async function createGatewayWithModule(
   _logger: LoggerService | false,
   clock: Clock = systemClock,
 ): Promise<NestFastifyApplication> {
-  const adapter = createFastifyAdapter(config, () => clock.now());
+  const adapter = createFastifyAdapter(config, clock);
   // The request path is installed while modules are created, before a testing module gets its adapter.
   const host = Object.assign(new HttpAdapterHost(), { httpAdapter: adapter });
   const module = await Test.createTestingModule({ imports: [AppModule.forRoot(config, clock), OutsideModule] })
