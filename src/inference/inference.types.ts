@@ -67,6 +67,11 @@ export interface SizedAnswer {
   readonly outputBytes: number;
 }
 
+/** Estimates the usage of delivered output where the provider reported none. */
+export interface UsageEstimator {
+  estimateUsage(outputBytes: number, servedBy: CatalogModel): UsageVector;
+}
+
 /** The part of a streamed response that was passed to its sink so far. */
 export interface Delivered extends SizedAnswer {
   /** The last usage that the provider reported, or the usage known from the start. */

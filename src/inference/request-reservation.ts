@@ -12,7 +12,7 @@ import type { IdempotencyClaim, IdempotencyCompletion } from '../core/types/idem
 import type { Micro } from '../core/types/micro';
 import type { CatalogModel } from '../models/catalog-model';
 import { inputTokensOf, NO_USAGE, outputTokensOf, tokensOf, type UsageVector } from '../providers/contract/usage';
-import type { Bill, Candidate, InferenceInput } from './inference.types';
+import type { Bill, Candidate, InferenceInput, UsageEstimator } from './inference.types';
 import { asGatewayError } from './provider-failure';
 import { RoutePlanner } from './route-planner';
 import { TokenRatios } from './inference-input';
@@ -94,12 +94,30 @@ export class RequestReservation {
     this.firstTokenMs ??= Math.round(this.elapsedMs);
   }
 
-  /** Prices reported or estimated usage. Reported usage also calibrates the token ratio. */
-  bill(reported: UsageVector, usageEstimated: boolean): Bill {
-    const usage = sanitizeUsage(reported);
+  /**
+   * Prices the usage of an answer: as reported, which also calibrates the token ratio, else as estimated. Tokens that must
+   * have been used, but that the provider counts as none, are not reported.
+   * @param reported `null`: the provider reports none, or its report is incomplete
+   */
+  bill(reported: UsageVector | null, outputBytes: number, estimator: UsageEstimator): Bill {
+    const usageEstimated = reported === null || this.lacksTokens(reported, outputBytes);
+    const claimed = usageEstimated
+      ? withReported(estimator.estimateUsage(outputBytes, this.servedModel), reported)
+      : reported;
+    const usage = sanitizeUsage(claimed);
     const { prompt } = this.input;
     if (prompt !== undefined && !usageEstimated) this.ratios.observe(this.servedModel, prompt, usage);
-    return { usage, usageEstimated, costMicro: this.costOf(usage, usage === reported, usageEstimated) };
+    return { usage, usageEstimated, costMicro: this.costOf(usage, usage === claimed, usageEstimated) };
+  }
+
+  /** For text and embeddings, which are counted in tokens on both sides where their estimate is. */
+  private lacksTokens(reported: UsageVector, outputBytes: number): boolean {
+    const { prompt, estimate } = this.input;
+    if (prompt === undefined || outputBytes === 0) return false;
+    return (
+      (inputTokensOf(reported) === 0 && inputTokensOf(estimate) > 0) ||
+      (outputTokensOf(reported) === 0 && outputTokensOf(estimate) > 0)
+    );
   }
 
   /**
@@ -206,6 +224,13 @@ export class RequestReservation {
 const LONGEST_CONTEXT = 2_097_152;
 
 /** Whether the usage fits the model's context length and output limit. */
+/** An estimate, with the side of the exchange that the provider did report. */
+function withReported(estimate: UsageVector, reported: UsageVector | null): UsageVector {
+  if (reported === null) return estimate;
+  if (inputTokensOf(reported) > 0) return { ...reported, outputText: estimate.outputText };
+  return outputTokensOf(reported) > 0 ? { ...reported, inputText: estimate.inputText } : estimate;
+}
+
 function fitsModel(usage: UsageVector, { contextLength, maxOutputTokens }: CatalogModel, promptCount = 1): boolean {
   const limit = contextLength ?? LONGEST_CONTEXT;
   return inputTokensOf(usage) <= limit * promptCount && outputTokensOf(usage) <= Math.max(limit, maxOutputTokens ?? 0);

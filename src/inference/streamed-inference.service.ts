@@ -18,24 +18,29 @@ import { ReplayedResponse } from '../auth/idempotency/replayed-response';
 import type { CatalogModel } from '../models/catalog-model';
 import type { StreamProgress, StreamSink } from '../providers/contract/chat';
 import type { ProviderCall } from '../providers/contract/provider-call';
-import type { UsageVector } from '../providers/contract/usage';
 import { ProviderError } from '../providers/contract/provider-error';
 import { AttemptRunner } from './attempt-runner';
 import { DisconnectTracker, IdempotentExecution, type TrackedClient } from './idempotent-execution';
-import type { Bill, Candidate, Delivered, InferenceInput, OpenedStream, PricedText } from './inference.types';
+import type {
+  Bill,
+  Candidate,
+  Delivered,
+  InferenceInput,
+  OpenedStream,
+  PricedText,
+  UsageEstimator,
+} from './inference.types';
 import { asGatewayError } from './provider-failure';
 import { endingOf, RequestReservation } from './request-reservation';
 
 /** Silence after which the headers of a stream are sent, once no fallback is left. */
 const HEADERS_AFTER_MS = 10_000;
 
-interface StreamedAnswer<Progress extends Delivered> {
+interface StreamedAnswer<Progress extends Delivered> extends UsageEstimator {
   readonly input: InferenceInput;
   /** As `UnaryInference.prepare`. */
   prepare?(signal: AbortSignal, candidates: readonly Candidate[]): Promise<void>;
   openStream(candidate: Candidate, call: ProviderCall): Promise<OpenedStream<Progress>>;
-  /** Estimates the usage of delivered output when the provider reported none. */
-  estimateUsage(outputBytes: number, servedBy: CatalogModel): UsageVector;
 }
 
 /** A response sent as server-sent events. */
@@ -144,9 +149,12 @@ export class StreamedInferenceService {
   }
 
   /** The usage of an all-or-nothing stream may be known when it opens: then the headers name the exact cost. */
-  private setExactHeaderCost({ reservation, output, headers }: ActiveStream, { usage }: Delivered): void {
+  private setExactHeaderCost(
+    { inference, reservation, output, headers }: ActiveStream,
+    { usage, outputBytes }: Delivered,
+  ): void {
     if (reservation.input.allOrNothing !== true || usage === null || output.started) return;
-    headers.costMicro = reservation.bill(usage, false).costMicro;
+    headers.costMicro = reservation.bill(usage, outputBytes, inference).costMicro;
   }
 
   private async openStream({ inference, reservation, client, output }: ActiveStream): Promise<OpenedStream<Delivered>> {
@@ -164,7 +172,7 @@ export class StreamedInferenceService {
   }
 
   private billFor({ inference, reservation }: ActiveStream, { usage, outputBytes }: Delivered): Bill {
-    return reservation.bill(usage ?? inference.estimateUsage(outputBytes, reservation.servedModel), usage === null);
+    return reservation.bill(usage, outputBytes, inference);
   }
 
   private async endComplete(active: ActiveStream, bill: Bill, last: PricedText | null): Promise<void> {
@@ -256,8 +264,7 @@ export class StreamedInferenceService {
     if (reservation.input.allOrNothing === true && !client.signal.aborted) return reservation.release(ending);
     // Usage reported before the finish reason is incomplete.
     const reported = stream.progress.finishReason === null ? null : stream.progress.usage;
-    const usage = reported ?? inference.estimateUsage(delivered, reservation.servedModel);
-    await reservation.settle(reservation.bill(usage, reported === null), ending);
+    await reservation.settle(reservation.bill(reported, delivered, inference), ending);
   }
 }
 

@@ -14,7 +14,7 @@ import type { UsageVector } from '../providers/contract/usage';
 import { cancellation } from '../providers/kit/upstream-errors';
 import { AttemptRunner } from './attempt-runner';
 import { DisconnectTracker, IdempotentExecution, isOutcomeUnknown, type TrackedClient } from './idempotent-execution';
-import type { Bill, Candidate, InferenceInput, RenderedAnswer } from './inference.types';
+import type { Bill, Candidate, InferenceInput, RenderedAnswer, UsageEstimator } from './inference.types';
 import { toClientError } from './provider-failure';
 import { endingOf, RequestReservation } from './request-reservation';
 
@@ -24,7 +24,7 @@ export interface MeteredResult {
   readonly outputBytes: number;
 }
 
-export interface UnaryInference<Result extends MeteredResult> {
+export interface UnaryInference<Result extends MeteredResult> extends UsageEstimator {
   readonly input: InferenceInput;
   /**
    * Work before the first attempt, under the rate limits and the hold, such as fetching referenced files.
@@ -38,8 +38,6 @@ export interface UnaryInference<Result extends MeteredResult> {
    * @throws GatewayError then nothing is charged.
    */
   deliver?(result: Result): Promise<void>;
-  /** Estimates usage that the provider did not report. */
-  estimateUsage(outputBytes: number, servedBy: CatalogModel): UsageVector;
   /** The response in the endpoint's format. */
   render(result: Result, bill: Bill): RenderedAnswer;
   /** Restores a stored response for replay: for content that expires, such as signed URLs, or is stored packed. */
@@ -93,8 +91,7 @@ export class UnaryInferenceService {
       if (inference.deliver !== undefined) await inference.deliver(result);
       // The client may have disconnected in the meantime.
       if (client.signal.aborted) throw cancellation('first_token', client.signal.reason);
-      const usage = result.usage ?? inference.estimateUsage(result.outputBytes, reservation.servedModel);
-      const bill = reservation.bill(usage, result.usage === null);
+      const bill = reservation.bill(result.usage, result.outputBytes, inference);
       return { bill, rendered: inference.render(result, bill) };
     } catch (error) {
       // Nothing was delivered, so nothing is charged, also after a disconnect.

@@ -68,6 +68,27 @@ describe('a non-streamed chat completion', () => {
     expect(reply.json.usage.x_llm_cost_micro).toBeGreaterThan(0);
   });
 
+  it.each([
+    ['no tokens at all', 'usage_prompt=0 usage_completion=0'],
+    ['no tokens of the answer', 'usage_prompt=7 usage_completion=0'],
+    ['no tokens of the prompt', 'usage_prompt=0 usage_completion=7'],
+  ])('estimates what a provider leaves out that counts %s, whole and streamed', async (_case, script) => {
+    const messages = [{ role: 'user', content: `Say hello [[mock: ${script}]]` }];
+    const whole = await gateway.call(PATH, { key: customer.key, body: { ...HELLO, messages } });
+    const streamed = await gateway.call(PATH, { key: customer.key, body: { ...HELLO, messages, stream: true } });
+    for (const { usage } of [whole.json, JSON.parse(streamed.events.at(-2) ?? '{}')]) {
+      expect(usage.x_llm_usage_estimated).toBe(true);
+      expect([usage.prompt_tokens, usage.completion_tokens].map((tokens) => tokens > 0)).toEqual([true, true]);
+      if (script.includes('usage_prompt=7')) expect(usage.prompt_tokens).toBe(7);
+      if (script.includes('usage_completion=7')) expect(usage.completion_tokens).toBe(7);
+      expect(usage.x_llm_cost_micro).toBeGreaterThan(0);
+    }
+    expect(await recordOf(whole.headers.get('x-request-id') ?? '')).toMatchObject({
+      charged_micro: String(whole.json.usage.x_llm_cost_micro),
+      output_text: String(whole.json.usage.completion_tokens),
+    });
+  });
+
   it('caps the charge at the hold when the reported usage is implausible', async () => {
     const liar = await gateway.customer();
     const messages = [{ role: 'user', content: 'Hello [[mock: usage_prompt=900000000 usage_completion=5]]' }];

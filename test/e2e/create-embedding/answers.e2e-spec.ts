@@ -56,8 +56,10 @@ describe('an embedding of the mock', () => {
     expect(embeddingsOf((await served.embed({ ...body, encoding_format: null })).json)).toEqual(numbers);
   });
 
-  it('estimates usage that the provider does not report', async () => {
-    const reply = await served.embed({ model: 'mock/embed-1', input: `[[mock: no_usage]]${'x'.repeat(382)}` });
+  it.each(['no_usage', 'usage_prompt=0'])('estimates usage that the provider does not report (%s)', async (script) => {
+    const directive = `[[mock: ${script}]]`;
+    const input = directive.padEnd(400, 'x');
+    const reply = await served.embed({ model: 'mock/embed-1', input });
     expect(reply.json.usage).toEqual({
       prompt_tokens: 100,
       total_tokens: 100,
