@@ -1,5 +1,6 @@
 import type { UrlCitation } from '../../contract/chat-event';
 import { isJsonObject, type JsonObject } from '../../kit/json';
+import { TextPositions } from './text-positions';
 
 /**
  * Sources of an answer as `url_citation` annotations: passages that are supported by search results, and passages that
@@ -7,14 +8,24 @@ import { isJsonObject, type JsonObject } from '../../kit/json';
  */
 export function toAnnotations(candidate: JsonObject, text: string): readonly UrlCitation[] {
   const { groundingMetadata: grounding, citationMetadata: recited } = candidate;
-  if (grounding === undefined && recited === undefined) return [];
-  const bytes = Buffer.from(text);
-  const positionOf = (offset: unknown, fallback: number): number =>
-    typeof offset === 'number' ? bytes.subarray(0, offset).toString('utf8').length : fallback;
+  return grounding === undefined && recited === undefined
+    ? []
+    : annotationsOf(grounding, recited, new TextPositions().add(text));
+}
+
+function annotationsOf(grounding: unknown, recited: unknown, positions: TextPositions): readonly UrlCitation[] {
   const annotate = ({ uri, title }: JsonObject, { startIndex, endIndex }: JsonObject): UrlCitation[] => {
     if (typeof uri !== 'string') return [];
-    const span = { start_index: positionOf(startIndex, 0), end_index: positionOf(endIndex, text.length) };
-    const citation = { ...span, url: uri, title: typeof title === 'string' ? title : uri };
+    const start = typeof startIndex === 'number' ? positions.at(startIndex) : 0;
+    const end = typeof endIndex === 'number' ? positions.at(endIndex) : positions.length;
+    // Without a known passage, a source of the whole answer.
+    const span = start === null || end === null ? { start: 0, end: 0 } : { start, end };
+    const citation = {
+      start_index: span.start,
+      end_index: span.end,
+      url: uri,
+      title: typeof title === 'string' ? title : uri,
+    };
     return [{ type: 'url_citation', url_citation: citation }];
   };
   return [
@@ -29,22 +40,21 @@ export function toAnnotations(candidate: JsonObject, text: string): readonly Url
  * (https://github.com/langchain-ai/langchainjs/pull/11456).
  */
 export class StreamedSources {
-  private text = '';
+  private readonly positions = new TextPositions();
   private grounding: unknown;
   /** By their JSON: pieces may repeat the citations of earlier ones. */
   private readonly citations = new Map<string, JsonObject>();
 
   /** @param candidate of one piece */
   add({ groundingMetadata: grounding, citationMetadata: recited }: JsonObject, text: string): void {
-    this.text += text;
+    this.positions.add(text);
     if (isJsonObject(grounding) && grounding['groundingSupports'] !== undefined) this.grounding = grounding;
     for (const citation of citationsIn(recited)) this.citations.set(JSON.stringify(citation), citation);
   }
 
   /** At the end of the answer. */
   toAnnotations(): readonly UrlCitation[] {
-    const citationMetadata = { citationSources: [...this.citations.values()] };
-    return toAnnotations({ groundingMetadata: this.grounding, citationMetadata }, this.text);
+    return annotationsOf(this.grounding, { citationSources: [...this.citations.values()] }, this.positions);
   }
 }
 

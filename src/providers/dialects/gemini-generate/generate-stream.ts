@@ -17,7 +17,7 @@ import {
   type ResponseReader,
   toAnswerId,
 } from './response-reader';
-import { storeSignatures } from './thought-signatures';
+import { type SignedCall, storeSignatures } from './thought-signatures';
 
 type Events = readonly ChatEvent[];
 
@@ -34,7 +34,7 @@ export function openGenerateStream(request: StreamRequest, reader: ResponseReade
 
 /** Translates pieces of a response, each of which is a response of its own. */
 class GenerateTranslator implements EventTranslator<Events> {
-  private readonly calls: CalledFunction[] = [];
+  private readonly calls: SignedCall[] = [];
   private readonly sources = new StreamedSources();
   private stored: Promise<void> | undefined;
 
@@ -95,7 +95,7 @@ class GenerateTranslator implements EventTranslator<Events> {
 
   private addCall(events: ChatEvent[], call: CalledFunction): void {
     const index = this.calls.length;
-    this.calls.push(call);
+    this.calls.push({ id: call.id, signature: call.signature });
     this.state.callsTools = true;
     this.state.generatedBytes += Buffer.byteLength(call.arguments);
     events.push({ type: 'tool_call', index, id: call.id, kind: 'function', name: call.name });

@@ -3,6 +3,9 @@ import type { ReasoningVault } from '../../contract/reasoning-vault';
 import { isJsonObject, parseJsonObject } from '../../kit/json';
 import type { CalledFunction } from './response-reader';
 
+/** What of a call is kept until the end of its answer. */
+export type SignedCall = Pick<CalledFunction, 'id' | 'signature'>;
+
 const NONE: ReadonlyMap<string, string> = new Map();
 
 /**
@@ -28,10 +31,7 @@ export async function loadSignatures(
 }
 
 /** Stores the signatures of an answer's calls under the id of the first call. */
-export async function storeSignatures(
-  calls: readonly CalledFunction[],
-  vault: ReasoningVault | undefined,
-): Promise<void> {
+export async function storeSignatures(calls: readonly SignedCall[], vault: ReasoningVault | undefined): Promise<void> {
   const [first] = calls;
   if (first === undefined || vault === undefined) return;
   const signatures = calls.flatMap(({ id, signature }) => (signature === null ? [] : [[id, signature]]));
