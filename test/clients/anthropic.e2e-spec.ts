@@ -217,6 +217,71 @@ describe('a Claude model', () => {
     };
   };
 
+  it('cites a file that the client wants cited, whole and streamed', async () => {
+    const citation = {
+      type: 'page_location' as const,
+      cited_text: 'The sky is blue.',
+      document_index: 0,
+      document_title: 'sky.pdf',
+      file_id: null,
+      start_page_number: 2,
+      end_page_number: 3,
+    };
+    const file = {
+      type: 'file',
+      file: { filename: 'sky.pdf', file_data: 'JVBERi0xLjQ=' },
+      citations: { enabled: true },
+    };
+    const content = [file as never, { type: 'text' as const, text: 'What colour is the sky?' }];
+    const request = { model: MODEL, messages: [{ role: 'user' as const, content }] };
+    const cited = {
+      start_index: 0,
+      end_index: 4,
+      url: 'sky.pdf#page=2',
+      title: 'sky.pdf',
+      content: 'The sky is blue.',
+    };
+    const annotations = [{ type: 'url_citation', url_citation: cited }];
+
+    upstream.answer = whole({ type: 'text', text: 'Blue', citations: [citation] });
+    const { choices } = await client.chat.completions.create(request);
+    expect(choices[0]?.message.annotations).toEqual(annotations);
+    expect(asked().messages).toMatchObject([{ content: [{ type: 'document', citations: { enabled: true } }, {}] }]);
+
+    const [start, ...rest] = text(0, 'Blue');
+    const delta = { type: 'content_block_delta', index: 0, delta: { type: 'citations_delta', citation } };
+    upstream.answer = streamed(
+      START,
+      ...(start === undefined ? [] : [start]),
+      delta,
+      ...rest,
+      finish('end_turn'),
+      STOP,
+    );
+    const chunks: unknown[] = [];
+    for await (const chunk of await client.chat.completions.create({ ...request, stream: true })) chunks.push(chunk);
+    expect(chunks).toContainEqual(
+      expect.objectContaining({ choices: [expect.objectContaining({ delta: { annotations } })] }),
+    );
+  });
+
+  it('returns a JSON object where the client wants one, without what the model writes around it', async () => {
+    upstream.answer = whole({ type: 'text', text: 'Here you are:\n{"a": 1}', citations: null });
+    const { choices } = await client.chat.completions.create({
+      model: MODEL,
+      messages: [user],
+      response_format: { type: 'json_object' },
+    });
+    expect(choices[0]?.message.content).toBe('{"a": 1}');
+    upstream.answer = whole({ type: 'text', text: 'I cannot do that.', citations: null });
+    const refused = client.chat.completions.create({
+      model: MODEL,
+      messages: [user],
+      response_format: { type: 'json_object' },
+    });
+    await expect(refused).rejects.toMatchObject({ status: 502, code: 'provider_error' });
+  });
+
   it.each([
     [400, 'invalid_request_error', 'messages: too odd', 400, 'validation_failed'],
     [400, 'invalid_request_error', 'Your credit balance is too low', 502, 'provider_error'],

@@ -70,6 +70,8 @@ export interface UrlCitation {
     readonly url: string;
     /** The URL where the upstream names no title. */
     readonly title: string;
+    /** What the source says, where the upstream quotes it; named as at https://openrouter.ai/docs/features/web-search. */
+    readonly content?: string;
   };
 }
 

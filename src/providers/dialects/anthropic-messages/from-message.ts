@@ -1,9 +1,11 @@
 import type { ChatCompletionBody, ChatCompletionResult } from '../../contract/chat';
+import type { UrlCitation } from '../../contract/chat-event';
 import type { ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import { mapInBandError } from '../../kit/upstream-errors';
 import { toCreated, toId } from '../openai-chat/chat-reply';
+import { toAnnotations } from './citations';
 import { parseExactly } from './exact-json';
 import type { JsonObjectText } from './json-object';
 import type { AnswerBlock } from './reasoning-state';
@@ -30,10 +32,10 @@ export function fromMessage(
   if (document['type'] === 'error') throw mapInBandError(document, 'first_token');
   const { content, stop_reason: stopReason, stop_details: details, id, usage } = document;
   if (!Array.isArray(content)) throw notAMessage();
-  const written = content.filter(isJsonObject).flatMap(toAnswerBlock);
-  const blocks = object === null ? written : written.map((block) => withObjectOnly(block, object));
+  const { blocks, annotations } = readBlocks(content, object);
   object?.check(stopReason);
   const { message, outputBytes } = toMessage(blocks, refusalOf(details));
+  if (annotations.length > 0) message['annotations'] = annotations;
   const reason = toFinishReason(stopReason);
   const body: ChatCompletionBody = {
     id: toCompletionId(id),
@@ -65,6 +67,27 @@ function notAMessage(): ProviderError {
   });
 }
 
+function readBlocks(
+  content: readonly unknown[],
+  object: JsonObjectText | null,
+): { blocks: AnswerBlock[]; annotations: UrlCitation[] } {
+  const blocks: AnswerBlock[] = [];
+  const annotations: UrlCitation[] = [];
+  let end = 0;
+  for (const source of content.filter(isJsonObject)) {
+    const block = toAnswerBlock(source);
+    if (block === null) continue;
+    if (block.type === 'text') {
+      block.text = object?.add(block.text) ?? block.text;
+      const start = end;
+      end += block.text.length;
+      annotations.push(...toAnnotations(source['citations'], { start_index: start, end_index: end }));
+    }
+    blocks.push(block);
+  }
+  return { blocks, annotations };
+}
+
 function toMessage(
   blocks: readonly AnswerBlock[],
   refusal: string | null,
@@ -89,19 +112,15 @@ function toMessage(
 }
 
 /** Blocks of tools that run at the upstream are never requested, and left out. */
-function toAnswerBlock(block: JsonObject): AnswerBlock[] {
+function toAnswerBlock(block: JsonObject): AnswerBlock | null {
   const { type, text, thinking, signature, data, id, name, input } = block;
-  if (type === 'text' && typeof text === 'string') return [{ type, text }];
+  if (type === 'text' && typeof text === 'string') return { type, text };
   if (type === 'thinking' && typeof thinking === 'string') {
-    return [{ type, thinking, signature: typeof signature === 'string' ? signature : '' }];
+    return { type, thinking, signature: typeof signature === 'string' ? signature : '' };
   }
-  if (type === 'redacted_thinking' && typeof data === 'string') return [{ type, data }];
-  if (type === 'tool_use' && typeof id === 'string' && typeof name === 'string') return [{ type, id, name, input }];
-  return [];
-}
-
-function withObjectOnly(block: AnswerBlock, object: JsonObjectText): AnswerBlock {
-  return block.type === 'text' ? { ...block, text: object.add(block.text) } : block;
+  if (type === 'redacted_thinking' && typeof data === 'string') return { type, data };
+  if (type === 'tool_use' && typeof id === 'string' && typeof name === 'string') return { type, id, name, input };
+  return null;
 }
 
 function parse(reply: Buffer): JsonObject {

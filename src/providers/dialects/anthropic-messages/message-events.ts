@@ -1,9 +1,10 @@
-import type { ChatEvent } from '../../contract/chat-event';
+import type { ChatEvent, UrlCitation } from '../../contract/chat-event';
 import { ProviderError } from '../../contract/provider-error';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import { mapInBandError } from '../../kit/upstream-errors';
 import type { ChatStreamState, EventTranslator } from '../../kit/upstream-stream';
 import { toCreated } from '../openai-chat/chat-reply';
+import { toAnnotations } from './citations';
 import { parseExactly } from './exact-json';
 import { toCompletionId } from './from-message';
 import type { JsonObjectText } from './json-object';
@@ -47,6 +48,12 @@ export class MessageEventTranslator implements EventTranslator<readonly ChatEven
   private id: unknown;
   private usage: JsonObject = {};
   private calls = 0;
+  /** Of the text of the answer so far, in UTF-16 units. */
+  private textLength = 0;
+  /** Sources of the text blocks that are complete. */
+  private sources: UrlCitation[] = [];
+  /** Of the text block that is open. */
+  private citations: unknown[] = [];
 
   private kept: Promise<void> | null = null;
 
@@ -101,9 +108,10 @@ export class MessageEventTranslator implements EventTranslator<readonly ChatEven
   private openBlock({ index, content_block: block }: JsonObject): readonly ChatEvent[] {
     const events = this.start();
     if (!isJsonObject(block) || typeof index !== 'number') return events;
-    const { type, text, thinking, data, id, name, input } = block;
+    const { type, text, thinking, data, id, name, input, citations } = block;
     if (type === 'text') {
       const opened: TextPieces = { type, text: '' };
+      this.citations = Array.isArray(citations) ? [...(citations as unknown[])] : [];
       this.blocks.set(index, opened);
       this.addText(events, opened, text);
     } else if (type === 'thinking') {
@@ -116,6 +124,7 @@ export class MessageEventTranslator implements EventTranslator<readonly ChatEven
       const call: CallBlock = { type, id, name, index: this.calls++, given: input, json: '' };
       this.blocks.set(index, call);
       this.state.callsTools = true;
+      this.cite(events);
       events.push({ type: 'tool_call', index: call.index, id, kind: 'function', name });
     }
     return events;
@@ -125,9 +134,11 @@ export class MessageEventTranslator implements EventTranslator<readonly ChatEven
     const block = typeof index === 'number' ? this.blocks.get(index) : undefined;
     if (block === undefined || !isJsonObject(delta)) return null;
     const events: ChatEvent[] = [];
-    const { partial_json: json, signature } = delta;
-    if (block.type === 'text') this.addText(events, block, delta['text']);
-    else if (block.type === 'thinking') {
+    const { partial_json: json, signature, citation } = delta;
+    if (block.type === 'text') {
+      this.addText(events, block, delta['text']);
+      if (citation !== undefined) this.citations.push(citation);
+    } else if (block.type === 'thinking') {
       this.addThinking(events, block, delta['thinking']);
       if (typeof signature === 'string') block.signature += signature;
     } else if (block.type === 'tool_use' && typeof json === 'string') this.addInput(events, block, json);
@@ -137,6 +148,11 @@ export class MessageEventTranslator implements EventTranslator<readonly ChatEven
   /** A call without arguments has no deltas. */
   private closeBlock({ index }: JsonObject): readonly ChatEvent[] | null {
     const block = typeof index === 'number' ? this.blocks.get(index) : undefined;
+    if (block?.type === 'text') {
+      const span = { start_index: this.textLength - block.text.length, end_index: this.textLength };
+      this.sources.push(...toAnnotations(this.citations, span));
+      this.citations = [];
+    }
     if (block?.type !== 'tool_use' || block.json !== '') return null;
     const events: ChatEvent[] = [];
     this.addInput(events, block, JSON.stringify(block.given ?? {}));
@@ -155,6 +171,7 @@ export class MessageEventTranslator implements EventTranslator<readonly ChatEven
       events.push({ type: 'refusal', text: refusal });
       this.state.generatedBytes += Buffer.byteLength(refusal);
     }
+    this.cite(events);
     const named = toFinishReason(stopReason);
     const reason = named === 'tool_calls' && this.calls === 0 ? 'stop' : named;
     this.kept = this.keep(this.answer());
@@ -175,11 +192,18 @@ export class MessageEventTranslator implements EventTranslator<readonly ChatEven
     return [{ type: 'start', id: state.id, created: state.created }];
   }
 
+  /** All sources so far at once, since clients may keep only one list, but before a call ends the message they are about. */
+  private cite(events: ChatEvent[]): void {
+    for (const annotation of this.sources) events.push({ type: 'annotation', annotation });
+    this.sources = [];
+  }
+
   private addText(events: ChatEvent[], block: TextPieces, written: unknown): void {
     if (typeof written !== 'string') return;
     const text = this.object === null ? written : this.object.add(written);
     if (text === '') return;
     block.text += text;
+    this.textLength += text.length;
     this.state.generatedBytes += Buffer.byteLength(text);
     events.push({ type: 'text', text });
   }

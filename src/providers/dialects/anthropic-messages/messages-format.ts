@@ -26,6 +26,7 @@ export interface DocumentBlock extends Cacheable {
     | { type: 'base64'; media_type: 'application/pdf'; data: string }
     | { type: 'text'; media_type: 'text/plain'; data: string };
   title?: string;
+  citations?: { enabled: true };
 }
 
 export interface ToolUseBlock extends Cacheable {

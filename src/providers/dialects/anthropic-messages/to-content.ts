@@ -94,16 +94,23 @@ function toImageBlock(part: JsonObject, path: string, vision: boolean | undefine
 
 function toDocumentBlock(part: JsonObject, path: string): DocumentBlock {
   const { file, citations } = part;
-  // The answer would cite passages of the file, and annotations can only cite URLs.
-  if (citations != null) throw unsupported(`${path}.citations`);
   const { file_data: given, filename } = isJsonObject(file) ? file : {};
   const data = typeof given === 'string' ? given : '';
   return {
     type: 'document',
     source: toDocumentSource(data, `${path}.file.file_data`),
     ...(typeof filename === 'string' && filename !== '' && { title: filename }),
+    ...(asksForCitations(citations, `${path}.citations`) && { citations: { enabled: true } }),
     ...cacheControlOf(part),
   };
+}
+
+/** `citations: { enabled }` beside `file`, in the words of this vendor; the standard format has none. */
+function asksForCitations(citations: unknown, path: string): boolean {
+  if (citations == null) return false;
+  const { enabled } = isJsonObject(citations) ? citations : {};
+  if (typeof enabled !== 'boolean') throw unsupported(path, 'This model takes citations as { "enabled": true }.');
+  return enabled;
 }
 
 function toDocumentSource(given: string, path: string): DocumentBlock['source'] {

@@ -80,7 +80,7 @@ const REFUSED: readonly [string, Partial<ChatRequest>, ModelFeatures?][] = [
   ],
   [
     'messages[0].content[0].citations',
-    { messages: [user([{ type: 'file', file: { file_data: 'JVBERi0xLjQ=' }, citations: { enabled: true } }])] },
+    { messages: [user([{ type: 'file', file: { file_data: 'JVBERi0xLjQ=' }, citations: [] }])] },
   ],
   [
     'messages[0].content[0].file.file_data',
@@ -92,6 +92,21 @@ const REFUSED: readonly [string, Partial<ChatRequest>, ModelFeatures?][] = [
 ];
 
 describe('toMessagesRequest', () => {
+  it('asks for citations of a file where the client does', () => {
+    const file = { type: 'file', file: { file_data: 'JVBERi0xLjQ=', filename: 'a.pdf' } };
+    const ask = (citations: unknown) => translate({ messages: [user([{ ...file, citations }])] });
+    const document = {
+      type: 'document',
+      source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0xLjQ=' },
+      title: 'a.pdf',
+    };
+    const cited = { ...document, citations: { enabled: true } };
+    expect(ask({ enabled: true })).toMatchObject({ messages: [{ content: [cited] }] });
+    for (const off of [null, undefined, { enabled: false }]) {
+      expect(ask(off)).toEqual(expect.objectContaining({ messages: [{ role: 'user', content: [document] }] }));
+    }
+  });
+
   it('translates a conversation with instructions, images, files and tools', () => {
     const golden: MessageCreateParamsNonStreaming = {
       model: 'claude-test',
