@@ -4,6 +4,7 @@ import { ProviderRegistry } from './provider-registry';
 import { ProvidersService } from './providers.service';
 import { AnthropicModule } from './vendors/anthropic/anthropic.module';
 import { GoogleModule } from './vendors/google/google.module';
+import { AssemblyAiModule } from './vendors/assemblyai/assemblyai.module';
 import { AzureModule } from './vendors/azure/azure.module';
 import { BedrockModule } from './vendors/bedrock/bedrock.module';
 import { BedrockAnthropicModule } from './vendors/bedrock-anthropic/bedrock-anthropic.module';
@@ -32,6 +33,7 @@ import { OpenRouterModule } from './vendors/openrouter/openrouter.module';
 import { PerplexityModule } from './vendors/perplexity/perplexity.module';
 import { QwenModule } from './vendors/qwen/qwen.module';
 import { SambaNovaModule } from './vendors/sambanova/sambanova.module';
+import { StabilityModule } from './vendors/stability/stability.module';
 import { TogetherModule } from './vendors/together/together.module';
 import { VertexModule } from './vendors/vertex/vertex.module';
 import { VllmModule } from './vendors/vllm/vllm.module';
@@ -42,6 +44,7 @@ import { ZaiModule } from './vendors/zai/zai.module';
 /** One line for each folder under `vendors/`. */
 const VENDORS = [
   AnthropicModule,
+  AssemblyAiModule,
   AzureModule,
   BedrockModule,
   BedrockAnthropicModule,
@@ -71,6 +74,7 @@ const VENDORS = [
   PerplexityModule,
   QwenModule,
   SambaNovaModule,
+  StabilityModule,
   TogetherModule,
   VertexModule,
   VllmModule,

@@ -24,12 +24,12 @@ export interface MediaUse {
 /** The media of an upstream in its own format. */
 export interface MediaWire {
   readonly uses: readonly MediaUse[];
-  /** Refuses the client's request. */
-  readonly invalid: Answer;
+  /** Refuses the client's request, if it says that it is the client's fault. */
+  readonly invalid?: Answer;
   readonly moderated?: Answer;
   readonly keyRefused: Answer;
   /** The same as `invalid`, with this message. */
-  leaking(message: string): Answer;
+  leaking?(message: string): Answer;
 }
 
 export const NOT_JSON: Record<string, Answer> = {

@@ -160,7 +160,6 @@ describe.each(withMedia)('provider %s with its upstream', (_id, subject) => {
   const held = stage(subject);
   const wire = wireOf(subject) as MediaWire;
   const faults: typeof FAULTS = [
-    ['an invalid request', wire.invalid, ['validation_failed', 'first_token', undefined]],
     ['a refused key', wire.keyRefused, ['provider_error', 'first_token', undefined]],
     ...FAULTS,
   ];
@@ -191,6 +190,13 @@ describe.each(withMedia)('provider %s with its upstream', (_id, subject) => {
       const { code, options } = await providerErrorOf(use());
       expect([code, options.phase, options.retryAfterSeconds]).toEqual(expected);
       expect(held.upstream.received).toHaveLength(1);
+    });
+
+    it('blames the client for an invalid request, if its upstream says so, after one upstream call', async () => {
+      if (wire.invalid === undefined) return;
+      held.upstream.answer = wire.invalid;
+      const { code, options } = await providerErrorOf(use());
+      expect([code, options.phase, held.upstream.received.length]).toEqual(['validation_failed', 'first_token', 1]);
     });
 
     it('reports a refusal by moderation as filtered content, if its upstream has one', async () => {
@@ -234,6 +240,7 @@ describe.each(withMedia)('provider %s with its upstream', (_id, subject) => {
     });
 
     it('redacts keys and accounts in upstream messages', async () => {
+      if (wire.leaking === undefined) return;
       held.upstream.answer = wire.leaking('Key sk-test-1234 of org-Secret12345 is wrong');
       const { message, options } = await providerErrorOf(use());
       expect(`${message} ${JSON.stringify(options.details)}`).not.toMatch(/sk-test|Secret/);

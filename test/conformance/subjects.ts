@@ -7,6 +7,8 @@ import { BedrockAnthropicProvider } from '../../src/providers/vendors/bedrock-an
 import { DeepgramProvider } from '../../src/providers/vendors/deepgram/deepgram.module';
 import { ElevenLabsProvider } from '../../src/providers/vendors/elevenlabs/elevenlabs.module';
 import { BflProvider } from '../../src/providers/vendors/bfl/bfl.module';
+import { StabilityProvider } from '../../src/providers/vendors/stability/stability.module';
+import { AssemblyAiProvider } from '../../src/providers/vendors/assemblyai/assemblyai.module';
 import { GoogleProvider } from '../../src/providers/vendors/google/google.module';
 import type { OpenAiFormatProvider } from '../../src/providers/dialects/openai-format.provider';
 import {
@@ -21,6 +23,8 @@ import { DEEPGRAM_MEDIA } from './media-vendors/deepgram';
 import { ELEVENLABS_MEDIA } from './media-vendors/elevenlabs';
 import { GOOGLE_MEDIA } from './media-vendors/google';
 import { BFL_MEDIA } from './media-vendors/bfl';
+import { STABILITY_MEDIA } from './media-vendors/stability';
+import { ASSEMBLYAI_MEDIA } from './media-vendors/assemblyai';
 import { PRESETS } from './presets';
 import { ANTHROPIC_ANSWERS, GEMINI_ANSWERS, type TextAnswers } from './text-answers';
 
@@ -139,6 +143,18 @@ export const SUBJECTS: readonly Subject[] = [
     environment: (origin) => ({ BFL_API_KEY: 'bfl-test-1234', BFL_BASE_URL: `${origin}/v1` }),
     speaksOpenAi: false,
     media: BFL_MEDIA,
+  },
+  {
+    definition: new StabilityProvider(),
+    environment: (origin) => ({ STABILITY_API_KEY: 'stability-test-1234', STABILITY_BASE_URL: `${origin}/v1` }),
+    speaksOpenAi: false,
+    media: STABILITY_MEDIA,
+  },
+  {
+    definition: new AssemblyAiProvider(),
+    environment: (origin) => ({ ASSEMBLYAI_API_KEY: 'assemblyai-test-1234', ASSEMBLYAI_BASE_URL: `${origin}/v1` }),
+    speaksOpenAi: false,
+    media: ASSEMBLYAI_MEDIA,
   },
   ...PRESETS.map(preset),
 ];

@@ -11,11 +11,6 @@ const MAX_URL_LENGTH = 8 * 1024;
 export function imageOfBase64(text: unknown): GeneratedImage {
   const bytes = typeof text === 'string' ? decodeBase64(text) : null;
   if (bytes === null) throw notImages('an image that is not base64');
-  return imageOfBytes(bytes);
-}
-
-/** @throws ProviderError unless the bytes are an image */
-export function imageOfBytes(bytes: Buffer): GeneratedImage {
   if (sniffImageType(bytes) === null) throw notImages('an image in an unknown format');
   return { bytes, revisedPrompt: null };
 }

@@ -24,7 +24,7 @@ export function readFault(body: Buffer): UpstreamFault {
 
 /**
  * The fault in a parsed document: `{ error: {…} }`, `{ error: "…" }`, `{ message, type, code }`, `{ detail }`,
- * `{ err_msg, err_code }`, or an array around any of them.
+ * `{ err_msg, err_code }`, `{ name, errors }`, or an array around any of them.
  */
 export function toFault(document: unknown): UpstreamFault {
   if (Array.isArray(document)) return toFault(document[0]);
@@ -38,6 +38,10 @@ export function toFault(document: unknown): UpstreamFault {
   // Deepgram: https://developers.deepgram.com/docs/errors
   if (fault['err_msg'] !== undefined) {
     return { ...EMPTY_FAULT, message: textOf(fault['err_msg']), code: textOf(fault['err_code']) };
+  }
+  // Stability: https://platform.stability.ai/docs/api-reference
+  if (Array.isArray(fault['errors']) && typeof fault['name'] === 'string') {
+    return { ...EMPTY_FAULT, message: fault['errors'].map(textOf).join(' '), type: fault['name'] };
   }
   const { message } = fault;
   if (message === undefined && document['detail'] !== undefined) return fromDetail(document['detail']);

@@ -1,0 +1,108 @@
+/**
+ * Transcription by AssemblyAI: upload, create, poll
+ * (https://www.assemblyai.com/docs/getting-started/transcribe-an-audio-file). A transcript is created once; it is waited for
+ * within the time limit of the call.
+ */
+import type { CallLimits, ProviderCall } from '../../contract/provider-call';
+import { ProviderError } from '../../contract/provider-error';
+import type {
+  Transcript,
+  TranscriptionProvider,
+  TranscriptionRequest,
+  TranscriptWord,
+} from '../../contract/transcription';
+import { awaitResult, SharedDeadline } from '../../kit/await-result';
+import { type JsonObject, parseJsonObject } from '../../kit/json';
+import { RawBody } from '../../kit/raw-body';
+import {
+  listTimed,
+  notTranscript,
+  refusePrompt,
+  refuseTemperature,
+  secondsOf,
+  toReportedSeconds,
+  toSegments,
+  withTimestamps,
+} from '../../kit/transcripts';
+import { toSafeText } from '../../kit/upstream-errors';
+import type { UpstreamHttp } from '../../kit/upstream-http';
+
+const MILLISECONDS = 1_000;
+/** Failures that only another file would avoid. */
+const FILE_FAULT = /not appear to contain audio|too short|no (spoken )?audio|unsupported|corrupt/i;
+
+export class AssemblyAiTranscription implements TranscriptionProvider {
+  private readonly upload: string;
+  private readonly transcripts: string;
+
+  constructor(private readonly http: Pick<UpstreamHttp, 'endpoint' | 'get' | 'post'>) {
+    this.upload = http.endpoint('upload');
+    this.transcripts = http.endpoint('transcript');
+  }
+
+  async transcribe(request: TranscriptionRequest, call: ProviderCall): Promise<Transcript> {
+    refusePrompt(request);
+    refuseTemperature(request);
+    const deadline = new SharedDeadline(call);
+    const file = new RawBody('application/octet-stream', request.audio);
+    const address = textOf(await this.http.post(this.upload, file, deadline.next()), 'upload_url');
+    const body = JSON.stringify(toTranscriptRequest(request, call, address));
+    const id = textOf(await this.http.post(this.transcripts, body, deadline.next()), 'id');
+    const target = this.http.endpoint(`transcript/${encodeURIComponent(id)}`);
+    return awaitResult(deadline, async (limits) => this.read(target, request, limits));
+  }
+
+  /** `null`: it is not finished. */
+  private async read(target: string, request: TranscriptionRequest, limits: CallLimits): Promise<Transcript | null> {
+    const reply = parseJsonObject(await this.http.get(target, limits));
+    if (reply === null) throw notTranscript();
+    if (reply['status'] === 'error') throw toFailure(reply['error']);
+    return reply['status'] === 'completed' ? fromTranscript(reply, request) : null;
+  }
+}
+
+function toTranscriptRequest(
+  { language }: TranscriptionRequest,
+  { upstreamModel }: ProviderCall,
+  audio_url: string,
+): JsonObject {
+  const known = language === null ? { language_detection: true } : { language_code: language };
+  return { audio_url, speech_models: [upstreamModel], ...known };
+}
+
+function fromTranscript(reply: JsonObject, request: TranscriptionRequest): Transcript {
+  const { text, words, language_code: language, audio_duration: seconds } = reply;
+  if (typeof text !== 'string') throw notTranscript();
+  const spoken = listTimed(words, toWord);
+  return withTimestamps(request, {
+    text,
+    language: typeof language === 'string' ? language : null,
+    segments: spoken === null ? null : toSegments(spoken.map((each) => ({ ...each, word: `${each.word} ` }))),
+    words: spoken,
+    usage: null,
+    reportedSeconds: toReportedSeconds(seconds),
+  });
+}
+
+/** Times are in milliseconds. */
+function toWord({ text, start, end }: JsonObject): TranscriptWord {
+  if (typeof text !== 'string') throw notTranscript();
+  return { word: text, start: secondsOf(start) / MILLISECONDS, end: secondsOf(end) / MILLISECONDS };
+}
+
+function toFailure(reason: unknown): ProviderError {
+  const message = typeof reason === 'string' ? reason : '';
+  if (!FILE_FAULT.test(message)) return notTranscript('no transcript');
+  return new ProviderError('validation_failed', 'The provider could not transcribe the file; see details.', {
+    phase: 'first_token',
+    fallback: false,
+    param: 'file',
+    details: { provider_code: null, provider_message: toSafeText(message) },
+  });
+}
+
+function textOf(reply: Buffer, field: string): string {
+  const value = parseJsonObject(reply)?.[field];
+  if (typeof value !== 'string' || value === '') throw notTranscript();
+  return value;
+}

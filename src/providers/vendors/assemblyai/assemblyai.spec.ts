@@ -1,0 +1,62 @@
+import { FakeUpstream } from '../../../../test/conformance/fake-upstream';
+import { disconnect, fault, json, script } from '../../../../test/conformance/media-answers';
+import { transcriptionRequest } from '../../../../test/conformance/media-requests';
+import { providerCall, providerErrorOf } from '../../../../test/conformance/provider-call';
+import type { Provider } from '../../contract/provider';
+import { AssemblyAiProvider } from './assemblyai.module';
+
+describe('AssemblyAiTranscription', () => {
+  let upstream: FakeUpstream;
+  let provider: Provider;
+  beforeEach(async () => {
+    upstream = await FakeUpstream.start();
+    const environment = { ASSEMBLYAI_API_KEY: 'key', ASSEMBLYAI_BASE_URL: `${upstream.origin}/v2` };
+    provider = new AssemblyAiProvider().create(environment) as Provider;
+  });
+  afterEach(async () => {
+    await provider.close();
+    await upstream.stop();
+  });
+  const uploaded = json({ upload_url: 'https://cdn.assemblyai.com/upload/1' });
+  const created = json({ id: 't-1', status: 'queued' });
+  const transcribe = (overrides = {}) =>
+    provider.transcription?.transcribe(transcriptionRequest(overrides), providerCall()) as Promise<unknown>;
+  const creations = () => upstream.received.filter(({ url }) => url === '/v2/transcript');
+
+  it('uploads the file, creates one transcript and waits for it through failing polls', async () => {
+    upstream.answer = script(
+      uploaded,
+      created,
+      json({ status: 'processing' }),
+      fault(500),
+      json({ status: 'completed', text: 'Hallo' }),
+    );
+    await expect(transcribe({ language: 'de' })).resolves.toMatchObject({ text: 'Hallo', segments: null, words: null });
+    expect(upstream.received[0]?.bytes).toEqual(transcriptionRequest().audio);
+    expect(creations().map(({ body }) => JSON.parse(body) as unknown)).toEqual([
+      {
+        audio_url: 'https://cdn.assemblyai.com/upload/1',
+        speech_models: ['upstream-model'],
+        language_code: 'de',
+      },
+    ]);
+  });
+
+  it('creates no second transcript when the response to the first is lost', async () => {
+    upstream.answer = script(uploaded, disconnect);
+    const { options } = await providerErrorOf(transcribe());
+    expect([options.outcomeUnknown, creations().length]).toEqual([true, 1]);
+  });
+
+  it('blames the file if it contains no audio', async () => {
+    const error = 'Transcoding failed. File does not appear to contain audio.';
+    upstream.answer = script(uploaded, created, json({ status: 'error', error }));
+    const { code, options } = await providerErrorOf(transcribe());
+    expect([code, options.param, options.details?.['provider_message']]).toEqual(['validation_failed', 'file', error]);
+  });
+
+  it.each([{ prompt: 'names' }, { temperature: 0.5 }])('refuses %p before the upload', async (option) => {
+    const { options } = await providerErrorOf(transcribe(option));
+    expect([options.param, upstream.received.length]).toEqual([Object.keys(option)[0], 0]);
+  });
+});
