@@ -34,7 +34,7 @@ export class SpeechService {
     const speech = {
       input,
       openStream: async (candidate: Candidate, call: ProviderCall): Promise<SpokenAudio> =>
-        new Spoken(await speechOf(candidate).speak(request, call), characters, candidate.price.isByTokens),
+        new Spoken(await speechOf(candidate).speak(request, call), characters, candidate.price),
       estimateUsage: () => input.estimate,
     };
     return asEvents

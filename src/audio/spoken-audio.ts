@@ -1,3 +1,4 @@
+import type { CompiledPrice } from '../billing/pricing/price';
 import type { Bill, Delivered, OpenedStream, PricedText } from '../inference/inference.types';
 import { eventOf } from '../core/http/answer';
 import type { StreamSink } from '../providers/contract/chat';
@@ -20,12 +21,12 @@ export class SpokenAudio implements OpenedStream<Delivered> {
   constructor(
     private readonly speech: SpeechStream,
     private readonly characters: UsageVector,
-    private readonly tokensCount: boolean,
+    private readonly price: CompiledPrice,
   ) {}
 
   get progress(): Delivered {
     const { audioBytes: outputBytes, usage: reported } = this.speech.progress;
-    return { outputBytes, usage: paidUsage(reported, this.characters, this.tokensCount) };
+    return { outputBytes, usage: paidUsage(reported, this.characters, this.price) };
   }
 
   pipe(sink: StreamSink): Promise<void> {

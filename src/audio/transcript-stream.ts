@@ -1,3 +1,4 @@
+import type { CompiledPrice } from '../billing/pricing/price';
 import type { Delivered, OpenedStream } from '../inference/inference.types';
 import { eventOf } from '../core/http/answer';
 import type { StreamSink } from '../providers/contract/chat';
@@ -33,14 +34,14 @@ export class MeteredTranscript implements OpenedStream<TranscriptProgress> {
   constructor(
     private readonly stream: TranscriptStream,
     private readonly measuredSeconds: number,
-    private readonly tokensCount: boolean,
+    private readonly price: CompiledPrice,
   ) {}
 
   get progress(): TranscriptProgress {
     const { outputBytes, text, usage, reportedSeconds } = this.stream.progress;
-    const { tokensCount } = this;
+    const { price } = this;
     const known = secondsUsage(chargedSeconds(this.measuredSeconds, reportedSeconds));
-    return { outputBytes, text, tokensCount, usage: paidUsage(usage, known, tokensCount) };
+    return { outputBytes, text, tokensCount: price.isByTokens, usage: paidUsage(usage, known, price) };
   }
 
   pipe(sink: StreamSink): Promise<void> {

@@ -123,7 +123,7 @@ export class TranscriptionService {
           tokensCount,
           durationSeconds: measuredSeconds,
           language: request.language,
-          usage: paidUsage(transcript.usage, known, tokensCount),
+          usage: paidUsage(transcript.usage, known, candidate.price),
           outputBytes: Buffer.byteLength(transcript.text),
         };
       },
@@ -139,7 +139,7 @@ export class TranscriptionService {
         new MeteredTranscript(
           await openTranscript(transcriptionOf(candidate), request, call),
           measuredSeconds,
-          candidate.price.isByTokens,
+          candidate.price,
         ),
       estimateUsage: () => input.estimate,
       lastEvents: ({ text, tokensCount }, bill) => transcriptDoneEvent(text, bill, tokensCount),

@@ -111,7 +111,7 @@ export class ChatInference {
     const estimate = textUsage(inputTokens, outputLimit(chat, model, this.defaultMaxOutputTokens));
     const supports = requiredSupport(target.routing, chat);
     const streamed = chat.stream === true;
-    return { ...target, operation, streamed, estimate, prompt, usesTools: hasTools(chat), supports };
+    return { ...target, operation, streamed, estimate, prompt, traits: { tools: hasTools(chat) }, supports };
   }
 
   /** `null` without image URLs. @throws GatewayError `ssrf_blocked`, `validation_failed` with `param` */

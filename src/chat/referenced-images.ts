@@ -5,6 +5,7 @@ import { OutboundError } from '../core/outbound/outbound-error';
 import type { MemoryClaim } from '../core/types/request-context';
 import type { Candidate } from '../inference/inference.types';
 import type { ChatMessage, ChatRequest } from '../providers/contract/chat';
+import { toDataUrl } from '../providers/kit/data-url';
 
 const MAX_IMAGES = 20;
 const MAX_TOGETHER_BYTES = 20 * 1024 * 1024;
@@ -75,7 +76,7 @@ export class ReferencedImages {
       // Fetched once, but sent once per reference.
       const copies = this.imageUrls.filter((each) => each.url === url).length - 1;
       if (!budget.take(bytes.length * copies)) throw new OutboundError('too-many-bytes').toClientError(param);
-      return [url, `data:${contentType};base64,${bytes.toString('base64')}`];
+      return [url, toDataUrl({ bytes, contentType })];
     });
     try {
       return new Map(await Promise.all(fetches));

@@ -2138,11 +2138,12 @@ export interface components {
         /**
          * @description A part of the charge. The cost is rounded up to a micro-unit once, so lines of less than one can share it.
          *     `uncollected` is what the balance did not cover. `correction` is usage that was not charged: a job costs at most its
-         *     hold, and so does an implausible usage report.
+         *     hold, and so does an implausible usage report. `vendor_cost_micro`, `vendor_unit` and `megapixel` are what the provider
+         *     billed.
          */
         UsageLine: {
             /** @enum {string} */
-            unit: "input_text" | "input_cache_read" | "input_cache_write_5m" | "input_cache_write_1h" | "input_image" | "input_audio" | "output_text" | "output_reasoning" | "output_image" | "output_audio" | "image" | "video_second" | "video_job" | "music_second" | "music_job" | "transcription_minute" | "character" | "request" | "uncollected" | "correction";
+            unit: "input_text" | "input_cache_read" | "input_cache_write_5m" | "input_cache_write_1h" | "input_image" | "input_audio" | "output_text" | "output_reasoning" | "output_image" | "output_audio" | "image" | "video_second" | "video_job" | "music_second" | "music_job" | "transcription_minute" | "character" | "request" | "vendor_cost_micro" | "vendor_unit" | "megapixel" | "uncollected" | "correction";
             /** @description Null for `uncollected` and `correction`, as are the next two. */
             quantity: number | null;
             /** @description Price per `per` units. */

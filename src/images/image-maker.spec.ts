@@ -1,7 +1,9 @@
 import { Readable } from 'node:stream';
 import { Logger } from '@nestjs/common';
+import { compilePrice } from '../billing/pricing/price';
 import type { Candidate } from '../inference/inference.types';
 import type { OutboundClient } from '../core/outbound/outbound-client';
+import type { Price } from '../models/catalog-model';
 import type { GeneratedImage, ImageRequest, ImageResult } from '../providers/contract/images';
 import type { ProviderCall } from '../providers/contract/provider-call';
 import { ProviderError } from '../providers/contract/provider-error';
@@ -35,6 +37,9 @@ interface Scene {
   readonly request?: Partial<ImageRequest>;
 }
 
+const BY_TOKENS: Price = { tokens: { per_1m_micro: { input: 1, output: 1 } }, unit: { per_unit_micro: 1 } };
+const PER_IMAGE: Price = { image: { rows: [{ per_image_micro: 1 }] }, unit: { per_unit_micro: 1 } };
+
 /** Returns the images and the number of images requested in each call. */
 async function make({
   results,
@@ -55,7 +60,11 @@ async function make({
     },
   } as unknown as OutboundClient;
   const provider = { id: 'fake', images: { generate } };
-  const candidate = { provider, quirks: { imagesPerCall }, price: { isByTokens } } as unknown as Candidate;
+  const candidate = {
+    provider,
+    quirks: { imagesPerCall },
+    price: compilePrice(isByTokens ? BY_TOKENS : PER_IMAGE),
+  } as unknown as Candidate;
   const call = { requestId: 'req_1', publicModel: 'v/images' } as ProviderCall;
   return { ...(await new ImageMaker(outbound).make({ ...REQUEST, ...request }, candidate, call)), counts };
 }
@@ -124,6 +133,16 @@ describe('ImageMaker usage', () => {
   it('sums the usage of all calls and counts the returned images', async () => {
     const { usage } = await make({ ...scene, results: [one, one], isByTokens: true });
     expect(usage).toEqual({ ...NO_USAGE, inputText: 10, outputImage: 200, images: 2 });
+  });
+
+  it("sums the vendor's bills, which need no tokens, unless one call reported none", async () => {
+    const billed = { images: [image()], usage: { ...NO_USAGE, units: 1.5 } };
+    for (const isByTokens of [true, false]) {
+      const { usage } = await make({ ...scene, results: [billed, billed], isByTokens });
+      expect(usage).toEqual({ ...NO_USAGE, images: 2, units: 3 });
+    }
+    expect((await make({ ...scene, results: [billed, silent] })).usage).toEqual({ ...NO_USAGE, images: 2 });
+    expect((await make({ ...scene, results: [billed, silent], isByTokens: true })).usage).toBeNull();
   });
 
   it('ignores failed calls', async () => {

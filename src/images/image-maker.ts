@@ -1,4 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
+import type { CompiledPrice } from '../billing/pricing/price';
 import { sniffImageType } from '../core/types/image-format';
 import { GatewayError } from '../core/errors/gateway-error';
 import type { Candidate } from '../inference/inference.types';
@@ -8,7 +9,7 @@ import { OutboundClient } from '../core/outbound/outbound-client';
 import type { GeneratedImage, ImageFile, ImageRequest, ImagesProvider } from '../providers/contract/images';
 import type { ProviderCall } from '../providers/contract/provider-call';
 import { ProviderError } from '../providers/contract/provider-error';
-import { addUsage, NO_USAGE, tokensOf, type UsageVector } from '../providers/contract/usage';
+import { addUsage, NO_USAGE, tokensOf, type UsageVector, withoutVendorBill } from '../providers/contract/usage';
 import { callsFor } from './image-order';
 
 const logger = new Logger('ImageMaker');
@@ -44,7 +45,7 @@ export class ImageMaker {
     const images = parts.flatMap((part) => part.images);
     return {
       images,
-      usage: joinUsage(parts, images.length, candidate.price.isByTokens),
+      usage: joinUsage(parts, images.length, candidate.price),
       outputBytes: images.reduce((sum, image) => sum + ('bytes' in image ? image.bytes.length : 0), 0),
     };
   }
@@ -116,12 +117,14 @@ function distribute(count: number, calls: number): number[] {
 function joinUsage(
   parts: readonly Pick<MadeImages, 'usage'>[],
   images: number,
-  isByTokens: boolean,
+  price: CompiledPrice,
 ): UsageVector | null {
+  const isBilled = parts.every(({ usage }) => usage !== null && price.isBilledBy(usage));
   let sum = NO_USAGE;
   for (const { usage } of parts) {
-    if (isByTokens && (usage === null || tokensOf(usage) === 0)) return null;
+    if (price.isByTokens && !isBilled && (usage === null || tokensOf(usage) === 0)) return null;
     if (usage !== null) sum = addUsage(sum, usage);
   }
-  return { ...sum, images };
+  // The bills of some calls only would be too low for all of them.
+  return { ...(isBilled ? sum : withoutVendorBill(sum)), images };
 }

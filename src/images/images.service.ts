@@ -196,6 +196,7 @@ export class ImagesService {
         matchesDelivery(candidate) &&
         supportsParameters?.(candidate) !== false,
       atMostOnce: true,
+      traits: { image: order.sources.length > 0 },
     };
     return { order, input };
   }

@@ -140,6 +140,7 @@ export class AttemptSeries {
       upstreamModel: deployment.upstreamModel,
       features: candidate.features,
       quirks: candidate.quirks,
+      mapping: deployment.mapping,
       deadlines: this.deadlinesOf(candidate),
       maxOutputTokens: model.maxOutputTokens ?? undefined,
       vault: model.modality === 'text' ? this.settings.vaults.of(principal.organizationId, deployment.id) : undefined,

@@ -2,7 +2,7 @@ import type { Micro } from '../core/types/micro';
 import type { ResponseBytes } from '../auth/idempotency/response-store';
 import type { Principal, RequestContext } from '../core/types/request-context';
 import type { CompiledPrice, PricedDetails } from '../billing/pricing/price';
-import type { CatalogModel, Deployment, PriceVersion } from '../models/catalog-model';
+import type { CatalogModel, Deployment, PriceVersion, RequestTraits } from '../models/catalog-model';
 import type { Provider } from '../providers/contract/provider';
 import type { ModelFeatures, Quirks } from '../providers/contract/provider-call';
 import type { StreamSink } from '../providers/contract/chat';
@@ -48,8 +48,8 @@ export interface InferenceInput {
   readonly prompt?: PromptMeasure;
   /** Number of prompts that the model reads separately, each up to its context length. Default 1. */
   readonly promptCount?: number;
-  /** Whether the request has tools, on which conditions of deployments depend. Default: not. */
-  readonly usesTools?: boolean;
+  /** What the request has of that on which conditions of deployments depend. Default: nothing. */
+  readonly traits?: RequestTraits;
   /** Whether a candidate supports the request. Set when not all may, or when `routing` requires it. */
   readonly supports?: (candidate: Candidate) => boolean;
   /** Work such as images that must not run twice: retried only when the first call never started. */

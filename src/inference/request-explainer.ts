@@ -77,7 +77,7 @@ export class RouteExplainer {
   private reasonFor(
     { obstacles }: DeploymentServing<DeploymentRow>,
     candidate: Candidate | undefined,
-    { routing, supports, usesTools }: InferenceInput,
+    { routing, supports, traits }: InferenceInput,
   ): LeftOutReason {
     const [obstacle] = obstacles;
     if (obstacle !== undefined) return obstacle;
@@ -85,7 +85,7 @@ export class RouteExplainer {
     if (candidate === undefined) return 'not_needed';
     const constraint = ruledOutBy(candidate, routing ?? {});
     if (constraint !== null) return constraint;
-    if (supports?.(candidate) === false || !meetsConditions(candidate, usesTools)) return 'unsupported';
+    if (supports?.(candidate) === false || !meetsConditions(candidate, traits)) return 'unsupported';
     const { health, load } = candidate;
     const nowMs = this.clock.monotonic();
     if (load.isFull) return 'full';

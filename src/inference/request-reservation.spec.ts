@@ -1,8 +1,10 @@
+import { Logger } from '@nestjs/common';
+import { compilePrice } from '../billing/pricing/price';
 import type { FinishCommand } from '../billing/ledger/money.types';
 import type { ReservationService } from '../billing/ledger/reservation.service';
 import { InFlight } from '../core/concurrency/in-flight';
 import { NO_USAGE } from '../providers/contract/usage';
-import type { InferenceInput } from './inference.types';
+import type { Candidate, InferenceInput } from './inference.types';
 import { RequestReservation } from './request-reservation';
 import type { TokenRatios } from './inference-input';
 
@@ -47,5 +49,39 @@ describe('a charge that the database rejects', () => {
     ['is dropped for an all-or-nothing stream, whose end was not sent', { streamed: true, allOrNothing: true }, true],
   ])('%s', async (_title, kind, dropped) => {
     expect(await settle(kind)).toMatchObject({ outcome: 'settled', actualMicro: 7n, releaseOnTimeout: dropped });
+  });
+});
+
+describe("a vendor's bill", () => {
+  const price = compilePrice({ image: { rows: [{ per_image_micro: 100 }] }, unit: { per_unit_micro: 1_000 } });
+
+  /** The cost of one image, with the hold of the list price. */
+  function costOf(units: number | undefined, usageEstimated = false): bigint {
+    const candidate = { price, deployment: { id: 'd' }, model: { contextLength: null, maxOutputTokens: null } };
+    const input = { context: { requestId: 'r' }, model: candidate.model } as unknown as InferenceInput;
+    const clock = { now: () => 0, monotonic: () => 1 };
+    const reservation = new RequestReservation(
+      input,
+      [],
+      100n,
+      { release: () => undefined },
+      {} as ReservationService,
+      clock,
+      new InFlight(),
+      {} as TokenRatios,
+    );
+    reservation.beginAttempt(candidate as unknown as Candidate);
+    return reservation.bill({ ...NO_USAGE, images: 1, ...(units !== undefined && { units }) }, usageEstimated)
+      .costMicro;
+  }
+
+  it('is charged, never above the hold, and warned about when it differs from the list price by over 5 %', () => {
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
+    const events = () => warn.mock.calls.map(([facts]) => (facts as { event: string }).event);
+    expect([costOf(0.0955), costOf(undefined), costOf(7, true)]).toEqual([96n, 100n, 100n]);
+    expect(events()).toEqual([]);
+    expect([costOf(0.05), costOf(0.2)]).toEqual([50n, 100n]);
+    expect(events()).toEqual(['vendor_bill_differs', 'vendor_bill_differs']);
+    warn.mockRestore();
   });
 });

@@ -2,16 +2,25 @@ import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/
 import { LimiterService, type LimitLease } from '../auth/rate-limits/limiter.service';
 import type { AttemptNote, FinishCommand, FinishResult, StoreAnswer, UsageRecord } from '../billing/ledger/money.types';
 import { ReservationService } from '../billing/ledger/reservation.service';
-import { estimating, sanitizeUsage } from '../billing/pricing/price';
+import { estimating, type PricedDetails, sanitizeUsage } from '../billing/pricing/price';
+import { differsFromList } from '../billing/pricing/vendor-bill';
 import { InFlight } from '../core/concurrency/in-flight';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import type { ErrorCode } from '../core/errors/catalog';
 import { GatewayError } from '../core/errors/gateway-error';
 import { type Clock, CLOCK } from '../core/time/clock';
 import type { IdempotencyClaim, IdempotencyCompletion } from '../core/types/idempotency';
-import type { Micro } from '../core/types/micro';
+import { type Micro, microToJson } from '../core/types/micro';
 import type { CatalogModel } from '../models/catalog-model';
-import { inputTokensOf, NO_USAGE, outputTokensOf, tokensOf, type UsageVector } from '../providers/contract/usage';
+import {
+  inputTokensOf,
+  NO_USAGE,
+  outputTokensOf,
+  tokensOf,
+  type UsageVector,
+  vendorBillOf,
+  withoutVendorBill,
+} from '../providers/contract/usage';
 import type { Bill, Candidate, InferenceInput, UsageEstimator } from './inference.types';
 import { asGatewayError } from './provider-failure';
 import { RoutePlanner } from './route-planner';
@@ -138,11 +147,14 @@ export class RequestReservation {
     return result.chargedMicro;
   }
 
-  /** Prices the usage as reported; for implausible usage the cost is capped at the hold. */
+  /** Prices the usage as reported; for implausible usage and for a vendor's bill the cost is capped at the hold. */
   private costOf(usage: UsageVector, sane: boolean, usageEstimated: boolean): Micro {
     const { pricedBy } = this.input;
     const details = usageEstimated ? estimating(pricedBy) : pricedBy;
-    const cost = this.candidate?.price.costMicro(usage, details) ?? this.holdMicro;
+    const asked = this.candidate?.price.costMicro(usage, details) ?? this.holdMicro;
+    const isBilled = !usageEstimated && this.candidate?.price.isBilledBy(usage) === true;
+    if (isBilled) this.noteBill(usage, details, asked);
+    const cost = isBilled && asked > this.holdMicro ? this.holdMicro : asked;
     if (sane && fitsModel(usage, this.servedModel, this.input.promptCount)) return cost;
     logger.error({
       event: 'provider_usage_implausible',
@@ -151,6 +163,23 @@ export class RequestReservation {
       deployment: this.candidate?.deployment.id,
     });
     return cost < this.holdMicro ? cost : this.holdMicro;
+  }
+
+  /** Warns about a bill that the catalogue's rows do not lead one to expect. */
+  private noteBill(usage: UsageVector, details: PricedDetails | undefined, billedMicro: Micro): void {
+    const listedMicro = this.candidate?.price.costMicro(withoutVendorBill(usage), details) ?? this.holdMicro;
+    if (!differsFromList(billedMicro, listedMicro)) return;
+    logger.warn({
+      event: 'vendor_bill_differs',
+      message: "a vendor's bill differs from the catalogue's price",
+      requestId: this.input.context.requestId,
+      model: this.servedModel.id,
+      deployment: this.candidate?.deployment.id,
+      billedMicro: microToJson(billedMicro),
+      listedMicro: microToJson(listedMicro),
+      holdMicro: microToJson(this.holdMicro),
+      bill: vendorBillOf(usage),
+    });
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { AppConfig } from '../core/config/app-config';
 import { GatewayError } from '../core/errors/gateway-error';
 import { DeploymentHealth, ProviderLoad } from '../models/routing/deployment-health';
+import type { RequestTraits } from '../models/catalog-model';
 import type { RoutingDto } from '../models/routing/routing.dto';
 import { type CandidateSelector, RoutePlanner } from './route-planner';
 import type { Candidate, InferenceInput } from './inference.types';
@@ -68,7 +69,7 @@ describe('conditions of deployments', () => {
     ofModel['v/split'] = [conditional('chat', false), conditional('responses', true), candidate('any', 100, 1)];
   });
   const planFor = (usesTools: boolean | undefined, routing: RoutingDto | null = null): string =>
-    plan(routing, { model: model('v/split'), usesTools });
+    plan(routing, { model: model('v/split'), traits: { tools: usesTools } });
 
   it('select the deployments for requests with tools and without', () => {
     expect(planFor(true)).toBe('responses any');
@@ -76,14 +77,36 @@ describe('conditions of deployments', () => {
     expect(planFor(undefined)).toBe('chat any');
   });
 
+  it('select the deployments for requests with images, frames and references', () => {
+    const requiring = (id: string, when: RequestTraits): Candidate => {
+      const each = candidate(id, 50, 0);
+      return { ...each, deployment: { ...each.deployment, when } };
+    };
+    ofModel['v/split'] = [
+      requiring('text', { image: false, references: false }),
+      requiring('image', { image: true }),
+      requiring('references', { references: true, image: false }),
+    ];
+    const planOf = (traits: RequestTraits): string => plan(null, { model: model('v/split'), traits });
+    expect([{}, { last_frame: true }, { image: true }, { references: true }].map(planOf)).toEqual([
+      'text',
+      'text',
+      'image',
+      'references',
+    ]);
+  });
+
   it('hold whatever the routing object prefers, and in fallback models', () => {
     expect(planFor(true, { order: ['chat'], strategy: 'price' })).toBe('responses any');
-    expect(plan({ models: ['v/split'], only: ['a', 'chat', 'responses'] }, { usesTools: true })).toBe('a responses');
+    expect(plan({ models: ['v/split'], only: ['a', 'chat', 'responses'] }, { traits: { tools: true } })).toBe(
+      'a responses',
+    );
   });
 
   it('keep the plan one array for all requests of a kind', () => {
     const shared = planner();
-    const planOf = (usesTools: boolean) => shared.plan(inputOf(null, { model: model('v/split'), usesTools }));
+    const planOf = (usesTools: boolean) =>
+      shared.plan(inputOf(null, { model: model('v/split'), traits: { tools: usesTools } }));
     expect(planOf(true)).toBe(planOf(true));
     expect(planOf(false)).not.toEqual(planOf(true));
   });
@@ -98,7 +121,7 @@ describe('conditions of deployments', () => {
 
   it('return no_provider_available when no deployment serves such a request', () => {
     ofModel['v/split'] = [conditional('chat', false)];
-    expect(failureOf(null, { model: model('v/split'), usesTools: true }).code).toBe('no_provider_available');
+    expect(failureOf(null, { model: model('v/split'), traits: { tools: true } }).code).toBe('no_provider_available');
   });
 });
 

@@ -3,7 +3,7 @@ import { type CompiledPrice, compilePrice, estimating } from '../billing/pricing
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import { GatewayError } from '../core/errors/gateway-error';
 import { CLOCK, type Clock } from '../core/time/clock';
-import type { CatalogModel, PriceVersion } from '../models/catalog-model';
+import { type CatalogModel, type PriceVersion, REQUEST_TRAITS, type RequestTraits } from '../models/catalog-model';
 import { ModelCatalogService } from '../models/model-catalog.service';
 import { HealthService } from '../models/routing/health.service';
 import type { RoutingDto } from '../models/routing/routing.dto';
@@ -117,10 +117,15 @@ export function ruledOutBy({ provider, priceVersion }: Candidate, routing: Routi
 }
 
 /** Whether the candidate's deployment serves such requests, in a dialect that its provider has. */
-export function meetsConditions({ deployment, provider }: Candidate, usesTools = false): boolean {
-  const { dialect, when } = deployment;
+export function meetsConditions({ deployment, provider }: Candidate, traits: RequestTraits = {}): boolean {
+  const { dialect, when = {} } = deployment;
   if (dialect === RESPONSES_DIALECT && provider.responses === undefined) return false;
-  return when?.tools === undefined || when.tools === usesTools;
+  return REQUEST_TRAITS.every((trait) => when[trait] === undefined || when[trait] === (traits[trait] === true));
+}
+
+/** A number for each combination of traits. */
+function kindOf(traits: RequestTraits): number {
+  return REQUEST_TRAITS.reduce((kind, trait) => kind * 2 + (traits[trait] === true ? 1 : 0), 0);
 }
 
 function isAllowed(candidate: Candidate, routing: RoutingDto): boolean {
@@ -139,11 +144,6 @@ function inOrder(candidates: readonly Candidate[], order: readonly string[]): re
 
 const NO_ROUTING: RoutingDto = {};
 
-interface ByTools {
-  readonly without: readonly Candidate[];
-  readonly with: readonly Candidate[];
-}
-
 /**
  * Plans the route of a request: the candidates to try, in order (src/models/routing/README.md). Without a `routing` object
  * and with all deployments healthy, the plan is an array cached until the catalogue changes.
@@ -153,8 +153,8 @@ export class RoutePlanner {
   private readonly strategy: Strategy;
   private readonly maxAttempts: number;
   private readonly plainPlans = new WeakMap<readonly Candidate[], readonly Candidate[] | null>();
-  /** For requests without tools, and for those with tools. */
-  private readonly conditional = new WeakMap<readonly Candidate[], ByTools>();
+  /** For each kind of request. */
+  private readonly conditional = new WeakMap<readonly Candidate[], (readonly Candidate[])[]>();
 
   constructor(
     private readonly selector: CandidateSelector,
@@ -179,14 +179,14 @@ export class RoutePlanner {
   }
 
   /** The candidates of a model whose conditions the request meets. */
-  private select(model: CatalogModel, { usesTools = false }: InferenceInput): readonly Candidate[] {
+  private select(model: CatalogModel, { traits = {} }: InferenceInput): readonly Candidate[] {
     const candidates = this.selector.select(model);
-    let byTools = this.conditional.get(candidates);
-    if (byTools === undefined) {
-      byTools = { without: serving(candidates, false), with: serving(candidates, true) };
-      this.conditional.set(candidates, byTools);
+    let byKind = this.conditional.get(candidates);
+    if (byKind === undefined) {
+      byKind = [];
+      this.conditional.set(candidates, byKind);
     }
-    return usesTools ? byTools.with : byTools.without;
+    return (byKind[kindOf(traits)] ??= serving(candidates, traits));
   }
 
   /** The cached plan of requests without `routing`; `null` when it differs per request. */
@@ -246,8 +246,8 @@ export class RoutePlanner {
 }
 
 /** The same array where all deployments serve such requests. */
-function serving(candidates: readonly Candidate[], usesTools: boolean): readonly Candidate[] {
-  const met = candidates.filter((candidate) => meetsConditions(candidate, usesTools));
+function serving(candidates: readonly Candidate[], traits: RequestTraits): readonly Candidate[] {
+  const met = candidates.filter((candidate) => meetsConditions(candidate, traits));
   return met.length === candidates.length ? candidates : met;
 }
 

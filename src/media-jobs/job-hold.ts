@@ -1,7 +1,7 @@
 import { type CompiledPrice, divideCeiling, type PricedDetails } from '../billing/pricing/price';
 import { GatewayError } from '../core/errors/gateway-error';
 import { microToJson, type Micro } from '../core/types/micro';
-import { NO_USAGE } from '../providers/contract/usage';
+import { NO_USAGE, type UsageVector } from '../providers/contract/usage';
 import type { JobKind, JobSettings } from './media-job.types';
 
 /** The amount held for a job and the most it may cost. */
@@ -12,7 +12,12 @@ export interface JobHold {
 
 /** The cost of `seconds` at the requested settings; `null` when the price has no row for them. */
 export function jobCostMicro(price: CompiledPrice, settings: JobSettings, seconds: number): Micro | null {
-  return price.costMicro({ ...NO_USAGE, seconds }, pricedDetailsOf(settings) ?? undefined);
+  return jobUsageCostMicro(price, settings, { ...NO_USAGE, seconds });
+}
+
+/** The cost of a result, by the vendor's bill where the price charges it. */
+export function jobUsageCostMicro(price: CompiledPrice, settings: JobSettings, usage: UsageVector): Micro | null {
+  return price.costMicro(usage, pricedDetailsOf(settings) ?? undefined);
 }
 
 /**

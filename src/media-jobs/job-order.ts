@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { GatewayError } from '../core/errors/gateway-error';
-import type { CatalogModel } from '../models/catalog-model';
+import type { CatalogModel, RequestTraits } from '../models/catalog-model';
 import type { JobFieldsDto } from './dto/job-fields.dto';
 import type { MusicRequestDto } from './dto/music-request.dto';
 import type { VideoRequestDto } from './dto/video-request.dto';
@@ -18,6 +18,7 @@ export interface JobOrder {
   readonly operation: 'createVideo' | 'createMusic';
   readonly body: JobFieldsDto;
   readonly sources: JobSources;
+  readonly traits: RequestTraits;
   /**
    * Resolves the request for a model.
    * @throws GatewayError `validation_failed` for an option that the model does not support
@@ -41,6 +42,7 @@ export function orderVideo(body: VideoRequestDto): JobOrder {
     operation: 'createVideo',
     body,
     sources: { urls: urlsOf({ ...frames, webhook_url: body.webhook_url }), references: input_images ?? [] },
+    traits: { image: image_url != null, last_frame: end_image_url != null, references: !!input_images?.length },
     specify: (model) => {
       const settings = videoSettings(model, body);
       return {
@@ -64,6 +66,7 @@ export function orderMusic(body: MusicRequestDto): JobOrder {
     operation: 'createMusic',
     body,
     sources: { urls: urlsOf({ webhook_url: body.webhook_url }), references: [] },
+    traits: {},
     specify: (model) => {
       const settings = musicSettings(model, body);
       return {

@@ -51,7 +51,7 @@ export class JobRoutes {
   }
 
   /** The job as input for the route planner. */
-  inputOf({ kind, operation }: JobOrder, job: SpecifiedJob, target: InferenceTarget): InferenceInput {
+  inputOf({ kind, operation, traits }: JobOrder, job: SpecifiedJob, target: InferenceTarget): InferenceInput {
     const { model, routing } = target;
     const { settings } = job;
     const knows = requiredSupport(routing, job.params([]));
@@ -60,6 +60,7 @@ export class JobRoutes {
       operation,
       streamed: false,
       atMostOnce: true,
+      traits,
       estimate: { ...NO_USAGE, seconds: settings.durationSeconds },
       pricedBy: 'resolution' in settings ? { resolution: settings.resolution ?? undefined, audio: settings.audio } : {},
       supports: (candidate) =>

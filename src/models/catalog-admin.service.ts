@@ -142,8 +142,8 @@ function findDeployment(
   throw new GatewayError('not_found', 'There is no such deployment.');
 }
 
-function assertCallable({ dialect, settings }: DecidedDeploymentRow): void {
-  const reason = whyNotCallable({ dialect: (dialect ?? undefined) as never, when: settings.when });
+function assertCallable({ dialect }: DecidedDeploymentRow): void {
+  const reason = whyNotCallable({ dialect: (dialect ?? undefined) as never });
   if (reason !== null) throw new GatewayError('conflict', `The deployment cannot be called: ${reason}.`);
 }
 

@@ -1,6 +1,7 @@
 import type { Modality } from '../core/types/modality';
 import type { RateLimits } from '../core/types/rate-limits';
 import type { ModelFeatures, Quirks } from '../providers/contract/provider-call';
+import type { RequestMapping } from '../providers/contract/request-mapping';
 
 /** Prices in integer micro-units per one million tokens. A missing class costs as much as its parent (see `billing/pricing/price.ts`). */
 export interface TokenRates {
@@ -44,6 +45,13 @@ export interface Price {
   readonly speech?: { readonly per_1k_chars_micro: number };
   readonly transcription?: { readonly per_minute_micro: number; readonly round_up_to_s?: number };
   readonly request?: { readonly per_request_micro: number };
+  /**
+   * What the vendor bills, where it reports it (`VendorBill`): one of these replaces all kinds above, which remain the
+   * estimate before the call and the charge without a bill.
+   */
+  readonly vendor_cost?: { readonly per_usd_micro: number };
+  readonly unit?: { readonly per_unit_micro: number };
+  readonly megapixel?: { readonly per_megapixel_micro: number };
 }
 
 /** A version of a price. Versions are append-only, so that a stored request can always be priced again. */
@@ -65,11 +73,14 @@ export interface DeploymentTimeouts {
   readonly idleMs?: number;
 }
 
-/** What a request must be like for a deployment to serve it. */
-export interface DeploymentConditions {
-  /** Whether it has tools. */
-  readonly tools?: boolean;
-}
+/** What a deployment's conditions may depend on: whether a request has these. */
+export const REQUEST_TRAITS = ['tools', 'image', 'last_frame', 'references'] as const;
+
+/**
+ * The traits of a request, where absent means not, or what a deployment requires of them, where absent means either.
+ * `image`: the first frame of a video, or images to edit; `last_frame` and `references` of a video.
+ */
+export type RequestTraits = Readonly<Partial<Record<(typeof REQUEST_TRAITS)[number], boolean>>>;
 
 /** A model at a provider. */
 export interface Deployment {
@@ -79,10 +90,11 @@ export interface Deployment {
   /** The wire format, where the provider has several; `null`: its main one. */
   readonly dialect: string | null;
   /** Absent: it serves every request. */
-  readonly when?: DeploymentConditions;
+  readonly when?: RequestTraits;
   readonly priority: number;
   readonly weight: number;
   readonly quirks: Quirks;
+  readonly mapping?: RequestMapping;
   readonly timeouts?: DeploymentTimeouts;
   /** The deployment's price history; empty: the model's applies. */
   readonly prices: readonly PriceVersion[];

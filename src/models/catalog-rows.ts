@@ -37,8 +37,11 @@ export interface DeploymentRow extends Omit<
   settings: DeploymentSettings;
 }
 
-/** Keys of a catalogue file without a column; only `timeouts` and `when` of these have an effect. */
-export type DeploymentSettings = Pick<CatalogEntryDeployment, 'timeouts' | 'when'> & Readonly<Record<string, unknown>>;
+/** Keys of a catalogue file without a column. */
+export type DeploymentSettings = Partial<
+  Pick<CatalogEntryDeployment, 'timeouts' | 'when' | 'map' | 'fixed' | 'output'>
+> &
+  Readonly<Record<string, unknown>>;
 
 /** Overrides the files, also after later imports; `null`: no override. */
 export interface ModelDecision {

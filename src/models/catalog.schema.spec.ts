@@ -15,6 +15,12 @@ const entry = {
   prices: [price],
 };
 
+const withDeployment = (more: object) => ({
+  ...entry,
+  modality: 'image',
+  deployments: [{ provider: 'fal', upstream_model: 'x', ...more }],
+});
+
 function issuesOf(value: unknown): string[] {
   const result = catalogEntrySchema.safeParse(value);
   return result.success ? [] : result.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
@@ -36,6 +42,14 @@ describe('catalogEntrySchema', () => {
     ['an id without vendor', { ...entry, id: 'llama' }, 'id:'],
     ['an id with two slashes', { ...entry, id: 'a/b/c' }, 'id:'],
     ['an unknown key', { ...entry, contxt: 5 }, ':'],
+    ['an unknown condition', withDeployment({ when: { images: true } }), 'deployments.0.when:'],
+    [
+      'a mapping of an unknown field',
+      withDeployment({ map: { prompt: 'prompt', promt: 'x' }, output: { image: '$' } }),
+      'deployments.0.map',
+    ],
+    ['a mapping without a result', withDeployment({ map: { prompt: 'prompt' } }), 'deployments.0.output.image:'],
+    ['a path that is none', withDeployment({ output: { image: 'images[0]' } }), 'deployments.0.output.image:'],
     ['an unknown modality', { ...entry, modality: 'smell' }, 'modality:'],
     ['no deployment', { ...entry, deployments: [] }, 'deployments:'],
     [

@@ -5,7 +5,9 @@
 import { z } from 'zod';
 import { MODALITIES } from '../core/types/modality';
 import type { Quirks } from '../providers/contract/provider-call';
-import type { MediaSupport, Price, TokenRates } from './catalog-model';
+import { type FieldTarget, MAPPED_FIELDS, type OutputPaths } from '../providers/contract/request-mapping';
+import type { MediaSupport, Price, RequestTraits, TokenRates } from './catalog-model';
+import { missingMappings } from './mapping-review';
 
 const count = z.int().nonnegative();
 const positive = z.int().positive();
@@ -79,6 +81,9 @@ export const priceContentSchema = z.strictObject({
   speech: z.strictObject({ per_1k_chars_micro: count }).optional(),
   transcription: z.strictObject({ per_minute_micro: count, round_up_to_s: positive.optional() }).optional(),
   request: z.strictObject({ per_request_micro: count }).optional(),
+  vendor_cost: z.strictObject({ per_usd_micro: count }).optional(),
+  unit: z.strictObject({ per_unit_micro: count }).optional(),
+  megapixel: z.strictObject({ per_megapixel_micro: count }).optional(),
 }) satisfies z.ZodType<Price>;
 
 const priceSchema = z
@@ -145,6 +150,30 @@ const DIALECTS = [
   'replicate',
 ] as const;
 
+const conditions = z.strictObject({
+  tools: z.boolean().optional(),
+  image: z.boolean().optional(),
+  last_frame: z.boolean().optional(),
+  references: z.boolean().optional(),
+}) satisfies z.ZodType<RequestTraits>;
+
+const fieldPath = z.string().regex(/^\w+(?:\.\w+)*$/, 'expected the name of a field, or a path with dots');
+const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+const fieldTarget = z.strictObject({
+  to: fieldPath,
+  values: z.record(z.string(), scalar).optional(),
+  format: z.string().includes('{}', { error: 'must contain {}' }).optional(),
+  as: z.enum(['text', 'milliseconds', 'list', 'width_height', 'width', 'height']).optional(),
+}) satisfies z.ZodType<FieldTarget>;
+const fieldMap = z.partialRecord(z.enum(MAPPED_FIELDS), z.union([fieldPath, fieldTarget, z.array(fieldTarget).min(1)]));
+const outputPath = z.string().regex(/^\$(?:\.\w+|\[\d+\]|\[\*\])*$/, 'expected a path such as $.images[*].url');
+const outputPaths = z.strictObject({
+  video: outputPath.optional(),
+  audio: outputPath.optional(),
+  image: outputPath.optional(),
+  seconds: outputPath.optional(),
+}) satisfies z.ZodType<OutputPaths>;
+
 const deployment = z.strictObject({
   provider: z.string().regex(/^[a-z0-9][a-z0-9-]*$/, 'expected a provider id'),
   upstream_model: label,
@@ -154,12 +183,10 @@ const deployment = z.strictObject({
   weight: z.int().min(1).max(1000).optional(),
   quirks: quirks.default({}),
   timeouts: z.strictObject({ first_token_ms: timeoutMs.optional(), idle_ms: timeoutMs.optional() }).optional(),
-  when: z
-    .object({ tools: z.boolean().optional() })
-    .catchall(z.union([z.boolean(), z.string()]))
-    .optional(),
-  map: z.record(z.string(), z.unknown()).optional(),
-  output: z.record(z.string(), z.string()).optional(),
+  when: conditions.optional(),
+  map: fieldMap.optional(),
+  fixed: z.record(fieldPath, scalar).optional(),
+  output: outputPaths.optional(),
   prices: priceList.default([]),
 });
 
@@ -215,40 +242,50 @@ const media = z.strictObject({
 }) satisfies z.ZodType<MediaSupport>;
 
 /** One model of a catalogue file, defaults filled in. */
-export const catalogEntrySchema = z.strictObject({
-  id: modelId,
-  display_name: label.optional(),
-  modality: z.enum(MODALITIES),
-  input_modalities: z.array(z.enum(['text', 'image', 'audio', 'video', 'pdf'])).min(1),
-  output_modalities: z.array(z.enum(['text', 'image', 'audio', 'video', 'embedding'])).min(1),
-  status: z.enum(['active', 'deprecated', 'disabled']).default('active'),
-  released: day.optional(),
-  /** The first day on which the model is no longer offered. */
-  retires: day.optional(),
-  aliases: z.array(modelId).default([]),
-  context: positive.optional(),
-  max_output: positive.optional(),
-  features: features.default({}),
-  tokens_per_byte: z.number().min(0.01).max(4).default(0.25),
-  deployments: z
-    .array(deployment)
-    .min(1)
-    .refine(
-      (list) => new Set(list.map(deploymentKey)).size === list.length,
-      'two deployments have the same provider, upstream_model and dialect',
-    ),
-  media: media.optional(),
-  /** Rate limits across all callers; limits of keys and organizations apply in addition. */
-  limits: z
-    .strictObject({
-      rps: limit.optional(),
-      rpm: limit.optional(),
-      tpm: limit.optional(),
-      concurrent: limit.optional(),
-    })
-    .optional(),
-  prices: priceList.default([]),
-});
+export const catalogEntrySchema = z
+  .strictObject({
+    id: modelId,
+    display_name: label.optional(),
+    modality: z.enum(MODALITIES),
+    input_modalities: z.array(z.enum(['text', 'image', 'audio', 'video', 'pdf'])).min(1),
+    output_modalities: z.array(z.enum(['text', 'image', 'audio', 'video', 'embedding'])).min(1),
+    status: z.enum(['active', 'deprecated', 'disabled']).default('active'),
+    released: day.optional(),
+    /** The first day on which the model is no longer offered. */
+    retires: day.optional(),
+    aliases: z.array(modelId).default([]),
+    context: positive.optional(),
+    max_output: positive.optional(),
+    features: features.default({}),
+    tokens_per_byte: z.number().min(0.01).max(4).default(0.25),
+    deployments: z
+      .array(deployment)
+      .min(1)
+      .refine(
+        (list) => new Set(list.map(deploymentKey)).size === list.length,
+        'two deployments have the same provider, upstream_model and dialect',
+      ),
+    media: media.optional(),
+    /** Rate limits across all callers; limits of keys and organizations apply in addition. */
+    limits: z
+      .strictObject({
+        rps: limit.optional(),
+        rpm: limit.optional(),
+        tpm: limit.optional(),
+        concurrent: limit.optional(),
+      })
+      .optional(),
+    prices: priceList.default([]),
+  })
+  .superRefine((entry, context) => {
+    entry.deployments.forEach(({ map, output = {}, when }, index) => {
+      const missing = map === undefined ? [] : missingMappings(entry, { map, output }, when);
+      for (const path of missing) {
+        const message = 'missing: the model offers it, and the deployment would drop it';
+        context.addIssue({ code: 'custom', path: ['deployments', index, ...path.split('.')], message });
+      }
+    });
+  });
 
 export type CatalogEntry = z.output<typeof catalogEntrySchema>;
 export type CatalogEntryDeployment = z.output<typeof deployment>;

@@ -30,6 +30,11 @@ export interface ModelListRecord {
   readonly data: readonly ModelRecord[];
 }
 
+/** What a request is expected to cost: not how a vendor's own bill is charged. */
+function listedPrice({ vendor_cost: _vendorCost, unit: _unit, megapixel: _megapixel, ...listed }: Price): Price {
+  return listed;
+}
+
 function toModelRecord(model: CatalogModel, price: Price): ModelRecord {
   return {
     id: model.id,
@@ -43,7 +48,7 @@ function toModelRecord(model: CatalogModel, price: Price): ModelRecord {
     input_modalities: model.inputModalities,
     output_modalities: model.outputModalities,
     features: model.features,
-    pricing: price,
+    pricing: listedPrice(price),
   };
 }
 

@@ -52,21 +52,10 @@ describe('the review of a catalogue', () => {
         { provider: 'openai', upstream_model: 'b' },
         { provider: 'openai', upstream_model: 'b', dialect: 'openai-responses', when: { tools: true } },
         { provider: 'replicate', upstream_model: 'b', dialect: 'replicate' },
-        { provider: 'fal', upstream_model: 'b', when: { image_url: false } },
       ],
     });
-    expect(entry.deployments.map((deployment) => isDeploymentRunnable(entry, deployment))).toEqual([
-      true,
-      true,
-      false,
-      false,
-    ]);
+    expect(entry.deployments.map((deployment) => isDeploymentRunnable(entry, deployment))).toEqual([true, true, false]);
     expect(isModelOfferable(entry)).toBe(true);
-  });
-
-  it('warns of settings that have no effect', () => {
-    const entry = makeEntry({ deployments: [{ provider: 'mock', upstream_model: 'b', output: { url: 'video' } }] });
-    expect(findWarnings([load(entry)]).map(({ path }) => path)).toEqual(['deployments[0].output']);
   });
 
   it('finds unknown providers', () => {

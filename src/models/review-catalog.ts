@@ -25,7 +25,6 @@ const SPOKEN_DIALECTS: ReadonlySet<string | undefined> = new Set([
   'openai-responses',
   'anthropic-messages',
 ]);
-const UNREAD_SETTINGS = ['map', 'output'] as const;
 
 /** Whether the price covers models of this modality. */
 export function isPriced(modality: Modality, price: Price): boolean {
@@ -37,7 +36,7 @@ export function isModelOfferable(entry: CatalogEntry): boolean {
   return entry.status !== 'disabled' && entry.deployments.some((deployment) => isDeploymentRunnable(entry, deployment));
 }
 
-/** `false` for a deployment that is unpriced, has an unknown condition, or a wire format without adapter. */
+/** `false` for a deployment that is unpriced, or of a wire format without adapter. */
 export function isDeploymentRunnable(entry: CatalogEntry, deployment: CatalogEntryDeployment): boolean {
   return whyNotRunnable(entry, deployment) === null;
 }
@@ -49,11 +48,7 @@ export function findWarnings(models: readonly LoadedModel[]): CatalogProblem[] {
     const warnings = entry.deployments.flatMap((deployment, index) => {
       const path = `deployments[${index}]`;
       const reason = whyNotRunnable(entry, deployment);
-      const unread = UNREAD_SETTINGS.filter((key) => deployment[key] !== undefined);
-      return [
-        ...(reason === null ? [] : [at(path, `disabled: ${reason}`)]),
-        ...unread.map((key) => at(`${path}.${key}`, 'stored, but has no effect yet')),
-      ];
+      return reason === null ? [] : [at(path, `disabled: ${reason}`)];
     });
     const hidden = entry.status !== 'disabled' && !isModelOfferable(entry);
     return hidden ? [...warnings, at('', 'imported as disabled: no deployment can be offered')] : warnings;
@@ -82,8 +77,6 @@ function whyNotRunnable(entry: CatalogEntry, deployment: CatalogEntryDeployment)
 }
 
 /** Why a deployment cannot be called, apart from a missing price, which may be added later; `null`: it can. */
-export function whyNotCallable({ dialect, when }: Pick<CatalogEntryDeployment, 'dialect' | 'when'>): string | null {
-  if (!SPOKEN_DIALECTS.has(dialect)) return `no adapter for the dialect ${dialect}`;
-  const unknown = Object.keys(when ?? {}).filter((condition) => condition !== 'tools');
-  return unknown.length === 0 ? null : `conditions (when) are not evaluated yet: ${unknown.join(', ')}`;
+export function whyNotCallable({ dialect }: Pick<CatalogEntryDeployment, 'dialect'>): string | null {
+  return SPOKEN_DIALECTS.has(dialect) ? null : `no adapter for the dialect ${dialect}`;
 }

@@ -146,7 +146,7 @@ export function buildSnapshot(
 
 function toDeployment({ row, prices }: DeploymentServing<DeploymentRow>): Deployment {
   const { id, provider, upstreamModel, dialect, priority, weight, quirks, settings } = row;
-  const { when, api_version: apiVersion } = settings;
+  const { when, map, fixed, output, api_version: apiVersion } = settings;
   return {
     id,
     provider,
@@ -155,6 +155,7 @@ function toDeployment({ row, prices }: DeploymentServing<DeploymentRow>): Deploy
     when,
     priority,
     weight,
+    mapping: map === undefined ? undefined : { map, fixed, output: output ?? {} },
     quirks: typeof apiVersion === 'string' ? { ...quirks, apiVersion } : quirks,
     timeouts: toTimeouts(settings),
     prices,

@@ -140,7 +140,7 @@ describe('KeyPool', () => {
     expect(handle).toMatchObject({ provider: 'pool', keyId: 'key-1', id: 'job' });
     await video.poll(handle, providerCall());
     await video.cancel?.(handle, providerCall());
-    await video.open({ type: 'video', url: null }, providerCall({ keyId: handle.keyId }));
+    await video.open?.({ type: 'video', url: null }, providerCall({ keyId: handle.keyId }));
     expect(calls).toEqual(['key-0', 'key-1', 'key-1', 'key-1', 'key-1']);
   });
 });

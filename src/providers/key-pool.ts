@@ -140,10 +140,15 @@ export class KeyPool implements Provider {
     const first = this.keys[0].provider[kind];
     if (first === undefined) return undefined;
     const adapterOf = <Adapter extends JobAdapter>({ provider }: PooledKey): Adapter => provider[kind] as Adapter;
-    const base = {
+    type Openers = Required<Pick<JobAdapter, 'open' | 'downloadCredential'>>;
+    const openersOf = (call: ProviderCall) => adapterOf<JobAdapter & Openers>(this.keyOf(call.keyId));
+    const base: Pick<JobAdapter, 'capabilities' | keyof Openers> = {
       capabilities: first.capabilities,
-      open: (output, call) => adapterOf(this.keyOf(call.keyId)).open(output, call),
-    } satisfies Pick<JobAdapter, 'capabilities' | 'open'>;
+      ...(first.open !== undefined && { open: (output, call) => openersOf(call).open(output, call) }),
+      ...(first.downloadCredential !== undefined && {
+        downloadCredential: (call) => openersOf(call).downloadCredential(call),
+      }),
+    };
     if (first.mode === 'sync') {
       return {
         ...base,

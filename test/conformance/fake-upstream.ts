@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 
 /** A received request, and the outcome of its response. */
 export interface ReceivedRequest {
+  readonly method: string;
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
   /** The body as text; `bytes` also holds content that is not UTF-8, such as files of a form. */
@@ -64,8 +65,8 @@ export class FakeUpstream {
     // A client that disconnects during its upload ends the loop with an error.
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const bytes = Buffer.concat(chunks);
-    const { url = '', headers } = request;
-    const received: ReceivedRequest = { url, headers, body: bytes.toString(), bytes, brokenAtMs: null };
+    const { method = '', url = '', headers } = request;
+    const received: ReceivedRequest = { method, url, headers, body: bytes.toString(), bytes, brokenAtMs: null };
     this.received.push(received);
     response.on('error', () => undefined);
     response.on('close', () => {

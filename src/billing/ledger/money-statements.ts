@@ -1,11 +1,13 @@
 import { DatabaseError, type Pool, type PoolClient } from 'pg';
 import { GatewayError } from '../../core/errors/gateway-error';
+import { vendorBillOf } from '../../providers/contract/usage';
 import { NotSentError, unavailable } from './batch-queue';
 import {
   type FinishCommand,
   type FinishResult,
   KeyClaimedError,
   type ReserveCommand,
+  type StoredPricing,
   type UsageRecord,
 } from './money.types';
 
@@ -131,7 +133,8 @@ function completionsOf(commands: readonly FinishCommand[]): string | null {
 
 /** A receipt as JSON, in the order of the INSERT in `money_finish`. Rare fields come last and are omitted when null. */
 export function recordValues(record: UsageRecord): string {
-  const { usage, attemptLog, pricedBy } = record;
+  const { usage, attemptLog } = record;
+  const pricedBy = storedPricing(record);
   const values = [
     record.keyId,
     record.operation,
@@ -162,6 +165,12 @@ export function recordValues(record: UsageRecord): string {
   ];
   if (attemptLog === null && pricedBy === null) return JSON.stringify(values);
   return JSON.stringify([...values, attemptLog, pricedBy]);
+}
+
+/** What the charge follows from besides the counts; a vendor's bill has no column of its own. */
+function storedPricing({ usage, pricedBy }: UsageRecord): StoredPricing | null {
+  const billed = vendorBillOf(usage);
+  return billed === null ? pricedBy : { ...pricedBy, billed };
 }
 
 /**

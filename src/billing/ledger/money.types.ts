@@ -1,6 +1,6 @@
 import type { IdempotencyClaim, IdempotencyCompletion } from '../../core/types/idempotency';
 import type { Micro } from '../../core/types/micro';
-import type { UsageVector } from '../../providers/contract/usage';
+import type { UsageVector, VendorBill } from '../../providers/contract/usage';
 import type { PricedDetails } from '../pricing/price';
 
 /** Hold `amountMicro` of an organization's balance and budgets for one request. */
@@ -60,6 +60,11 @@ export interface AttemptNote {
   /** `success`, `canceled` after a disconnect, else a code of the error table. */
   readonly outcome: string;
   readonly duration_ms: number;
+}
+
+/** What a charge follows from besides the counts, as stored in `usage_record.priced_by`. */
+export interface StoredPricing extends PricedDetails {
+  readonly billed?: VendorBill;
 }
 
 /** The receipt of one request, written in the transaction that ends its reservation. */

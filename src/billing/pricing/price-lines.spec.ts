@@ -8,6 +8,8 @@ const optionalRate = fc.option(rate, { nil: undefined });
 const count = fc.oneof(fc.constant(0), fc.nat(2_000_000));
 const seconds = fc.oneof(fc.constant(0), fc.double({ min: 0.001, max: 5_000, noNaN: true }));
 
+const billed = fc.option(fc.double({ min: 1e-6, max: 5_000_000, noNaN: true }), { nil: undefined });
+
 const tokenRates = fc.record({
   input: rate,
   output: rate,
@@ -30,6 +32,9 @@ const price: fc.Arbitrary<Price> = fc.record(
     speech: fc.record({ per_1k_chars_micro: rate }),
     transcription: fc.record({ per_minute_micro: rate, round_up_to_s: fc.constantFrom(0, 1, 15) }),
     request: fc.record({ per_request_micro: rate }),
+    vendor_cost: fc.record({ per_usd_micro: rate }),
+    unit: fc.record({ per_unit_micro: rate }),
+    megapixel: fc.record({ per_megapixel_micro: rate }),
   },
   { requiredKeys: [] },
 );
@@ -43,6 +48,9 @@ const usage: fc.Arbitrary<UsageVector> = fc
     images: fc.nat(10),
     seconds,
     characters: count,
+    units: billed,
+    megapixels: billed,
+    vendorCostMicro: billed,
   })
   .map((some) => ({ ...NO_USAGE, ...some }));
 
@@ -82,6 +90,21 @@ describe('the lines of a price', () => {
       { unit: 'video_second', quantity: 5, rateMicro: 100n, per: 1, costMicro: 500n },
       { unit: 'video_job', quantity: 1, rateMicro: 3n, per: 1, costMicro: 3n },
       { unit: 'transcription_minute', quantity: 0.25, rateMicro: 60n, per: 1, costMicro: 15n },
+    ]);
+  });
+
+  it('contain what the vendor billed instead of what the gateway counted', () => {
+    const rows = { image: { rows: [{ per_image_micro: 9 }] }, request: { per_request_micro: 1 } };
+    const usage = { ...NO_USAGE, images: 2, units: 1.25, megapixels: 0.5, vendorCostMicro: 12.25 };
+    const linesOf = (bill: Price) => compilePrice({ ...rows, ...bill }).lines(usage);
+    expect(linesOf({ unit: { per_unit_micro: 25_000 } })).toEqual([
+      { unit: 'vendor_unit', quantity: 1.25, rateMicro: 25_000n, per: 1, costMicro: 31_250n },
+    ]);
+    expect(linesOf({ megapixel: { per_megapixel_micro: 3 } })).toEqual([
+      { unit: 'megapixel', quantity: 0.5, rateMicro: 3n, per: 1, costMicro: 2n },
+    ]);
+    expect(linesOf({ vendor_cost: { per_usd_micro: 1_000_000 } })).toEqual([
+      { unit: 'vendor_cost_micro', quantity: 12.25, rateMicro: 1_000_000n, per: 1_000_000, costMicro: 13n },
     ]);
   });
 

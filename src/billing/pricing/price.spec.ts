@@ -232,6 +232,11 @@ describe('sanitizeUsage', () => {
     }
   });
 
+  it.each([-1, 0, Number.NaN, Number.POSITIVE_INFINITY, 1e12])("removes a vendor's bill of %p", (amount) => {
+    const bill = { units: amount, megapixels: amount, vendorCostMicro: amount };
+    expect(sanitizeUsage({ ...NO_USAGE, images: 1, ...bill })).toEqual({ ...NO_USAGE, images: 1 });
+  });
+
   it('keeps fractions of seconds but not of tokens', () => {
     const usage = { ...NO_USAGE, inputText: 0.5, seconds: 2.5 };
     expect(sanitizeUsage(usage)).toEqual({ ...NO_USAGE, inputText: 1, seconds: 2.5 });

@@ -1,6 +1,7 @@
 import type { Micro } from '../../core/types/micro';
 import type { Price, TokenRates } from '../../models/catalog-model';
-import type { UsageVector } from '../../providers/contract/usage';
+import type { UsageVector, VendorBill } from '../../providers/contract/usage';
+import { billPriceOf } from './vendor-bill';
 
 /** Options that select a price row besides the counts. */
 export interface PricedDetails {
@@ -25,7 +26,10 @@ export type PricedUnit =
   | 'music_job'
   | 'transcription_minute'
   | 'character'
-  | 'request';
+  | 'request'
+  | 'vendor_cost_micro'
+  | 'vendor_unit'
+  | 'megapixel';
 
 /** One line of a cost: `quantity` at `rateMicro` per `per` units. */
 export interface PriceLine {
@@ -47,7 +51,6 @@ type LineSink = (unit: PricedUnit, quantity: number, rateMicro: number | bigint,
 const DENOMINATOR = 60_000_000n;
 const PER_MILLION = 60n;
 const PER_THOUSAND = 60_000n;
-const MICROSECONDS = 1_000_000;
 
 const NO_DETAILS: PricedDetails = {};
 const ESTIMATE: PricedDetails = { estimate: true };
@@ -58,7 +61,7 @@ export function estimating(details: PricedDetails | undefined): PricedDetails {
 }
 
 type ScaledRates = Readonly<Record<keyof TokenUsage, bigint>>;
-type TokenUsage = Omit<UsageVector, 'images' | 'seconds' | 'characters'>;
+type TokenUsage = Omit<UsageVector, 'images' | 'seconds' | 'characters' | keyof VendorBill>;
 
 interface Tier {
   readonly aboveInputTokens: number;
@@ -114,8 +117,20 @@ export class CompiledPrice {
     return total === null ? null : lines;
   }
 
+  /** Whether the vendor's bill in this usage is charged instead of what the gateway counts. */
+  isBilledBy(usage: UsageVector): boolean {
+    return billPriceOf(this.price, usage) !== null;
+  }
+
   /** In 60-millionths of a micro-unit; `null`: there is no row for this usage. */
   private total(usage: UsageVector, details: PricedDetails, sink: LineSink | null): bigint | null {
+    const bill = details.estimate === true ? null : billPriceOf(this.price, usage);
+    if (bill !== null) {
+      const { unit, quantity, rateMicro, per } = bill;
+      const cost = divideCeiling(BigInt(rateMicro) * millionths(quantity) * PER_MILLION, BigInt(per));
+      sink?.(unit, quantity, rateMicro, per, cost);
+      return cost;
+    }
     const media = this.mediaCost(usage, details, sink);
     if (media === null) {
       return null;
@@ -185,8 +200,8 @@ export class CompiledPrice {
       total += secondsCost('music', usage.seconds, perSecond, sink) + jobCost('music', perJob, sink);
     }
     if (transcription !== undefined && usage.seconds > 0) {
-      const step = microseconds(transcription.round_up_to_s ?? 0);
-      const duration = microseconds(usage.seconds);
+      const step = millionths(transcription.round_up_to_s ?? 0);
+      const duration = millionths(usage.seconds);
       const billed = step === 0n ? duration : divideCeiling(duration, step) * step;
       const cost = BigInt(transcription.per_minute_micro) * billed;
       sink?.('transcription_minute', Number(billed) / 60_000_000, transcription.per_minute_micro, 1, cost);
@@ -217,7 +232,7 @@ type TimedMedia = 'video' | 'music';
 
 function secondsCost(kind: TimedMedia, seconds: number, perSecond: number | undefined, sink: LineSink | null): bigint {
   if (perSecond === undefined) return 0n;
-  const cost = BigInt(perSecond) * microseconds(seconds) * PER_MILLION;
+  const cost = BigInt(perSecond) * millionths(seconds) * PER_MILLION;
   sink?.(`${kind}_second`, seconds, perSecond, 1, cost);
   return cost;
 }
@@ -281,9 +296,9 @@ function scale(ratePerMillion: number): bigint {
   return BigInt(ratePerMillion) * PER_MILLION;
 }
 
-/** Providers report decimals; they are rounded to the nearest microsecond. */
-function microseconds(seconds: number): bigint {
-  return BigInt(Math.round(seconds * MICROSECONDS));
+/** Providers report decimals; they are rounded to the nearest millionth. */
+function millionths(value: number): bigint {
+  return BigInt(Math.round(value * 1_000_000));
 }
 
 /** More than any model reads or writes in one call; keeps every cost far below 64 bits. */
@@ -312,8 +327,16 @@ function isSane(usage: UsageVector): boolean {
     isCount(usage.outputAudio) &&
     isCount(usage.images) &&
     isCount(usage.characters) &&
-    toSeconds(usage.seconds) === usage.seconds
+    toSeconds(usage.seconds) === usage.seconds &&
+    isAmount(usage.units) &&
+    isAmount(usage.megapixels) &&
+    isAmount(usage.vendorCostMicro)
   );
+}
+
+/** A bill of nothing counts as none: a vendor that forgets a number must not make a result free. */
+function isAmount(value: number | undefined): boolean {
+  return value === undefined || (value > 0 && value <= MAX_UNITS);
 }
 
 function corrected(usage: UsageVector): UsageVector {
@@ -331,6 +354,9 @@ function corrected(usage: UsageVector): UsageVector {
     images: toCount(usage.images),
     seconds: toSeconds(usage.seconds),
     characters: toCount(usage.characters),
+    ...(isAmount(usage.units) && { units: usage.units }),
+    ...(isAmount(usage.megapixels) && { megapixels: usage.megapixels }),
+    ...(isAmount(usage.vendorCostMicro) && { vendorCostMicro: usage.vendorCostMicro }),
   };
 }
 

@@ -5,8 +5,7 @@ import { isUuid } from '../../core/types/require-uuid';
 import { PriceVersionEntity } from '../../core/database/entities/price-version.entity';
 import { operationsOf, type Operation } from './operations';
 import type { ChargedPrice, RequestDetails, RequestFilter, RequestSummary } from './usage.types';
-import type { PricedDetails } from '../pricing/price';
-import type { AttemptNote } from '../ledger/money.types';
+import type { AttemptNote, StoredPricing } from '../ledger/money.types';
 
 /** A time interval in milliseconds since the epoch; the end is exclusive. */
 export interface Stretch {
@@ -51,7 +50,7 @@ export interface RequestDetailsRow extends RequestRow {
   readonly hold_micro: string;
   readonly uncollected_micro: string;
   readonly attempt_log: AttemptNote[] | null;
-  readonly priced_by: PricedDetails | null;
+  readonly priced_by: StoredPricing | null;
   readonly has_job: boolean;
 }
 
@@ -90,14 +89,17 @@ function toSummary(row: RequestRow): RequestSummary {
 }
 
 function toDetails(row: RequestDetailsRow): RequestDetails {
+  const summary = toSummary(row);
+  const { billed, ...pricedBy } = row.priced_by ?? {};
   return {
-    ...toSummary(row),
+    ...summary,
+    usage: { ...summary.usage, ...billed },
     deploymentId: row.deployment_id,
     priceVersionId: row.price_version_id,
     holdMicro: BigInt(row.hold_micro),
     uncollectedMicro: BigInt(row.uncollected_micro),
     attemptLog: row.attempt_log,
-    pricedBy: row.priced_by,
+    pricedBy: row.priced_by === null ? null : pricedBy,
     hasJob: row.has_job,
   };
 }

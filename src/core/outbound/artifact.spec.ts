@@ -7,10 +7,12 @@ const OPTIONS: OutboundOptions = { allowCidrs: ['127.0.0.1'], denyCidrs: [], den
 const LIMITS = { maxBytes: 100_000, timeoutMs: 60_000 };
 const never = new AbortController().signal;
 
+const OTHER_HOST = 'files.example.com';
+
 Logger.overrideLogger(false);
 let host: PublicHost;
 beforeAll(async () => {
-  host = await PublicHost.start();
+  host = await PublicHost.start([OTHER_HOST]);
 });
 afterAll(() => host.stop());
 
@@ -93,4 +95,24 @@ it('applies the same rules to redirects', async () => {
   expect(String(await buffer((await fetchArtifact(LIMITS, never, '/0')).body))).toBe('found');
   host.answer = (response) => response.writeHead(302, { location: 'https://127.0.0.2/' }).end();
   await expect(fetchArtifact()).rejects.toMatchObject({ fault: 'blocked' });
+});
+
+it('is fetched with the credential from its hosts only, and never after a redirect led elsewhere', async () => {
+  const seen: string[] = [];
+  const redirects: Record<string, string> = {
+    '/0': '/1',
+    '/1': host.url('/2', OTHER_HOST),
+    '/2': host.url('/3'),
+  };
+  host.answer = (response, { url, headers }) => {
+    seen.push(`${url} ${headers.authorization}`);
+    const location = redirects[url];
+    if (location === undefined) response.end('found');
+    else response.writeHead(302, { location }).end();
+  };
+  const credential = { hosts: [new URL(host.url('/')).host], headers: { authorization: 'Bearer of-ours' } };
+  const client = new GuardedClient({ ...OPTIONS, resolve: () => Promise.resolve(['127.0.0.1']) });
+  const { body } = await client.fetchArtifact(host.url('/0'), LIMITS, never, credential);
+  expect(String(await buffer(body))).toBe('found');
+  expect(seen).toEqual(['/0 Bearer of-ours', '/1 Bearer of-ours', '/2 undefined', '/3 undefined']);
 });

@@ -9,6 +9,7 @@ import type { ConnectorOptions } from './guarded-connector';
 import { exchange, type OutboundRequest, type OutboundResponse } from './guarded-exchange';
 import {
   type ArtifactLimits,
+  type DownloadCredential,
   type FetchedArtifact,
   type FetchedImage,
   OutboundClient,
@@ -110,9 +111,14 @@ export class GuardedClient extends OutboundClient {
     }
   }
 
-  async fetchArtifact(url: string, limits: ArtifactLimits, signal: AbortSignal): Promise<FetchedArtifact> {
+  async fetchArtifact(
+    url: string,
+    limits: ArtifactLimits,
+    signal: AbortSignal,
+    credential: DownloadCredential | null = null,
+  ): Promise<FetchedArtifact> {
     const within = AbortSignal.any([signal, AbortSignal.timeout(limits.timeoutMs)]);
-    const response = await this.get(url, '*/*', within);
+    const response = await this.get(url, '*/*', within, credential);
     const contentType = String(response.headers['content-type'] ?? 'application/octet-stream');
     try {
       assertLength(response, limits.maxBytes);
@@ -138,10 +144,18 @@ export class GuardedClient extends OutboundClient {
   }
 
   /** The final response, after redirects. @throws OutboundError */
-  private async get(text: string, accept: string, signal: AbortSignal): Promise<OutboundResponse> {
+  private async get(
+    text: string,
+    accept: string,
+    signal: AbortSignal,
+    credential: DownloadCredential | null = null,
+  ): Promise<OutboundResponse> {
     let url = this.rules.parse(text);
+    let isTrusted = credential !== null;
     for (let redirects = 0; ; redirects++) {
-      const response = await this.send(url, { method: 'GET', headers: { accept } }, signal);
+      isTrusted &&= credential?.hosts.includes(url.host) === true;
+      const headers = isTrusted ? { ...credential?.headers, accept } : { accept };
+      const response = await this.send(url, { method: 'GET', headers }, signal);
       if (isWhole(response)) return response;
       response.close();
       const { location } = response.headers;

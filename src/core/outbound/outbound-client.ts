@@ -14,6 +14,13 @@ export interface ArtifactLimits {
   readonly timeoutMs: number;
 }
 
+/** What a host needs to give out a file of ours. */
+export interface DownloadCredential {
+  /** Host names with a port unless it is 443, in lower case. No other host gets the headers. */
+  readonly hosts: readonly string[];
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 export interface FetchedArtifact {
   /** Fails with an `OutboundError` when the connection breaks or a limit is exceeded. */
   readonly body: Readable;
@@ -60,9 +67,15 @@ export abstract class OutboundClient {
 
   /**
    * Streams a provider artifact of at most `maxBytes`, over at most 3 redirects.
+   * @param credential sent to its hosts only, and no longer once a redirect has led elsewhere
    * @throws OutboundError
    */
-  abstract fetchArtifact(url: string, limits: ArtifactLimits, signal: AbortSignal): Promise<FetchedArtifact>;
+  abstract fetchArtifact(
+    url: string,
+    limits: ArtifactLimits,
+    signal: AbortSignal,
+    credential?: DownloadCredential | null,
+  ): Promise<FetchedArtifact>;
 
   /**
    * One attempt at a webhook, within 15 s.

@@ -56,6 +56,9 @@ const UNITS = {
   transcription_minute: 'transcription_minute',
   character: 'character',
   request: 'request',
+  vendor_cost_micro: 'vendor_cost_micro',
+  vendor_unit: 'vendor_unit',
+  megapixel: 'megapixel',
   uncollected: 'uncollected',
   correction: 'correction',
 } as const satisfies Readonly<Record<PricedUnit | ChargeLine['unit'], UsageLine['unit']>>;

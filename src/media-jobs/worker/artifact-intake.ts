@@ -94,11 +94,15 @@ export class ArtifactIntake {
     }
   }
 
-  /** An `http(s)` URL always goes through the SSRF guard; anything else is read by the provider's adapter. */
+  /** An `http(s)` URL always goes through the SSRF guard, with the vendor's credential for its own hosts; anything else is read by the provider's adapter. */
   private async open(output: JobOutput, adapter: JobAdapter, call: ProviderCall): Promise<Readable> {
     if (output.bytes !== undefined) return Readable.from([output.bytes]);
-    if (output.url === null || !WEB_URL.test(output.url)) return adapter.open(output, call);
+    if (output.url === null || !WEB_URL.test(output.url)) {
+      if (adapter.open === undefined) throw new ResultError('unobtainable');
+      return adapter.open(output, call);
+    }
     const limits = { maxBytes: this.maxBytes, timeoutMs: this.options.artifactTimeoutMs };
-    return (await this.outbound.fetchArtifact(output.url, limits, call.signal)).body;
+    const credential = await adapter.downloadCredential?.(call);
+    return (await this.outbound.fetchArtifact(output.url, limits, call.signal, credential)).body;
   }
 }

@@ -1,9 +1,11 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { compilePrice, sanitizeUsage } from '../../billing/pricing/price';
+import { differsFromList } from '../../billing/pricing/vendor-bill';
+import { type Micro, microToJson } from '../../core/types/micro';
 import { CatalogRepository } from '../../models/catalog.repository';
 import type { JobSnapshot } from '../../providers/contract/media-job';
-import { NO_USAGE, type UsageVector } from '../../providers/contract/usage';
-import { jobCostMicro } from '../job-hold';
+import { NO_USAGE, type UsageVector, vendorBillOf } from '../../providers/contract/usage';
+import { jobCostMicro, jobUsageCostMicro } from '../job-hold';
 import { JobWorkRepository } from '../job-work.repository';
 import type { MediaJob, NewArtifact } from '../media-job.types';
 import { ArtifactIntake, type OutputSource, ResultError } from './artifact-intake';
@@ -71,11 +73,30 @@ export class FinalizeStep {
   }
 
   /** Uses the price of the submission: price versions are never changed or removed. */
-  private async costOf({ id, priceVersionId, settings }: MediaJob, usage: UsageVector): Promise<bigint> {
-    const price = priceVersionId === null ? null : await this.prices.findPrice(priceVersionId);
-    const cost = price === null ? null : jobCostMicro(compilePrice(price), settings, usage.seconds);
-    if (cost === null) throw new Error(`The price of job ${id} is missing`);
+  private async costOf(job: MediaJob, usage: UsageVector): Promise<bigint> {
+    const { id, priceVersionId, settings } = job;
+    const stored = priceVersionId === null ? null : await this.prices.findPrice(priceVersionId);
+    const price = stored === null ? null : compilePrice(stored);
+    const cost = price === null ? null : jobUsageCostMicro(price, settings, usage);
+    if (price === null || cost === null) throw new Error(`The price of job ${id} is missing`);
+    const listedMicro = jobCostMicro(price, settings, usage.seconds);
+    if (price.isBilledBy(usage) && listedMicro !== null && differsFromList(cost, listedMicro)) {
+      this.noteBill(job, usage, cost, listedMicro);
+    }
     return cost;
+  }
+
+  private noteBill({ id, model, deploymentId }: MediaJob, usage: UsageVector, billedMicro: Micro, listedMicro: Micro) {
+    this.logger.warn({
+      message: "a vendor's bill differs from the catalogue's price",
+      event: 'vendor_bill_differs',
+      jobId: id,
+      model,
+      deployment: deploymentId,
+      billedMicro: microToJson(billedMicro),
+      listedMicro: microToJson(listedMicro),
+      bill: vendorBillOf(usage),
+    });
   }
 }
 

@@ -4,6 +4,7 @@ import { CandidateSelector } from '../../inference/route-planner';
 import type { Candidate } from '../../inference/inference.types';
 import { ModelCatalogService } from '../../models/model-catalog.service';
 import type { JobAdapter } from '../../providers/contract/media-job';
+import type { RequestMapping } from '../../providers/contract/request-mapping';
 import type { CallDeadlines, ModelFeatures, ProviderCall, Quirks } from '../../providers/contract/provider-call';
 import { ProvidersService } from '../../providers/providers.service';
 import { HealthService } from '../../models/routing/health.service';
@@ -17,6 +18,7 @@ export interface JobTarget {
   readonly upstreamModel: string;
   readonly features: ModelFeatures;
   readonly quirks: Quirks;
+  readonly mapping?: RequestMapping;
 }
 
 /** A deployment selected for a submission, with its open call. */
@@ -97,6 +99,7 @@ export function toCall(job: MediaJob, target: JobTarget, deadlines: CallDeadline
     upstreamModel: target.upstreamModel,
     features: target.features,
     quirks: target.quirks,
+    mapping: target.mapping,
     deadlines,
     keyId: job.handle?.keyId,
     signal,
@@ -110,7 +113,9 @@ export function deadlinesOf(totalMs: number, connectTimeoutMs: number): CallDead
 
 function toTarget({ provider, deployment, features, quirks }: Candidate, { kind }: MediaJob): JobTarget | null {
   const adapter = provider[kind];
-  return adapter === undefined ? null : { adapter, upstreamModel: deployment.upstreamModel, features, quirks };
+  if (adapter === undefined) return null;
+  const { upstreamModel, mapping } = deployment;
+  return { adapter, upstreamModel, features, quirks, mapping };
 }
 
 /** Prices may have changed since the submission; a job without a price is not submitted. */

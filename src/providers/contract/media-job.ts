@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { ImageFile } from './images';
+import type { OutputPaths } from './request-mapping';
 import type { ProviderCall } from './provider-call';
 import type { ProviderError } from './provider-error';
 import type { UsageVector } from './usage';
@@ -43,6 +44,8 @@ export interface JobHandle {
   readonly keyId?: string;
   /** URLs from the provider's response, where they cannot be derived from the id. */
   readonly urls?: Readonly<Record<string, string>>;
+  /** Where results are, for deployments with a mapping: it may be gone from the catalogue when the job ends. */
+  readonly output?: OutputPaths;
 }
 
 /** One file that a provider has made, and how to fetch it. */
@@ -79,10 +82,22 @@ export interface JobCapabilities {
   readonly pollMs: readonly [first: number, max: number];
 }
 
+/** What the vendor's own hosts need to give out a result. Sent through the outbound guard, to these hosts only. */
+export interface DownloadCredential {
+  /** Host names with a port unless it is 443, in lower case. */
+  readonly hosts: readonly string[];
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 interface JobAdapterBase {
   readonly capabilities: JobCapabilities;
-  /** The bytes of an output. The caller must read the stream to its end or destroy it. */
-  open(output: JobOutput, call: ProviderCall): Promise<Readable>;
+  /**
+   * The bytes of an output that is neither a web URL nor bytes. The caller must read the stream to its end or destroy it.
+   * Absent: there are no such outputs.
+   */
+  open?(output: JobOutput, call: ProviderCall): Promise<Readable>;
+  /** For web URLs of outputs. Absent: anyone may fetch them. */
+  downloadCredential?(call: ProviderCall): Promise<DownloadCredential>;
 }
 
 /** A provider that accepts a job and is then polled. */

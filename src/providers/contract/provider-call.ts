@@ -1,3 +1,4 @@
+import type { RequestMapping } from './request-mapping';
 import type { ReasoningVault } from './reasoning-vault';
 
 /**
@@ -134,6 +135,10 @@ export interface ProviderCall {
   readonly deadlines: CallDeadlines;
   /** The model's output limit in tokens, where the catalogue states one. */
   readonly maxOutputTokens?: number;
+  /** How the upstream names the fields of requests and results, where the catalogue says so for the deployment. */
+  readonly mapping?: RequestMapping;
+  /** Where the upstream may report that a job has ended, for this submission only; absent: it cannot reach the gateway. */
+  readonly callbackUrl?: string;
   /** The key that submitted the job of this call; absent: any. */
   readonly keyId?: string;
   /** Absent where a call has no conversation. */

@@ -1,8 +1,20 @@
 /**
+ * What the vendor itself bills for a call, as decimal numbers; absent where it does not report it. It has no unit of
+ * the gateway, so a price charges it only where the catalogue says so, and then instead of everything else.
+ */
+export interface VendorBill {
+  /** Billable units as the vendor defines them for the model. */
+  readonly units?: number;
+  readonly megapixels?: number;
+  /** Its own charge in micro-USD. */
+  readonly vendorCostMicro?: number;
+}
+
+/**
  * What a call consumed. The classes are **disjoint**: no count contains another one (a cached prompt token is in
  * `inputCacheRead` and not in `inputText`), so a price is a plain sum. Each dialect converts to it exactly once.
  */
-export interface UsageVector {
+export interface UsageVector extends VendorBill {
   readonly inputText: number;
   readonly inputCacheRead: number;
   readonly inputCacheWrite5m: number;
@@ -51,7 +63,24 @@ export function tokensOf(usage: UsageVector): number {
   return inputTokensOf(usage) + outputTokensOf(usage);
 }
 
-/** The combined usage of several calls. */
+/** The vendor's bill for a usage; `null` when it reported none. */
+export function vendorBillOf({ units, megapixels, vendorCostMicro }: UsageVector): VendorBill | null {
+  if (units === undefined && megapixels === undefined && vendorCostMicro === undefined) return null;
+  return {
+    ...(units !== undefined && { units }),
+    ...(megapixels !== undefined && { megapixels }),
+    ...(vendorCostMicro !== undefined && { vendorCostMicro }),
+  };
+}
+
+/** The usage as the gateway counts it, without the vendor's bill. */
+export function withoutVendorBill(usage: UsageVector): UsageVector {
+  if (vendorBillOf(usage) === null) return usage;
+  const { units: _units, megapixels: _megapixels, vendorCostMicro: _vendorCostMicro, ...counted } = usage;
+  return counted;
+}
+
+/** The combined usage of several calls. Their bills are added up; a caller that needs all of them checks each. */
 export function addUsage(one: UsageVector, other: UsageVector): UsageVector {
   return {
     inputText: one.inputText + other.inputText,
@@ -67,5 +96,15 @@ export function addUsage(one: UsageVector, other: UsageVector): UsageVector {
     images: one.images + other.images,
     seconds: one.seconds + other.seconds,
     characters: one.characters + other.characters,
+    ...addBills(vendorBillOf(one), vendorBillOf(other)),
   };
+}
+
+function addBills(one: VendorBill | null, other: VendorBill | null): VendorBill | null {
+  if (one === null || other === null) return one ?? other;
+  const total: Partial<Record<keyof VendorBill, number>> = { ...one };
+  for (const key of ['units', 'megapixels', 'vendorCostMicro'] as const) {
+    if (other[key] !== undefined) total[key] = (one[key] ?? 0) + other[key];
+  }
+  return total;
 }

@@ -35,6 +35,34 @@ describe('UpstreamHttp', () => {
     ]);
   });
 
+  it('reads and deletes without a body, and returns status and headers where they matter', async () => {
+    upstream.answer = (response) => response.writeHead(202, { 'x-units': '1.5' }).end('{}');
+    await http.get('/v1/x', providerCall());
+    await http.delete('/v1/x', providerCall());
+    const settings = { body: '{}', headers: { prefer: 'wait=5' } };
+    const reply = await http.request('PUT', '/v1/x', providerCall(), settings);
+    expect([reply.status, reply.headers['x-units'], reply.body.toString()]).toEqual([202, '1.5', '{}']);
+    const seen = upstream.received.map(({ method, body, headers }) => [
+      method,
+      body,
+      headers['content-type'],
+      headers['authorization'],
+      headers['prefer'],
+    ]);
+    expect(seen).toEqual([
+      ['GET', '', undefined, 'Bearer key', undefined],
+      ['DELETE', '', undefined, 'Bearer key', undefined],
+      ['PUT', '{}', 'application/json', 'Bearer key', 'wait=5'],
+    ]);
+  });
+
+  it('accepts the addresses of the upstream only, since requests carry the credential', () => {
+    expect(http.endpointAt(`${upstream.origin}/r/1?x=2`)).toBe('/r/1?x=2');
+    for (const other of ['https://evil.example/r/1', `${upstream.origin}.evil.example/`, '/r/1', '']) {
+      expect(http.endpointAt(other)).toBeNull();
+    }
+  });
+
   it.each([
     ['https://host/v1', '/v1/chat/completions'],
     ['https://host/v1/', '/v1/chat/completions'],

@@ -9,6 +9,7 @@ import { type Clock, systemClock } from '../../core/time/clock';
 import type { CallLimits } from '../contract/provider-call';
 import { ProviderError, type ProviderPhase } from '../contract/provider-error';
 import { CallDeadline } from './call-deadline';
+import { isHtml, isJson, mayBeAudio } from './content-type';
 import type { MultipartBody } from './multipart-body';
 import {
   cancellation,
@@ -21,6 +22,12 @@ import {
 const MAX_CONNECTIONS = 1024;
 const KEEP_ALIVE_MS = 30_000;
 const JSON_BODY = ['content-type', 'application/json'];
+
+export interface UpstreamReply {
+  readonly status: number;
+  readonly headers: UpstreamHeaders;
+  readonly body: Buffer;
+}
 
 /** JSON as text, a form, or a file. */
 export type UpstreamBody = string | Pick<MultipartBody, 'contentType' | 'byteLength' | 'toStream'>;
@@ -80,11 +87,41 @@ export class UpstreamHttp {
     });
   }
 
-  /** The same without a request body: for reading what an earlier call began. */
+  /** As {@link post}, without a body. */
   get(endpoint: string, call: CallLimits): Promise<Buffer> {
+    return this.request('GET', endpoint, call).then(({ body }) => body);
+  }
+  delete(endpoint: string, call: CallLimits): Promise<Buffer> {
+    return this.request('DELETE', endpoint, call).then(({ body }) => body);
+  }
+
+  /**
+   * A request whose status or headers matter too. `headers` are in lower case.
+   * @throws ProviderError for every outcome but a success
+   */
+  request(
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    path: string,
+    call: CallLimits,
+    added: { readonly body?: UpstreamBody; readonly headers?: Readonly<Record<string, string>> } = {},
+  ): Promise<UpstreamReply> {
     return new Promise((resolve, reject) => {
-      this.send(endpoint, null, call, 'json', new WholeReply(resolve, reject));
+      const receiver = new WholeReply((body) => resolve({ ...exchange.head, body }), reject);
+      const exchange = new UpstreamExchange(call, 'json', receiver, this.clock);
+      if (call.signal.aborted) return;
+      const { headers, body } = this.payload(added.body ?? null, 'json');
+      const all = [...headers, ...Object.entries(added.headers ?? {}).flat()];
+      this.pool.dispatch({ path, method, headers: all, body }, exchange);
     });
+  }
+
+  /**
+   * The request target of an address that the upstream gave; `null` unless it is the upstream's own, since requests carry
+   * the credential.
+   */
+  endpointAt(address: string): string | null {
+    const url = URL.canParse(address) ? new URL(address) : null;
+    return url !== null && url.origin === this.options.baseUrl.origin ? url.pathname + url.search : null;
   }
 
   /** Sends and returns at once; the body of the JSON reply goes to `receiver` as it arrives. */
@@ -114,29 +151,24 @@ export class UpstreamHttp {
 
   private send(
     path: string,
-    body: UpstreamBody | null,
+    body: UpstreamBody,
     call: CallLimits,
     expected: ExpectedReply,
     receiver: ReplyReceiver,
   ): UpstreamExchange {
     const exchange = new UpstreamExchange(call, expected, receiver, this.clock);
     if (!call.signal.aborted) {
-      const method = body === null ? 'GET' : 'POST';
-      this.pool.dispatch({ path, method, ...this.payload(body, expected) }, exchange);
+      this.pool.dispatch({ path, method: 'POST', ...this.payload(body, expected) }, exchange);
     }
     return exchange;
   }
 
-  private payload(
-    body: UpstreamBody | null,
-    expected: ExpectedReply,
-  ): Pick<Dispatcher.DispatchOptions, 'headers' | 'body'> {
+  private payload(body: UpstreamBody | null, expected: ExpectedReply) {
     const credential = this.options.authorization?.();
     const added = credential === undefined ? [] : ['authorization', credential];
     const shared = (typeof body === 'string' ? this.headers : this.bareHeaders)[expected];
-    if (body === null || typeof body === 'string') {
-      return { headers: added.length === 0 ? shared : [...shared, ...added], body };
-    }
+    const headers = added.length === 0 ? shared : [...shared, ...added];
+    if (body === null || typeof body === 'string') return { headers, body };
     added.push('content-type', body.contentType, 'content-length', String(body.byteLength));
     return { headers: [...shared, ...added], body: body.toStream() };
   }
@@ -153,7 +185,6 @@ function byReply(headers: readonly string[]): Record<ExpectedReply, string[]> {
 
 /** Enough for all known error documents; the rest is not read. */
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
-const AUDIO = /^(?:audio\/|(?:application\/ogg|(?:application|binary)\/octet-stream)\s*(?:;|$))/i;
 
 /** The type of reply that the caller expects. A JSON document instead of a stream or audio is a refusal. */
 export type ExpectedReply = 'json' | 'event-stream' | 'audio';
@@ -181,6 +212,8 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   private readonly deadline: CallDeadline;
   private closed = false;
   private idleMs: number;
+  /** The status and headers of the reply, once it has begun. */
+  head: Pick<UpstreamReply, 'status' | 'headers'> = { status: 0, headers: {} };
 
   constructor(
     private readonly call: CallLimits,
@@ -245,6 +278,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: UpstreamHeaders): void {
     if (this.closed || status < 200) return;
     this.phase = 'first_token';
+    this.head = { status, headers };
     if (status >= 300 || (this.expected !== 'json' && isJson(headers['content-type']))) {
       this.refusal = { status, headers, chunks: [], bytes: 0 };
       return;
@@ -312,21 +346,6 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   private refused({ status, headers, chunks }: NonNullable<typeof this.refusal>): ProviderError {
     return mapUpstreamError({ status, headers, body: Buffer.concat(chunks), phase: this.phase, now: this.clock.now() });
   }
-}
-
-type ContentType = string | string[] | undefined;
-
-function isJson(contentType: ContentType): boolean {
-  return typeof contentType === 'string' && contentType.toLowerCase().startsWith('application/json');
-}
-
-function isHtml(contentType: ContentType): boolean {
-  return typeof contentType === 'string' && contentType.toLowerCase().startsWith('text/html');
-}
-
-/** Some hosts send `application/octet-stream`, and some no content type at all. */
-function mayBeAudio(contentType: ContentType): boolean {
-  return contentType === undefined || (typeof contentType === 'string' && AUDIO.test(contentType));
 }
 
 const MAX_WHOLE_REPLY_BYTES = 32 * 1024 * 1024;

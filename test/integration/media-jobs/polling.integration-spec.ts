@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream';
 import type { JobEnding, MediaJob } from '../../../src/media-jobs/media-job.types';
+import { RequestLogRepository } from '../../../src/billing/usage/request-log.repository';
 import { NO_USAGE } from '../../../src/providers/contract/usage';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { makeTestVideo } from '../../harness/media-files';
 import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
 import { finish, type JobEngine, letPass, requireJob, startJobEngine, submit } from './job-engine';
-import { failure, RUNNING, ScriptedProvider, type StageSettings, SUCCESS, WorkerStage } from './worker-stage';
+import { failure, PRICE, RUNNING, ScriptedProvider, type StageSettings, SUCCESS, WorkerStage } from './worker-stage';
 
 describe('polling a submitted job', () => {
   let database: TestDatabase;
@@ -93,6 +94,22 @@ describe('polling a submitted job', () => {
     ] as const) {
       provider.onPoll = () => Promise.resolve({ ...SUCCESS, usage: { ...NO_USAGE, seconds } } as typeof SUCCESS);
       expect(await stage.work(await newJob())).toMatchObject({ status: 'succeeded', costMicro: cost });
+    }
+  });
+
+  it("charges the vendor's own units where the price does, at most the hold, and records the bill", async () => {
+    await begin({ price: { ...PRICE, unit: { per_unit_micro: 400 } } });
+    for (const [units, cost] of [
+      [1.25, 500n],
+      [1_000, 1_500n],
+      [undefined, 400n],
+    ] as const) {
+      const usage = { ...NO_USAGE, ...(units !== undefined && { units }) };
+      provider.onPoll = () => Promise.resolve({ ...SUCCESS, usage } as typeof SUCCESS);
+      const job = await stage.work(await newJob());
+      expect(job).toMatchObject({ status: 'succeeded', costMicro: cost });
+      const request = await new RequestLogRepository(engine.dataSource).find(account.organizationId, job.id);
+      expect([request?.chargedMicro, request?.usage.units]).toEqual([cost, units]);
     }
   });
 

@@ -49,7 +49,7 @@ import { type JobEngine, letPass, requireJob } from './job-engine';
 
 /** The price of every job here, in micro-units per second. */
 const RATE = 200n;
-const PRICE: Price = { video: { rows: [{ resolution: '*', audio: '*', per_second_micro: Number(RATE) }] } };
+export const PRICE: Price = { video: { rows: [{ resolution: '*', audio: '*', per_second_micro: Number(RATE) }] } };
 
 export const CAPABLE: JobCapabilities = {
   cancel: 'always',
@@ -140,6 +140,8 @@ export interface StageSettings {
   readonly leaseSeconds?: number;
   readonly maxArtifactBytes?: number;
   readonly outboundLimits?: Partial<OutboundLimits>;
+  /** Default: {@link RATE} per second of video. */
+  readonly price?: Price;
 }
 
 /** One worker process: shares the engine's database with others and has separate services. */
@@ -179,7 +181,7 @@ export class WorkerStage {
     });
     const intake = new ArtifactIntake(outbound, this.probe, objects, config, options);
     const endings = new JobEndings(engine.endings, engine.jobs, systemClock);
-    const prices = { findPrice: () => Promise.resolve(PRICE) } as never;
+    const prices = { findPrice: () => Promise.resolve(settings.price ?? PRICE) } as never;
     const finalize = new FinalizeStep(engine.work, intake, prices, endings);
     const targets = this.createTargets();
     this.inputs = new JobInputs(new ImageInputs(outbound), outbound, objects);

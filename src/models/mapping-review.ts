@@ -1,0 +1,75 @@
+import type { Modality } from '../core/types/modality';
+import type { MappedField, RequestMapping } from '../providers/contract/request-mapping';
+import type { MediaSupport, RequestTraits } from './catalog-model';
+
+/** What the review of a deployment's mapping depends on. */
+export interface MappedModel {
+  readonly modality: Modality;
+  readonly features: { readonly edit?: boolean; readonly mask?: boolean };
+  readonly media?: MediaSupport;
+}
+
+/** Where the result of each modality is; `null`: no upstream with a mapping serves it. */
+const OUTPUTS = {
+  image: 'image',
+  video: 'video',
+  music: 'audio',
+  speech: 'audio',
+  text: null,
+  embedding: null,
+  transcription: null,
+} as const;
+
+/**
+ * The parts that a deployment's mapping lacks: an option that a client may choose but that has no field upstream would be
+ * dropped without a word, so the catalogue must either map it or not offer it.
+ * @returns `map.<field>` or `output.<kind>`
+ */
+export function missingMappings(
+  model: MappedModel,
+  { map, output }: Pick<RequestMapping, 'map' | 'output'>,
+  when: RequestTraits = {},
+): string[] {
+  const kind = OUTPUTS[model.modality];
+  if (kind === null) return [];
+  const missing = requiredFields(model, when).filter((field) => map[field] === undefined);
+  const paths = missing.map((field) => `map.${field}`);
+  return output[kind] === undefined ? [...paths, `output.${kind}`] : paths;
+}
+
+function requiredFields({ modality, features, media = {} }: MappedModel, when: RequestTraits): MappedField[] {
+  const { durations } = media;
+  const asked: [MappedField, boolean][] = [
+    [modality === 'speech' ? 'input' : 'prompt', true],
+    ['size', isChoice(media.sizes)],
+    ['quality', isChoice(media.qualities)],
+    ['style', isChoice(media.styles)],
+    [
+      'duration_seconds',
+      durations !== undefined && !('min' in durations) ? isChoice(durations) : durations !== undefined,
+    ],
+    ['resolution', isChoice(media.resolutions)],
+    ['aspect_ratio', isChoice(media.aspect_ratios)],
+    ['audio', media.audio === 'optional'],
+    ['image_url', media.first_frame === true && when.image !== false],
+    ['end_image_url', media.last_frame === true && when.last_frame !== false],
+    [
+      'input_images',
+      takesImages(modality, features, media) && when[modality === 'image' ? 'image' : 'references'] !== false,
+    ],
+    ['mask', features.mask === true && when.image !== false],
+    ['format', isChoice(media.formats)],
+    ['sample_rate', isChoice(media.sample_rates)],
+    ['voice', isChoice(media.voices)],
+  ];
+  return asked.flatMap(([field, isAsked]) => (isAsked ? [field] : []));
+}
+
+function takesImages(modality: Modality, features: MappedModel['features'], media: MediaSupport): boolean {
+  return media.references === true || (modality === 'image' && features.edit === true);
+}
+
+/** A single value needs no field: the upstream has no other. */
+function isChoice(values: readonly unknown[] | undefined): boolean {
+  return values !== undefined && values.length > 1;
+}

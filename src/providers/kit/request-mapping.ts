@@ -1,0 +1,107 @@
+/** Applies the mapping of a deployment (`contract/request-mapping.ts`) to requests and results. */
+import { ProviderError } from '../contract/provider-error';
+import type { FieldTarget, FieldTargets, MappedField, RequestMapping } from '../contract/request-mapping';
+import { isJsonObject, type JsonObject } from './json';
+
+/** Values of a request; `null` for those it leaves open. */
+export type MappableFields = Readonly<Partial<Record<MappedField, unknown>>>;
+
+/**
+ * The upstream's input for a request.
+ * @param settled fields that the catalogue restricts to what the model has: without a target they need none
+ * @param wanted fields that the upstream must get: without a target they are refused
+ * @throws ProviderError `validation_failed`
+ */
+export function toUpstreamInput(
+  { map, fixed = {} }: RequestMapping,
+  settled: MappableFields,
+  wanted: MappableFields = {},
+): JsonObject {
+  const input: JsonObject = {};
+  for (const [path, value] of Object.entries(fixed)) place(input, path, value);
+  for (const [name, value] of Object.entries({ ...settled, ...wanted })) {
+    const field = name as MappedField;
+    if (value === null || value === undefined) continue;
+    const targets = map[field];
+    if (targets !== undefined) for (const each of toList(targets)) place(input, each.to, convert(value, each, field));
+    else if (field in wanted) throw unsupported(field);
+  }
+  return input;
+}
+
+function toList(targets: FieldTargets): readonly FieldTarget[] {
+  if (typeof targets === 'string') return [{ to: targets }];
+  return Array.isArray(targets) ? (targets as readonly FieldTarget[]) : [targets as FieldTarget];
+}
+
+function convert(value: unknown, { values, format, as }: FieldTarget, field: MappedField): unknown {
+  if (values !== undefined) {
+    const key = String(value);
+    if (!Object.hasOwn(values, key)) throw unsupported(field, Object.keys(values));
+    return values[key];
+  }
+  if (format !== undefined) return format.replaceAll('{}', () => String(value));
+  switch (as) {
+    case undefined:
+      return value;
+    case 'text':
+      return String(value);
+    case 'milliseconds':
+      return Math.round(Number(value) * 1_000);
+    case 'list':
+      return Array.isArray(value) ? value : [value];
+    default:
+      return sidesOf(value, as, field);
+  }
+}
+
+function sidesOf(value: unknown, as: 'width_height' | 'width' | 'height', field: MappedField): unknown {
+  const [width, height] = /^(\d+)x(\d+)$/.exec(String(value))?.slice(1).map(Number) ?? [];
+  if (width === undefined || height === undefined) throw unsupported(field);
+  return as === 'width_height' ? { width, height } : { width, height }[as];
+}
+
+function place(input: JsonObject, path: string, value: unknown): void {
+  const names = path.split('.');
+  const last = names.pop() ?? path;
+  let object = input;
+  for (const name of names) {
+    const inner = Object.hasOwn(object, name) ? object[name] : undefined;
+    const next = isJsonObject(inner) ? inner : {};
+    object[name] = next;
+    object = next;
+  }
+  object[last] = value;
+}
+
+function unsupported(param: MappedField, supported?: readonly string[]): ProviderError {
+  return new ProviderError('validation_failed', `The model does not support this ${param}.`, {
+    phase: 'connect',
+    fallback: true,
+    param,
+    ...(supported !== undefined && { details: { supported } }),
+  });
+}
+
+const STEP = /\.(\w+)|\[(\d+)\]|\[\*\]/g;
+
+/** The values at a path of a result; empty where it has none. Nothing is found where `path` is `undefined`. */
+export function valuesAt(document: unknown, path: string | undefined): unknown[] {
+  let found = path === undefined ? [] : [document];
+  for (const [step, name, index] of (path ?? '').matchAll(STEP)) {
+    found = found.flatMap((value) => {
+      if (step === '[*]') return Array.isArray(value) ? (value as unknown[]) : [];
+      const key = name ?? Number(index);
+      if (typeof key === 'number') return Array.isArray(value) ? [(value as unknown[])[key]] : [];
+      return isJsonObject(value) && Object.hasOwn(value, key) ? [value[key]] : [];
+    });
+  }
+  return found.filter((value) => value !== null && value !== undefined);
+}
+
+/** The web URLs at a path of a result. */
+export function urlsAt(document: unknown, path: string | undefined): string[] {
+  return valuesAt(document, path).filter(
+    (value): value is string => typeof value === 'string' && /^https?:\/\//i.test(value),
+  );
+}
