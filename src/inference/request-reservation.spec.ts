@@ -71,8 +71,8 @@ describe("a vendor's bill", () => {
       {} as TokenRatios,
     );
     reservation.beginAttempt(candidate as unknown as Candidate);
-    return reservation.bill({ ...NO_USAGE, images: 1, ...(units !== undefined && { units }) }, usageEstimated)
-      .costMicro;
+    const usage = { ...NO_USAGE, images: 1, ...(units !== undefined && { units }) };
+    return reservation.bill(usageEstimated ? null : usage, 1, { estimateUsage: () => usage }).costMicro;
   }
 
   it('is charged, never above the hold, and warned about when it differs from the list price by over 5 %', () => {

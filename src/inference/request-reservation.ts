@@ -122,7 +122,7 @@ export class RequestReservation {
   /** For text and embeddings, which are counted in tokens on both sides where their estimate is. */
   private lacksTokens(reported: UsageVector, outputBytes: number): boolean {
     const { prompt, estimate } = this.input;
-    if (prompt === undefined || outputBytes === 0) return false;
+    if (prompt === undefined || outputBytes === 0 || this.candidate?.price.isBilledBy(reported)) return false;
     return (
       (inputTokensOf(reported) === 0 && inputTokensOf(estimate) > 0) ||
       (outputTokensOf(reported) === 0 && outputTokensOf(estimate) > 0)
