@@ -82,8 +82,8 @@ export class ChatInference {
     this.defaultMaxOutputTokens = config.inference.defaultMaxOutputTokens;
   }
 
-  /** @throws GatewayError */
-  async answer(asked: ChatInferenceRequest): Promise<Answer> {
+  /** @throws GatewayError (thrown or rejected) */
+  answer(asked: ChatInferenceRequest): Promise<Answer> {
     const images = this.imagesOf(asked.chat, asked.context);
     const input = this.inputOf(asked);
     const { inputText: inputTokens } = input.estimate;

@@ -135,16 +135,16 @@ export class RequestReservation {
    * without a copy the key is freed.
    * @throws GatewayError `service_unavailable` when the charge cannot be committed or the hold has expired.
    */
-  async settle(
+  settle(
     { usage, usageEstimated, costMicro }: Bill,
     ending: Ending = ANSWERED,
     storeAnswer: StoreAnswer | null = null,
   ): Promise<Micro> {
-    const result = await this.end('settled', costMicro, this.record(ending, usage, usageEstimated), storeAnswer);
-    if (!result.applied) {
+    const ended = this.end('settled', costMicro, this.record(ending, usage, usageEstimated), storeAnswer);
+    return ended.then(({ applied, chargedMicro }) => {
+      if (applied) return chargedMicro;
       throw new GatewayError('service_unavailable', 'The request took too long and its reservation expired.');
-    }
-    return result.chargedMicro;
+    });
   }
 
   /** Prices the usage as reported; for implausible usage and for a vendor's bill the cost is capped at the hold. */
@@ -305,7 +305,19 @@ export class RequestAdmission implements OnApplicationShutdown {
       fallbacks: input.fallbacks,
       tokens: tokensOf(input.estimate),
     });
-    await this.hold(input, holdMicro, lease, claim);
+    try {
+      await this.reservations.reserve({
+        reservationId: input.context.id,
+        organizationId: input.principal.organizationId,
+        keyId: input.principal.keyId,
+        amountMicro: holdMicro,
+        ttlSeconds: this.answerSeconds,
+        claim,
+      });
+    } catch (error) {
+      lease.release(0);
+      throw error;
+    }
     this.openReservations.begin();
     return new RequestReservation(
       input,
@@ -317,27 +329,6 @@ export class RequestAdmission implements OnApplicationShutdown {
       this.openReservations,
       this.ratios,
     );
-  }
-
-  private async hold(
-    input: InferenceInput,
-    amountMicro: Micro,
-    lease: LimitLease,
-    claim: IdempotencyClaim | null,
-  ): Promise<void> {
-    try {
-      await this.reservations.reserve({
-        reservationId: input.context.id,
-        organizationId: input.principal.organizationId,
-        keyId: input.principal.keyId,
-        amountMicro,
-        ttlSeconds: this.answerSeconds,
-        claim,
-      });
-    } catch (error) {
-      lease.release(0);
-      throw error;
-    }
   }
 
   /** Resolves with `true` once every admitted request has ended, with `false` after `timeoutMs`. */

@@ -1,15 +1,13 @@
-import type { ServerResponse } from 'node:http';
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { type CallHandler, type ExecutionContext, Inject, Injectable, type NestInterceptor } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { mergeMap, type Observable, type ObservableInput, of } from 'rxjs';
+import { map, type Observable } from 'rxjs';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
 import { type Billed, Bytes, EventStream, Json, JSON_TYPE, LiveBytes } from './answer';
 import { ANSWER_SENT } from './fastify-adapter';
 import { ByteReply, EventReply } from './live-reply';
 import { replyOf, requestOf } from './request';
-
-const SENT = of(ANSWER_SENT);
 
 /**
  * Sends what controllers return as an `Answer`, with the headers of its cost, model and rate limits: the only writer of
@@ -28,14 +26,15 @@ export class CostHeadersInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler<unknown>): Observable<unknown> {
     const request = requestOf(context);
     const reply = replyOf(context);
-    return next.handle().pipe(mergeMap((value) => this.send(value, request, reply)));
+    return next.handle().pipe(map((value) => this.send(value, request, reply)));
   }
 
-  private send(value: unknown, request: FastifyRequest, reply: FastifyReply): ObservableInput<unknown> {
+  /** Nest awaits a promise that an observable emits, so none is unwrapped here. */
+  private send(value: unknown, request: FastifyRequest, reply: FastifyReply): unknown {
     if (value instanceof Json) {
-      setHead(reply, request, value).header('content-type', JSON_TYPE).send(value.text);
+      sendJson(reply, request, value);
       setWriteTimeout(reply.raw, this.stallMs);
-      return SENT;
+      return ANSWER_SENT;
     }
     if (value instanceof Bytes) {
       const { content, contentType } = value;
@@ -47,14 +46,14 @@ export class CostHeadersInterceptor implements NestInterceptor {
       setHead(reply, request, value);
       sendBytes(reply, value);
       setWriteTimeout(reply.raw, this.stallMs);
-      return SENT;
+      return ANSWER_SENT;
     }
     if (value instanceof EventStream) {
       const headersOf = (): Record<string, string> => liveHeaders(request, value.billed());
       const output = new EventReply(reply, headersOf, value.failureEvents, this.pingMs, this.stallMs);
       return value.produce(output).then(markSent);
     }
-    return of(value);
+    return value;
   }
 }
 
@@ -62,7 +61,23 @@ function markSent(): typeof ANSWER_SENT {
   return ANSWER_SENT;
 }
 
-function setHead(reply: FastifyReply, { context }: FastifyRequest, { head }: Json | Bytes): FastifyReply {
+/** Bypasses `reply.send`, whose hooks and serialization have nothing to do here: 2 us of CPU per request. */
+function sendJson(reply: FastifyReply, { context }: FastifyRequest, { text, head }: Json): void {
+  const { status, headers, billed } = head;
+  const all: Record<string, unknown> = { ...reply.getHeaders(), ...context.rateLimitHeaders, ...headers };
+  if (billed !== undefined) {
+    all['x-llm-model'] = billed.modelId;
+    all['x-llm-cost-micro'] = String(billed.costMicro);
+  }
+  all['content-type'] = JSON_TYPE;
+  all['content-length'] = Buffer.byteLength(text);
+  const response = reply.raw.writeHead(status ?? reply.statusCode, all as OutgoingHttpHeaders);
+  // After the headers were accepted: a hijacked reply cannot report their fault.
+  reply.hijack();
+  response.end(text);
+}
+
+function setHead(reply: FastifyReply, { context }: FastifyRequest, { head }: Bytes): void {
   const { status, headers, billed } = head;
   if (status !== undefined) reply.code(status);
   if (context.rateLimitHeaders !== null) reply.headers(context.rateLimitHeaders);
@@ -70,7 +85,6 @@ function setHead(reply: FastifyReply, { context }: FastifyRequest, { head }: Jso
   if (billed !== undefined) {
     reply.header('x-llm-model', billed.modelId).header('x-llm-cost-micro', String(billed.costMicro));
   }
-  return reply;
 }
 
 /** Of a response that bypasses Fastify's headers. */

@@ -10,7 +10,7 @@ import type { StreamRequest } from '../../kit/upstream-stream';
 import { fromOpenAiChatReply } from './chat-reply';
 import { openChatChunks, openChatEvents } from './chat-stream';
 import { checkSupport, toOpenAiChatRequest } from './chat-request';
-import { storeReasoning, withReasoning } from './reasoning-replay';
+import { ReasoningRecorder, storeReasoning, withReasoning } from './reasoning-replay';
 
 export class OpenAiChat implements ChatProvider {
   private readonly endpoint: string;
@@ -24,9 +24,11 @@ export class OpenAiChat implements ChatProvider {
   }
 
   async complete(request: ChatRequest, call: ProviderCall): Promise<ChatCompletionResult> {
-    const body = JSON.stringify(toOpenAiChatRequest(await withReasoning(request, call), call, false));
+    const asked = call.quirks.reasoningReplay === true ? await withReasoning(request, call) : request;
+    const body = JSON.stringify(toOpenAiChatRequest(asked, call, false));
     const result = fromOpenAiChatReply(await this.http.post(this.endpoint, body, call), call);
-    await storeReasoning(result, call);
+    const recorder = ReasoningRecorder.for(call);
+    if (recorder !== null) await storeReasoning(result, recorder);
     return result;
   }
 
@@ -39,7 +41,8 @@ export class OpenAiChat implements ChatProvider {
   }
 
   private async streamRequest(request: ChatRequest, call: ProviderCall): Promise<StreamRequest> {
-    const body = JSON.stringify(toOpenAiChatRequest(await withReasoning(request, call), call, true));
+    const asked = call.quirks.reasoningReplay === true ? await withReasoning(request, call) : request;
+    const body = JSON.stringify(toOpenAiChatRequest(asked, call, true));
     return { http: this.http, endpoint: this.endpoint, body, call };
   }
 }

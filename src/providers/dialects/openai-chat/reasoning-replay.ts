@@ -12,11 +12,10 @@ import { isJsonObject, type JsonObject } from '../../kit/json';
 const LOST_REASONING = ' ';
 
 /**
- * The request with the reasoning of all earlier answers: as the client sent it, else as the vault has it. Unchanged
- * without the quirk, and for conversations without tool calls.
+ * The request with the reasoning of all earlier answers: as the client sent it, else as the vault has it. Unchanged for
+ * conversations without tool calls.
  */
-export async function withReasoning(request: ChatRequest, { quirks, vault }: ProviderCall): Promise<ChatRequest> {
-  if (quirks.reasoningReplay !== true) return request;
+export async function withReasoning(request: ChatRequest, { vault }: ProviderCall): Promise<ChatRequest> {
   const answers = request.messages.filter(({ role }) => role === 'assistant');
   if (!answers.some((answer) => firstCallId(answer) !== null)) return request;
   const ids = answers.filter(lacksReasoning).map(firstCallId);
@@ -72,9 +71,7 @@ export class ReasoningRecorder {
 }
 
 /** Stores the reasoning of a whole answer that calls tools. Never rejects. */
-export async function storeReasoning({ body }: ChatCompletionResult, call: ProviderCall): Promise<void> {
-  const recorder = ReasoningRecorder.for(call);
-  if (recorder === null) return;
+export async function storeReasoning({ body }: ChatCompletionResult, recorder: ReasoningRecorder): Promise<void> {
   const [choice] = body.choices as [{ readonly message: JsonObject }];
   recorder.add(choice.message);
   await recorder.store();
