@@ -129,6 +129,7 @@ const quirks = z.strictObject({
   imageResponseFormat: z.enum(['b64_json', 'base64', 'none']).optional(),
   dropFields: z.array(label).optional(),
   imageSize: z.enum(['width_height', 'aspect_ratio']).optional(),
+  imageEdits: z.enum(['json', 'none']).optional(),
   rejectFields: z.array(label).optional(),
   acceptFields: z.array(label).optional(),
   fieldNames: z.record(label, label).optional(),

@@ -110,3 +110,8 @@ export const OPENAI_MEDIA: MediaWire = {
   keyRefused: answer.fault(401, { code: 'invalid_api_key' }),
   leaking: (message) => answer.fault(400, { type: 'invalid_request_error', message }),
 };
+
+/** The wire of a vendor that does not serve this use. */
+export function without(wire: MediaWire, name: string): MediaWire {
+  return { ...wire, uses: wire.uses.filter((use) => use.name !== name) };
+}

@@ -18,7 +18,9 @@ import {
 } from '../../src/providers/vendors/mock/mock.module';
 import { MockProvider } from '../../src/providers/vendors/mock/mock.module';
 import { VertexProvider } from '../../src/providers/vendors/vertex/vertex.module';
-import type { MediaWire } from './media-uses';
+import { type MediaWire, OPENAI_MEDIA, without } from './media-uses';
+import { FIREWORKS_MEDIA } from './media-vendors/fireworks';
+import { XAI_MEDIA } from './media-vendors/xai';
 import { DEEPGRAM_MEDIA } from './media-vendors/deepgram';
 import { ELEVENLABS_MEDIA } from './media-vendors/elevenlabs';
 import { GOOGLE_MEDIA } from './media-vendors/google';
@@ -86,6 +88,13 @@ export function preset(definition: OpenAiFormatProvider): Subject {
     speaksOpenAi: true,
   };
 }
+
+/** Of presets whose images have a format of their own, or that take no input images. */
+const PRESET_MEDIA: Readonly<Record<string, MediaWire>> = {
+  fireworks: FIREWORKS_MEDIA,
+  together: without(OPENAI_MEDIA, 'edits'),
+  xai: XAI_MEDIA,
+};
 
 /** A row for every provider of the gateway. */
 export const SUBJECTS: readonly Subject[] = [
@@ -156,5 +165,5 @@ export const SUBJECTS: readonly Subject[] = [
     speaksOpenAi: false,
     media: ASSEMBLYAI_MEDIA,
   },
-  ...PRESETS.map(preset),
+  ...PRESETS.map((definition) => ({ ...preset(definition), media: PRESET_MEDIA[definition.id] })),
 ];

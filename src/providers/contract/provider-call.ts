@@ -48,6 +48,8 @@ export interface Quirks {
   readonly imageResponseFormat?: 'b64_json' | 'base64' | 'none';
   /** How it takes the size of an image; default: as `size`. */
   readonly imageSize?: 'width_height' | 'aspect_ratio';
+  /** How it takes input images; default: as files of a form. `none`: it does not. */
+  readonly imageEdits?: 'json' | 'none';
   /** The version of the upstream's API, where calls name one; the catalogue's `api_version`. */
   readonly apiVersion?: string;
   /** Request fields that are dropped because they cannot change the meaning. */

@@ -1,4 +1,5 @@
 import type { ProviderEnvironment } from '../../core/config/provider-environment';
+import type { ImagesProvider } from '../contract/images';
 import type { Provider, ProviderCapabilities, ProviderDefinition } from '../contract/provider';
 import type { Quirks } from '../contract/provider-call';
 import { parseBaseUrl, UpstreamHttp } from '../kit/upstream-http';
@@ -39,6 +40,8 @@ export interface OpenAiPreset {
   /** The endpoints that the vendor documents in this format; default: all. The catalogue says which model serves which. */
   readonly capabilities?: readonly OpenAiCapability[];
   readonly quirks: Quirks;
+  /** Images in a format of its own; default: OpenAI's. */
+  readonly images?: (http: UpstreamHttp) => ImagesProvider;
 }
 
 /** A provider that speaks OpenAI's formats: all that a vendor's class needs is its preset. */
@@ -73,7 +76,7 @@ function createProvider(preset: OpenAiPreset, environment: ProviderEnvironment):
     ...(capabilities.chat && { chat: new OpenAiChat(http), responses: new OpenAiResponses(http) }),
     ...(capabilities.completions && { completions: new OpenAiCompletions(http) }),
     ...(capabilities.embeddings && { embeddings: new OpenAiEmbeddings(http) }),
-    ...(capabilities.images && { images: new OpenAiImages(http) }),
+    ...(capabilities.images && { images: preset.images?.(http) ?? new OpenAiImages(http) }),
     ...(capabilities.speech && { speech: new OpenAiSpeech(http) }),
     ...(capabilities.transcription && { transcription: new OpenAiTranscription(http) }),
     drain: () => http.drain(),

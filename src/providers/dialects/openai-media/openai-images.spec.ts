@@ -5,7 +5,7 @@ import { providerCall, providerErrorOf } from '../../../../test/conformance/prov
 import type { ImageResult } from '../../contract/images';
 import type { Quirks } from '../../contract/provider-call';
 import { NO_USAGE } from '../../contract/usage';
-import { ImageReply, toImageEdit, toImageGeneration, toImageUsage } from './openai-images';
+import { ImageReply, toImageEdit, toImageEditJson, toImageGeneration, toImageUsage } from './openai-images';
 
 const PNG = { bytes: tinyPng(), contentType: 'image/png' } as const;
 const JPEG = { bytes: Buffer.from([0xff, 0xd8, 0xff, 0xe0]), contentType: 'image/jpeg' } as const;
@@ -303,4 +303,33 @@ describe('toImageUsage', () => {
     [{ input_tokens: '5', output_tokens: 1 }],
     [{ input_tokens: -1, output_tokens: 1 }],
   ])('ignores implausible usage %j', (usage) => expect(toImageUsage(usage)).toBeNull());
+});
+
+describe('toImageEditJson', () => {
+  const source = { bytes: Buffer.from('image'), contentType: 'image/png' } as const;
+  const url = 'data:image/png;base64,aW1hZ2U=';
+  const edit = (images: number, quirks: Quirks = { imageEdits: 'json', imageResponseFormat: 'none' }, mask = false) =>
+    JSON.parse(
+      toImageEditJson(
+        imageRequest({ images: Array.from({ length: images }, () => source), mask: mask ? source : null }),
+        providerCall({ quirks }),
+      ),
+    ) as unknown;
+
+  it('sends one image, or several, as data URLs', () => {
+    const shared = { model: 'upstream-model', prompt: 'a lighthouse', n: 1 };
+    expect(edit(1)).toEqual({ ...shared, image: { type: 'image_url', url } });
+    expect(edit(2)).toEqual({
+      ...shared,
+      images: [
+        { type: 'image_url', url },
+        { type: 'image_url', url },
+      ],
+    });
+  });
+
+  it('refuses masks, and input images where there are none', () => {
+    expect(() => edit(1, { imageEdits: 'json' }, true)).toThrow('mask');
+    expect(() => edit(1, { imageEdits: 'none' })).toThrow('input images');
+  });
 });

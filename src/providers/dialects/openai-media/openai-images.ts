@@ -16,6 +16,7 @@ import { ProviderError } from '../../contract/provider-error';
 import { NO_USAGE, type UsageVector } from '../../contract/usage';
 import { DataSplitter, decodeBase64, isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import { type FormPart, MultipartBody } from '../../kit/multipart-body';
+import { unsupported } from '../../kit/unsupported';
 import { mapInBandError, transportFailure } from '../../kit/upstream-errors';
 import type { ReplyReceiver, UpstreamHttp } from '../../kit/upstream-http';
 import { detailsOf, toCount, toTotal } from '../../kit/usage';
@@ -36,7 +37,8 @@ export class OpenAiImages implements ImagesProvider {
         const body = JSON.stringify(toImageGeneration(request, call));
         this.http.postForPieces(this.generations, body, call, reply);
       } else {
-        this.http.postForPieces(this.edits, toImageEdit(request, call), call, reply);
+        const edit = call.quirks.imageEdits === undefined ? toImageEdit : toImageEditJson;
+        this.http.postForPieces(this.edits, edit(request, call), call, reply);
       }
     });
   }
@@ -63,6 +65,20 @@ export function toImageEdit(request: ImageRequest, call: ProviderCall): Multipar
     parts.push({ name: 'mask', fileName: `mask${extensionOf(contentType)}`, contentType, bytes });
   }
   return new MultipartBody(parts);
+}
+
+/**
+ * The same as JSON, with the images as data URLs. Pure.
+ * @throws ProviderError `validation_failed` with `param` for what the upstream does not take
+ */
+export function toImageEditJson(request: ImageRequest, call: ProviderCall): string {
+  if (call.quirks.imageEdits === 'none') throw unsupported('image', 'This model does not take input images.');
+  if (request.mask !== null) throw unsupported('mask');
+  const images = request.images.map(({ bytes, contentType }) => ({
+    type: 'image_url',
+    url: `data:${contentType};base64,${bytes.toString('base64')}`,
+  }));
+  return JSON.stringify({ ...fieldsOf(request, call), ...(images.length === 1 ? { image: images[0] } : { images }) });
 }
 
 /** Fields that generations and edits share, without unset ones. */

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import { FireworksImages } from './fireworks-images';
 
 /**
  * Fireworks AI (https://docs.fireworks.ai/tools-sdks/openai-compatibility). Models are named `accounts/fireworks/models/…`.
@@ -13,7 +14,8 @@ export class FireworksProvider extends OpenAiFormatProvider {
       apiKeyVariable: 'FIREWORKS_API_KEY',
       baseUrlVariable: 'FIREWORKS_BASE_URL',
       defaultBaseUrl: 'https://api.fireworks.ai/inference/v1',
-      capabilities: ['chat', 'completions', 'embeddings'],
+      capabilities: ['chat', 'completions', 'embeddings', 'images'],
+      images: (http) => new FireworksImages(http),
       quirks: {
         streamUsage: 'include_usage',
         maxTokensField: 'max_tokens',
@@ -21,6 +23,8 @@ export class FireworksProvider extends OpenAiFormatProvider {
         reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },
         dropFields: OPENAI_PLATFORM_FIELDS,
         plainEmbeddings: true,
+        imageUrls: false,
+        imagesPerCall: 1,
       },
     });
   }

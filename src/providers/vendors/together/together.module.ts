@@ -21,6 +21,8 @@ export class TogetherProvider extends OpenAiFormatProvider {
         plainEmbeddings: true,
         imageResponseFormat: 'base64',
         imageSize: 'width_height',
+        // Reference images are URLs that it fetches itself: https://docs.together.ai/docs/images-overview
+        imageEdits: 'none',
       },
     });
   }

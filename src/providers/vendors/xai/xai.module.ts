@@ -25,6 +25,8 @@ export class XaiProvider extends OpenAiFormatProvider {
         dropFields: OPENAI_PLATFORM_FIELDS,
         // https://docs.x.ai/developers/model-capabilities/images/generation
         imageSize: 'aspect_ratio',
+        // The same page: multipart is not supported.
+        imageEdits: 'json',
       },
     });
   }
