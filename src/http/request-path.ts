@@ -19,8 +19,7 @@ import { DashboardSessionModule } from '../dashboard/session/dashboard-session.m
 import { ChangeLimitGuard, CsrfGuard, RolesGuard, SessionGuard } from '../dashboard/session/session.guards';
 import { AvailabilityGuard, DrainService } from './availability';
 import { ProbesModule } from './probes.module';
-import { type ByRoute, InterceptorChain, type RequestGuard, RouteGuards } from './request-chains';
-import { addRequestContext } from './request-context.hook';
+import { addRequestContext, type ByRoute, InterceptorChain, type RequestGuard, RouteGuards } from './request-stages';
 
 type GuardTypes = ByRoute<readonly Type<RequestGuard>[]>;
 
@@ -61,7 +60,7 @@ export const INTERCEPTORS: readonly Type<NestInterceptor>[] = [
 ];
 
 /**
- * The request path: `onRequest` (request-context.hook.ts), the guards, the interceptors, the DTO pipe, the controller. Anything
+ * The request path: `onRequest` (request-stages.ts), the guards, the interceptors, the DTO pipe, the controller. Anything
  * thrown, anywhere, becomes the error envelope in the filter.
  */
 @Module({

@@ -197,9 +197,10 @@ describe('deployment timeouts', () => {
 it('gives every call of a text model the reasoning vault of its organization and deployment', async () => {
   const of = jest.spyOn(VAULTS, 'of');
   await run([failure('provider_unavailable'), 'fine']);
+  const vaults = calls.map(({ vault }) => vault);
   expect(of.mock.calls).toEqual([
     ['org', 'a'],
     ['org', 'b'],
   ]);
-  expect(calls.map(({ vault }) => vault)).toEqual(of.mock.results.map(({ value }) => value as unknown));
+  expect(vaults).toEqual(of.mock.results.map(({ value }) => value as unknown));
 });

@@ -133,6 +133,7 @@ export class AttemptSeries {
   private toCall(candidate: Candidate): ProviderCall {
     const { context, principal } = this.reservation.input;
     const { model, deployment } = candidate;
+    const { vaults } = this.settings;
     return {
       requestId: context.requestId,
       attempt: this.reservation.beginAttempt(candidate),
@@ -143,7 +144,10 @@ export class AttemptSeries {
       mapping: deployment.mapping,
       deadlines: this.deadlinesOf(candidate),
       maxOutputTokens: model.maxOutputTokens ?? undefined,
-      vault: model.modality === 'text' ? this.settings.vaults.of(principal.organizationId, deployment.id) : undefined,
+      // Few calls use it.
+      get vault() {
+        return model.modality === 'text' ? vaults.of(principal.organizationId, deployment.id) : undefined;
+      },
       signal: this.signal,
     };
   }

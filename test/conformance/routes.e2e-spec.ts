@@ -4,7 +4,7 @@ import { type ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { FASTIFY_ROUTE_CONFIG_METADATA } from '@nestjs/platform-fastify/constants';
 import type { RouteRules } from '../../src/core/http/route.decorators';
 import { EXPLAINED_OPERATIONS, type ExplainedOperation } from '../../src/dashboard/explain/explain-request.dto';
-import type { InterceptorChain, RouteGuards } from '../../src/http/request-chains';
+import type { InterceptorChain, RouteGuards } from '../../src/http/request-stages';
 import { GUARDS, INTERCEPTORS } from '../../src/http/request-path';
 import { TestGateway } from '../harness/gateway';
 import { childOf, openapiDocument, operationsOf, type Operation } from '../harness/openapi-document';

@@ -1,5 +1,4 @@
-import type { LimitCheck } from './limit-check';
-import { heldSlots } from './limiter.service';
+import { heldSlots, type LimitCheck } from './limit-check';
 
 const slot = (redisKey: string): LimitCheck => ({
   scope: 'key',

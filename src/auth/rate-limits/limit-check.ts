@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../core/errors/catalog';
 import { GatewayError } from '../../core/errors/gateway-error';
 import type { RateLimits } from '../../core/types/rate-limits';
-import type { Verdict } from './limit-connection';
+import type { HeldSlots, Verdict } from './limit-connection';
 
 export type LimitScope = 'key' | 'organization' | 'model' | 'global';
 export type LimitKind = 'requests_per_second' | 'requests_per_minute' | 'tokens_per_minute' | 'concurrency';
@@ -72,64 +72,6 @@ export function planOf(checks: readonly LimitCheck[]): LimitPlan {
     tokenChecks: checks.filter(({ kind }) => kind === 'tokens_per_minute'),
     slotChecks: checks.filter(({ kind }) => kind === 'concurrency'),
   };
-}
-
-type RateLimitHeaders = Readonly<Record<string, string>>;
-
-const REQUESTS = namesOf('requests');
-const TOKENS = namesOf('tokens');
-
-/**
- * `x-ratelimit-*`: of several request limits, or token limits, the one with the least left.
- * @param row per check of the plan: the remainder at `2n + 2`, milliseconds until all of it is at `2n + 3`.
- * @param ageMs of the row.
- */
-export function rateLimitHeaders(plan: LimitPlan, row: readonly number[], ageMs = 0): RateLimitHeaders {
-  const headers: Record<string, string> = {};
-  addTightest(headers, REQUESTS, plan, plan.shownRequests, row, ageMs);
-  addTightest(headers, TOKENS, plan, plan.shownTokens, row, ageMs);
-  return headers;
-}
-
-function addTightest(
-  headers: Record<string, string>,
-  names: typeof REQUESTS,
-  { checks }: LimitPlan,
-  positions: readonly number[],
-  row: readonly number[],
-  ageMs: number,
-): void {
-  let tightest = -1;
-  let left = Number.POSITIVE_INFINITY;
-  let resetMs = 0;
-  for (const position of positions) {
-    const remaining = row[2 * position + 2] as number;
-    const reset = row[2 * position + 3] as number;
-    if (remaining > left || (remaining === left && reset <= resetMs)) continue;
-    tightest = position;
-    left = remaining;
-    resetMs = reset;
-  }
-  const check = checks[tightest];
-  if (check === undefined) return;
-  headers[names.limit] = String(check.limit);
-  headers[names.remaining] = String(left);
-  headers[names.reset] = formatDuration(Math.max(0, resetMs - ageMs));
-}
-
-/** Built once: concatenating names per response costs more than setting the values. */
-function namesOf(unit: 'requests' | 'tokens') {
-  return {
-    limit: `x-ratelimit-limit-${unit}`,
-    remaining: `x-ratelimit-remaining-${unit}`,
-    reset: `x-ratelimit-reset-${unit}`,
-  };
-}
-
-/** Whole seconds, rounded up, as clients of the chat-completion format read them: `0s`, `6s`, `1m0s`. */
-export function formatDuration(durationMs: number): string {
-  const seconds = Math.ceil(durationMs / 1_000);
-  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
 }
 
 const CODES: Readonly<Record<LimitKind, ErrorCode>> = {
@@ -225,4 +167,35 @@ export function limitStandings({ checks }: LimitPlan, { refusedBy, row }: Verdic
     const wouldRefuse = refusedBy === index + 1 || cost > remaining;
     return { scope, kind, limit, remaining: isOwn ? remaining : null, wouldRefuse };
   });
+}
+
+interface SlotHolder {
+  readonly member: string;
+  readonly slotChecks: readonly LimitCheck[];
+}
+
+/** Slots renewed per call: a small batch delays no request. */
+const MAX_MEMBERS = 500;
+
+/** The slots of requests in flight, grouped by Redis key, in batches of one call each. */
+export function* heldSlots(holders: Iterable<SlotHolder>): Generator<readonly HeldSlots[]> {
+  let portion = new Map<string, string[]>();
+  let size = 0;
+  for (const { member, slotChecks } of holders) {
+    for (const { redisKey } of slotChecks) {
+      const members = portion.get(redisKey);
+      if (members === undefined) portion.set(redisKey, [member]);
+      else members.push(member);
+      size++;
+    }
+    if (size < MAX_MEMBERS) continue;
+    yield toList(portion);
+    portion = new Map();
+    size = 0;
+  }
+  if (size > 0) yield toList(portion);
+}
+
+function toList(portion: ReadonlyMap<string, string[]>): HeldSlots[] {
+  return [...portion].map(([redisKey, members]) => ({ redisKey, members }));
 }

@@ -1,11 +1,5 @@
-import {
-  formatDuration,
-  type LimitCheck,
-  type LimitKind,
-  type LimitScope,
-  planOf,
-  rateLimitHeaders,
-} from './limit-check';
+import { type LimitCheck, type LimitKind, type LimitScope, planOf } from './limit-check';
+import { formatDuration, rateLimitHeaders } from './limiter.service';
 
 const check = (scope: LimitScope, kind: LimitKind, limit: number): LimitCheck => ({
   scope,

@@ -48,7 +48,7 @@ export function createFastifyAdapter(config: AppConfig, clock: Pick<Clock, 'now'
     return503OnClosing: false,
     genReqId: () => uuidV7(clock.now()),
     requestIdHeader: false,
-    // `request-context.hook.ts` checks missing and repeated Host headers: Node would return an empty 400.
+    // `request-stages.ts` checks missing and repeated Host headers: Node would return an empty 400.
     http: {
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: CONNECTION_CHECK_MS,

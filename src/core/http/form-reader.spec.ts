@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { MultipartForm } from '../types/multipart-form';
-import { BodyBudget } from './body-reader';
+import { BodyBudget } from './body.interceptor';
 import { FormParser } from './form-parser';
 import { readForm } from './form-reader';
 

@@ -1,10 +1,16 @@
 import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '../errors/gateway-error';
 import type { MultipartForm } from '../types/multipart-form';
-import { type BodyClaim, tooLarge } from './body-reader';
 import type { FormParser } from './form-parser';
 
 const FIRST_BYTES = 64 * 1024;
 const NOTHING = Buffer.alloc(0);
+
+/** The memory that a form may use. */
+interface GrowingClaim {
+  /** @throws GatewayError `service_unavailable` */
+  growTo(bytes: number): void;
+}
 
 type Done = (error: Error | null, form?: MultipartForm) => void;
 
@@ -16,7 +22,7 @@ type Done = (error: Error | null, form?: MultipartForm) => void;
 export function readForm(
   payload: IncomingMessage,
   limitBytes: number,
-  claim: BodyClaim,
+  claim: GrowingClaim,
   parser: FormParser,
   done: Done,
 ): void {
@@ -56,7 +62,7 @@ class ReceivedBody {
   constructor(
     private readonly limitBytes: number,
     private readonly announcedBytes: number,
-    private readonly claim: BodyClaim,
+    private readonly claim: GrowingClaim,
   ) {}
 
   get bytes(): Buffer {
@@ -87,4 +93,8 @@ class ReceivedBody {
     this.buffer.copy(larger, 0, 0, this.length);
     this.buffer = larger;
   }
+}
+
+export function tooLarge(): GatewayError {
+  return new GatewayError('request_too_large', 'The request body is larger than this service accepts.');
 }

@@ -3,7 +3,7 @@ import type { JobSpec } from '../../contract/media-job';
 import { type AudioOptions, makeAudio, makeVideo, MUSIC_RATES, type VideoOptions } from './media-files';
 import { describeInputs } from './mock-images';
 import { refused } from './scripted-call';
-import { hashText } from './text';
+import { hashText } from './conversation';
 
 /** The file that a job makes. */
 export type OutputOptions = ({ readonly kind: 'video' } & VideoOptions) | AudioOptions;

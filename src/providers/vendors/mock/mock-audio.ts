@@ -11,7 +11,7 @@ import type {
 } from '../../contract/transcription';
 import { makeAudio, measureAudio, SPEECH_RATE } from './media-files';
 import { ScriptedCall } from './scripted-call';
-import { hashText, tokenize } from './text';
+import { hashText, tokenize } from './conversation';
 
 const CHARACTERS_PER_SECOND = 14;
 const PIECE_SECONDS = 0.5;

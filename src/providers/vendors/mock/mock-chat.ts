@@ -3,11 +3,20 @@ import type { Clock } from '../../../core/time/clock';
 import type { ChatCompletionResult, ChatProvider, ChatRequest, ChatStream } from '../../contract/chat';
 import type { ChatEvent, TokenLogprob } from '../../contract/chat-event';
 import type { ProviderCall } from '../../contract/provider-call';
+import { NO_USAGE, type UsageVector } from '../../contract/usage';
 import { openEventStream } from '../../kit/event-stream';
-import { type Conversation, lastUserText, readConversation } from './conversation';
-import { type PlannedToolCall, planReply, type ReplyPlan } from './reply-plan';
-import { ScriptedCall } from './scripted-call';
-import { seededNumber } from './text';
+import {
+  asRecord,
+  type Conversation,
+  headOf,
+  lastUserText,
+  PromptValues,
+  readConversation,
+  seededNumber,
+  tokenize,
+} from './conversation';
+import { writeInstance } from './schema-instance';
+import { refused, type Script, ScriptedCall } from './scripted-call';
 
 const TOKEN_DELAY_MS = 2;
 const FINGERPRINT = 'fp_mock';
@@ -126,4 +135,181 @@ function ratingOf({ logprobs, top_logprobs: top }: ChatRequest, { seed }: Conver
 
 function rated(token: string, share: number) {
   return { token, logprob: Math.log(share), bytes: Array.from(Buffer.from(token)) };
+}
+
+/** The complete reply, planned before anything is sent; it can be streamed or sent whole. */
+export interface ReplyPlan {
+  /** Tokens of the text; `null` when tools are called instead. */
+  readonly content: readonly string[] | null;
+  readonly toolCalls: readonly PlannedToolCall[];
+  readonly finishReason: 'stop' | 'length' | 'tool_calls';
+  /** `null` when the script withholds it. */
+  readonly usage: UsageVector | null;
+}
+
+interface PlannedToolCall extends Omit<ToolCall, 'input'> {
+  /** Tokens of the JSON text, or of the input of a custom tool. */
+  readonly input: readonly string[];
+}
+
+const SENTENCES = [
+  'The short version is that it works best when every part has one clear job.',
+  'A good first step is to write down what it must do and how you would notice that it does.',
+  'People who know this well start small, measure, and change one thing at a time.',
+  'There are three sides to it, namely what goes in, what comes out, and what may go wrong between them.',
+  'If the result surprises you, look at the simplest case first.',
+  'Most of what matters here can be found by trying it once with real input.',
+  'In practice it is limited less by theory than by time and attention.',
+  'The details differ from place to place, but the outline stays the same.',
+];
+const DEFAULT_SENTENCES = 3;
+const QUOTE_LENGTH = 160;
+
+/** @throws ProviderError `validation_failed` for tools or schemas that cannot be satisfied */
+export function planReply(request: ChatRequest, conversation: Conversation, script: Script): ReplyPlan {
+  const toolCalls = chooseToolCalls(request, conversation).map((call) => ({ ...call, input: tokenize(call.input) }));
+  const text = toolCalls.length > 0 ? null : cutAtStop(textTokens(request, conversation, script), request.stop);
+  const limit = Math.min(request.max_tokens ?? Infinity, request.max_completion_tokens ?? Infinity);
+  const content = text?.slice(0, limit) ?? null;
+  const isCut = content !== null && content.length < (text?.length ?? 0);
+  const outputText = toolCalls.reduce((sum, { input }) => sum + input.length, content?.length ?? 0);
+  const { noUsage, usagePrompt = conversation.promptTokens, usageCompletion = outputText } = script;
+  return {
+    content,
+    toolCalls,
+    finishReason: isCut ? 'length' : content === null ? 'tool_calls' : 'stop',
+    usage: noUsage ? null : { ...NO_USAGE, inputText: usagePrompt, outputText: usageCompletion },
+  };
+}
+
+function textTokens(request: ChatRequest, conversation: Conversation, { tokens, chunks = 0 }: Script): string[] {
+  const json = writeJson(request, conversation);
+  if (json !== null) return tokenize(json);
+  const usual = tokenize(writeSentences(conversation, DEFAULT_SENTENCES));
+  const count = tokens ?? Math.max(chunks, usual.length);
+  // A sentence has more than ten tokens.
+  const enough = count <= usual.length ? usual : tokenize(writeSentences(conversation, Math.ceil(count / 10)));
+  return enough.slice(0, count);
+}
+
+/** Prose that first repeats the question, so that new users see their request arrive. */
+function writeSentences({ prompt, attachments, toolResults, seed }: Conversation, count: number): string {
+  const question = prompt === '' ? '' : `"${quotable(prompt)}"`;
+  const enclosed = attachments.join(' and ');
+  const findings = toolResults.map(({ name, text }) => `${name} returned ${quotable(text) || 'nothing'}`);
+  const asked = question === '' ? `You sent ${enclosed || 'no question'}` : `You asked ${question}`;
+  const opening =
+    findings.length > 0
+      ? `${findings.join(', and ')}, which answers ${question || 'the question'}.`
+      : `${asked}${question && enclosed && ` with ${enclosed}`}, and this is the mock model answering.`;
+  const others = Array.from({ length: count - 1 }, (_, index) => SENTENCES[(seed + index) % SENTENCES.length]);
+  return [opening, ...others].join(' ');
+}
+
+/** The JSON text that `response_format` requests; `null` when it requests none. */
+function writeJson({ response_format: requested }: ChatRequest, conversation: Conversation): string | null {
+  const { type, json_schema: format } = asRecord(requested);
+  if (type === 'json_object') return JSON.stringify({ answer: writeSentences(conversation, 1) });
+  if (type !== 'json_schema') return null;
+  const { schema = {} } = asRecord(format);
+  return writeInstance(schema, new PromptValues(conversation.prompt), 'response_format.json_schema.schema');
+}
+
+/** Ends the text before the first of the stop sequences. */
+function cutAtStop(tokens: string[], stop: unknown): string[] {
+  const text = tokens.join('');
+  const sequences = [stop].flat().filter((sequence) => typeof sequence === 'string' && sequence !== '');
+  const found = sequences.map((sequence) => text.indexOf(String(sequence))).filter((at) => at >= 0);
+  return found.length === 0 ? tokens : tokenize(text.slice(0, Math.min(...found)));
+}
+
+/** The start of a text as a phrase inside another sentence. */
+function quotable(text: string): string {
+  const phrase = text.replace(/[.!?]+(?= )/g, ',').replace(/[.!?,]+$/, '');
+  if (phrase.length <= QUOTE_LENGTH) return phrase;
+  return `${tokenize(headOf(phrase, QUOTE_LENGTH)).slice(0, -1).join('')}…`;
+}
+
+/** A tool call of the mock. */
+export interface ToolCall {
+  readonly id: string;
+  readonly kind: 'function' | 'custom';
+  readonly name: string;
+  /** JSON text; of a custom tool its input. */
+  readonly input: string;
+}
+
+interface Tool {
+  readonly kind: 'function' | 'custom';
+  readonly name: string;
+  readonly parameters: unknown;
+  /** JSON path of the parameters in the request. */
+  readonly param: string;
+}
+
+/** Words of tool names that say nothing about the topic. */
+const EMPTY_WORDS: ReadonlySet<string> = new Set(
+  'get set the for and from with find list fetch new current'.split(' '),
+);
+
+/**
+ * Decides which tools to call: those that the prompt names, several only where parallel calls are allowed, or the first
+ * one when a call is required and none is named. Other tools are never called, because an agent would act on made-up
+ * arguments. None when the conversation ends with tool results, so that a loop of calls and results ends.
+ * @throws ProviderError `validation_failed` for a choice that names no tool, or parameters that cannot be satisfied
+ */
+export function chooseToolCalls(request: ChatRequest, { prompt, toolResults }: Conversation): ToolCall[] {
+  const { tools, tool_choice: choice, parallel_tool_calls: parallel } = request;
+  if (!Array.isArray(tools) || choice === 'none' || toolResults.length > 0) return [];
+  const { allowed, isForced } = readChoice(tools.flatMap(readTool), choice);
+  const named = allowed.filter(({ name }) => isNamed(name, prompt));
+  const wanted = named.length === 0 && isForced ? allowed.slice(0, 1) : named;
+  const values = new PromptValues(prompt);
+  return (parallel === false ? wanted.slice(0, 1) : wanted).map(({ kind, name, parameters, param }) => ({
+    id: `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`,
+    kind,
+    name,
+    input: kind === 'custom' ? prompt : writeInstance({ type: 'object', ...asRecord(parameters) }, values, param),
+  }));
+}
+
+function readTool(tool: unknown, index: number): Tool[] {
+  const kind = asRecord(tool).type === 'custom' ? 'custom' : 'function';
+  const { name, parameters } = asRecord(asRecord(tool)[kind]);
+  if (typeof name !== 'string') return [];
+  return [{ kind, name, parameters, param: `tools[${index}].function.parameters` }];
+}
+
+/** The tools that `tool_choice` allows: the one it names, those of an `allowed_tools` list, or all. */
+function readChoice(tools: readonly Tool[], choice: unknown): { allowed: readonly Tool[]; isForced: boolean } {
+  const { type, allowed_tools: list } = asRecord(choice);
+  if (type === 'allowed_tools') {
+    const { mode, tools: listed } = asRecord(list);
+    const names = new Set((Array.isArray(listed) ? listed : []).flatMap(readTool).map(({ name }) => name));
+    return { allowed: tools.filter(({ name }) => names.has(name)), isForced: mode === 'required' };
+  }
+  if (type !== 'function' && type !== 'custom') return { allowed: tools, isForced: choice === 'required' };
+  const [chosen] = readTool(choice, 0);
+  const allowed = tools.filter(({ name }) => name === chosen?.name);
+  if (allowed.length === 0)
+    throw refused('The tool choice names a function that is not among the tools.', 'tool_choice');
+  return { allowed, isForced: true };
+}
+
+/**
+ * Whether a prompt names a tool, by all words of its name that mean something ("the weather in Paris"). A name of one
+ * word must be quoted or called a tool: many are verbs that prompts address to the model, such as `write`.
+ */
+function isNamed(name: string, prompt: string): boolean {
+  const words = wordsOf(name);
+  const mentioned = new Set(wordsOf(prompt));
+  if (words.length > 1) return words.every((word) => EMPTY_WORDS.has(word) || mentioned.has(word));
+  const forms = ['`$`', '"$"', "'$'", '$ tool', 'tool $', '$ function', 'function $'];
+  return forms.some((form) => prompt.toLowerCase().includes(form.replace('$', () => name.toLowerCase())));
+}
+
+/** Words of a name (`getWeather`, `get_weather`) or a text, without plural endings. */
+function wordsOf(text: string): string[] {
+  const spaced = text.replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2').toLowerCase();
+  return (spaced.match(/[\p{L}\p{N}]+/gu) ?? []).map((word) => word.replace(/s$/, ''));
 }

@@ -10,7 +10,7 @@ import type { ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
 import { NO_USAGE } from '../../contract/usage';
 import { ScriptedCall } from './scripted-call';
-import { hashText, headOf, promptTokensOf, seededNumber } from './text';
+import { hashText, headOf, promptTokensOf, seededNumber } from './conversation';
 
 /** As long as those of the best known model, so that an index for one fits the other. */
 const DIMENSIONS = 1536;

@@ -4,7 +4,7 @@ import type { Clock } from '../../../core/time/clock';
 import type { GeneratedImage, ImageFile, ImageRequest, ImageResult, ImagesProvider } from '../../contract/images';
 import type { ProviderCall } from '../../contract/provider-call';
 import { ScriptedCall } from './scripted-call';
-import { hashText, seededNumber } from './text';
+import { hashText, seededNumber } from './conversation';
 
 const deflateAsync = promisify(deflate);
 

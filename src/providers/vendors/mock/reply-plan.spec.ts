@@ -1,6 +1,6 @@
 import type { ChatMessage, ChatRequest } from '../../contract/chat';
 import { lastUserText, readConversation } from './conversation';
-import { planReply, type ReplyPlan } from './reply-plan';
+import { planReply, type ReplyPlan } from './mock-chat';
 import { readScript } from './scripted-call';
 
 function plan(content: ChatMessage['content'], fields: Partial<ChatRequest> = {}): ReplyPlan {

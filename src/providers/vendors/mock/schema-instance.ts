@@ -1,4 +1,4 @@
-import type { PromptValues } from './conversation';
+import { asRecord, type PromptValues } from './conversation';
 import { refused } from './scripted-call';
 
 /** Untrusted, so every keyword may contain anything. */
@@ -55,10 +55,6 @@ export function writeInstance(schema: unknown, hints: PromptValues, param: strin
     if (error !== UNSATISFIABLE && error !== TOO_MUCH_WORK) throw error;
     throw refused('The mock finds no value that is valid for this JSON Schema.', param);
   }
-}
-
-export function asRecord(value: unknown): Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Schema) : {};
 }
 
 class InstanceBuilder {

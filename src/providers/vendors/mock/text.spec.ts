@@ -1,5 +1,5 @@
 import { assert, property, string } from 'fast-check';
-import { headOf, tokenize } from './text';
+import { headOf, tokenize } from './conversation';
 
 const isWellFormed = (text: string): boolean => !/\p{Cs}/u.test(text);
 

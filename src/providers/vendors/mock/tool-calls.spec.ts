@@ -1,7 +1,7 @@
 import type { ChatRequest } from '../../contract/chat';
 import { ProviderError } from '../../contract/provider-error';
 import { readConversation } from './conversation';
-import { chooseToolCalls } from './tool-calls';
+import { chooseToolCalls } from './mock-chat';
 
 const weather = {
   type: 'function',

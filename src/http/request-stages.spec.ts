@@ -1,7 +1,7 @@
 import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
 import { from, lastValueFrom, map, mergeAll, of } from 'rxjs';
 import type { RouteRules } from '../core/http/route.decorators';
-import { InterceptorChain, type RequestGuard, RouteGuards } from './request-chains';
+import { InterceptorChain, type RequestGuard, RouteGuards } from './request-stages';
 
 const CONTEXT = {} as ExecutionContext;
 

@@ -1,4 +1,4 @@
-import { BodyBudget } from './body-reader';
+import { BodyBudget } from './body.interceptor';
 
 const KIB = 1_024;
 const [ONE, OTHER] = ['one', 'other'];
