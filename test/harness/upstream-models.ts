@@ -12,24 +12,32 @@ const PRICES = [
   },
 ];
 
-const model = (id: string, upstreams: readonly string[], extra: object): object => ({
+const model = (id: string, upstreams: readonly string[], extra: object, deployment: object = {}): object => ({
   id,
   display_name: id,
   modality: 'text',
   input_modalities: ['text'],
   output_modalities: ['text'],
   ...extra,
-  deployments: upstreams.map((name) => ({ provider: 'openai-compatible', upstream_model: name })),
+  deployments: upstreams.map((name) => ({ provider: 'openai-compatible', upstream_model: name, ...deployment })),
   prices: PRICES,
 });
 
+/** A model for each dialect of an upstream's chat besides OpenAI's. */
+export const DIALECT_MODELS: readonly object[] = [
+  model('local/responses', ['one'], {}, { provider: 'openai', dialect: 'openai-responses' }),
+  model('local/messages', ['one'], { max_output: 8_192 }, { provider: 'anthropic' }),
+  model('local/generate', ['one'], {}, { provider: 'google' }),
+];
+
 /** A catalogue directory with models of a scripted upstream. */
-export function createCatalog(): { readonly path: string; remove(): void } {
+export function createCatalog(more: readonly object[] = []): { readonly path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'gateway-catalog-'));
   const models = [
     model('local/chat', ['one'], { context: 32_768, max_output: 8_192 }),
     model('local/unbounded', ['one'], {}),
     model('local/four', ['one', 'two', 'three', 'four'], { context: 32_768, max_output: 8_192 }),
+    ...more,
   ];
   writeFileSync(join(path, 'local.json'), JSON.stringify(models));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };

@@ -1,17 +1,26 @@
-/** A stream whose provider dies at byte n, for every n. */
+/** A stream whose provider dies at byte n, for every n, in every dialect. */
 import type { ServerResponse } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
 import { FakeUpstream } from '../../conformance/fake-upstream';
 import { FULL, report, until } from '../../faults/figures';
 import { type CallReply, TestGateway, type TestCustomer } from '../../harness/gateway';
 import { settle } from '../../harness/event-loop';
-import { createCatalog } from '../../harness/upstream-models';
-import { GOLDEN_COST_MICRO, type GoldenEvent, goldenStream } from './golden-stream';
+import { createCatalog, DIALECT_MODELS } from '../../harness/upstream-models';
+import {
+  type Delivered,
+  type Dialect,
+  DIALECTS,
+  GOLDEN_COST_MICRO,
+  type GoldenEvent,
+  goldenStream,
+} from './golden-stream';
 
 /** `end`: a clean end at the HTTP level. `cut`: the connection ends within a body. `reset`: RST. */
 const DEATHS = ['end', 'cut', 'reset'] as const;
 type Death = (typeof DEATHS)[number];
 
 interface Case {
+  readonly dialect: Dialect;
   readonly lineEnd: '\n' | '\r\n';
   readonly death: Death;
   readonly bytes: number;
@@ -21,14 +30,29 @@ interface Outcome extends Case {
   readonly reply: CallReply;
 }
 
-const STREAMS = { '\n': goldenStream('\n'), '\r\n': goldenStream('\r\n') };
-/** A prime, so that the short form covers every part of the chunks. */
-const STEP = FULL ? 1 : 3;
+/** Line ends are the decoder's, which all dialects share. */
+const STREAMS = DIALECTS.flatMap((dialect) =>
+  (dialect === 'openai-chat' ? (['\n', '\r\n'] as const) : (['\n'] as const)).map((lineEnd) => ({
+    dialect,
+    lineEnd,
+    events: goldenStream(dialect, lineEnd),
+  })),
+);
+/** In the short form each byte has one of the three deaths. */
+const STEP = FULL ? 1 : DEATHS.length;
+const MODELS: Readonly<Record<Dialect, string>> = {
+  'openai-chat': 'local/chat',
+  'openai-responses': 'local/responses',
+  'anthropic-messages': 'local/messages',
+  'gemini-generate': 'local/generate',
+};
 const CLIENTS = 24;
+/** The full form has 25,000 streams. */
+const FULL_FORM_MS = 600_000;
 /** The first bytes are visible before the end, as when a model pauses between tokens. */
 const PAUSE_MS = 4;
 
-const catalog = createCatalog();
+const catalog = createCatalog(DIALECT_MODELS);
 let upstream: FakeUpstream;
 let gateway: TestGateway;
 let customer: TestCustomer;
@@ -36,12 +60,15 @@ let outcomes: readonly Outcome[];
 
 beforeAll(async () => {
   upstream = await FakeUpstream.start();
-  upstream.answer = (response, { body }) => {
-    const prompt = JSON.parse(body).messages[0].content;
-    play(response, JSON.parse(prompt) as Case);
-  };
+  upstream.answer = (response, { body }) => play(response, caseIn(body));
   gateway = await TestGateway.start({
     OPENAI_COMPATIBLE_BASE_URL: `${upstream.origin}/v1`,
+    OPENAI_BASE_URL: `${upstream.origin}/v1`,
+    OPENAI_API_KEY: 'sk-test',
+    ANTHROPIC_BASE_URL: upstream.origin,
+    ANTHROPIC_API_KEY: 'sk-test',
+    GEMINI_BASE_URL: `${upstream.origin}/v1beta`,
+    GEMINI_API_KEY: 'sk-test',
     CATALOG_DIR: catalog.path,
     CIRCUIT_BREAKER_FAILURES: '0',
     LOG_LEVEL: 'silent',
@@ -49,17 +76,33 @@ beforeAll(async () => {
   customer = await gateway.customer({}, 1_000_000_000n);
   const startedAtMs = performance.now();
   outcomes = await runAll();
-  report('F-51', { streams: outcomes.length, seconds: Math.round((performance.now() - startedAtMs) / 1_000) });
-});
+  const counts = Object.fromEntries(DIALECTS.map((dialect) => [dialect, ofDialect(dialect).length]));
+  const seconds = Math.round((performance.now() - startedAtMs) / 1_000);
+  report('F-51', { streams: outcomes.length, ...counts, seconds });
+}, FULL_FORM_MS);
 afterAll(async () => {
   await gateway.stop();
   await upstream.stop();
   catalog.remove();
 });
 
+/** The prompt, wherever a dialect has it. */
+function caseIn(body: string): Case {
+  const [prompt] = /\{\\"dialect[^}]*\}/.exec(body) ?? [];
+  return JSON.parse(JSON.parse(`"${prompt}"`) as string) as Case;
+}
+
+function eventsOf({ dialect, lineEnd }: Case): readonly GoldenEvent[] {
+  return STREAMS.find((each) => each.dialect === dialect && each.lineEnd === lineEnd)?.events ?? [];
+}
+
+function ofDialect(dialect: Dialect): readonly Outcome[] {
+  return outcomes.filter((outcome) => outcome.dialect === dialect);
+}
+
 /** Sends the first bytes of the stream in two pieces and then dies. */
-function play(response: ServerResponse, { lineEnd, death, bytes }: Case): void {
-  const sent = bytesOf(STREAMS[lineEnd]).subarray(0, bytes);
+function play(response: ServerResponse, { death, bytes, ...stream }: Case): void {
+  const sent = bytesOf(eventsOf({ death, bytes, ...stream })).subarray(0, bytes);
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.write(sent.subarray(0, bytes / 2));
   void settle(PAUSE_MS).then(() => {
@@ -71,12 +114,12 @@ function play(response: ServerResponse, { lineEnd, death, bytes }: Case): void {
 
 function cases(): Case[] {
   const all: Case[] = [];
-  for (const lineEnd of ['\n', '\r\n'] as const) {
-    const length = bytesOf(STREAMS[lineEnd]).length;
+  for (const { dialect, lineEnd, events } of STREAMS) {
+    const { length } = bytesOf(events);
     for (const [offset, death] of DEATHS.entries()) {
-      for (let bytes = offset % STEP; bytes <= length; bytes += STEP) all.push({ lineEnd, death, bytes });
+      for (let bytes = offset % STEP; bytes <= length; bytes += STEP) all.push({ dialect, lineEnd, death, bytes });
     }
-    all.push({ lineEnd, death: 'end', bytes: length });
+    all.push({ dialect, lineEnd, death: 'end', bytes: length });
   }
   return all;
 }
@@ -86,7 +129,11 @@ async function runAll(): Promise<Outcome[]> {
   const done: Outcome[] = [];
   const client = async (): Promise<void> => {
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-      const body = { model: 'local/chat', stream: true, messages: [{ role: 'user', content: JSON.stringify(next) }] };
+      const body = {
+        model: MODELS[next.dialect],
+        stream: true,
+        messages: [{ role: 'user', content: JSON.stringify(next) }],
+      };
       let reply: CallReply;
       // Retried when a busy machine refuses the request.
       do reply = await gateway.call('/v1/chat/completions', { key: customer.key, body });
@@ -99,34 +146,33 @@ async function runAll(): Promise<Outcome[]> {
 }
 
 /** The response that a client assembled from its chunks. */
-interface Answer {
-  readonly text: string;
-  readonly toolArguments: string;
-  readonly finished: boolean;
+interface Answer extends Delivered {
   readonly failure: string | null;
 }
 
 function read({ reply }: Outcome): Answer {
-  let [text, toolArguments, finished] = ['', '', false];
+  let [text, reasoning, toolArguments, finished] = ['', '', '', false];
   let failure: string | null = reply.status === 200 ? null : reply.json.error.code;
   for (const data of reply.events.filter((each) => each !== '[DONE]')) {
     const document = JSON.parse(data);
     failure ??= document.error?.code ?? null;
     const [choice] = document.choices ?? [];
     text += choice?.delta.content ?? '';
+    reasoning += choice?.delta.reasoning_content ?? '';
     toolArguments += choice?.delta.tool_calls?.[0].function.arguments ?? '';
     finished ||= choice?.finish_reason != null;
   }
-  return { text, toolArguments, finished, failure };
+  return { text, reasoning, toolArguments, finished, failure };
 }
 
 /**
  * The last complete event. A CR already ends a line; on a clean end, an event that lacks only its line endings is
  * complete too.
  */
-function lastArrived({ lineEnd, death, bytes }: Case): GoldenEvent | undefined {
+function lastArrived(outcome: Case): GoldenEvent | undefined {
+  const { lineEnd, death, bytes } = outcome;
   const dispensable = death === 'end' ? 2 * lineEnd.length : lineEnd.length - 1;
-  return STREAMS[lineEnd].findLast(
+  return eventsOf(outcome).findLast(
     (_event, index, events) => bytesOf(events.slice(0, index + 1)).length - dispensable <= bytes,
   );
 }
@@ -135,12 +181,14 @@ function bytesOf(events: readonly GoldenEvent[]): Buffer {
   return Buffer.concat(events.map(({ bytes }) => bytes));
 }
 
-it('plays one stream per byte at which the provider can die', () => {
-  expect(outcomes.length).toBeGreaterThan(FULL ? 7_000 : 2_000);
-  expect(upstream.received).toHaveLength(outcomes.length);
+it.each(STREAMS)('plays a stream for each byte of $dialect at which the provider can die', (stream) => {
+  const played = ofDialect(stream.dialect).filter(({ lineEnd }) => lineEnd === stream.lineEnd);
+  const { length } = bytesOf(stream.events);
+  expect(new Set(played.map(({ bytes }) => bytes))).toEqual(new Set(Array.from({ length: length + 1 }, (_, at) => at)));
 });
 
 it('ends every started stream with [DONE], and with an error unless the finish reason arrived', () => {
+  expect(upstream.received).toHaveLength(outcomes.length);
   const streamed = outcomes.filter(({ reply }) => reply.status === 200);
   const wrong = streamed.filter((outcome) => {
     const { finished, failure } = read(outcome);
@@ -169,9 +217,9 @@ it('distinguishes an end without a finish reason from a broken connection', () =
 it('delivers exactly the received text and never half a character', () => {
   const wrong = outcomes.filter((outcome) => {
     if (outcome.reply.status !== 200) return false;
-    const { text, toolArguments, finished } = read(outcome);
-    const arrived = lastArrived(outcome);
-    return text !== arrived?.text || toolArguments !== arrived.toolArguments || finished !== arrived.finished;
+    const { failure: _failure, ...delivered } = read(outcome);
+    const { bytes: _bytes, ...arrived } = lastArrived(outcome) ?? {};
+    return !isDeepStrictEqual(delivered, arrived);
   });
   expect(wrong.map(describeCase)).toEqual([]);
   expect(outcomes.some(({ reply }) => reply.text.includes('\uFFFD'))).toBe(false);
@@ -187,8 +235,13 @@ it('charges the delivered tokens exactly, and nothing when nothing was delivered
     return receipt === undefined || Number(receipt['charged_micro']) !== owed(outcome, Number(receipt['input_text']));
   });
   expect(wrong.map(describeCase)).toEqual([]);
-  const exact = rows.filter((row) => Number(row['charged_micro']) === GOLDEN_COST_MICRO && !row['usage_estimated']);
-  expect(exact.length).toBeGreaterThan(5);
+  for (const dialect of DIALECTS) {
+    const exact = ofDialect(dialect).filter(({ reply }) => {
+      const receipt = receipts.get(reply.headers.get('x-request-id') ?? '');
+      return Number(receipt?.['charged_micro']) === GOLDEN_COST_MICRO && !receipt?.['usage_estimated'];
+    });
+    expect(exact.length).toBeGreaterThan(0);
+  }
 });
 
 it('leaves no hold and a valid ledger', async () => {
@@ -198,8 +251,8 @@ it('leaves no hold and a valid ledger', async () => {
 });
 
 function owed(outcome: Outcome, inputTokens: number): number {
-  const { text, toolArguments } = read(outcome);
-  const outputBytes = Buffer.byteLength(text + toolArguments);
+  const { text, reasoning, toolArguments } = read(outcome);
+  const outputBytes = Buffer.byteLength(text + reasoning + toolArguments);
   const last = outcome.reply.events.findLast((data) => data !== '[DONE]');
   const { usage } = JSON.parse(last ?? '{}');
   if (usage !== undefined && usage.x_llm_usage_estimated !== true) return GOLDEN_COST_MICRO;
@@ -207,6 +260,6 @@ function owed(outcome: Outcome, inputTokens: number): number {
 }
 
 function describeCase(outcome: Outcome): object {
-  const { lineEnd, death, bytes, reply } = outcome;
-  return { lineEnd, death, bytes, status: reply.status, end: reply.text.slice(-300) };
+  const { dialect, lineEnd, death, bytes, reply } = outcome;
+  return { dialect, lineEnd, death, bytes, status: reply.status, end: reply.text.slice(-300) };
 }
