@@ -5,6 +5,7 @@ import { systemClock } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';
 import type { Deployment } from '../models/catalog-model';
 import type { ProviderCall } from '../providers/contract/provider-call';
+import { KeyCoolDowns } from '../providers/key-cool-downs';
 import { ProviderError, type ProviderErrorCode, type ProviderErrorOptions } from '../providers/contract/provider-error';
 import type { RoutingDto } from '../models/routing/routing.dto';
 import { HealthService } from '../models/routing/health.service';
@@ -33,7 +34,7 @@ beforeEach(() => {
     claimProbe: () => Promise.resolve(!probeClaimed),
   } as unknown as HealthSharing;
   const routing = { breakerFailures: 5, breakerOpenMs: 30_000, providerMaxConcurrency: 10 };
-  health = new HealthService(sharing, systemClock, { routing } as AppConfig);
+  health = new HealthService(sharing, new KeyCoolDowns(systemClock), systemClock, { routing } as AppConfig);
   jest.spyOn(Logger.prototype, 'warn').mockImplementation();
   jest.spyOn(Logger.prototype, 'error').mockImplementation();
 });

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { ProviderEnvironment } from '../core/config/provider-environment';
 import type { ProviderInstance, WeightedKey } from '../core/config/provider-instances';
-import type { Clock } from '../core/time/clock';
 import type { Provider, ProviderDefinition } from './contract/provider';
+import type { KeyCoolDowns } from './key-cool-downs';
 import { KeyPool, type PooledKey } from './key-pool';
 
 /** A provider with the wire format and quirks of a module, and an address and keys of its own. */
@@ -14,24 +14,26 @@ export class InstanceDefinition implements ProviderDefinition {
   constructor(
     readonly instance: ProviderInstance,
     private readonly module: ProviderDefinition,
-    private readonly clock: Clock,
+    private readonly coolDowns: KeyCoolDowns,
   ) {
     this.id = instance.id;
   }
 
   /** @throws Error when the module cannot use the address or a key, naming its variable, never the value */
   create(environment: ProviderEnvironment): Provider | null {
-    const { apiKeys } = this.instance;
+    const { apiKeys, baseUrl } = this.instance;
     // A server that requires no key is one key without a value.
     const keys: readonly (WeightedKey | null)[] = apiKeys.length === 0 ? [null] : apiKeys;
     const pooled: PooledKey[] = [];
     for (const weighted of keys) {
       const provider = this.module.create({ ...environment, ...this.settingsOf(weighted?.key) });
       if (provider === null) continue;
-      pooled.push({ id: keyIdOf(weighted?.key ?? ''), weight: weighted?.weight ?? 1, provider });
+      const key = weighted?.key ?? '';
+      const coolDownId = digestOf(`key of ${this.module.id} at ${baseUrl ?? 'its address'}: ${key}`);
+      pooled.push({ id: keyIdOf(key), coolDownId, weight: weighted?.weight ?? 1, provider });
     }
     const [first, ...others] = pooled;
-    return first === undefined ? null : new KeyPool(this.id, [first, ...others], this.clock);
+    return first === undefined ? null : new KeyPool(this.id, [first, ...others], this.coolDowns);
   }
 
   /** The variables of the module with the values of the instance: never those of the process, which are another account's. */
@@ -44,5 +46,9 @@ export class InstanceDefinition implements ProviderDefinition {
 
 /** Identifies a key without revealing it: keys of vendors are long and random. */
 export function keyIdOf(apiKey: string): string {
-  return createHash('sha256').update(`provider key ${apiKey}`).digest('hex').slice(0, 12);
+  return digestOf(`provider key ${apiKey}`);
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 12);
 }

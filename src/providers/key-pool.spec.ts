@@ -3,6 +3,7 @@ import { chatRequest, providerCall, providerErrorOf } from '../../test/conforman
 import type { AsyncJobAdapter, JobHandle, JobSpec } from './contract/media-job';
 import type { Provider } from './contract/provider';
 import { ProviderError, type ProviderErrorOptions } from './contract/provider-error';
+import { KeyCoolDowns } from './key-cool-downs';
 import { KeyPool, type PooledKey } from './key-pool';
 
 const limited = (options: Partial<ProviderErrorOptions> = {}): ProviderError =>
@@ -46,12 +47,13 @@ function stage(weights: readonly number[]) {
       open: async () => use(id),
     };
     const provider = { capabilities: {}, quirks: {}, chat, responses, video } as unknown as Provider;
-    return { id, weight, provider };
+    return { id, coolDownId: `${id} at its address`, weight, provider };
   };
   let nowMs = 1_000;
   const keys = weights.map(toKey) as [PooledKey, ...PooledKey[]];
-  const pool = new KeyPool('pool', keys, { now: () => nowMs, monotonic: () => nowMs });
-  return { pool, calls, failures, pass: (ms: number) => (nowMs += ms) };
+  const coolDowns = new KeyCoolDowns({ now: () => nowMs, monotonic: () => nowMs });
+  const pool = new KeyPool('pool', keys, coolDowns);
+  return { pool, calls, failures, coolDowns, pass: (ms: number) => (nowMs += ms) };
 }
 
 const complete = async (pool: KeyPool): Promise<unknown> => pool.chat?.complete(chatRequest(), providerCall());
@@ -107,6 +109,32 @@ describe('KeyPool', () => {
     for (const at of [0, 1, 2, 3]) failures.set(`key-${at}`, limited());
     await providerErrorOf(complete(pool));
     expect(calls).toHaveLength(3);
+  });
+
+  it('announces a cool-down once, however many calls in flight fail for it', async () => {
+    const { pool, failures, coolDowns, pass } = stage([1]);
+    const announced: [string, number][] = [];
+    coolDowns.onChange((id, forMs) => announced.push([id, forMs]));
+    failures.set('key-0', limited({ retryAfterSeconds: 20 }));
+    await Promise.allSettled([complete(pool), complete(pool), complete(pool)]);
+    expect(announced).toEqual([['key-0 at its address', 20_000]]);
+    pass(20_000);
+    await Promise.allSettled([complete(pool)]);
+    expect(announced).toHaveLength(2);
+  });
+
+  it('makes its keys ready when its settings change, and says so once', async () => {
+    const { pool, calls, failures, coolDowns } = stage([1, 1]);
+    jest.spyOn(Math, 'random').mockReturnValue(0);
+    failures.set('key-0', refused(401));
+    await complete(pool);
+    failures.clear();
+    const announced: [string, number][] = [];
+    coolDowns.onChange((id, forMs) => announced.push([id, forMs]));
+    pool.endCoolDowns();
+    await complete(pool);
+    expect(calls).toEqual(['key-0', 'key-1', 'key-0']);
+    expect(announced).toEqual([['key-0 at its address', 0]]);
   });
 
   it('does not cool a key down for a 403 or a failure, and makes no second call after one', async () => {

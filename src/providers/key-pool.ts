@@ -1,15 +1,17 @@
 import { Logger } from '@nestjs/common';
-import type { Clock } from '../core/time/clock';
 import type { ChatProvider } from './contract/chat';
 import type { AsyncJobAdapter, JobAdapter, JobHandle, SyncJobAdapter } from './contract/media-job';
 import type { Provider } from './contract/provider';
 import type { ProviderCall } from './contract/provider-call';
 import { ProviderError } from './contract/provider-error';
+import type { KeyCoolDowns } from './key-cool-downs';
 
 /** One key of an account, and the provider that sends it. */
 export interface PooledKey {
   /** Not secret, and the same in every process: stored with jobs and shown in logs. */
   readonly id: string;
+  /** Identifies the key at its address, also in other instances: both are limited together. Not secret either. */
+  readonly coolDownId: string;
   readonly weight: number;
   readonly provider: Provider;
 }
@@ -21,7 +23,7 @@ const LIMITED_COOL_DOWN_MS = 10_000;
 
 /**
  * Several keys of one upstream as one provider. Calls are spread by weight. A key that the upstream limits or refuses cools
- * down in this process, and the call goes on with another key: a refused call did no work. Jobs stay with the key that
+ * down, and the call goes on with another key: a refused call did no work. Jobs stay with the key that
  * submitted them.
  */
 export class KeyPool implements Provider {
@@ -38,13 +40,12 @@ export class KeyPool implements Provider {
   readonly transcription: Provider['transcription'];
   readonly video: Provider['video'];
   readonly music: Provider['music'];
-  private readonly readyAtMs = new Map<PooledKey, number>();
 
   /** @param keys all of the same module */
   constructor(
     readonly id: string,
     private readonly keys: readonly [PooledKey, ...PooledKey[]],
-    private readonly clock: Clock,
+    private readonly coolDowns: KeyCoolDowns,
   ) {
     const { provider } = keys[0];
     this.capabilities = provider.capabilities;
@@ -73,6 +74,11 @@ export class KeyPool implements Provider {
 
   async close(): Promise<void> {
     await Promise.all(this.keys.map(({ provider }) => provider.close()));
+  }
+
+  /** Makes its keys ready, in every process. */
+  endCoolDowns(): void {
+    for (const { coolDownId } of this.keys) this.coolDowns.end(coolDownId);
   }
 
   private poolChat(select: (provider: Provider) => ChatProvider | undefined): ChatProvider | undefined {
@@ -204,8 +210,7 @@ export class KeyPool implements Provider {
 
   /** At random, by weight, among the keys that are ready. */
   private choose(tried: ReadonlySet<PooledKey>): PooledKey | null {
-    const nowMs = this.clock.monotonic();
-    const ready = this.keys.filter((key) => !tried.has(key) && (this.readyAtMs.get(key) ?? 0) <= nowMs);
+    const ready = this.keys.filter((key) => !tried.has(key) && this.coolDowns.waitMs(key.coolDownId) === 0);
     let rest = Math.random() * ready.reduce((sum, { weight }) => sum + weight, 0);
     return ready.find(({ weight }) => (rest -= weight) < 0) ?? ready.at(-1) ?? null;
   }
@@ -219,7 +224,7 @@ export class KeyPool implements Provider {
     const isRefused = options.credentialRefused === true;
     const namedMs = options.retryAfterSeconds === undefined ? null : options.retryAfterSeconds * 1_000;
     const pauseMs = namedMs ?? (isRefused ? REFUSED_COOL_DOWN_MS : LIMITED_COOL_DOWN_MS);
-    this.readyAtMs.set(key, this.clock.monotonic() + pauseMs);
+    this.coolDowns.begin(key.coolDownId, pauseMs);
     const facts = { provider: this.id, key: key.id, pauseMs, status: options.upstream?.status };
     if (isRefused) {
       KeyPool.logger.error({ event: 'provider_key_refused', message: 'a provider refused one of its keys', ...facts });
@@ -229,11 +234,11 @@ export class KeyPool implements Provider {
   }
 
   private allCooling(): ProviderError {
-    const soonestMs = Math.min(...this.readyAtMs.values());
+    const waitMs = Math.min(...this.keys.map(({ coolDownId }) => this.coolDowns.waitMs(coolDownId)));
     return new ProviderError('provider_rate_limited', 'The provider is limiting the rate of requests.', {
       phase: 'connect',
       fallback: true,
-      retryAfterSeconds: Math.max(1, Math.ceil((soonestMs - this.clock.monotonic()) / 1_000)),
+      retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)),
     });
   }
 }

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
+import { KeyCoolDowns } from './key-cool-downs';
 import { ProviderRegistry } from './provider-registry';
 import { ProvidersService } from './providers.service';
 import { AnthropicModule } from './vendors/anthropic/anthropic.module';
@@ -85,11 +86,11 @@ const VENDORS = [
 
 /**
  * The providers, ready to call. Neighbours: vendors and dialects use only the kit and the contract; outside this folder
- * only `ProvidersService` and the contract are used. Invariant: only the operator's settings decide where a request goes.
+ * only `ProvidersService`, `KeyCoolDowns` and the contract are used. Invariant: only the operator's settings decide where a request goes.
  */
 @Module({
   imports: [DiscoveryModule, ...VENDORS],
-  providers: [ProviderRegistry, ProvidersService],
-  exports: [ProvidersService],
+  providers: [KeyCoolDowns, ProviderRegistry, ProvidersService],
+  exports: [KeyCoolDowns, ProvidersService],
 })
 export class ProvidersModule {}

@@ -2,11 +2,12 @@ import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleIn
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import type { ProviderEnvironment } from '../core/config/provider-environment';
 import type { ProviderInstance } from '../core/config/provider-instances';
-import { CLOCK, type Clock } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';
 import type { Provider, ProviderDefinition } from './contract/provider';
 import { CurrentProvider } from './current-provider';
 import { InstanceDefinition } from './instance-definition';
+import { KeyCoolDowns } from './key-cool-downs';
+import { KeyPool } from './key-pool';
 import { ProviderRegistry } from './provider-registry';
 
 /** A setting that a provider reads, and where its value comes from; `null`: not set. */
@@ -57,7 +58,7 @@ export class ProvidersService implements OnModuleInit, OnApplicationShutdown {
   constructor(
     private readonly registry: ProviderRegistry,
     @Inject(APP_CONFIG) private readonly config: AppConfig,
-    @Inject(CLOCK) private readonly clock: Clock,
+    private readonly coolDowns: KeyCoolDowns,
   ) {
     this.environment = config.providers;
     this.configuredIds = this.ids;
@@ -207,7 +208,7 @@ export class ProvidersService implements OnModuleInit, OnApplicationShutdown {
   private toDefinition(instance: ProviderInstance): InstanceDefinition {
     const module = this.modules.find(({ id }) => id === instance.module);
     if (module === undefined) throw new Error(`Provider ${instance.id}: there is no module "${instance.module}".`);
-    return new InstanceDefinition(instance, module, this.clock);
+    return new InstanceDefinition(instance, module, this.coolDowns);
   }
 
   private createInstance(definition: InstanceDefinition): Provider {
@@ -217,8 +218,10 @@ export class ProvidersService implements OnModuleInit, OnApplicationShutdown {
   }
 
   private renew(definition: ProviderDefinition): void {
+    const former = this.ids.has(definition.id) ? this.providers.get(definition.id)?.current : undefined;
     try {
       this.put(definition, definition.create(this.effective));
+      if (former instanceof KeyPool) former.endCoolDowns();
     } catch (error) {
       const message = 'stored provider settings are invalid; keeping the previous ones';
       this.logger.error({ event: 'provider_settings_invalid', message, provider: definition.id, err: error });

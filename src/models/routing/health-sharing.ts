@@ -1,5 +1,5 @@
 /**
- * Shares the health of deployments between processes through Redis, off the path of successful requests: a message announces
+ * Shares the health of deployments, and the cool-downs of keys, between processes through Redis, off the path of successful requests: a message announces
  * a state change, a hash holds the current states for processes that missed it, a counter sums the failures of all. Redis is
  * optional: without it each process uses only its own observations.
  */
@@ -9,10 +9,14 @@ import type { Redis } from 'ioredis';
 import { RedisSubscription } from '../../core/redis/redis-subscription';
 import { REDIS } from '../../core/redis/redis.module';
 
-/** `open`: no calls for `forMs`, then a probe; `cool`: no calls for `forMs`; `close`; `reset`: cleared by an operator. */
+/**
+ * `open`: no calls for `forMs`, then a probe; `cool`: no calls for `forMs`; `close`; `reset`: cleared by an operator.
+ * `key`: no calls with a key of provider instances for `forMs`; 0: it may be used again.
+ */
 export interface HealthNews {
-  readonly kind: 'open' | 'cool' | 'close' | 'reset';
-  readonly deploymentId: string;
+  readonly kind: 'open' | 'cool' | 'close' | 'reset' | 'key';
+  /** Of the deployment, or of the key (`PooledKey.coolDownId`). */
+  readonly id: string;
   /** Milliseconds from now. */
   readonly forMs: number;
 }
@@ -102,11 +106,12 @@ export class HealthSharing {
   }
 
   /** Never rejects. */
-  async announce({ kind, deploymentId, forMs }: HealthNews): Promise<void> {
-    const field = `${kind === 'cool' ? 'cool' : 'open'}:${deploymentId}`;
-    const lastsMs = kind === 'close' ? -1 : Math.ceil(forMs);
-    const message = `${this.origin} ${kind} ${deploymentId} ${Math.ceil(forMs)}`;
-    const keys = kind === 'cool' ? [STATES_KEY] : [STATES_KEY, failuresKey(deploymentId)];
+  async announce({ kind, id, forMs }: HealthNews): Promise<void> {
+    const isBreaker = kind !== 'cool' && kind !== 'key';
+    const field = `${isBreaker ? 'open' : kind}:${id}`;
+    const lastsMs = kind === 'close' || (kind === 'key' && forMs === 0) ? -1 : Math.ceil(forMs);
+    const message = `${this.origin} ${kind} ${id} ${Math.ceil(forMs)}`;
+    const keys = isBreaker ? [STATES_KEY, failuresKey(id)] : [STATES_KEY];
     await this.attempt(
       this.redis.eval(ANNOUNCE, keys.length, ...keys, field, lastsMs, STATES_LIFETIME_MS, this.channel, message),
     );
@@ -153,18 +158,17 @@ export class HealthSharing {
     if (states === undefined) return null;
     const news: HealthNews[] = [];
     for (let at = 0; at + 1 < states.length; at += 2) {
-      const [kind, deploymentId = ''] = String(states[at]).split(':');
+      const [kind, id = ''] = String(states[at]).split(':');
       const forMs = Number(states[at + 1]);
-      if (kind === 'open' || (kind === 'cool' && forMs > 0)) news.push({ kind, deploymentId, forMs });
+      if (kind === 'open' || ((kind === 'cool' || kind === 'key') && forMs > 0)) news.push({ kind, id, forMs });
     }
     return news;
   }
 
   private parse(message: string): HealthNews | null {
-    const [origin, kind, deploymentId = '', forMs = ''] = message.split(' ');
-    if (origin === this.origin) return null;
-    if (kind !== 'open' && kind !== 'cool' && kind !== 'close' && kind !== 'reset') return null;
-    return { kind, deploymentId, forMs: Number(forMs) };
+    const [origin, kind, id = '', forMs = ''] = message.split(' ');
+    if (origin === this.origin || !isKind(kind)) return null;
+    return { kind, id, forMs: Number(forMs) };
   }
 
   /** Logs at debug level only, because the connection already reports an outage of Redis. */
@@ -176,4 +180,10 @@ export class HealthSharing {
       return undefined;
     }
   }
+}
+
+const KINDS: ReadonlySet<string | undefined> = new Set<HealthNews['kind']>(['open', 'cool', 'close', 'reset', 'key']);
+
+function isKind(kind: string | undefined): kind is HealthNews['kind'] {
+  return KINDS.has(kind);
 }

@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { AppConfig } from '../../core/config/app-config';
 import { ProviderError, type ProviderErrorOptions } from '../../providers/contract/provider-error';
+import { KeyCoolDowns } from '../../providers/key-cool-downs';
 import type { DeploymentHealth } from './deployment-health';
 import type { DeploymentCall } from './deployment-health';
 import { HealthService } from './health.service';
@@ -63,7 +64,9 @@ let health: DeploymentHealth;
 const create = (breakerFailures: number): HealthService => {
   const routing = { breakerFailures, breakerOpenMs: OPEN_MS, providerMaxConcurrency: PLACES };
   const clock = { now: () => 0, monotonic: () => nowMs };
-  return new HealthService(others as unknown as HealthSharing, clock, { routing } as AppConfig);
+  return new HealthService(others as unknown as HealthSharing, new KeyCoolDowns(clock), clock, {
+    routing,
+  } as AppConfig);
 };
 
 beforeEach(() => {
@@ -208,7 +211,7 @@ describe('an open circuit breaker', () => {
   it('ignores the outcome of calls that began before it opened', async () => {
     const two = service.healthOf('two');
     const late = await Promise.all(['a', 'a', 'a', 'b', 'b', 'b'].map((provider) => mustBegin(two, provider)));
-    others.say({ kind: 'open', deploymentId: 'two', forMs: OPEN_MS });
+    others.say({ kind: 'open', id: 'two', forMs: OPEN_MS });
     nowMs += OPEN_MS - 1;
     late.pop()?.succeed(10);
     for (const call of late) call.fail(failure());
@@ -246,21 +249,21 @@ describe('a rate limit', () => {
 
 describe('health updates of other processes', () => {
   it('apply to this process', async () => {
-    others.say({ kind: 'open', deploymentId: 'one', forMs: 5_000 });
+    others.say({ kind: 'open', id: 'one', forMs: 5_000 });
     expect(health.waitMs(nowMs)).toBe(5_000);
-    others.say({ kind: 'close', deploymentId: 'one', forMs: 0 }, { kind: 'cool', deploymentId: 'one', forMs: 200 });
+    others.say({ kind: 'close', id: 'one', forMs: 0 }, { kind: 'cool', id: 'one', forMs: 200 });
     expect(health.waitMs(nowMs)).toBe(200);
   });
 
   it('apply to deployments that this process has not called yet', () => {
-    others.say({ kind: 'open', deploymentId: 'new', forMs: 5_000 });
+    others.say({ kind: 'open', id: 'new', forMs: 5_000 });
     expect(service.healthOf('new').isOpen).toBe(true);
   });
 
   it('do not delay a probe that is due', async () => {
     await fail(5);
     nowMs += OPEN_MS;
-    others.say({ kind: 'open', deploymentId: 'one', forMs: OPEN_MS });
+    others.say({ kind: 'open', id: 'one', forMs: OPEN_MS });
     expect(await begin()).not.toBeNull();
   });
 });

@@ -4,6 +4,7 @@ import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import { EVERY_5_SECONDS, scheduled } from '../../core/scheduling/scheduling.module';
 import { type Clock, CLOCK } from '../../core/time/clock';
 import type { ProviderError } from '../../providers/contract/provider-error';
+import { KeyCoolDowns } from '../../providers/key-cool-downs';
 import {
   type CallObserver,
   DeploymentCall,
@@ -33,6 +34,7 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, CallO
 
   constructor(
     private readonly sharing: HealthSharing,
+    private readonly keys: KeyCoolDowns,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(APP_CONFIG) { routing }: AppConfig,
   ) {
@@ -43,6 +45,7 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, CallO
 
   onModuleInit(): void {
     if (!this.isWatching) return;
+    this.keys.onChange((id, forMs) => void this.sharing.announce({ kind: 'key', id, forMs }));
     this.sharing.listen(
       (news) => this.handleNews(news),
       () => void this.catchUp(),
@@ -178,7 +181,7 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, CallO
   private open(health: DeploymentHealth, { code, options }: ProviderError): void {
     const again = health.isOpen;
     health.trip(this.clock.monotonic() + this.openMs);
-    void this.sharing.announce({ kind: 'open', deploymentId: health.id, forMs: this.openMs });
+    void this.sharing.announce({ kind: 'open', id: health.id, forMs: this.openMs });
     if (again) return;
     const facts = { deployment: health.id, forMs: this.openMs, code, upstream: options.upstream };
     this.logger.warn({ event: 'breaker_opened', message: 'circuit breaker opened', ...facts });
@@ -187,14 +190,14 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, CallO
   private close(health: DeploymentHealth): void {
     if (!health.isOpen) return;
     health.close();
-    void this.sharing.announce({ kind: 'close', deploymentId: health.id, forMs: 0 });
+    void this.sharing.announce({ kind: 'close', id: health.id, forMs: 0 });
     this.logger.warn({ event: 'breaker_closed', message: 'circuit breaker closed', deployment: health.id });
   }
 
   private cool(health: DeploymentHealth, seconds: number | undefined): void {
     const forMs = seconds === undefined ? DEFAULT_COOL_MS : seconds * 1000;
     if (!health.cool(this.clock.monotonic() + forMs)) return;
-    void this.sharing.announce({ kind: 'cool', deploymentId: health.id, forMs });
+    void this.sharing.announce({ kind: 'cool', id: health.id, forMs });
     this.logger.warn({
       event: 'cool_down_started',
       message: 'deployment is rate limited and cools down',
@@ -207,8 +210,12 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, CallO
     for (const news of await this.sharing.read()) this.handleNews(news);
   }
 
-  private handleNews({ kind, deploymentId, forMs }: HealthNews): void {
-    const health = this.healthOf(deploymentId);
+  private handleNews({ kind, id, forMs }: HealthNews): void {
+    if (kind === 'key') {
+      this.keys.learn(id, forMs);
+      return;
+    }
+    const health = this.healthOf(id);
     const wasOpen = health.isOpen;
     const untilMs = this.clock.monotonic() + forMs;
     switch (kind) {
@@ -231,7 +238,7 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, CallO
     this.logger.log({
       event: `breaker_${state}_elsewhere`,
       message: `another process ${state} the circuit breaker`,
-      deployment: deploymentId,
+      deployment: id,
     });
   }
 }
@@ -299,6 +306,6 @@ function reportOf(health: DeploymentHealth, shared: readonly HealthNews[] | null
 }
 
 function sharedStateOf(id: string, shared: readonly HealthNews[]): BreakerState {
-  const kinds = shared.filter(({ deploymentId }) => deploymentId === id).map(({ kind }) => kind);
+  const kinds = shared.filter((news) => news.id === id).map(({ kind }) => kind);
   return kinds.includes('open') ? 'open' : kinds.includes('cool') ? 'cooling_down' : 'closed';
 }

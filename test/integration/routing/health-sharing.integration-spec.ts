@@ -6,11 +6,14 @@ import { Logger } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { AppConfig } from '../../../src/core/config/app-config';
 import { ProviderError } from '../../../src/providers/contract/provider-error';
+import { KeyCoolDowns } from '../../../src/providers/key-cool-downs';
+import { KeyPool, type PooledKey } from '../../../src/providers/key-pool';
 import { createRedis } from '../../../src/core/redis/redis.module';
 import type { DeploymentCall } from '../../../src/models/routing/deployment-health';
 import { HealthService } from '../../../src/models/routing/health.service';
 import { HealthSharing } from '../../../src/models/routing/health-sharing';
 import { allowedMs } from '../../faults/figures';
+import { chatRequest, providerCall, providerErrorOf } from '../../conformance/provider-call';
 import { createTestRedis, untilReady } from '../../harness/redis';
 
 Logger.overrideLogger(false);
@@ -24,11 +27,13 @@ const OUTAGE = new ProviderError('provider_unavailable', '', { phase: 'headers',
 class Process {
   skippedMs = 0;
   readonly service: HealthService;
+  readonly keys: KeyCoolDowns;
 
   constructor(private readonly redis: Redis) {
     const routing = { breakerFailures: 5, breakerOpenMs: OPEN_MS, providerMaxConcurrency: 100 };
     const clock = { now: () => Date.now(), monotonic: () => performance.now() + this.skippedMs };
-    this.service = new HealthService(new HealthSharing(redis), clock, { routing } as AppConfig);
+    this.keys = new KeyCoolDowns(clock);
+    this.service = new HealthService(new HealthSharing(redis), this.keys, clock, { routing } as AppConfig);
     this.service.onModuleInit();
   }
 
@@ -42,10 +47,10 @@ class Process {
     // Redis does not announce when a subscription is in place; a message that arrives proves it.
     const speaker = new HealthSharing(redis);
     await until(() => {
-      void speaker.announce({ kind: 'open', deploymentId: id, forMs: 1 });
+      void speaker.announce({ kind: 'open', id: id, forMs: 1 });
       return health.isOpen;
     });
-    await speaker.announce({ kind: 'close', deploymentId: id, forMs: 0 });
+    await speaker.announce({ kind: 'close', id: id, forMs: 0 });
     return process;
   }
 
@@ -146,6 +151,64 @@ describe('two processes', () => {
   });
 });
 
+describe('a key of a provider instance that one of two processes finds limited', () => {
+  const LIMITED = new ProviderError('provider_rate_limited', '', {
+    phase: 'headers',
+    fallback: true,
+    retryAfterSeconds: 60,
+  });
+
+  /** A pool of one key as that process has it; `calls` counts what reached the upstream. */
+  function poolOf(process: Process, keyId: string) {
+    const upstream = { calls: 0, failure: null as ProviderError | null };
+    const complete = (): Promise<unknown> => {
+      upstream.calls++;
+      return upstream.failure === null ? Promise.resolve({ body: {} }) : Promise.reject(upstream.failure);
+    };
+    const provider = { capabilities: {}, quirks: {}, chat: { complete } } as unknown as PooledKey['provider'];
+    const pool = new KeyPool('team', [{ id: 'key', coolDownId: keyId, weight: 1, provider }], process.keys);
+    return { upstream, ask: () => pool.chat?.complete(chatRequest(), providerCall()) ?? Promise.reject() };
+  }
+  afterEach(() => redis.hdel('{gateway:health}:states', `key:${id}`));
+
+  it('cools down in both within a second, so that the other makes no call with it', async () => {
+    const [here, there] = [poolOf(one, id), poolOf(two, id)];
+    await there.ask();
+    here.upstream.failure = LIMITED;
+    await providerErrorOf(here.ask());
+    await until(() => two.keys.waitMs(id) > 0, AGREED_WITHIN_MS);
+    const error = await providerErrorOf(there.ask());
+    expect([error.code, there.upstream.calls]).toEqual(['provider_rate_limited', 1]);
+    expect(error.options.retryAfterSeconds).toBeGreaterThan(30);
+    one.skippedMs = two.skippedMs = 60_000;
+    await there.ask();
+    expect(there.upstream.calls).toBe(2);
+  });
+
+  it('is ready again in both when its settings change', async () => {
+    const here = poolOf(one, id);
+    here.upstream.failure = LIMITED;
+    await providerErrorOf(here.ask());
+    await until(() => two.keys.waitMs(id) > 0, AGREED_WITHIN_MS);
+    one.keys.end(id);
+    await until(() => two.keys.waitMs(id) === 0, AGREED_WITHIN_MS);
+    expect(await redis.hexists('{gateway:health}:states', `key:${id}`)).toBe(0);
+  });
+
+  it('cools down in a process that starts later', async () => {
+    const here = poolOf(one, id);
+    here.upstream.failure = LIMITED;
+    await providerErrorOf(here.ask());
+    await until(() => two.keys.waitMs(id) > 0, AGREED_WITHIN_MS);
+    const late = await Process.start();
+    try {
+      await until(() => late.keys.waitMs(id) > 0);
+    } finally {
+      await late.stop();
+    }
+  });
+});
+
 it('a process that starts later knows what the others have found', async () => {
   await one.fail(id, 5);
   await until(() => two.isOpen(id), AGREED_WITHIN_MS);
@@ -163,9 +226,7 @@ it('drops ended cool-downs and circuits without a call for an hour', async () =>
   const ageMs = { short: 60_000, long: 3_700_000 };
   await redis.hset(states, { [`cool:${id}`]: Date.now() - ageMs.short, [`open:${id}`]: Date.now() - ageMs.short });
   const sharing = new HealthSharing(redis);
-  expect((await sharing.read()).filter(({ deploymentId }) => deploymentId === id)).toEqual([
-    { kind: 'open', deploymentId: id, forMs: 0 },
-  ]);
+  expect((await sharing.read()).filter((news) => news.id === id)).toEqual([{ kind: 'open', id: id, forMs: 0 }]);
   expect((await redis.hmget(states, ...fields)).map((state) => state !== null)).toEqual([false, true]);
   await redis.hset(states, { [`open:${id}`]: Date.now() - ageMs.long });
   await sharing.read();
