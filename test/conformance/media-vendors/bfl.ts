@@ -24,7 +24,7 @@ function refusal(status: number, detail: unknown): Answer {
 const COMMON = {
   targets: ['/v1/upstream-model', '/v1/get_result?id=task-1'],
   happy: ready({ sample: SAMPLE, prompt: 'a lighthouse' }),
-  delivers: { images: [{ url: SAMPLE, revisedPrompt: null }] },
+  delivers: { images: [{ url: SAMPLE, revisedPrompt: null }], usage: { images: 1, units: 3 } },
   broken: {
     ...NOT_JSON,
     'no place to ask': json({ id: 'task-1' }),

@@ -58,7 +58,7 @@ export const ELEVENLABS_MEDIA: MediaWire = {
       targets: ['/v1/text-to-speech/JBFqnCBsd6RMkjVDRZzb/stream?output_format=mp3_44100_128'],
       happy: (response) =>
         response.writeHead(200, { 'content-type': 'audio/mpeg', 'character-cost': '12' }).end('ID3 sound'),
-      delivers: { progress: { audioBytes: 9 } },
+      delivers: { progress: { audioBytes: 9, usage: { units: 12 } } },
       broken: {
         'no sound': speech(''),
         'another format': speech('OggS'),

@@ -333,3 +333,12 @@ describe('toImageEditJson', () => {
     expect(() => edit(1, { imageEdits: 'none' })).toThrow('input images');
   });
 });
+
+describe('the charge that a vendor reports with its images', () => {
+  it('is read from ticks, with or without tokens', () => {
+    expect(toImageUsage({ cost_in_usd_ticks: 200_000_000 })).toEqual({ ...NO_USAGE, vendorCostMicro: 20_000 });
+    const counted = toImageUsage({ cost_in_usd_ticks: 5, input_tokens: 3, output_tokens: 4 });
+    expect(counted).toMatchObject({ inputText: 3, outputImage: 4, vendorCostMicro: 0.0005 });
+    expect(toImageUsage({ cost_in_usd_ticks: 0 })).toBeNull();
+  });
+});

@@ -126,6 +126,8 @@ function extensionOf(contentType: string): string {
 /** Ten images of 4.8 MiB each, in base64. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
 const MAX_URL_LENGTH = 8 * 1024;
+/** 10^10 ticks are a dollar. */
+const TICKS_PER_MICRO = 10_000;
 /** An item large enough to be queued separately: a millisecond of work. */
 const LARGE_ITEM_BYTES = 512 * 1024;
 
@@ -214,17 +216,21 @@ function toImage(item: ImageItem | null): GeneratedImage | string {
 /**
  * The `usage` of an image reply. Input tokens are text unless the details count them as image tokens; output tokens are
  * image tokens unless the details count them as text. The format does not report cached tokens: all are priced as
- * uncached.
+ * uncached. A vendor's own charge is part of it.
  * @returns `null` when the totals are absent or implausible
  */
 export function toImageUsage(usage: unknown): UsageVector | null {
   if (!isJsonObject(usage)) return null;
+  // xAI: https://docs.x.ai/developers/cost-tracking
+  const ticks = usage['cost_in_usd_ticks'];
+  const bill = typeof ticks === 'number' && ticks > 0 ? { vendorCostMicro: ticks / TICKS_PER_MICRO } : null;
   const input = toTotal(usage['input_tokens']);
   const output = toTotal(usage['output_tokens']);
-  if (input === null || output === null) return null;
+  if (input === null || output === null) return bill === null ? null : { ...NO_USAGE, ...bill };
   const inputImage = Math.min(toCount(detailsOf(usage, 'input_tokens_details')['image_tokens']), input);
   const outputText = Math.min(toCount(detailsOf(usage, 'output_tokens_details')['text_tokens']), output);
-  return { ...NO_USAGE, inputText: input - inputImage, inputImage, outputText, outputImage: output - outputText };
+  const outputImage = output - outputText;
+  return { ...NO_USAGE, inputText: input - inputImage, inputImage, outputText, outputImage, ...bill };
 }
 
 function isWebAddress(url: unknown): url is string {

@@ -5,12 +5,15 @@
  */
 import type { ImageRequest, ImageResult, ImagesProvider } from '../../contract/images';
 import type { CallLimits, ProviderCall } from '../../contract/provider-call';
+import { NO_USAGE, type UsageVector } from '../../contract/usage';
 import { ProviderError } from '../../contract/provider-error';
 import { awaitResult, SharedDeadline } from '../../kit/await-result';
-import { imageFiltered, imageOfUrl, notImages, pixelsOf, refuseOptions } from '../../kit/image-replies';
+import { aspectRatioOf, imageFiltered, imageOfUrl, notImages, pixelsOf, refuseOptions } from '../../kit/image-replies';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import type { NamedEndpoint, RegionalHosts } from './regional-hosts';
 
+/** Of those between 3:7 and 7:3, the ones with a common size. */
+const RATIOS = ['1:1', '4:3', '3:4', '3:2', '2:3', '16:9', '9:16', '21:9', '9:21'];
 const MODERATED: ReadonlySet<unknown> = new Set(['Request Moderated', 'Content Moderated']);
 const FAILED: ReadonlySet<unknown> = new Set(['Error', 'Failed', 'Task not found']);
 
@@ -18,17 +21,18 @@ export class BflImages implements ImagesProvider {
   constructor(private readonly hosts: RegionalHosts) {}
 
   async generate(request: ImageRequest, call: ProviderCall): Promise<ImageResult> {
-    const body = JSON.stringify(toGeneration(request));
+    const body = JSON.stringify(toGeneration(request, call));
     const deadline = new SharedDeadline(call);
     const target = this.hosts.main.endpoint(encodeURIComponent(call.upstreamModel));
     const accepted = await this.hosts.main.post(target, body, { ...call, ...deadline.next() });
-    const result = this.locate(accepted);
-    return awaitResult(deadline, (limits) => readResult(result, limits));
+    const submission = parseJsonObject(accepted) ?? {};
+    const result = this.locate(submission['polling_url']);
+    return awaitResult(deadline, (limits) => readResult(result, submission['cost'], limits));
   }
 
   /** @throws ProviderError unless the reply says where the result will be */
-  private locate(accepted: Buffer): NamedEndpoint {
-    const result = this.hosts.locate(parseJsonObject(accepted)?.['polling_url']);
+  private locate(address: unknown): NamedEndpoint {
+    const result = this.hosts.locate(address);
     if (result !== null) return result;
     throw new ProviderError('provider_error', 'The provider did not say where the image will be.', {
       phase: 'first_token',
@@ -39,23 +43,39 @@ export class BflImages implements ImagesProvider {
 }
 
 /** Pure. @throws ProviderError `validation_failed` with `param` */
-export function toGeneration(request: ImageRequest): JsonObject {
+export function toGeneration(request: ImageRequest, { quirks }: Pick<ProviderCall, 'quirks'>): JsonObject {
   refuseOptions(request, 'quality', 'style', 'mask');
   const { prompt, size, images } = request;
   const references = images.map(({ bytes }, index) => [
     index === 0 ? 'input_image' : `input_image_${index + 1}`,
     bytes.toString('base64'),
   ]);
-  return { prompt, ...(size !== null && pixelsOf(size)), output_format: 'png', ...Object.fromEntries(references) };
+  const measures = size === null ? {} : quirks.imageSize === 'aspect_ratio' ? toRatio(size) : pixelsOf(size);
+  return { prompt, ...measures, output_format: 'png', ...Object.fromEntries(references) };
+}
+
+/** Kontext and Ultra models have no other measure. */
+function toRatio(size: string): JsonObject {
+  return { aspect_ratio: aspectRatioOf(size, RATIOS) };
 }
 
 /** `null`: it is not finished. */
-async function readResult({ http, target }: NamedEndpoint, limits: CallLimits): Promise<ImageResult | null> {
+async function readResult(
+  { http, target }: NamedEndpoint,
+  announced: unknown,
+  limits: CallLimits,
+): Promise<ImageResult | null> {
   const reply = parseJsonObject(await http.get(target, limits));
   if (reply === null) throw notImages();
-  const { status, result } = reply;
+  const { status, result, cost } = reply;
   if (MODERATED.has(status)) throw imageFiltered({}, String(status));
   if (FAILED.has(status)) throw notImages('no image');
   if (status !== 'Ready') return null;
-  return { images: [imageOfUrl(isJsonObject(result) ? result['sample'] : undefined)], usage: null };
+  const image = imageOfUrl(isJsonObject(result) ? result['sample'] : undefined);
+  return { images: [image], usage: toBill(cost) ?? toBill(announced) };
+}
+
+/** Credits, at the submission or with the result; neither is promised. */
+function toBill(cost: unknown): UsageVector | null {
+  return typeof cost === 'number' && cost > 0 ? { ...NO_USAGE, images: 1, units: cost } : null;
 }

@@ -3,6 +3,7 @@ import { disconnect, fault, json, script } from '../../../../test/conformance/me
 import { imageRequest } from '../../../../test/conformance/media-requests';
 import { providerCall, providerErrorOf } from '../../../../test/conformance/provider-call';
 import { PNG } from '../../../../test/conformance/media-uses';
+import type { ImageResult } from '../../contract/images';
 import type { Provider } from '../../contract/provider';
 import { BflProvider } from './bfl.module';
 import { toGeneration } from './bfl-images';
@@ -37,6 +38,20 @@ describe('BflImages', () => {
     expect(submissions()).toHaveLength(1);
   });
 
+  it.each([
+    ['with the result', 3, 4.5, 4.5],
+    ['at the submission', 3, null, 3],
+    ['nowhere', null, undefined, undefined],
+  ])('bills the credits that are reported %s', async (_where, atSubmission, withResult, units) => {
+    const polling_url = `${upstream.origin}/v1/get_result?id=1`;
+    const result = { sample: 'https://delivery.bfl.ai/one.png' };
+    upstream.answer = script(
+      json({ polling_url, cost: atSubmission }),
+      json({ status: 'Ready', result, cost: withResult }),
+    );
+    expect(((await generate()) as ImageResult).usage?.units).toBe(units);
+  });
+
   it('allows no other attempt when the response to the submission is lost', async () => {
     upstream.answer = disconnect;
     const { options } = await providerErrorOf(generate());
@@ -58,7 +73,7 @@ describe('BflImages', () => {
 describe('toGeneration', () => {
   it('sends the size in pixels and every input image', () => {
     const base64 = PNG.bytes.toString('base64');
-    expect(toGeneration(imageRequest({ size: '1536x1024', images: [PNG, PNG] }))).toEqual({
+    expect(toGeneration(imageRequest({ size: '1536x1024', images: [PNG, PNG] }), providerCall())).toEqual({
       prompt: 'a lighthouse',
       width: 1536,
       height: 1024,
@@ -68,9 +83,14 @@ describe('toGeneration', () => {
     });
   });
 
+  it('sends the aspect ratio where there is no other measure', () => {
+    const call = providerCall({ quirks: { imageSize: 'aspect_ratio' } });
+    expect(toGeneration(imageRequest({ size: '1344x768' }), call)).toMatchObject({ aspect_ratio: '16:9' });
+  });
+
   it.each([{ mask: PNG }, { quality: 'high' }, { style: 'vivid' }, { size: 'large' }])('refuses %p', (option) => {
     const [param] = Object.keys(option);
-    expect(() => toGeneration(imageRequest(option))).toThrow(
+    expect(() => toGeneration(imageRequest(option), providerCall())).toThrow(
       expect.objectContaining({ options: expect.objectContaining({ param, phase: 'connect' }) }),
     );
   });

@@ -1,9 +1,11 @@
 /** Speech by ElevenLabs (https://elevenlabs.io/docs/api-reference/text-to-speech/stream). */
 import type { ProviderCall } from '../../contract/provider-call';
 import type { SpeechFormat, SpeechProvider, SpeechRequest, SpeechStream } from '../../contract/speech';
+import { NO_USAGE, type UsageVector } from '../../contract/usage';
 import { type AudioReply, AudioStream } from '../../kit/audio-stream';
 import type { JsonObject } from '../../kit/json';
 import { unsupported } from '../../kit/unsupported';
+import type { UpstreamHeaders } from '../../kit/upstream-errors';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import { wavHeader } from '../../kit/wav-header';
 
@@ -27,8 +29,16 @@ export class ElevenLabsSpeech implements SpeechProvider {
     if (output === undefined) throw unsupported('response_format');
     const path = `text-to-speech/${encodeURIComponent(request.voice)}/stream`;
     const target = this.http.endpoint(path, { output_format: output.name });
-    return AudioStream.open(output, (receiver) => this.http.postForAudio(target, body, call, receiver));
+    return AudioStream.open({ ...output, readUsage: readCredits }, (receiver) =>
+      this.http.postForAudio(target, body, call, receiver),
+    );
   }
+}
+
+/** Credits: half of one for a character of a fast model, and several for some voices. */
+function readCredits(headers: UpstreamHeaders): UsageVector | null {
+  const units = Number(headers['character-cost']);
+  return units > 0 ? { ...NO_USAGE, units } : null;
 }
 
 /** Pure. @throws ProviderError `validation_failed` with `param` */
