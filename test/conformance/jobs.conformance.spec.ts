@@ -68,9 +68,9 @@ async function fileOf(adapter: JobAdapter, snapshot: JobSnapshot) {
   if (snapshot.state !== 'succeeded') throw new Error(`the job is ${snapshot.state}`);
   const [output] = snapshot.outputs;
   if (output === undefined) throw new Error('there is no output');
-  const body = await adapter.open?.(output, callOf());
-  if (body === undefined) throw new Error('the provider does not open its outputs');
-  const bytes = await buffer(body);
+  const body = output.bytes ?? (await adapter.open?.(output, callOf()));
+  if (body === undefined) throw new Error('the provider neither has nor opens its output');
+  const bytes = Buffer.isBuffer(body) ? body : await buffer(body);
   const directory = await mkdtemp(join(tmpdir(), 'job-output-'));
   const path = join(directory, 'output');
   await writeFile(path, bytes);

@@ -2,16 +2,10 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../src/core/time/clock';
-import type {
-  AsyncJobAdapter,
-  JobAdapter,
-  JobHandle,
-  JobOutput,
-  SyncJobAdapter,
-} from '../../src/providers/contract/media-job';
+import type { AsyncJobAdapter, JobHandle, JobOutput, SyncJobAdapter } from '../../src/providers/contract/media-job';
 import type { Provider } from '../../src/providers/contract/provider';
 import type { ProviderCall } from '../../src/providers/contract/provider-call';
-import type { JobEvent } from '../../src/providers/vendors/mock/job-store';
+import type { JobEvent } from '../../src/providers/vendors/mock/mock-jobs';
 import {
   MockMediaBasicProvider,
   MockMediaProvider,
@@ -48,7 +42,7 @@ export async function readMockMediaTokens(directory: string): Promise<string[]> 
 export const MEDIA_PROVIDERS = [new MockMediaProvider(), new MockMediaBasicProvider(), new MockMediaSyncProvider()];
 
 /** An adapter that hands out its files itself. */
-type Opening<Adapter extends JobAdapter> = Adapter & Required<Pick<Adapter, 'open'>>;
+type OpeningAdapter = AsyncJobAdapter & Required<Pick<AsyncJobAdapter, 'open'>>;
 
 /** The mock media providers with a separate directory and a fixed clock. */
 export class MockMediaStage {
@@ -78,16 +72,16 @@ export class MockMediaStage {
     return provider;
   }
 
-  get jobs(): Opening<AsyncJobAdapter> {
-    return this.provider('mock-media').music as Opening<AsyncJobAdapter>;
+  get jobs(): OpeningAdapter {
+    return this.provider('mock-media').music as OpeningAdapter;
   }
 
   get basicJobs(): AsyncJobAdapter {
     return this.provider('mock-media-basic').video as AsyncJobAdapter;
   }
 
-  get syncMusic(): Opening<SyncJobAdapter> {
-    return this.provider('mock-media-sync').music as Opening<SyncJobAdapter>;
+  get syncMusic(): SyncJobAdapter {
+    return this.provider('mock-media-sync').music as SyncJobAdapter;
   }
 
   /** A second of music with these directives. */

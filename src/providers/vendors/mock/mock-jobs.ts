@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
+import { appendFile, link, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Clock } from '../../../core/time/clock';
 import type {
   AsyncJobAdapter,
@@ -12,10 +14,11 @@ import type {
 } from '../../contract/media-job';
 import type { ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
-import { cancellation, transportFailure } from '../../kit/upstream-errors';
-import { jobIdOf, makeOutput, planOutput, streamOf } from './job-outputs';
-import { failureOf, type JobRecord, type JobStore, runMsOf, snapshotOf } from './job-store';
-import { responseError, ScriptedCall } from './scripted-call';
+import { cancellation, deadlineFailure, mapInBandError, transportFailure } from '../../kit/upstream-errors';
+import { hashText } from './conversation';
+import { type AudioOptions, makeAudio, makeVideo, MUSIC_RATES, type VideoOptions } from './media-files';
+import { describeInputs } from './mock-images';
+import { refused, responseError, type Script, ScriptedCall } from './scripted-call';
 
 export interface JobProviderOptions {
   /** The provider's id. */
@@ -56,7 +59,7 @@ export class MockJobs implements AsyncJobAdapter {
     return withProviderErrors(call, async () => {
       const { record, snapshot } = await this.find(jobIdOf(url) ?? '');
       if (snapshot.state !== 'succeeded') throw responseError(404, this.options.clock.now());
-      return streamOf(await makeOutput(record.output));
+      return Readable.from([await makeOutput(record.output)]);
     });
   }
 
@@ -96,17 +99,13 @@ export class MockMusicSync implements SyncJobAdapter {
     return withProviderErrors(call, async () => {
       const ids = { id: randomUUID(), token: call.requestId };
       const { scripted, output } = await acceptJob(spec, ids, this.options, call);
-      await scripted.wait(runMsOf(scripted.script), 'first_token');
+      await scripted.wait(scripted.script.runMs ?? DEFAULT_RUN_MS, 'first_token');
       const failure = failureOf(scripted.script);
       if (failure !== null) throw failure;
       const bytes = await makeOutput(output);
       scripted.check('first_token');
       return { state: 'succeeded', outputs: [{ type: 'audio', url: null, bytes }], usage: null };
     });
-  }
-
-  open({ bytes = Buffer.alloc(0) }: JobOutput): Promise<Readable> {
-    return Promise.resolve(streamOf(bytes));
   }
 }
 
@@ -136,4 +135,161 @@ async function withProviderErrors<Value>({ signal }: ProviderCall, work: () => P
   } catch (error) {
     throw error instanceof ProviderError ? error : transportFailure('headers', error);
   }
+}
+
+/** An accepted job. Its state follows from this record and the time, except for a cancellation. */
+interface JobRecord {
+  readonly id: string;
+  /** Of the submission. */
+  readonly token: string;
+  readonly script: Script;
+  readonly output: OutputOptions;
+  /** Milliseconds since the epoch, as all times here. */
+  readonly acceptedAtMs: number;
+}
+
+/** An event at the provider: a line of `log.jsonl`. */
+export type JobEvent = 'submitted' | 'repeated' | 'canceled';
+
+const PRIVATE = { mode: 0o600 } as const;
+const DEFAULT_QUEUED_MS = 500;
+const DEFAULT_RUN_MS = 2_000;
+const KEPT_MS = 24 * 3_600_000;
+const SWEEP_MS = 3_600_000;
+
+/**
+ * The provider's storage: a directory that outlives processes and is shared by several, like a remote provider. Every
+ * change is one atomic file system operation, so a killed process leaves nothing half done.
+ *
+ * - `<id>.job`: an accepted job
+ * - `<id>.canceled`: it was canceled
+ * - `log.jsonl`: a line for each event, without prompts
+ */
+export class JobStore {
+  private sweptAtMs = 0;
+
+  constructor(private readonly path: string) {}
+
+  /** A job with the same id stays unchanged. */
+  async accept(record: JobRecord): Promise<void> {
+    await mkdir(this.path, { recursive: true, mode: 0o700 });
+    await this.sweep(record.acceptedAtMs);
+    const draft = join(this.path, `${randomUUID()}.draft`);
+    await writeFile(draft, JSON.stringify(record), { ...PRIVATE, flag: 'wx' });
+    // Written completely before it is linked to its name, which only one process can do.
+    const isNew = await unlessCode('EEXIST', link(draft, this.file(record.id, 'job')));
+    await rm(draft);
+    await this.log(isNew === null ? 'repeated' : 'submitted', record);
+  }
+
+  async find(id: string): Promise<JobRecord | null> {
+    const text = await unlessCode('ENOENT', readFile(this.file(id, 'job'), 'utf8'));
+    return text === null ? null : (JSON.parse(text.value) as JobRecord);
+  }
+
+  async cancel(record: JobRecord): Promise<void> {
+    const creating = writeFile(this.file(record.id, 'canceled'), '', { ...PRIVATE, flag: 'wx' });
+    if ((await unlessCode('EEXIST', creating)) !== null) await this.log('canceled', record);
+  }
+
+  async isCanceled(id: string): Promise<boolean> {
+    return (await unlessCode('ENOENT', stat(this.file(id, 'canceled')))) !== null;
+  }
+
+  private async log(event: JobEvent, { id, token, output: { kind } }: JobRecord): Promise<void> {
+    const line = JSON.stringify({ event, id, token, kind, pid: process.pid });
+    await appendFile(join(this.path, 'log.jsonl'), `${line}\n`, PRIVATE);
+  }
+
+  /** Removes the files of old jobs. */
+  private async sweep(nowMs: number): Promise<void> {
+    if (nowMs - this.sweptAtMs < SWEEP_MS) return;
+    this.sweptAtMs = nowMs;
+    for (const name of await readdir(this.path)) {
+      const file = join(this.path, name);
+      const found = await unlessCode('ENOENT', stat(file));
+      if (found !== null && nowMs - found.value.mtimeMs > KEPT_MS) await rm(file, { force: true });
+    }
+  }
+
+  /** Ids are untrusted: the file is always inside this directory. */
+  private file(id: string, suffix: string): string {
+    return join(this.path, `${encodeURIComponent(id)}.${suffix}`);
+  }
+}
+
+/** The state of a job, as a poll reports it. */
+function snapshotOf({ id, script, output, acceptedAtMs }: JobRecord, isCanceled: boolean, nowMs: number): JobSnapshot {
+  if (isCanceled) return { state: 'canceled', error: jobFailure('The provider canceled the job.') };
+  const { runMs = DEFAULT_RUN_MS, queuedMs = DEFAULT_QUEUED_MS } = script;
+  const ranMs = nowMs - acceptedAtMs - queuedMs;
+  if (ranMs < 0) return { state: 'queued', progress: 0 };
+  if (ranMs < runMs) return { state: 'running', progress: Math.floor((100 * ranMs) / runMs) };
+  const error = failureOf(script);
+  if (error !== null) return { state: script.fail === 'timeout' ? 'expired' : 'failed', error };
+  const type = output.kind === 'video' ? 'video' : 'audio';
+  return { state: 'succeeded', outputs: [{ type, url: URL_SCHEME + encodeURIComponent(id) }], usage: null };
+}
+
+/** The scripted failure of a job; `null` when it succeeds. */
+export function failureOf({ fail }: Script): ProviderError | null {
+  switch (fail) {
+    case undefined:
+      return null;
+    case 'timeout':
+      return deadlineFailure('job');
+    case 'error':
+      return jobFailure('The provider could not finish the job.');
+    case 'content':
+      return mapInBandError({ error: { message: 'Refused.', code: 'content_policy_violation' } }, 'job');
+  }
+}
+
+function jobFailure(message: string): ProviderError {
+  return new ProviderError('provider_error', message, { phase: 'job', fallback: false });
+}
+
+async function unlessCode<Value>(code: string, work: Promise<Value>): Promise<{ readonly value: Value } | null> {
+  try {
+    return { value: await work };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === code) return null;
+    throw error;
+  }
+}
+
+/** The file that a job makes. */
+type OutputOptions = ({ readonly kind: 'video' } & VideoOptions) | AudioOptions;
+
+const MUSIC_FORMATS = ['mp3', 'wav', 'flac'] as const;
+const DEFAULT_MUSIC_RATE = 44_100;
+const URL_SCHEME = 'mock-media:';
+
+/**
+ * The output that a request describes. Input images appear in the title of a video.
+ * @param text the prompt without directives
+ * @throws ProviderError `validation_failed` for options that the mock lacks
+ */
+function planOutput(spec: JobSpec, text: string): OutputOptions {
+  const { durationSeconds: seconds } = spec;
+  if (spec.kind === 'video') {
+    const { resolution, aspectRatio, audio, firstFrame, lastFrame, references } = spec;
+    const prompt = [text.trim(), ...describeInputs([firstFrame, lastFrame, ...references])].join(' ');
+    return { kind: 'video', prompt, seconds, resolution, aspectRatio, audio, seed: hashText(prompt) };
+  }
+  const format = MUSIC_FORMATS.find((each) => each === (spec.format ?? 'mp3'));
+  const sampleRate = spec.sampleRate ?? DEFAULT_MUSIC_RATE;
+  if (format === undefined) throw refused('The mock does not make music in this format.', 'format');
+  if (!MUSIC_RATES.includes(sampleRate)) throw refused('The mock does not make music at this rate.', 'sample_rate');
+  return { kind: 'music', format, seconds, sampleRate, seed: hashText(text.trim()), transcript: '' };
+}
+
+/** The same file for the same options. */
+function makeOutput(options: OutputOptions): Promise<Buffer> {
+  return options.kind === 'video' ? makeVideo(options) : makeAudio(options);
+}
+
+/** The job that a URL belongs to; `null`: not a URL of an output. */
+function jobIdOf(url: string | null): string | null {
+  return url?.startsWith(URL_SCHEME) ? decodeURIComponent(url.slice(URL_SCHEME.length)) : null;
 }

@@ -4,12 +4,11 @@ import { type Clock, systemClock } from '../../../core/time/clock';
 import type { JobCapabilities } from '../../contract/media-job';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import type { Provider, ProviderDefinition } from '../../contract/provider';
-import { JobStore } from './job-store';
+import { CancelableMockJobs, type JobProviderOptions, JobStore, MockJobs, MockMusicSync } from './mock-jobs';
 import { MockSpeech, MockTranscription } from './mock-audio';
 import { MockChat } from './mock-chat';
 import { MockEmbeddings } from './mock-embeddings';
 import { MockImages } from './mock-images';
-import { CancelableMockJobs, type JobProviderOptions, MockJobs, MockMusicSync } from './mock-jobs';
 
 type Capable = Omit<Provider, 'id' | 'capabilities' | 'quirks' | 'simulated' | 'drain' | 'close'>;
 
