@@ -42,6 +42,10 @@ const REFUSED: readonly [string, Partial<ChatRequest>, ModelFeatures?][] = [
   ['response_format', { response_format: { type: 'json_object' } }, { json_object: false }],
   [
     'response_format',
+    { response_format: { type: 'json_object' }, messages: [user('hi'), { role: 'assistant', content: '{' }] },
+  ],
+  [
+    'response_format',
     { response_format: { type: 'json_schema', json_schema: { schema: SCHEMA } } },
     { json_schema: false },
   ],

@@ -84,8 +84,13 @@ function checkFields(request: ChatRequest, { features, quirks }: Traits): void {
     throw unsupported('modalities', 'This model has no audio.');
   }
   if (verbosity != null && verbosity !== 'medium') throw unsupported('verbosity');
-  if (features.json_object === false && wantsJsonObject(request)) {
+  if (!wantsJsonObject(request)) return;
+  if (features.json_object === false) {
     throw unsupported('response_format', 'This model does not support response_format json_object.');
+  }
+  // The object could begin in that message, and the answer would be only its rest.
+  if (request.messages.at(-1)?.role === 'assistant') {
+    throw unsupported('response_format', 'With response_format json_object the last message cannot be an answer.');
   }
 }
 
