@@ -384,6 +384,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/job-reports/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report that a job may have ended
+         * @description For providers, not for clients: the gateway gives a provider this address when it submits a job, if `PUBLIC_BASE_URL` is
+         *     set and the provider can call back. A report only makes the gateway ask the provider for the state of the job; nothing
+         *     in it is believed. The signature in the path authorizes the request; no API key is needed. An address that the gateway
+         *     did not issue gets 404 `not_found`. Every other report gets the same answer, whether or not the job still exists.
+         */
+        post: operations["reportJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/objects/{key}": {
         parameters: {
             query?: never;
@@ -4530,6 +4553,65 @@ export interface operations {
             404: components["responses"]["NotFound"];
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    reportJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Names a submission of a job; signed.
+                 * @example 01a20373-e9ea-7f82-b6d4-2951989b0e2b-1.P9MiDgvLP-RrXNxSNZrktdlGy-tZRZ8iSSozDX32IdI
+                 */
+                token: string;
+            };
+            cookie?: never;
+        };
+        /** @description At most 64 KiB, in the format of the provider. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "893605946402811985",
+                 *       "status": "succeeded"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Some providers verify the address with a text that it must return. */
+                    challenge?: string;
+                } & {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description Received. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "x-ratelimit-limit-requests": components["headers"]["x-ratelimit-limit-requests"];
+                    "x-ratelimit-remaining-requests": components["headers"]["x-ratelimit-remaining-requests"];
+                    "x-ratelimit-reset-requests": components["headers"]["x-ratelimit-reset-requests"];
+                    "x-ratelimit-limit-tokens": components["headers"]["x-ratelimit-limit-tokens"];
+                    "x-ratelimit-remaining-tokens": components["headers"]["x-ratelimit-remaining-tokens"];
+                    "x-ratelimit-reset-tokens": components["headers"]["x-ratelimit-reset-tokens"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example {} */
+                    "application/json": {
+                        /** @description That of the request, if any. */
+                        challenge?: string;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };

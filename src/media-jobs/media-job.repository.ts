@@ -27,6 +27,13 @@ const FIND_NEXT_STEP = `
     FROM media_job
    WHERE id = $1 AND completed_at IS NULL AND expires_at > now() AND (lease_until IS NULL OR lease_until <= now())`;
 
+/** Only a poll can be brought forward, not a submission, and only of the submission that the report is about. */
+const BRING_POLL_FORWARD = `
+  UPDATE media_job SET next_run_at = now()
+   WHERE id = $1 AND provider_token = $2 AND completed_at IS NULL AND provider_handle IS NOT NULL
+     AND next_run_at > now() AND (lease_until IS NULL OR lease_until <= now())
+  RETURNING id`;
+
 /** Over `media_job_due_index`, the longest overdue first. A live lease means that a worker holds the job. */
 const FIND_DUE = `
   SELECT id, version, ${LANE} AS lane FROM media_job
@@ -118,6 +125,12 @@ export class MediaJobRepository {
   async findNextStep(id: string): Promise<(DueJob & { readonly inMs: number }) | null> {
     const [row] = await this.dataSource.query<(DueJob & { readonly inMs: number })[]>(FIND_NEXT_STEP, [id]);
     return row ?? null;
+  }
+
+  /** Makes the next poll of a submission due now. `false`: there is none to bring forward. */
+  async bringPollForward(id: string, providerToken: string): Promise<boolean> {
+    const [rows] = await this.dataSource.query<[unknown[], number]>(BRING_POLL_FORWARD, [id, providerToken]);
+    return rows.length > 0;
   }
 
   /**

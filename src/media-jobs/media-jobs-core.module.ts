@@ -13,6 +13,7 @@ import { JobListingRepository } from './job-listing.repository';
 import { JobMoneyRepository } from './job-money.repository';
 import { JobRemoval } from './job-removal';
 import { JobReplies } from './job-replies';
+import { JobReportAddress } from './job-report-address';
 import { JobRoutes } from './job-routes';
 import { JobWakeUps, MEDIA_JOB_QUEUE } from './job-wake-ups';
 import { JobWebhookBody } from './job-webhook-body';
@@ -27,6 +28,7 @@ const PARTS = [
   JobMoneyRepository,
   JobRemoval,
   JobReplies,
+  JobReportAddress,
   JobRoutes,
   JobWakeUps,
   JobWebhookBody,

@@ -2,6 +2,8 @@ import { Module } from '@nestjs/common';
 import { IdempotencyModule } from '../auth/idempotency/idempotency.module';
 import { LimitsModule } from '../auth/rate-limits/limits.module';
 import { ModelsModule } from '../models/models.module';
+import { JobReports } from './job-reports';
+import { JobReportsController } from './job-reports.controller';
 import { JobSubmissionService } from './job-submission.service';
 import { JobsController } from './jobs.controller';
 import { JobsService } from './jobs.service';
@@ -12,8 +14,8 @@ import { VideoController } from './video.controller';
 /** The video, music and job endpoints (`README.md`). Workers may run in another process. */
 @Module({
   imports: [IdempotencyModule, LimitsModule, MediaJobsCoreModule, ModelsModule],
-  controllers: [VideoController, MusicController, JobsController],
-  providers: [JobSubmissionService, JobsService],
+  controllers: [VideoController, MusicController, JobsController, JobReportsController],
+  providers: [JobReports, JobSubmissionService, JobsService],
   exports: [JobSubmissionService, MediaJobsCoreModule],
 })
 export class MediaJobsModule {}

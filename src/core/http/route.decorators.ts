@@ -51,6 +51,9 @@ export const Public = (): MethodDecorator => rule({ public: true });
 /** Settings and names are short; an unauthenticated caller must not make the service buffer megabytes. */
 const MAX_SESSION_BODY_BYTES = 64 * 1024;
 
+/** The same for a route that takes a small JSON body. */
+export const PublicWithBody = (): MethodDecorator => rule({ public: true, maxBodyBytes: MAX_SESSION_BODY_BYTES });
+
 /** Declares who may call a dashboard route. The process does not start if one lacks it. */
 export const Session = (session: Access, { maxBodyBytes = MAX_SESSION_BODY_BYTES } = {}): MethodDecorator =>
   rule({ session, maxBodyBytes });

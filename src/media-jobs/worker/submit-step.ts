@@ -8,6 +8,7 @@ import { isUnsupported, mayFallBack, wasNotBegun } from '../../inference/attempt
 import type { AsyncJobAdapter, JobHandle, JobSpec, SyncJobAdapter } from '../../providers/contract/media-job';
 import type { ProviderError } from '../../providers/contract/provider-error';
 import { JobInputs, readJobSpec } from '../job-inputs';
+import { JobReportAddress } from '../job-report-address';
 import { JobWorkRepository } from '../job-work.repository';
 import { MediaJobRepository } from '../media-job.repository';
 import type { MediaJob } from '../media-job.types';
@@ -43,6 +44,7 @@ export class SubmitStep {
     private readonly inputs: JobInputs,
     private readonly finalize: FinalizeStep,
     private readonly endings: JobEndings,
+    private readonly reports: JobReportAddress,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(APP_CONFIG) { inference }: Pick<AppConfig, 'inference'>,
     @Inject(JOB_WORKER_OPTIONS) private readonly options: JobWorkerOptions,
@@ -110,11 +112,13 @@ export class SubmitStep {
     const { job } = lease;
     const { submitTimeoutMs } = this.options;
     const deadlines = deadlinesOf(submitTimeoutMs, this.inference.connectTimeoutMs);
+    const token = job.providerToken ?? job.id;
+    const callbackUrl = this.reports.of(token);
     let handle: JobHandle;
     try {
       // Only the time limit ends the call: an interrupted submission has an unknown outcome.
       handle = await withTimeLimit(submitTimeoutMs, null, (signal) =>
-        adapter.submit(spec, job.providerToken ?? job.id, toCall(job, target, deadlines, signal)),
+        adapter.submit(spec, token, { ...toCall(job, target, deadlines, signal), callbackUrl }),
       );
     } catch (error) {
       return this.refused(lease, adapter, selected, toProviderError(error));

@@ -2,6 +2,7 @@
  * The job worker without an application: real steps on a real database and real files, started one by one by the tests,
  * with scripted providers.
  */
+import { JobReportAddress } from '../../../src/media-jobs/job-report-address';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -192,6 +193,7 @@ export class WorkerStage {
       this.inputs,
       finalize,
       endings,
+      new JobReportAddress({ ...config, apiKeyPepper: 'p'.repeat(32) }),
       systemClock,
       config,
       options,

@@ -1,0 +1,40 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CLOCK, type Clock } from '../core/time/clock';
+import type { ReportedSubmission } from './job-report-address';
+import { JobWakeUps } from './job-wake-ups';
+import { MediaJobRepository } from './media-job.repository';
+
+/** Between two reports about a job that lead to a poll: a repeated report costs no call to the provider. */
+const PAUSE_MS = 2_000;
+/** Of jobs whose last report is remembered. */
+const MAX_REMEMBERED = 10_000;
+
+/** Receives reports that jobs may have ended, and brings their next poll forward. */
+@Injectable()
+export class JobReports {
+  /** Submissions by the time of their last report, the oldest first. */
+  private readonly receivedAtMs = new Map<string, number>();
+
+  constructor(
+    private readonly jobs: MediaJobRepository,
+    private readonly wakeUps: JobWakeUps,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /** Resolves alike for a job that waits for its next poll, and for any other. */
+  async receive({ jobId, providerToken }: ReportedSubmission): Promise<void> {
+    if (this.isTooEarly(providerToken)) return;
+    if (await this.jobs.bringPollForward(jobId, providerToken)) await this.wakeUps.wake(jobId);
+  }
+
+  private isTooEarly(providerToken: string): boolean {
+    const nowMs = this.clock.monotonic();
+    const lastMs = this.receivedAtMs.get(providerToken) ?? -Infinity;
+    if (nowMs - lastMs < PAUSE_MS) return true;
+    this.receivedAtMs.delete(providerToken);
+    this.receivedAtMs.set(providerToken, nowMs);
+    const [oldest] = this.receivedAtMs.keys();
+    if (this.receivedAtMs.size > MAX_REMEMBERED && oldest !== undefined) this.receivedAtMs.delete(oldest);
+    return false;
+  }
+}

@@ -1,0 +1,134 @@
+import { JobReportAddress } from '../../../src/media-jobs/job-report-address';
+import type { TestCustomer } from '../../harness/gateway';
+import { JobGateway } from '../create-video/job-gateway';
+
+const BASE_URL = 'https://gateway.example';
+/** Far enough that only a report makes a poll due. */
+const PAUSE_SECONDS = 300;
+
+let jobs: JobGateway;
+let other: TestCustomer;
+beforeAll(async () => {
+  jobs = await JobGateway.start({ PUBLIC_BASE_URL: BASE_URL });
+  other = await jobs.gateway.customer();
+});
+afterAll(() => jobs.stop());
+
+/** A job that waits for its next poll. */
+async function waiting(customer = jobs.customer): Promise<string> {
+  const id = await jobs.submitted({}, customer);
+  await jobs.workOn(id, 'running');
+  await postpone(id);
+  return id;
+}
+
+async function postpone(id: string): Promise<void> {
+  await jobs.gateway.rows('UPDATE media_job SET next_run_at = now() + make_interval(secs => $2) WHERE id = $1', [
+    id,
+    PAUSE_SECONDS,
+  ]);
+}
+
+/** The path at which the provider reports about the latest submission of a job. */
+async function pathOf(id: string): Promise<string> {
+  const address = jobs.service(JobReportAddress).of((await jobs.job(id)).providerToken ?? '');
+  if (address?.startsWith(`${BASE_URL}/v1/job-reports/`) !== true) throw new Error(`not an address: ${address}`);
+  return address.slice(BASE_URL.length);
+}
+
+const report = (path: string, body: unknown = { status: 'succeeded' }) =>
+  jobs.gateway.call(path, { method: 'POST', body: body as object });
+const isDue = async (id: string): Promise<boolean> => (await jobs.job(id)).nextRunAt.getTime() <= Date.now() + 1_000;
+
+describe('a report of a provider', () => {
+  it('makes the next poll due, and changes nothing else, whatever it claims', async () => {
+    const id = await waiting();
+    const before = await jobs.job(id);
+    const { status, json } = await report(await pathOf(id), { status: 'failed', task_id: 'another', progress: 100 });
+    expect([status, json]).toEqual([200, {}]);
+    const { nextRunAt, ...after } = await jobs.job(id);
+    expect(nextRunAt.getTime()).toBeLessThan(before.nextRunAt.getTime() - 1_000 * (PAUSE_SECONDS - 30));
+    expect(after).toEqual({ ...before, nextRunAt: undefined });
+  });
+
+  it('that is repeated at once makes no other poll due', async () => {
+    const id = await waiting();
+    const path = await pathOf(id);
+    await report(path);
+    await postpone(id);
+    expect((await report(path)).status).toBe(200);
+    expect(await isDue(id)).toBe(false);
+  });
+
+  it('that is forged is refused as if there were no such path', async () => {
+    const id = await waiting();
+    const path = await pathOf(id);
+    const signature = path.slice(path.lastIndexOf('.') + 1);
+    const forged = [
+      path.slice(0, -1) + (path.endsWith('A') ? 'B' : 'A'),
+      path.slice(0, path.lastIndexOf('.')),
+      `${path}A`,
+      path.replace(/-\d+\./, '-2.'),
+      `/v1/job-reports/${id}.${signature}`,
+      '/v1/job-reports/unknown',
+    ];
+    const answers = await Promise.all(forged.map(async (each) => (await report(each)).status));
+    expect(answers).toEqual(forged.map(() => 404));
+    expect(await isDue(id)).toBe(false);
+  });
+
+  it('at the address of another organization’s job is about that job only', async () => {
+    const [ours, theirs] = [await waiting(), await waiting(other)];
+    const path = await pathOf(theirs);
+    expect((await report(path.replace(theirs, ours))).status).toBe(404);
+    expect((await report(path)).status).toBe(200);
+    expect([await isDue(ours), await isDue(theirs)]).toEqual([false, true]);
+  });
+
+  it('about a job that has ended, or is deleted, gets the same answer', async () => {
+    const ended = await jobs.submitted();
+    await jobs.succeed(ended);
+    const path = await pathOf(ended);
+    const before = await jobs.job(ended);
+    const first = await report(path);
+    expect(await jobs.job(ended)).toEqual(before);
+    await jobs.deleteVideo(ended);
+    expect([first.status, first.text, (await report(path)).text]).toEqual([200, '{}', '{}']);
+  });
+
+  it('about an earlier submission leaves the next one alone', async () => {
+    const id = await jobs.submitted();
+    await jobs.workOn(id, 'submitted');
+    const path = await pathOf(id);
+    await jobs.gateway.rows(`UPDATE media_job SET provider_token = id || '-2' WHERE id = $1`, [id]);
+    await postpone(id);
+    expect((await report(path)).status).toBe(200);
+    expect(await isDue(id)).toBe(false);
+  });
+
+  it('does not submit a queued job earlier', async () => {
+    const id = await jobs.submitted();
+    await jobs.workOn(id, 'submitting');
+    await postpone(id);
+    await report(await pathOf(id));
+    expect(await isDue(id)).toBe(false);
+  });
+
+  it('returns the challenge with which a provider verifies the address', async () => {
+    const path = await pathOf(await waiting());
+    expect((await report(path, { challenge: 'a1b2' })).json).toEqual({ challenge: 'a1b2' });
+    expect((await report(path, { challenge: 'a'.repeat(201) })).json).toEqual({});
+  });
+
+  it('of more than 64 KiB is refused', async () => {
+    const path = await pathOf(await waiting());
+    expect((await report(path, { a: 'a'.repeat(66_000) })).status).toBe(413);
+  });
+});
+
+describe('an address for reports', () => {
+  it.each([[null], ['http://gateway.example']])('does not exist where the public base URL is %s', (publicBaseUrl) => {
+    const config = { http: { publicBaseUrl }, apiKeyPepper: 'p'.repeat(32), dataDir: '' };
+    expect(new JobReportAddress(config as never).of('01a20373-e9ea-7f82-b6d4-2951989b0e2b-1')).toBeUndefined();
+  });
+});
