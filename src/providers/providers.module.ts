@@ -5,6 +5,7 @@ import { ProviderRegistry } from './provider-registry';
 import { ProvidersService } from './providers.service';
 import { AnthropicModule } from './vendors/anthropic/anthropic.module';
 import { GoogleModule } from './vendors/google/google.module';
+import { ArkModule } from './vendors/ark/ark.module';
 import { AssemblyAiModule } from './vendors/assemblyai/assemblyai.module';
 import { AzureModule } from './vendors/azure/azure.module';
 import { BedrockModule } from './vendors/bedrock/bedrock.module';
@@ -20,8 +21,10 @@ import { FireworksModule } from './vendors/fireworks/fireworks.module';
 import { GroqModule } from './vendors/groq/groq.module';
 import { HuggingFaceModule } from './vendors/huggingface/huggingface.module';
 import { JinaModule } from './vendors/jina/jina.module';
+import { KlingModule } from './vendors/kling/kling.module';
 import { LlamaCppModule } from './vendors/llamacpp/llamacpp.module';
 import { LmStudioModule } from './vendors/lmstudio/lmstudio.module';
+import { LumaModule } from './vendors/luma/luma.module';
 import { MiniMaxModule } from './vendors/minimax/minimax.module';
 import { MistralModule } from './vendors/mistral/mistral.module';
 import { MockModule } from './vendors/mock/mock.module';
@@ -33,6 +36,7 @@ import { OpenAiModule } from './vendors/openai/openai.module';
 import { OpenRouterModule } from './vendors/openrouter/openrouter.module';
 import { PerplexityModule } from './vendors/perplexity/perplexity.module';
 import { QwenModule } from './vendors/qwen/qwen.module';
+import { RunwayModule } from './vendors/runway/runway.module';
 import { SambaNovaModule } from './vendors/sambanova/sambanova.module';
 import { StabilityModule } from './vendors/stability/stability.module';
 import { TogetherModule } from './vendors/together/together.module';
@@ -45,6 +49,7 @@ import { ZaiModule } from './vendors/zai/zai.module';
 /** One line for each folder under `vendors/`. */
 const VENDORS = [
   AnthropicModule,
+  ArkModule,
   AssemblyAiModule,
   AzureModule,
   BedrockModule,
@@ -61,8 +66,10 @@ const VENDORS = [
   GroqModule,
   HuggingFaceModule,
   JinaModule,
+  KlingModule,
   LlamaCppModule,
   LmStudioModule,
+  LumaModule,
   MiniMaxModule,
   MistralModule,
   MockModule,
@@ -74,6 +81,7 @@ const VENDORS = [
   OpenRouterModule,
   PerplexityModule,
   QwenModule,
+  RunwayModule,
   SambaNovaModule,
   StabilityModule,
   TogetherModule,

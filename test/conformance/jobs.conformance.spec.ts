@@ -10,34 +10,63 @@ import { ArtifactProbe } from '../../src/core/media/media-probes';
 import type {
   AsyncJobAdapter,
   JobAdapter,
+  JobCapabilities,
   JobHandle,
+  JobOutput,
   JobSnapshot,
   JobSpec,
+  SyncJobAdapter,
 } from '../../src/providers/contract/media-job';
+import type { Provider } from '../../src/providers/contract/provider';
 import type { ProviderCall } from '../../src/providers/contract/provider-call';
+import { FakeUpstream } from './fake-upstream';
 import { musicSpec, videoSpec } from './job-requests';
+import { FAULT_PROMPTS, type JobVendor, playJobs, VENDOR_PROMPTS } from './job-upstream';
 import { providerCall, providerErrorOf } from './provider-call';
 import { type JobPrompts, MOCK_MEDIA_DIR, SUBJECTS } from './subjects';
 
 type Kind = 'video' | 'music';
-type Subject = readonly [name: string, kind: Kind, adapter: JobAdapter, prompts: JobPrompts];
 
 const SECRET = 'the secret of my prompt';
-const SUBJECTS_WITH_JOBS: readonly Subject[] = SUBJECTS.flatMap(({ definition, environment, jobPrompts }) => {
-  const provider = definition.create(environment('http://127.0.0.1:9'));
-  return (['video', 'music'] as const).flatMap((kind): Subject[] => {
-    const adapter = provider?.[kind];
+/** Refuses connections. */
+const NOWHERE = 'http://127.0.0.1:9';
+
+interface JobSubject {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly mode: JobAdapter['mode'];
+  readonly capabilities: JobCapabilities;
+  readonly prompts: JobPrompts;
+  readonly vendor: JobVendor | undefined;
+  /** The adapter with its upstream at this origin; the mock needs none. */
+  at(origin: string): JobAdapter;
+}
+
+let upstream: FakeUpstream;
+const opened: Provider[] = [];
+
+const SUBJECTS_WITH_JOBS: readonly JobSubject[] = SUBJECTS.flatMap((subject) => {
+  const { definition, environment, jobPrompts: prompts, jobVendor: vendor } = subject;
+  const open = (origin: string) => definition.create(environment(origin));
+  const shared = open(NOWHERE);
+  return (['video', 'music'] as const).flatMap((kind): JobSubject[] => {
+    const adapter = shared?.[kind];
     if (adapter === undefined) return [];
-    if (jobPrompts === undefined) throw new Error(`the row of ${definition.id} has no jobPrompts`);
-    return [[`${definition.id} ${kind}`, kind, adapter, jobPrompts]];
+    if (prompts === undefined) throw new Error(`the row of ${definition.id} has no jobPrompts`);
+    const { mode, capabilities } = adapter;
+    const at = (origin: string): JobAdapter => {
+      const provider = vendor === undefined ? null : open(origin);
+      if (provider === null) return adapter;
+      opened.push(provider);
+      return provider[kind] as JobAdapter;
+    };
+    return [{ name: `${definition.id} ${kind}`, kind, mode, capabilities, prompts, vendor, at }];
   });
 });
-const ASYNC = SUBJECTS_WITH_JOBS.flatMap(([name, kind, adapter, prompts]) =>
-  adapter.mode === 'async' ? [[name, kind, adapter, prompts] as const] : [],
-);
-const SYNC = SUBJECTS_WITH_JOBS.flatMap(([name, kind, adapter, prompts]) =>
-  adapter.mode === 'sync' ? [[name, kind, adapter, prompts] as const] : [],
-);
+const named = (subjects: readonly JobSubject[]) => subjects.map((subject) => [subject.name, subject] as const);
+const ASYNC = SUBJECTS_WITH_JOBS.filter(({ mode }) => mode === 'async');
+const SYNC = SUBJECTS_WITH_JOBS.filter(({ mode }) => mode === 'sync');
+const PLAYED = ASYNC.filter(({ vendor }) => vendor !== undefined);
 
 const probe = new ArtifactProbe();
 let tokens = 0;
@@ -48,7 +77,14 @@ const specOf = (kind: Kind, prompt: string): JobSpec =>
 const callOf = (overrides: Partial<ProviderCall> = {}) => providerCall({ requestId: newToken(), ...overrides });
 const aborted = () => callOf({ signal: AbortSignal.abort() });
 
+beforeAll(async () => {
+  upstream = await FakeUpstream.start();
+});
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((provider) => provider.close()));
+});
 afterAll(async () => {
+  await upstream.stop();
   await probe.onModuleDestroy();
   await rm(MOCK_MEDIA_DIR, { recursive: true, force: true });
 });
@@ -64,13 +100,23 @@ async function ended(adapter: AsyncJobAdapter, handle: JobHandle): Promise<JobSn
   }
 }
 
+/** As the worker does: web addresses without the adapter. */
+async function bytesOf(adapter: JobAdapter, output: JobOutput): Promise<Buffer> {
+  if (output.bytes !== undefined) return output.bytes;
+  if (output.url?.startsWith('http') === true) {
+    const { hosts = [], headers = {} } = (await adapter.downloadCredential?.(callOf())) ?? {};
+    const isTrusted = hosts.includes(new URL(output.url).host);
+    return Buffer.from(await (await fetch(output.url, { headers: isTrusted ? headers : {} })).arrayBuffer());
+  }
+  if (adapter.open === undefined) throw new Error('the output cannot be opened');
+  return buffer(await adapter.open(output, callOf()));
+}
+
 async function fileOf(adapter: JobAdapter, snapshot: JobSnapshot) {
   if (snapshot.state !== 'succeeded') throw new Error(`the job is ${snapshot.state}`);
   const [output] = snapshot.outputs;
   if (output === undefined) throw new Error('there is no output');
-  const body = output.bytes ?? (await adapter.open?.(output, callOf()));
-  if (body === undefined) throw new Error('the provider neither has nor opens its output');
-  const bytes = Buffer.isBuffer(body) ? body : await buffer(body);
+  const bytes = await bytesOf(adapter, output);
   const directory = await mkdtemp(join(tmpdir(), 'job-output-'));
   const path = join(directory, 'output');
   await writeFile(path, bytes);
@@ -83,18 +129,30 @@ async function fileOf(adapter: JobAdapter, snapshot: JobSnapshot) {
   }
 }
 
+const endOf = (snapshot: JobSnapshot) =>
+  'error' in snapshot ? [snapshot.state, snapshot.error.code] : [snapshot.state];
+/** All that a client or a log could show of an end. */
+const wordsOf = (snapshot: JobSnapshot): string =>
+  'error' in snapshot ? JSON.stringify([snapshot.error.message, snapshot.error.options]) : '';
+
 const FILES = { video: { type: 'video' }, music: { type: 'audio', width: null } } as const;
 
-describe.each(SUBJECTS_WITH_JOBS)('jobs of %s', (_name, _kind, { capabilities }) => {
+describe.each(named(SUBJECTS_WITH_JOBS))('jobs of %s', (_name, { capabilities }) => {
   it('declare an output lifetime over a minute and ordered poll intervals', () => {
     const [first, max] = capabilities.pollMs;
     expect([capabilities.outputTtlSeconds > 60, first > 0, max >= first]).toEqual([true, true, true]);
   });
 });
 
-describe.each(ASYNC)('jobs of %s (asynchronous)', (_name, kind, adapter, prompts) => {
+describe.each(named(ASYNC))('jobs of %s (asynchronous)', (_name, { kind, prompts, vendor, at }) => {
+  let adapter: AsyncJobAdapter;
   const submit = (prompt: string, token = newToken(), call = callOf()) =>
     adapter.submit(specOf(kind, prompt), token, call);
+
+  beforeEach(() => {
+    if (vendor !== undefined) upstream.answer = playJobs(vendor);
+    adapter = at(upstream.origin) as AsyncJobAdapter;
+  });
 
   it('support cancellation exactly as declared', () => {
     expect(typeof adapter.cancel === 'function').toBe(adapter.capabilities.cancel !== 'never');
@@ -129,19 +187,19 @@ describe.each(ASYNC)('jobs of %s (asynchronous)', (_name, kind, adapter, prompts
 
   it('end with a ProviderError when they fail or expire', async () => {
     const failed = await ended(adapter, await submit(prompts.failed));
-    const expired = await ended(adapter, await submit(prompts.expired));
-    const facts = [failed, expired].map((each) => ('error' in each ? [each.state, each.error.code] : [each.state]));
-    expect(facts).toEqual([
-      ['failed', 'provider_error'],
-      ['expired', 'provider_timeout'],
-    ]);
-    expect(JSON.stringify([failed, expired])).not.toContain(SECRET);
+    const expired = vendor?.expires === false ? null : await ended(adapter, await submit(prompts.expired));
+    expect(endOf(failed)).toEqual(['failed', 'provider_error']);
+    expect(expired === null ? null : endOf(expired)).toEqual(expired === null ? null : ['expired', 'provider_timeout']);
+    expect(wordsOf(failed)).not.toContain(SECRET);
   });
 
   it('distinguish a submission that was certainly not accepted from one that may have been', async () => {
-    const phases = [prompts.unreachable, prompts.answerLost].map(
-      async (prompt) => (await providerErrorOf(submit(prompt))).options.phase,
-    );
+    const elsewhere = at(NOWHERE) as AsyncJobAdapter;
+    const errors = [
+      elsewhere.submit(specOf(kind, prompts.unreachable), newToken(), callOf()),
+      submit(prompts.answerLost),
+    ];
+    const phases = errors.map(async (each) => (await providerErrorOf(each)).options.phase);
     const [unreachable, lost] = await Promise.all(phases);
     expect([unreachable, lost === 'connect']).toEqual(['connect', false]);
   });
@@ -168,8 +226,8 @@ describe.each(ASYNC)('jobs of %s (asynchronous)', (_name, kind, adapter, prompts
     if (adapter.cancel === undefined) return;
     const answer = await adapter.cancel(handle, callOf());
     expect(['canceled', 'requested']).toContain(answer);
-    const after = await adapter.poll(handle, callOf());
-    expect(after.state === 'canceled').toBe(answer === 'canceled');
+    const after = vendor?.forgetsCanceled === true ? null : await adapter.poll(handle, callOf());
+    expect(after?.state === 'canceled').toBe(answer === 'canceled');
     const finished = await submit(prompts.done);
     await ended(adapter, finished);
     expect(await adapter.cancel(finished, callOf())).toBe('too-late');
@@ -184,8 +242,93 @@ describe.each(ASYNC)('jobs of %s (asynchronous)', (_name, kind, adapter, prompts
   });
 });
 
-describe.each(SYNC)('jobs of %s (synchronous)', (_name, kind, adapter, prompts) => {
+describe.each(named(PLAYED))('jobs of the vendor of %s', (_name, { kind, capabilities, vendor, at }) => {
+  let adapter: AsyncJobAdapter;
+  const submit = (prompt: string) => adapter.submit(specOf(kind, prompt), newToken(), callOf());
+  const submissions = () =>
+    upstream.received.filter((each) => vendor?.jobOf(each) === null && vendor.tokenOf?.(each) == null);
+
+  beforeEach(() => {
+    if (vendor !== undefined) upstream.answer = playJobs(vendor);
+    upstream.received.length = 0;
+    adapter = at(upstream.origin) as AsyncJobAdapter;
+  });
+
+  it('fail without the words of a moderation that refuses their result', async () => {
+    const moderated = await ended(adapter, await submit(FAULT_PROMPTS.moderated));
+    expect(endOf(moderated)).toEqual(['failed', 'provider_error']);
+    expect(wordsOf(moderated)).toContain('content policy');
+    expect(wordsOf(moderated)).not.toContain(SECRET);
+  });
+
+  it('are refused for good, without its words, when moderation refuses the prompt', async () => {
+    if (vendor?.refused === undefined) return;
+    const { code, message, options } = await providerErrorOf(submit(FAULT_PROMPTS.refused));
+    expect([code, options.fallback, options.details]).toMatchObject([
+      'validation_failed',
+      false,
+      { reason: 'content_filtered' },
+    ]);
+    expect(message).toContain('content policy');
+  });
+
+  it('are refused for good when the vendor calls the request invalid', async () => {
+    const { code, options } = await providerErrorOf(submit(FAULT_PROMPTS.invalid));
+    expect([code, options.fallback, options.upstream?.status]).toEqual(['validation_failed', false, 400]);
+  });
+
+  it.each([FAULT_PROMPTS.unavailable, FAULT_PROMPTS.webPage, FAULT_PROMPTS.noId])(
+    'are submitted once, whatever the vendor answers: %s',
+    async (prompt) => {
+      const { options } = await providerErrorOf(submit(prompt));
+      const { status = 0 } = options.upstream ?? {};
+      expect([submissions().length, options.phase === 'connect', status >= 400 && status < 500]).toEqual([
+        1,
+        false,
+        false,
+      ]);
+    },
+  );
+
+  it('fail when they have succeeded without a file', async () => {
+    if (vendor?.alwaysHasFile === true) return;
+    expect(endOf(await ended(adapter, await submit(FAULT_PROMPTS.noFile)))).toEqual(['failed', 'provider_error']);
+  });
+
+  it('stay in progress in a state that the vendor has not documented', async () => {
+    const handle = await submit(FAULT_PROMPTS.strange);
+    await adapter.poll(handle, callOf());
+    expect(['queued', 'running']).toContain((await adapter.poll(handle, callOf())).state);
+  });
+
+  it('are not ended by a web page or a rate limit instead of a report', async () => {
+    const [page, limited] = [await submit(FAULT_PROMPTS.pollPage), await submit(FAULT_PROMPTS.pollLimited)];
+    expect((await providerErrorOf(adapter.poll(page, callOf()))).options.upstream?.status).toBe(200);
+    const { code, options } = await providerErrorOf(adapter.poll(limited, callOf()));
+    expect([code, options.retryAfterSeconds]).toEqual(['provider_rate_limited', 7]);
+  });
+
+  it('show no key in handles and results', async () => {
+    const handle = await submit(VENDOR_PROMPTS.done);
+    const shown = JSON.stringify([handle, await ended(adapter, handle)]);
+    expect(shown).not.toMatch(/test-key-1234|sk-test-1234|secret-key-1234/);
+  });
+
+  it('cannot be canceled once they run, if only queued ones can', async () => {
+    if (capabilities.cancel !== 'queued') return;
+    const handle = await submit(VENDOR_PROMPTS.done);
+    await adapter.poll(handle, callOf());
+    expect(await adapter.cancel?.(handle, callOf())).toBe('too-late');
+  });
+});
+
+describe.each(named(SYNC))('jobs of %s (synchronous)', (_name, { kind, prompts, at }) => {
+  let adapter: SyncJobAdapter;
   const make = (prompt: string, call = callOf()) => adapter.make(specOf(kind, prompt), call);
+
+  beforeEach(() => {
+    adapter = at(upstream.origin) as SyncJobAdapter;
+  });
 
   it('end with a file of their type', async () => {
     expect(await fileOf(adapter, await make(prompts.done))).toMatchObject(FILES[kind]);

@@ -1,7 +1,8 @@
 import type { Dispatcher } from 'undici';
 import { systemClock } from '../../src/core/time/clock';
 import type { ProviderCall } from '../../src/providers/contract/provider-call';
-import { type ReplyReceiver, UpstreamExchange } from '../../src/providers/kit/upstream-http';
+import type { ReplyReceiver } from '../../src/providers/kit/reply-receiver';
+import { UpstreamExchange } from '../../src/providers/kit/upstream-http';
 
 /** Replaces the network: a test drives the upstream by hand, and undici's calls are made as undici makes them. */
 export class ScriptedTransport {

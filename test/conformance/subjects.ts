@@ -27,6 +27,21 @@ import { GOOGLE_MEDIA } from './media-vendors/google';
 import { BFL_MEDIA } from './media-vendors/bfl';
 import { STABILITY_MEDIA } from './media-vendors/stability';
 import { ASSEMBLYAI_MEDIA } from './media-vendors/assemblyai';
+import { ArkProvider } from '../../src/providers/vendors/ark/ark.module';
+import { KlingProvider } from '../../src/providers/vendors/kling/kling.module';
+import { LumaProvider } from '../../src/providers/vendors/luma/luma.module';
+import { RunwayProvider } from '../../src/providers/vendors/runway/runway.module';
+import { type JobVendor, VENDOR_PROMPTS } from './job-upstream';
+import {
+  ARK_JOBS,
+  KLING_JOBS,
+  LUMA_JOBS,
+  MINIMAX_JOBS,
+  OPENAI_VIDEO_JOBS,
+  OPENROUTER_JOBS,
+  RUNWAY_JOBS,
+  XAI_JOBS,
+} from './job-vendors';
 import { PRESETS } from './presets';
 import { ANTHROPIC_ANSWERS, GEMINI_ANSWERS, type TextAnswers } from './text-answers';
 
@@ -45,6 +60,8 @@ export interface Subject {
   readonly rateLimitPrompt?: string;
   /** For providers of jobs. */
   readonly jobPrompts?: JobPrompts;
+  /** Plays the vendor of the jobs; for providers with an upstream. */
+  readonly jobVendor?: JobVendor;
 }
 
 /** Prompts that produce each state of a job. */
@@ -95,6 +112,25 @@ const PRESET_MEDIA: Readonly<Record<string, MediaWire>> = {
   together: without(OPENAI_MEDIA, 'edits'),
   xai: XAI_MEDIA,
 };
+
+/** Vendors that make jobs beside chats. */
+const JOBS_OF_PRESETS: Readonly<Record<string, JobVendor>> = {
+  minimax: MINIMAX_JOBS,
+  'openai-compatible': OPENAI_VIDEO_JOBS,
+  openrouter: OPENROUTER_JOBS,
+  vllm: OPENAI_VIDEO_JOBS,
+  xai: XAI_JOBS,
+};
+
+function withJobs(subject: Subject, jobVendor: JobVendor | undefined): Subject {
+  return jobVendor === undefined ? subject : { ...subject, jobPrompts: VENDOR_PROMPTS, jobVendor };
+}
+
+function jobSubject(definition: ProviderDefinition, jobVendor: JobVendor, key = 'test-key-1234'): Subject {
+  const [apiKey = '', baseUrl = ''] = definition.credentials;
+  const environment = (origin: string) => ({ [apiKey]: key, [baseUrl]: `${origin}/v1` });
+  return { definition, environment, speaksOpenAi: false, jobPrompts: VENDOR_PROMPTS, jobVendor };
+}
 
 /** A row for every provider of the gateway. */
 export const SUBJECTS: readonly Subject[] = [
@@ -165,5 +201,11 @@ export const SUBJECTS: readonly Subject[] = [
     speaksOpenAi: false,
     media: ASSEMBLYAI_MEDIA,
   },
-  ...PRESETS.map((definition) => ({ ...preset(definition), media: PRESET_MEDIA[definition.id] })),
+  jobSubject(new ArkProvider(), ARK_JOBS),
+  jobSubject(new KlingProvider(), KLING_JOBS, 'access-key-1234:secret-key-1234'),
+  jobSubject(new LumaProvider(), LUMA_JOBS),
+  jobSubject(new RunwayProvider(), RUNWAY_JOBS),
+  ...PRESETS.map((definition) =>
+    withJobs({ ...preset(definition), media: PRESET_MEDIA[definition.id] }, JOBS_OF_PRESETS[definition.id]),
+  ),
 ];

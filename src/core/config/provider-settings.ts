@@ -27,6 +27,7 @@ function addressed<const Prefix extends string>(prefix: Prefix, name: string): P
 export const PROVIDER_SETTINGS = {
   ...hosted('OPENAI', 'OpenAI'),
   ...hosted('ANTHROPIC', 'Anthropic'),
+  ...hosted('ARK', 'ByteDance Ark (BytePlus ModelArk)'),
   ...addressed('AZURE', 'an Azure OpenAI resource, API v1'),
   ...addressed('BEDROCK', 'Amazon Bedrock in a region, with the path /openai/v1'),
   BEDROCK_ANTHROPIC_BASE_URL: url.describe(
@@ -46,6 +47,8 @@ export const PROVIDER_SETTINGS = {
   ...hosted('GROQ', 'Groq'),
   ...hosted('HUGGINGFACE', 'the router of Hugging Face'),
   ...hosted('JINA', 'Jina'),
+  ...hosted('KLING', 'Kling'),
+  ...hosted('LUMA', 'Luma'),
   ...hosted('MINIMAX', 'MiniMax'),
   ...hosted('MISTRAL', 'Mistral'),
   ...hosted('MOONSHOT', 'Moonshot'),
@@ -53,6 +56,7 @@ export const PROVIDER_SETTINGS = {
   ...hosted('OPENROUTER', 'OpenRouter'),
   ...hosted('PERPLEXITY', 'Perplexity'),
   ...hosted('QWEN', 'Qwen (Alibaba Cloud Model Studio)'),
+  ...hosted('RUNWAY', 'Runway'),
   ...hosted('SAMBANOVA', 'SambaNova'),
   ...hosted('STABILITY', 'Stability AI'),
   ...hosted('TOGETHER', 'Together'),

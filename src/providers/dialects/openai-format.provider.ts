@@ -1,5 +1,6 @@
 import type { ProviderEnvironment } from '../../core/config/provider-environment';
 import type { ImagesProvider } from '../contract/images';
+import type { DownloadCredential, JobAdapter } from '../contract/media-job';
 import type { Provider, ProviderCapabilities, ProviderDefinition } from '../contract/provider';
 import type { Quirks } from '../contract/provider-call';
 import { parseBaseUrl, UpstreamHttp } from '../kit/upstream-http';
@@ -42,6 +43,9 @@ export interface OpenAiPreset {
   readonly quirks: Quirks;
   /** Images in a format of its own; default: OpenAI's. */
   readonly images?: (http: UpstreamHttp) => ImagesProvider;
+  /** Videos and music, in formats of the vendor's own. */
+  readonly video?: (provider: string, http: UpstreamHttp, credential: DownloadCredential) => JobAdapter;
+  readonly music?: (provider: string, http: UpstreamHttp) => JobAdapter;
 }
 
 /** A provider that speaks OpenAI's formats: all that a vendor's class needs is its preset. */
@@ -64,11 +68,16 @@ function createProvider(preset: OpenAiPreset, environment: ProviderEnvironment):
   const apiKey = environment[apiKeyVariable];
   const baseUrl = environment[baseUrlVariable] ?? defaultBaseUrl;
   if (baseUrl === undefined || (defaultBaseUrl !== undefined && apiKey === undefined)) return null;
-  const http = new UpstreamHttp({
-    baseUrl: parseBaseUrl(baseUrl, baseUrlVariable),
-    headers: apiKey === undefined ? {} : toKeyHeader(apiKey, apiKeyHeader),
-  });
-  const capabilities = toCapabilities(preset.capabilities ?? CAPABILITIES);
+  const url = parseBaseUrl(baseUrl, baseUrlVariable);
+  const headers = apiKey === undefined ? {} : toKeyHeader(apiKey, apiKeyHeader);
+  const http = new UpstreamHttp({ baseUrl: url, headers });
+  const video = preset.video?.(id, http, { hosts: [url.host], headers });
+  const music = preset.music?.(id, http);
+  const capabilities = {
+    ...toCapabilities(preset.capabilities ?? CAPABILITIES),
+    video: video !== undefined,
+    music: music !== undefined,
+  };
   return {
     id,
     capabilities,
@@ -79,6 +88,8 @@ function createProvider(preset: OpenAiPreset, environment: ProviderEnvironment):
     ...(capabilities.images && { images: preset.images?.(http) ?? new OpenAiImages(http) }),
     ...(capabilities.speech && { speech: new OpenAiSpeech(http) }),
     ...(capabilities.transcription && { transcription: new OpenAiTranscription(http) }),
+    ...(video !== undefined && { video }),
+    ...(music !== undefined && { music }),
     drain: () => http.drain(),
     close: () => http.close(),
   };

@@ -3,7 +3,8 @@ import { ProviderError } from '../contract/provider-error';
 import type { SpeechFormat, SpeechStream } from '../contract/speech';
 import type { UsageVector } from '../contract/usage';
 import type { UpstreamHeaders } from './upstream-errors';
-import type { ReplyReceiver, UpstreamExchange } from './upstream-http';
+import type { ReplyReceiver } from './reply-receiver';
+import type { UpstreamExchange } from './upstream-http';
 import { type Settler, StreamRelay } from './upstream-stream';
 
 /** More than 40 min of uncompressed audio: 4,096 characters at the slowest speed take about half of that. */

@@ -4,13 +4,17 @@
  * redirects, no compression, no HTTP/2 (one lost packet would stall every stream of the connection), and none of
  * undici's own timeouts: five minutes of reasoning is not a fault.
  */
+import type { Readable } from 'node:stream';
 import { type Dispatcher, Pool } from 'undici';
 import { type Clock, systemClock } from '../../core/time/clock';
 import type { CallLimits } from '../contract/provider-call';
 import { ProviderError, type ProviderPhase } from '../contract/provider-error';
 import { CallDeadline } from './call-deadline';
 import { isHtml, isJson, mayBeAudio } from './content-type';
+import { Download } from './download';
 import type { MultipartBody } from './multipart-body';
+import type { ReplyReceiver } from './reply-receiver';
+import { WholeReply } from './whole-reply';
 import {
   cancellation,
   deadlineFailure,
@@ -91,6 +95,8 @@ export class UpstreamHttp {
   get(endpoint: string, call: CallLimits): Promise<Buffer> {
     return this.request('GET', endpoint, call).then(({ body }) => body);
   }
+
+  /** As {@link post}, without a body. */
   delete(endpoint: string, call: CallLimits): Promise<Buffer> {
     return this.request('DELETE', endpoint, call).then(({ body }) => body);
   }
@@ -139,6 +145,14 @@ export class UpstreamHttp {
     return this.send(endpoint, body, call, 'audio', receiver);
   }
 
+  /**
+   * A file, which the reader must read to its end or destroy. Resolves with the first bytes.
+   * @throws ProviderError for every other outcome
+   */
+  download(endpoint: string, call: CallLimits): Promise<Readable> {
+    return Download.open((receiver) => this.send(endpoint, null, call, 'file', receiver));
+  }
+
   /** Resolves when the calls in flight have ended. New calls fail in phase `connect`, before anything is sent. */
   drain(): Promise<void> {
     return this.pool.close();
@@ -151,14 +165,15 @@ export class UpstreamHttp {
 
   private send(
     path: string,
-    body: UpstreamBody,
+    body: UpstreamBody | null,
     call: CallLimits,
     expected: ExpectedReply,
     receiver: ReplyReceiver,
   ): UpstreamExchange {
     const exchange = new UpstreamExchange(call, expected, receiver, this.clock);
     if (!call.signal.aborted) {
-      this.pool.dispatch({ path, method: 'POST', ...this.payload(body, expected) }, exchange);
+      const method = body === null ? 'GET' : 'POST';
+      this.pool.dispatch({ path, method, ...this.payload(body, expected) }, exchange);
     }
     return exchange;
   }
@@ -180,26 +195,15 @@ function byReply(headers: readonly string[]): Record<ExpectedReply, string[]> {
     'event-stream': [...headers, 'accept', 'text/event-stream'],
     // Any type, so that hosts that name their audio type differently still send it.
     audio: [...headers, 'accept', '*/*'],
+    file: [...headers, 'accept', '*/*'],
   };
 }
 
 /** Enough for all known error documents; the rest is not read. */
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
 
-/** The type of reply that the caller expects. A JSON document instead of a stream or audio is a refusal. */
-export type ExpectedReply = 'json' | 'event-stream' | 'audio';
-
-/**
- * Receives the body of a successful reply. An exception from `onData` ends the exchange and is passed to `onFailure`.
- * Exactly one of `onEnd` and `onFailure` is called, unless the receiver closes the exchange itself.
- */
-export interface ReplyReceiver {
-  /** The headers of a successful reply, before its body. */
-  onHeaders?(headers: UpstreamHeaders): void;
-  onData(chunk: Buffer): void;
-  onEnd(): void;
-  onFailure(error: ProviderError): void;
-}
+/** The type of reply that the caller expects. A JSON document instead of a stream, audio or a file is a refusal. */
+export type ExpectedReply = 'json' | 'event-stream' | 'audio' | 'file';
 
 /**
  * One request and its reply, as the handler of undici's `dispatch`: no stream objects and no promises per chunk. It
@@ -345,35 +349,6 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
 
   private refused({ status, headers, chunks }: NonNullable<typeof this.refusal>): ProviderError {
     return mapUpstreamError({ status, headers, body: Buffer.concat(chunks), phase: this.phase, now: this.clock.now() });
-  }
-}
-
-const MAX_WHOLE_REPLY_BYTES = 32 * 1024 * 1024;
-
-/** Collects a reply into one buffer, and aborts one that is too long. */
-class WholeReply implements ReplyReceiver {
-  private readonly chunks: Buffer[] = [];
-  private bytes = 0;
-
-  constructor(
-    private readonly resolve: (body: Buffer) => void,
-    readonly onFailure: (error: ProviderError) => void,
-  ) {}
-
-  onData(chunk: Buffer): void {
-    this.bytes += chunk.length;
-    if (this.bytes > MAX_WHOLE_REPLY_BYTES) {
-      throw new ProviderError('provider_error', 'The provider sent a response longer than 32 MiB.', {
-        phase: 'first_token',
-        fallback: true,
-      });
-    }
-    this.chunks.push(chunk);
-  }
-
-  onEnd(): void {
-    const [first] = this.chunks;
-    this.resolve(this.chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.chunks));
   }
 }
 

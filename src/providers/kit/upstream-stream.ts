@@ -6,7 +6,8 @@ import type { UsageVector } from '../contract/usage';
 import { isJsonObject } from './json';
 import { SseDecoder } from './sse';
 import { toStreamFailure, transportFailure } from './upstream-errors';
-import type { ReplyReceiver, UpstreamExchange, UpstreamHttp } from './upstream-http';
+import type { ReplyReceiver } from './reply-receiver';
+import type { UpstreamExchange, UpstreamHttp } from './upstream-http';
 
 /** How long to wait after the finish reason for usage and the end, which some upstreams never send. */
 const TAIL_LIMIT_MS = 2_000;

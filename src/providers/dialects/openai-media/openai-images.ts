@@ -18,7 +18,8 @@ import { DataSplitter, decodeBase64, isJsonObject, type JsonObject, parseJsonObj
 import { type FormPart, MultipartBody } from '../../kit/multipart-body';
 import { unsupported } from '../../kit/unsupported';
 import { mapInBandError, transportFailure } from '../../kit/upstream-errors';
-import type { ReplyReceiver, UpstreamHttp } from '../../kit/upstream-http';
+import type { ReplyReceiver } from '../../kit/reply-receiver';
+import type { UpstreamHttp } from '../../kit/upstream-http';
 import { detailsOf, toCount, toTotal } from '../../kit/usage';
 
 export class OpenAiImages implements ImagesProvider {

@@ -17,7 +17,8 @@ import { SseDecoder } from '../../kit/sse';
 import { listTimed, notTranscript, present, secondsOf } from '../../kit/transcripts';
 import { type Settler, StreamRelay } from '../../kit/upstream-stream';
 import { mapInBandError, transportFailure } from '../../kit/upstream-errors';
-import type { ReplyReceiver, UpstreamExchange, UpstreamHttp } from '../../kit/upstream-http';
+import type { ReplyReceiver } from '../../kit/reply-receiver';
+import type { UpstreamExchange, UpstreamHttp } from '../../kit/upstream-http';
 import { detailsOf, toCount, toTotal } from '../../kit/usage';
 
 export class OpenAiTranscription implements TranscriptionProvider {

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import { OpenAiVideos } from '../../dialects/openai-videos';
 
 /**
  * Any server that speaks OpenAI's formats at a base URL set by the operator: vLLM, Ollama, llama.cpp, LocalAI, a
@@ -23,6 +24,7 @@ export class OpenAiCompatibleProvider extends OpenAiFormatProvider {
         inputImageUrls: 'check',
         dropFields: OPENAI_PLATFORM_FIELDS,
       },
+      video: (provider, http) => new OpenAiVideos(provider, http),
     });
   }
 }

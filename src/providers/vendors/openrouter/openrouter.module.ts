@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import { OpenRouterVideo } from './openrouter-video';
 
 /**
  * OpenRouter (https://openrouter.ai/docs/api/reference/overview). Its own routing fields are refused: a client could choose
@@ -21,6 +22,7 @@ export class OpenRouterProvider extends OpenAiFormatProvider {
         dropFields: OPENAI_PLATFORM_FIELDS,
         plainEmbeddings: true,
       },
+      video: (provider, http, credential) => new OpenRouterVideo(provider, http, credential),
     });
   }
 }

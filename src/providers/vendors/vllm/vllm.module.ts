@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import { OpenAiVideos } from '../../dialects/openai-videos';
 
 /** vLLM (https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html). */
 @ModelProvider()
@@ -17,6 +18,7 @@ export class VllmProvider extends OpenAiFormatProvider {
         inputImageUrls: 'check',
         dropFields: OPENAI_PLATFORM_FIELDS,
       },
+      video: (provider, http) => new OpenAiVideos(provider, http),
     });
   }
 }

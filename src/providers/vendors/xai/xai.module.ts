@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import { XaiVideo } from './xai-video';
 
 /**
  * xAI. Its models refuse penalties, whatever their value (https://github.com/miaoxworld/NativeTavern/issues/83), and Grok 4
@@ -28,6 +29,7 @@ export class XaiProvider extends OpenAiFormatProvider {
         // The same page: multipart is not supported.
         imageEdits: 'json',
       },
+      video: (provider, http) => new XaiVideo(provider, http),
     });
   }
 }

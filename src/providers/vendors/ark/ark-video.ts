@@ -1,0 +1,108 @@
+import type { ImageFile } from '../../contract/images';
+import type { JobCapabilities, JobHandle, JobSnapshot, JobSpec, VideoSpec } from '../../contract/media-job';
+import type { ProviderCall } from '../../contract/provider-call';
+import { isJsonObject, type JsonObject } from '../../kit/json';
+import {
+  askAboutJob,
+  asVideo,
+  billed,
+  canceledJob,
+  expiredJob,
+  failedJob,
+  segment,
+  submitJob,
+  toCount,
+  toDataUrl,
+  toHandle,
+  unsupportedTogether,
+  videoAt,
+  VideoJobs,
+} from '../../kit/video-jobs';
+
+/**
+ * Seedance at ByteDance Ark, also called ModelArk (https://docs.byteplus.com/en/docs/ModelArk/1520757). A task can be
+ * canceled while it is queued; the same request deletes a finished one.
+ */
+export class ArkVideo extends VideoJobs {
+  readonly capabilities: JobCapabilities = {
+    cancel: 'queued',
+    progress: false,
+    idempotentSubmit: false,
+    // `content.video_url` is cleared after 24 hours: https://docs.byteplus.com/en/docs/ModelArk/1521309
+    outputTtlSeconds: 86_400,
+    pollMs: [10_000, 30_000],
+  };
+
+  async submit(spec: JobSpec, _token: string, call: ProviderCall): Promise<JobHandle> {
+    const body = JSON.stringify(toArkRequest(asVideo(spec), call));
+    const { id } = await submitJob(this.http, this.http.endpoint('contents/generations/tasks'), body, call);
+    return toHandle(this.provider, id, call);
+  }
+
+  async poll({ id }: JobHandle, call: ProviderCall): Promise<JobSnapshot> {
+    return toSnapshot(await askAboutJob(this.http, this.endpointOf(id), call));
+  }
+
+  async cancel(handle: JobHandle, call: ProviderCall): Promise<'canceled' | 'too-late'> {
+    const { state } = await this.poll(handle, call);
+    if (state === 'canceled') return 'canceled';
+    if (state !== 'queued') return 'too-late';
+    await this.http.delete(this.endpointOf(handle.id), call);
+    return 'canceled';
+  }
+
+  private endpointOf(id: string): string {
+    return this.http.endpoint(`contents/generations/tasks/${segment(id)}`);
+  }
+}
+
+function toArkRequest(spec: VideoSpec, { upstreamModel: model, callbackUrl }: ProviderCall): JsonObject {
+  const { prompt, durationSeconds, resolution, aspectRatio, audio, firstFrame, lastFrame, references } = spec;
+  if (lastFrame !== null && firstFrame === null) {
+    throw unsupportedTogether('The model takes an end_image_url only with an image_url.', 'end_image_url');
+  }
+  if (references.length > 0 && firstFrame !== null) {
+    throw unsupportedTogether('The model takes either input_images or an image_url.', 'input_images');
+  }
+  return {
+    model,
+    content: [
+      { type: 'text', text: prompt },
+      ...(firstFrame === null ? [] : [toContent(firstFrame, 'first_frame')]),
+      ...(lastFrame === null ? [] : [toContent(lastFrame, 'last_frame')]),
+      ...references.map((image) => toContent(image, 'reference_image')),
+    ],
+    ...(resolution !== null && { resolution }),
+    ...(aspectRatio !== null && { ratio: aspectRatio }),
+    duration: durationSeconds,
+    // The default is true.
+    generate_audio: audio,
+    ...(callbackUrl !== undefined && { callback_url: callbackUrl }),
+  };
+}
+
+function toContent(image: ImageFile, role: string): JsonObject {
+  return { type: 'image_url', image_url: { url: toDataUrl(image) }, role };
+}
+
+function toSnapshot({ status, content, usage, error }: JsonObject): JobSnapshot {
+  switch (status) {
+    case 'succeeded': {
+      // Billed by tokens; a unit of the catalogue is a thousand of them.
+      const tokens = toCount(isJsonObject(usage) ? usage['completion_tokens'] : undefined);
+      const bill = billed({ units: tokens === undefined ? undefined : tokens / 1_000 });
+      return videoAt(isJsonObject(content) ? content['video_url'] : undefined, bill);
+    }
+    case 'failed':
+      // Such as `OutputVideoSensitiveContentDetected`: https://docs.byteplus.com/en/docs/ModelArk/1299023
+      return failedJob(isJsonObject(error) ? [error['code']] : []);
+    case 'cancelled':
+      return canceledJob();
+    case 'expired':
+      return expiredJob();
+    case 'running':
+      return { state: 'running', progress: null };
+    default:
+      return { state: 'queued', progress: null };
+  }
+}

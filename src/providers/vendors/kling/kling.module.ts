@@ -1,0 +1,23 @@
+import { Module } from '@nestjs/common';
+import { ModelProvider } from '../../contract/model-provider.decorator';
+import { JobProvider } from '../../kit/job-provider';
+import { KlingVideo } from './kling-video';
+import { klingAuthorization } from './kling-token';
+
+/** Kling (https://kling.ai/document-api). Accounts in China use https://api-beijing.klingai.com. */
+@ModelProvider()
+export class KlingProvider extends JobProvider {
+  constructor() {
+    super({
+      id: 'kling',
+      apiKeyVariable: 'KLING_API_KEY',
+      baseUrlVariable: 'KLING_BASE_URL',
+      defaultBaseUrl: 'https://api-singapore.klingai.com',
+      authorization: klingAuthorization,
+      video: (provider, http) => new KlingVideo(provider, http),
+    });
+  }
+}
+
+@Module({ providers: [KlingProvider] })
+export class KlingModule {}

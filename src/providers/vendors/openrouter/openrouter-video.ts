@@ -1,0 +1,118 @@
+import type { ImageFile } from '../../contract/images';
+import type {
+  DownloadCredential,
+  JobCapabilities,
+  JobHandle,
+  JobSnapshot,
+  JobSpec,
+  VideoSpec,
+} from '../../contract/media-job';
+import type { ProviderCall } from '../../contract/provider-call';
+import { isJsonObject, type JsonObject } from '../../kit/json';
+import type { UpstreamHttp } from '../../kit/upstream-http';
+import {
+  askAboutJob,
+  asVideo,
+  billed,
+  canceledJob,
+  expiredJob,
+  failedJob,
+  isModeration,
+  segment,
+  submitJob,
+  toCount,
+  toDataUrl,
+  toHandle,
+  unsupportedTogether,
+  videoAt,
+  VideoJobs,
+} from '../../kit/video-jobs';
+
+/**
+ * Videos of OpenRouter's vendors (https://openrouter.ai/docs/api_reference/videos). What a model supports is in
+ * `GET /videos/models`, and so in the catalogue.
+ */
+export class OpenRouterVideo extends VideoJobs {
+  readonly capabilities: JobCapabilities = {
+    cancel: 'never',
+    progress: false,
+    idempotentSubmit: false,
+    // Not documented: the shortest of its vendors
+    outputTtlSeconds: 3_600,
+    // "Recommended: every 10–30 seconds"
+    pollMs: [10_000, 30_000],
+  };
+
+  constructor(
+    provider: string,
+    http: UpstreamHttp,
+    private readonly credential: DownloadCredential,
+  ) {
+    super(provider, http);
+  }
+
+  async submit(spec: JobSpec, _token: string, call: ProviderCall): Promise<JobHandle> {
+    const body = JSON.stringify(toOpenRouterRequest(asVideo(spec), call));
+    const { id } = await submitJob(this.http, this.http.endpoint('videos'), body, call);
+    return toHandle(this.provider, id, call);
+  }
+
+  async poll({ id }: JobHandle, call: ProviderCall): Promise<JobSnapshot> {
+    return toSnapshot(await askAboutJob(this.http, this.http.endpoint(`videos/${segment(id)}`), call));
+  }
+
+  /** `unsigned_urls` are at OpenRouter and need the key; `urls` are signed and at its storage. */
+  downloadCredential(): Promise<DownloadCredential> {
+    return Promise.resolve(this.credential);
+  }
+}
+
+function toOpenRouterRequest(spec: VideoSpec, { upstreamModel, callbackUrl }: ProviderCall): JsonObject {
+  const { prompt, durationSeconds, resolution, aspectRatio, audio, firstFrame, lastFrame, references } = spec;
+  const frames = [
+    ...(firstFrame === null ? [] : [{ ...toContent(firstFrame), frame_type: 'first_frame' }]),
+    ...(lastFrame === null ? [] : [{ ...toContent(lastFrame), frame_type: 'last_frame' }]),
+  ];
+  if (frames.length > 0 && references.length > 0) {
+    // It would ignore the references.
+    throw unsupportedTogether('The provider takes either input_images or frames.', 'input_images');
+  }
+  return {
+    model: upstreamModel,
+    prompt,
+    duration: durationSeconds,
+    ...(resolution !== null && { resolution }),
+    ...(aspectRatio !== null && { aspect_ratio: aspectRatio }),
+    generate_audio: audio,
+    ...(frames.length > 0 && { frame_images: frames }),
+    ...(references.length > 0 && { input_references: references.map(toContent) }),
+    ...(callbackUrl !== undefined && { callback_url: callbackUrl }),
+  };
+}
+
+function toContent(image: ImageFile): JsonObject {
+  return { type: 'image_url', image_url: { url: toDataUrl(image) } };
+}
+
+function toSnapshot({ status, urls, unsigned_urls: unsignedUrls, usage, error }: JsonObject): JobSnapshot {
+  switch (status) {
+    case 'completed': {
+      const [signed] = Array.isArray(urls) ? (urls as readonly unknown[]) : [];
+      const [unsigned] = Array.isArray(unsignedUrls) ? (unsignedUrls as readonly unknown[]) : [];
+      const dollars = toCount(isJsonObject(usage) ? usage['cost'] : undefined);
+      const vendorCostMicro = dollars === undefined ? undefined : Math.ceil(dollars * 1_000_000);
+      return videoAt(signed ?? unsigned, billed({ vendorCostMicro }));
+    }
+    case 'failed':
+      // A sentence, which may quote the prompt.
+      return failedJob([], typeof error === 'string' && isModeration(error));
+    case 'cancelled':
+      return canceledJob();
+    case 'expired':
+      return expiredJob();
+    case 'in_progress':
+      return { state: 'running', progress: null };
+    default:
+      return { state: 'queued', progress: null };
+  }
+}

@@ -1,0 +1,121 @@
+import type { JobCapabilities, JobHandle, JobSnapshot, JobSpec, VideoSpec } from '../../contract/media-job';
+import type { ProviderCall } from '../../contract/provider-call';
+import { isJsonObject, type JsonObject } from '../../kit/json';
+import {
+  askAboutJob,
+  asVideo,
+  billed,
+  canceledJob,
+  failedJob,
+  segment,
+  submitJob,
+  toCount,
+  toDataUrl,
+  toHandle,
+  toPercent,
+  unsupportedTogether,
+  videoAt,
+  VideoJobs,
+} from '../../kit/video-jobs';
+
+/** `ratio` is in pixels: https://docs.dev.runwayml.com/api/#tag/Start-generating */
+const RATIOS: Readonly<Record<string, string>> = {
+  '16:9': '1280:720',
+  '9:16': '720:1280',
+  '4:3': '1104:832',
+  '3:4': '832:1104',
+  '1:1': '960:960',
+  '21:9': '1584:672',
+};
+/** Without an image. */
+const TEXT_RATIOS: readonly string[] = ['16:9', '9:16'];
+
+/**
+ * Runway's own models (https://docs.dev.runwayml.com/api/), which make silent videos. A task over the concurrency of the
+ * account is accepted and waits as `THROTTLED` (https://docs.dev.runwayml.com/usage/tiers/).
+ */
+export class RunwayVideo extends VideoJobs {
+  readonly capabilities: JobCapabilities = {
+    cancel: 'always',
+    progress: true,
+    idempotentSubmit: false,
+    // 24 to 48 hours, and asking again refreshes the address: https://docs.dev.runwayml.com/assets/outputs/
+    outputTtlSeconds: 86_400,
+    // "Should not expect updates more frequent than once every five seconds": the reference of GET /v1/tasks/{id}
+    pollMs: [5_000, 15_000],
+  };
+
+  async submit(spec: JobSpec, _token: string, call: ProviderCall): Promise<JobHandle> {
+    const video = asVideo(spec);
+    const body = JSON.stringify(toRunwayRequest(video, call.upstreamModel));
+    const endpoint = this.http.endpoint(hasFrame(video) ? 'image_to_video' : 'text_to_video');
+    const { id } = await submitJob(this.http, endpoint, body, call);
+    return toHandle(this.provider, id, call);
+  }
+
+  async poll({ id }: JobHandle, call: ProviderCall): Promise<JobSnapshot> {
+    return toSnapshot(await askAboutJob(this.http, this.endpointOf(id), call));
+  }
+
+  /** The same request deletes the task, and its result, once it has ended: hence the question before. */
+  async cancel(handle: JobHandle, call: ProviderCall): Promise<'canceled' | 'too-late'> {
+    const { state } = await this.poll(handle, call);
+    if (state === 'canceled') return 'canceled';
+    if (state !== 'queued' && state !== 'running') return 'too-late';
+    await this.http.delete(this.endpointOf(handle.id), call);
+    return 'canceled';
+  }
+
+  private endpointOf(id: string): string {
+    return this.http.endpoint(`tasks/${segment(id)}`);
+  }
+}
+
+function hasFrame({ firstFrame, lastFrame }: VideoSpec): boolean {
+  return firstFrame !== null || lastFrame !== null;
+}
+
+function toRunwayRequest(spec: VideoSpec, model: string): JsonObject {
+  const { prompt, durationSeconds, firstFrame, lastFrame } = spec;
+  const frames = [
+    ...(firstFrame === null ? [] : [{ uri: toDataUrl(firstFrame), position: 'first' }]),
+    ...(lastFrame === null ? [] : [{ uri: toDataUrl(lastFrame), position: 'last' }]),
+  ];
+  return {
+    model,
+    promptText: prompt,
+    ratio: ratioOf(spec),
+    duration: durationSeconds,
+    ...(frames.length > 0 && { promptImage: frames }),
+  };
+}
+
+function ratioOf(spec: VideoSpec): string {
+  const wanted = spec.aspectRatio ?? '16:9';
+  const supported = hasFrame(spec) ? Object.keys(RATIOS) : TEXT_RATIOS;
+  const ratio = supported.includes(wanted) ? RATIOS[wanted] : undefined;
+  if (ratio !== undefined) return ratio;
+  throw unsupportedTogether(
+    'The model does not support this aspect_ratio for this request.',
+    'aspect_ratio',
+    supported,
+  );
+}
+
+function toSnapshot({ status, progress, output, cost, failureCode }: JsonObject): JobSnapshot {
+  switch (status) {
+    case 'SUCCEEDED': {
+      const urls: readonly unknown[] = Array.isArray(output) ? output : [];
+      return videoAt(urls[0], billed({ units: toCount(isJsonObject(cost) ? cost['credits'] : undefined) }));
+    }
+    case 'FAILED':
+      // `SAFETY.…` is moderation: https://docs.dev.runwayml.com/errors/task-failures/
+      return failedJob([failureCode]);
+    case 'CANCELLED':
+      return canceledJob();
+    case 'RUNNING':
+      return { state: 'running', progress: toPercent(progress, 1) ?? 0 };
+    default:
+      return { state: 'queued', progress: 0 };
+  }
+}

@@ -1,0 +1,23 @@
+import { Module } from '@nestjs/common';
+import { ModelProvider } from '../../contract/model-provider.decorator';
+import { JobProvider } from '../../kit/job-provider';
+import { RunwayVideo } from './runway-video';
+
+/** Runway (https://docs.dev.runwayml.com). */
+@ModelProvider()
+export class RunwayProvider extends JobProvider {
+  constructor() {
+    super({
+      id: 'runway',
+      apiKeyVariable: 'RUNWAY_API_KEY',
+      baseUrlVariable: 'RUNWAY_BASE_URL',
+      defaultBaseUrl: 'https://api.dev.runwayml.com/v1',
+      // Every request names it: https://docs.dev.runwayml.com/api-details/versioning/
+      headers: { 'x-runway-version': '2024-11-06' },
+      video: (provider, http) => new RunwayVideo(provider, http),
+    });
+  }
+}
+
+@Module({ providers: [RunwayProvider] })
+export class RunwayModule {}
