@@ -232,7 +232,7 @@ function snapshotOf({ id, script, output, acceptedAtMs }: JobRecord, isCanceled:
 }
 
 /** The scripted failure of a job; `null` when it succeeds. */
-export function failureOf({ fail }: Script): ProviderError | null {
+function failureOf({ fail }: Script): ProviderError | null {
   switch (fail) {
     case undefined:
       return null;
