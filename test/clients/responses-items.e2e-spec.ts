@@ -311,9 +311,14 @@ describe.each(NEWEST_CLIENT)('%s', (_title, official) => {
 
   it('gets the error classes of refusals, without the words of the upstream', async () => {
     const refusing = { ...ask, model: 'local/refusing' };
-    const error = { type: 'invalid_request_error', code: 'context_length_exceeded', message: 'org-Secret1' };
+    const error = { type: 'invalid_request_error', code: null, param: 'text.format.schema', message: 'org-Secret1' };
     upstream.answer = (answer) => answer.writeHead(400).end(JSON.stringify({ error }));
-    await expect(connect().responses.create(refusing)).rejects.toBeInstanceOf(BadRequestError);
+    const invalid = await connect()
+      .responses.create(refusing)
+      .catch((reason: unknown) => reason);
+    expect(invalid).toBeInstanceOf(BadRequestError);
+    expect(invalid).toMatchObject({ code: 'validation_failed', param: 'text.format.schema' });
+    expect(JSON.stringify(invalid)).not.toContain('Secret');
     await expect(connect().responses.create({ ...refusing, max_output_tokens: 5 })).rejects.toMatchObject({
       status: 400,
       code: 'validation_failed',

@@ -1,24 +1,39 @@
 import { anything, array, assert, constantFrom, dictionary, oneof, property, record, string } from 'fast-check';
 import { GatewayError } from '../../src/core/errors/gateway-error';
 import type { ResponseRequestDto } from '../../src/responses/dto/response-request.dto';
+import type { InputItem } from '../../src/providers/contract/chat';
 import { toChatRequest } from '../../src/responses/to-chat-request';
+import { toInputItems } from '../../src/responses/to-input-items';
 import { openapiDocument } from '../harness/openapi-document';
 import { schemaValidator } from '../harness/openapi-validator';
 import { RESPONSE_BODIES } from './response-bodies';
 import { SchemaCases } from './schema-cases';
 
-/** Every valid request becomes a chat completion that is valid by the document, or is refused with the field's name. */
+/**
+ * Every valid request becomes a chat completion that is valid by the document, and well-formed input items if it has no
+ * parts of chat, or is refused with the field's name.
+ */
 const isRequest = schemaValidator('ResponseRequest');
 const isChat = schemaValidator('ChatCompletionRequest');
 const OWN_PATH = /^(input|instructions|tools|tool_choice|text\.format)\b(?!.*(messages|function|custom|json_schema))/;
 /** Path within an item that becomes a chat message. */
 const IN_CHAT_CALL = /(?<=^input\[\d+\])\.tool_calls.*/;
 
+/** Whether an upstream of the Responses API can read an item. */
+function isWellFormed({ type, call_id: id, name, arguments: args, input, output, role, content }: InputItem): boolean {
+  const isContent = (value: unknown): boolean => typeof value === 'string' || Array.isArray(value);
+  if (type === 'message') return typeof role === 'string' && isContent(content);
+  if (type.endsWith('_output')) return typeof id === 'string' && isContent(output);
+  return [id, name, type === 'function_call' ? args : input].every((field) => typeof field === 'string');
+}
+
 /** `null`: correct. */
 function faultOf(body: unknown): string | null {
   if (!isRequest(body)) return null;
   try {
     const { chat } = toChatRequest(body as ResponseRequestDto);
+    const malformed = toInputItems(body as ResponseRequestDto)?.find((item) => !isWellFormed(item));
+    if (malformed !== undefined) return JSON.stringify(malformed);
     // As sent to the provider: without undefined fields.
     return isChat(JSON.parse(JSON.stringify(chat))) ? null : JSON.stringify(isChat.errors);
   } catch (error) {

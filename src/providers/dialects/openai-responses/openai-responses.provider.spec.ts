@@ -205,6 +205,21 @@ it.each([
   }
 });
 
+it.each([
+  ['input[4].content[0].image_url', 'messages'],
+  ['text.format.schema', 'response_format.json_schema.schema'],
+  ['reasoning.effort', 'reasoning_effort'],
+  ['max_output_tokens', 'max_completion_tokens'],
+  ['temperature', 'temperature'],
+])('names a refused field %s as chat does, %s', async (field, param) => {
+  const error = { code: null, type: 'invalid_request_error', param: field, message: 'x' };
+  upstream.answer = (answer) => answer.writeHead(400).end(JSON.stringify({ error }));
+  const request = chatRequest({ max_completion_tokens: 100 });
+  for (const refusal of [responses.complete(request, call()), responses.openItemStream(request, [], call())]) {
+    expect(await providerErrorOf(refusal)).toMatchObject({ code: 'validation_failed', options: { param } });
+  }
+});
+
 it('closes the upstream connection when the client disconnects in mid-stream', async () => {
   const abort = new AbortController();
   const disconnected = upstream.nextDisconnect();

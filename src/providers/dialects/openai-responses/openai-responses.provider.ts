@@ -7,7 +7,7 @@ import type { ChatCompletionResult, ChatRequest, ChatStream, InputItem, Response
 import type { DeploymentTraits, ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
 import type { UpstreamHttp } from '../../kit/upstream-http';
-import { loadSteps, NO_STEPS, storeSteps } from './reasoning-state';
+import { type EarlierSteps, loadSteps, NO_STEPS, storeSteps } from './reasoning-state';
 import { fromResponsesReply, type ReadReply, toItemEvents } from './responses-reply';
 import { toResponsesRequest } from './responses-request';
 import { openItemEvents, openResponsesEvents } from './responses-stream';
@@ -74,13 +74,40 @@ export class OpenAiResponses implements ResponsesProvider {
     post: (body: string) => Promise<Answer>,
   ): Promise<Answer> {
     const earlier = await loadSteps(request.messages, call);
+    const sendWith = async (steps: EarlierSteps): Promise<Answer> => {
+      const body = JSON.stringify(toResponsesRequest(request, call, input, steps, stream));
+      return post(body).catch((error: unknown) => {
+        throw withChatParam(error, request);
+      });
+    };
     try {
-      return await post(JSON.stringify(toResponsesRequest(request, call, input, earlier, stream)));
+      return await sendWith(earlier);
     } catch (error) {
       if (earlier.size === 0 || !isUnreadableReasoning(error)) throw error;
-      return post(JSON.stringify(toResponsesRequest(request, call, input, NO_STEPS, stream)));
+      return sendWith(NO_STEPS);
     }
   }
+}
+
+/** The upstream's names of fields and those of chat; the first match is replaced. */
+const CHAT_FIELDS: readonly (readonly [RegExp, string])[] = [
+  // Its index counts items that the gateway has added or left out.
+  [/^input\b.*/, 'messages'],
+  [/^text\.format\.(name|description|schema|strict)/, 'response_format.json_schema.$1'],
+  [/^text\.format/, 'response_format'],
+  [/^text\.verbosity/, 'verbosity'],
+  [/^reasoning(\.effort)?$/, 'reasoning_effort'],
+];
+
+/** An error about the upstream's request as one about the request of chat. */
+function withChatParam(error: unknown, request: ChatRequest): unknown {
+  if (!(error instanceof ProviderError) || error.options.param === undefined) return error;
+  const { param } = error.options;
+  const limit = request.max_completion_tokens == null ? 'max_tokens' : 'max_completion_tokens';
+  const fields: typeof CHAT_FIELDS = [...CHAT_FIELDS, [/^max_output_tokens$/, limit]];
+  const found = fields.find(([name]) => name.test(param));
+  if (found === undefined) return error;
+  return new ProviderError(error.code, error.message, { ...error.options, param: param.replace(...found) });
 }
 
 function isUnreadableReasoning(error: unknown): boolean {
