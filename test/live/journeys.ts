@@ -1,7 +1,9 @@
 /** What a client does with a model, through the official client. Each journey throws when the answer is not usable. */
 import assert from 'node:assert/strict';
 import type OpenAI from 'openai';
+import { sniffImageType } from '../../src/core/types/image-format';
 import type { CatalogEntry } from '../../src/models/catalog.schema';
+import { silentWav } from '../conformance/media-requests';
 
 type Message = OpenAI.ChatCompletionMessageParam;
 type ChatBody = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, 'model' | 'messages' | 'stream'>;
@@ -62,6 +64,45 @@ export class LiveModel {
     return data.map(({ embedding }) => embedding);
   }
 
+  /** @returns the bytes of an image */
+  async draw(prompt: string): Promise<Buffer> {
+    const { data, usage } = await this.client.images.generate({
+      model: this.entry.id,
+      prompt,
+      response_format: 'b64_json',
+      ...this.routing(),
+    });
+    this.spendOnMedia(usage);
+    return Buffer.from(data?.[0]?.b64_json ?? '', 'base64');
+  }
+
+  /** @returns the bytes of a file in the first format of the model */
+  async speak(input: string): Promise<Buffer> {
+    const { media } = this.entry;
+    const response = await this.client.audio.speech.create({
+      model: this.entry.id,
+      input,
+      voice: media?.voices?.[0] ?? 'alloy',
+      response_format: (media?.formats?.[0] ?? 'mp3') as OpenAI.Audio.SpeechCreateParams['response_format'],
+      ...this.routing(),
+    });
+    return Buffer.from(await response.arrayBuffer());
+  }
+
+  async transcribe(file: File): Promise<OpenAI.Audio.TranscriptionVerbose> {
+    // Its types know the models of OpenAI only.
+    const transcript = await this.client.audio.transcriptions.create({
+      model: this.entry.id,
+      file,
+      language: 'en',
+      response_format: 'verbose_json',
+      timestamp_granularities: ['word'],
+      ...(this.routing() as { routing: never }),
+    });
+    this.spendOnMedia(transcript.usage);
+    return transcript;
+  }
+
   private bodyOf(messages: readonly Message[]): OpenAI.ChatCompletionCreateParamsNonStreaming {
     return {
       model: this.entry.id,
@@ -73,6 +114,11 @@ export class LiveModel {
 
   private routing(): object {
     return { routing: { only: [this.vendor], allow_fallbacks: false } };
+  }
+
+  private spendOnMedia(usage: object | null | undefined): void {
+    assert.ok(usage, 'the answer has no usage');
+    this.spending.costMicro += (usage as { x_llm_cost_micro?: number }).x_llm_cost_micro ?? NaN;
   }
 
   private spend(usage: OpenAI.CompletionUsage | null | undefined): void {
@@ -161,6 +207,33 @@ export const JOURNEYS: readonly Journey[] = [
       const [one = [], two = []] = await model.embed(['a red apple', 'the law of the sea']);
       assert.ok(one.length > 0 && one.length === two.length, `vectors of ${one.length} and ${two.length} numbers`);
       assert.ok([...one, ...two].every(Number.isFinite), 'a vector is not numeric');
+    },
+  },
+  {
+    name: 'images',
+    isOffered: ({ modality }) => modality === 'image',
+    async run(model) {
+      assert.ok(sniffImageType(await model.draw('A red square.')) !== null, 'the answer is not an image');
+    },
+  },
+  {
+    name: 'speech',
+    isOffered: ({ modality }) => modality === 'speech',
+    async run(model) {
+      const audio = await model.speak('Hello.');
+      assert.ok(audio.length > 1_000, `${audio.length} bytes of audio`);
+    },
+  },
+  {
+    name: 'transcription',
+    isOffered: ({ modality, features }) =>
+      modality === 'transcription' && features.timestamps?.includes('word') === true,
+    async run(model) {
+      // Silence: the request has to be accepted, whatever is heard.
+      const file = new File([new Uint8Array(silentWav())], 'silence.wav', { type: 'audio/wav' });
+      const { text, words } = await model.transcribe(file);
+      assert.equal(typeof text, 'string');
+      assert.ok(words === undefined || words.every(({ start, end }) => start <= end), 'a word ends before it starts');
     },
   },
 ];

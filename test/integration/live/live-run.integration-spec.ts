@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { LLMock } from '@copilotkit/aimock';
+import { tinyPng } from '../../conformance/media-answers';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { createTestRedis } from '../../harness/redis';
 import { runLive } from '../../live/live-run';
@@ -33,7 +34,10 @@ describe('the run against real vendors', () => {
       .on({ userMessage: 'Oslo', hasToolResult: true }, { content: '17 degrees' })
       .onMessage('France', { content: '{"city":"Paris","country":"France"}' })
       .onMessage('17 by 23', { content: '391' })
-      .onEmbedding(/./, { embedding: [0.1, 0.2] });
+      .onEmbedding(/./, { embedding: [0.1, 0.2] })
+      .onImage(/./, { image: { b64Json: tinyPng().toString('base64') } })
+      .onSpeech(/./, { audio: Buffer.alloc(2_000).toString('base64') })
+      .onTranscription({ transcription: { text: 'Hello', duration: 1, words: [{ word: 'Hello', start: 0, end: 1 }] } });
   });
 
   async function run(): Promise<{ exitCode: number; output: string }> {
@@ -64,6 +68,9 @@ describe('the run against real vendors', () => {
       'groq image input passed',
       'groq reasoning passed',
       'groq embeddings no model',
+      'groq images no model',
+      'groq speech passed',
+      'groq transcription passed',
       'openai chat passed',
       'openai stream passed',
       'openai tools passed',
@@ -71,6 +78,9 @@ describe('the run against real vendors', () => {
       'openai image input passed',
       'openai reasoning passed',
       'openai embeddings passed',
+      'openai images passed',
+      'openai speech passed',
+      'openai transcription passed',
     ]);
     // The cheapest model of Groq costs 0.05 and 0.08 dollars per million tokens.
     const chat = ['groq', 'meta/llama-3.1-8b-instruct', 'chat', 'passed', expect.any(String), '90', '1000+500'];
