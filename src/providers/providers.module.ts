@@ -36,6 +36,7 @@ import { OpenAiModule } from './vendors/openai/openai.module';
 import { OpenRouterModule } from './vendors/openrouter/openrouter.module';
 import { PerplexityModule } from './vendors/perplexity/perplexity.module';
 import { QwenModule } from './vendors/qwen/qwen.module';
+import { RecraftModule } from './vendors/recraft/recraft.module';
 import { RunwayModule } from './vendors/runway/runway.module';
 import { SambaNovaModule } from './vendors/sambanova/sambanova.module';
 import { StabilityModule } from './vendors/stability/stability.module';
@@ -81,6 +82,7 @@ const VENDORS = [
   OpenRouterModule,
   PerplexityModule,
   QwenModule,
+  RecraftModule,
   RunwayModule,
   SambaNovaModule,
   StabilityModule,

@@ -11,6 +11,8 @@ export const PNG = { bytes: answer.tinyPng(), contentType: 'image/png' } as cons
 export interface MediaUse {
   readonly name: string;
   readonly capability: 'images' | 'speech' | 'transcription';
+  /** Its requests do not say which model they are for. */
+  readonly namesNoModel?: true;
   /** The targets of its requests, in order. */
   readonly targets: readonly string[];
   readonly happy: Answer;

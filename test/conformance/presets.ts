@@ -21,6 +21,7 @@ import { OpenAiProvider } from '../../src/providers/vendors/openai/openai.module
 import { OpenRouterProvider } from '../../src/providers/vendors/openrouter/openrouter.module';
 import { PerplexityProvider } from '../../src/providers/vendors/perplexity/perplexity.module';
 import { QwenProvider } from '../../src/providers/vendors/qwen/qwen.module';
+import { RecraftProvider } from '../../src/providers/vendors/recraft/recraft.module';
 import { SambaNovaProvider } from '../../src/providers/vendors/sambanova/sambanova.module';
 import { TogetherProvider } from '../../src/providers/vendors/together/together.module';
 import { VllmProvider } from '../../src/providers/vendors/vllm/vllm.module';
@@ -52,6 +53,7 @@ export const PRESETS: readonly OpenAiFormatProvider[] = [
   new OpenRouterProvider(),
   new PerplexityProvider(),
   new QwenProvider(),
+  new RecraftProvider(),
   new SambaNovaProvider(),
   new TogetherProvider(),
   new VllmProvider(),

@@ -109,6 +109,7 @@ export function preset(definition: OpenAiFormatProvider): Subject {
 /** Of presets whose images have a format of their own, or that take no input images. */
 const PRESET_MEDIA: Readonly<Record<string, MediaWire>> = {
   fireworks: FIREWORKS_MEDIA,
+  recraft: without(OPENAI_MEDIA, 'edits'),
   together: without(OPENAI_MEDIA, 'edits'),
   xai: XAI_MEDIA,
 };

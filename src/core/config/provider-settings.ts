@@ -56,6 +56,7 @@ export const PROVIDER_SETTINGS = {
   ...hosted('OPENROUTER', 'OpenRouter'),
   ...hosted('PERPLEXITY', 'Perplexity'),
   ...hosted('QWEN', 'Qwen (Alibaba Cloud Model Studio)'),
+  ...hosted('RECRAFT', 'Recraft'),
   ...hosted('RUNWAY', 'Runway'),
   ...hosted('SAMBANOVA', 'SambaNova'),
   ...hosted('STABILITY', 'Stability AI'),

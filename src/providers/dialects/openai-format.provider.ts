@@ -3,6 +3,7 @@ import type { ImagesProvider } from '../contract/images';
 import type { DownloadCredential, JobAdapter } from '../contract/media-job';
 import type { Provider, ProviderCapabilities, ProviderDefinition } from '../contract/provider';
 import type { Quirks } from '../contract/provider-call';
+import type { SpeechProvider } from '../contract/speech';
 import { parseBaseUrl, UpstreamHttp } from '../kit/upstream-http';
 import { OpenAiChat } from './openai-chat/openai-chat.provider';
 import { OpenAiCompletions } from './openai-completions';
@@ -43,6 +44,8 @@ export interface OpenAiPreset {
   readonly quirks: Quirks;
   /** Images in a format of its own; default: OpenAI's. */
   readonly images?: (http: UpstreamHttp) => ImagesProvider;
+  /** The same for speech. */
+  readonly speech?: (http: UpstreamHttp) => SpeechProvider;
   /** Videos and music, in formats of the vendor's own. */
   readonly video?: (provider: string, http: UpstreamHttp, credential: DownloadCredential) => JobAdapter;
   readonly music?: (provider: string, http: UpstreamHttp) => JobAdapter;
@@ -86,7 +89,7 @@ function createProvider(preset: OpenAiPreset, environment: ProviderEnvironment):
     ...(capabilities.completions && { completions: new OpenAiCompletions(http) }),
     ...(capabilities.embeddings && { embeddings: new OpenAiEmbeddings(http) }),
     ...(capabilities.images && { images: preset.images?.(http) ?? new OpenAiImages(http) }),
-    ...(capabilities.speech && { speech: new OpenAiSpeech(http) }),
+    ...(capabilities.speech && { speech: preset.speech?.(http) ?? new OpenAiSpeech(http) }),
     ...(capabilities.transcription && { transcription: new OpenAiTranscription(http) }),
     ...(video !== undefined && { video }),
     ...(music !== undefined && { music }),

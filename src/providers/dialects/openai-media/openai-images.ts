@@ -198,7 +198,9 @@ export class ImageReply implements ReplyReceiver {
     const images = this.items.filter((item) => typeof item !== 'string');
     if (images.length === 0) throw notImages(this.items.find((item) => typeof item === 'string') ?? 'no images');
     // The upstream reports the usage of all images, not of the remaining ones.
-    const usage = this.sent === images.length ? toImageUsage(frame['usage']) : null;
+    // Recraft: https://www.recraft.ai/docs/api-reference/endpoints
+    const { usage: reported, credits } = frame;
+    const usage = this.sent === images.length ? (toImageUsage(reported) ?? toCredits(credits)) : null;
     return { images, usage };
   }
 }
@@ -232,6 +234,10 @@ export function toImageUsage(usage: unknown): UsageVector | null {
   const outputText = Math.min(toCount(detailsOf(usage, 'output_tokens_details')['text_tokens']), output);
   const outputImage = output - outputText;
   return { ...NO_USAGE, inputText: input - inputImage, inputImage, outputText, outputImage, ...bill };
+}
+
+function toCredits(credits: unknown): UsageVector | null {
+  return typeof credits === 'number' && credits > 0 ? { ...NO_USAGE, units: credits } : null;
 }
 
 function isWebAddress(url: unknown): url is string {

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import { XaiSpeech } from './xai-speech';
 import { XaiVideo } from './xai-video';
 
 /**
@@ -15,7 +16,8 @@ export class XaiProvider extends OpenAiFormatProvider {
       apiKeyVariable: 'XAI_API_KEY',
       baseUrlVariable: 'XAI_BASE_URL',
       defaultBaseUrl: 'https://api.x.ai/v1',
-      capabilities: ['chat', 'images'],
+      capabilities: ['chat', 'images', 'speech'],
+      speech: (http) => new XaiSpeech(http),
       quirks: {
         streamUsage: 'include_usage',
         // https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/grok/capabilities/reasoning
