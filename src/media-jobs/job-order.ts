@@ -1,12 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { GatewayError } from '../core/errors/gateway-error';
 import type { CatalogModel, RequestTraits } from '../models/catalog-model';
+import type { ImageFile } from '../providers/contract/images';
+import type { JobSpec } from '../providers/contract/media-job';
 import type { JobFieldsDto } from './dto/job-fields.dto';
 import type { MusicRequestDto } from './dto/music-request.dto';
 import type { VideoRequestDto } from './dto/video-request.dto';
 import type { JobSources, NamedUrl } from './job-inputs';
 import { musicSettings, videoSettings } from './job-support';
 import type { JobKind, JobSettings, MusicSettings, VideoSettings } from './media-job.types';
+
+const UNREAD_IMAGE: ImageFile = { bytes: Buffer.alloc(0), contentType: 'image/png' };
 
 /** UTF-8 bytes of all names and values. */
 const MAX_METADATA_BYTES = 16_384;
@@ -28,6 +32,8 @@ export interface JobOrder {
 
 export interface SpecifiedJob {
   readonly settings: JobSettings;
+  /** The job for adapters that check it; its images are empty. */
+  readonly outline: JobSpec;
   /** The `params` of the job, with defaults filled in. @param references as {@link describeReferences} shows them */
   params(references: readonly string[]): Readonly<Record<string, unknown>>;
   /** Whether another model resolves to the same settings. */
@@ -47,6 +53,14 @@ export function orderVideo(body: VideoRequestDto): JobOrder {
       const settings = videoSettings(model, body);
       return {
         settings,
+        outline: {
+          kind: 'video',
+          prompt,
+          ...settings,
+          firstFrame: image_url == null ? null : UNREAD_IMAGE,
+          lastFrame: end_image_url == null ? null : UNREAD_IMAGE,
+          references: (input_images ?? []).map(() => UNREAD_IMAGE),
+        },
         params: (references) =>
           withoutNull({
             prompt,
@@ -71,6 +85,7 @@ export function orderMusic(body: MusicRequestDto): JobOrder {
       const settings = musicSettings(model, body);
       return {
         settings,
+        outline: { kind: 'music', prompt: body.prompt, ...settings },
         params: () => withoutNull({ prompt: body.prompt, ...musicFields(settings) }),
         isMadeBy: (other) => isSame(settings, () => musicSettings(other, musicFields(settings))),
       };

@@ -4,6 +4,7 @@ import { CandidateSelector, RoutePlanner } from '../inference/route-planner';
 import type { Candidate, InferenceInput } from '../inference/inference.types';
 import { type InferenceTarget, requiredSupport } from '../inference/inference-input';
 import type { JobAdapter } from '../providers/contract/media-job';
+import { ProviderError } from '../providers/contract/provider-error';
 import { NO_USAGE } from '../providers/contract/usage';
 import { ProvidersService } from '../providers/providers.service';
 import { jobCostMicro } from './job-hold';
@@ -41,13 +42,13 @@ export class JobRoutes {
 
   /**
    * The candidates for a job, best first. A fallback model must resolve to the same settings and have a price for them.
-   * @throws GatewayError `not_implemented`; `no_provider_available` and `provider_rate_limited` as for any request
+   * @throws GatewayError `validation_failed` for options that no candidate can combine; `not_implemented`; `no_provider_available` and `provider_rate_limited` as for any request
    */
   plan(order: JobOrder, job: SpecifiedJob, target: InferenceTarget): readonly Candidate[] {
     const { kind } = order;
     const known = [target.model, ...target.fallbacks].flatMap((each) => this.candidates.select(each));
     if (known.length > 0 && known.every(({ provider }) => provider[kind] === undefined)) throw notImplemented(kind);
-    return this.planner.plan(this.inputOf(order, job, target));
+    return ableOf(this.planner.plan(this.inputOf(order, job, target)), job, kind);
   }
 
   /** The job as input for the route planner. */
@@ -71,6 +72,28 @@ export class JobRoutes {
             jobCostMicro(candidate.price, settings, settings.durationSeconds) !== null)),
     };
   }
+}
+
+/** Without the candidates whose adapter refuses the job. @throws GatewayError of the first, when all do */
+function ableOf(candidates: readonly Candidate[], { outline }: SpecifiedJob, kind: JobKind): readonly Candidate[] {
+  const refusals: ProviderError[] = [];
+  const able = candidates.filter(({ provider }) => {
+    try {
+      provider[kind]?.assertSupported?.(outline);
+      return true;
+    } catch (error) {
+      if (!(error instanceof ProviderError)) throw error;
+      refusals.push(error);
+      return false;
+    }
+  });
+  const [refusal] = refusals;
+  if (able.length > 0 || refusal === undefined) return able;
+  const { param, details } = refusal.options;
+  throw new GatewayError('validation_failed', refusal.message, {
+    ...(param !== undefined && { param }),
+    ...(details !== undefined && { details }),
+  });
 }
 
 function notImplemented(kind: JobKind): GatewayError {

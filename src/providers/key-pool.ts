@@ -148,8 +148,9 @@ export class KeyPool implements Provider {
     const adapterOf = <Adapter extends JobAdapter>({ provider }: PooledKey): Adapter => provider[kind] as Adapter;
     type Openers = Required<Pick<JobAdapter, 'open' | 'downloadCredential'>>;
     const openersOf = (call: ProviderCall) => adapterOf<JobAdapter & Openers>(this.keyOf(call.keyId));
-    const base: Pick<JobAdapter, 'capabilities' | keyof Openers> = {
+    const base: Pick<JobAdapter, 'capabilities' | 'assertSupported' | keyof Openers> = {
       capabilities: first.capabilities,
+      ...(first.assertSupported !== undefined && { assertSupported: first.assertSupported.bind(first) }),
       ...(first.open !== undefined && { open: (output, call) => openersOf(call).open(output, call) }),
       ...(first.downloadCredential !== undefined && {
         downloadCredential: (call) => openersOf(call).downloadCredential(call),

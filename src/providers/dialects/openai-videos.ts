@@ -50,6 +50,10 @@ export class OpenAiVideos implements AsyncJobAdapter {
     private readonly http: UpstreamHttp,
   ) {}
 
+  assertSupported(spec: JobSpec): void {
+    toParts(asVideo(spec), '');
+  }
+
   async submit(spec: JobSpec, _token: string, call: ProviderCall): Promise<JobHandle> {
     const body = new MultipartBody(toParts(asVideo(spec), call.upstreamModel));
     const { id } = await submitJob(this.http, this.http.endpoint('videos'), body, call);

@@ -33,9 +33,17 @@ export abstract class VideoJobs implements AsyncJobAdapter {
     protected readonly http: UpstreamHttp,
   ) {}
 
+  /** Made as it is sent: what makes the body refuses the same. */
+  abstract assertSupported(spec: JobSpec): void;
   abstract submit(spec: JobSpec, token: string, call: ProviderCall): Promise<JobHandle>;
   abstract poll(handle: JobHandle, call: ProviderCall): Promise<JobSnapshot>;
 }
+
+/** What the body of a submission depends on, besides the job. */
+export type SubmissionCall = Pick<ProviderCall, 'upstreamModel' | 'callbackUrl'>;
+
+/** For a body that is only checked. */
+export const UNSENT: SubmissionCall = { upstreamModel: '' };
 
 /** @throws ProviderError for music, which the provider does not claim */
 export function asVideo(spec: JobSpec): VideoSpec {

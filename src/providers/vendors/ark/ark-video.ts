@@ -10,10 +10,12 @@ import {
   expiredJob,
   failedJob,
   segment,
+  type SubmissionCall,
   submitJob,
   toCount,
   toDataUrl,
   toHandle,
+  UNSENT,
   unsupportedTogether,
   videoAt,
   VideoJobs,
@@ -32,6 +34,10 @@ export class ArkVideo extends VideoJobs {
     outputTtlSeconds: 86_400,
     pollMs: [10_000, 30_000],
   };
+
+  assertSupported(spec: JobSpec): void {
+    toArkRequest(asVideo(spec), UNSENT);
+  }
 
   async submit(spec: JobSpec, _token: string, call: ProviderCall): Promise<JobHandle> {
     const body = JSON.stringify(toArkRequest(asVideo(spec), call));
@@ -56,7 +62,7 @@ export class ArkVideo extends VideoJobs {
   }
 }
 
-function toArkRequest(spec: VideoSpec, { upstreamModel: model, callbackUrl }: ProviderCall): JsonObject {
+function toArkRequest(spec: VideoSpec, { upstreamModel: model, callbackUrl }: SubmissionCall): JsonObject {
   const { prompt, durationSeconds, resolution, aspectRatio, audio, firstFrame, lastFrame, references } = spec;
   if (lastFrame !== null && firstFrame === null) {
     throw unsupportedTogether('The model takes an end_image_url only with an image_url.', 'end_image_url');

@@ -11,10 +11,12 @@ import {
   failedJob,
   isModeration,
   segment,
+  type SubmissionCall,
   submitJob,
   toCount,
   toHandle,
   unreadable,
+  UNSENT,
   unsupportedTogether,
   videoAt,
   VideoJobs,
@@ -34,6 +36,10 @@ export class KlingVideo extends VideoJobs {
     outputTtlSeconds: 2_592_000,
     pollMs: [10_000, 30_000],
   };
+
+  assertSupported(spec: JobSpec): void {
+    toKlingRequest(asVideo(spec), '', UNSENT);
+  }
 
   async submit(spec: JobSpec, token: string, call: ProviderCall): Promise<JobHandle> {
     const video = asVideo(spec);
@@ -120,7 +126,7 @@ function toTask({ data }: JsonObject): JsonObject {
   return data;
 }
 
-function toKlingRequest(spec: VideoSpec, token: string, { callbackUrl }: ProviderCall): JsonObject {
+function toKlingRequest(spec: VideoSpec, token: string, { callbackUrl }: SubmissionCall): JsonObject {
   const { prompt, durationSeconds, resolution, aspectRatio, audio, firstFrame, lastFrame } = spec;
   if (lastFrame !== null && firstFrame === null) {
     throw unsupportedTogether('The model takes an end_image_url only with an image_url.', 'end_image_url');

@@ -32,6 +32,10 @@ export class LumaVideo extends VideoJobs {
     pollMs: [5_000, 20_000],
   };
 
+  assertSupported(spec: JobSpec): void {
+    toLumaRequest(asVideo(spec), '');
+  }
+
   async submit(spec: JobSpec, _token: string, call: ProviderCall): Promise<JobHandle> {
     const body = JSON.stringify(toLumaRequest(asVideo(spec), call.upstreamModel));
     const { id } = await submitJob(this.http, this.http.endpoint('generations'), body, call);

@@ -10,11 +10,13 @@ import {
   expiredJob,
   failedJob,
   segment,
+  type SubmissionCall,
   submitJob,
   toCount,
   toDataUrl,
   toHandle,
   unreadable,
+  UNSENT,
   unsupportedTogether,
   videoAt,
   VideoJobs,
@@ -40,6 +42,10 @@ export class MiniMaxVideo extends VideoJobs {
     pollMs: [10_000, 30_000],
   };
 
+  assertSupported(spec: JobSpec): void {
+    toMiniMaxRequest(asVideo(spec), UNSENT);
+  }
+
   async submit(spec: JobSpec, _token: string, call: ProviderCall): Promise<JobHandle> {
     const body = JSON.stringify(toMiniMaxRequest(asVideo(spec), call));
     const reply = await submitJob(this.http, this.http.endpoint('../v2/video_generation'), body, call);
@@ -54,7 +60,7 @@ export class MiniMaxVideo extends VideoJobs {
   }
 }
 
-function toMiniMaxRequest(spec: VideoSpec, { upstreamModel: model, callbackUrl }: ProviderCall): JsonObject {
+function toMiniMaxRequest(spec: VideoSpec, { upstreamModel: model, callbackUrl }: SubmissionCall): JsonObject {
   const { prompt, durationSeconds, resolution, aspectRatio, firstFrame, lastFrame, references } = spec;
   assertTogether(spec);
   const hasFrame = firstFrame !== null;

@@ -19,10 +19,12 @@ import {
   failedJob,
   isModeration,
   segment,
+  type SubmissionCall,
   submitJob,
   toCount,
   toDataUrl,
   toHandle,
+  UNSENT,
   unsupportedTogether,
   videoAt,
   VideoJobs,
@@ -51,6 +53,10 @@ export class OpenRouterVideo extends VideoJobs {
     super(provider, http);
   }
 
+  assertSupported(spec: JobSpec): void {
+    toOpenRouterRequest(asVideo(spec), UNSENT);
+  }
+
   async submit(spec: JobSpec, _token: string, call: ProviderCall): Promise<JobHandle> {
     const body = JSON.stringify(toOpenRouterRequest(asVideo(spec), call));
     const { id } = await submitJob(this.http, this.http.endpoint('videos'), body, call);
@@ -67,7 +73,7 @@ export class OpenRouterVideo extends VideoJobs {
   }
 }
 
-function toOpenRouterRequest(spec: VideoSpec, { upstreamModel, callbackUrl }: ProviderCall): JsonObject {
+function toOpenRouterRequest(spec: VideoSpec, { upstreamModel, callbackUrl }: SubmissionCall): JsonObject {
   const { prompt, durationSeconds, resolution, aspectRatio, audio, firstFrame, lastFrame, references } = spec;
   const frames = [
     ...(firstFrame === null ? [] : [{ ...toContent(firstFrame), frame_type: 'first_frame' }]),

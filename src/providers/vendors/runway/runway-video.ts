@@ -45,6 +45,10 @@ export class RunwayVideo extends VideoJobs {
     pollMs: [5_000, 15_000],
   };
 
+  assertSupported(spec: JobSpec): void {
+    toRunwayRequest(asVideo(spec), '');
+  }
+
   async submit(spec: JobSpec, _token: string, call: ProviderCall): Promise<JobHandle> {
     const video = asVideo(spec);
     const body = JSON.stringify(toRunwayRequest(video, call.upstreamModel));

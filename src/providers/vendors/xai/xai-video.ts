@@ -37,6 +37,10 @@ export class XaiVideo extends VideoJobs {
     pollMs: [5_000, 15_000],
   };
 
+  assertSupported(spec: JobSpec): void {
+    toXaiRequest(asVideo(spec), '');
+  }
+
   async submit(spec: JobSpec, _token: string, call: ProviderCall): Promise<JobHandle> {
     const body = JSON.stringify(toXaiRequest(asVideo(spec), call.upstreamModel));
     const reply = await submitJob(this.http, this.http.endpoint('videos/generations'), body, call);
