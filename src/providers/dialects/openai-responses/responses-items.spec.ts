@@ -160,14 +160,17 @@ const EXPECTED: readonly ChatEvent[] = [
   { type: 'message_end', complete: false },
 ];
 
-async function play(pieces: readonly (string | Buffer)[], call: ProviderCall = CALL): Promise<readonly ChatEvent[]> {
+async function play(
+  pieces: readonly (string | Buffer)[],
+  call: ProviderCall = CALL,
+  events: ChatEvent[] = [],
+): Promise<readonly ChatEvent[]> {
   const upstream = new ScriptedTransport();
   const opened = openItemEvents({ http: upstream, endpoint: '/responses', body: '{}', call });
   opened.catch(() => undefined);
   upstream.begin();
   for (const piece of pieces) upstream.data(piece);
   upstream.end();
-  const events: ChatEvent[] = [];
   await (await opened).pipe({ write: (batch) => events.push(...batch) > 0, drained: () => Promise.resolve() });
   return events;
 }
@@ -188,6 +191,21 @@ describe('a streamed answer', () => {
     for (let split = 1; split < recorded.length; split++) {
       expect(await play([recorded.subarray(0, split), recorded.subarray(split)])).toEqual(whole);
     }
+  });
+
+  it('never ends cleanly when it is cut at any byte before its last event, and delivers what arrived', async () => {
+    const recorded = Buffer.from(stream(...RECORDED));
+    const whole = await play([recorded]);
+    // The last event is complete without its empty line.
+    const complete = recorded.length - 2;
+    for (let bytes = 0; bytes < complete; bytes++) {
+      const delivered: ChatEvent[] = [];
+      const error = await providerErrorOf(play([recorded.subarray(0, bytes)], CALL, delivered));
+      expect([bytes, error.code]).toEqual([bytes, 'provider_disconnect']);
+      expect(delivered).toEqual(whole.slice(0, delivered.length));
+      expect(delivered.some(({ type }) => type === 'finish')).toBe(false);
+    }
+    expect(await play([recorded.subarray(0, complete)])).toEqual(whole);
   });
 
   it('does not start with an item that has no text yet, so that a fallback is still possible', async () => {
