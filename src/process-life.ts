@@ -1,10 +1,19 @@
 /** Start and end of the long-running processes: signals, exit codes, error output. */
+import { setFlagsFromString } from 'node:v8';
 import { ConfigurationError } from './core/config/load-config';
 import { DataDirectoryInUseError } from './core/embedded/services-file';
 import { CatalogError } from './models/load-catalog';
 
+/**
+ * Once many objects of a hot call site survived, as they do while requests are slow, V8 allocates all later ones in old
+ * space. Each then keeps its whole finished request until the next full collection. Measured on a busy machine: young
+ * collections that kept 8 MiB and paused for 60 ms instead of 1 to 2 MiB and 20 ms, in three of eight processes.
+ */
+const NO_PRETENURING = '--no-allocation-site-pretenuring';
+
 /** Runs a program to its end and ends the process with it: 0, or 1 and the reason on standard error. */
 export function runProcess(program: (stopSignal: Promise<string>) => Promise<void>): void {
+  setFlagsFromString(NO_PRETENURING);
   program(waitForStopSignal()).then(
     () => process.exit(0),
     (error: unknown) => {

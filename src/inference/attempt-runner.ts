@@ -291,16 +291,16 @@ export class AttemptRunner {
    * Runs the attempts of a non-streamed response.
    * @throws ProviderError the most useful of the failures; GatewayError `no_provider_available` or `provider_rate_limited` when no provider was called.
    */
-  async fetchReply<Answer extends SizedAnswer>(
+  fetchReply<Answer extends SizedAnswer>(
     reservation: RequestReservation,
     signal: AbortSignal,
     attempt: Attempt<Answer>,
   ): Promise<Answer> {
-    const { answer, deploymentCall } = await new AttemptSeries(reservation, signal, this.ofReplies).callCandidates(
-      attempt,
-    );
-    deploymentCall.succeed(answer.outputBytes);
-    return answer;
+    const series = new AttemptSeries(reservation, signal, this.ofReplies);
+    return series.callCandidates(attempt).then(({ answer, deploymentCall }) => {
+      deploymentCall.succeed(answer.outputBytes);
+      return answer;
+    });
   }
 
   /**
