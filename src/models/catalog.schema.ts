@@ -164,7 +164,7 @@ const fieldTarget = z.strictObject({
   to: fieldPath,
   values: z.record(z.string(), scalar).optional(),
   format: z.string().includes('{}', { error: 'must contain {}' }).optional(),
-  as: z.enum(['text', 'milliseconds', 'list', 'width_height', 'width', 'height']).optional(),
+  as: z.enum(['text', 'milliseconds', 'list', 'single', 'width_height', 'width', 'height']).optional(),
 }) satisfies z.ZodType<FieldTarget>;
 const fieldMap = z.partialRecord(z.enum(MAPPED_FIELDS), z.union([fieldPath, fieldTarget, z.array(fieldTarget).min(1)]));
 const outputPath = z.string().regex(/^\$(?:\.\w+|\[\d+\]|\[\*\])*$/, 'expected a path such as $.images[*].url');

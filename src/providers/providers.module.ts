@@ -17,6 +17,7 @@ import { DeepInfraModule } from './vendors/deepinfra/deepinfra.module';
 import { DeepSeekModule } from './vendors/deepseek/deepseek.module';
 import { DeepgramModule } from './vendors/deepgram/deepgram.module';
 import { ElevenLabsModule } from './vendors/elevenlabs/elevenlabs.module';
+import { FalModule } from './vendors/fal/fal.module';
 import { FireworksModule } from './vendors/fireworks/fireworks.module';
 import { GroqModule } from './vendors/groq/groq.module';
 import { HuggingFaceModule } from './vendors/huggingface/huggingface.module';
@@ -38,6 +39,7 @@ import { PerplexityModule } from './vendors/perplexity/perplexity.module';
 import { QwenModule } from './vendors/qwen/qwen.module';
 import { RecraftModule } from './vendors/recraft/recraft.module';
 import { RunwayModule } from './vendors/runway/runway.module';
+import { ReplicateModule } from './vendors/replicate/replicate.module';
 import { SambaNovaModule } from './vendors/sambanova/sambanova.module';
 import { StabilityModule } from './vendors/stability/stability.module';
 import { TogetherModule } from './vendors/together/together.module';
@@ -62,6 +64,7 @@ const VENDORS = [
   DeepSeekModule,
   DeepgramModule,
   ElevenLabsModule,
+  FalModule,
   FireworksModule,
   GoogleModule,
   GroqModule,
@@ -84,6 +87,7 @@ const VENDORS = [
   QwenModule,
   RecraftModule,
   RunwayModule,
+  ReplicateModule,
   SambaNovaModule,
   StabilityModule,
   TogetherModule,

@@ -46,6 +46,7 @@ let upstream: FakeUpstream;
 const opened: Provider[] = [];
 
 const SUBJECTS_WITH_JOBS: readonly JobSubject[] = SUBJECTS.flatMap((subject) => {
+  if (subject.hasMappedJobs === true) return [];
   const { definition, environment, jobPrompts: prompts, jobVendor: vendor } = subject;
   const open = (origin: string) => definition.create(environment(origin));
   const shared = open(NOWHERE);

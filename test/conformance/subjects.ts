@@ -9,6 +9,8 @@ import { ElevenLabsProvider } from '../../src/providers/vendors/elevenlabs/eleve
 import { BflProvider } from '../../src/providers/vendors/bfl/bfl.module';
 import { StabilityProvider } from '../../src/providers/vendors/stability/stability.module';
 import { AssemblyAiProvider } from '../../src/providers/vendors/assemblyai/assemblyai.module';
+import { FalProvider } from '../../src/providers/vendors/fal/fal.module';
+import { ReplicateProvider } from '../../src/providers/vendors/replicate/replicate.module';
 import { GoogleProvider } from '../../src/providers/vendors/google/google.module';
 import type { OpenAiFormatProvider } from '../../src/providers/dialects/openai-format.provider';
 import {
@@ -42,6 +44,7 @@ import {
   RUNWAY_JOBS,
   XAI_JOBS,
 } from './job-vendors';
+import { FAL_MEDIA, REPLICATE_MEDIA } from './media-vendors/mapped';
 import { PRESETS } from './presets';
 import { ANTHROPIC_ANSWERS, GEMINI_ANSWERS, type TextAnswers } from './text-answers';
 
@@ -58,7 +61,9 @@ export interface Subject {
   readonly media?: MediaWire;
   /** A prompt that triggers a rate limit of 7 seconds; for providers without an upstream. */
   readonly rateLimitPrompt?: string;
-  /** For providers of jobs. */
+  /** The specs of its dialect play its jobs: without a mapping it makes none. */
+  readonly hasMappedJobs?: boolean;
+  /** For other providers of jobs. */
   readonly jobPrompts?: JobPrompts;
   /** Plays the vendor of the jobs; for providers with an upstream. */
   readonly jobVendor?: JobVendor;
@@ -189,6 +194,20 @@ export const SUBJECTS: readonly Subject[] = [
     environment: (origin) => ({ BFL_API_KEY: 'bfl-test-1234', BFL_BASE_URL: `${origin}/v1` }),
     speaksOpenAi: false,
     media: BFL_MEDIA,
+  },
+  {
+    definition: new FalProvider(),
+    environment: (origin) => ({ FAL_KEY: 'fal-test-1234', FAL_BASE_URL: origin }),
+    speaksOpenAi: false,
+    hasMappedJobs: true,
+    media: FAL_MEDIA,
+  },
+  {
+    definition: new ReplicateProvider(),
+    environment: (origin) => ({ REPLICATE_API_KEY: 'r8-test-1234', REPLICATE_BASE_URL: `${origin}/v1` }),
+    speaksOpenAi: false,
+    hasMappedJobs: true,
+    media: REPLICATE_MEDIA,
   },
   {
     definition: new StabilityProvider(),

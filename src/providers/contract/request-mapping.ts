@@ -34,10 +34,11 @@ export interface FieldTarget {
   /** Text in which `{}` stands for the value. */
   readonly format?: string;
   /**
-   * `text`: as a string; `milliseconds`: of seconds; `list`: in an array; `width_height`: `1024x768` as an object of two
+   * `text`: as a string; `milliseconds`: of seconds; `list`: in an array; `single`: of an array
+   * with one value; `width_height`: `1024x768` as an object of two
    * numbers; `width`, `height`: one of the two.
    */
-  readonly as?: 'text' | 'milliseconds' | 'list' | 'width_height' | 'width' | 'height';
+  readonly as?: 'text' | 'milliseconds' | 'list' | 'single' | 'width_height' | 'width' | 'height';
 }
 
 /** A field of the upstream, or several. */

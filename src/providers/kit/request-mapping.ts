@@ -1,10 +1,53 @@
 /** Applies the mapping of a deployment (`contract/request-mapping.ts`) to requests and results. */
+import type { ImageRequest } from '../contract/images';
+import type { JobSpec } from '../contract/media-job';
+import type { ProviderCall } from '../contract/provider-call';
 import { ProviderError } from '../contract/provider-error';
 import type { FieldTarget, FieldTargets, MappedField, RequestMapping } from '../contract/request-mapping';
+import { toDataUrl } from './data-url';
 import { isJsonObject, type JsonObject } from './json';
 
 /** Values of a request; `null` for those it leaves open. */
 export type MappableFields = Readonly<Partial<Record<MappedField, unknown>>>;
+
+/** @throws ProviderError when the catalogue has no mapping for the deployment, without which it cannot be called */
+export function requireMapping({ mapping }: Pick<ProviderCall, 'mapping'>): RequestMapping {
+  if (mapping !== undefined) return mapping;
+  throw new ProviderError('provider_error', 'The catalogue does not say how this model is called.', {
+    phase: 'connect',
+    fallback: true,
+  });
+}
+
+/** @throws ProviderError `validation_failed` for an option that the upstream does not have */
+export function toJobInput(spec: JobSpec, mapping: RequestMapping): JsonObject {
+  const common = { prompt: spec.prompt, duration_seconds: spec.durationSeconds };
+  if (spec.kind === 'music') {
+    const { format, sampleRate, instrumental } = spec;
+    const settled = { ...common, format, sample_rate: sampleRate };
+    // Sung unless asked otherwise; a mapping may need to say so either way.
+    if (!instrumental) return toUpstreamInput(mapping, { ...settled, instrumental });
+    return toUpstreamInput(mapping, settled, { instrumental });
+  }
+  const { resolution, aspectRatio, audio, firstFrame, lastFrame, references } = spec;
+  return toUpstreamInput(
+    mapping,
+    { ...common, resolution, aspect_ratio: aspectRatio, audio },
+    {
+      image_url: firstFrame && toDataUrl(firstFrame),
+      end_image_url: lastFrame && toDataUrl(lastFrame),
+      input_images: references.length === 0 ? null : references.map(toDataUrl),
+    },
+  );
+}
+
+/** @throws ProviderError `validation_failed` for an option that the upstream does not have */
+export function toImageInput(request: ImageRequest, mapping: RequestMapping): JsonObject {
+  const { prompt, count, size, quality, style, user, images, mask } = request;
+  const shown = { input_images: images.length === 0 ? null : images.map(toDataUrl), mask: mask && toDataUrl(mask) };
+  const settled = { prompt, user, ...(count === 1 && { n: count }) };
+  return toUpstreamInput(mapping, settled, { size, quality, style, ...(count > 1 && { n: count }), ...shown });
+}
 
 /**
  * The upstream's input for a request.
@@ -50,6 +93,9 @@ function convert(value: unknown, { values, format, as }: FieldTarget, field: Map
       return Math.round(Number(value) * 1_000);
     case 'list':
       return Array.isArray(value) ? value : [value];
+    case 'single':
+      if (Array.isArray(value) && value.length !== 1) throw unsupported(field);
+      return Array.isArray(value) ? (value as unknown[])[0] : value;
     default:
       return sidesOf(value, as, field);
   }

@@ -44,7 +44,8 @@ export function toFault(document: unknown): UpstreamFault {
     return { ...EMPTY_FAULT, message: fault['errors'].map(textOf).join(' '), type: fault['name'] };
   }
   const { message } = fault;
-  if (message === undefined && document['detail'] !== undefined) return fromDetail(document['detail']);
+  if (message === undefined && document['detail'] !== undefined)
+    return fromDetail(document['detail'], document['title']);
   // Mistral puts the list into the message.
   if (isJsonObject(message) && message['detail'] !== undefined) return fromDetail(message['detail']);
   return {
@@ -71,8 +72,8 @@ function detailedCode(details: unknown): string {
 }
 
 /** `detail` of the Python web frameworks: a sentence, or a list of `{ loc, msg, type }` about the request's body. */
-function fromDetail(detail: unknown): UpstreamFault {
-  if (typeof detail === 'string') return { ...EMPTY_FAULT, message: detail };
+function fromDetail(detail: unknown, title: unknown = undefined): UpstreamFault {
+  if (typeof detail === 'string') return fromSentence(detail, textOf(title));
   const first: unknown = Array.isArray(detail) ? detail[0] : detail;
   if (!isJsonObject(first)) return EMPTY_FAULT;
   if (first['msg'] === undefined) {
@@ -91,6 +92,16 @@ function fromDetail(detail: unknown): UpstreamFault {
     code: textOf(first['type']),
     param: locationOf(first),
   };
+}
+
+/**
+ * Replicate names the kind in `title`, and the end of a rate limit in the sentence
+ * (https://replicate.com/docs/topics/predictions/rate-limits).
+ */
+function fromSentence(message: string, title: string): UpstreamFault {
+  const [, seconds] = /\brate limit resets in ~?(\d{1,4})s\b/.exec(message) ?? [];
+  const type = /validation/i.test(title) ? 'request_validation' : '';
+  return { ...EMPTY_FAULT, message, type, ...(seconds !== undefined && { retryAfterSeconds: Number(seconds) }) };
 }
 
 function locationOf({ loc }: JsonObject): string | undefined {

@@ -1,0 +1,118 @@
+/**
+ * The queue of fal (https://fal.ai/docs/api-reference/inference-api): a request is submitted once, and its status and
+ * result are read under the addresses that fal returned for it.
+ */
+import type { CallLimits, ProviderCall } from '../../contract/provider-call';
+import { ProviderError } from '../../contract/provider-error';
+import { type JsonObject, parseJsonObject } from '../../kit/json';
+import type { UpstreamHeaders } from '../../kit/upstream-errors';
+import type { UpstreamHttp } from '../../kit/upstream-http';
+import {
+  type MappedQueue,
+  moderatedFailure,
+  type QueuedRequest,
+  type QueueState,
+  unreadableQueue,
+} from '../../kit/mapped-queue';
+import { falFailureOf, reportedFailure } from './fal-failure';
+
+/** Addresses are stored in the handle of a job, which holds at most 2 KB. */
+const MAX_ADDRESS_LENGTH = 500;
+const MAX_ID_LENGTH = 100;
+/** The queue has a second name (https://fal.ai/docs/api-reference/inference-api/openapi/queue.json). */
+const OWN_HOSTS: ReadonlySet<string> = new Set(['queue.fal.run', 'queue.falrun.com']);
+
+export class FalQueue implements MappedQueue {
+  constructor(private readonly http: UpstreamHttp) {}
+
+  /** Once: fal has no idempotency key. The addresses cannot be derived, since they lack the end of the path. */
+  async submit(input: JsonObject, call: ProviderCall): Promise<QueuedRequest> {
+    const { upstreamModel, callbackUrl } = call;
+    const path = upstreamModel.split('/').map(encodeURIComponent).join('/');
+    const query = callbackUrl === undefined ? '' : `?fal_webhook=${encodeURIComponent(callbackUrl)}`;
+    const reply = parseJsonObject(await this.http.post(this.http.endpoint(path) + query, JSON.stringify(input), call));
+    const [id, status, response, cancel] = ['request_id', 'status_url', 'response_url', 'cancel_url'].map(
+      (name) => reply?.[name],
+    );
+    const isUsable =
+      typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH && [status, response, cancel].every(isAddress);
+    if (!isUsable) throw unreadableQueue();
+    return { id, urls: { status: status as string, response: response as string, cancel: cancel as string } };
+  }
+
+  async poll({ urls }: QueuedRequest, call: CallLimits): Promise<QueueState> {
+    const status = parseJsonObject(await this.http.get(this.targetOf(urls['status']), call));
+    switch (status?.['status']) {
+      case 'IN_QUEUE':
+        return { state: 'queued' };
+      case 'COMPLETED':
+      case 'OK':
+        // A request that was removed from the queue is `OK`, with an error.
+        return this.read(urls['response'], status, call);
+      default:
+        // An unknown state is not an end.
+        return { state: 'running' };
+    }
+  }
+
+  /** fal stops a queued request, and asks the runner of a running one to stop. */
+  async cancel({ urls }: QueuedRequest, call: CallLimits): Promise<'canceled' | 'requested' | 'too-late'> {
+    try {
+      const { status } = await this.http.request('PUT', this.targetOf(urls['cancel']), call);
+      return status === 202 ? 'requested' : 'canceled';
+    } catch (error) {
+      // `ALREADY_COMPLETED` (https://fal.ai/docs/inference-api/queue/cancel).
+      if (error instanceof ProviderError && error.options.upstream?.status === 400) return 'too-late';
+      throw error;
+    }
+  }
+
+  private async read(address: string | undefined, status: JsonObject, call: CallLimits): Promise<QueueState> {
+    const reported = reportedFailure(status);
+    try {
+      const reply = await this.http.request('GET', this.targetOf(address), call);
+      const document = parseJsonObject(reply.body);
+      if (reported !== null) return reported;
+      if (document === null) throw unreadableQueue();
+      if (isWithheld(document)) return moderatedFailure('has_nsfw_concepts');
+      return { state: 'done', document, units: unitsOf(reply.headers) };
+    } catch (error) {
+      if (!(error instanceof ProviderError) || call.signal.aborted) throw error;
+      // The result is the failure, in more detail than the status.
+      const failure = falFailureOf(error, reported !== null);
+      if (failure !== null) return failure;
+      if (reported !== null) return reported;
+      if (isEarly(error)) return { state: 'running' };
+      throw error;
+    }
+  }
+
+  /** Paths are requested from the configured host, so that the key never goes elsewhere. */
+  private targetOf(address = ''): string {
+    const own = this.http.endpointAt(address);
+    if (own !== null) return own;
+    const url = URL.canParse(address) ? new URL(address) : null;
+    if (url === null || !OWN_HOSTS.has(url.host)) throw unreadableQueue();
+    return this.http.endpoint(url.pathname.slice(1)) + url.search;
+  }
+}
+
+/** Models of Stable Diffusion and FLUX return black images (https://fal.ai/models/fal-ai/flux/dev/api). */
+function isWithheld({ has_nsfw_concepts: flags }: JsonObject): boolean {
+  return Array.isArray(flags) && flags.length > 0 && flags.every((flag) => flag === true);
+}
+
+function isAddress(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MAX_ADDRESS_LENGTH && URL.canParse(value);
+}
+
+/** 400 "Request is still in progress": the status was ahead of the result (https://github.com/vercel/ai). */
+function isEarly({ options }: ProviderError): boolean {
+  return options.upstream?.status === 400;
+}
+
+/** Fractions are usual: a unit may be a megapixel or a second (https://github.com/TanStack/ai/issues/722). */
+function unitsOf(headers: UpstreamHeaders): number | null {
+  const units = Number(headers['x-fal-billable-units'] ?? Number.NaN);
+  return Number.isFinite(units) && units > 0 ? units : null;
+}

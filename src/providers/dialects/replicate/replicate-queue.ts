@@ -1,0 +1,106 @@
+/**
+ * Predictions of Replicate (https://replicate.com/docs/reference/http). Without `Prefer: wait` a submission is answered at
+ * once, so its id is known when the call ends early; whatever the status of a reply, the state is what its document says.
+ */
+import type { CallLimits, ProviderCall } from '../../contract/provider-call';
+import { type JsonObject, isJsonObject, parseJsonObject } from '../../kit/json';
+import {
+  type MappedQueue,
+  moderatedFailure,
+  type QueuedRequest,
+  queueFailure,
+  type QueueState,
+  unreadableQueue,
+} from '../../kit/mapped-queue';
+import type { UpstreamHttp } from '../../kit/upstream-http';
+
+const MAX_ADDRESS_LENGTH = 500;
+const MAX_ID_LENGTH = 100;
+/** A version of a model that is not official: `owner/name:version`, or the version alone. */
+const VERSION = /^(?:[^:]+:)?([0-9a-f]{64})$/;
+/** Names in messages of models (https://replicate.com/docs/reference/error-codes). */
+const MODERATED = /nsfw|sensitive|content policy|safety|moderat|\bE005\b/i;
+const INTERRUPTED = /interrupted|\bcode: PA\b|\bE1000\b|\bE1002\b/i;
+
+export class ReplicateQueue implements MappedQueue {
+  constructor(private readonly http: UpstreamHttp) {}
+
+  /** Once: Replicate has no idempotency key. */
+  async submit(input: JsonObject, call: ProviderCall): Promise<QueuedRequest> {
+    const { upstreamModel, callbackUrl } = call;
+    const version = VERSION.exec(upstreamModel)?.[1];
+    const path = upstreamModel.split('/').map(encodeURIComponent).join('/');
+    const target = this.http.endpoint(version === undefined ? `models/${path}/predictions` : 'predictions');
+    const callback = { webhook: callbackUrl, webhook_events_filter: ['completed'] };
+    const body = { ...(version !== undefined && { version }), input, ...(callbackUrl !== undefined && callback) };
+    const reply = parseJsonObject(await this.http.post(target, JSON.stringify(body), call));
+    const { get, cancel } = isJsonObject(reply?.['urls']) ? reply['urls'] : {};
+    const id = reply?.['id'];
+    const isNamed = typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH;
+    if (!isNamed || !isAddress(get) || !isAddress(cancel)) throw unreadableQueue();
+    return { id, urls: { get, cancel } };
+  }
+
+  async poll({ urls }: QueuedRequest, call: CallLimits): Promise<QueueState> {
+    const prediction = parseJsonObject(await this.http.get(this.targetOf(urls['get']), call));
+    if (prediction === null) throw unreadableQueue();
+    return stateOf(prediction);
+  }
+
+  async cancel({ urls }: QueuedRequest, call: CallLimits): Promise<'canceled' | 'requested' | 'too-late'> {
+    const { body } = await this.http.request('POST', this.targetOf(urls['cancel']), call);
+    const status = parseJsonObject(body)?.['status'];
+    if (status === 'canceled' || status === 'aborted') return 'canceled';
+    return status === 'succeeded' || status === 'failed' ? 'too-late' : 'requested';
+  }
+
+  /** Requests carry the key, so they go to the configured host only. */
+  private targetOf(address = ''): string {
+    const target = this.http.endpointAt(address);
+    if (target === null) throw unreadableQueue();
+    return target;
+  }
+}
+
+function isAddress(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MAX_ADDRESS_LENGTH && URL.canParse(value);
+}
+
+function stateOf({ status, output, error, metrics }: JsonObject): QueueState {
+  switch (status) {
+    case 'starting':
+      return { state: 'queued' };
+    case 'succeeded':
+      // Everything about a prediction is removed after an hour, and `output` is then null.
+      return { state: 'done', document: output, units: predictSecondsOf(metrics) };
+    case 'failed':
+      return failureOf(typeof error === 'string' ? error : '');
+    case 'canceled':
+      return queueFailure('canceled', 'provider_error', 'The provider canceled the job.', { kind: 'canceled' });
+    case 'aborted':
+      // A deadline passed before the start (https://replicate.com/changelog/2025-10-16-prediction-deadlines).
+      return queueFailure('expired', 'provider_timeout', 'The provider did not start the job in time.', {
+        kind: 'aborted',
+      });
+    default:
+      // An unknown state is not an end.
+      return { state: 'running' };
+  }
+}
+
+/** The text is the model's own and may quote the prompt, so that only its kind is kept. */
+function failureOf(text: string) {
+  if (MODERATED.test(text)) return moderatedFailure('moderated');
+  if (INTERRUPTED.test(text)) {
+    const message = 'The provider interrupted the job.';
+    return queueFailure('failed', 'provider_unavailable', message, { kind: 'interrupted' });
+  }
+  const code = /\bE\d{3,4}\b/.exec(text)?.[0] ?? 'failed';
+  return queueFailure('failed', 'provider_error', 'The provider failed to make the result.', { kind: code });
+}
+
+/** Seconds on the hardware, which models that are not official are billed by. */
+function predictSecondsOf(metrics: unknown): number | null {
+  const seconds = isJsonObject(metrics) ? metrics['predict_time'] : null;
+  return typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0 ? seconds : null;
+}

@@ -1,0 +1,151 @@
+/** Video, music and images of vendors with a queue for many models, whose inputs and results the catalogue maps. */
+import type { ImageRequest, ImageResult, ImagesProvider } from '../contract/images';
+import type { AsyncJobAdapter, JobCapabilities, JobHandle, JobSnapshot, JobSpec } from '../contract/media-job';
+import type { CallLimits, ProviderCall } from '../contract/provider-call';
+import { ProviderError } from '../contract/provider-error';
+import { NO_USAGE, type UsageVector } from '../contract/usage';
+import { awaitResult, SharedDeadline } from './await-result';
+import { imageOfUrl, notImages } from './image-replies';
+import type { JsonObject } from './json';
+import { requireMapping, toImageInput, toJobInput, urlsAt, valuesAt } from './request-mapping';
+
+const CANCEL_TIMEOUT_MS = 5_000;
+
+/** An accepted request, and the addresses that the vendor gave for it. */
+export type QueuedRequest = Required<Pick<JobHandle, 'id' | 'urls'>>;
+
+/** The end of a request that made nothing. */
+export interface QueueFailure {
+  readonly state: 'failed' | 'canceled' | 'expired';
+  readonly error: ProviderError;
+}
+
+/** `document` is an object, unless the mapping of its model expects something else. */
+export type QueueEnd =
+  { readonly state: 'done'; readonly document: unknown; readonly units: number | null } | QueueFailure;
+
+export type QueueState = { readonly state: 'queued' } | { readonly state: 'running' } | QueueEnd;
+
+export interface MappedQueue {
+  /** Sends a request, once. @throws ProviderError */
+  submit(input: JsonObject, call: ProviderCall): Promise<QueuedRequest>;
+  /** @throws ProviderError when the state could not be read, which says nothing about the request */
+  poll(request: QueuedRequest, call: CallLimits): Promise<QueueState>;
+  cancel(request: QueuedRequest, call: CallLimits): Promise<'canceled' | 'requested' | 'too-late'>;
+}
+
+export class MappedJobs implements AsyncJobAdapter {
+  readonly mode = 'async';
+
+  constructor(
+    private readonly provider: string,
+    private readonly queue: MappedQueue,
+    readonly capabilities: JobCapabilities,
+  ) {}
+
+  async submit(spec: JobSpec, _token: string, call: ProviderCall): Promise<JobHandle> {
+    const mapping = requireMapping(call);
+    const { id, urls } = await this.queue.submit(toJobInput(spec, mapping), call);
+    return { v: 1, provider: this.provider, upstreamModel: call.upstreamModel, id, urls, output: mapping.output };
+  }
+
+  async poll(handle: JobHandle, call: ProviderCall): Promise<JobSnapshot> {
+    const found = await this.queue.poll(requestOf(handle), call);
+    if (found.state === 'queued' || found.state === 'running') return { state: found.state, progress: null };
+    if (found.state !== 'done') return found;
+    const { video, audio, seconds } = handle.output ?? {};
+    const outputs = [
+      ...urlsAt(found.document, video).map((url) => ({ type: 'video', url }) as const),
+      ...urlsAt(found.document, audio).map((url) => ({ type: 'audio', url }) as const),
+    ];
+    if (outputs.length === 0) return { state: 'failed', error: noResult() };
+    const [duration] = valuesAt(found.document, seconds);
+    return { state: 'succeeded', outputs, usage: usageOf(found.units, duration) };
+  }
+
+  cancel(handle: JobHandle, call: ProviderCall): Promise<'canceled' | 'requested' | 'too-late'> {
+    return this.queue.cancel(requestOf(handle), call);
+  }
+}
+
+/** Submitted once, then waited for within the time limit of the call. */
+export class MappedImages implements ImagesProvider {
+  constructor(private readonly queue: MappedQueue) {}
+
+  async generate(request: ImageRequest, call: ProviderCall): Promise<ImageResult> {
+    const mapping = requireMapping(call);
+    const input = toImageInput(request, mapping);
+    const deadline = new SharedDeadline(call);
+    const accepted = await this.queue.submit(input, { ...call, ...deadline.next(), callbackUrl: undefined });
+    const ended = await this.awaitEnd(accepted, deadline, call);
+    if (ended.state !== 'done') throw afterSubmission(ended);
+    const { document, units } = ended;
+    const images = urlsAt(document, mapping.output.image).map(imageOfUrl);
+    if (images.length === 0) throw notImages('no image');
+    return { images, usage: units === null ? null : { ...NO_USAGE, images: images.length, units } };
+  }
+
+  /** A call that ends before its images has no use for them, so the vendor may stop. */
+  private async awaitEnd(accepted: QueuedRequest, deadline: SharedDeadline, call: ProviderCall): Promise<QueueEnd> {
+    try {
+      return await awaitResult(deadline, async (limits) => {
+        const found = await this.queue.poll(accepted, limits);
+        return found.state === 'queued' || found.state === 'running' ? null : found;
+      });
+    } catch (error) {
+      const limits = { deadlines: call.deadlines, signal: AbortSignal.timeout(CANCEL_TIMEOUT_MS) };
+      void this.queue.cancel(accepted, limits).catch(() => undefined);
+      throw error;
+    }
+  }
+}
+
+function requestOf({ id, urls = {} }: JobHandle): QueuedRequest {
+  return { id, urls };
+}
+
+/** What the price may charge: the vendor's units, or the duration of the result. */
+function usageOf(units: number | null, duration: unknown): UsageVector {
+  const seconds = typeof duration === 'number' && duration > 0 ? duration : 0;
+  return { ...NO_USAGE, seconds, ...(units !== null && { units }) };
+}
+
+function noResult(): ProviderError {
+  return new ProviderError('provider_error', 'The provider reported success, but sent no result.', {
+    phase: 'job',
+    fallback: false,
+  });
+}
+
+/** The failure of an accepted request: no other attempt may follow. */
+function afterSubmission({ error }: QueueFailure): ProviderError {
+  return new ProviderError(error.code, error.message, { ...error.options, phase: 'first_token', fallback: false });
+}
+
+/** A request that ended without a result. `kind` is the vendor's own name for it, for the log. */
+export function queueFailure(
+  state: QueueFailure['state'],
+  code: ProviderError['code'],
+  message: string,
+  { kind, ...options }: { readonly kind: string; readonly param?: string; readonly details?: Record<string, unknown> },
+): QueueFailure {
+  const upstream = { code: kind.slice(0, 100) };
+  return { state, error: new ProviderError(code, message, { ...options, phase: 'job', fallback: false, upstream }) };
+}
+
+/** The vendor's moderation refused the input or withheld the result. */
+export function moderatedFailure(kind: string, details: Record<string, unknown> = {}): QueueFailure {
+  return queueFailure('failed', 'validation_failed', 'The provider’s content policy refused the request.', {
+    kind,
+    details: { ...details, reason: 'content_filtered' },
+  });
+}
+
+/** The reply lacks what it must have; a submission may have been accepted. */
+export function unreadableQueue(): ProviderError {
+  return new ProviderError('provider_error', 'The provider sent a response that could not be read.', {
+    phase: 'first_token',
+    fallback: false,
+    outcomeUnknown: true,
+  });
+}
