@@ -19,7 +19,7 @@ import type {
 } from '../../src/providers/contract/media-job';
 import type { Provider } from '../../src/providers/contract/provider';
 import type { ProviderCall } from '../../src/providers/contract/provider-call';
-import { FakeUpstream } from './fake-upstream';
+import { type Answer, FakeUpstream } from './fake-upstream';
 import { musicSpec, videoSpec } from './job-requests';
 import { FAULT_PROMPTS, type JobVendor, playJobs, VENDOR_PROMPTS } from './job-upstream';
 import { providerCall, providerErrorOf } from './provider-call';
@@ -38,6 +38,7 @@ interface JobSubject {
   readonly capabilities: JobCapabilities;
   readonly prompts: JobPrompts;
   readonly vendor: JobVendor | undefined;
+  readonly musicVendor: Answer | undefined;
   /** The adapter with its upstream at this origin; the mock needs none. */
   at(origin: string): JobAdapter;
 }
@@ -47,7 +48,7 @@ const opened: Provider[] = [];
 
 const SUBJECTS_WITH_JOBS: readonly JobSubject[] = SUBJECTS.flatMap((subject) => {
   if (subject.hasMappedJobs === true) return [];
-  const { definition, environment, jobPrompts: prompts, jobVendor: vendor } = subject;
+  const { definition, environment, jobPrompts: prompts, jobVendor: vendor, musicVendor } = subject;
   const open = (origin: string) => definition.create(environment(origin));
   const shared = open(NOWHERE);
   return (['video', 'music'] as const).flatMap((kind): JobSubject[] => {
@@ -56,12 +57,12 @@ const SUBJECTS_WITH_JOBS: readonly JobSubject[] = SUBJECTS.flatMap((subject) => 
     if (prompts === undefined) throw new Error(`the row of ${definition.id} has no jobPrompts`);
     const { mode, capabilities } = adapter;
     const at = (origin: string): JobAdapter => {
-      const provider = vendor === undefined ? null : open(origin);
+      const provider = vendor === undefined && musicVendor === undefined ? null : open(origin);
       if (provider === null) return adapter;
       opened.push(provider);
       return provider[kind] as JobAdapter;
     };
-    return [{ name: `${definition.id} ${kind}`, kind, mode, capabilities, prompts, vendor, at }];
+    return [{ name: `${definition.id} ${kind}`, kind, mode, capabilities, prompts, vendor, musicVendor, at }];
   });
 });
 const named = (subjects: readonly JobSubject[]) => subjects.map((subject) => [subject.name, subject] as const);
@@ -323,11 +324,13 @@ describe.each(named(PLAYED))('jobs of the vendor of %s', (_name, { kind, capabil
   });
 });
 
-describe.each(named(SYNC))('jobs of %s (synchronous)', (_name, { kind, prompts, at }) => {
+describe.each(named(SYNC))('jobs of %s (synchronous)', (_name, { kind, prompts, musicVendor, at }) => {
   let adapter: SyncJobAdapter;
-  const make = (prompt: string, call = callOf()) => adapter.make(specOf(kind, prompt), call);
+  const make = (prompt: string, call = callOf()) =>
+    adapter.make({ ...specOf(kind, prompt), ...(musicVendor !== undefined && { format: 'mp3' }) } as JobSpec, call);
 
   beforeEach(() => {
+    if (musicVendor !== undefined) upstream.answer = musicVendor;
     adapter = at(upstream.origin) as SyncJobAdapter;
   });
 

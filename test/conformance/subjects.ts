@@ -33,7 +33,8 @@ import { ArkProvider } from '../../src/providers/vendors/ark/ark.module';
 import { KlingProvider } from '../../src/providers/vendors/kling/kling.module';
 import { LumaProvider } from '../../src/providers/vendors/luma/luma.module';
 import { RunwayProvider } from '../../src/providers/vendors/runway/runway.module';
-import { type JobVendor, VENDOR_PROMPTS } from './job-upstream';
+import type { Answer } from './fake-upstream';
+import { type JobVendor, playMusic, VENDOR_PROMPTS } from './job-upstream';
 import {
   ARK_JOBS,
   KLING_JOBS,
@@ -67,6 +68,8 @@ export interface Subject {
   readonly jobPrompts?: JobPrompts;
   /** Plays the vendor of the jobs; for providers with an upstream. */
   readonly jobVendor?: JobVendor;
+  /** Plays a vendor of jobs whose reply is the result. */
+  readonly musicVendor?: Answer;
 }
 
 /** Prompts that produce each state of a job. */
@@ -188,6 +191,8 @@ export const SUBJECTS: readonly Subject[] = [
     environment: (origin) => ({ ELEVENLABS_API_KEY: 'elevenlabs-test-1234', ELEVENLABS_BASE_URL: `${origin}/v1` }),
     speaksOpenAi: false,
     media: ELEVENLABS_MEDIA,
+    jobPrompts: VENDOR_PROMPTS,
+    musicVendor: playMusic,
   },
   {
     definition: new BflProvider(),

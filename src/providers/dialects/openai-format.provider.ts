@@ -46,9 +46,8 @@ export interface OpenAiPreset {
   readonly images?: (http: UpstreamHttp) => ImagesProvider;
   /** The same for speech. */
   readonly speech?: (http: UpstreamHttp) => SpeechProvider;
-  /** Videos and music, in formats of the vendor's own. */
+  /** Videos, in a format of the vendor's own. */
   readonly video?: (provider: string, http: UpstreamHttp, credential: DownloadCredential) => JobAdapter;
-  readonly music?: (provider: string, http: UpstreamHttp) => JobAdapter;
 }
 
 /** A provider that speaks OpenAI's formats: all that a vendor's class needs is its preset. */
@@ -75,11 +74,10 @@ function createProvider(preset: OpenAiPreset, environment: ProviderEnvironment):
   const headers = apiKey === undefined ? {} : toKeyHeader(apiKey, apiKeyHeader);
   const http = new UpstreamHttp({ baseUrl: url, headers });
   const video = preset.video?.(id, http, { hosts: [url.host], headers });
-  const music = preset.music?.(id, http);
   const capabilities = {
     ...toCapabilities(preset.capabilities ?? CAPABILITIES),
     video: video !== undefined,
-    music: music !== undefined,
+    music: false,
   };
   return {
     id,
@@ -92,7 +90,6 @@ function createProvider(preset: OpenAiPreset, environment: ProviderEnvironment):
     ...(capabilities.speech && { speech: preset.speech?.(http) ?? new OpenAiSpeech(http) }),
     ...(capabilities.transcription && { transcription: new OpenAiTranscription(http) }),
     ...(video !== undefined && { video }),
-    ...(music !== undefined && { music }),
     drain: () => http.drain(),
     close: () => http.close(),
   };

@@ -5,7 +5,7 @@ import type { Provider, ProviderDefinition } from '../contract/provider';
 import { NO_CAPABILITIES } from '../contract/provider';
 import { parseBaseUrl, UpstreamHttp } from './upstream-http';
 
-/** The settings that differ between vendors that make only videos or music. */
+/** The settings that differ between vendors that make only videos. */
 export interface JobPreset {
   readonly id: string;
   /** Environment name of the key. */
@@ -15,11 +15,10 @@ export interface JobPreset {
   readonly headers?: Readonly<Record<string, string>>;
   /** The `Authorization` header for a key; default: a bearer token. */
   readonly authorization?: (apiKey: string, clock: Clock) => () => string;
-  readonly video?: (provider: string, http: UpstreamHttp) => JobAdapter;
-  readonly music?: (provider: string, http: UpstreamHttp) => JobAdapter;
+  readonly video: (provider: string, http: UpstreamHttp) => JobAdapter;
 }
 
-/** A vendor of jobs. All that its class needs is its preset. */
+/** A vendor of videos. All that its class needs is its preset. */
 export abstract class JobProvider implements ProviderDefinition {
   readonly id: string;
   readonly credentials: readonly string[];
@@ -39,14 +38,11 @@ export abstract class JobProvider implements ProviderDefinition {
       headers,
       authorization: authorize(apiKey, systemClock),
     });
-    const video = this.preset.video?.(id, http);
-    const music = this.preset.music?.(id, http);
     return {
       id,
-      capabilities: { ...NO_CAPABILITIES, video: video !== undefined, music: music !== undefined },
+      capabilities: { ...NO_CAPABILITIES, video: true },
       quirks: {},
-      ...(video !== undefined && { video }),
-      ...(music !== undefined && { music }),
+      video: this.preset.video(id, http),
       drain: () => http.drain(),
       close: () => http.close(),
     };

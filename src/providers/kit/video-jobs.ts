@@ -80,7 +80,8 @@ function readReply(bytes: Buffer): JsonObject {
   return reply;
 }
 
-function asRefusal(error: ProviderError): ProviderError {
+/** A refusal for good, where a 400 or 422 concerns the prompt or the images. */
+export function asRefusal(error: ProviderError): ProviderError {
   const { code, options } = error;
   const { status, code: name, type } = options.upstream ?? {};
   if (options.credentialRefused === true || (status !== 400 && status !== 422)) return error;

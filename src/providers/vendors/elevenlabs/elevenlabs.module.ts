@@ -3,6 +3,7 @@ import type { ProviderEnvironment } from '../../../core/config/provider-environm
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { NO_CAPABILITIES, type Provider, type ProviderDefinition } from '../../contract/provider';
 import { parseBaseUrl, UpstreamHttp } from '../../kit/upstream-http';
+import { ElevenLabsMusic } from './elevenlabs-music';
 import { ElevenLabsSpeech } from './elevenlabs-speech';
 import { ElevenLabsTranscription } from './elevenlabs-transcription';
 
@@ -25,10 +26,11 @@ export class ElevenLabsProvider implements ProviderDefinition {
     });
     return {
       id: this.id,
-      capabilities: { ...NO_CAPABILITIES, speech: true, transcription: true },
+      capabilities: { ...NO_CAPABILITIES, speech: true, transcription: true, music: true },
       quirks: {},
       speech: new ElevenLabsSpeech(http),
       transcription: new ElevenLabsTranscription(http),
+      music: new ElevenLabsMusic(http),
       drain: () => http.drain(),
       close: () => http.close(),
     };
