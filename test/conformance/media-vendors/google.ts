@@ -1,7 +1,7 @@
 /** Gemini: https://ai.google.dev/gemini-api/docs/image-generation. */
 import type { Answer } from '../fake-upstream';
-import { json, tinyPng } from '../media-answers';
-import { imageRequest } from '../media-requests';
+import { eventStream, json, tinyPng } from '../media-answers';
+import { imageRequest, speechRequest } from '../media-requests';
 import { type MediaWire, NOT_JSON, PNG } from '../media-uses';
 
 const SKETCH = { inlineData: { mimeType: 'image/png', data: tinyPng(7).toString('base64') }, thought: true };
@@ -23,6 +23,11 @@ function refusal(status: number, name: string, message: string, reason = ''): An
   return json({ error: { code: status, message, status: name, details } }, status);
 }
 
+function spoken(text: string): object {
+  const data = Buffer.from(text).toString('base64');
+  return { content: { parts: [{ inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000', data } }] } };
+}
+
 const GENERATE = ['/v1beta/models/upstream-model:generateContent'];
 const HAPPY = {
   targets: GENERATE,
@@ -42,6 +47,12 @@ const HAPPY = {
   },
 } as const;
 
+/** As the whole of a reply, or as the only event of a stream. */
+const blocked: Answer = (response, request) => {
+  const feedback = { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' } };
+  (request.url.includes('alt=sse') ? eventStream(feedback) : json(feedback))(response, request);
+};
+
 export const GOOGLE_MEDIA: MediaWire = {
   uses: [
     {
@@ -56,9 +67,23 @@ export const GOOGLE_MEDIA: MediaWire = {
       capability: 'images',
       run: ({ images }, call) => images?.generate(imageRequest({ images: [PNG] }), call),
     },
+    {
+      name: 'speech',
+      capability: 'speech',
+      targets: ['/v1beta/models/upstream-model:streamGenerateContent?alt=sse'],
+      happy: eventStream({ candidates: [{ ...spoken('sound'), finishReason: 'STOP' }], usageMetadata: USAGE }),
+      delivers: { progress: { audioBytes: 5, usage: { inputText: 12 } } },
+      broken: {
+        'no end': eventStream(),
+        'no sound': eventStream({ candidates: [{ finishReason: 'STOP' }] }),
+        'broken JSON': eventStream('{"candidates":'),
+        JSON: json('{}'),
+      },
+      run: ({ speech }, call) => speech?.speak(speechRequest({ voice: 'Kore', format: 'pcm' }), call),
+    },
   ],
   invalid: refusal(400, 'INVALID_ARGUMENT', 'Invalid value.'),
-  moderated: drawn([], 'IMAGE_SAFETY'),
+  moderated: blocked,
   keyRefused: refusal(400, 'INVALID_ARGUMENT', 'API key not valid.', 'API_KEY_INVALID'),
   leaking: (message) => refusal(400, 'INVALID_ARGUMENT', message),
 };

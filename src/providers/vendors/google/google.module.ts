@@ -5,6 +5,7 @@ import type { Provider, ProviderDefinition } from '../../contract/provider';
 import { GeminiEmbeddings } from '../../dialects/gemini-generate/gemini-embeddings';
 import { GeminiImages } from '../../dialects/gemini-generate/gemini-images';
 import { GeminiGenerate } from '../../dialects/gemini-generate/gemini-generate.provider';
+import { GeminiSpeech } from '../../dialects/gemini-generate/gemini-speech';
 import { parseBaseUrl, UpstreamHttp } from '../../kit/upstream-http';
 
 const API_KEY = 'GEMINI_API_KEY';
@@ -32,7 +33,7 @@ export class GoogleProvider implements ProviderDefinition {
         completions: false,
         embeddings: true,
         images: true,
-        speech: false,
+        speech: true,
         transcription: false,
         video: false,
         music: false,
@@ -42,6 +43,7 @@ export class GoogleProvider implements ProviderDefinition {
       chat: new GeminiGenerate(http),
       embeddings: new GeminiEmbeddings(http),
       images: new GeminiImages(http),
+      speech: new GeminiSpeech(http),
       drain: () => http.drain(),
       close: () => http.close(),
     };
