@@ -45,7 +45,7 @@ export async function runLive(settings: LiveSettings): Promise<0 | 1> {
     void provider?.close();
     return provider === null ? [] : [definition.id];
   });
-  const secrets = Object.entries(given).flatMap(([name, value]) => (name.endsWith('_API_KEY') ? [value] : []));
+  const secrets = Object.entries(given).flatMap(([name, value]) => (name.endsWith('_BASE_URL') ? [] : [value]));
   const print = (line: string): void =>
     settings.print(secrets.reduce((text, secret) => text.replaceAll(secret, '[key]'), line));
   if (vendors.length === 0) {
