@@ -7,7 +7,7 @@ import { CatalogError } from './models/load-catalog';
 /**
  * Once many objects of a hot call site survived, as they do while requests are slow, V8 allocates all later ones in old
  * space. Each then keeps its whole finished request until the next full collection. Measured on a busy machine: young
- * collections that kept 8 MiB and paused for 60 ms instead of 1 to 2 MiB and 20 ms, in three of eight processes.
+ * collections that kept 8 MiB and paused for 60 ms instead of 1 to 2 MiB and 20 ms, in three of nine processes.
  */
 const NO_PRETENURING = '--no-allocation-site-pretenuring';
 
