@@ -1,5 +1,7 @@
 /** What a client does with a model, through the official client. Each journey throws when the answer is not usable. */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type OpenAI from 'openai';
 import { sniffImageType } from '../../src/core/types/image-format';
 import type { CatalogEntry } from '../../src/models/catalog.schema';
@@ -24,6 +26,16 @@ const WEATHER: OpenAI.ChatCompletionFunctionTool = {
   type: 'function',
   function: { name: 'get_temperature', description: 'In degrees Celsius.', parameters: objectOf('city') },
 };
+
+const JOB_PAUSE_MS = 5_000;
+const JOB_TIMEOUT_MS = 900_000;
+
+interface LiveJob {
+  readonly status: string;
+  readonly error: { readonly message: string } | null;
+  readonly cost_micro: number | null;
+  readonly artifacts: readonly { readonly size_bytes: number }[];
+}
 
 /** A model at a vendor, called through the gateway. */
 export class LiveModel {
@@ -101,6 +113,24 @@ export class LiveModel {
     });
     this.spendOnMedia(transcript.usage);
     return transcript;
+  }
+
+  /** Submits a job and waits for its end. @returns the sizes of its files in bytes */
+  async makeJob(kind: 'video' | 'music', prompt: string): Promise<number[]> {
+    const body = { model: this.entry.id, prompt, ...this.routing() };
+    const headers = { 'idempotency-key': randomUUID() };
+    const { id } = await this.client.post<{ id: string }>(`/${kind}/generations`, { body, headers });
+    const deadlineMs = performance.now() + JOB_TIMEOUT_MS;
+    for (;;) {
+      const { status, error, cost_micro: costMicro, artifacts } = await this.client.get<LiveJob>(`/jobs/${id}`);
+      if (status === 'succeeded') {
+        this.spending.costMicro += costMicro ?? NaN;
+        return artifacts.map(({ size_bytes: sizeBytes }) => sizeBytes);
+      }
+      const isWaiting = status === 'queued' || status === 'submitted' || status === 'running';
+      assert.ok(isWaiting && performance.now() < deadlineMs, `the job is ${status}: ${error?.message ?? 'too late'}`);
+      await delay(JOB_PAUSE_MS);
+    }
   }
 
   private bodyOf(messages: readonly Message[]): OpenAI.ChatCompletionCreateParamsNonStreaming {
@@ -224,6 +254,14 @@ export const JOURNEYS: readonly Journey[] = [
       assert.ok(audio.length > 1_000, `${audio.length} bytes of audio`);
     },
   },
+  ...(['video', 'music'] as const).map((kind): Journey => ({
+    name: kind,
+    isOffered: ({ modality }) => modality === kind,
+    async run(model) {
+      const sizes = await model.makeJob(kind, kind === 'video' ? 'A red ball rolls over grass.' : 'A slow waltz.');
+      assert.ok(sizes.length > 0 && sizes.every((bytes) => bytes > 1_000), `files of ${sizes.join(', ')} bytes`);
+    },
+  })),
   {
     name: 'transcription',
     isOffered: ({ modality, features }) =>

@@ -70,6 +70,8 @@ describe('the run against real vendors', () => {
       'groq embeddings no model',
       'groq images no model',
       'groq speech passed',
+      'groq video no model',
+      'groq music no model',
       'groq transcription passed',
       'openai chat passed',
       'openai stream passed',
@@ -80,6 +82,8 @@ describe('the run against real vendors', () => {
       'openai embeddings passed',
       'openai images passed',
       'openai speech passed',
+      'openai video no model',
+      'openai music no model',
       'openai transcription passed',
     ]);
     // The cheapest model of Groq costs 0.05 and 0.08 dollars per million tokens.
