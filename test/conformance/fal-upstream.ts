@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import type { RequestMapping } from '../../src/providers/contract/request-mapping';
 import type { Answer, ReceivedRequest } from './fake-upstream';
 
 /** Texts in a prompt that decide what becomes of a request; without one it is done at the first question. */
@@ -34,9 +35,9 @@ const MP4 = readFileSync(join(__dirname, '../../src/providers/vendors/mock/fixtu
 const MP3 = readFileSync(join(__dirname, '../../src/providers/vendors/mock/fixtures/music-44100.mp3'));
 
 const FAILED: FalEnd = {
-  status: { error: 'Internal Server Error', error_type: 'internal_server_error' },
-  code: 500,
-  result: { detail: [{ loc: ['body'], msg: 'the secret of my prompt', type: 'internal_server_error' }] },
+  status: { error: 'Internal Server Error', error_type: 'no_media_generated' },
+  code: 422,
+  result: { detail: [{ loc: ['body'], msg: 'the secret of my prompt', type: 'no_media_generated' }] },
 };
 const EXPIRED: FalEnd = {
   status: { error: 'Request timed out', error_type: 'request_timeout' },
@@ -132,8 +133,9 @@ export class FalUpstream {
     if (body.includes(FAL_PROMPTS.failed)) return FAILED;
     if (body.includes(FAL_PROMPTS.expired)) return EXPIRED;
     if (this.end !== null) return this.end;
-    const file = { url: `${origin}/files/${body.includes('"seconds_total"') ? 'song.mp3' : 'video.mp4'}` };
-    return { result: { video: file, audio: file, images: [file] }, headers: { 'x-fal-billable-units': '1.25' } };
+    const kind = body.includes('"seconds_total"') ? 'audio' : 'video';
+    const file = { url: `${origin}/files/${kind === 'audio' ? 'song.mp3' : 'video.mp4'}` };
+    return { result: { [kind]: file, images: [file] }, headers: { 'x-fal-billable-units': '1.25' } };
   }
 }
 
@@ -142,3 +144,9 @@ function send(response: ServerResponse, status: number, document: object | strin
   response.setHeader('content-type', 'application/json');
   response.end(typeof document === 'string' ? document : JSON.stringify(document));
 }
+
+/** Mappings of models that the stand-in plays. */
+export const FAL_JOB_MAPPINGS = {
+  video: { map: { prompt: 'prompt', resolution: 'resolution' }, output: { video: '$.video.url' } },
+  music: { map: { prompt: 'prompt', duration_seconds: 'seconds_total' }, output: { audio: '$.audio.url' } },
+} as const satisfies Readonly<Record<'video' | 'music', RequestMapping>>;

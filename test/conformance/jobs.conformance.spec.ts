@@ -19,6 +19,7 @@ import type {
 } from '../../src/providers/contract/media-job';
 import type { Provider } from '../../src/providers/contract/provider';
 import type { ProviderCall } from '../../src/providers/contract/provider-call';
+import type { RequestMapping } from '../../src/providers/contract/request-mapping';
 import { type Answer, FakeUpstream } from './fake-upstream';
 import { musicSpec, videoSpec } from './job-requests';
 import { FAULT_PROMPTS, type JobVendor, playJobs, VENDOR_PROMPTS } from './job-upstream';
@@ -39,15 +40,29 @@ interface JobSubject {
   readonly prompts: JobPrompts;
   readonly vendor: JobVendor | undefined;
   readonly musicVendor: Answer | undefined;
+  /** The upstream of mapped jobs. */
+  readonly play: (() => Answer) | undefined;
   /** The adapter with its upstream at this origin; the mock needs none. */
   at(origin: string): JobAdapter;
+}
+
+/** The adapter as the gateway calls it for a deployment with a mapping. */
+function withMapping(adapter: AsyncJobAdapter, mapping: RequestMapping): AsyncJobAdapter {
+  return {
+    mode: adapter.mode,
+    capabilities: adapter.capabilities,
+    submit: (spec, token, call) => adapter.submit(spec, token, { ...call, mapping }),
+    poll: (handle, call) => adapter.poll(handle, call),
+    cancel: (handle, call) => (adapter as Required<AsyncJobAdapter>).cancel(handle, call),
+  };
 }
 
 let upstream: FakeUpstream;
 const opened: Provider[] = [];
 
 const SUBJECTS_WITH_JOBS: readonly JobSubject[] = SUBJECTS.flatMap((subject) => {
-  if (subject.hasMappedJobs === true) return [];
+  const { mappedJobs: mapped } = subject;
+  if (mapped === 'by its dialect') return [];
   const { definition, environment, jobPrompts: prompts, jobVendor: vendor, musicVendor } = subject;
   const open = (origin: string) => definition.create(environment(origin));
   const shared = open(NOWHERE);
@@ -57,12 +72,25 @@ const SUBJECTS_WITH_JOBS: readonly JobSubject[] = SUBJECTS.flatMap((subject) => 
     if (prompts === undefined) throw new Error(`the row of ${definition.id} has no jobPrompts`);
     const { mode, capabilities } = adapter;
     const at = (origin: string): JobAdapter => {
-      const provider = vendor === undefined && musicVendor === undefined ? null : open(origin);
+      const provider = vendor === undefined && musicVendor === undefined && mapped === undefined ? null : open(origin);
       if (provider === null) return adapter;
       opened.push(provider);
-      return provider[kind] as JobAdapter;
+      const made = provider[kind] as JobAdapter;
+      return mapped === undefined ? made : withMapping(made as AsyncJobAdapter, mapped.mappings[kind]);
     };
-    return [{ name: `${definition.id} ${kind}`, kind, mode, capabilities, prompts, vendor, musicVendor, at }];
+    return [
+      {
+        name: `${definition.id} ${kind}`,
+        kind,
+        mode,
+        capabilities,
+        prompts,
+        vendor,
+        musicVendor,
+        play: mapped?.play,
+        at,
+      },
+    ];
   });
 });
 const named = (subjects: readonly JobSubject[]) => subjects.map((subject) => [subject.name, subject] as const);
@@ -146,13 +174,14 @@ describe.each(named(SUBJECTS_WITH_JOBS))('jobs of %s', (_name, { capabilities })
   });
 });
 
-describe.each(named(ASYNC))('jobs of %s (asynchronous)', (_name, { kind, prompts, vendor, at }) => {
+describe.each(named(ASYNC))('jobs of %s (asynchronous)', (_name, { kind, prompts, vendor, play, at }) => {
   let adapter: AsyncJobAdapter;
   const submit = (prompt: string, token = newToken(), call = callOf()) =>
     adapter.submit(specOf(kind, prompt), token, call);
 
   beforeEach(() => {
     if (vendor !== undefined) upstream.answer = playJobs(vendor);
+    if (play !== undefined) upstream.answer = play();
     adapter = at(upstream.origin) as AsyncJobAdapter;
   });
 
@@ -219,7 +248,8 @@ describe.each(named(ASYNC))('jobs of %s (asynchronous)', (_name, { kind, prompts
   });
 
   it('report a job that is unknown to the provider', async () => {
-    const handle = { ...(await submit(prompts.done)), id: 'another' };
+    const made = await submit(prompts.done);
+    const handle = JSON.parse(JSON.stringify(made).replaceAll(made.id, 'another')) as JobHandle;
     expect((await providerErrorOf(adapter.poll(handle, callOf()))).options.upstream?.status).toBe(404);
   });
 

@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ProviderEnvironment } from '../../src/core/config/provider-environment';
+import type { RequestMapping } from '../../src/providers/contract/request-mapping';
 import type { ProviderDefinition } from '../../src/providers/contract/provider';
 import { AnthropicProvider } from '../../src/providers/vendors/anthropic/anthropic.module';
 import { BedrockAnthropicProvider } from '../../src/providers/vendors/bedrock-anthropic/bedrock-anthropic.module';
@@ -33,7 +34,6 @@ import { ArkProvider } from '../../src/providers/vendors/ark/ark.module';
 import { KlingProvider } from '../../src/providers/vendors/kling/kling.module';
 import { LumaProvider } from '../../src/providers/vendors/luma/luma.module';
 import { RunwayProvider } from '../../src/providers/vendors/runway/runway.module';
-import type { Answer } from './fake-upstream';
 import { type JobVendor, playMusic, VENDOR_PROMPTS } from './job-upstream';
 import {
   ARK_JOBS,
@@ -45,9 +45,15 @@ import {
   RUNWAY_JOBS,
   XAI_JOBS,
 } from './job-vendors';
+import { FAL_JOB_MAPPINGS, FAL_PROMPTS, FalUpstream } from './fal-upstream';
+import type { Answer } from './fake-upstream';
 import { FAL_MEDIA, REPLICATE_MEDIA } from './media-vendors/mapped';
 import { PRESETS } from './presets';
 import { ANTHROPIC_ANSWERS, GEMINI_ANSWERS, type TextAnswers } from './text-answers';
+
+/** Plays an upstream whose requests the catalogue maps. */
+export type MappedJobs =
+  'by its dialect' | { play(): Answer; readonly mappings: Readonly<Record<'video' | 'music', RequestMapping>> };
 
 /** How the conformance suites configure a provider. */
 export interface Subject {
@@ -62,8 +68,8 @@ export interface Subject {
   readonly media?: MediaWire;
   /** A prompt that triggers a rate limit of 7 seconds; for providers without an upstream. */
   readonly rateLimitPrompt?: string;
-  /** The specs of its dialect play its jobs: without a mapping it makes none. */
-  readonly hasMappedJobs?: boolean;
+  /** For providers of jobs that the catalogue maps; the spec of the dialect may play them. */
+  readonly mappedJobs?: MappedJobs;
   /** For other providers of jobs. */
   readonly jobPrompts?: JobPrompts;
   /** Plays the vendor of the jobs; for providers with an upstream. */
@@ -204,14 +210,15 @@ export const SUBJECTS: readonly Subject[] = [
     definition: new FalProvider(),
     environment: (origin) => ({ FAL_KEY: 'fal-test-1234', FAL_BASE_URL: origin }),
     speaksOpenAi: false,
-    hasMappedJobs: true,
+    jobPrompts: FAL_PROMPTS,
+    mappedJobs: { play: () => new FalUpstream().answer, mappings: FAL_JOB_MAPPINGS },
     media: FAL_MEDIA,
   },
   {
     definition: new ReplicateProvider(),
     environment: (origin) => ({ REPLICATE_API_KEY: 'r8-test-1234', REPLICATE_BASE_URL: `${origin}/v1` }),
     speaksOpenAi: false,
-    hasMappedJobs: true,
+    mappedJobs: 'by its dialect',
     media: REPLICATE_MEDIA,
   },
   {

@@ -175,7 +175,7 @@ describe('a job at fal', () => {
       return 'error' in snapshot && [snapshot.state, snapshot.error.code];
     });
     expect(await Promise.all(ends)).toEqual([
-      ['failed', 'provider_unavailable'],
+      ['failed', 'provider_error'],
       ['expired', 'provider_timeout'],
     ]);
   });
