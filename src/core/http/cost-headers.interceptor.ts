@@ -61,7 +61,7 @@ function markSent(): typeof ANSWER_SENT {
   return ANSWER_SENT;
 }
 
-/** Bypasses `reply.send`, whose hooks and serialization have nothing to do here: 2 us of CPU per request. */
+/** Bypasses `reply.send`, whose hooks and serialization have nothing to do here. */
 function sendJson(reply: FastifyReply, { context }: FastifyRequest, { text, head }: Json): void {
   const { status, headers, billed } = head;
   const all: Record<string, unknown> = { ...reply.getHeaders(), ...context.rateLimitHeaders, ...headers };
