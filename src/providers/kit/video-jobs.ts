@@ -40,10 +40,10 @@ export abstract class VideoJobs implements AsyncJobAdapter {
 }
 
 /** What the body of a submission depends on, besides the job. */
-export type SubmissionCall = Pick<ProviderCall, 'upstreamModel' | 'callbackUrl'>;
+export type SubmissionCall = Pick<ProviderCall, 'upstreamModel' | 'quirks' | 'callbackUrl'>;
 
 /** For a body that is only checked. */
-export const UNSENT: SubmissionCall = { upstreamModel: '' };
+export const UNSENT: SubmissionCall = { upstreamModel: '', quirks: {} };
 
 /** @throws ProviderError for music, which the provider does not claim */
 export function asVideo(spec: JobSpec): VideoSpec {

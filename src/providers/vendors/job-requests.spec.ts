@@ -213,6 +213,14 @@ describe('a video request', () => {
     expect(await sent(id, spec, model)).toMatchObject({ line, body });
   });
 
+  it('goes to OpenRouter without a choice of sound where the deployment says that the model has none', async () => {
+    const call = providerCall({ quirks: { dropFields: ['generate_audio'] } });
+    await open('openrouter').submit(videoSpec({ resolution: '2k' }), TOKEN, call);
+    const body = JSON.parse(upstream.received.at(-1)?.body ?? '') as object;
+    expect(body).not.toHaveProperty('generate_audio');
+    expect(body).toHaveProperty('resolution', '2K');
+  });
+
   it.each<[id: string, spec: Partial<VideoSpec>, param: string]>([
     ['xai', { resolution: '1080p', firstFrame: FIRST, lastFrame: LAST }, 'resolution'],
     ['xai', { resolution: '1080p', references: [REFERENCE] }, 'resolution'],

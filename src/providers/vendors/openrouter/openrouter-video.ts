@@ -30,6 +30,8 @@ import {
   VideoJobs,
 } from '../../kit/video-jobs';
 
+const AUDIO_FIELD = 'generate_audio';
+
 /**
  * Videos of OpenRouter's vendors (https://openrouter.ai/docs/api_reference/videos). What a model supports is in
  * `GET /videos/models`, and so in the catalogue.
@@ -73,7 +75,7 @@ export class OpenRouterVideo extends VideoJobs {
   }
 }
 
-function toOpenRouterRequest(spec: VideoSpec, { upstreamModel, callbackUrl }: SubmissionCall): JsonObject {
+function toOpenRouterRequest(spec: VideoSpec, { upstreamModel, quirks, callbackUrl }: SubmissionCall): JsonObject {
   const { prompt, durationSeconds, resolution, aspectRatio, audio, firstFrame, lastFrame, references } = spec;
   const frames = [
     ...(firstFrame === null ? [] : [{ ...toContent(firstFrame), frame_type: 'first_frame' }]),
@@ -87,9 +89,11 @@ function toOpenRouterRequest(spec: VideoSpec, { upstreamModel, callbackUrl }: Su
     model: upstreamModel,
     prompt,
     duration: durationSeconds,
-    ...(resolution !== null && { resolution }),
+    // Its labels end in a capital: 4K.
+    ...(resolution !== null && { resolution: resolution.replace(/k$/, 'K') }),
     ...(aspectRatio !== null && { aspect_ratio: aspectRatio }),
-    generate_audio: audio,
+    // Models without a choice refuse it.
+    ...(quirks.dropFields?.includes(AUDIO_FIELD) !== true && { [AUDIO_FIELD]: audio }),
     ...(frames.length > 0 && { frame_images: frames }),
     ...(references.length > 0 && { input_references: references.map(toContent) }),
     ...(callbackUrl !== undefined && { callback_url: callbackUrl }),
