@@ -41,7 +41,7 @@ export const SETTINGS = z.object({
   PORT: integer(0, 65_535).default(8_080).describe('Port of the API; 0 takes any free port'),
   HOST: optional(host).describe('Address to listen on; when not set 127.0.0.1, in production 0.0.0.0'),
   PUBLIC_BASE_URL: optional(baseUrl).describe(
-    'How clients reach the gateway: default server of the served OpenAPI document',
+    'How clients reach the gateway: default server of the OpenAPI document; https lets vendors report jobs',
   ),
   TRUST_PROXY: trustedProxies.default(false).describe('Proxies whose X-Forwarded-For is trusted to name the caller'),
   MAX_REQUEST_BYTES: integer(1_024, 268_435_456).default(10_485_760).describe('Largest JSON body in bytes'),
