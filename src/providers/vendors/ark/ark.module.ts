@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
-import { JobProvider } from '../../kit/job-provider';
+import { ApiKeyProvider } from '../../kit/api-key-provider';
 import { ArkVideo } from './ark-video';
 
 /**
@@ -8,14 +8,14 @@ import { ArkVideo } from './ark-video';
  * https://ark.cn-beijing.volces.com/api/v3.
  */
 @ModelProvider()
-export class ArkProvider extends JobProvider {
+export class ArkProvider extends ApiKeyProvider {
   constructor() {
     super({
       id: 'ark',
       apiKeyVariable: 'ARK_API_KEY',
       baseUrlVariable: 'ARK_BASE_URL',
       defaultBaseUrl: 'https://ark.ap-southeast.bytepluses.com/api/v3',
-      video: (provider, http) => new ArkVideo(provider, http),
+      serve: (http, provider) => ({ video: new ArkVideo(provider, http) }),
     });
   }
 }

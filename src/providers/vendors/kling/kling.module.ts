@@ -1,12 +1,12 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
-import { JobProvider } from '../../kit/job-provider';
+import { ApiKeyProvider } from '../../kit/api-key-provider';
 import { KlingVideo } from './kling-video';
 import { klingAuthorization } from './kling-token';
 
 /** Kling (https://kling.ai/document-api). Accounts in China use https://api-beijing.klingai.com. */
 @ModelProvider()
-export class KlingProvider extends JobProvider {
+export class KlingProvider extends ApiKeyProvider {
   constructor() {
     super({
       id: 'kling',
@@ -14,7 +14,7 @@ export class KlingProvider extends JobProvider {
       baseUrlVariable: 'KLING_BASE_URL',
       defaultBaseUrl: 'https://api-singapore.klingai.com',
       authorization: klingAuthorization,
-      video: (provider, http) => new KlingVideo(provider, http),
+      serve: (http, provider) => ({ video: new KlingVideo(provider, http) }),
     });
   }
 }

@@ -1,11 +1,11 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
-import { JobProvider } from '../../kit/job-provider';
+import { ApiKeyProvider } from '../../kit/api-key-provider';
 import { RunwayVideo } from './runway-video';
 
 /** Runway (https://docs.dev.runwayml.com). */
 @ModelProvider()
-export class RunwayProvider extends JobProvider {
+export class RunwayProvider extends ApiKeyProvider {
   constructor() {
     super({
       id: 'runway',
@@ -13,8 +13,8 @@ export class RunwayProvider extends JobProvider {
       baseUrlVariable: 'RUNWAY_BASE_URL',
       defaultBaseUrl: 'https://api.dev.runwayml.com/v1',
       // Every request names it: https://docs.dev.runwayml.com/api-details/versioning/
-      headers: { 'x-runway-version': '2024-11-06' },
-      video: (provider, http) => new RunwayVideo(provider, http),
+      headers: (apiKey) => ({ authorization: `Bearer ${apiKey}`, 'x-runway-version': '2024-11-06' }),
+      serve: (http, provider) => ({ video: new RunwayVideo(provider, http) }),
     });
   }
 }

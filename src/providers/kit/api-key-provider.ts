@@ -1,0 +1,65 @@
+import type { ProviderEnvironment } from '../../core/config/provider-environment';
+import { type Clock, systemClock } from '../../core/time/clock';
+import {
+  NO_CAPABILITIES,
+  type Provider,
+  type ProviderCapabilities,
+  type ProviderDefinition,
+} from '../contract/provider';
+import type { Quirks } from '../contract/provider-call';
+import { parseBaseUrl, UpstreamHttp } from './upstream-http';
+
+/** The members of a provider that serve requests. */
+type ServedCapabilities = Pick<Provider, keyof ProviderCapabilities>;
+
+/** The settings that differ between vendors with one key, one host and formats of their own. */
+export interface ApiKeyPreset {
+  readonly id: string;
+  /** Environment name of the key. */
+  readonly apiKeyVariable: string;
+  readonly baseUrlVariable: string;
+  readonly defaultBaseUrl: string;
+  /** The headers of every request; default: the key as a bearer token. */
+  readonly headers?: (apiKey: string) => Readonly<Record<string, string>>;
+  /** For keys that sign short-lived tokens: the `Authorization` header of each request. */
+  readonly authorization?: (apiKey: string, clock: Clock) => () => string;
+  readonly quirks?: Quirks;
+  readonly serve: (http: UpstreamHttp, provider: string) => ServedCapabilities;
+}
+
+/** A vendor with one key and one host. All that its class needs is its preset. */
+export abstract class ApiKeyProvider implements ProviderDefinition {
+  readonly id: string;
+  readonly credentials: readonly string[];
+
+  constructor(private readonly preset: ApiKeyPreset) {
+    this.id = preset.id;
+    this.credentials = [preset.apiKeyVariable, preset.baseUrlVariable];
+  }
+
+  create(environment: ProviderEnvironment): Provider | null {
+    const { id, apiKeyVariable, baseUrlVariable, defaultBaseUrl, authorization, quirks = {}, serve } = this.preset;
+    const apiKey = environment[apiKeyVariable];
+    if (apiKey === undefined) return null;
+    const http = new UpstreamHttp({
+      baseUrl: parseBaseUrl(environment[baseUrlVariable] ?? defaultBaseUrl, baseUrlVariable),
+      ...(authorization === undefined
+        ? { headers: (this.preset.headers ?? bearer)(apiKey) }
+        : { headers: this.preset.headers?.(apiKey), authorization: authorization(apiKey, systemClock) }),
+    });
+    const served = serve(http, id);
+    const capabilities = Object.fromEntries(Object.keys(served).map((capability) => [capability, true]));
+    return {
+      id,
+      capabilities: { ...NO_CAPABILITIES, ...capabilities },
+      quirks,
+      ...served,
+      drain: () => http.drain(),
+      close: () => http.close(),
+    };
+  }
+}
+
+function bearer(apiKey: string): Readonly<Record<string, string>> {
+  return { authorization: `Bearer ${apiKey}` };
+}
