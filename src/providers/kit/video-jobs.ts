@@ -2,7 +2,6 @@
  * What the adapters of vendors with a queue of videos share: how a job is submitted and asked about, and which error a
  * failed one ends with. Vendors differ in their documents only.
  */
-import type { ImageFile } from '../contract/images';
 import type {
   AsyncJobAdapter,
   JobCapabilities,
@@ -162,11 +161,6 @@ export function expiredJob(): JobSnapshot {
 export function canceledJob(): JobSnapshot {
   const message = 'The provider canceled the job.';
   return { state: 'canceled', error: new ProviderError('provider_error', message, { phase: 'job', fallback: false }) };
-}
-
-/** An image within JSON. */
-export function toDataUrl({ bytes, contentType }: ImageFile): string {
-  return `data:${contentType};base64,${bytes.toString('base64')}`;
 }
 
 /** A number that counts something; anything else is `undefined`. */

@@ -14,6 +14,7 @@ import {
 import type { ProviderCall, Quirks } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
 import { NO_USAGE, type UsageVector } from '../../contract/usage';
+import { toDataUrl } from '../../kit/data-url';
 import { DataSplitter, decodeBase64, isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import { type FormPart, MultipartBody } from '../../kit/multipart-body';
 import { unsupported } from '../../kit/unsupported';
@@ -75,10 +76,7 @@ export function toImageEdit(request: ImageRequest, call: ProviderCall): Multipar
 export function toImageEditJson(request: ImageRequest, call: ProviderCall): string {
   if (call.quirks.imageEdits === 'none') throw unsupported('image', 'This model does not take input images.');
   if (request.mask !== null) throw unsupported('mask');
-  const images = request.images.map(({ bytes, contentType }) => ({
-    type: 'image_url',
-    url: `data:${contentType};base64,${bytes.toString('base64')}`,
-  }));
+  const images = request.images.map((image) => ({ type: 'image_url', url: toDataUrl(image) }));
   return JSON.stringify({ ...fieldsOf(request, call), ...(images.length === 1 ? { image: images[0] } : { images }) });
 }
 

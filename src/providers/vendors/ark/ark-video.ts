@@ -2,6 +2,7 @@ import type { ImageFile } from '../../contract/images';
 import type { JobCapabilities, JobHandle, JobSnapshot, JobSpec, VideoSpec } from '../../contract/media-job';
 import type { ProviderCall } from '../../contract/provider-call';
 import { isJsonObject, type JsonObject } from '../../kit/json';
+import { toDataUrl } from '../../kit/data-url';
 import {
   askAboutJob,
   asVideo,
@@ -13,7 +14,6 @@ import {
   type SubmissionCall,
   submitJob,
   toCount,
-  toDataUrl,
   toHandle,
   UNSENT,
   unsupportedTogether,

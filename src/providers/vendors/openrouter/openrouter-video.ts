@@ -10,6 +10,7 @@ import type {
 import type { ProviderCall } from '../../contract/provider-call';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import type { UpstreamHttp } from '../../kit/upstream-http';
+import { toDataUrl } from '../../kit/data-url';
 import {
   askAboutJob,
   asVideo,
@@ -22,7 +23,6 @@ import {
   type SubmissionCall,
   submitJob,
   toCount,
-  toDataUrl,
   toHandle,
   UNSENT,
   unsupportedTogether,

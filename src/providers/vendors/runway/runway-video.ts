@@ -1,6 +1,7 @@
 import type { JobCapabilities, JobHandle, JobSnapshot, JobSpec, VideoSpec } from '../../contract/media-job';
 import type { ProviderCall } from '../../contract/provider-call';
 import { isJsonObject, type JsonObject } from '../../kit/json';
+import { toDataUrl } from '../../kit/data-url';
 import {
   askAboutJob,
   asVideo,
@@ -10,7 +11,6 @@ import {
   segment,
   submitJob,
   toCount,
-  toDataUrl,
   toHandle,
   toPercent,
   unsupportedTogether,

@@ -1,6 +1,7 @@
 import type { JobCapabilities, JobHandle, JobSnapshot, JobSpec, VideoSpec } from '../../contract/media-job';
 import type { ProviderCall } from '../../contract/provider-call';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
+import { toDataUrl } from '../../kit/data-url';
 import {
   asVideo,
   billed,
@@ -9,7 +10,6 @@ import {
   segment,
   submitJob,
   toCount,
-  toDataUrl,
   toHandle,
   toPercent,
   unreadable,
