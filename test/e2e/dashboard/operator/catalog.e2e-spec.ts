@@ -74,7 +74,7 @@ describe('operators and the catalogue', () => {
       not_served_because: ['disabled', 'unpriced'],
     });
     expect(await modelOf('vendor/chat')).toMatchObject({ not_served_because: ['provider_not_configured'] });
-    expect(await modelOf('local/conditional')).toMatchObject({
+    expect(await modelOf('local/unspoken')).toMatchObject({
       not_served_because: ['disabled', 'deployments_disabled'],
     });
   });
@@ -136,7 +136,7 @@ describe('operators and the catalogue', () => {
 
   it('does not enable a model without a price or an adapter', async () => {
     expect((await call('/models/local/unpriced', 'PATCH', { enabled: true })).json.error.code).toBe('conflict');
-    const [deployment] = await deploymentsOf('local/conditional');
+    const [deployment] = await deploymentsOf('local/unspoken');
     const reply = await call(`/deployments/${deployment?.id}`, 'PATCH', { enabled: true });
     expect(reply.json.error.code).toBe('conflict');
     expect(await modelOf('local/unpriced')).toMatchObject({ decided_enabled: null });
@@ -202,19 +202,19 @@ describe('operators and the catalogue', () => {
   it('withdraws a future price, after which the catalogue files apply again', async () => {
     const effective_from = '2198-01-01T00:00:00.000Z';
     const add = (micro: number) =>
-      call('/models/local/conditional/prices', 'POST', {
+      call('/models/local/unspoken/prices', 'POST', {
         effective_from,
         reference: 'mistake',
         price: perMillion(micro),
       });
-    const withdraw = (id: string) => call(`/models/local/conditional/prices/${id}/withdraw`, 'POST');
+    const withdraw = (id: string) => call(`/models/local/unspoken/prices/${id}/withdraw`, 'POST');
     const mistake = (await add(1)).json;
     expect(await withdraw(mistake.id)).toMatchObject({
       status: 200,
       json: { revision: 2, price: null, source: 'operator', effective_from, effective_to: null },
     });
     expect((await withdraw(mistake.id)).json.error.code).toBe('conflict');
-    rewrite('local/conditional', (model) => {
+    rewrite('local/unspoken', (model) => {
       model.prices.push({ ...model.prices[0], effective_from, ...perMillion(7_000_000) });
     });
     expect((await importFiles()).prices).toBe(1);
@@ -236,10 +236,10 @@ describe('operators and the catalogue', () => {
   ])('does not withdraw a price that %s: requests may use it', async (_name, inMs) => {
     const effective_from = inMs === 0 ? undefined : new Date(Date.now() + inMs).toISOString();
     const body = { effective_from, reference: 'our list', price: perMillion(3_000_000) };
-    const { id } = (await call('/models/local/conditional/prices', 'POST', body)).json;
-    const reply = await call(`/models/local/conditional/prices/${id}/withdraw`, 'POST');
+    const { id } = (await call('/models/local/unspoken/prices', 'POST', body)).json;
+    const reply = await call(`/models/local/unspoken/prices/${id}/withdraw`, 'POST');
     expect(reply).toMatchObject({ status: 409, json: { error: { code: 'conflict' } } });
-    const [newest] = (await call('/models/local/conditional/prices')).json.data;
+    const [newest] = (await call('/models/local/unspoken/prices')).json.data;
     expect(newest).toMatchObject({ id, price: perMillion(3_000_000) });
   });
 

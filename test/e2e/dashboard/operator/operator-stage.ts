@@ -41,7 +41,7 @@ function models(suffix: string): object[] {
     model('local/pair', [on('openai-compatible', 'one'), on('openai-compatible', 'two')]),
     model('local/unpriced', [on('openai-compatible', 'unpriced')], { prices: [] }),
     model('vendor/chat', [on('openai', 'vendor')]),
-    model('local/conditional', [{ ...on('openai-compatible', 'conditional'), when: { audio: true } }]),
+    model('local/unspoken', [{ ...on('openai-compatible', 'unspoken'), dialect: 'gemini-generate' }]),
   ];
 }
 
