@@ -12,11 +12,12 @@ const production = {
 };
 
 describe('the settings of providers', () => {
-  it('passes on variables of unknown providers, and no others', () => {
+  it('passes on variables of built-in and of unknown providers, and no others', () => {
     const { providers } = loadConfig({
       ACME_API_KEY: 'k',
       ACME_BASE_URL: 'https://acme.example',
       ACME_REGION: 'eu',
+      FAL_KEY: 'id:secret',
       HOME: '/root',
       PUBLIC_BASE_URL: 'https://ai.example',
       MOCK_PROVIDER: 'false',
@@ -26,6 +27,7 @@ describe('the settings of providers', () => {
     expect(providers).toEqual({
       ACME_API_KEY: 'k',
       ACME_BASE_URL: 'https://acme.example',
+      FAL_KEY: 'id:secret',
       MOCK_PROVIDER: 'false',
       MOCK_MEDIA_PROVIDER: 'false',
       MOCK_MEDIA_DIR: '/mock-media',

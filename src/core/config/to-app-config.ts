@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { AppConfig, StorageBackend } from './app-config';
 import type { ProviderEnvironment } from './provider-environment';
+import { PROVIDER_SETTINGS } from './provider-settings';
 import type { Settings } from './settings';
 
 const MINUTE_MS = 60_000;
@@ -169,15 +170,17 @@ function toPayments(settings: Settings, { production, isEmbedded }: Deployment):
 const OTHER_URLS: ReadonlySet<string> = new Set(['PUBLIC_BASE_URL', 'STRIPE_API_BASE_URL']);
 
 /**
- * Provider modules read their own variables, recognized here by suffix only. Those in the schema are validated; others
- * may belong to another program, so the provider that reads them validates them.
+ * Provider modules read their own variables. Those in the schema are validated; others are recognized by suffix and may
+ * belong to another program, so the provider that reads them validates them.
  */
 function toProviders(
   settings: Settings,
   environment: Readonly<Record<string, string>>,
   { production, isEmbedded }: Deployment,
 ): ProviderEnvironment {
-  const names = Object.keys(environment).filter((name) => /_(?:API_KEY|BASE_URL)$/.test(name) && !OTHER_URLS.has(name));
+  const names = Object.keys(environment).filter(
+    (name) => name in PROVIDER_SETTINGS || (/_(?:API_KEY|BASE_URL)$/.test(name) && !OTHER_URLS.has(name)),
+  );
   const validated: Readonly<Record<string, unknown>> = settings;
   return {
     ...Object.fromEntries(names.map((name) => [name, String(validated[name] ?? environment[name])])),
