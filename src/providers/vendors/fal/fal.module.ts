@@ -1,15 +1,9 @@
 import { Module } from '@nestjs/common';
-import type { ProviderEnvironment } from '../../../core/config/provider-environment';
 import type { JobCapabilities } from '../../contract/media-job';
 import { ModelProvider } from '../../contract/model-provider.decorator';
-import { NO_CAPABILITIES, type Provider, type ProviderDefinition } from '../../contract/provider';
 import { FalQueue } from '../../dialects/fal-queue/fal-queue';
+import { ApiKeyProvider } from '../../kit/api-key-provider';
 import { MappedImages, MappedJobs } from '../../kit/mapped-queue';
-import { parseBaseUrl, UpstreamHttp } from '../../kit/upstream-http';
-
-const API_KEY = 'FAL_KEY';
-const BASE_URL = 'FAL_BASE_URL';
-const DEFAULT_BASE_URL = 'https://queue.fal.run';
 
 const CAPABILITIES: JobCapabilities = {
   cancel: 'always',
@@ -23,29 +17,20 @@ const CAPABILITIES: JobCapabilities = {
 
 /** fal (https://fal.ai/docs/api-reference/inference-api). The catalogue says how each of its models is called. */
 @ModelProvider()
-export class FalProvider implements ProviderDefinition {
-  readonly id = 'fal';
-  readonly credentials = [API_KEY, BASE_URL];
-
-  create(environment: ProviderEnvironment): Provider | null {
-    const apiKey = environment[API_KEY];
-    if (apiKey === undefined) return null;
-    const http = new UpstreamHttp({
-      baseUrl: parseBaseUrl(environment[BASE_URL] ?? DEFAULT_BASE_URL, BASE_URL),
-      headers: { authorization: `Key ${apiKey}` },
+export class FalProvider extends ApiKeyProvider {
+  constructor() {
+    super({
+      id: 'fal',
+      apiKeyVariable: 'FAL_KEY',
+      baseUrlVariable: 'FAL_BASE_URL',
+      defaultBaseUrl: 'https://queue.fal.run',
+      headers: (apiKey) => ({ authorization: `Key ${apiKey}` }),
+      serve: (http, provider) => {
+        const queue = new FalQueue(http);
+        const jobs = new MappedJobs(provider, queue, CAPABILITIES);
+        return { images: new MappedImages(queue), video: jobs, music: jobs };
+      },
     });
-    const queue = new FalQueue(http);
-    const jobs = new MappedJobs(this.id, queue, CAPABILITIES);
-    return {
-      id: this.id,
-      capabilities: { ...NO_CAPABILITIES, images: true, video: true, music: true },
-      quirks: {},
-      images: new MappedImages(queue),
-      video: jobs,
-      music: jobs,
-      drain: () => http.drain(),
-      close: () => http.close(),
-    };
   }
 }
 
