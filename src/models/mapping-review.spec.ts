@@ -9,7 +9,7 @@ const map = { prompt: 'prompt', resolution: 'resolution', audio: 'generate_audio
 const output = { video: '$.video.url' };
 
 describe('the review of a mapping', () => {
-  it('reports every option that clients may choose and the upstream is not told, and a missing result', () => {
+  it('reports every option of the model that has no mapping, and a missing result', () => {
     expect(missingMappings(VIDEO, { map: {}, output: {} })).toEqual([
       'map.prompt',
       'map.resolution',

@@ -37,7 +37,7 @@ describe("the upstream's input", () => {
     });
   });
 
-  it('leaves out what the catalogue settles, and refuses what the upstream cannot be told', async () => {
+  it('leaves out fields that the catalogue settles, and refuses options without a mapping', async () => {
     expect(toUpstreamInput(MAPPING, { audio: true, prompt: 'x' })).not.toHaveProperty('audio');
     for (const [fields, param] of [
       [{ style: 'vivid' }, 'style'],

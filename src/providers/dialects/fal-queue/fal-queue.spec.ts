@@ -188,7 +188,7 @@ describe('a job at fal', () => {
     expect(bodyOf()).toEqual({ prompt: 'a sea shanty', seconds_total: 1 });
   });
 
-  it('refuses an instrumental where the model cannot be told', async () => {
+  it('refuses an instrumental where the model has no such option', async () => {
     const submission = (provider.music as AsyncJobAdapter).submit(
       musicSpec({ instrumental: true }),
       'token',
