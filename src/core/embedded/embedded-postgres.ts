@@ -42,7 +42,8 @@ const END_STEPS: readonly (readonly [NodeJS.Signals, number])[] = [
 const SERVER_SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
-  max_connections: '100',
+  // Several gateways on one server, as in the tests: each opens up to DATABASE_POOL_SIZE + MONEY_POOL_SIZE.
+  max_connections: '300',
   shared_buffers: '64MB',
   max_wal_size: '256MB',
   jit: 'off',
