@@ -336,6 +336,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/dashboard/api/invitations/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview an invitation
+         * @description What the token of an invitation offers, without accepting it. A token that is unknown, expired, withdrawn, replaced or
+         *     used gets the same 404 `not_found` as accepting it. Unknown tokens are limited per network like failed logins, and
+         *     then get 429 `rate_limited`.
+         */
+        post: operations["previewInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/dashboard/api/invitations/accept": {
         parameters: {
             query?: never;
@@ -1870,6 +1892,25 @@ export interface components {
             object: "list";
             data: components["schemas"]["AuditEntry"][];
             next_cursor: components["schemas"]["NextCursor"];
+        };
+        InvitationPreviewRequest: {
+            token: components["schemas"]["MailedToken"];
+        };
+        /** @description The inviting user; null if the inviter is not a member of the organization. */
+        Inviter: {
+            name: string;
+            email: string;
+        } | null;
+        /** @description An open invitation, as shown to the holder of its token. */
+        InvitationPreview: {
+            /** @constant */
+            object: "invitation_preview";
+            organization_name: components["schemas"]["OrganizationName"];
+            /** @description The invited address; only its owner can accept. */
+            email: string;
+            role: components["schemas"]["Role"];
+            invited_by: components["schemas"]["Inviter"];
+            expires_at: components["schemas"]["Time"];
         };
         InvitationAcceptance: {
             token: components["schemas"]["MailedToken"];
@@ -3593,6 +3634,9 @@ export type AuditTarget = components['schemas']['AuditTarget'];
 export type AuditState = components['schemas']['AuditState'];
 export type AuditEntry = components['schemas']['AuditEntry'];
 export type AuditEntryList = components['schemas']['AuditEntryList'];
+export type InvitationPreviewRequest = components['schemas']['InvitationPreviewRequest'];
+export type Inviter = components['schemas']['Inviter'];
+export type InvitationPreview = components['schemas']['InvitationPreview'];
 export type InvitationAcceptance = components['schemas']['InvitationAcceptance'];
 export type Member = components['schemas']['Member'];
 export type MemberList = components['schemas']['MemberList'];
@@ -4330,6 +4374,39 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["PayloadTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    previewInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InvitationPreviewRequest"];
+            };
+        };
+        responses: {
+            /** @description The invitation. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvitationPreview"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };

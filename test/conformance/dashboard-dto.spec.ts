@@ -15,6 +15,7 @@ import { ApiKeyRotationDto, ApiKeySettingsDto } from '../../src/dashboard/api-ke
 import {
   InvitationAcceptanceDto,
   InvitationCreationDto,
+  InvitationPreviewRequestDto,
   MemberUpdateDto,
   OrganizationProfileDto,
 } from '../../src/dashboard/organizations/dto/organization.dto';
@@ -107,6 +108,10 @@ const PAIRS: readonly Pair[] = [
   pair<'MemberUpdate', MemberUpdateDto>('MemberUpdate', MemberUpdateDto),
   pair<'InvitationCreation', InvitationCreationDto>('InvitationCreation', InvitationCreationDto),
   pair<'InvitationAcceptance', InvitationAcceptanceDto>('InvitationAcceptance', InvitationAcceptanceDto),
+  pair<'InvitationPreviewRequest', InvitationPreviewRequestDto>(
+    'InvitationPreviewRequest',
+    InvitationPreviewRequestDto,
+  ),
   pair<'ApiKeySettings', ApiKeySettingsDto>('ApiKeySettings', ApiKeySettingsDto, API_KEY_BODIES),
   pair<'ApiKeyRotation', ApiKeyRotationDto>('ApiKeyRotation', ApiKeyRotationDto),
   pair<'OrganizationStatusChange', OrganizationStatusChangeDto>(

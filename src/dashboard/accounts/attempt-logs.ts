@@ -75,6 +75,12 @@ export function mailLogOfAddress(address: string, limit: number): AttemptLog {
   return { key: `attempts:mail:address:${networkOf(address)}`, limit, windowMs: MAIL_WINDOW_MS };
 }
 
+/** Previews of invitations with a wrong token. `address` `null`: unknown. */
+export function invitationLogOfAddress(address: string | null, limit: number): AttemptLog {
+  const network = address === null ? 'unknown' : networkOf(address);
+  return { key: `attempts:invitation:address:${network}`, limit, windowMs: LOGIN_WINDOW_MS };
+}
+
 /** Changes that a user makes in the dashboard, over all sessions. */
 export function changeLogOfUser(userId: string, limit: number): AttemptLog {
   return { key: `attempts:change:user:${userId}`, limit, windowMs: MINUTE_MS };

@@ -15,6 +15,17 @@ export interface StoredInvitation {
   readonly isOpen: boolean;
 }
 
+/** An open invitation, as its token shows it. */
+export interface OfferedInvitation {
+  readonly organizationName: string;
+  readonly email: string;
+  readonly role: Role;
+  /** `null`: the inviter is not a member. */
+  readonly inviterName: string | null;
+  readonly inviterEmail: string | null;
+  readonly expiresAt: Date;
+}
+
 /** Invitations of a disabled user are invalid while the account is disabled. */
 const OF_DISABLED_USER = `
   EXISTS (SELECT 1 FROM user_account u WHERE u.id = i.invited_by AND u.status = 'disabled')`;
@@ -32,6 +43,13 @@ const TAKE_INVITATION = `
   DELETE FROM organization_invitation i
    WHERE i.digest = $1 AND i.email_key = $2 AND i.expires_at > $3 AND NOT ${OF_DISABLED_USER}
   RETURNING id, organization_id AS "organizationId", role`;
+const FIND_OFFER = `
+  SELECT o.name AS "organizationName", i.email, i.role, i.expires_at AS "expiresAt",
+         inviter.name AS "inviterName", inviter.email AS "inviterEmail"
+    FROM organization_invitation i
+    JOIN organization o ON o.id = i.organization_id
+    LEFT JOIN user_account inviter ON inviter.id = i.invited_by
+   WHERE i.digest = $1 AND i.expires_at > $2 AND NOT ${OF_DISABLED_USER}`;
 const DELETE_INVITATION = `
   DELETE FROM organization_invitation WHERE organization_id = $1 AND id = $2
   RETURNING id, organization_id AS "organizationId", role, email`;
@@ -77,6 +95,12 @@ export async function takeInvitation(
     emailKey,
     now,
   ]);
+  return row ?? null;
+}
+
+/** The open invitation of a token. `null`: unknown, expired, or its sender is disabled. */
+export async function findOffer(manager: EntityManager, digest: Buffer, now: Date): Promise<OfferedInvitation | null> {
+  const [row] = await manager.query<OfferedInvitation[]>(FIND_OFFER, [digest, now]);
   return row ?? null;
 }
 

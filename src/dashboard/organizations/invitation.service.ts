@@ -168,6 +168,7 @@ function record(
   return recordAudit(manager, { organizationId, actor, action, target: { type: 'invitation', id }, ...change });
 }
 
-function invitationNotFound(): GatewayError {
+/** The same for every token that cannot be used, so that it reveals nothing. */
+export function invitationNotFound(): GatewayError {
   return new GatewayError('not_found', 'There is no such invitation.');
 }

@@ -1,9 +1,9 @@
 import { type RateLimits, toRateLimitFields } from '../../core/types/rate-limits';
 import type { Role } from '../../core/types/role';
-import type { AuditEntry, Invitation, Member, Organization } from '../../contract/dashboard';
+import type { AuditEntry, Invitation, InvitationPreview, Member, Organization } from '../../contract/dashboard';
 import type { OrganizationStatus } from '../../core/database/entities/organization.entity';
 import type { AuditLogEntry } from './audit-log.reader';
-import type { StoredInvitation } from './invitation.repository';
+import type { OfferedInvitation, StoredInvitation } from './invitation.repository';
 import type { OrganizationMember } from './membership.repository';
 
 interface ShownOrganization extends RateLimits {
@@ -41,6 +41,19 @@ export function toInvitation({ id, email, role, isOpen, invitedBy, ...times }: S
     invited_by: invitedBy,
     created_at: times.createdAt.toISOString(),
     expires_at: times.expiresAt.toISOString(),
+  };
+}
+
+export function toInvitationPreview(offer: OfferedInvitation): InvitationPreview {
+  const { organizationName, email, role, inviterName, inviterEmail, expiresAt } = offer;
+  const isInviterKnown = inviterName !== null && inviterEmail !== null;
+  return {
+    object: 'invitation_preview',
+    organization_name: organizationName,
+    email,
+    role,
+    invited_by: isInviterKnown ? { name: inviterName, email: inviterEmail } : null,
+    expires_at: expiresAt.toISOString(),
   };
 }
 

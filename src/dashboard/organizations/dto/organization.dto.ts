@@ -31,6 +31,12 @@ export class InvitationAcceptanceDto {
   token!: string;
 }
 
+/** The document's `InvitationPreviewRequest`. */
+export class InvitationPreviewRequestDto {
+  @IsMailedToken()
+  token!: string;
+}
+
 /** The query of `listAuditEntries`. */
 export class AuditLogQuery extends PageQuery {
   @QueryText({ max: 100 })

@@ -1,7 +1,10 @@
-import { randomInt } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { PasswordHasher } from '../../../../src/dashboard/accounts/password-hasher';
+import { OrganizationService } from '../../../../src/dashboard/organizations/organization.service';
 import { GatewayError } from '../../../../src/core/errors/gateway-error';
-import { AccountsGateway, newEmail, substanceOf } from './visitor';
+import { digestToken, generateToken } from '../../../../src/core/secrets/secret-token';
+import { COMMAND_LINE } from '../../../../src/core/types/actor';
+import { AccountsGateway, newEmail, substanceOf, type Visitor } from './visitor';
 
 const INVALID = { status: 401, json: { error: { code: 'invalid_credentials' } } };
 
@@ -109,5 +112,44 @@ describe('login attempts', () => {
     const failed = times(10, 401);
     await expect(statuses(Array.from({ length: 12 }, guess))).resolves.toEqual([...failed, 429, 429]);
     await expect(visitor.login(email)).resolves.toMatchObject({ status: 429 });
+  });
+});
+
+describe('guessed tokens of invitations', () => {
+  let world: AccountsGateway;
+
+  beforeAll(async () => {
+    world = await AccountsGateway.start({ SIGN_IN_ATTEMPTS_PER_ADDRESS: '5' });
+  });
+  afterAll(() => world.stop());
+
+  const preview = (from: Visitor, token: string) => from.post('/invitations/preview', { token });
+  const statusesOf = async (count: number, from: Visitor) =>
+    (await Promise.all(times(count, 0).map(() => preview(from, generateToken())))).map(({ status }) => status);
+
+  it('are limited exactly per network in 15 minutes, under concurrency', async () => {
+    const guesser = world.visitor();
+    expect((await statusesOf(8, guesser)).toSorted()).toEqual([...times(5, 404), ...times(3, 429)]);
+    await expect(statusesOf(1, world.visitor())).resolves.toEqual([404]);
+    world.clock.moveMinutes(15);
+    await expect(statusesOf(1, guesser)).resolves.toEqual([404]);
+  });
+
+  it('do not include the valid token, however often it is shown', async () => {
+    const token = generateToken();
+    const { id: organizationId } = await world.gateway.app
+      .get(OrganizationService, { strict: false })
+      .create({ name: 'Acme' }, COMMAND_LINE);
+    await world.gateway.rows(
+      `INSERT INTO organization_invitation (id, organization_id, email, email_key, role, digest, created_at, expires_at)
+       VALUES ($1, $2, 'a@example.com', 'a@example.com', 'viewer', $3, now(), now() + interval '1 day')`,
+      [randomUUID(), organizationId, digestToken(token)],
+    );
+    const guest = world.visitor();
+    for (let round = 0; round < 7; round++) {
+      const { status, json } = await preview(guest, token);
+      expect([status, json.organization_name, json.invited_by]).toEqual([200, 'Acme', null]);
+    }
+    expect((await statusesOf(6, guest)).toSorted()).toEqual([...times(5, 404), 429]);
   });
 });

@@ -16,6 +16,19 @@ afterAll(() => stage.gateway.stop());
 
 const newEmail = (): string => `${randomUUID()}@example.com`;
 
+function preview(token: string): Promise<CallReply> {
+  const headers = { 'x-requested-with': 'test' };
+  return stage.gateway.call('/dashboard/api/invitations/preview', { body: { token }, headers });
+}
+
+/** Neither accepted nor shown, with the same error. */
+async function expectInvalid(guest: DashboardClient, token: string): Promise<void> {
+  const [accepted, shown] = [await accept(guest, token), await preview(token)];
+  expectError(accepted, 404, 'not_found');
+  expectError(shown, 404, 'not_found');
+  expect(shown.json.error.message).toBe(accepted.json.error.message);
+}
+
 describe('an invitation', () => {
   it.each(ROLES)('makes the owner of the address a %s, once', async (role) => {
     const owner = await stage.user();
@@ -31,7 +44,7 @@ describe('an invitation', () => {
     const accepted = await accept(guest, token);
     expect(accepted.json).toMatchObject({ id: owner.organizationId, role });
     expect((await stage.rolesOf(owner))[guest.userId]).toBe(role);
-    expectError(await accept(guest, token), 404, 'not_found');
+    await expectInvalid(guest, token);
     expect((await owner.call(owner.path('/invitations'))).json.data).toEqual([]);
     expectError(await invite(owner, guest.email), 409, 'conflict');
     expect((await owner.call(owner.path('/audit-log'))).text).not.toContain(token);
@@ -52,6 +65,22 @@ describe('an invitation', () => {
     expect(text).not.toContain('evil.example');
   });
 
+  it('shows the holder of its token who invites whom to what, without a session', async () => {
+    const owner = await stage.user();
+    const email = newEmail();
+    const { expires_at: expiresAt } = (await invite(owner, email, 'admin')).json;
+    const shown = await preview(stage.tokenOf(email));
+    expect(shown.status).toBe(200);
+    expect(shown.json).toEqual({
+      object: 'invitation_preview',
+      organization_name: 'test',
+      email,
+      role: 'admin',
+      invited_by: { name: 'Test User', email: owner.email },
+      expires_at: expiresAt,
+    });
+  });
+
   it('is invalid for other users, after seven days, and when withdrawn', async () => {
     const owner = await stage.user();
     const [guest, thief] = [await stage.user(), await stage.user()];
@@ -59,15 +88,14 @@ describe('an invitation', () => {
     expect(Date.parse(to) - Date.parse(from)).toBe(7 * 24 * 3_600_000);
     expectError(await accept(thief, stage.tokenOf(guest.email)), 404, 'not_found');
     await stage.gateway.rows('UPDATE organization_invitation SET expires_at = now() WHERE id = $1', [id]);
-    expectError(await accept(guest, stage.tokenOf(guest.email)), 404, 'not_found');
+    await expectInvalid(guest, stage.tokenOf(guest.email));
     expect((await owner.call(owner.path('/invitations'))).json.data[0].status).toBe('expired');
 
     await invite(owner, guest.email);
     expect((await owner.call(owner.path(`/invitations/${id}`), { method: 'DELETE' })).status).toBe(204);
-    expectError(await accept(guest, stage.tokenOf(guest.email)), 404, 'not_found');
+    await expectInvalid(guest, stage.tokenOf(guest.email));
     expectError(await owner.call(owner.path(`/invitations/${id}`), { method: 'DELETE' }), 404, 'not_found');
-    for (const token of ['x', 'a'.repeat(43), '\ud83d\ude00'])
-      expectError(await accept(guest, token), 404, 'not_found');
+    for (const token of ['x', 'a'.repeat(43), '\ud83d\ude00']) await expectInvalid(guest, token);
   });
 
   it('of the same address is replaced: one is open, and only its last token is valid', async () => {
@@ -77,7 +105,7 @@ describe('an invitation', () => {
     const old = stage.tokenOf(guest.email);
     const second = (await invite(owner, guest.email, 'admin')).json;
     expect([second.id, second.role]).toEqual([first.id, 'admin']);
-    expectError(await accept(guest, old), 404, 'not_found');
+    await expectInvalid(guest, old);
     expect((await accept(guest, stage.tokenOf(guest.email))).json.role).toBe('admin');
   });
 
@@ -142,7 +170,7 @@ describe('an invitation', () => {
     const statusOfInvitation = async () => (await owner.call(owner.path('/invitations'))).json.data[0].status;
 
     await setStatus('disabled');
-    expectError(await accept(guest, stage.tokenOf(guest.email)), 404, 'not_found');
+    await expectInvalid(guest, stage.tokenOf(guest.email));
     expect(await statusOfInvitation()).toBe('expired');
     await setStatus('active');
     expect(await statusOfInvitation()).toBe('open');
