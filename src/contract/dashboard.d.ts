@@ -891,7 +891,9 @@ export interface paths {
         };
         /**
          * Get the test payment page
-         * @description The page where a purchase is paid if `PAYMENT_PROVIDER` is `test`; otherwise 501 `not_configured`.
+         * @description The page where a purchase is paid if `PAYMENT_PROVIDER` is `test`; otherwise 501 `not_configured`. Like every payment
+         *     page, it sends buyers back to `<dashboard>/o/<organization>/billing?purchase=<id>&outcome=<paid or canceled>`; only
+         *     the purchase itself says whether it is paid.
          */
         get: operations["getTestPayment"];
         put?: never;

@@ -13,6 +13,7 @@ import {
   type PaymentFact,
   type PaymentProvider,
 } from './payment-provider';
+import { paymentReturnUrl } from './return-url';
 
 type StripeClient = Awaited<ReturnType<typeof connect>>;
 export type StripeAccount = NonNullable<AppConfig['payments']['stripe']>;
@@ -38,10 +39,10 @@ export class StripeProvider implements PaymentProvider {
     private readonly timeoutMs = TIMEOUT_MS,
   ) {}
 
-  async createCheckout({ purchaseId, organizationId, amountMicro, expiresAt }: CheckoutOrder): Promise<Checkout> {
+  async createCheckout(order: CheckoutOrder): Promise<Checkout> {
+    const { purchaseId, organizationId, amountMicro, expiresAt } = order;
     const stripe = await this.connected();
     const metadata = { purchase_id: purchaseId, organization_id: organizationId };
-    const backTo = `${this.dashboardUrl}/billing?purchase=${purchaseId}`;
     const session = await withinTime(
       stripe.checkout.sessions.create(
         {
@@ -63,8 +64,8 @@ export class StripeProvider implements PaymentProvider {
           // Charges inherit the metadata, so that refund events name their purchase.
           payment_intent_data: { metadata },
           expires_at: Math.floor(expiresAt.getTime() / 1_000),
-          success_url: `${backTo}&outcome=paid`,
-          cancel_url: `${backTo}&outcome=canceled`,
+          success_url: paymentReturnUrl(this.dashboardUrl, order, 'paid'),
+          cancel_url: paymentReturnUrl(this.dashboardUrl, order, 'canceled'),
         },
         { idempotencyKey: purchaseId },
       ),

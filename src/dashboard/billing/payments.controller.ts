@@ -1,5 +1,7 @@
-import { Controller, Get, Header, HttpCode, Param, Post, Req } from '@nestjs/common';
+import { Controller, Get, Header, HttpCode, Inject, Param, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
+import { dashboardAddress } from '../../core/mail/dashboard-link';
 import type { Actor } from '../../core/types/actor';
 import { GatewayError } from '../../core/errors/gateway-error';
 import type { PaymentReceipt, Purchase } from '../../contract/dashboard';
@@ -14,7 +16,14 @@ const MAX_EVENT_BYTES = 512 * 1024;
 /** Events of payment providers, and the payment page of the test provider. */
 @Controller('dashboard/api/payments')
 export class PaymentsController {
-  constructor(private readonly payments: PaymentEventService) {}
+  private readonly dashboardUrl: string;
+
+  constructor(
+    private readonly payments: PaymentEventService,
+    @Inject(APP_CONFIG) config: AppConfig,
+  ) {
+    this.dashboardUrl = dashboardAddress(config);
+  }
 
   @Post('stripe/events')
   @HttpCode(200)
@@ -32,7 +41,7 @@ export class PaymentsController {
   @Header('content-type', 'text/html; charset=utf-8')
   @Header('content-security-policy', TEST_PAGE_POLICY)
   async getTestPayment(@Param('purchase_id') id: string): Promise<string> {
-    return testPaymentPage(await this.payments.getTestPurchase(id));
+    return testPaymentPage(await this.payments.getTestPurchase(id), this.dashboardUrl);
   }
 
   @Post('test/:purchase_id')

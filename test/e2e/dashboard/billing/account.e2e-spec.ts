@@ -253,6 +253,18 @@ describe('the test provider', () => {
     expect((await client.call(client.path('/billing/ledger?kind=topup'))).json.data[0].reference).toMatch(/^test:/);
   });
 
+  it('returns buyers to the billing page of the organization, paid or not', async () => {
+    const { id, path } = await page();
+    const linksOf = async () =>
+      [...(await gateway.call(path)).text.matchAll(/(?:data-return-url|href)="[^"]*\/dashboard(\/o\/[^"]*)"/g)].map(
+        ([, below]) => below?.replace('&amp;', '&'),
+      );
+    const returnPath = `/o/${client.organizationId}/billing?purchase=${id}`;
+    await expect(linksOf()).resolves.toEqual([`${returnPath}&outcome=paid`, `${returnPath}&outcome=canceled`]);
+    await pay(path);
+    await expect(linksOf()).resolves.toEqual([`${returnPath}&outcome=paid`, `${returnPath}&outcome=paid`]);
+  });
+
   it('refuses a cross-site payment', async () => {
     const { path } = await page();
     expect((await gateway.call(path, { method: 'POST' })).json.error.code).toBe('csrf_failed');

@@ -61,8 +61,8 @@ describe('createPurchase', () => {
       'metadata[purchase_id]': id,
       'metadata[organization_id]': client.organizationId,
       'payment_intent_data[metadata][purchase_id]': id,
-      success_url: `https://console.example.com/billing?purchase=${id}&outcome=paid`,
-      cancel_url: `https://console.example.com/billing?purchase=${id}&outcome=canceled`,
+      success_url: `https://console.example.com/o/${client.organizationId}/billing?purchase=${id}&outcome=paid`,
+      cancel_url: `https://console.example.com/o/${client.organizationId}/billing?purchase=${id}&outcome=canceled`,
     });
     expect(reply.json.checkout_url).toBe(`https://checkout.example.com/${asked[0]?.id}`);
     expect((await client.call(client.path(`/billing/purchases/${id}`))).json).toEqual(reply.json);
