@@ -1547,6 +1547,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/dashboard/api/operator/audit-log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List audit log entries of the platform
+         * @description Changes that are not specific to an organization, such as those of prices, credentials and accounts; with
+         *     `organization_id`, the changes to that organization. Newest first. Unlike in the organization's own audit log, changes
+         *     by platform staff name the person.
+         */
+        get: operations["listOperatorAuditEntries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/dashboard/api/operator/ledger-audit": {
         parameters: {
             query?: never;
@@ -3323,6 +3345,51 @@ export interface components {
              */
             api_keys: components["schemas"]["ProviderKeyUpdate"][];
         };
+        OperatorAuditActor: {
+            /**
+             * @description `user`: a user. `operator`: platform staff. `command`: the platform's command line. `system`: the gateway
+             *     itself, or a visitor who is not signed in.
+             * @enum {string}
+             */
+            kind: "user" | "operator" | "command" | "system";
+            /**
+             * Format: uuid
+             * @description Set for a `user` and an `operator`, as are the next two; null if the account was deleted.
+             */
+            user_id: string | null;
+            /** @description Current e-mail. */
+            email: string | null;
+            name: string | null;
+        };
+        /** @description One change, as platform staff sees it. */
+        OperatorAuditEntry: {
+            /** @constant */
+            object: "operator.audit_entry";
+            /** @description Increases over time. */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The changed organization; null if the change is not specific to one.
+             */
+            organization_id: string | null;
+            /** @description The `x-audit` of the operation, for example `price_version.created`. */
+            action: string;
+            actor: components["schemas"]["OperatorAuditActor"];
+            /** @description IP address of the request. */
+            address: string | null;
+            /** @description The `X-Request-Id` of the request. */
+            request_id: string | null;
+            target: components["schemas"]["AuditTarget"];
+            before: components["schemas"]["AuditState"];
+            after: components["schemas"]["AuditState"];
+            created_at: components["schemas"]["Time"];
+        };
+        OperatorAuditEntryList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["OperatorAuditEntry"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
         /**
          * @description Result of the latest ledger audit. It does not affect readiness.
          *
@@ -3764,6 +3831,9 @@ export type ProviderInstance = components['schemas']['ProviderInstance'];
 export type ProviderInstanceList = components['schemas']['ProviderInstanceList'];
 export type ProviderKeyUpdate = components['schemas']['ProviderKeyUpdate'];
 export type ProviderInstanceUpdate = components['schemas']['ProviderInstanceUpdate'];
+export type OperatorAuditActor = components['schemas']['OperatorAuditActor'];
+export type OperatorAuditEntry = components['schemas']['OperatorAuditEntry'];
+export type OperatorAuditEntryList = components['schemas']['OperatorAuditEntryList'];
 export type LedgerState = components['schemas']['LedgerState'];
 export type LedgerViolation = components['schemas']['LedgerViolation'];
 export type LedgerAudit = components['schemas']['LedgerAudit'];
@@ -6713,6 +6783,48 @@ export interface operations {
             404: components["responses"]["NotFound"];
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listOperatorAuditEntries: {
+        parameters: {
+            query?: {
+                /** @description Only changes to this organization, instead of those that are not specific to one. */
+                organization_id?: string;
+                /** @description Only changes with this action, the `x-audit` of an operation, such as `price_version.created`. */
+                action?: string;
+                /** @description Only changes by this user, as a member or as staff. */
+                actor?: string;
+                /** @description Only entries at or after this time; ISO 8601. A date means its start in UTC. */
+                from?: components["parameters"]["From"];
+                /** @description Only entries before this time; ISO 8601. A date means its start in UTC. */
+                to?: components["parameters"]["To"];
+                /** @description Maximum number of entries in the response. */
+                limit?: components["parameters"]["Limit"];
+                /** @description `next_cursor` of the previous page. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of entries. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorAuditEntryList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };

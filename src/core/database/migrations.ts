@@ -1,6 +1,11 @@
 import { Baseline1795000000000 } from '../../../migrations/1795000000000-baseline';
 import { ProviderInstances1795300000000 } from '../../../migrations/1795300000000-provider-instances';
+import { AuditLogByActor1795400000000 } from '../../../migrations/1795400000000-audit-log-by-actor';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
-export const MIGRATIONS: readonly (new () => Migration)[] = [Baseline1795000000000, ProviderInstances1795300000000];
+export const MIGRATIONS: readonly (new () => Migration)[] = [
+  Baseline1795000000000,
+  ProviderInstances1795300000000,
+  AuditLogByActor1795400000000,
+];

@@ -14,6 +14,7 @@ import { ProvidersModule } from '../../providers/providers.module';
 import { REDIS } from '../../core/redis/redis.module';
 import { ProviderAdminService } from '../../models/routing/provider-admin.service';
 import { RoutingModule } from '../../models/routing/routing.module';
+import { OperatorActivityController } from './operator-activity.controller';
 import { OperatorCredentialsController } from './operator-credentials.controller';
 import { OperatorDeploymentsController } from './operator-deployments.controller';
 import { OperatorModelsController } from './operator-models.controller';
@@ -34,6 +35,7 @@ import { OperatorUsersController } from './operator-users.controller';
     RoutingModule,
   ],
   controllers: [
+    OperatorActivityController,
     OperatorCredentialsController,
     OperatorDeploymentsController,
     OperatorModelsController,

@@ -2,7 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { DataSource } from 'typeorm';
 import { createDataSource } from '../../../src/core/database/data-source';
-import { type AuditFilter, AuditLogReader } from '../../../src/dashboard/organizations/audit-log.reader';
+import type { Page } from '../../../src/core/types/page';
+import {
+  type AuditFilter,
+  type AuditLogEntry,
+  AuditLogReader,
+} from '../../../src/dashboard/organizations/audit-log.reader';
 import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
 import { FULL } from '../../faults/figures';
 
@@ -16,10 +21,10 @@ const organizationId = randomUUID();
 const userIds = Array.from({ length: 10 }, () => randomUUID());
 const atMinute = (minute: number): Date => new Date(BEGIN_MS + minute * MINUTE_MS);
 
-/** A change a minute; every 5th is by the command line, and one action was done but once, long ago. */
+/** A change a minute, some by the command line or by staff; one action was done but once, long ago. */
 const INSERT = `
   INSERT INTO audit_entry (organization_id, actor_kind, actor_user_id, action, target_type, target_id, created_at)
-  SELECT $1, CASE WHEN i % 5 = 0 THEN 'command' ELSE 'user' END, CASE WHEN i % 5 <> 0 THEN ($2::uuid[])[1 + i % 9] END,
+  SELECT $1, CASE WHEN i % 5 = 0 THEN 'command' WHEN i % 7 = 0 THEN 'operator' ELSE 'user' END, CASE WHEN i % 5 <> 0 THEN ($2::uuid[])[1 + i % 9] END,
          CASE WHEN i = 7 THEN 'organization.renamed' ELSE ('{key.created,key.updated,member.added}'::text[])[1 + i % 3] END,
          'key', i::text, $3::timestamptz + i * interval '1 minute'
     FROM generate_series(1, $4::integer) i`;
@@ -37,6 +42,16 @@ const FILTERS: readonly (readonly [string, AuditFilter])[] = [
   ['one user on the first day', { actorUserId: userIds[3], to: atMinute(DAY_MINUTES) }],
   ['one action on the first day', { action: 'key.updated', to: atMinute(DAY_MINUTES) }],
 ];
+
+type Read = (reader: AuditLogReader, filter: AuditFilter, cursor: string | null) => Promise<Page<AuditLogEntry>>;
+
+const READERS: readonly (readonly [string, Read])[] = [
+  ['members', (reader, filter, cursor) => reader.page(organizationId, filter, { limit: LIMIT, cursor })],
+  ['staff', (reader, filter, cursor) => reader.pageForStaff(organizationId, filter, { limit: LIMIT, cursor })],
+  ['staff, of the platform', (reader, filter, cursor) => reader.pageForStaff(null, filter, { limit: LIMIT, cursor })],
+];
+
+const CASES = READERS.flatMap(([whom, read]) => FILTERS.map(([name, filter]) => [whom, name, read, filter] as const));
 
 interface PlanNode {
   readonly 'Relation Name'?: string;
@@ -57,6 +72,7 @@ describe('the audit log of an organization with many entries', () => {
     dataSource = await createDataSource({ url: database.url, poolSize: 2 }).initialize();
     pool = createTestPool(database.url, 1);
     await pool.query(INSERT, [organizationId, userIds, new Date(BEGIN_MS), ENTRIES]);
+    await pool.query(INSERT, [null, userIds, new Date(BEGIN_MS), ENTRIES]);
     // Newer than all of them.
     await pool.query(INSERT, [randomUUID(), userIds, atMinute(ENTRIES), ENTRIES / 5]);
     await pool.query('VACUUM (ANALYZE) audit_entry');
@@ -69,15 +85,14 @@ describe('the audit log of an organization with many entries', () => {
     await database.drop();
   });
 
-  it.each(FILTERS)('reads little for %s, at the beginning and further on', async (_name, filter) => {
+  it.each(CASES)('reads little for %s: %s, at the beginning and further on', async (_whom, _name, read, filter) => {
     const statements: [string, unknown[]][] = [];
     const spy = jest.spyOn(dataSource, 'query').mockImplementation(function (this: DataSource, ...call) {
       statements.push([call[0], call[1] as unknown[]]);
       return DataSource.prototype.query.apply(this, call);
     });
-    const first = await reader.page(organizationId, filter, { limit: LIMIT, cursor: null });
-    if (first.nextCursor !== null)
-      await reader.page(organizationId, filter, { limit: LIMIT, cursor: first.nextCursor });
+    const first = await read(reader, filter, null);
+    if (first.nextCursor !== null) await read(reader, filter, first.nextCursor);
     spy.mockRestore();
     for (const [text, parameters] of statements) {
       const [row] = await dataSource.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }[]>(

@@ -9,8 +9,8 @@ import type { ActorKind } from '../../types/actor';
 )
 @Index('audit_entry_time_index', ['organizationId', 'createdAt', 'id'])
 @Index('audit_entry_action_index', ['organizationId', 'action', 'createdAt', 'id'])
-@Index('audit_entry_user_index', ['organizationId', 'actorUserId', 'createdAt', 'id'], {
-  where: `actor_kind = 'user'`,
+@Index('audit_entry_actor_index', ['organizationId', 'actorUserId', 'createdAt', 'id'], {
+  where: 'actor_user_id IS NOT NULL',
 })
 @Index('audit_entry_request_index', ['requestId'], { where: 'request_id IS NOT NULL' })
 export class AuditEntryEntity {

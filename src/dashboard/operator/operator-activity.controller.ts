@@ -1,0 +1,37 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import type { components } from '../../contract/dashboard';
+import { Session } from '../../core/http/route.decorators';
+import { strictDto } from '../../core/validation/strict-dto.pipe';
+import { toList, toPageRequest } from '../list';
+import { type AuditLogEntry, AuditLogReader } from '../organizations/audit-log.reader';
+import { toAuditEntry } from '../organizations/replies';
+import { OperatorAuditLogQuery } from './dto/operator-activity.dto';
+
+type Schemas = components['schemas'];
+
+/** What happens on the platform: its changes. */
+@Controller('dashboard/api/operator')
+export class OperatorActivityController {
+  constructor(private readonly auditLog: AuditLogReader) {}
+
+  @Get('audit-log')
+  @Session('operator')
+  async listOperatorAuditEntries(
+    @Query(strictDto) query: OperatorAuditLogQuery,
+  ): Promise<Schemas['OperatorAuditEntryList']> {
+    const { organization_id: organizationId = null, action, actor: actorUserId, from, to } = query;
+    const filter = { action, actorUserId, from, to };
+    const page = await this.auditLog.pageForStaff(organizationId, filter, toPageRequest(query));
+    return toList(page, toOperatorAuditEntry);
+  }
+}
+
+function toOperatorAuditEntry(entry: AuditLogEntry): Schemas['OperatorAuditEntry'] {
+  const { actor, ...rest } = toAuditEntry(entry);
+  return {
+    ...rest,
+    object: 'operator.audit_entry',
+    organization_id: entry.organizationId,
+    actor: { ...actor, name: entry.actorName },
+  };
+}
