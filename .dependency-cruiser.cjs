@@ -119,6 +119,19 @@ module.exports = {
       from: { path: '^src/core/(types|errors|time|concurrency|json)/', pathNot: '\\.spec\\.ts$' },
       to: { path: 'node_modules/@nestjs', dependencyTypesNot: ['type-only'] },
     },
+    {
+      name: 'pages-run-in-browsers',
+      severity: 'error',
+      comment: 'The pages know the API by the types of its documents only.',
+      from: { path: '^src/web/' },
+      to: { path: '^(src/(?!web/|contract/)|migrations/|test/)' },
+    },
+    {
+      name: 'nothing-imports-pages',
+      severity: 'error',
+      from: { path: '^(src/(?!web/)|migrations/)' },
+      to: { path: '^src/web/' },
+    },
     ...layers,
   ],
   options: {

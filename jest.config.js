@@ -9,7 +9,7 @@ const shared = {
   roots: ['<rootDir>/src', '<rootDir>/test'],
   runtime: '<rootDir>/test/harness/jest/shared-runtime.js',
   testEnvironment: '<rootDir>/test/harness/jest/shared-environment.js',
-  moduleFileExtensions: ['ts', 'js', 'json', 'node'],
+  moduleFileExtensions: ['ts', 'tsx', 'js', 'json', 'node'],
   setupFiles: ['reflect-metadata'],
   setupFilesAfterEnv: ['<rootDir>/test/harness/socket-watch.ts'],
   transform: {
@@ -23,6 +23,18 @@ const shared = {
         },
         // What is loaded late is an ES module here too, as it is in the build: a library may exist once only.
         module: { type: 'commonjs', ignoreDynamic: true },
+        sourceMaps: 'inline',
+      },
+    ],
+    [String.raw`^.+\.tsx$`]: [
+      '@swc/jest',
+      {
+        jsc: {
+          parser: { syntax: 'typescript', tsx: true },
+          transform: { react: { runtime: 'automatic' } },
+          target: 'es2023',
+        },
+        module: { type: 'commonjs' },
         sourceMaps: 'inline',
       },
     ],
@@ -47,10 +59,11 @@ module.exports = {
   // `.ci/run` adds up the totals of several runs.
   reporters: ['default', '<rootDir>/test/harness/jest/totals-reporter.js'],
   projects: [
-    { ...shared, displayName: 'unit', testRegex: String.raw`\.spec\.ts$` },
+    { ...shared, displayName: 'unit', testRegex: String.raw`\.spec\.tsx?$` },
     { ...withServers, displayName: 'integration', testRegex: String.raw`/test/integration/.+\.integration-spec\.ts$` },
     { ...withServers, displayName: 'e2e', testRegex: String.raw`/test/(e2e|conformance)/.+\.e2e-spec\.ts$` },
     { ...withServers, displayName: 'clients', testRegex: String.raw`/test/clients/.+\.e2e-spec\.ts$` },
+    { ...withServers, displayName: 'web', testRegex: String.raw`/test/web/.+\.web-spec\.ts$` },
     { ...withServers, displayName: 'faults', testRegex: String.raw`/test/faults/.+\.fault-spec\.ts$` },
     { ...withServers, displayName: 'slow-faults', testRegex: String.raw`/test/faults/.+\.(${SLOW_FAULTS})-spec\.ts$` },
   ],

@@ -31,7 +31,7 @@ export async function welcome(app: NestFastifyApplication, config: AppConfig): P
   const { key, password } = await prepareDemo(app, config.dataDir);
   return `${head}
 Demo API key: ${key}
-Demo login of the dashboard, whose API is at ${base}/dashboard/openapi.yaml: ${DEMO_EMAIL}, ${password}
+Dashboard: ${base}/dashboard/login#${new URLSearchParams({ email: DEMO_EMAIL, password })}
 
   curl ${base}/v1/chat/completions \\
     -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' \\

@@ -1610,6 +1610,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Redirect to the dashboard
+         * @description Redirects browsers to `/dashboard`. Clients that do not accept HTML get 404 `not_found`.
+         */
+        get: operations["getHome"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dashboard": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the dashboard
+         * @description Returns the web pages, to clients that accept HTML; others get 404 `not_found`.
+         */
+        get: operations["getDashboard"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/dashboard/{page}": {
         parameters: {
             query?: never;
@@ -1618,9 +1658,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get a page linked from e-mails or payment providers
-         * @description E-mails link to `verify-email`, `reset-password` and `accept-invitation`, with the token in the URL fragment, which
-         *     browsers do not send. Payment providers link to `billing` with the query `outcome`, `paid` or `canceled`.
+         * Get the dashboard at a page
+         * @description Returns the same document as `getDashboard` for every path below `/dashboard` that is not listed in this document;
+         *     it shows the page of the path. E-mails link to `verify-email`, `reset-password` and `accept-invitation`, with the
+         *     token in the URL fragment, which browsers do not send.
          */
         get: operations["getPage"];
         put?: never;
@@ -1639,8 +1680,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get a script or style sheet
-         * @description Returns a file used by the pages.
+         * Get a file of the pages
+         * @description Returns a script, style sheet or picture of the pages. Its name changes with its content.
          */
         get: operations["getPageFile"];
         put?: never;
@@ -3599,6 +3640,24 @@ export interface components {
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
+        /** @description The page. */
+        Page: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "text/html": string;
+            };
+        };
+        /** @description The client has this version, as its `If-None-Match` says. */
+        NotModified: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
     };
     parameters: {
         /** @description Maximum number of entries in the response. */
@@ -3852,6 +3911,8 @@ export type ResponseUnauthorized = components['responses']['Unauthorized'];
 export type ResponseConflict = components['responses']['Conflict'];
 export type ResponsePaymentRequired = components['responses']['PaymentRequired'];
 export type ResponseRefused = components['responses']['Refused'];
+export type ResponsePage = components['responses']['Page'];
+export type ResponseNotModified = components['responses']['NotModified'];
 export type ParameterLimit = components['parameters']['Limit'];
 export type ParameterCursor = components['parameters']['Cursor'];
 export type ParameterOrganizationId = components['parameters']['OrganizationId'];
@@ -6880,33 +6941,56 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    getHome: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Redirect to the dashboard. */
+            302: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Refused"];
+        };
+    };
+    getDashboard: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Page"];
+            304: components["responses"]["NotModified"];
+            501: components["responses"]["NotConfigured"];
+            "4XX": components["responses"]["Refused"];
+        };
+    };
     getPage: {
         parameters: {
-            query?: {
-                /** @description ID of the purchase to pay. */
-                purchase?: string;
-                /** @description Outcome of the payment, as reported to the browser. */
-                outcome?: "paid" | "canceled";
-            };
+            query?: never;
             header?: never;
             path: {
-                /** @description Page name; an unknown name gets 404 `not_found`. */
-                page: "verify-email" | "reset-password" | "accept-invitation" | "billing";
+                /** @description Path of the page, which may contain slashes. */
+                page: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The page. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/html": string;
-                };
-            };
+            200: components["responses"]["Page"];
+            304: components["responses"]["NotModified"];
+            501: components["responses"]["NotConfigured"];
             "4XX": components["responses"]["Refused"];
         };
     };
@@ -6931,8 +7015,11 @@ export interface operations {
                 content: {
                     "text/javascript": string;
                     "text/css": string;
+                    "image/svg+xml": string;
+                    "text/plain": string;
                 };
             };
+            304: components["responses"]["NotModified"];
             "4XX": components["responses"]["Refused"];
         };
     };

@@ -1,53 +1,106 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { Controller, Get, Param, Query, Res } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import { randomUUID } from 'node:crypto';
+import { Controller, Get, Inject, Param, Req, Res } from '@nestjs/common';
+import { parseCookie } from 'cookie';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { Public } from '../../core/http/route.decorators';
-import { linkPage, type PageName } from './link-pages';
-import { PAGE_HEADERS } from './page-policy';
+import { toObjectKey } from '../../core/storage/object-key';
+import { OBJECT_STORAGE, type ObjectStorage } from '../../core/storage/object-storage';
+import { negotiateEncoding, readPageFiles, type PageFile } from './page-files';
+import { ASSET_HEADERS, pageHeaders } from './page-policy';
 
-const NAMES: readonly PageName[] = ['verify-email', 'reset-password', 'accept-invitation', 'billing'];
+const THEMES: ReadonlySet<string | undefined> = new Set(['light', 'dark']);
+const ROOT_ELEMENT = '<html lang="en">';
 
-/**
- * Pages that mails and payment providers link to. Tokens are in the URL fragment, which browsers do
- * not send; `assets/link-pages.js` sends them to the API in a request body.
- */
-@Controller('dashboard')
+/** Serves the pages of the dashboard, which `src/web` builds. They decide nothing: rights and money come from the API. */
+@Controller()
 export class PagesController {
-  private readonly assets: ReadonlyMap<string, { readonly type: string; readonly content: Buffer }> = new Map([
-    ['link-pages.js', { type: 'text/javascript; charset=utf-8', content: readAsset('link-pages.js') }],
-    ['link-pages.css', { type: 'text/css; charset=utf-8', content: readAsset('link-pages.css') }],
-  ]);
+  private readonly files: ReadonlyMap<string, PageFile> = readPageFiles();
 
-  @Get(':page')
+  constructor(@Inject(OBJECT_STORAGE) private readonly storage: ObjectStorage | null) {}
+
+  /** Browsers that open the bare address of the gateway get to the dashboard. */
+  @Get()
   @Public()
-  getPage(
-    @Param('page') page: string,
-    @Query('outcome') outcome: unknown,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): string {
-    const name = NAMES.find((known) => known === page);
-    if (name === undefined) throw new GatewayError('not_found', 'There is no such page.');
-    reply.headers(PAGE_HEADERS);
-    return linkPage(name, outcome);
+  getHome(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): undefined {
+    assertWantsHtml(request);
+    reply.header('vary', 'Accept').redirect('/dashboard', 302);
   }
 
-  @Get('assets/:file')
+  @Get('dashboard')
   @Public()
-  getPageFile(@Param('file') file: string, @Res({ passthrough: true }) reply: FastifyReply): Buffer {
-    const asset = this.assets.get(file);
-    if (asset === undefined) throw new GatewayError('not_found', 'There is no such file.');
-    reply.headers({
-      'content-type': asset.type,
-      'cache-control': 'no-cache',
-      'x-content-type-options': 'nosniff',
-      'cross-origin-resource-policy': 'same-origin',
-    });
-    return asset.content;
+  getDashboard(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<Sent> {
+    return this.sendPage(request, reply);
+  }
+
+  /** The same page for every path: its router shows the view, or that there is none. */
+  @Get('dashboard/*')
+  @Public()
+  getPage(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<Sent> {
+    return this.sendPage(request, reply);
+  }
+
+  /** An unknown file is never the page, so that a tab of an older version learns that its file is gone. */
+  @Get('dashboard/assets/:file')
+  @Public()
+  getPageFile(
+    @Param('file') name: string,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Sent {
+    const file = this.files.get(`assets/${name}`);
+    if (file === undefined) {
+      reply.header('cache-control', 'no-store');
+      throw new GatewayError('not_found', 'There is no such file.');
+    }
+    reply.headers(ASSET_HEADERS).type(file.contentType);
+    const encoding = negotiateEncoding(request.headers['accept-encoding']);
+    if (isFresh(request, reply, `"${file.sha256}-${encoding}"`)) return undefined;
+    if (encoding !== 'plain') reply.header('content-encoding', encoding);
+    return file.content[encoding];
+  }
+
+  private async sendPage(request: FastifyRequest, reply: FastifyReply): Promise<Sent> {
+    if (request.url.startsWith('/dashboard/api')) throw new GatewayError('not_found', 'There is no such operation.');
+    assertWantsHtml(request);
+    const page = this.files.get('index.html');
+    if (page === undefined) {
+      throw new GatewayError('not_configured', 'The pages of the dashboard are not built. Run `npm run build`.');
+    }
+    reply.headers(pageHeaders(await this.storageOrigin())).type('text/html; charset=utf-8');
+    const { theme } = parseCookie(request.headers.cookie ?? '');
+    if (THEMES.has(theme)) {
+      if (isFresh(request, reply, `"${page.sha256}-${theme}"`)) return undefined;
+      return page.content.plain.toString().replace(ROOT_ELEMENT, `<html lang="en" data-theme="${theme}">`);
+    }
+    const encoding = negotiateEncoding(request.headers['accept-encoding']);
+    if (isFresh(request, reply, `"${page.sha256}-${encoding}"`)) return undefined;
+    if (encoding !== 'plain') reply.header('content-encoding', encoding);
+    return page.content[encoding];
+  }
+
+  /** Of a URL that is signed like those of outputs: the bucket's, or that of this gateway, whose name may be another. */
+  private async storageOrigin(): Promise<string | null> {
+    if (this.storage === null) return null;
+    const owner = { kind: 'image', organizationId: randomUUID(), id: randomUUID() } as const;
+    const { url } = await this.storage.sign(toObjectKey(owner, 0, 'image/png'));
+    return new URL(url).origin;
   }
 }
 
-function readAsset(name: string): Buffer {
-  return readFileSync(join(__dirname, 'assets', name));
+/** `undefined`: the reply has no body. */
+type Sent = Buffer | string | undefined;
+
+/** API clients never receive HTML. @throws GatewayError `not_found`. */
+function assertWantsHtml({ headers }: FastifyRequest): void {
+  if (headers.accept?.includes('text/html') !== true) throw new GatewayError('not_found', 'There is no such path.');
+}
+
+/** Sets the entity tag; whether the client has this version already, which gets 304. */
+function isFresh(request: FastifyRequest, reply: FastifyReply, tag: string): boolean {
+  reply.header('etag', tag);
+  const known = request.headers['if-none-match']?.split(',').map((entry) => entry.trim().replace(/^W\//, ''));
+  if (known?.includes(tag) !== true) return false;
+  reply.code(304);
+  return true;
 }

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
+import { StorageModule } from '../../core/storage/storage.module';
 import { PagesController } from './pages.controller';
 
-/** HTML pages that mails and payment providers link to. */
-@Module({ controllers: [PagesController] })
+/** Serves the pages of the dashboard. */
+@Module({ imports: [StorageModule], controllers: [PagesController] })
 export class DashboardPagesModule {}

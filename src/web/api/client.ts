@@ -1,0 +1,47 @@
+import createClient from 'openapi-fetch';
+import type { paths } from '../../contract/dashboard';
+import { ApiError } from './errors';
+
+type SessionListener = () => void;
+let onSessionEnded: SessionListener = () => undefined;
+
+/** Calls the listener when a request finds that the session has ended. */
+export function listenForEndedSession(listener: SessionListener): void {
+  onSessionEnded = listener;
+}
+
+/** Calls the dashboard's API: the paths, parameters and replies of `openapi/dashboard.yaml`. */
+export const api = createClient<paths>({
+  baseUrl: window.location.origin,
+  credentials: 'same-origin',
+  headers: { 'X-Requested-With': 'dashboard' },
+  fetch: send,
+});
+
+/** @throws ApiError without an answer. */
+async function send(request: Request): Promise<Response> {
+  try {
+    return await fetch(request);
+  } catch (error) {
+    if (request.signal.aborted) throw error;
+    throw ApiError.unreachable();
+  }
+}
+
+interface Reply {
+  readonly data?: unknown;
+  readonly error?: unknown;
+  readonly response: Response;
+}
+
+/**
+ * The body of a successful reply.
+ * @throws ApiError
+ */
+export async function unwrap<R extends Reply>(call: Promise<R>): Promise<Exclude<R['data'], undefined>> {
+  const { data, error, response } = await call;
+  if (response.ok) return data as Exclude<R['data'], undefined>;
+  const failure = ApiError.of(response, error);
+  if (failure.code === 'unauthenticated') onSessionEnded();
+  throw failure;
+}

@@ -1,0 +1,61 @@
+import type { QueryClient } from '@tanstack/react-query';
+import { useSyncExternalStore } from 'react';
+import { listenForEndedSession } from '../api/client';
+import { preferences, setPreferences } from './preferences';
+
+/** `ended`: a request found no session although a user had signed in; the page asks to sign in again. */
+type SessionState = 'unknown' | 'signed-in' | 'ended';
+
+const CHANNEL = 'dashboard-session';
+
+let state: SessionState = 'unknown';
+const listeners = new Set<() => void>();
+const channel = new BroadcastChannel(CHANNEL);
+
+function setState(next: SessionState): void {
+  if (next === state) return;
+  state = next;
+  for (const listener of listeners) listener();
+}
+
+export function useSessionState(): SessionState {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => state,
+  );
+}
+
+/** Reacts to sessions that end during use, to signing out in another tab, and to pages restored by the Back button. */
+export function watchSession(queries: QueryClient): void {
+  listenForEndedSession(() => {
+    setPreferences({ signedIn: false });
+    if (state === 'signed-in') setState('ended');
+  });
+  channel.addEventListener('message', () => leave());
+  window.addEventListener('pageshow', ({ persisted }) => {
+    if (!persisted) return;
+    queries.clear();
+    window.location.reload();
+  });
+}
+
+export function sessionStarted(): void {
+  if (!preferences().signedIn) setPreferences({ signedIn: true });
+  setState('signed-in');
+}
+
+/** Forgets everything of the user, here and in the other tabs. */
+export function sessionEndedByUser(): void {
+  channel.postMessage('signed-out');
+  leave();
+}
+
+/** Loads the sign-in page anew, so that nothing of the user stays in memory. */
+function leave(): void {
+  sessionStorage.clear();
+  setPreferences({ signedIn: false });
+  window.location.assign('/dashboard/login');
+}

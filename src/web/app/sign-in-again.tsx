@@ -1,0 +1,61 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { api, unwrap } from '../api/client';
+import { currentUserQuery } from '../api/session';
+import { Dialog } from '../ui/dialog';
+import { ChangeForm, TextField } from '../ui/form';
+import { useChange } from '../ui/use-change';
+import { sessionStarted, useSessionState } from './session-state';
+import { useCurrentUser } from './use-session';
+
+/** Asks to sign in again over the page when the session ended during use; what was typed stays. */
+export function SignInAgain() {
+  return useSessionState() === 'ended' ? <SignInDialog /> : null;
+}
+
+function SignInDialog() {
+  const user = useCurrentUser();
+  const queries = useQueryClient();
+  const signIn = useChange({
+    change: (body: { email: string; password: string }) => unwrap(api.POST('/dashboard/api/login', { body })),
+    onDone: ({ user: signedIn }) => {
+      if (signedIn.id !== user.id) {
+        // Nothing of the first user may remain.
+        sessionStorage.clear();
+        window.location.assign('/dashboard/');
+        return;
+      }
+      sessionStarted();
+      void queries.refetchQueries({ type: 'active', queryKey: currentUserQuery.queryKey });
+      void queries.invalidateQueries();
+    },
+  });
+  return (
+    <Dialog title="Your session has ended" onClose={() => undefined} modalOnly>
+      <p className="mb-4 text-muted">Sign in to continue. What you typed is still there; a change is not sent again.</p>
+      <ChangeForm
+        fields={['email', 'password']}
+        submit="Sign in"
+        pending={signIn.pending}
+        error={signIn.error}
+        onSubmit={({ email = '', password = '' }) => signIn.run({ email, password })}
+      >
+        <TextField
+          name="email"
+          label="E-mail"
+          type="email"
+          required
+          autoComplete="username"
+          defaultValue={user.email}
+        />
+        <TextField
+          name="password"
+          label="Password"
+          type="password"
+          required
+          autoComplete="current-password"
+          autoFocus
+        />
+      </ChangeForm>
+    </Dialog>
+  );
+}

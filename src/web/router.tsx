@@ -1,0 +1,34 @@
+import type { QueryClient } from '@tanstack/react-query';
+import { createRouter } from '@tanstack/react-router';
+import { FailureView } from './app/failure-view';
+import { NoSuchPage } from './app/no-such-page';
+import { PageSkeleton } from './ui/skeleton';
+import { routeTree } from './routes';
+
+export function createAppRouter(queries: QueryClient) {
+  const router = createRouter({
+    routeTree,
+    basepath: '/dashboard',
+    context: { queries },
+    defaultPreload: 'intent',
+    defaultPendingComponent: PageSkeleton,
+    defaultErrorComponent: ({ error, reset }) => <FailureView error={asError(error)} onRetry={reset} />,
+    defaultNotFoundComponent: () => <NoSuchPage />,
+    scrollRestoration: true,
+  });
+  // After a navigation the heading has the focus, which also announces the page.
+  router.subscribe('onRendered', ({ pathChanged, fromLocation }) => {
+    if (pathChanged && fromLocation !== undefined) document.querySelector<HTMLElement>('h1')?.focus();
+  });
+  return router;
+}
+
+function asError(value: unknown): Error {
+  return value instanceof Error ? value : new Error(String(value));
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createAppRouter>;
+  }
+}

@@ -1,0 +1,66 @@
+import { createLink } from '@tanstack/react-router';
+import type { AnchorHTMLAttributes, ButtonHTMLAttributes, Ref } from 'react';
+
+type Variant = 'primary' | 'secondary' | 'quiet' | 'danger';
+
+const BASE =
+  'inline-flex min-h-9 items-center justify-center gap-1.5 rounded-lg px-3 py-1.5 font-medium whitespace-nowrap ' +
+  'disabled:cursor-not-allowed disabled:opacity-60 aria-disabled:cursor-not-allowed aria-disabled:opacity-60';
+
+const VARIANTS: Readonly<Record<Variant, string>> = {
+  primary: 'bg-accent text-on-accent not-disabled:hover:bg-accent-strong',
+  secondary: 'border border-edge bg-surface text-ink not-disabled:hover:bg-sunken',
+  quiet: 'text-ink not-disabled:hover:bg-sunken',
+  danger: 'bg-bad text-on-bad not-disabled:hover:opacity-90',
+};
+
+function classesOf(variant: Variant, small: boolean, extra = ''): string {
+  return `${BASE} ${VARIANTS[variant]} ${small ? 'min-h-7! px-2! py-0.5! text-[0.8125rem]' : ''} ${extra}`;
+}
+
+interface Look {
+  readonly variant?: Variant;
+  readonly small?: boolean;
+}
+
+export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement>, Look {
+  /** Shows that the action runs, and ignores further clicks. */
+  readonly pending?: boolean;
+  readonly ref?: Ref<HTMLButtonElement>;
+}
+
+export function Button({
+  variant = 'secondary',
+  small = false,
+  pending = false,
+  className,
+  onClick,
+  ...rest
+}: ButtonProps) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      aria-disabled={pending || undefined}
+      aria-busy={pending || undefined}
+      onClick={pending ? (event) => event.preventDefault() : onClick}
+      className={classesOf(variant, small, className)}
+    />
+  );
+}
+
+interface AnchorProps extends AnchorHTMLAttributes<HTMLAnchorElement>, Look {
+  readonly ref?: Ref<HTMLAnchorElement>;
+}
+
+/** A plain link that looks like a button, for example a download. */
+export function ButtonAnchor({ variant = 'secondary', small = false, className, children, ...rest }: AnchorProps) {
+  return (
+    <a {...rest} className={classesOf(variant, small, className)}>
+      {children}
+    </a>
+  );
+}
+
+/** A link to another page that looks like a button. */
+export const ButtonLink = createLink(ButtonAnchor);

@@ -1,0 +1,78 @@
+import { Link, type LinkProps } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { usePreferences } from '../app/preferences';
+
+export interface Column<Row> {
+  readonly id: string;
+  readonly head: ReactNode;
+  readonly cell: (row: Row) => ReactNode;
+  /** Numbers and amounts. */
+  readonly end?: boolean;
+  /** Dropped first on narrow screens: `low` below 1200 px, `middle` below 800 px. */
+  readonly priority?: 'low' | 'middle';
+}
+
+interface DataTableProps<Row> {
+  /** Accessible name, for example `Requests`. */
+  readonly label: string;
+  readonly columns: ReadonlyArray<Column<Row>>;
+  readonly rows: readonly Row[];
+  readonly rowKey: (row: Row) => string;
+  /** Where a row leads: its first cell is a link, and a click anywhere in the row follows it. */
+  readonly rowLink?: (row: Row) => LinkProps;
+  readonly empty?: ReactNode;
+}
+
+const HIDDEN: Readonly<Record<'low' | 'middle', string>> = {
+  low: 'max-xl:hidden',
+  middle: 'max-md:hidden',
+};
+
+/** A list of objects in the order of the server. Scrolls in its own region when it is too wide. */
+export function DataTable<Row>({ label, columns, rows, rowKey, rowLink, empty }: DataTableProps<Row>) {
+  const { dense } = usePreferences();
+  if (rows.length === 0 && empty !== undefined) return empty;
+  const padding = dense ? 'py-1' : 'py-2.5';
+  const classOf = ({ end, priority }: Column<Row>): string =>
+    `px-3 first:ps-4 last:pe-4 sm:first:ps-5 sm:last:pe-5 ${end ? 'text-end tabular-nums' : 'text-start'} ${priority === undefined ? '' : HIDDEN[priority]}`;
+  return (
+    <div role="region" aria-label={label} tabIndex={0} className="overflow-x-auto rounded-xl">
+      <table className="w-full border-collapse">
+        <thead>
+          <tr className="border-b">
+            {columns.map((column) => (
+              <th
+                key={column.id}
+                scope="col"
+                className={`${classOf(column)} py-2 font-medium whitespace-nowrap text-muted`}
+              >
+                {column.head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={rowKey(row)} className={`border-b last:border-0 ${rowLink ? 'relative hover:bg-sunken' : ''}`}>
+              {columns.map((column, index) => (
+                <td key={column.id} className={`${classOf(column)} ${padding} align-middle`}>
+                  {index === 0 && rowLink !== undefined ? (
+                    <Link
+                      {...rowLink(row)}
+                      data-row-link=""
+                      className="font-medium after:absolute after:inset-0 focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:-outline-offset-2 focus-visible:after:outline-accent"
+                    >
+                      {column.cell(row)}
+                    </Link>
+                  ) : (
+                    column.cell(row)
+                  )}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

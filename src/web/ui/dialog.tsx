@@ -1,0 +1,53 @@
+import { X } from 'lucide-react';
+import { useEffect, useId, useRef, type ReactNode } from 'react';
+import { Button } from './button';
+
+interface DialogProps {
+  readonly title: string;
+  readonly children: ReactNode;
+  readonly onClose: () => void;
+  readonly wide?: boolean;
+  /** Without a way to close it, for example to sign in again. */
+  readonly modalOnly?: boolean;
+}
+
+/**
+ * A modal dialog; mounted means open. The native element keeps the focus inside and closes with Escape; on unmounting
+ * the focus returns to the element that had it.
+ */
+export function Dialog({ title, children, onClose, wide = false, modalOnly = false }: DialogProps) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const dialog = ref.current;
+    const opener = document.activeElement;
+    if (dialog?.open === false) dialog.showModal();
+    return () => {
+      dialog?.close();
+      if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={ref}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        if (!modalOnly) onClose();
+      }}
+      className={`m-auto max-h-[calc(100dvh-2rem)] w-[calc(100vw-2rem)] ${wide ? 'max-w-3xl' : 'max-w-lg'} overflow-y-auto rounded-xl border bg-surface p-0 text-ink shadow-raised`}
+    >
+      <div className="flex items-start justify-between gap-4 px-5 pt-4 pb-2 sm:px-6">
+        <h2 id={id} className="text-lg font-semibold wrap-anywhere">
+          {title}
+        </h2>
+        {!modalOnly && (
+          <Button variant="quiet" small onClick={onClose} aria-label="Close">
+            <X size={16} aria-hidden="true" />
+          </Button>
+        )}
+      </div>
+      <div className="px-5 pb-5 sm:px-6">{children}</div>
+    </dialog>
+  );
+}

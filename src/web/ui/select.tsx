@@ -1,0 +1,23 @@
+interface SelectProps {
+  /** Visible before the control in compact toolbars. */
+  readonly label: string;
+  readonly value: string;
+  readonly options: ReadonlyArray<readonly [value: string, label: string]>;
+  readonly onChange: (value: string) => void;
+}
+
+/** A labelled choice in a toolbar, outside of forms. */
+export function Select({ label, value, options, onChange }: SelectProps) {
+  return (
+    <label className="flex items-center gap-2">
+      <span className="text-muted">{label}</span>
+      <select className="control w-auto!" value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        {options.map(([option, text]) => (
+          <option key={option} value={option}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,25 @@
+import { createLink } from '@tanstack/react-router';
+import type { AnchorHTMLAttributes, ReactNode } from 'react';
+
+/** Links between views of one page, each with its own address. */
+export function TabList({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+  return (
+    <nav aria-label={label} className="mb-4 flex gap-1 overflow-x-auto border-b">
+      {children}
+    </nav>
+  );
+}
+
+function TabAnchor({ children, ...rest }: AnchorHTMLAttributes<HTMLAnchorElement>) {
+  return (
+    <a
+      {...rest}
+      className="-mb-px border-b-2 border-transparent px-3 py-2 font-medium whitespace-nowrap text-muted hover:text-ink focus-visible:-outline-offset-2 aria-[current=page]:border-accent aria-[current=page]:text-ink"
+    >
+      {children}
+    </a>
+  );
+}
+
+/** The router marks the link of the current view with `aria-current`. */
+export const TabLink = createLink(TabAnchor);

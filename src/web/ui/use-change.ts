@@ -1,0 +1,47 @@
+import { useMutation, useQueryClient, type QueryKey } from '@tanstack/react-query';
+import { useRef } from 'react';
+
+interface ChangeOptions<Input, Output> {
+  readonly change: (input: Input) => Promise<Output>;
+  /** Keys of the queries that show what changed. */
+  readonly invalidates?: readonly QueryKey[];
+  readonly onDone?: (output: Output, input: Input) => void;
+}
+
+export interface Change<Input, Output> {
+  readonly run: (input: Input) => void;
+  readonly pending: boolean;
+  readonly error: Error | null;
+  readonly result: Output | undefined;
+  readonly reset: () => void;
+}
+
+/**
+ * A call that changes something. A second click during the call is ignored; `onDone` runs after the reply, and the
+ * queries named in `invalidates` load again. Never repeated automatically.
+ */
+export function useChange<Input, Output>(options: ChangeOptions<Input, Output>): Change<Input, Output> {
+  const queries = useQueryClient();
+  const running = useRef(false);
+  const mutation = useMutation<Output, Error, Input>({
+    mutationFn: options.change,
+    onSuccess: async (output, input) => {
+      options.onDone?.(output, input);
+      await Promise.all((options.invalidates ?? []).map((queryKey) => queries.invalidateQueries({ queryKey })));
+    },
+    onSettled: () => {
+      running.current = false;
+    },
+  });
+  return {
+    run: (input) => {
+      if (running.current) return;
+      running.current = true;
+      mutation.mutate(input);
+    },
+    pending: mutation.isPending,
+    error: mutation.error,
+    result: mutation.data,
+    reset: mutation.reset,
+  };
+}

@@ -1,0 +1,114 @@
+/** A Chromium for journeys through the pages. Every journey fails on what no page may ever do (`BrowserUser.complaints`). */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
+import type { TestGateway } from './gateway';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
+
+/** The path of an installed Chromium; null without one. */
+function findChromium(): string | null {
+  const { CHROMIUM_PATH } = process.env;
+  if (CHROMIUM_PATH !== undefined) return CHROMIUM_PATH;
+  for (const name of NAMES) {
+    try {
+      return execFileSync('which', [name], { stdio: ['ignore', 'pipe', 'ignore'] })
+        .toString()
+        .trim();
+    } catch {
+      // The next name.
+    }
+  }
+  return null;
+}
+
+/**
+ * `describe` for journeys: skipped without a Chromium, unless `REQUIRE_BROWSER=1`.
+ * On Debian, `apt-get install chromium` installs one; `CHROMIUM_PATH` names any other.
+ */
+export const describeJourney: jest.Describe | jest.Describe['skip'] =
+  findChromium() === null && process.env.REQUIRE_BROWSER !== '1' ? describe.skip : describe;
+
+let running: Promise<Browser> | undefined;
+
+/** One browser per test file. */
+function launchBrowser(): Promise<Browser> {
+  const executablePath = findChromium();
+  if (executablePath === null) throw new Error('No Chromium: on Debian, apt-get install chromium, else CHROMIUM_PATH');
+  // Chromium has no sandbox for the superuser.
+  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+  running ??= chromium.launch({ executablePath, args });
+  return running;
+}
+
+export async function closeBrowser(): Promise<void> {
+  await (await running)?.close();
+  running = undefined;
+}
+
+/** A visitor with a browser of their own: cookies, storage, clipboard. */
+export class BrowserUser {
+  /** What no page may do: violations of the policy, errors in the console, failed replies, other hosts. */
+  readonly complaints: string[] = [];
+  private readonly announced: RegExp[] = [];
+
+  private constructor(
+    readonly context: BrowserContext,
+    readonly page: Page,
+    private readonly origin: string,
+  ) {}
+
+  static async open(gateway: TestGateway, options: BrowserContextOptions = {}): Promise<BrowserUser> {
+    const browser = await launchBrowser();
+    const context = await browser.newContext({
+      baseURL: gateway.url,
+      viewport: { width: 1280, height: 800 },
+      reducedMotion: 'reduce',
+      permissions: ['clipboard-read', 'clipboard-write'],
+      ...options,
+    });
+    const user = new BrowserUser(context, await context.newPage(), gateway.url);
+    context.on('page', (page) => user.watch(page));
+    user.watch(user.page);
+    return user;
+  }
+
+  /** Announces failed replies that the test provokes, by method and path, for example `/^POST .*\/login 401$/`. */
+  expectFailure(reply: RegExp): void {
+    this.announced.push(reply);
+  }
+
+  /** Keeps a picture in the folder `WEB_PICTURES`, when it is set. */
+  async picture(name: string): Promise<void> {
+    const folder = process.env.WEB_PICTURES;
+    if (folder === undefined) return;
+    mkdirSync(folder, { recursive: true });
+    await this.page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+  }
+
+  /** Ends the visit. @throws Error with everything that a page did wrong. */
+  async close(): Promise<void> {
+    await this.context.close();
+    if (this.complaints.length > 0) throw new Error(`The pages did what none may:\n${this.complaints.join('\n')}`);
+  }
+
+  private watch(page: Page): void {
+    page.on('pageerror', (error) => this.complaints.push(`uncaught: ${error.message}`));
+    page.on('console', (message) => {
+      const text = message.text();
+      // Chromium logs every failed reply; `response` below judges those.
+      if (message.type() === 'error' && !text.startsWith('Failed to load resource')) this.complaints.push(text);
+    });
+    page.on('request', (request) => {
+      const url = request.url();
+      if (!/^(?:blob|data):/.test(url) && new URL(url).origin !== this.origin) this.complaints.push(`asked ${url}`);
+    });
+    page.on('response', (response) => {
+      if (response.status() < 400) return;
+      const { pathname } = new URL(response.url());
+      const line = `${response.request().method()} ${pathname} ${response.status()}`;
+      if (!this.announced.some((pattern) => pattern.test(line))) this.complaints.push(line);
+    });
+  }
+}
