@@ -1569,6 +1569,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/dashboard/api/operator/usage/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the usage of the platform over time
+         * @description Requests, errors, tokens and cost of all organizations together, by hour or day (UTC), up to the current second. There
+         *     are at most 750 buckets; the 20 most expensive models or organizations are listed separately, all others as `other`.
+         */
+        get: operations["getOperatorUsageSeries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/dashboard/api/operator/ledger-audit": {
         parameters: {
             query?: never;
@@ -2354,8 +2375,8 @@ export interface components {
             /** @constant */
             object: "usage.group";
             /**
-             * @description A model, the ID of an API key, a modality, `success` or `error`; `all` without grouping, and `other` for models
-             *     or keys beyond the most expensive ones.
+             * @description A model, the ID of an API key or an organization, a modality, `success` or `error`; `all` without grouping, and
+             *     `other` for models, keys or organizations beyond the most expensive ones.
              */
             group: string;
             total: components["schemas"]["UsageSums"];
@@ -3432,6 +3453,23 @@ export interface components {
             next_cursor: components["schemas"]["NextCursor"];
         };
         /**
+         * @default none
+         * @enum {string}
+         */
+        OperatorUsageGrouping: "none" | "model" | "organization" | "status";
+        /** @description Usage of all organizations. */
+        OperatorUsageSeries: {
+            /** @constant */
+            object: "operator.usage_series";
+            interval: components["schemas"]["UsageInterval"];
+            group_by: components["schemas"]["OperatorUsageGrouping"];
+            from: components["schemas"]["Time"];
+            to: components["schemas"]["Time"];
+            total: components["schemas"]["UsageSums"];
+            /** @description Most expensive first; groups without requests are omitted. */
+            data: components["schemas"]["UsageGroup"][];
+        };
+        /**
          * @description Result of the latest ledger audit. It does not affect readiness.
          *
          *     * `ok`: completed, and every invariant holds.
@@ -3893,6 +3931,8 @@ export type ProviderInstanceUpdate = components['schemas']['ProviderInstanceUpda
 export type OperatorAuditActor = components['schemas']['OperatorAuditActor'];
 export type OperatorAuditEntry = components['schemas']['OperatorAuditEntry'];
 export type OperatorAuditEntryList = components['schemas']['OperatorAuditEntryList'];
+export type OperatorUsageGrouping = components['schemas']['OperatorUsageGrouping'];
+export type OperatorUsageSeries = components['schemas']['OperatorUsageSeries'];
 export type LedgerState = components['schemas']['LedgerState'];
 export type LedgerViolation = components['schemas']['LedgerViolation'];
 export type LedgerAudit = components['schemas']['LedgerAudit'];
@@ -6880,6 +6920,45 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OperatorAuditEntryList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getOperatorUsageSeries: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Inclusive; rounded down to the start of its hour or day. ISO 8601, a date means its start in UTC. Default: 24
+                 *     hours or 30 days before the end.
+                 */
+                from?: string;
+                /** @description Exclusive; rounded up to the end of its hour or day. Default: now. */
+                to?: string;
+                /** @description Length of a bucket. */
+                interval?: components["schemas"]["UsageInterval"];
+                /** @description Dimension to group by. */
+                group_by?: components["schemas"]["OperatorUsageGrouping"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The series. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorUsageSeries"];
                 };
             };
             400: components["responses"]["BadRequest"];

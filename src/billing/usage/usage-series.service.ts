@@ -8,13 +8,18 @@ import { type Span, type TotalsQuery, type TotalsRow, UsageTotalsRepository } fr
 export const GROUPINGS = ['none', 'model', 'key', 'modality', 'status'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
-export interface SeriesQuery {
+export const PLATFORM_GROUPINGS = ['none', 'model', 'organization', 'status'] as const;
+export type PlatformGrouping = (typeof PLATFORM_GROUPINGS)[number];
+
+type AnyGrouping = Grouping | PlatformGrouping;
+
+export interface SeriesQuery<By extends AnyGrouping = Grouping> {
   /** Rounded down to the hour or day; `to` is rounded up. Default: 30 days, or 24 hours, before `to`. */
   readonly from?: Date;
   /** Exclusive. Default: now. */
   readonly to?: Date;
   readonly interval: Span;
-  readonly groupBy: Grouping;
+  readonly groupBy: By;
 }
 
 export interface SeriesBucket extends UsageSums {
@@ -23,18 +28,18 @@ export interface SeriesBucket extends UsageSums {
 
 /** One line of a chart. */
 export interface SeriesGroup {
-  /** A model, a key's id, a modality, `success` or `error`; `all` without groups; `other` for the rest. */
+  /** A model, the id of a key or an organization, a modality, `success` or `error`; `all` without groups; `other` for the rest. */
   readonly name: string;
   readonly total: UsageSums;
   /** One for each hour or day from the beginning to the end, in order. */
   readonly buckets: readonly SeriesBucket[];
 }
 
-export interface UsageSeries {
+export interface UsageSeries<By extends AnyGrouping = Grouping> {
   readonly from: Date;
   readonly to: Date;
   readonly interval: Span;
-  readonly groupBy: Grouping;
+  readonly groupBy: By;
   readonly total: UsageSums;
   /** Most expensive first, `other` last. */
   readonly groups: readonly SeriesGroup[];
@@ -54,7 +59,7 @@ const OTHERS = 'other';
 /** By name, each with a sum for every bucket. */
 type GroupSums<Name = string> = Map<Name, UsageSums[]>;
 
-/** The usage of an organization over time. Read from totals, so that its cost does not depend on the traffic. */
+/** The usage of an organization, or of all together, over time. Read from totals, so that its cost does not depend on the traffic. */
 @Injectable()
 export class UsageSeriesService {
   constructor(
@@ -63,7 +68,19 @@ export class UsageSeriesService {
   ) {}
 
   /** @throws GatewayError `validation_failed` for an empty period and for more than `MAX_BUCKETS` buckets. */
-  async series(organizationId: string, { interval, groupBy, ...period }: SeriesQuery): Promise<UsageSeries> {
+  series(organizationId: string, query: SeriesQuery): Promise<UsageSeries> {
+    return this.read(organizationId, query);
+  }
+
+  /** The usage of all organizations. @throws GatewayError as {@link series}. */
+  platformSeries(query: SeriesQuery<PlatformGrouping>): Promise<UsageSeries<PlatformGrouping>> {
+    return this.read(null, query);
+  }
+
+  private async read<By extends AnyGrouping>(
+    organizationId: string | null,
+    { interval, groupBy, ...period }: SeriesQuery<By>,
+  ): Promise<UsageSeries<By>> {
     const { from, to } = this.bucketsOf(interval, period);
     const query = { organizationId, span: interval, from, to };
     const sums = await this.sumsOf(query, groupBy);
@@ -74,9 +91,9 @@ export class UsageSeriesService {
 
   private async sumsOf(
     query: TotalsQuery,
-    groupBy: Grouping,
+    groupBy: AnyGrouping,
   ): Promise<(readonly [name: string, buckets: UsageSums[]])[]> {
-    if (groupBy === 'model' || groupBy === 'key') {
+    if (groupBy === 'model' || groupBy === 'key' || groupBy === 'organization') {
       const found = await this.totals.findMostExpensive(query, groupBy, MAX_GROUPS + 1);
       const withAll = found.length > MAX_GROUPS;
       const rows = await this.totals.sumNamed(query, groupBy, found.slice(0, MAX_GROUPS), { withAll });

@@ -6,7 +6,7 @@ import type { RequestFilter } from './usage.types';
 export type Span = 'hour' | 'day';
 
 /** The dimensions of totals; `operation` and `outcome` have few values, the others may have many. */
-export type Dimension = 'model' | 'key' | 'operation' | 'outcome';
+export type Dimension = 'model' | 'key' | 'organization' | 'operation' | 'outcome';
 
 /** A summand of one hour or day of one dimension value; there may be several. `bigint` columns are text. */
 export interface TotalsRow {
@@ -22,7 +22,8 @@ export interface TotalsRow {
 }
 
 export interface TotalsQuery {
-  readonly organizationId: string;
+  /** `null`: all organizations together. */
+  readonly organizationId: string | null;
   readonly span: Span;
   /** Beginning of an hour or a day. */
   readonly from: Date;
@@ -30,7 +31,7 @@ export interface TotalsQuery {
 }
 
 /** Dimensions with many values, of which only selected ones are read. */
-export type NamedDimension = Extract<Dimension, 'model' | 'key'>;
+export type NamedDimension = Extract<Dimension, 'model' | 'key' | 'organization'>;
 
 /** An hour with matching requests. */
 export interface BusyHour {
@@ -49,7 +50,11 @@ type TotalsTable = 'usage_by_model' | 'usage_by_key';
 const TABLES: Readonly<Record<NamedDimension, { table: TotalsTable; column: string; type: string }>> = {
   model: { table: 'usage_by_model', column: 'model', type: 'text' },
   key: { table: 'usage_by_key', column: 'key_id', type: 'uuid' },
+  organization: { table: 'usage_by_model', column: 'organization_id', type: 'uuid' },
 };
+
+/** $1 is the organization; null: all. PostgreSQL plans each call with its value, so that one organization is read by index. */
+const OF_ORGANIZATION = '($1::uuid IS NULL OR organization_id = $1)';
 
 /**
  * The only SQL on `usage_by_model`, `usage_by_key` and `usage_delta`. Every read sums totals and deltas that are not folded
@@ -79,12 +84,12 @@ export class UsageTotalsRepository {
     const { table, column } = TABLES[dimension];
     const of = (span: Span, start: string, end: string): string =>
       `SELECT ${column}, requests, charged_micro FROM ${table}
-        WHERE organization_id = $1 AND span = '${span}' AND starts_at >= ${start} AND starts_at < ${end}`;
+        WHERE ${OF_ORGANIZATION} AND span = '${span}' AND starts_at >= ${start} AND starts_at < ${end}`;
     const rows = await this.dataSource.query<{ value: string }[]>(
       `SELECT ${column}::text AS value
          FROM (${of('hour', '$2', '$3')} UNION ALL ${of('day', '$3', '$4')} UNION ALL ${of('hour', '$4', '$5')} UNION ALL
                SELECT ${column}, requests, charged_micro FROM usage_delta
-                WHERE organization_id = $1 AND hour >= $2 AND hour < $5) usage
+                WHERE ${OF_ORGANIZATION} AND hour >= $2 AND hour < $5) usage
         GROUP BY ${column} ORDER BY sum(charged_micro) DESC, sum(requests) DESC, ${column} LIMIT $6`,
       [organizationId, from, new Date(firstDay), new Date(endOfDays), to, limit],
     );
@@ -99,7 +104,7 @@ export class UsageTotalsRepository {
 
   /**
    * Sums by bucket for each of the values, read through an index on the value, and with `withAll` also for all values
-   * together. Rows of one value are not added up: the caller does so faster than PostgreSQL.
+   * together. Rows of one value in one organization are not added up: the caller does so faster than PostgreSQL.
    */
   sumNamed(
     query: TotalsQuery,
@@ -108,8 +113,12 @@ export class UsageTotalsRepository {
     { withAll }: { readonly withAll: boolean },
   ): Promise<TotalsRow[]> {
     const { table, column, type } = TABLES[dimension];
-    const rows = rowsOf(table, column, query.span, `AND ${column} = ANY ($4::${type}[])`);
-    const named = `SELECT ${bucketOf(query.span)}, value, ${COUNTS.join(', ')}, charged_micro FROM (${rows}) usage`;
+    const condition = `AND ${column} = ANY ($4::${type}[])`;
+    const rows = rowsOf(table, column, query.span, condition);
+    const named =
+      query.organizationId === null
+        ? sumsOf(table, column, query.span, condition)
+        : `SELECT ${bucketOf(query.span)}, value, ${COUNTS.join(', ')}, charged_micro FROM (${rows}) usage`;
     const all = withAll ? ` UNION ALL ${sumsOf('usage_by_model', null, query.span, '')}` : '';
     return this.readPacked(`${named}${all}`, [query.organizationId, query.from, query.to, values]);
   }
@@ -169,10 +178,10 @@ function rowsOf(table: TotalsTable, column: string | null, span: Span, condition
     CASE outcome WHEN 'success' THEN 0 ELSE requests END AS errors, input_tokens, output_tokens, charged_micro`;
   return `
     SELECT starts_at, ${columns} FROM ${table}
-     WHERE organization_id = $1 AND span = '${span}' AND starts_at >= $2 AND starts_at < $3 ${condition}
+     WHERE ${OF_ORGANIZATION} AND span = '${span}' AND starts_at >= $2 AND starts_at < $3 ${condition}
     UNION ALL
     SELECT date_trunc('${span}', hour, 'UTC') AS starts_at, ${columns} FROM usage_delta
-     WHERE organization_id = $1 AND hour >= $2 AND hour < $3 ${condition}`;
+     WHERE ${OF_ORGANIZATION} AND hour >= $2 AND hour < $3 ${condition}`;
 }
 
 /** Buckets are numbers because parsing thousands of dates takes longer than reading the rows. */

@@ -1,6 +1,7 @@
 import { Baseline1795000000000 } from '../../../migrations/1795000000000-baseline';
 import { ProviderInstances1795300000000 } from '../../../migrations/1795300000000-provider-instances';
 import { AuditLogByActor1795400000000 } from '../../../migrations/1795400000000-audit-log-by-actor';
+import { PlatformUsage1795500000000 } from '../../../migrations/1795500000000-platform-usage';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
@@ -8,4 +9,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   Baseline1795000000000,
   ProviderInstances1795300000000,
   AuditLogByActor1795400000000,
+  PlatformUsage1795500000000,
 ];

@@ -5,6 +5,7 @@ import { AccountsModule } from '../accounts/accounts.module';
 import { UserDirectoryService } from '../accounts/user-directory.service';
 import { BalanceAdjustmentService } from '../../billing/ledger/ledger.service';
 import { BillingModule } from '../../billing/billing.module';
+import { UsageModule } from '../../billing/usage/usage.module';
 import { InstanceDirectoryService } from '../../billing/ledger/instance-lease.service';
 import { CredentialsModule } from '../../models/credentials/credentials.module';
 import { ModelsModule } from '../../models/models.module';
@@ -33,6 +34,7 @@ import { OperatorUsersController } from './operator-users.controller';
     OrganizationsModule,
     ProvidersModule,
     RoutingModule,
+    UsageModule,
   ],
   controllers: [
     OperatorActivityController,

@@ -1,18 +1,28 @@
 import { microToJson } from '../../core/types/micro';
-import type { UsageSeries as UsageSeriesReply, UsageSums as UsageSumsReply } from '../../contract/dashboard';
-import type { UsageSeries } from '../../billing/usage/usage-series.service';
+import type {
+  OperatorUsageSeries as PlatformSeriesReply,
+  UsageSeries as UsageSeriesReply,
+  UsageSums as UsageSumsReply,
+} from '../../contract/dashboard';
+import type { PlatformGrouping, UsageSeries } from '../../billing/usage/usage-series.service';
 import type { UsageSums } from '../../billing/usage/usage.types';
 
-export function toSeriesReply({ interval, groupBy, from, to, total, groups }: UsageSeries): UsageSeriesReply {
+export function toSeriesReply(series: UsageSeries): UsageSeriesReply {
+  return { object: 'usage.series', group_by: series.groupBy, ...toLines(series) };
+}
+
+export function toPlatformSeriesReply(series: UsageSeries<PlatformGrouping>): PlatformSeriesReply {
+  return { object: 'operator.usage_series', group_by: series.groupBy, ...toLines(series) };
+}
+
+function toLines({ interval, from, to, total, groups }: Omit<UsageSeries, 'groupBy'>) {
   return {
-    object: 'usage.series',
     interval,
-    group_by: groupBy,
     from: from.toISOString(),
     to: to.toISOString(),
     total: toSums(total),
     data: groups.map((group) => ({
-      object: 'usage.group',
+      object: 'usage.group' as const,
       group: group.name,
       total: toSums(group.total),
       buckets: group.buckets.map(({ startsAt, ...sums }) => ({ starts_at: startsAt.toISOString(), ...toSums(sums) })),

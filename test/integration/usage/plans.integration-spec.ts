@@ -4,7 +4,7 @@ import { systemClock } from '../../../src/core/time/clock';
 import { RequestLogRepository } from '../../../src/billing/usage/request-log.repository';
 import { RequestLogService } from '../../../src/billing/usage/request-log.service';
 import type { RequestFilter } from '../../../src/billing/usage/usage.types';
-import { GROUPINGS, UsageSeriesService } from '../../../src/billing/usage/usage-series.service';
+import { GROUPINGS, PLATFORM_GROUPINGS, UsageSeriesService } from '../../../src/billing/usage/usage-series.service';
 import { UsageTotalsRepository } from '../../../src/billing/usage/usage-totals.repository';
 import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
@@ -96,6 +96,15 @@ describe('the log of an organization with many requests', () => {
     // A page of frequent requests ends after a few hours, and rare ones are found through an index: an hour of this month has
     // 20 totals by model, and all hours together have 15,000.
     expect(sumOf(accesses) - sumOf(receipts)).toBeLessThan(FULL ? 20_000 : 4_000);
+  });
+
+  it.each(PLATFORM_GROUPINGS)('reads a day of the whole platform by %s through an index', async (groupBy) => {
+    const from = new Date(systemClock.now() - 24 * 3_600_000);
+    const accesses = await accessesOf(() => series.platformSeries({ from, interval: 'hour', groupBy }));
+    expect(accesses.map(({ how }) => how)).toContain('usage_by_model_time_index');
+    expect(accesses.map(({ how }) => how)).not.toContain('Seq Scan');
+    // At most 25 hours of 20 models and 2 outcomes, read once to find the most expensive and once to sum.
+    expect(sumOf(accesses)).toBeLessThan(RECEIPTS / 20);
   });
 
   it.each(GROUPINGS)('reads no receipt for a series by %s', async (groupBy) => {
