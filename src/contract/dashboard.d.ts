@@ -488,8 +488,8 @@ export interface paths {
         put?: never;
         /**
          * Create an API key
-         * @description Only this response contains the full key. An organization can have 100 API keys that are not revoked; more get 409
-         *     `max_api_keys_reached`. A suspended organization gets 409 `conflict`.
+         * @description Only this response contains the full key. An organization can have `max_api_keys` API keys that are not revoked,
+         *     100 unless the operator decides otherwise; more get 409 `max_api_keys_reached`. A suspended organization gets 409 `conflict`.
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -577,7 +577,8 @@ export interface paths {
          * Rotate an API key
          * @description Creates a new API key with the same settings and zero usage; only this response contains the full key. The old key is
          *     revoked, at once or after a grace period. A key that is revoked, replaced or expired, or of a suspended organization,
-         *     gets 409 `conflict`. An organization can have 100 keys in a grace period; more get 409 `max_api_keys_reached`.
+         *     gets 409 `conflict`. An organization can have `max_api_keys` keys in a grace period; more get 409
+         *     `max_api_keys_reached`.
          */
         post: operations["rotateApiKey"];
         delete?: never;
@@ -1902,6 +1903,8 @@ export interface components {
         OrganizationStatus: "active" | "suspended";
         /** @description Null means no limit. */
         RateLimit: number | null;
+        /** @description Maximum API keys that are not revoked; rotated keys in their grace period count separately, up to the same number. */
+        MaxApiKeys: number;
         Organization: {
             /** @constant */
             object: "organization";
@@ -1916,6 +1919,7 @@ export interface components {
             tokens_per_minute: components["schemas"]["RateLimit"];
             /** @description Maximum requests in flight. */
             concurrency: components["schemas"]["RateLimit"];
+            max_api_keys: components["schemas"]["MaxApiKeys"];
             created_at: components["schemas"]["Time"];
         };
         /** @description Cursor of the next page; null on the last one. */
@@ -2992,6 +2996,7 @@ export interface components {
             purchase_limit_day_micro: number | null;
             /** @description Maximum credit purchased per calendar month (UTC); null means the platform's limit. */
             purchase_limit_month_micro: number | null;
+            max_api_keys: components["schemas"]["MaxApiKeys"];
             created_at: components["schemas"]["Time"];
         };
         OperatorOrganizationList: {
@@ -3023,6 +3028,7 @@ export interface components {
             purchase_limit_day_micro: number | null;
             /** @description Maximum credit purchased per calendar month (UTC); null means the platform's limit. */
             purchase_limit_month_micro: number | null;
+            max_api_keys: components["schemas"]["MaxApiKeys"];
             created_at: components["schemas"]["Time"];
             counts: {
                 members: number;
@@ -3030,7 +3036,7 @@ export interface components {
                 keys: number;
             };
         };
-        /** @description Limits of all API keys of an organization together, of its spending and of its purchases. */
+        /** @description Limits of all API keys of an organization together, of their number, of its spending and of its purchases. */
         OrganizationLimitsUpdate: {
             /** @description Null removes the limit. */
             requests_per_second?: number | null;
@@ -3044,6 +3050,11 @@ export interface components {
             purchase_limit_day_micro?: number | null;
             /** @description Maximum credit purchased per calendar month (UTC); null restores the platform's limit. */
             purchase_limit_month_micro?: number | null;
+            /**
+             * @description Maximum API keys; null restores the default of 100. Keys beyond a lowered limit stay valid, but no more can be
+             *     created until enough are revoked.
+             */
+            max_api_keys?: number | null;
         };
         OrganizationStatusChange: {
             /** @description For the audit log, which the organization can read. */
@@ -3791,6 +3802,7 @@ export type PasswordChange = components['schemas']['PasswordChange'];
 export type OrganizationName = components['schemas']['OrganizationName'];
 export type OrganizationStatus = components['schemas']['OrganizationStatus'];
 export type RateLimit = components['schemas']['RateLimit'];
+export type MaxApiKeys = components['schemas']['MaxApiKeys'];
 export type Organization = components['schemas']['Organization'];
 export type NextCursor = components['schemas']['NextCursor'];
 export type OrganizationList = components['schemas']['OrganizationList'];

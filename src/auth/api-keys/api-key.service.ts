@@ -20,8 +20,6 @@ import {
 import { changedFields } from '../../core/database/changed-fields';
 import { lockOrganization, organizationNotFound, requireActive, requireRole } from '../organization-access';
 
-/** Keys that are not revoked. Rotated keys in their grace period count separately, up to the same limit. */
-export const MAX_KEYS_PER_ORGANIZATION = 100;
 const MAX_GRACE_SECONDS = 30 * 24 * 3600;
 
 /** The only time that `key` is available in plain text: show it once and never store it. */
@@ -65,7 +63,7 @@ export class ApiKeyService {
       await requireRole(manager, organizationId, 'developer', actor);
       requireActive(organization);
       const keys = await manager.countBy(ApiKeyEntity, { organizationId, revokedAt: IsNull() });
-      if (keys >= MAX_KEYS_PER_ORGANIZATION) throw tooMany('API keys');
+      if (keys >= organization.maxApiKeys) throw tooMany('API keys', organization);
       const issued = await this.issue(manager, organizationId, settings, true);
       await record(manager, issued.apiKey, 'key.created', actor, { after: toSettingsRecord(issued.apiKey) });
       return issued;
@@ -214,10 +212,10 @@ export class ApiKeyService {
 
   /** Repeated rotations must not leave an unlimited number of valid keys. */
   private async requireRoomForGrace(manager: EntityManager, organizationId: string): Promise<void> {
-    await lockOrganization(manager, organizationId);
+    const organization = await lockOrganization(manager, organizationId);
     const now = new Date(this.clock.now());
     const keys = await manager.countBy(ApiKeyEntity, { organizationId, revokedAt: MoreThan(now) });
-    if (keys >= MAX_KEYS_PER_ORGANIZATION) throw tooMany('rotated API keys in their grace period');
+    if (keys >= organization.maxApiKeys) throw tooMany('rotated API keys in their grace period', organization);
   }
 
   private async requireActiveOwner(manager: EntityManager, { organizationId }: ApiKeyEntity): Promise<void> {
@@ -246,8 +244,8 @@ function revocationOf({ revokedAt, replacedBy }: ApiKeyEntity): {
   return { revoked_at: revokedAt?.toISOString() ?? null, replaced_by: replacedBy };
 }
 
-function tooMany(what: string): GatewayError {
-  const message = `The organization has ${MAX_KEYS_PER_ORGANIZATION} ${what}, which is the most it may have. Revoke one first.`;
+function tooMany(what: string, { maxApiKeys }: OrganizationEntity): GatewayError {
+  const message = `The organization may have at most ${maxApiKeys} ${what} (max_api_keys). Revoke one first.`;
   return new GatewayError('max_api_keys_reached', message);
 }
 

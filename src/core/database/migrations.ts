@@ -1,6 +1,7 @@
 import { Baseline1795000000000 } from '../../../migrations/1795000000000-baseline';
 import { ProviderInstances1795300000000 } from '../../../migrations/1795300000000-provider-instances';
 import { AuditLogByActor1795400000000 } from '../../../migrations/1795400000000-audit-log-by-actor';
+import { KeyLimit1795600000000 } from '../../../migrations/1795600000000-key-limit';
 import { PlatformUsage1795500000000 } from '../../../migrations/1795500000000-platform-usage';
 import type { Migration } from './migration-files';
 
@@ -10,4 +11,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   ProviderInstances1795300000000,
   AuditLogByActor1795400000000,
   PlatformUsage1795500000000,
+  KeyLimit1795600000000,
 ];

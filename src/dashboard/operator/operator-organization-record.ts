@@ -19,6 +19,7 @@ export function toOrganizationRecord(organization: OrganizationSummary): Schemas
     own_monthly_limit_micro: toJson(organization.ownMonthlyLimitMicro),
     purchase_limit_day_micro: toJson(organization.purchaseLimitDayMicro),
     purchase_limit_month_micro: toJson(organization.purchaseLimitMonthMicro),
+    max_api_keys: organization.maxApiKeys,
     created_at: createdAt.toISOString(),
   };
 }

@@ -8,6 +8,7 @@ import type { OrganizationStatus } from '../../core/database/entities/organizati
 export interface Membership extends Aged, RateLimits {
   readonly name: string;
   readonly status: OrganizationStatus;
+  readonly maxApiKeys: number;
   readonly createdAt: Date;
   readonly role: Role;
 }
@@ -26,7 +27,8 @@ export interface OrganizationMember {
 const FIND_MEMBERSHIPS = `
   SELECT o.id, o.name, o.status, o.created_at AS "createdAt", ${textOfTime('o.created_at')} AS "createdAtText", m.role,
          o.requests_per_second AS "requestsPerSecond", o.requests_per_minute AS "requestsPerMinute",
-         o.tokens_per_minute AS "tokensPerMinute", o.concurrency
+         o.tokens_per_minute AS "tokensPerMinute", o.concurrency,
+         o.max_api_keys AS "maxApiKeys"
     FROM organization_member m JOIN organization o ON o.id = m.organization_id
    WHERE m.user_id = $1 AND ($2::timestamptz IS NULL OR (o.created_at, o.id) < ($2::timestamptz, $3::uuid))
    ORDER BY o.created_at DESC, o.id DESC LIMIT $4`;

@@ -21,6 +21,7 @@ export interface OrganizationSummaryRow extends Aged, RateLimits {
   readonly ownMonthlyLimit: string | null;
   readonly purchaseLimitDay: string | null;
   readonly purchaseLimitMonth: string | null;
+  readonly maxApiKeys: number;
 }
 
 export interface OrganizationCounts {
@@ -32,7 +33,7 @@ export interface OrganizationCounts {
 const SUMMARY = `
   SELECT o.id, o.name, o.status, o.created_at AS "createdAt", ${textOfTime('o.created_at')} AS "createdAtText",
          o.requests_per_second AS "requestsPerSecond", o.requests_per_minute AS "requestsPerMinute",
-         o.tokens_per_minute AS "tokensPerMinute", o.concurrency,
+         o.tokens_per_minute AS "tokensPerMinute", o.concurrency, o.max_api_keys AS "maxApiKeys",
          COALESCE(a.balance_micro, 0)::text AS balance, COALESCE(a.reserved_micro, 0)::text AS reserved,
          a.operator_monthly_limit_micro::text AS "monthlyLimit",
          a.own_monthly_limit_micro::text AS "ownMonthlyLimit", b.purchase_limit_day_micro::text AS "purchaseLimitDay",

@@ -6,7 +6,13 @@ import { decodeCursor } from '../../core/types/cursor';
 import { type Micro, microToJson } from '../../core/types/micro';
 import { type RateLimits, toRateLimitFields } from '../../core/types/rate-limits';
 import { type Page, type PageRequest, toPage } from '../../core/types/page';
-import { OrganizationEntity, type OrganizationStatus } from '../../core/database/entities/organization.entity';
+import { GatewayError } from '../../core/errors/gateway-error';
+import {
+  DEFAULT_MAX_API_KEYS,
+  HIGHEST_MAX_API_KEYS,
+  OrganizationEntity,
+  type OrganizationStatus,
+} from '../../core/database/entities/organization.entity';
 import { parseAmount, parseRateLimits } from '../../auth/api-keys/api-key-settings';
 import { changedFields } from '../../core/database/changed-fields';
 import {
@@ -37,16 +43,18 @@ export interface OrganizationSummary {
   /** `null`: the platform's limit. */
   readonly purchaseLimitDayMicro: Micro | null;
   readonly purchaseLimitMonthMicro: Micro | null;
+  readonly maxApiKeys: number;
 }
 
 export interface OrganizationDetails extends OrganizationSummary, OrganizationCounts {}
 
-/** `undefined`: unchanged; `null`: no limit, for purchases the platform's limit. */
+/** `undefined`: unchanged; `null`: no limit, for purchases and keys the platform's limit. */
 export interface OrganizationLimitChanges {
   readonly limits?: Partial<RateLimits>;
   readonly monthlyLimitMicro?: Micro | null;
   readonly purchaseLimitDayMicro?: Micro | null;
   readonly purchaseLimitMonthMicro?: Micro | null;
+  readonly maxApiKeys?: number | null;
 }
 
 /** Administration of all organizations by operators. */
@@ -78,14 +86,14 @@ export class OperatorOrganizationService {
     changes: OrganizationLimitChanges,
     actor: Actor,
   ): Promise<OrganizationDetails> {
-    const rates = parseRateLimits(changes.limits ?? {});
+    const columns = { ...parseRateLimits(changes.limits ?? {}), ...parseKeyLimit(changes.maxApiKeys) };
     const dayMicro = parse(changes.purchaseLimitDayMicro, 'purchase_limit_day_micro');
     const monthMicro = parse(changes.purchaseLimitMonthMicro, 'purchase_limit_month_micro');
     const monthlyMicro = parse(changes.monthlyLimitMicro, 'monthly_limit_micro');
     await this.dataSource.transaction(async (manager) => {
       await lockOrganization(manager, organizationId);
       const before = await findOrganization(manager, organizationId);
-      if (Object.keys(rates).length > 0) await manager.update(OrganizationEntity, { id: organizationId }, rates);
+      if (Object.keys(columns).length > 0) await manager.update(OrganizationEntity, { id: organizationId }, columns);
       if (monthlyMicro !== undefined) await updateMonthlyLimit(manager, organizationId, monthlyMicro);
       await updatePurchaseLimits(manager, organizationId, { dayMicro, monthMicro });
       const after = await findOrganization(manager, organizationId);
@@ -106,6 +114,17 @@ function parse(amount: Micro | null | undefined, param: string): Micro | null | 
   return amount === undefined ? undefined : parseAmount(amount, param);
 }
 
+/** Keys beyond a lowered limit stay valid; no more are created until enough are revoked. */
+function parseKeyLimit(maxApiKeys: number | null | undefined): Partial<Pick<OrganizationEntity, 'maxApiKeys'>> {
+  if (maxApiKeys === undefined) return {};
+  const limit = maxApiKeys ?? DEFAULT_MAX_API_KEYS;
+  if (!Number.isInteger(limit) || limit < 0 || limit > HIGHEST_MAX_API_KEYS) {
+    const message = `max_api_keys must be an integer of 0 to ${HIGHEST_MAX_API_KEYS}.`;
+    throw new GatewayError('validation_failed', message, { param: 'max_api_keys' });
+  }
+  return { maxApiKeys: limit };
+}
+
 function toSummary(row: OrganizationSummaryRow): OrganizationSummary {
   const { id, name, status, createdAt, requestsPerSecond, requestsPerMinute, tokensPerMinute, concurrency } = row;
   return {
@@ -120,6 +139,7 @@ function toSummary(row: OrganizationSummaryRow): OrganizationSummary {
     ownMonthlyLimitMicro: toMicro(row.ownMonthlyLimit),
     purchaseLimitDayMicro: toMicro(row.purchaseLimitDay),
     purchaseLimitMonthMicro: toMicro(row.purchaseLimitMonth),
+    maxApiKeys: row.maxApiKeys,
   };
 }
 
@@ -129,6 +149,7 @@ function limitFields(row: OrganizationSummaryRow | null) {
     monthly_limit_micro: toJson(row?.monthlyLimit ?? null),
     purchase_limit_day_micro: toJson(row?.purchaseLimitDay ?? null),
     purchase_limit_month_micro: toJson(row?.purchaseLimitMonth ?? null),
+    max_api_keys: row?.maxApiKeys ?? null,
   };
 }
 

@@ -10,12 +10,13 @@ interface ShownOrganization extends RateLimits {
   readonly id: string;
   readonly name: string;
   readonly status: OrganizationStatus;
+  readonly maxApiKeys: number;
   readonly createdAt: Date;
 }
 
 /** @param role of the caller. */
 export function toOrganization(organization: ShownOrganization, role: Role): Organization {
-  const { id, name, status, createdAt } = organization;
+  const { id, name, status, maxApiKeys, createdAt } = organization;
   return {
     object: 'organization',
     id,
@@ -23,6 +24,7 @@ export function toOrganization(organization: ShownOrganization, role: Role): Org
     status,
     role,
     ...toRateLimitFields(organization),
+    max_api_keys: maxApiKeys,
     created_at: createdAt.toISOString(),
   };
 }

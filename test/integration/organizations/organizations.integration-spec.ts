@@ -9,7 +9,8 @@ import { COMMAND_LINE } from '../../../src/core/types/actor';
 import { systemClock } from '../../../src/core/time/clock';
 import { GatewayError } from '../../../src/core/errors/gateway-error';
 import { toApiKeyRecord } from '../../../src/auth/api-keys/api-key-record';
-import { ApiKeyService, MAX_KEYS_PER_ORGANIZATION } from '../../../src/auth/api-keys/api-key.service';
+import { DEFAULT_MAX_API_KEYS } from '../../../src/core/database/entities/organization.entity';
+import { ApiKeyService } from '../../../src/auth/api-keys/api-key.service';
 import { OrganizationService } from '../../../src/dashboard/organizations/organization.service';
 import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
@@ -266,7 +267,7 @@ describe('organizations and their keys', () => {
         ),
       );
       const refused = attempts.filter((attempt) => attempt.status === 'rejected');
-      expect(refused).toHaveLength(120 - MAX_KEYS_PER_ORGANIZATION);
+      expect(refused).toHaveLength(120 - DEFAULT_MAX_API_KEYS);
       expect(refused[0]).toMatchObject({ reason: { code: 'max_api_keys_reached' } });
       const [first] = await keys.list(id);
       await keys.rotate(first?.id ?? '', null, 0, COMMAND_LINE);

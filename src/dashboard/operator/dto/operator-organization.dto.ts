@@ -2,7 +2,11 @@ import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import type { Micro } from '../../../core/types/micro';
 import { CodePointLength } from '../../../core/validation/code-points';
 import { PageQuery, QueryOneOf, QueryText } from '../../../core/validation/query-fields';
-import { ORGANIZATION_STATUSES, type OrganizationStatus } from '../../../core/database/entities/organization.entity';
+import {
+  HIGHEST_MAX_API_KEYS,
+  ORGANIZATION_STATUSES,
+  type OrganizationStatus,
+} from '../../../core/database/entities/organization.entity';
 import type { OrganizationLimitChanges } from '../../organizations/operator-organization.service';
 import { RateLimitsDto, toLimitChanges } from './rate-limits.dto';
 
@@ -40,6 +44,12 @@ export class OrganizationLimitsUpdateDto extends RateLimitsDto {
   @Min(0)
   @Max(Number.MAX_SAFE_INTEGER)
   purchase_limit_month_micro?: number | null;
+
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(HIGHEST_MAX_API_KEYS)
+  max_api_keys?: number | null;
 }
 
 /** The document's `BalanceAdjustmentRequest`. */
@@ -62,6 +72,7 @@ export function toOrganizationLimitChanges(dto: OrganizationLimitsUpdateDto): Or
     monthlyLimitMicro: toMicro(dto.monthly_limit_micro),
     purchaseLimitDayMicro: toMicro(dto.purchase_limit_day_micro),
     purchaseLimitMonthMicro: toMicro(dto.purchase_limit_month_micro),
+    maxApiKeys: dto.max_api_keys,
   };
 }
 

@@ -77,6 +77,36 @@ describe('the keys of an organization', () => {
     await create(client);
   });
 
+  it('are at most as many as an operator allows, which the refusal names; keys beyond a lowered limit stay valid', async () => {
+    const client = await gateway.dashboardUser();
+    const operator = await gateway.dashboardUser({ operator: true });
+    const setLimit = async (limit: number | null) =>
+      (
+        await operator.call(`/dashboard/api/operator/organizations/${client.organizationId}`, {
+          method: 'PATCH',
+          body: { max_api_keys: limit },
+        })
+      ).json.max_api_keys as number;
+    const refusedFor = async (limit: number) => {
+      const reply = await client.call(keysOf(client), { body: {} });
+      expectError(reply, 409, 'max_api_keys_reached');
+      expect(reply.json.error.message).toContain(`at most ${limit} API keys`);
+      expect((await client.call(client.path(''))).json.max_api_keys).toBe(limit);
+    };
+    expect((await client.call(client.path(''))).json.max_api_keys).toBe(100);
+    expect(await setLimit(2)).toBe(2);
+    const { id } = await create(client);
+    await create(client);
+    await refusedFor(2);
+    expect(await setLimit(3)).toBe(3);
+    await create(client);
+    expect(await setLimit(1)).toBe(1);
+    await refusedFor(1);
+    expect((await client.call(client.path(`/keys/${id}`))).json.status).toBe('active');
+    expect(await setLimit(null)).toBe(100);
+    await create(client);
+  });
+
   it.each([null, 'viewer'])(
     'are neither created nor changed by calls that waited for the lock while the caller lost the role (now %s)',
     async (role) => {

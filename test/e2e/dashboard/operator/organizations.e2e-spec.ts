@@ -75,16 +75,18 @@ describe('operators and organizations', () => {
       purchase_limit_month_micro: null,
       monthly_limit_micro: 9,
     });
-    expect(await patch({ requests_per_second: null, purchase_limit_month_micro: 11 })).toMatchObject({
+    expect(await patch({ requests_per_second: null, purchase_limit_month_micro: 11, max_api_keys: 5 })).toMatchObject({
       requests_per_second: null,
       purchase_limit_day_micro: 7,
       purchase_limit_month_micro: 11,
       monthly_limit_micro: 9,
+      max_api_keys: 5,
     });
     expect(await patch({ purchase_limit_day_micro: null, monthly_limit_micro: null })).toMatchObject({
       purchase_limit_day_micro: null,
       purchase_limit_month_micro: 11,
       monthly_limit_micro: null,
+      max_api_keys: 5,
     });
   });
 
