@@ -14,22 +14,21 @@ import { PaymentProviders } from './payment-providers';
 import {
   type AppliedFact,
   applyPaymentFact,
-  NO_REFUNDS,
+  NO_REVERSALS,
   type PaymentOutcome,
   paymentReferenceOf,
   type Purchase,
   takenBackMicro,
 } from './purchase';
 import {
-  findEarlyDispute,
   findPurchaseById,
-  findRefunds,
+  findReversals,
   insertEvent,
   isEventKnown,
   isPaymentOfAnother,
   lockPayment,
   lockPurchase,
-  persistEarlyDispute,
+  persistDispute,
   persistRefund,
   savePurchase,
 } from './purchase.repository';
@@ -103,9 +102,9 @@ export class PaymentEventService {
     await limitIdleTime(manager);
     if ('paymentReference' in fact) await lockPayment(manager, name, fact.paymentReference);
     if (fact.kind === 'refund') await persistRefund(manager, name, fact);
+    if (fact.kind === 'disputed') await persistDispute(manager, name, fact);
     const before = await lockPurchase(manager, name, fact);
     if (before === null) {
-      if (fact.kind === 'disputed') await persistEarlyDispute(manager, name, fact);
       logger.warn({
         event: 'payment_event_unmatched',
         message: 'a payment event matches no purchase',
@@ -131,15 +130,9 @@ export class PaymentEventService {
       if (before.state === 'paid') return { purchase: { ...before, failure }, outcome: 'mismatch' };
       return { purchase: { ...before, state: 'mismatch', failure, endedAt: now }, outcome: 'mismatch' };
     }
-    const refunds =
-      'paymentReference' in fact ? await findRefunds(manager, before.provider, fact.paymentReference) : NO_REFUNDS;
-    const applied = applyPaymentFact(before, fact, refunds, now);
-    if (applied.outcome !== 'paid' || fact.kind !== 'paid') return applied;
-    // Disputes name only the payment, so one may have arrived before the payment was known.
-    const dispute = await findEarlyDispute(manager, before.provider, fact.paymentReference);
-    return dispute === null
-      ? applied
-      : { ...applied, purchase: applyPaymentFact(applied.purchase, dispute, refunds, now).purchase };
+    const reversals =
+      'paymentReference' in fact ? await findReversals(manager, before.provider, fact.paymentReference) : NO_REVERSALS;
+    return applyPaymentFact(before, fact, reversals, now);
   }
 
   private async record(

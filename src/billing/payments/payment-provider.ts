@@ -94,11 +94,13 @@ export interface RefundFact {
   readonly hasFailed: boolean;
 }
 
+/** The current state of one dispute; a payment can have several. */
 export interface DisputedFact {
   readonly kind: 'disputed';
+  readonly disputeId: string;
   readonly paymentReference: string;
-  /** The amount withdrawn by the bank; 0 once it is reinstated. */
-  readonly disputedMicro: Micro;
-  /** Milliseconds since the epoch: the latest fact applies. */
+  /** The amount withheld by the bank because of this dispute; 0 once it is reinstated. */
+  readonly withheldMicro: Micro;
+  /** Milliseconds since the epoch: the latest fact of a dispute applies. */
   readonly reportedAtMs: number;
 }

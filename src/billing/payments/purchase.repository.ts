@@ -2,11 +2,10 @@ import type { EntityManager } from 'typeorm';
 import { decodeCursor } from '../../core/types/cursor';
 import type { Micro } from '../../core/types/micro';
 import { type Page, type PageRequest, textOfTime, toPage } from '../../core/types/page';
-import { EarlyDisputeEntity } from '../../core/database/entities/early-dispute.entity';
 import { PaymentEventEntity } from '../../core/database/entities/payment-event.entity';
 import { type PaymentProviderName, PurchaseEntity } from '../../core/database/entities/purchase.entity';
 import type { DisputedFact, PaymentEvent, PaymentFact, RefundFact } from './payment-provider';
-import { type KnownRefunds, type Purchase, toPurchase } from './purchase';
+import { type KnownReversals, type Purchase, toPurchase } from './purchase';
 
 export interface NewPurchase {
   readonly id: string;
@@ -117,41 +116,6 @@ export async function lockPayment(
   await manager.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`${provider}:${paymentReference}`]);
 }
 
-const STORE_EARLY_DISPUTE = `
-  INSERT INTO early_dispute AS kept (provider, payment_reference, disputed_micro, reported_at) VALUES ($1, $2, $3, $4)
-  ON CONFLICT (provider, payment_reference) DO UPDATE
-    SET disputed_micro = excluded.disputed_micro, reported_at = excluded.reported_at WHERE excluded.reported_at >= kept.reported_at`;
-
-/** Stores a dispute of a payment that is not known yet. The payment must be locked. */
-export async function persistEarlyDispute(
-  manager: EntityManager,
-  provider: PaymentProviderName,
-  { paymentReference, disputedMicro, reportedAtMs }: DisputedFact,
-): Promise<void> {
-  await manager.query(STORE_EARLY_DISPUTE, [
-    provider,
-    paymentReference,
-    disputedMicro.toString(),
-    new Date(reportedAtMs),
-  ]);
-}
-
-/** The dispute stored before its payment was known; `null`: none. The payment must be locked. */
-export async function findEarlyDispute(
-  manager: EntityManager,
-  provider: PaymentProviderName,
-  paymentReference: string,
-): Promise<DisputedFact | null> {
-  const kept = await manager.findOneBy(EarlyDisputeEntity, { provider, paymentReference });
-  if (kept === null) return null;
-  return {
-    kind: 'disputed',
-    paymentReference,
-    disputedMicro: BigInt(kept.disputedMicro),
-    reportedAtMs: kept.reportedAt.getTime(),
-  };
-}
-
 /** The purchase of an event, locked until the transaction ends, so that its events are processed one at a time. */
 export async function lockPurchase(
   manager: EntityManager,
@@ -201,7 +165,7 @@ export async function insertEvent(
 
 /** Writes the columns that events can change. */
 export async function savePurchase(manager: EntityManager, purchase: Purchase): Promise<void> {
-  const { id, state, checkoutReference, paymentReference, failure, disputeSeenAt, endedAt } = purchase;
+  const { id, state, checkoutReference, paymentReference, failure, endedAt } = purchase;
   await manager.update(
     PurchaseEntity,
     { id },
@@ -210,7 +174,6 @@ export async function savePurchase(manager: EntityManager, purchase: Purchase): 
       checkoutReference,
       paymentReference,
       failure,
-      disputeSeenAt,
       endedAt,
       refundedMicro: purchase.refundedMicro.toString(),
       highestRefundedMicro: purchase.highestRefundedMicro.toString(),
@@ -264,11 +227,6 @@ const KEEP_REFUND = `
   INSERT INTO payment_refund AS kept (provider, id, payment_reference, amount_micro, has_failed) VALUES ($1, $2, $3, $4, $5)
   ON CONFLICT (provider, id) DO UPDATE SET has_failed = true WHERE excluded.has_failed AND NOT kept.has_failed`;
 
-const SUM_REFUNDS = `
-  SELECT COALESCE(sum(amount_micro) FILTER (WHERE NOT has_failed), 0)::text AS standing,
-         COALESCE(sum(amount_micro) FILTER (WHERE has_failed), 0)::text AS failed
-    FROM payment_refund WHERE provider = $1 AND payment_reference = $2`;
-
 /** Stores a refund, also of a payment that is not known yet. The payment must be locked. */
 export async function persistRefund(
   manager: EntityManager,
@@ -278,12 +236,52 @@ export async function persistRefund(
   await manager.query(KEEP_REFUND, [provider, refundId, paymentReference, amountMicro.toString(), hasFailed]);
 }
 
-/** The stored refunds of a payment. The payment must be locked. */
-export async function findRefunds(
+/** A dispute from before ids were stored has the payment's id: the first event of a dispute names it. */
+const NAME_DISPUTE = `
+  UPDATE payment_dispute SET id = $2 WHERE provider = $1 AND id = $3 AND payment_reference = $3
+     AND NOT EXISTS (SELECT FROM payment_dispute WHERE provider = $1 AND id = $2)`;
+
+/** An older event of the same dispute may arrive later. Money is reinstated after it was withdrawn, also within a second. */
+const KEEP_DISPUTE = `
+  INSERT INTO payment_dispute AS kept (provider, id, payment_reference, withheld_micro, reported_at)
+  VALUES ($1, $2, $3, $4, $5)
+  ON CONFLICT (provider, id) DO UPDATE
+    SET withheld_micro = excluded.withheld_micro, reported_at = excluded.reported_at
+    WHERE excluded.reported_at > kept.reported_at
+       OR (excluded.reported_at = kept.reported_at AND excluded.withheld_micro < kept.withheld_micro)`;
+
+/** Stores a dispute, also of a payment that is not known yet. The payment must be locked. */
+export async function persistDispute(
+  manager: EntityManager,
+  provider: PaymentProviderName,
+  { disputeId, paymentReference, withheldMicro, reportedAtMs }: DisputedFact,
+): Promise<void> {
+  await manager.query(NAME_DISPUTE, [provider, disputeId, paymentReference]);
+  const reportedAt = new Date(reportedAtMs);
+  await manager.query(KEEP_DISPUTE, [provider, disputeId, paymentReference, withheldMicro.toString(), reportedAt]);
+}
+
+const SUM_REVERSALS = `
+  SELECT (SELECT COALESCE(sum(amount_micro) FILTER (WHERE NOT has_failed), 0)::text
+            FROM payment_refund WHERE provider = $1 AND payment_reference = $2) AS refunded,
+         (SELECT COALESCE(sum(amount_micro) FILTER (WHERE has_failed), 0)::text
+            FROM payment_refund WHERE provider = $1 AND payment_reference = $2) AS failed,
+         (SELECT COALESCE(sum(withheld_micro), 0)::text
+            FROM payment_dispute WHERE provider = $1 AND payment_reference = $2) AS disputed`;
+
+/** The stored refunds and disputes of a payment. The payment must be locked. */
+export async function findReversals(
   manager: EntityManager,
   provider: PaymentProviderName,
   paymentReference: string,
-): Promise<KnownRefunds> {
-  const [sums]: { standing: string; failed: string }[] = await manager.query(SUM_REFUNDS, [provider, paymentReference]);
-  return { standingMicro: BigInt(sums?.standing ?? 0), failedMicro: BigInt(sums?.failed ?? 0) };
+): Promise<KnownReversals> {
+  const [sums]: { refunded: string; failed: string; disputed: string }[] = await manager.query(SUM_REVERSALS, [
+    provider,
+    paymentReference,
+  ]);
+  return {
+    refundedMicro: BigInt(sums?.refunded ?? 0),
+    failedRefundsMicro: BigInt(sums?.failed ?? 0),
+    disputedMicro: BigInt(sums?.disputed ?? 0),
+  };
 }

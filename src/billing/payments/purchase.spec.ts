@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import type { PaymentFact } from './payment-provider';
-import { applyPaymentFact, type KnownRefunds, NO_REFUNDS, type Purchase, takenBackMicro } from './purchase';
+import { applyPaymentFact, type KnownReversals, NO_REVERSALS, type Purchase, takenBackMicro } from './purchase';
 
 const NOW = new Date('2026-11-21T12:00:00Z');
 const AMOUNT = 10_000_000n;
@@ -19,7 +19,6 @@ const ordered: Purchase = {
   refundedMicro: 0n,
   highestRefundedMicro: 0n,
   disputedMicro: 0n,
-  disputeSeenAt: null,
   owedMicro: 0n,
   createdAt: NOW,
   expiresAt: NOW,
@@ -39,25 +38,36 @@ const LIFE: readonly PaymentFact[] = [
     currency: 'usd',
   },
   { kind: 'refunded', purchaseId: ordered.id, paymentReference: 'pi_1', refundedMicro: 2_000_000n },
-  { kind: 'disputed', paymentReference: 'pi_1', disputedMicro: 8_000_000n, reportedAtMs: NOW.getTime() },
+  dispute('dp_1', 8_000_000n, 0),
+  dispute('dp_2', 1_000_000n, 500),
   { kind: 'refunded', purchaseId: ordered.id, paymentReference: 'pi_1', refundedMicro: 3_000_000n },
-  { kind: 'disputed', paymentReference: 'pi_1', disputedMicro: 0n, reportedAtMs: NOW.getTime() + 1_000 },
+  dispute('dp_1', 0n, 1_000),
 ];
 
-/** The stored refunds after these facts. */
-function refundsOf(facts: readonly PaymentFact[]): KnownRefunds {
+function dispute(disputeId: string, withheldMicro: bigint, afterMs: number): PaymentFact {
+  const reportedAtMs = NOW.getTime() + afterMs;
+  return { kind: 'disputed', disputeId, paymentReference: 'pi_1', withheldMicro, reportedAtMs };
+}
+
+/** The stored refunds and disputes after these facts. */
+function reversalsOf(facts: readonly PaymentFact[]): KnownReversals {
   const failed = new Set(facts.flatMap((fact) => (fact.kind === 'refund' && fact.hasFailed ? [fact.refundId] : [])));
   const known = new Map(
     facts.flatMap((fact) => (fact.kind === 'refund' ? [[fact.refundId, fact.amountMicro] as const] : [])),
   );
   const sum = (wanted: boolean): bigint =>
     [...known].reduce((total, [id, amountMicro]) => (failed.has(id) === wanted ? total + amountMicro : total), 0n);
-  return { standingMicro: sum(false), failedMicro: sum(true) };
+  const disputes = facts
+    .filter((fact) => fact.kind === 'disputed')
+    .toSorted((left, right) => left.reportedAtMs - right.reportedAtMs);
+  const withheld = new Map(disputes.map(({ disputeId, withheldMicro }) => [disputeId, withheldMicro]));
+  const disputedMicro = [...withheld.values()].reduce((total, micro) => total + micro, 0n);
+  return { refundedMicro: sum(false), failedRefundsMicro: sum(true), disputedMicro };
 }
 
 const live = (facts: readonly PaymentFact[]): Purchase =>
   facts.reduce(
-    (purchase, fact, index) => applyPaymentFact(purchase, fact, refundsOf(facts.slice(0, index + 1)), NOW).purchase,
+    (purchase, fact, index) => applyPaymentFact(purchase, fact, reversalsOf(facts.slice(0, index + 1)), NOW).purchase,
     ordered,
   );
 
@@ -81,7 +91,7 @@ describe('applyPaymentFact', () => {
       .tuple(fc.shuffledSubarray([...LIFE], { minLength: LIFE.length }), fc.array(fc.constantFrom(...LIFE)))
       .chain(([all, more]) => fc.shuffledSubarray([...all, ...more], { minLength: all.length + more.length }));
     fc.assert(fc.property(anyOrder, (facts) => expect(live(facts)).toEqual(live(LIFE))));
-    expect(live(LIFE)).toMatchObject({ state: 'paid', refundedMicro: 3_000_000n, disputedMicro: 0n });
+    expect(live(LIFE)).toMatchObject({ state: 'paid', refundedMicro: 3_000_000n, disputedMicro: 1_000_000n });
   });
 
   it.each<[string, readonly PaymentFact[], bigint]>([
@@ -142,11 +152,11 @@ describe('applyPaymentFact', () => {
   it('ignores a refund of another payment', () => {
     const [, paid, sum] = LIFE;
     const ofAnother = { ...(sum as PaymentFact), paymentReference: 'pi_2' } as PaymentFact;
-    expect(applyPaymentFact(live([paid as PaymentFact]), ofAnother, NO_REFUNDS, NOW).outcome).toBe('nothing');
+    expect(applyPaymentFact(live([paid as PaymentFact]), ofAnother, NO_REVERSALS, NOW).outcome).toBe('nothing');
   });
 
   it('ignores the expiry of another page', () => {
     const ofAnother = { ...(LIFE[0] as PaymentFact), checkoutReference: 'cs_2' } as PaymentFact;
-    expect(applyPaymentFact(ordered, ofAnother, NO_REFUNDS, NOW)).toEqual({ purchase: ordered, outcome: 'nothing' });
+    expect(applyPaymentFact(ordered, ofAnother, NO_REVERSALS, NOW)).toEqual({ purchase: ordered, outcome: 'nothing' });
   });
 });

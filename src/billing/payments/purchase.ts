@@ -1,6 +1,6 @@
 import type { PaymentProviderName, PurchaseEntity, PurchaseState } from '../../core/database/entities/purchase.entity';
 import type { Micro } from '../../core/types/micro';
-import type { DisputedFact, NotPaidFact, PaidFact, PaymentFact, RefundedFact } from './payment-provider';
+import type { NotPaidFact, PaidFact, PaymentFact, RefundedFact } from './payment-provider';
 
 /** A purchase of credit with its amounts as `bigint`: see `PurchaseEntity`. */
 export interface Purchase {
@@ -17,7 +17,6 @@ export interface Purchase {
   readonly refundedMicro: Micro;
   readonly highestRefundedMicro: Micro;
   readonly disputedMicro: Micro;
-  readonly disputeSeenAt: Date | null;
   readonly owedMicro: Micro;
   readonly createdAt: Date;
   readonly expiresAt: Date;
@@ -59,34 +58,41 @@ export interface AppliedFact {
   readonly outcome: PaymentOutcome;
 }
 
-/** Sums of all refunds of a payment that were reported individually, including the one of the event. */
-export interface KnownRefunds {
-  readonly standingMicro: Micro;
-  readonly failedMicro: Micro;
+/** Sums of all refunds and disputes of a payment that were reported individually, including the one of the event. */
+export interface KnownReversals {
+  readonly refundedMicro: Micro;
+  readonly failedRefundsMicro: Micro;
+  /** Withheld by the bank in all disputes together. */
+  readonly disputedMicro: Micro;
 }
 
-export const NO_REFUNDS: KnownRefunds = { standingMicro: 0n, failedMicro: 0n };
+export const NO_REVERSALS: KnownReversals = { refundedMicro: 0n, failedRefundsMicro: 0n, disputedMicro: 0n };
 
 /**
  * The purchase after an event, for any order of events: a payment that matches the order counts even if the order has
  * expired, since the money has arrived; refunds are recorded even before the payment is known.
  */
-export function applyPaymentFact(purchase: Purchase, fact: PaymentFact, refunds: KnownRefunds, now: Date): AppliedFact {
+export function applyPaymentFact(
+  purchase: Purchase,
+  fact: PaymentFact,
+  reversals: KnownReversals,
+  now: Date,
+): AppliedFact {
   switch (fact.kind) {
     case 'paid':
-      return applyPaid(purchase, fact, refunds, now);
+      return applyPaid(purchase, fact, reversals, now);
     case 'not-paid':
       return applyNotPaid(purchase, fact, now);
     case 'refunded':
-      return applyRefunded(purchase, fact, refunds);
+      return applyRefunded(purchase, fact, reversals);
     case 'refund':
-      return applyRefunds(purchase, refunds);
+      return applyRefunds(purchase, reversals);
     case 'disputed':
-      return applyDisputed(purchase, fact);
+      return applyDisputed(purchase, reversals);
   }
 }
 
-function applyPaid(purchase: Purchase, fact: PaidFact, refunds: KnownRefunds, now: Date): AppliedFact {
+function applyPaid(purchase: Purchase, fact: PaidFact, reversals: KnownReversals, now: Date): AppliedFact {
   const { paymentReference, checkoutReference } = fact;
   if (purchase.state === 'paid') {
     if (purchase.paymentReference === paymentReference) return { purchase, outcome: 'nothing' };
@@ -103,7 +109,8 @@ function applyPaid(purchase: Purchase, fact: PaidFact, refunds: KnownRefunds, no
     failure: null,
     endedAt: now,
   } as const;
-  return { purchase: applyRefunds(paid, refunds).purchase, outcome: 'paid' };
+  const refunded = applyRefunds(paid, reversals).purchase;
+  return { purchase: applyDisputed(refunded, reversals).purchase, outcome: 'paid' };
 }
 
 function findMismatch(purchase: Purchase, fact: PaidFact): string | null {
@@ -137,29 +144,27 @@ function applyNotPaid(purchase: Purchase, { checkoutReference, state }: NotPaidF
 function applyRefunded(
   purchase: Purchase,
   { refundedMicro, paymentReference }: RefundedFact,
-  refunds: KnownRefunds,
+  reversals: KnownReversals,
 ): AppliedFact {
   const isOther = purchase.paymentReference !== null && purchase.paymentReference !== paymentReference;
   // Each event reports the sum, so a late older event adds nothing.
   if (isOther || refundedMicro <= purchase.highestRefundedMicro) return { purchase, outcome: 'nothing' };
-  return applyRefunds({ ...purchase, highestRefundedMicro: refundedMicro }, refunds);
+  return applyRefunds({ ...purchase, highestRefundedMicro: refundedMicro }, reversals);
 }
 
 /**
  * The effective refunds: the sum of those reported individually, but at least the highest reported sum minus failed refunds.
  * Once all are known, both are equal or the first is higher, because a sum reported after a failure may already exclude it.
  */
-function applyRefunds(purchase: Purchase, { standingMicro, failedMicro }: KnownRefunds): AppliedFact {
-  const leftMicro = purchase.highestRefundedMicro - failedMicro;
-  const refundedMicro = standingMicro > leftMicro ? standingMicro : leftMicro;
+function applyRefunds(purchase: Purchase, reversals: KnownReversals): AppliedFact {
+  const leftMicro = purchase.highestRefundedMicro - reversals.failedRefundsMicro;
+  const refundedMicro = reversals.refundedMicro > leftMicro ? reversals.refundedMicro : leftMicro;
   if (refundedMicro === purchase.refundedMicro) return { purchase, outcome: 'nothing' };
   const outcome = refundedMicro > purchase.refundedMicro ? 'refunded' : 'refund_failed';
   return { purchase: { ...purchase, refundedMicro }, outcome };
 }
 
-function applyDisputed(purchase: Purchase, { disputedMicro, reportedAtMs }: DisputedFact): AppliedFact {
-  if (purchase.disputeSeenAt !== null && reportedAtMs < purchase.disputeSeenAt.getTime()) {
-    return { purchase, outcome: 'nothing' };
-  }
-  return { purchase: { ...purchase, disputedMicro, disputeSeenAt: new Date(reportedAtMs) }, outcome: 'disputed' };
+function applyDisputed(purchase: Purchase, { disputedMicro }: KnownReversals): AppliedFact {
+  if (disputedMicro === purchase.disputedMicro) return { purchase, outcome: 'nothing' };
+  return { purchase: { ...purchase, disputedMicro }, outcome: 'disputed' };
 }

@@ -261,10 +261,11 @@ function readRefund(refund: StripeObject): PaymentFact | null {
   return { kind: 'refund', refundId, paymentReference, amountMicro, hasFailed };
 }
 
-function readDisputed(dispute: StripeObject, disputedMicro: bigint | null, createdSeconds: number): PaymentFact | null {
+function readDisputed(dispute: StripeObject, withheldMicro: bigint | null, createdSeconds: number): PaymentFact | null {
+  const disputeId = toReference(dispute.id);
   const paymentReference = toReference(dispute.payment_intent);
-  if (paymentReference === null || disputedMicro === null) return null;
-  return { kind: 'disputed', paymentReference, disputedMicro, reportedAtMs: createdSeconds * 1_000 };
+  if (disputeId === null || paymentReference === null || withheldMicro === null) return null;
+  return { kind: 'disputed', disputeId, paymentReference, withheldMicro, reportedAtMs: createdSeconds * 1_000 };
 }
 
 /** An id, or the object that it was expanded to. */

@@ -2,7 +2,6 @@ import { ApiKeyEntity } from './entities/api-key.entity';
 import { AuditEntryEntity } from './entities/audit-entry.entity';
 import { BillingSettingsEntity } from './entities/billing-settings.entity';
 import { DeploymentEntity } from './entities/deployment.entity';
-import { EarlyDisputeEntity } from './entities/early-dispute.entity';
 import { ModelEntity } from './entities/model.entity';
 import { OrganizationInvitationEntity } from './entities/organization-invitation.entity';
 import { OrganizationMemberEntity } from './entities/organization-member.entity';
@@ -29,7 +28,6 @@ export const ENTITIES: readonly (new () => object)[] = [
   OrganizationEntity,
   OrganizationInvitationEntity,
   OrganizationMemberEntity,
-  EarlyDisputeEntity,
   PaymentEventEntity,
   PriceVersionEntity,
   ProviderCredentialEntity,

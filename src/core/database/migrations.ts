@@ -2,6 +2,7 @@ import { Baseline1795000000000 } from '../../../migrations/1795000000000-baselin
 import { ProviderInstances1795300000000 } from '../../../migrations/1795300000000-provider-instances';
 import { AuditLogByActor1795400000000 } from '../../../migrations/1795400000000-audit-log-by-actor';
 import { KeyLimit1795600000000 } from '../../../migrations/1795600000000-key-limit';
+import { PaymentDisputes1795700000000 } from '../../../migrations/1795700000000-payment-disputes';
 import { PlatformUsage1795500000000 } from '../../../migrations/1795500000000-platform-usage';
 import type { Migration } from './migration-files';
 
@@ -12,4 +13,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   AuditLogByActor1795400000000,
   PlatformUsage1795500000000,
   KeyLimit1795600000000,
+  PaymentDisputes1795700000000,
 ];

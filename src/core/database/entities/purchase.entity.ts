@@ -76,13 +76,9 @@ export class PurchaseEntity {
   @Column('bigint', { default: 0 })
   highestRefundedMicro!: string;
 
-  /** Withheld by the bank during a dispute. */
+  /** Withheld by the bank in all disputes together. */
   @Column('bigint', { default: 0 })
   disputedMicro!: string;
-
-  /** Time of the provider's latest dispute event. */
-  @Column('timestamptz', { nullable: true })
-  disputeSeenAt!: Date | null;
 
   /** The part of both that the balance did not cover. */
   @Column('bigint', { default: 0 })

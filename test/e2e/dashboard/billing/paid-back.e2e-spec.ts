@@ -138,8 +138,67 @@ describe('refunds and disputes', () => {
     expect(await stage.purchase(session)).toMatchObject({ refunded_micro: TEN_DOLLARS, owed_micro: 7_000_000 });
   });
 
+  const disputeOf = (type: string, session: PaidSession, number: number, micro: number, atMs: number): SignedEvent => {
+    const id = `dp_${number}_${session.purchaseId.replaceAll('-', '')}`;
+    const object = { id, object: 'dispute', payment_intent: paymentOf(session), amount: micro / 10_000 };
+    return signEvent(`charge.dispute.${type}`, object, { atMs });
+  };
   const dispute = (type: string, session: PaidSession, atMs: number): SignedEvent =>
-    signEvent(`charge.dispute.${type}`, { payment_intent: paymentOf(session), amount: 1_000 }, { atMs });
+    disputeOf(type, session, 1, TEN_DOLLARS, atMs);
+
+  it('debit and credit two disputes of one payment once each, in any order of events', async () => {
+    const [inOrder, reversed] = [await stage.order(), await stage.order()];
+    const now = Date.now();
+    for (const session of [inOrder, reversed]) {
+      const taken = [
+        disputeOf('funds_withdrawn', session, 1, 4_000_000, now - 60_000),
+        disputeOf('funds_withdrawn', session, 2, 3_000_000, now - 50_000),
+      ];
+      const returned = [
+        disputeOf('funds_reinstated', session, 1, 4_000_000, now - 40_000),
+        disputeOf('funds_reinstated', session, 2, 3_000_000, now - 30_000),
+      ];
+      const [first, second] = session === inOrder ? returned : returned.toReversed();
+      await stage.pay(session);
+      for (const event of session === inOrder ? taken : taken.toReversed()) await stage.deliver(event);
+      for (const event of taken) await stage.deliver(event);
+      expect(await stage.purchase(session)).toMatchObject({ disputed_micro: 7_000_000, owed_micro: 0 });
+      await stage.deliver(first as SignedEvent);
+      expect(await stage.purchase(session)).toMatchObject({
+        disputed_micro: session === inOrder ? 3_000_000 : 4_000_000,
+      });
+      await stage.deliver(second as SignedEvent);
+      for (const event of [...returned, ...taken]) await stage.deliver(event);
+      expect(await stage.purchase(session)).toMatchObject({ disputed_micro: 0, owed_micro: 0 });
+      const entries = await stage.gateway.rows<{ kind: string; delta: string }>(
+        `SELECT kind, organization_delta_micro::text AS delta FROM ledger_entry
+          WHERE external_reference LIKE $1 ORDER BY kind, organization_delta_micro`,
+        [`stripe:${paymentOf(session)}:%`],
+      );
+      expect(entries.map(({ kind, delta }) => [kind, Number(delta)])).toEqual([
+        ['adjust', 3_000_000],
+        ['adjust', 4_000_000],
+        ['refund', -4_000_000],
+        ['refund', -3_000_000],
+      ]);
+    }
+    expect(await stage.balance()).toBe(2 * TEN_DOLLARS);
+  });
+
+  it('debit two disputes of the full amount at most once in total, until both are won', async () => {
+    const session = await stage.order();
+    const now = Date.now();
+    // The first precedes the payment.
+    await stage.deliver(disputeOf('funds_withdrawn', session, 1, TEN_DOLLARS, now - 60_000));
+    await stage.pay(session);
+    await stage.deliver(disputeOf('funds_withdrawn', session, 2, TEN_DOLLARS, now - 50_000));
+    expect(await stage.balance()).toBe(0);
+    expect(await stage.purchase(session)).toMatchObject({ owed_micro: 0 });
+    await stage.deliver(disputeOf('funds_reinstated', session, 1, TEN_DOLLARS, now - 40_000));
+    expect(await stage.balance()).toBe(0);
+    await stage.deliver(disputeOf('funds_reinstated', session, 2, TEN_DOLLARS, now - 30_000));
+    expect(await stage.balance()).toBe(TEN_DOLLARS);
+  });
 
   it('debit a dispute that precedes the payment once the payment is known, with its latest amount', async () => {
     const [disputed, returned, now] = [await stage.order(), await stage.order(), Date.now()];
