@@ -1375,6 +1375,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/dashboard/api/operator/models/{vendor}/{name}/prices/{price_version_id}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End a price
+         * @description Ends an operator's price version now or at a later time, as a new revision of its start; past charges do not change.
+         *     From then on the operator's earlier version applies if it has no end, otherwise the price in the catalogue files. If
+         *     there is neither, the model, or the deployment with this price, is not served: nothing is called without a price.
+         *     A version from the files, a withdrawn one, one that has ended and one with a later revision get 409 `conflict`; a
+         *     version that has not begun can also be withdrawn.
+         */
+        post: operations["endPriceVersion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/dashboard/api/operator/deployments": {
         parameters: {
             query?: never;
@@ -3209,6 +3233,15 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        PriceVersionEnd: {
+            /**
+             * @description A day (UTC), included to its end, or an ISO 8601 time with offset; not in the past, and before the present end
+             *     of the version. Default: now.
+             */
+            effective_to?: string | null;
+            /** @description Why the price ends; replaces the version's reference in the new revision. */
+            reference: string;
+        };
         Deployment: {
             /** @constant */
             object: "deployment";
@@ -3924,6 +3957,7 @@ export type ModelUpdate = components['schemas']['ModelUpdate'];
 export type PriceVersion = components['schemas']['PriceVersion'];
 export type PriceVersionList = components['schemas']['PriceVersionList'];
 export type PriceVersionCreation = components['schemas']['PriceVersionCreation'];
+export type PriceVersionEnd = components['schemas']['PriceVersionEnd'];
 export type Deployment = components['schemas']['Deployment'];
 export type DeploymentList = components['schemas']['DeploymentList'];
 export type DeploymentUpdate = components['schemas']['DeploymentUpdate'];
@@ -6581,6 +6615,48 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    endPriceVersion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The part of the model ID before the slash. An unknown model gets 404 `not_found`. */
+                vendor: components["parameters"]["ModelVendor"];
+                /** @description The part of the model ID after the slash. */
+                name: components["parameters"]["ModelName"];
+                /** @description A price version of this model; any other ID gets 404 `not_found`. */
+                price_version_id: components["parameters"]["PriceVersionId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PriceVersionEnd"];
+            };
+        };
+        responses: {
+            /** @description The revision with the end. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PriceVersion"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];

@@ -29,6 +29,14 @@ export interface NewPrice {
   readonly price: unknown;
 }
 
+/** The end of a price in force. */
+export interface PriceEnding {
+  /** A day or an instant in ISO 8601, not in the past; absent: now. */
+  readonly effectiveTo?: string | null;
+  /** Why it ends. */
+  readonly reference: string;
+}
+
 export interface PriceAdminOptions {
   readonly dataSource: DataSource;
   readonly clock: Clock;
@@ -135,21 +143,77 @@ export class PriceAdminService {
     await announce();
     return standing;
   }
+
+  /**
+   * Ends an operator's version, now or later. The next revision has the same price and the end, so that past charges stay as
+   * they are; from the end on, the version that is in force without it applies. A model without one is not served.
+   * @throws GatewayError `not_found`, `validation_failed`; `conflict` when it comes from a file, is withdrawn or has ended, or
+   * a later revision of its start time exists.
+   */
+  async end(modelId: string, id: string, ending: PriceEnding, actor: Actor): Promise<PriceVersionEntity> {
+    const { dataSource, clock, announce } = this.options;
+    assertModelId(modelId);
+    const ended = await dataSource.transaction(async (manager) => {
+      await lockCatalog(manager);
+      // Read under the lock, so that a waiting change cannot end a price before one that was set meanwhile.
+      const nowMs = clock.now();
+      const before = await manager.findOneBy(PriceVersionEntity, { id, modelId });
+      if (before === null) throw priceNotFound();
+      assertOperatorsLast(before, await findRevisions(manager, before));
+      const { createdAt: _createdAt, ...version } = before;
+      const row = {
+        ...version,
+        id: uuidV7(nowMs),
+        effectiveTo: parseEnd(ending.effectiveTo, before, nowMs),
+        revision: before.revision + 1,
+        reference: ending.reference,
+      };
+      return append(manager, row, { actor, action: 'price.ended', before: summaryOf(before) });
+    });
+    await announce();
+    return ended;
+  }
 }
 
 /** @throws GatewayError `conflict`. @param revisions of its start time, latest first. */
-function assertWithdrawable(
-  { id, source, effectiveFrom }: PriceVersionEntity,
-  revisions: readonly PriceVersionEntity[],
-  nowMs: number,
-): void {
-  const [last] = revisions;
+function assertOperatorsLast({ id, source }: PriceVersionEntity, [last]: readonly PriceVersionEntity[]): void {
   if (last?.id !== id)
     throw new GatewayError('conflict', 'This price was replaced by a later revision with the same start.');
   if (last.content === null) throw new GatewayError('conflict', 'This price is already withdrawn.');
   if (source !== 'admin') throw new GatewayError('conflict', 'This price comes from the catalogue files.');
+}
+
+/** @throws GatewayError `conflict`, `validation_failed`. */
+function parseEnd(
+  text: string | null | undefined,
+  { effectiveFrom, effectiveTo }: PriceVersionEntity,
+  nowMs: number,
+): Date {
+  if (effectiveTo !== null && effectiveTo.getTime() <= nowMs) {
+    throw new GatewayError('conflict', 'This price has already ended.');
+  }
+  const end = text == null ? new Date(nowMs) : parseInstant(text, 'effective_to', endMs);
+  if (end.getTime() < nowMs) throw invalid('effective_to', 'effective_to must not be in the past');
+  if (end <= effectiveFrom) throw invalid('effective_to', 'effective_to must be later than the start of the price');
+  if (effectiveTo !== null && end >= effectiveTo) {
+    throw invalid('effective_to', `effective_to must be before ${effectiveTo.toISOString()}, the end of the price`);
+  }
+  return end;
+}
+
+/** @throws GatewayError `conflict`. @param revisions of its start time, latest first. */
+function assertWithdrawable(
+  version: PriceVersionEntity,
+  revisions: readonly PriceVersionEntity[],
+  nowMs: number,
+): void {
+  assertOperatorsLast(version, revisions);
+  const { effectiveFrom } = version;
   if (effectiveFrom.getTime() < nowMs + WITHDRAWAL_NOTICE_MS) {
-    throw new GatewayError('conflict', 'This price has begun or begins within a minute. Set another one instead.');
+    throw new GatewayError(
+      'conflict',
+      'This price has begun or begins within a minute. End it or set another one instead.',
+    );
   }
 }
 

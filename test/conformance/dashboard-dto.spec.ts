@@ -23,6 +23,7 @@ import {
   DeploymentUpdateDto,
   ModelUpdateDto,
   PriceVersionCreationDto,
+  PriceVersionEndDto,
 } from '../../src/dashboard/operator/dto/catalog.dto';
 import { CredentialUpdateDto, ProviderInstanceUpdateDto } from '../../src/dashboard/operator/dto/credential.dto';
 import {
@@ -129,6 +130,7 @@ const PAIRS: readonly Pair[] = [
   pair<'ModelUpdate', ModelUpdateDto>('ModelUpdate', ModelUpdateDto),
   pair<'DeploymentUpdate', DeploymentUpdateDto>('DeploymentUpdate', DeploymentUpdateDto),
   pair<'PriceVersionCreation', PriceVersionCreationDto>('PriceVersionCreation', PriceVersionCreationDto),
+  pair<'PriceVersionEnd', PriceVersionEndDto>('PriceVersionEnd', PriceVersionEndDto),
   pair<'ExplainRequest', ExplainRequestDto>('ExplainRequest', ExplainRequestDto),
   pair<'TestWebhookRequest', TestWebhookRequestDto>('TestWebhookRequest', TestWebhookRequestDto),
   pair<'CredentialUpdate', CredentialUpdateDto>('CredentialUpdate', CredentialUpdateDto),

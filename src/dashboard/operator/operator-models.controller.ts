@@ -11,7 +11,7 @@ import { toList } from '../list';
 import { Session } from '../../core/http/route.decorators';
 import { Caller, type DashboardCaller } from '../session/caller';
 import { toModelRecord, toPriceRecord } from './catalog-record';
-import { ModelUpdateDto, PriceVersionCreationDto } from './dto/catalog.dto';
+import { ModelUpdateDto, PriceVersionCreationDto, PriceVersionEndDto } from './dto/catalog.dto';
 import { toLimitChanges } from './dto/rate-limits.dto';
 
 type Schemas = components['schemas'];
@@ -81,5 +81,19 @@ export class OperatorModelsController {
     @Caller() { actor }: DashboardCaller,
   ): Promise<Schemas['PriceVersion']> {
     return toPriceRecord(await this.prices.withdraw(`${vendor}/${name}`, requireUuid(id, NO_SUCH_PRICE), actor));
+  }
+
+  @Post(':vendor/:name/prices/:price_version_id/end')
+  @HttpCode(200)
+  @Session('operator')
+  async endPriceVersion(
+    @Param('vendor') vendor: string,
+    @Param('name') name: string,
+    @Param('price_version_id') id: string,
+    @Body(strictDto) { effective_to: effectiveTo, reference }: PriceVersionEndDto,
+    @Caller() { actor }: DashboardCaller,
+  ): Promise<Schemas['PriceVersion']> {
+    const ending = { effectiveTo, reference };
+    return toPriceRecord(await this.prices.end(`${vendor}/${name}`, requireUuid(id, NO_SUCH_PRICE), ending, actor));
   }
 }

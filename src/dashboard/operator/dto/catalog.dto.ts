@@ -37,6 +37,16 @@ export class DeploymentUpdateDto {
   weight?: number | null;
 }
 
+/** The document's `PriceVersionEnd`. */
+export class PriceVersionEndDto {
+  @IsOptional()
+  @CodePointLength(1, 40)
+  effective_to?: string | null;
+
+  @CodePointLength(1, 500)
+  reference!: string;
+}
+
 /** The document's `PriceVersionCreation`. `price` is validated like a price in a catalogue file. */
 export class PriceVersionCreationDto {
   @IsOptional()

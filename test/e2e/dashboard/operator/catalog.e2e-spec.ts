@@ -29,7 +29,7 @@ describe('operators and the catalogue', () => {
   let customer: TestCustomer;
 
   beforeAll(async () => {
-    stage = await OperatorStage.start();
+    stage = await OperatorStage.start({}, [['local/campaign', 'openai-compatible']]);
     replica = await stage.startReplica();
     customer = await stage.gateway.customer();
   });
@@ -243,6 +243,72 @@ describe('operators and the catalogue', () => {
     expect(newest).toMatchObject({ id, price: perMillion(3_000_000) });
   });
 
+  const setPrice = async (model: string, micro: number) =>
+    (await call(`/models/${model}/prices`, 'POST', { reference: 'campaign', price: perMillion(micro) })).json;
+  const endPrice = (model: string, id: string, fields: object = {}) =>
+    call(`/models/${model}/prices/${id}/end`, 'POST', { reference: 'campaign is over', ...fields });
+
+  it('ends a price in force, after which all processes charge that of the files', async () => {
+    const payer = await stage.gateway.customer();
+    const costs = () =>
+      Promise.all(
+        [stage.gateway, replica].map(async (gateway) =>
+          Number((await stage.ask(payer, 'local/campaign', {}, gateway)).headers.get('x-llm-cost-micro')),
+        ),
+      );
+    const bothCost = (micro: number) => async () => (await costs()).every((cost) => cost === micro);
+    const campaign = await setPrice('local/campaign', 5_000_000);
+    await until('both processes charge the campaign', bothCost(5 * ANSWER_MICRO));
+    const planned = (await endPrice('local/campaign', campaign.id, { effective_to: '2190-01-01' })).json;
+    expect(planned).toMatchObject({ revision: 2, effective_to: '2190-01-02T00:00:00.000Z' });
+    expect(await costs()).toEqual([5 * ANSWER_MICRO, 5 * ANSWER_MICRO]);
+    const ended = await endPrice('local/campaign', planned.id);
+    expect(ended).toMatchObject({
+      status: 200,
+      json: { revision: 3, price: perMillion(5_000_000), reference: 'campaign is over' },
+    });
+    await until('both processes charge the price of the files', bothCost(ANSWER_MICRO));
+    const entries = await stage.gateway.rows<{ before: object; after: object }>(
+      `SELECT before, after FROM audit_entry WHERE action = 'price.ended' AND request_id = $1`,
+      [ended.headers.get('x-request-id')],
+    );
+    expect(entries).toMatchObject([
+      { before: { price_version_id: planned.id }, after: { effective_to: ended.json.effective_to } },
+    ]);
+    const { data } = (await call('/models/local/campaign/prices')).json;
+    const ofFiles = data.find(({ source }: { source: string }) => source === 'file');
+    for (const { id } of [ended.json, planned, ofFiles]) {
+      expect((await endPrice('local/campaign', id)).json.error.code).toBe('conflict');
+    }
+    expect(await stage.gateway.violations()).toEqual([]);
+  });
+
+  it('serves a model in no process after its only price has ended', async () => {
+    const payer = await stage.gateway.customer();
+    const statuses = () =>
+      Promise.all(
+        [stage.gateway, replica].map(async (gateway) => (await stage.ask(payer, 'local/unpriced', {}, gateway)).status),
+      );
+    await setPrice('local/unpriced', 5_000_000);
+    await until('both processes serve it', async () => (await statuses()).every((status) => status === 200));
+    const { data } = (await call('/models/local/unpriced/prices')).json;
+    for (const { id } of data) expect((await endPrice('local/unpriced', id)).status).toBe(200);
+    await until('no process serves it', async () => (await statuses()).every((status) => status === 404));
+    expect(await modelOf('local/unpriced')).toMatchObject({ served: false });
+  });
+
+  it.each([
+    ['in the past', { effective_to: '2026-01-01' }, 'effective_to'],
+    ['at no time', { effective_to: 'soon' }, 'effective_to'],
+    ['after its end', { effective_to: '2191-01-01' }, 'effective_to'],
+    ['without a reason', { reference: '' }, 'reference'],
+  ])('refuses to end a price %s', async (_name, fields, param) => {
+    const body = { effective_to: '2190-06-01', reference: 'our list', price: perMillion(3_000_000) };
+    const { id } = (await call('/models/local/unspoken/prices', 'POST', body)).json;
+    const reply = await call(`/models/local/unspoken/prices/${id}/end`, 'POST', { reference: 'r', ...fields });
+    expect(reply).toMatchObject({ status: 400, json: { error: { code: 'validation_failed', param } } });
+  });
+
   it.each([
     ['began a second ago', { effective_from: new Date(Date.now() - 1_000).toISOString() }, 'effective_from'],
     ['begins at no time', { effective_from: 'tomorrow' }, 'effective_from'],
@@ -272,6 +338,7 @@ describe('operators and the catalogue', () => {
       await call(`/models/local/pair/prices/${randomUUID()}/withdraw`, 'POST'),
       await call('/models/local/pair/prices/x/withdraw', 'POST'),
       await call(`/models/local/%00/prices/${ofAnother.id}/withdraw`, 'POST'),
+      await call(`/models/local/chat/prices/${ofAnother.id}/end`, 'POST', { reference: 'r' }),
       await call('/models/local/none', 'PATCH', body),
       await call('/models/local/%00', 'PATCH', body),
       await call('/models/local/none/prices'),
