@@ -101,16 +101,18 @@ export function playJobs(vendor: JobVendor): Answer {
 
 const MP3 = readFileSync(join(__dirname, '../../src/providers/vendors/mock/fixtures/music-44100.mp3'));
 
-/** The answers of a vendor whose reply is the piece of music. */
-export function playMusic(response: ServerResponse, { body }: ReceivedRequest): void {
-  const says = (prompt: string) => body.includes(prompt);
-  if (says(VENDOR_PROMPTS.underWay)) return;
-  if (says(VENDOR_PROMPTS.failed)) send(response, 404, { detail: { status: 'model_not_found', message: 'No model' } });
-  else if (says(VENDOR_PROMPTS.expired)) send(response, 504, { detail: 'timeout' });
-  else if (says(VENDOR_PROMPTS.rateLimited)) {
-    response.setHeader('retry-after', '7');
-    send(response, 429, { detail: { status: 'too_many_concurrent_requests', message: 'Too many' } });
-  } else response.setHeader('content-type', 'audio/mpeg').setHeader('character-cost', '375').end(MP3);
+/** The answers of a vendor whose reply is the piece of music, an MP3 file that `deliver` wraps in the vendor's document. */
+export function playMusic(deliver: (response: ServerResponse, file: Buffer) => void): Answer {
+  return (response, { body }) => {
+    const says = (prompt: string) => body.includes(prompt);
+    if (says(VENDOR_PROMPTS.underWay)) return;
+    if (says(VENDOR_PROMPTS.failed)) send(response, 404, { error: 'no such model' });
+    else if (says(VENDOR_PROMPTS.expired)) send(response, 504, { error: 'timeout' });
+    else if (says(VENDOR_PROMPTS.rateLimited)) {
+      response.setHeader('retry-after', '7');
+      send(response, 429, { error: 'too many' });
+    } else deliver(response, MP3);
+  };
 }
 
 function submit(vendor: JobVendor, jobs: Map<string, VendorJob>, { body }: ReceivedRequest, response: ServerResponse) {

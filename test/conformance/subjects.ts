@@ -34,7 +34,7 @@ import { ArkProvider } from '../../src/providers/vendors/ark/ark.module';
 import { KlingProvider } from '../../src/providers/vendors/kling/kling.module';
 import { LumaProvider } from '../../src/providers/vendors/luma/luma.module';
 import { RunwayProvider } from '../../src/providers/vendors/runway/runway.module';
-import { type JobVendor, playMusic, VENDOR_PROMPTS } from './job-upstream';
+import { type JobVendor, VENDOR_PROMPTS } from './job-upstream';
 import {
   ARK_JOBS,
   KLING_JOBS,
@@ -45,6 +45,7 @@ import {
   RUNWAY_JOBS,
   XAI_JOBS,
 } from './job-vendors';
+import { ELEVENLABS_MUSIC, STABILITY_MUSIC } from './music-vendors';
 import { FAL_JOB_MAPPINGS, FAL_PROMPTS, FalUpstream } from './fal-upstream';
 import type { Answer } from './fake-upstream';
 import { FAL_MEDIA, REPLICATE_MEDIA } from './media-vendors/mapped';
@@ -198,7 +199,7 @@ export const SUBJECTS: readonly Subject[] = [
     speaksOpenAi: false,
     media: ELEVENLABS_MEDIA,
     jobPrompts: VENDOR_PROMPTS,
-    musicVendor: playMusic,
+    musicVendor: ELEVENLABS_MUSIC,
   },
   {
     definition: new BflProvider(),
@@ -226,6 +227,8 @@ export const SUBJECTS: readonly Subject[] = [
     environment: (origin) => ({ STABILITY_API_KEY: 'stability-test-1234', STABILITY_BASE_URL: `${origin}/v1` }),
     speaksOpenAi: false,
     media: STABILITY_MEDIA,
+    jobPrompts: VENDOR_PROMPTS,
+    musicVendor: STABILITY_MUSIC,
   },
   {
     definition: new AssemblyAiProvider(),

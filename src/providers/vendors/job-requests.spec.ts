@@ -1,10 +1,10 @@
 import { FakeUpstream } from '../../../test/conformance/fake-upstream';
-import { musicSpec, videoSpec } from '../../../test/conformance/job-requests';
+import { videoSpec } from '../../../test/conformance/job-requests';
 import { playJobs } from '../../../test/conformance/job-upstream';
 import { providerCall, providerErrorOf } from '../../../test/conformance/provider-call';
 import { SUBJECTS } from '../../../test/conformance/subjects';
 import type { ImageFile } from '../contract/images';
-import type { AsyncJobAdapter, SyncJobAdapter, VideoSpec } from '../contract/media-job';
+import type { AsyncJobAdapter, VideoSpec } from '../contract/media-job';
 import type { Provider } from '../contract/provider';
 import { klingAuthorization } from './kling/kling-token';
 
@@ -271,26 +271,6 @@ describe('a video request', () => {
   it('names the version of Runway’s API, and carries its key', async () => {
     const { headers } = await sent('runway', {}, 'gen4.5');
     expect([headers['x-runway-version'], headers['authorization']]).toEqual(['2024-11-06', 'Bearer test-key-1234']);
-  });
-});
-
-describe('a piece of music', () => {
-  it('is composed by ElevenLabs within one request, with its credits as the bill', async () => {
-    const subject = SUBJECTS.find(({ definition }) => definition.id === 'elevenlabs');
-    upstream.answer = subject?.musicVendor ?? upstream.answer;
-    provider = subject?.definition.create(subject.environment(upstream.origin)) ?? null;
-    const spec = musicSpec({ prompt: 'a waltz', durationSeconds: 30, format: 'mp3', instrumental: true });
-    const music = provider?.music as SyncJobAdapter;
-    const { usage } = await music.make(spec, providerCall({ upstreamModel: 'music_v2_5' }));
-    const [received] = upstream.received;
-    expect([received?.url, JSON.parse(received?.body ?? ''), usage?.units]).toEqual([
-      '/v1/music?output_format=mp3_44100_128',
-      { prompt: 'a waltz', music_length_ms: 30_000, model_id: 'music_v2_5', force_instrumental: true },
-      375,
-    ]);
-    expect(() => music.assertSupported?.({ ...spec, format: 'wav' })).toThrow(
-      expect.objectContaining({ code: 'validation_failed' }),
-    );
   });
 });
 

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { ApiKeyProvider } from '../../kit/api-key-provider';
 import { StabilityImages } from './stability-images';
+import { StabilityMusic } from './stability-music';
 
 /** Stability AI (https://platform.stability.ai/docs/api-reference). */
 @ModelProvider()
@@ -13,7 +14,7 @@ export class StabilityProvider extends ApiKeyProvider {
       baseUrlVariable: 'STABILITY_BASE_URL',
       defaultBaseUrl: 'https://api.stability.ai/v2beta',
       quirks: { imagesPerCall: 1, imageUrls: false },
-      serve: (http) => ({ images: new StabilityImages(http) }),
+      serve: (http) => ({ images: new StabilityImages(http), music: new StabilityMusic(http) }),
     });
   }
 }

@@ -1,0 +1,85 @@
+import { FakeUpstream } from '../../../test/conformance/fake-upstream';
+import { musicSpec } from '../../../test/conformance/job-requests';
+import { formOf, json } from '../../../test/conformance/media-answers';
+import { providerCall, providerErrorOf } from '../../../test/conformance/provider-call';
+import { SUBJECTS } from '../../../test/conformance/subjects';
+import type { SyncJobAdapter } from '../contract/media-job';
+import type { Provider } from '../contract/provider';
+
+let upstream: FakeUpstream;
+let provider: Provider | null = null;
+
+beforeEach(async () => {
+  upstream = await FakeUpstream.start();
+});
+afterEach(async () => {
+  await provider?.close();
+  await upstream.stop();
+});
+
+function open(id: string): SyncJobAdapter {
+  const subject = SUBJECTS.find(({ definition }) => definition.id === id);
+  if (subject?.musicVendor === undefined) throw new Error(`${id} has no row`);
+  upstream.answer = subject.musicVendor;
+  provider = subject.definition.create(subject.environment(upstream.origin));
+  return provider?.music as SyncJobAdapter;
+}
+
+const SPEC = musicSpec({ prompt: 'a waltz', durationSeconds: 30, format: 'mp3', instrumental: true });
+
+describe('a piece of music', () => {
+  it('is composed by ElevenLabs within one request, with its credits as the bill', async () => {
+    const { usage } = await open('elevenlabs').make(SPEC, providerCall({ upstreamModel: 'music_v2_5' }));
+    const [received] = upstream.received;
+    expect([received?.url, JSON.parse(received?.body ?? ''), usage?.units]).toEqual([
+      '/v1/music?output_format=mp3_44100_128',
+      { prompt: 'a waltz', music_length_ms: 30_000, model_id: 'music_v2_5', force_instrumental: true },
+      375,
+    ]);
+  });
+
+  it('is composed by Stability within one request, which is a form', async () => {
+    const { usage } = await open('stability').make(SPEC, providerCall({ upstreamModel: 'stable-audio-2.5' }));
+    const [received] = upstream.received;
+    const form = await formOf(received);
+    expect([received?.url, received?.headers.accept, Object.fromEntries(form), usage]).toEqual([
+      '/v1/audio/stable-audio-2/text-to-audio',
+      'application/json',
+      { prompt: 'a waltz', model: 'stable-audio-2.5', duration: '30', output_format: 'mp3' },
+      null,
+    ]);
+  });
+
+  it.each(['elevenlabs', 'stability'])('of %s is refused before the call in another format', (id) => {
+    const music = open(id);
+    for (const option of [{ format: 'wav' }, { sampleRate: 48_000 }]) {
+      expect(() => music.assertSupported?.({ ...SPEC, ...option })).toThrow(
+        expect.objectContaining({ code: 'validation_failed' }),
+      );
+    }
+  });
+
+  it.each([
+    ['moderation withholds it', json({ finish_reason: 'CONTENT_FILTERED', seed: 1 })],
+    ['moderation refuses the prompt', json({ id: '1', name: 'content_moderation', errors: ['flagged'] }, 403)],
+  ])('of Stability fails as filtered content when %s', async (_case, answer) => {
+    const music = open('stability');
+    upstream.answer = answer;
+    const { code, options } = await providerErrorOf(music.make(SPEC, providerCall()));
+    expect([code, options.fallback, options.details]).toMatchObject([
+      'validation_failed',
+      false,
+      { reason: 'content_filtered' },
+    ]);
+  });
+
+  it.each([
+    ['stability', json({ finish_reason: 'SUCCESS' })],
+    ['stability', json('not JSON')],
+  ])('of %s without its file is never requested again', async (id, answer) => {
+    const music = open(id);
+    upstream.answer = answer;
+    const { options } = await providerErrorOf(music.make(SPEC, providerCall()));
+    expect([options.fallback, options.outcomeUnknown, upstream.received.length]).toEqual([false, true, 1]);
+  });
+});
