@@ -1,5 +1,6 @@
 import { TestGateway } from '../../../harness/gateway';
 import { MovedClock } from '../accounts/visitor';
+import { ask, isMutation, OPERATIONS, pathOf } from './operations';
 
 const CHANGES_PER_MINUTE = 10;
 
@@ -31,5 +32,23 @@ describe('changes in the dashboard', () => {
     expect((await colleague.call(colleague.path('/keys'), { body: { name: 'ci' } })).status).toBe(201);
     clock.moveMinutes(1);
     expect((await create()).status).toBe(201);
+  });
+
+  it('are limited in every operation that needs a session', async () => {
+    const owner = await gateway.dashboardUser({ operator: true });
+    const changes = OPERATIONS.filter(
+      (operation) => isMutation(operation) && operation.access !== 'anonymous' && operation.access !== 'machine',
+    );
+    for (let change = 0; change < CHANGES_PER_MINUTE; change++) {
+      await owner.call('/dashboard/api/me', { method: 'PATCH', body: { name: `Name ${change}` } });
+    }
+    const replies = await Promise.all(
+      changes.map(async (operation) => {
+        const { json } = await ask(gateway, operation, pathOf(operation, owner.organizationId), owner);
+        return [operation.operationId, json?.error?.code];
+      }),
+    );
+    expect(replies).toEqual(changes.map(({ operationId }) => [operationId, 'rate_limited']));
+    expect(changes.length).toBeGreaterThan(40);
   });
 });
