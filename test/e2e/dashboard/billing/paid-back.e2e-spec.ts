@@ -200,6 +200,18 @@ describe('refunds and disputes', () => {
     expect(await stage.balance()).toBe(TEN_DOLLARS);
   });
 
+  it('credit a won dispute whose id was not stored when it began', async () => {
+    const session = await stage.order();
+    const now = Date.now();
+    await stage.pay(session);
+    await stage.deliver(dispute('funds_withdrawn', session, now - 60_000));
+    await stage.gateway.rows('UPDATE payment_dispute SET id = payment_reference WHERE payment_reference = $1', [
+      paymentOf(session),
+    ]);
+    await stage.deliver(dispute('funds_reinstated', session, now));
+    expect(await stage.balance()).toBe(TEN_DOLLARS);
+  });
+
   it('debit a dispute that precedes the payment once the payment is known, with its latest amount', async () => {
     const [disputed, returned, now] = [await stage.order(), await stage.order(), Date.now()];
     await stage.deliver(dispute('funds_withdrawn', disputed, now));
