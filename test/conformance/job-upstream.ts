@@ -32,6 +32,8 @@ export interface JobVendor {
   jobOf(request: ReceivedRequest): string | null;
   /** The job that a request looks for by the gateway's token; such a request submits nothing. */
   tokenOf?(request: ReceivedRequest): string | null;
+  /** Whether a request about a job cancels it; absent: every one but `GET` does. */
+  cancels?(request: ReceivedRequest): boolean;
   accepted(id: string): object;
   report(job: ReportedJob): object | string;
   /** Status and document for an unknown job. */
@@ -72,7 +74,7 @@ interface VendorJob {
   isCanceled: boolean;
 }
 
-const MP4 = readFileSync(join(__dirname, '../../src/providers/vendors/mock/fixtures/video-480x480.mp4'));
+export const MP4 = readFileSync(join(__dirname, '../../src/providers/vendors/mock/fixtures/video-480x480.mp4'));
 const FILE_PATH = '/files/result.mp4';
 
 /** The answers of a vendor, with the jobs that it has accepted. */
@@ -149,7 +151,7 @@ function ask(
   vendor: JobVendor,
   jobs: Map<string, VendorJob>,
   { id, file }: { readonly id: string; readonly file: string },
-  { method }: ReceivedRequest,
+  request: ReceivedRequest,
   response: ServerResponse,
 ) {
   const job = jobs.get(id);
@@ -157,7 +159,7 @@ function ask(
     send(response, ...vendor.unknown);
     return;
   }
-  if (method !== 'GET') {
+  if (vendor.cancels?.(request) ?? request.method !== 'GET') {
     job.isCanceled = true;
     if (vendor.forgetsCanceled === true) jobs.delete(id);
     response.statusCode = 204;

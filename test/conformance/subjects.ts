@@ -48,6 +48,7 @@ import {
 import { ELEVENLABS_MUSIC, STABILITY_MUSIC } from './music-vendors';
 import { FAL_JOB_MAPPINGS, FAL_PROMPTS, FalUpstream } from './fal-upstream';
 import type { Answer } from './fake-upstream';
+import { VEO_JOBS } from './google-jobs';
 import { FAL_MEDIA, REPLICATE_MEDIA } from './media-vendors/mapped';
 import { PRESETS } from './presets';
 import { ANTHROPIC_ANSWERS, GEMINI_ANSWERS, type TextAnswers } from './text-answers';
@@ -186,6 +187,8 @@ export const SUBJECTS: readonly Subject[] = [
     environment: (origin) => ({ VERTEX_API_KEY: 'AQ.test-1234', VERTEX_BASE_URL: `${origin}/v1` }),
     speaksOpenAi: false,
     textAnswers: GEMINI_ANSWERS,
+    jobPrompts: VENDOR_PROMPTS,
+    jobVendor: VEO_JOBS,
   },
   {
     definition: new DeepgramProvider(),

@@ -6,12 +6,13 @@ import { GeminiGenerate } from '../../dialects/gemini-generate/gemini-generate.p
 import { parseBaseUrl, UpstreamHttp } from '../../kit/upstream-http';
 import { AccessTokens } from './access-tokens';
 import { parseServiceAccount } from './service-account';
+import { VeoVideo } from './veo-video';
 
 const API_KEY = 'VERTEX_API_KEY';
 const BASE_URL = 'VERTEX_BASE_URL';
 
 /**
- * Gemini models at Google Vertex AI. The key is that of a service account, or an API key of express mode. The base URL
+ * Gemini and Veo models at Google Vertex AI. The key is that of a service account, or an API key of express mode. The base URL
  * has everything before `/publishers`: for a service account
  * `https://{location}-aiplatform.googleapis.com/v1/projects/{project}/locations/{location}`, with the host
  * `aiplatform.googleapis.com` for the location `global`; for an API key `https://aiplatform.googleapis.com/v1`
@@ -34,6 +35,7 @@ export class VertexProvider implements ProviderDefinition {
       tokens === null
         ? new UpstreamHttp({ baseUrl, headers: { 'x-goog-api-key': apiKey } })
         : new UpstreamHttp({ baseUrl, authorization: () => tokens.authorization });
+    const authorize = () => tokens?.renew() ?? Promise.resolve();
     return {
       id: this.id,
       capabilities: {
@@ -43,12 +45,13 @@ export class VertexProvider implements ProviderDefinition {
         images: false,
         speech: false,
         transcription: false,
-        video: false,
+        video: true,
         music: false,
       },
       // It fetches URLs itself, but only of some hosts and not for all models.
       quirks: { inputImageUrls: 'inline' },
-      chat: new GeminiGenerate(http, tokens === null ? undefined : () => tokens.renew()),
+      chat: new GeminiGenerate(http, authorize),
+      video: new VeoVideo(this.id, http, authorize),
       drain: () => http.drain(),
       close: async () => {
         await Promise.all([http.close(), tokens?.close()]);

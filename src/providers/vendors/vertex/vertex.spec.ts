@@ -1,6 +1,8 @@
 import { createVerify, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { type Answer, FakeUpstream } from '../../../../test/conformance/fake-upstream';
 import { chatRequest, providerCall, providerErrorOf } from '../../../../test/conformance/provider-call';
+import { videoSpec } from '../../../../test/conformance/job-requests';
+import type { AsyncJobAdapter } from '../../contract/media-job';
 import type { Provider } from '../../contract/provider';
 import { VertexProvider } from './vertex.module';
 
@@ -147,6 +149,26 @@ describe('VertexProvider', () => {
     const failure = provider?.chat?.complete(chatRequest({ logit_bias: { 5: 1 } }), providerCall());
     expect((await providerErrorOf(failure ?? Promise.resolve())).code).toBe('validation_failed');
     expect(tokenEndpoint.connections).toBe(0);
+  });
+
+  it('submits a video and asks about it with the token of the service account', async () => {
+    upstream.answer = json({ name: 'projects/p/operations/1' });
+    const video = provider?.video as AsyncJobAdapter;
+    const handle = await video.submit(videoSpec({ durationSeconds: 8 }), 'token', providerCall());
+    await video.poll(handle, providerCall());
+    const models = `${PROJECT}/publishers/google/models/upstream-model`;
+    expect(upstream.received.map(({ url }) => url)).toEqual([
+      `${models}:predictLongRunning`,
+      `${models}:fetchPredictOperation`,
+    ]);
+    expect(credentials()).toEqual(['Bearer token-1', 'Bearer token-1']);
+  });
+
+  it('knows that a video without a token was not submitted', async () => {
+    tokenEndpoint.answer = json({}, 503);
+    const video = provider?.video as AsyncJobAdapter;
+    const { options } = await providerErrorOf(video.submit(videoSpec(), 'token', providerCall()));
+    expect([options.phase, upstream.received.length]).toEqual(['connect', 0]);
   });
 
   it('sends an API key of express mode in a header and requests no token', async () => {
