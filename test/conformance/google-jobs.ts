@@ -1,5 +1,5 @@
 /** The documents of Google's video models, as its documentation shows them. */
-import { type JobVendor, MP4 } from './job-upstream';
+import { type JobVendor, MP4, type VendorState } from './job-upstream';
 
 const SECRET_PROMPT = 'the secret of my prompt';
 
@@ -29,5 +29,42 @@ export const VEO_JOBS: JobVendor = {
     }
   },
   unknown: [404, { error: { code: 404, status: 'NOT_FOUND', message: 'The operation does not exist.' } }],
+  limited: { error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'Quota exceeded.' } },
+};
+
+const OMNI_STATES: Readonly<Record<VendorState, string>> = {
+  queued: 'in_progress',
+  running: 'in_progress',
+  done: 'completed',
+  failed: 'failed',
+  moderated: 'completed',
+  expired: 'failed',
+  canceled: 'cancelled',
+  strange: 'upscaling',
+};
+
+/** https://ai.google.dev/gemini-api/docs/interactions-overview and `…/docs/omni` */
+export const OMNI_JOBS: JobVendor = {
+  expires: false,
+  filesNeedKey: true,
+  jobOf: ({ url }) => /\/interactions\/([^/?]+)/.exec(url)?.[1] ?? null,
+  cancels: ({ url }) => url.endsWith('/cancel'),
+  accepted: (id) => ({ id, object: 'interaction', status: 'in_progress', steps: [] }),
+  report: ({ id, state, file }) => {
+    const video = { type: 'video', mime_type: 'video/mp4', uri: file };
+    const refusal = { type: 'text', text: `I cannot make this: ${SECRET_PROMPT}` };
+    const content = state === 'done' ? (file === null ? [] : [video]) : state === 'moderated' ? [refusal] : [];
+    return {
+      id,
+      object: 'interaction',
+      status: OMNI_STATES[state],
+      steps: [
+        { type: 'user_input', content: [{ type: 'text', text: SECRET_PROMPT }] },
+        { type: 'model_output', content },
+      ],
+      ...(state === 'failed' && { error: { code: 'internal', message: SECRET_PROMPT } }),
+    };
+  },
+  unknown: [404, { error: { code: 'not_found', message: 'Interaction not found' } }],
   limited: { error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'Quota exceeded.' } },
 };

@@ -82,8 +82,10 @@ export function playJobs(vendor: JobVendor): Answer {
   const jobs = new Map<string, VendorJob>();
   return (response, request) => {
     const at = `http://${request.headers.host}`;
-    if (request.url === FILE_PATH || request.url.endsWith('/content')) {
-      const isRefused = vendor.filesNeedKey === true && request.headers.authorization === undefined;
+    if (request.url.split('?', 1)[0] === FILE_PATH || request.url.endsWith('/content')) {
+      const isRefused =
+        vendor.filesNeedKey === true &&
+        ![request.headers.authorization, request.headers['x-goog-api-key']].some(Boolean);
       if (isRefused) send(response, 401, {});
       else response.setHeader('content-type', 'video/mp4').end(MP4);
       return;
@@ -162,8 +164,9 @@ function ask(
   if (vendor.cancels?.(request) ?? request.method !== 'GET') {
     job.isCanceled = true;
     if (vendor.forgetsCanceled === true) jobs.delete(id);
-    response.statusCode = 204;
-    response.end();
+    const { token } = job;
+    if (request.method === 'POST') send(response, 200, vendor.report({ id, token, state: 'canceled', file: null }));
+    else response.writeHead(204).end();
     return;
   }
   job.polls += 1;

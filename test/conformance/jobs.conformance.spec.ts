@@ -85,8 +85,9 @@ const SUBJECTS_WITH_JOBS: readonly JobSubject[] = SUBJECTS.flatMap((subject) => 
         mode,
         capabilities,
         prompts,
-        vendor,
-        musicVendor,
+        // A provider may make videos in a queue, and music within a request.
+        vendor: mode === 'async' ? vendor : undefined,
+        musicVendor: mode === 'sync' ? musicVendor : undefined,
         play: mapped?.play,
         at,
       },

@@ -11,3 +11,15 @@ export const STABILITY_MUSIC = playMusic((response, file) => {
   response.setHeader('content-type', 'application/json');
   response.end(JSON.stringify({ audio: file.toString('base64'), finish_reason: 'SUCCESS', seed: 343_940_597 }));
 });
+
+/** https://ai.google.dev/gemini-api/docs/music-generation */
+export const LYRIA_MUSIC = playMusic((response, file) => {
+  const text = { type: 'text', text: '[0.0:] Gentle guitar' };
+  const audio = { type: 'audio', mime_type: 'audio/mpeg', data: file.toString('base64') };
+  const steps = [
+    { type: 'user_input', content: [{ type: 'text', text: 'a waltz' }] },
+    { type: 'model_output', content: [text, audio] },
+  ];
+  response.setHeader('content-type', 'application/json');
+  response.end(JSON.stringify({ id: 'v1_abc', object: 'interaction', status: 'completed', steps }));
+});

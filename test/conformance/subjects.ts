@@ -45,10 +45,10 @@ import {
   RUNWAY_JOBS,
   XAI_JOBS,
 } from './job-vendors';
-import { ELEVENLABS_MUSIC, STABILITY_MUSIC } from './music-vendors';
+import { ELEVENLABS_MUSIC, LYRIA_MUSIC, STABILITY_MUSIC } from './music-vendors';
 import { FAL_JOB_MAPPINGS, FAL_PROMPTS, FalUpstream } from './fal-upstream';
 import type { Answer } from './fake-upstream';
-import { VEO_JOBS } from './google-jobs';
+import { OMNI_JOBS, VEO_JOBS } from './google-jobs';
 import { FAL_MEDIA, REPLICATE_MEDIA } from './media-vendors/mapped';
 import { PRESETS } from './presets';
 import { ANTHROPIC_ANSWERS, GEMINI_ANSWERS, type TextAnswers } from './text-answers';
@@ -181,6 +181,9 @@ export const SUBJECTS: readonly Subject[] = [
     speaksOpenAi: false,
     textAnswers: GEMINI_ANSWERS,
     media: GOOGLE_MEDIA,
+    jobPrompts: VENDOR_PROMPTS,
+    jobVendor: OMNI_JOBS,
+    musicVendor: LYRIA_MUSIC,
   },
   {
     definition: new VertexProvider(),

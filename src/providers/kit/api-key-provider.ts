@@ -6,6 +6,7 @@ import {
   type ProviderCapabilities,
   type ProviderDefinition,
 } from '../contract/provider';
+import type { DownloadCredential } from '../contract/media-job';
 import type { Quirks } from '../contract/provider-call';
 import { parseBaseUrl, UpstreamHttp } from './upstream-http';
 
@@ -24,7 +25,8 @@ export interface ApiKeyPreset {
   /** For keys that sign short-lived tokens: the `Authorization` header of each request. */
   readonly authorization?: (apiKey: string, clock: Clock) => () => string;
   readonly quirks?: Quirks;
-  readonly serve: (http: UpstreamHttp, provider: string) => ServedCapabilities;
+  /** `credential` gives access to files at the same host; it lacks an `authorization` that changes. */
+  readonly serve: (http: UpstreamHttp, provider: string, credential: DownloadCredential) => ServedCapabilities;
 }
 
 /** A vendor with one key and one host. All that its class needs is its preset. */
@@ -41,13 +43,14 @@ export abstract class ApiKeyProvider implements ProviderDefinition {
     const { id, apiKeyVariable, baseUrlVariable, defaultBaseUrl, authorization, quirks = {}, serve } = this.preset;
     const apiKey = environment[apiKeyVariable];
     if (apiKey === undefined) return null;
+    const baseUrl = parseBaseUrl(environment[baseUrlVariable] ?? defaultBaseUrl, baseUrlVariable);
+    const headers = (this.preset.headers ?? (authorization === undefined ? bearer : none))(apiKey);
     const http = new UpstreamHttp({
-      baseUrl: parseBaseUrl(environment[baseUrlVariable] ?? defaultBaseUrl, baseUrlVariable),
-      ...(authorization === undefined
-        ? { headers: (this.preset.headers ?? bearer)(apiKey) }
-        : { headers: this.preset.headers?.(apiKey), authorization: authorization(apiKey, systemClock) }),
+      baseUrl,
+      headers,
+      ...(authorization !== undefined && { authorization: authorization(apiKey, systemClock) }),
     });
-    const served = serve(http, id);
+    const served = serve(http, id, { hosts: [baseUrl.host], headers });
     const capabilities = Object.fromEntries(Object.keys(served).map((capability) => [capability, true]));
     return {
       id,
@@ -62,4 +65,8 @@ export abstract class ApiKeyProvider implements ProviderDefinition {
 
 function bearer(apiKey: string): Readonly<Record<string, string>> {
   return { authorization: `Bearer ${apiKey}` };
+}
+
+function none(): Readonly<Record<string, string>> {
+  return {};
 }

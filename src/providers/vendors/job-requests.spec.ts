@@ -48,6 +48,40 @@ function open(id: string): AsyncJobAdapter {
 describe('a video request', () => {
   it.each<[id: string, model: string, spec: Partial<VideoSpec>, line: string, body: object]>([
     [
+      'google',
+      'gemini-omni-1.2-flash',
+      { durationSeconds: 6, resolution: '1080p', aspectRatio: '9:16', audio: true, firstFrame: FIRST },
+      'POST /v1beta/interactions',
+      {
+        model: 'gemini-omni-1.2-flash',
+        input: [
+          { type: 'image', data: base64(FIRST), mime_type: 'image/png' },
+          { type: 'text', text: 'a lighthouse' },
+        ],
+        background: true,
+        generation_config: { video_config: { task: 'image_to_video' } },
+        response_format: {
+          type: 'video',
+          delivery: 'uri',
+          duration: '6s',
+          resolution: '1080p',
+          aspect_ratio: '9:16',
+        },
+      },
+    ],
+    [
+      'google',
+      'gemini-omni-1.2-flash',
+      { durationSeconds: 6, resolution: null, audio: true },
+      'POST /v1beta/interactions',
+      {
+        model: 'gemini-omni-1.2-flash',
+        input: 'a lighthouse',
+        background: true,
+        response_format: { type: 'video', delivery: 'uri', duration: '6s' },
+      },
+    ],
+    [
       'vertex',
       'veo-3.1-generate-001',
       { durationSeconds: 6, resolution: '1080p', aspectRatio: '9:16', audio: true, firstFrame: FIRST, lastFrame: LAST },
@@ -273,6 +307,9 @@ describe('a video request', () => {
     ['kling', { firstFrame: FIRST, aspectRatio: '1:1' }, 'aspect_ratio'],
     ['ark', { firstFrame: FIRST, references: [REFERENCE] }, 'input_images'],
     ['openrouter', { lastFrame: LAST, references: [REFERENCE] }, 'input_images'],
+    ['google', { firstFrame: FIRST, lastFrame: LAST }, 'end_image_url'],
+    ['google', { firstFrame: FIRST, references: [REFERENCE] }, 'input_images'],
+    ['google', { references: Array<ImageFile>(7).fill(REFERENCE) }, 'input_images'],
     ['vertex', { lastFrame: LAST }, 'end_image_url'],
     ['vertex', { durationSeconds: 8, firstFrame: FIRST, references: [REFERENCE] }, 'input_images'],
     ['vertex', { durationSeconds: 4, references: [REFERENCE] }, 'duration_seconds'],

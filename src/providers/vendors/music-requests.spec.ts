@@ -50,7 +50,16 @@ describe('a piece of music', () => {
     ]);
   });
 
-  it.each(['elevenlabs', 'stability'])('of %s is refused before the call in another format', (id) => {
+  it('is composed by Lyria within one request, instrumental by its prompt', async () => {
+    await open('google').make(SPEC, providerCall({ upstreamModel: 'lyria-3-clip-preview' }));
+    const [received] = upstream.received;
+    expect([received?.url, JSON.parse(received?.body ?? '')]).toEqual([
+      '/v1beta/interactions',
+      { model: 'lyria-3-clip-preview', input: 'a waltz\n\nInstrumental only, no vocals.' },
+    ]);
+  });
+
+  it.each(['elevenlabs', 'google', 'stability'])('of %s is refused before the call in another format', (id) => {
     const music = open(id);
     for (const option of [{ format: 'wav' }, { sampleRate: 48_000 }]) {
       expect(() => music.assertSupported?.({ ...SPEC, ...option })).toThrow(
@@ -74,6 +83,7 @@ describe('a piece of music', () => {
   });
 
   it.each([
+    ['google', json({ id: 'v1_abc', status: 'completed', steps: [{ type: 'model_output', content: [] }] })],
     ['stability', json({ finish_reason: 'SUCCESS' })],
     ['stability', json('not JSON')],
   ])('of %s without its file is never requested again', async (id, answer) => {

@@ -5,6 +5,8 @@ import { GeminiImages } from '../../dialects/gemini-generate/gemini-images';
 import { GeminiGenerate } from '../../dialects/gemini-generate/gemini-generate.provider';
 import { GeminiSpeech } from '../../dialects/gemini-generate/gemini-speech';
 import { ApiKeyProvider } from '../../kit/api-key-provider';
+import { LyriaMusic } from './lyria-music';
+import { OmniVideo } from './omni-video';
 
 /** The Gemini API with a key of Google AI Studio. */
 @ModelProvider()
@@ -19,11 +21,13 @@ export class GoogleProvider extends ApiKeyProvider {
       headers: (apiKey) => ({ 'x-goog-api-key': apiKey }),
       // It fetches URLs itself, but only of some hosts and not for all models.
       quirks: { inputImageUrls: 'inline', imageUrls: false, imagesPerCall: 1 },
-      serve: (http) => ({
+      serve: (http, provider, credential) => ({
         chat: new GeminiGenerate(http),
         embeddings: new GeminiEmbeddings(http),
         images: new GeminiImages(http),
         speech: new GeminiSpeech(http),
+        video: new OmniVideo(provider, http, credential),
+        music: new LyriaMusic(http),
       }),
     });
   }

@@ -1,0 +1,50 @@
+/**
+ * Music by Lyria (https://ai.google.dev/gemini-api/docs/music-generation). The reply is the piece, as MP3: the models refuse
+ * every choice of a format (https://pkg.go.dev/github.com/shouni/lyria-rest). They have no field for the duration either,
+ * so the catalogue offers the model whose pieces are always as long.
+ */
+import type { JobCapabilities, JobSpec, MusicSpec, SyncJobAdapter } from '../../contract/media-job';
+import type { ProviderCall } from '../../contract/provider-call';
+import { type JsonObject, parseJsonObject } from '../../kit/json';
+import {
+  asMusic,
+  assertPlainMp3,
+  type ComposedMusic,
+  composed,
+  notMusic,
+  pieceOfBase64,
+  refusal,
+  WITHIN_ONE_REQUEST,
+} from '../../kit/music-jobs';
+import type { UpstreamHttp } from '../../kit/upstream-http';
+import { contentOf } from './interactions';
+
+/** Its documentation asks for instrumental pieces in the prompt. */
+const INSTRUMENTAL = 'Instrumental only, no vocals.';
+
+export class LyriaMusic implements SyncJobAdapter {
+  readonly mode = 'sync';
+  readonly capabilities: JobCapabilities = WITHIN_ONE_REQUEST;
+  private readonly target: string;
+
+  constructor(private readonly http: Pick<UpstreamHttp, 'endpoint' | 'post'>) {
+    this.target = http.endpoint('interactions');
+  }
+
+  assertSupported(spec: JobSpec): void {
+    assertPlainMp3(asMusic(spec));
+  }
+
+  async make(spec: JobSpec, call: ProviderCall): Promise<ComposedMusic> {
+    const body = JSON.stringify(toInteraction(asMusic(spec), call.upstreamModel));
+    const interaction = parseJsonObject(await this.http.post(this.target, body, call).catch(refusal));
+    if (interaction === null) throw notMusic();
+    return composed(pieceOfBase64(contentOf(interaction, 'audio')?.['data']), null);
+  }
+}
+
+function toInteraction(spec: MusicSpec, model: string): JsonObject {
+  assertPlainMp3(spec);
+  const { prompt, instrumental } = spec;
+  return { model, input: instrumental ? `${prompt}\n\n${INSTRUMENTAL}` : prompt };
+}

@@ -1,0 +1,151 @@
+import type { ImageFile } from '../../contract/images';
+import type {
+  DownloadCredential,
+  JobCapabilities,
+  JobHandle,
+  JobSnapshot,
+  JobSpec,
+  VideoSpec,
+} from '../../contract/media-job';
+import type { ProviderCall } from '../../contract/provider-call';
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
+import type { UpstreamHttp } from '../../kit/upstream-http';
+import {
+  askAboutJob,
+  asVideo,
+  canceledJob,
+  expiredJob,
+  failedJob,
+  segment,
+  submitJob,
+  toHandle,
+  unsupportedTogether,
+  VideoJobs,
+} from '../../kit/video-jobs';
+import { contentOf } from './interactions';
+
+const MAX_REFERENCES = 6;
+
+/**
+ * Videos of Gemini Omni (https://ai.google.dev/gemini-api/docs/omni), which always have sound, by the Interactions API in
+ * the background: without `background`, the reply would take as long as the video. The file is at Google for two days, for
+ * holders of the key.
+ */
+export class OmniVideo extends VideoJobs {
+  readonly capabilities: JobCapabilities = {
+    cancel: 'always',
+    progress: false,
+    idempotentSubmit: false,
+    // Files of the Files API: https://ai.google.dev/gemini-api/docs/files
+    outputTtlSeconds: 172_800,
+    pollMs: [5_000, 15_000],
+  };
+
+  constructor(
+    provider: string,
+    http: UpstreamHttp,
+    private readonly credential: DownloadCredential,
+  ) {
+    super(provider, http);
+  }
+
+  assertSupported(spec: JobSpec): void {
+    toInteraction(asVideo(spec), '');
+  }
+
+  async submit(spec: JobSpec, _token: string, call: ProviderCall): Promise<JobHandle> {
+    const body = JSON.stringify(toInteraction(asVideo(spec), call.upstreamModel));
+    const { id } = await submitJob(this.http, this.http.endpoint('interactions'), body, call);
+    return toHandle(this.provider, id, call);
+  }
+
+  async poll({ id }: JobHandle, call: ProviderCall): Promise<JobSnapshot> {
+    return toSnapshot(await askAboutJob(this.http, this.endpointOf(id), call));
+  }
+
+  /** A finished interaction cannot be canceled, and says so with an error only: hence the question before. */
+  async cancel(handle: JobHandle, call: ProviderCall): Promise<'canceled' | 'requested' | 'too-late'> {
+    const { state } = await this.poll(handle, call);
+    if (state === 'canceled') return 'canceled';
+    if (state !== 'running') return 'too-late';
+    const reply = parseJsonObject(await this.http.post(`${this.endpointOf(handle.id)}/cancel`, '{}', call));
+    return reply?.['status'] === 'cancelled' ? 'canceled' : 'requested';
+  }
+
+  downloadCredential(): Promise<DownloadCredential> {
+    return Promise.resolve(this.credential);
+  }
+
+  private endpointOf(id: string): string {
+    return this.http.endpoint(`interactions/${segment(id)}`);
+  }
+}
+
+function toInteraction(spec: VideoSpec, model: string): JsonObject {
+  assertTogether(spec);
+  const { prompt, durationSeconds, resolution, aspectRatio, firstFrame, references } = spec;
+  const images = [...(firstFrame === null ? [] : [firstFrame]), ...references];
+  const task = firstFrame === null ? 'reference_to_video' : 'image_to_video';
+  return {
+    model,
+    input: images.length === 0 ? prompt : [...images.map(toContent), { type: 'text', text: prompt }],
+    background: true,
+    ...(images.length > 0 && { generation_config: { video_config: { task } } }),
+    response_format: {
+      type: 'video',
+      // A video in the reply may exceed what the gateway reads.
+      delivery: 'uri',
+      // A number is refused.
+      duration: `${durationSeconds}s`,
+      ...(resolution !== null && { resolution }),
+      ...(aspectRatio !== null && { aspect_ratio: aspectRatio }),
+    },
+  };
+}
+
+function assertTogether({ firstFrame, lastFrame, references }: VideoSpec): void {
+  if (lastFrame !== null) throw unsupportedTogether('The model takes no end_image_url.', 'end_image_url');
+  if (references.length === 0) return;
+  if (firstFrame !== null) {
+    throw unsupportedTogether('The model takes either input_images or an image_url.', 'input_images');
+  }
+  if (references.length > MAX_REFERENCES) {
+    throw unsupportedTogether(`The model takes at most ${MAX_REFERENCES} input_images.`, 'input_images');
+  }
+}
+
+function toContent({ bytes, contentType }: ImageFile): JsonObject {
+  return { type: 'image', data: bytes.toString('base64'), mime_type: contentType };
+}
+
+function toSnapshot(interaction: JsonObject): JobSnapshot {
+  const { status, error } = interaction;
+  switch (status) {
+    case 'completed': {
+      const url = fileOf(contentOf(interaction, 'video')?.['uri']);
+      // Moderation completes without a video, and with a text instead.
+      if (url === null) return failedJob(['no_result'], true);
+      return { state: 'succeeded', outputs: [{ type: 'video', url }], usage: null };
+    }
+    case 'failed':
+      return failedJob(isJsonObject(error) ? [error['status'], error['code']] : []);
+    case 'incomplete':
+    case 'budget_exceeded':
+    case 'requires_action':
+      return failedJob([status]);
+    case 'cancelled':
+      return canceledJob();
+    case 'expired':
+      return expiredJob();
+    default:
+      return { state: 'running', progress: null };
+  }
+}
+
+/** Without `alt=media`, the address is that of the file's description. */
+function fileOf(uri: unknown): string | null {
+  const url = typeof uri === 'string' && /^https?:/i.test(uri) && URL.canParse(uri) ? new URL(uri) : null;
+  if (url === null) return null;
+  if (!url.searchParams.has('alt')) url.searchParams.set('alt', 'media');
+  return url.href;
+}
