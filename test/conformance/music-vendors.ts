@@ -23,3 +23,17 @@ export const LYRIA_MUSIC = playMusic((response, file) => {
   response.setHeader('content-type', 'application/json');
   response.end(JSON.stringify({ id: 'v1_abc', object: 'interaction', status: 'completed', steps }));
 });
+
+/** https://platform.minimax.io/docs/api-reference/music-generation */
+export const MINIMAX_MUSIC = playMusic((response, file) => {
+  response.setHeader('content-type', 'application/json');
+  response.end(
+    JSON.stringify({
+      data: { audio: file.toString('hex'), status: 2 },
+      trace_id: '04ede0ab069fb1ba8be5156a24b1e081',
+      extra_info: { music_duration: 25_364, music_sample_rate: 44_100, music_channel: 2, bitrate: 256_000 },
+      analysis_info: null,
+      base_resp: { status_code: 0, status_msg: 'success' },
+    }),
+  );
+});

@@ -45,7 +45,7 @@ import {
   RUNWAY_JOBS,
   XAI_JOBS,
 } from './job-vendors';
-import { ELEVENLABS_MUSIC, LYRIA_MUSIC, STABILITY_MUSIC } from './music-vendors';
+import { ELEVENLABS_MUSIC, LYRIA_MUSIC, MINIMAX_MUSIC, STABILITY_MUSIC } from './music-vendors';
 import { FAL_JOB_MAPPINGS, FAL_PROMPTS, FalUpstream } from './fal-upstream';
 import type { Answer } from './fake-upstream';
 import { OMNI_JOBS, VEO_JOBS } from './google-jobs';
@@ -139,8 +139,13 @@ const JOBS_OF_PRESETS: Readonly<Record<string, JobVendor>> = {
   xai: XAI_JOBS,
 };
 
-function withJobs(subject: Subject, jobVendor: JobVendor | undefined): Subject {
-  return jobVendor === undefined ? subject : { ...subject, jobPrompts: VENDOR_PROMPTS, jobVendor };
+/** Those that compose music within a request. */
+const MUSIC_OF_PRESETS: Readonly<Record<string, Answer>> = { minimax: MINIMAX_MUSIC };
+
+function withJobs(subject: Subject): Subject {
+  const { [subject.definition.id]: jobVendor } = JOBS_OF_PRESETS;
+  const { [subject.definition.id]: musicVendor } = MUSIC_OF_PRESETS;
+  return jobVendor === undefined ? subject : { ...subject, jobPrompts: VENDOR_PROMPTS, jobVendor, musicVendor };
 }
 
 function jobSubject(definition: ProviderDefinition, jobVendor: JobVendor, key = 'test-key-1234'): Subject {
@@ -246,7 +251,5 @@ export const SUBJECTS: readonly Subject[] = [
   jobSubject(new KlingProvider(), KLING_JOBS, 'access-key-1234:secret-key-1234'),
   jobSubject(new LumaProvider(), LUMA_JOBS),
   jobSubject(new RunwayProvider(), RUNWAY_JOBS),
-  ...PRESETS.map((definition) =>
-    withJobs({ ...preset(definition), media: PRESET_MEDIA[definition.id] }, JOBS_OF_PRESETS[definition.id]),
-  ),
+  ...PRESETS.map((definition) => withJobs({ ...preset(definition), media: PRESET_MEDIA[definition.id] })),
 ];

@@ -48,6 +48,8 @@ export interface OpenAiPreset {
   readonly speech?: (http: UpstreamHttp) => SpeechProvider;
   /** Videos, in a format of the vendor's own. */
   readonly video?: (provider: string, http: UpstreamHttp, credential: DownloadCredential) => JobAdapter;
+  /** The same for music. */
+  readonly music?: (http: UpstreamHttp) => JobAdapter;
 }
 
 /** A provider that speaks OpenAI's formats: all that a vendor's class needs is its preset. */
@@ -74,10 +76,11 @@ function createProvider(preset: OpenAiPreset, environment: ProviderEnvironment):
   const headers = apiKey === undefined ? {} : toKeyHeader(apiKey, apiKeyHeader);
   const http = new UpstreamHttp({ baseUrl: url, headers });
   const video = preset.video?.(id, http, { hosts: [url.host], headers });
+  const music = preset.music?.(http);
   const capabilities = {
     ...toCapabilities(preset.capabilities ?? CAPABILITIES),
     video: video !== undefined,
-    music: false,
+    music: music !== undefined,
   };
   return {
     id,
@@ -90,6 +93,7 @@ function createProvider(preset: OpenAiPreset, environment: ProviderEnvironment):
     ...(capabilities.speech && { speech: preset.speech?.(http) ?? new OpenAiSpeech(http) }),
     ...(capabilities.transcription && { transcription: new OpenAiTranscription(http) }),
     ...(video !== undefined && { video }),
+    ...(music !== undefined && { music }),
     drain: () => http.drain(),
     close: () => http.close(),
   };

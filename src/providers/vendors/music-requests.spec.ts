@@ -59,14 +59,54 @@ describe('a piece of music', () => {
     ]);
   });
 
-  it.each(['elevenlabs', 'google', 'stability'])('of %s is refused before the call in another format', (id) => {
-    const music = open(id);
-    for (const option of [{ format: 'wav' }, { sampleRate: 48_000 }]) {
-      expect(() => music.assertSupported?.({ ...SPEC, ...option })).toThrow(
-        expect.objectContaining({ code: 'validation_failed' }),
-      );
-    }
+  it.each([
+    [true, { is_instrumental: true }],
+    [false, { lyrics_optimizer: true }],
+  ])('is composed by MiniMax within one request, instrumental: %s', async (instrumental, singing) => {
+    const call = providerCall({ upstreamModel: 'music-2.6' });
+    const { usage } = await open('minimax').make({ ...SPEC, instrumental }, call);
+    const [received] = upstream.received;
+    expect([received?.url, JSON.parse(received?.body ?? ''), usage?.seconds]).toEqual([
+      '/v1/music_generation',
+      {
+        model: 'music-2.6',
+        prompt: 'a waltz',
+        ...singing,
+        output_format: 'hex',
+        audio_setting: { sample_rate: 44_100, bitrate: 256_000, format: 'mp3' },
+      },
+      25.364,
+    ]);
   });
+
+  it.each([
+    [1002, { code: 'provider_rate_limited', options: { fallback: true, upstream: { status: 429 } } }],
+    [1008, { code: 'provider_error', options: { credentialRefused: true } }],
+    [1026, { code: 'validation_failed', options: { details: { reason: 'content_filtered' } } }],
+    [2013, { code: 'validation_failed', options: { fallback: false, upstream: { status: 400 } } }],
+    [1000, { code: 'provider_error', options: { fallback: false, outcomeUnknown: true } }],
+  ])('of MiniMax that fails with code %i and status 200 is requested once', async (code, expected) => {
+    const music = open('minimax');
+    upstream.answer = json({ base_resp: { status_code: code, status_msg: 'the secret of my prompt' } });
+    const error = await providerErrorOf(music.make(SPEC, providerCall()));
+    expect(error).toMatchObject(expected);
+    expect([JSON.stringify([error.message, error.options]).includes('secret'), upstream.received.length]).toEqual([
+      false,
+      1,
+    ]);
+  });
+
+  it.each(['elevenlabs', 'google', 'minimax', 'stability'])(
+    'of %s is refused before the call in another format',
+    (id) => {
+      const music = open(id);
+      for (const option of [{ format: 'wav' }, { sampleRate: 48_000 }]) {
+        expect(() => music.assertSupported?.({ ...SPEC, ...option })).toThrow(
+          expect.objectContaining({ code: 'validation_failed' }),
+        );
+      }
+    },
+  );
 
   it.each([
     ['moderation withholds it', json({ finish_reason: 'CONTENT_FILTERED', seed: 1 })],
@@ -84,6 +124,7 @@ describe('a piece of music', () => {
 
   it.each([
     ['google', json({ id: 'v1_abc', status: 'completed', steps: [{ type: 'model_output', content: [] }] })],
+    ['minimax', json({ data: { audio: 'https://example.com/a.mp3' }, base_resp: { status_code: 0 } })],
     ['stability', json({ finish_reason: 'SUCCESS' })],
     ['stability', json('not JSON')],
   ])('of %s without its file is never requested again', async (id, answer) => {

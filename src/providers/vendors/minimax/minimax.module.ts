@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import { MiniMaxMusic } from './minimax-music';
 import { MiniMaxVideo } from './minimax-video';
 
 /** MiniMax (https://platform.minimax.io/docs/api-reference/text-openai-api). */
@@ -23,6 +24,7 @@ export class MiniMaxProvider extends OpenAiFormatProvider {
         dropFields: OPENAI_PLATFORM_FIELDS,
       },
       video: (provider, http) => new MiniMaxVideo(provider, http),
+      music: (http) => new MiniMaxMusic(http),
     });
   }
 }
