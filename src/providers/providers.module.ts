@@ -21,6 +21,7 @@ import { FalModule } from './vendors/fal/fal.module';
 import { FireworksModule } from './vendors/fireworks/fireworks.module';
 import { GroqModule } from './vendors/groq/groq.module';
 import { HuggingFaceModule } from './vendors/huggingface/huggingface.module';
+import { IdeogramModule } from './vendors/ideogram/ideogram.module';
 import { JinaModule } from './vendors/jina/jina.module';
 import { KlingModule } from './vendors/kling/kling.module';
 import { LlamaCppModule } from './vendors/llamacpp/llamacpp.module';
@@ -69,6 +70,7 @@ const VENDORS = [
   GoogleModule,
   GroqModule,
   HuggingFaceModule,
+  IdeogramModule,
   JinaModule,
   KlingModule,
   LlamaCppModule,

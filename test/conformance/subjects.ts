@@ -8,6 +8,7 @@ import { BedrockAnthropicProvider } from '../../src/providers/vendors/bedrock-an
 import { DeepgramProvider } from '../../src/providers/vendors/deepgram/deepgram.module';
 import { ElevenLabsProvider } from '../../src/providers/vendors/elevenlabs/elevenlabs.module';
 import { BflProvider } from '../../src/providers/vendors/bfl/bfl.module';
+import { IdeogramProvider } from '../../src/providers/vendors/ideogram/ideogram.module';
 import { StabilityProvider } from '../../src/providers/vendors/stability/stability.module';
 import { AssemblyAiProvider } from '../../src/providers/vendors/assemblyai/assemblyai.module';
 import { FalProvider } from '../../src/providers/vendors/fal/fal.module';
@@ -28,6 +29,7 @@ import { DEEPGRAM_MEDIA } from './media-vendors/deepgram';
 import { ELEVENLABS_MEDIA } from './media-vendors/elevenlabs';
 import { GOOGLE_MEDIA } from './media-vendors/google';
 import { BFL_MEDIA } from './media-vendors/bfl';
+import { IDEOGRAM_MEDIA } from './media-vendors/ideogram';
 import { STABILITY_MEDIA } from './media-vendors/stability';
 import { ASSEMBLYAI_MEDIA } from './media-vendors/assemblyai';
 import { ArkProvider } from '../../src/providers/vendors/ark/ark.module';
@@ -232,6 +234,12 @@ export const SUBJECTS: readonly Subject[] = [
     speaksOpenAi: false,
     mappedJobs: 'by its dialect',
     media: REPLICATE_MEDIA,
+  },
+  {
+    definition: new IdeogramProvider(),
+    environment: (origin) => ({ IDEOGRAM_API_KEY: 'ideogram-test-1234', IDEOGRAM_BASE_URL: `${origin}/v1` }),
+    speaksOpenAi: false,
+    media: IDEOGRAM_MEDIA,
   },
   {
     definition: new StabilityProvider(),

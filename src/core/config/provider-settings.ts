@@ -48,6 +48,7 @@ export const PROVIDER_SETTINGS = {
   ...hosted('GEMINI', 'Google Gemini'),
   ...hosted('GROQ', 'Groq'),
   ...hosted('HUGGINGFACE', 'the router of Hugging Face'),
+  ...hosted('IDEOGRAM', 'Ideogram'),
   ...hosted('JINA', 'Jina'),
   ...hosted('KLING', 'Kling'),
   ...hosted('LUMA', 'Luma'),

@@ -1,0 +1,120 @@
+/**
+ * Images by Ideogram 3.0 (https://developer.ideogram.ai/api-reference/api-reference/generate-v3), a form even without a file.
+ * An input image goes to `remix`. Masks are not offered: `edit` needs one, of which it changes the black part, while the
+ * contract's change the transparent part.
+ */
+import type { GeneratedImage, ImageRequest, ImageResult, ImagesProvider } from '../../contract/images';
+import type { ProviderCall } from '../../contract/provider-call';
+import { ProviderError } from '../../contract/provider-error';
+import { aspectRatioOf, imageFiltered, imageOfUrl, notImages, refuseOptions } from '../../kit/image-replies';
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
+import { type FormPart, MultipartBody } from '../../kit/multipart-body';
+import { unsupported } from '../../kit/unsupported';
+import type { UpstreamHttp } from '../../kit/upstream-http';
+import { asRefusal } from '../../kit/video-jobs';
+
+/** The sizes that can be had exactly. */
+const RESOLUTIONS: ReadonlySet<string> = new Set(
+  (
+    '512x1536 576x1408 576x1472 576x1536 640x1344 640x1408 640x1472 640x1536 704x1152 704x1216 704x1280 ' +
+    '704x1344 704x1408 704x1472 736x1312 768x1088 768x1216 768x1280 768x1344 800x1280 832x960 832x1024 ' +
+    '832x1088 832x1152 832x1216 832x1248 864x1152 896x960 896x1024 896x1088 896x1120 896x1152 960x832 ' +
+    '960x896 960x1024 960x1088 1024x832 1024x896 1024x960 1024x1024 1088x768 1088x832 1088x896 1088x960 ' +
+    '1120x896 1152x704 1152x832 1152x864 1152x896 1216x704 1216x768 1216x832 1248x832 1280x704 1280x768 ' +
+    '1280x800 1312x736 1344x640 1344x704 1344x768 1408x576 1408x640 1408x704 1472x576 1472x640 1472x704 ' +
+    '1536x512 1536x576 1536x640'
+  ).split(' '),
+);
+/** Of other sizes; written with an `x` there. */
+const RATIOS = [
+  '1:1',
+  '1:2',
+  '2:1',
+  '1:3',
+  '3:1',
+  '2:3',
+  '3:2',
+  '3:4',
+  '4:3',
+  '4:5',
+  '5:4',
+  '9:16',
+  '16:9',
+  '10:16',
+  '16:10',
+];
+/** Tiers of price, by the contract's usual names of qualities. */
+const SPEEDS: Readonly<Record<string, string>> = { low: 'TURBO', medium: 'DEFAULT', high: 'QUALITY' };
+const STYLES = ['GENERAL', 'REALISTIC', 'DESIGN', 'FICTION'];
+/** A prompt or an image that its safety check refuses. */
+const UNSAFE = 422;
+
+export class IdeogramImages implements ImagesProvider {
+  constructor(private readonly http: Pick<UpstreamHttp, 'endpoint' | 'post'>) {}
+
+  async generate(request: ImageRequest, call: ProviderCall): Promise<ImageResult> {
+    const form = toForm(request);
+    const operation = request.images.length === 0 ? 'generate' : 'remix';
+    const target = this.http.endpoint(`${encodeURIComponent(call.upstreamModel)}/${operation}`);
+    return fromGeneration(await this.http.post(target, form, call).catch(refused), request);
+  }
+}
+
+/** @throws ProviderError `validation_failed` with `param` */
+function toForm(request: ImageRequest): MultipartBody {
+  refuseOptions(request, 'mask');
+  const { prompt, count, size, quality, style, images } = request;
+  const [image, ...others] = images;
+  if (others.length > 0) throw unsupported('input_images', 'This model takes one input image.');
+  const parts: FormPart[] = [
+    { name: 'prompt', value: prompt },
+    { name: 'num_images', value: String(count) },
+    { name: 'rendering_speed', value: speedOf(quality) },
+  ];
+  if (size !== null) parts.push(measureOf(size));
+  if (style !== null) parts.push({ name: 'style_type', value: styleOf(style) });
+  if (image !== undefined) {
+    const { bytes, contentType } = image;
+    parts.push({ name: 'image', fileName: 'image', contentType, bytes });
+  }
+  return new MultipartBody(parts);
+}
+
+function measureOf(size: string): FormPart {
+  if (RESOLUTIONS.has(size)) return { name: 'resolution', value: size };
+  return { name: 'aspect_ratio', value: aspectRatioOf(size, RATIOS).replace(':', 'x') };
+}
+
+function speedOf(quality: string | null): string {
+  const speed = SPEEDS[quality ?? 'medium'];
+  if (speed === undefined) throw unsupported('quality');
+  return speed;
+}
+
+function styleOf(style: string): string {
+  const name = style.toUpperCase();
+  if (!STYLES.includes(name)) throw unsupported('style');
+  return name;
+}
+
+/** The gateway writes the form, so that a 400 concerns the prompt or the image. */
+function refused(error: unknown): never {
+  if (!(error instanceof ProviderError)) throw error;
+  throw error.options.upstream?.status === UNSAFE ? imageFiltered(error.options) : asRefusal(error);
+}
+
+/** Images that turn out to be unsafe have no address; the others are delivered. */
+function fromGeneration(body: Buffer, { prompt }: ImageRequest): ImageResult {
+  const data = parseJsonObject(body)?.['data'];
+  const made = Array.isArray(data) ? (data as readonly unknown[]).filter(isJsonObject) : [];
+  if (made.length === 0) throw notImages();
+  const safe = made.filter((image) => image['is_image_safe'] !== false);
+  if (safe.length === 0) throw imageFiltered({}, 'is_image_safe');
+  return { images: safe.map((image) => toImage(image, prompt)), usage: null };
+}
+
+/** Its address expires. The prompt may have been rewritten ("magic prompt"). */
+function toImage({ url, prompt }: JsonObject, given: string): GeneratedImage {
+  const revisedPrompt = typeof prompt === 'string' && prompt !== given ? prompt : null;
+  return { ...imageOfUrl(url), revisedPrompt };
+}
