@@ -1122,6 +1122,47 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/dashboard/api/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the served models
+         * @description Returns every model that is served, with its prices, sorted by ID. An API key may be restricted to some of them; the
+         *     records are those of `GET /v1/models`.
+         */
+        get: operations["listDashboardModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dashboard/api/about": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Describe this deployment
+         * @description Facts of the deployment that pages need before anyone has signed in.
+         */
+        get: operations["getAbout"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/dashboard/api/operator/organizations": {
         parameters: {
             query?: never;
@@ -2995,6 +3036,77 @@ export interface components {
             /** @description Budgets in the order in which they are checked. */
             budgets: components["schemas"]["ExplainedBudget"][];
         };
+        /** @description Seconds since 1970-01-01T00:00:00Z. */
+        UnixSeconds: number;
+        /** @description Capabilities of the model. Later versions may add names. */
+        ModelFeatures: {
+            tools?: boolean;
+            parallel_tools?: boolean;
+            json_object?: boolean;
+            json_schema?: boolean;
+            vision?: boolean;
+            logprobs?: boolean;
+            /** @description Supported values of `reasoning_effort`. */
+            reasoning?: string[];
+            /** @description `false` if the model accepts neither temperature nor other sampling parameters. */
+            sampling?: boolean;
+            streaming?: boolean;
+            /** @description `true` if the model completes text natively; otherwise completions are sent to it as a chat. */
+            completions?: boolean;
+            /** @description `true` if the length of its embeddings can be chosen. */
+            dimensions?: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        Model: {
+            id: components["schemas"]["ModelId"];
+            /** @constant */
+            object: "model";
+            created: components["schemas"]["UnixSeconds"];
+            /** @description The vendor part of the ID. */
+            owned_by: string;
+            modality: components["schemas"]["Modality"];
+            /** @description Display name. */
+            name: string;
+            /** @description Maximum tokens of prompt and output together. Absent if unknown or not applicable. */
+            context_length?: number;
+            /** @description Maximum output tokens. Absent if unknown or not applicable. */
+            max_output_tokens?: number;
+            input_modalities: string[];
+            output_modalities: string[];
+            features: components["schemas"]["ModelFeatures"];
+            pricing: components["schemas"]["Pricing"];
+        };
+        ModelList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["Model"][];
+        };
+        MailDelivery: {
+            /**
+             * @description `server`: e-mails are sent; `folder`: they are written to a folder of the gateway's machine, in development only;
+             *     `none`: there are none.
+             * @enum {string}
+             */
+            destination: "server" | "folder" | "none";
+            /** @description Absolute path of the folder; null for other destinations. */
+            folder: string | null;
+        };
+        About: {
+            /** @constant */
+            object: "about";
+            /** @description Version of the gateway. */
+            version: string;
+            mail: components["schemas"]["MailDelivery"];
+            /** @description Whether users can register. It needs e-mails; without them `registerUser` gets 501 `not_configured`. */
+            registration: boolean;
+            /** @description Whether organizations can buy credit. */
+            sells_credit: boolean;
+            /** @description Days that receipts of single requests are kept; null is unlimited. */
+            receipt_retention_days: number | null;
+            /** @description Seconds without a request after which a session ends. */
+            session_idle_seconds: number;
+        };
         /** @description Whole micro-units; 1,000,000 are one US dollar. */
         SignedMicro: number;
         OperatorOrganization: {
@@ -3710,6 +3822,14 @@ export interface components {
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
+        /** @description The client has this version, as its `If-None-Match` says. */
+        NotModified: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
         /** @description The request was rejected before it reached the operation, for example because it is not valid HTTP. */
         Refused: {
             headers: {
@@ -3731,14 +3851,6 @@ export interface components {
             content: {
                 "text/html": string;
             };
-        };
-        /** @description The client has this version, as its `If-None-Match` says. */
-        NotModified: {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                [name: string]: unknown;
-            };
-            content?: never;
         };
     };
     parameters: {
@@ -3803,6 +3915,8 @@ export interface components {
         "Retry-After": number;
         /** @description Seconds to wait before retrying; equals `error.retry_after`. Sent with every 429. */
         "Retry-After-Required": number;
+        /** @description Changes when the content changes. */
+        ETag: string;
     };
     pathItems: never;
 }
@@ -3940,6 +4054,12 @@ export type ExplainedLimit = components['schemas']['ExplainedLimit'];
 export type SignedSafeInteger = components['schemas']['SignedSafeInteger'];
 export type ExplainedBudget = components['schemas']['ExplainedBudget'];
 export type Explanation = components['schemas']['Explanation'];
+export type UnixSeconds = components['schemas']['UnixSeconds'];
+export type ModelFeatures = components['schemas']['ModelFeatures'];
+export type Model = components['schemas']['Model'];
+export type ModelList = components['schemas']['ModelList'];
+export type MailDelivery = components['schemas']['MailDelivery'];
+export type About = components['schemas']['About'];
 export type SignedMicro = components['schemas']['SignedMicro'];
 export type OperatorOrganization = components['schemas']['OperatorOrganization'];
 export type OperatorOrganizationList = components['schemas']['OperatorOrganizationList'];
@@ -3996,9 +4116,9 @@ export type ResponseNotFound = components['responses']['NotFound'];
 export type ResponseUnauthorized = components['responses']['Unauthorized'];
 export type ResponseConflict = components['responses']['Conflict'];
 export type ResponsePaymentRequired = components['responses']['PaymentRequired'];
+export type ResponseNotModified = components['responses']['NotModified'];
 export type ResponseRefused = components['responses']['Refused'];
 export type ResponsePage = components['responses']['Page'];
-export type ResponseNotModified = components['responses']['NotModified'];
 export type ParameterLimit = components['parameters']['Limit'];
 export type ParameterCursor = components['parameters']['Cursor'];
 export type ParameterOrganizationId = components['parameters']['OrganizationId'];
@@ -4023,6 +4143,7 @@ export type HeaderXRequestId = components['headers']['X-Request-Id'];
 export type HeaderXShouldRetry = components['headers']['x-should-retry'];
 export type HeaderRetryAfter = components['headers']['Retry-After'];
 export type HeaderRetryAfterRequired = components['headers']['Retry-After-Required'];
+export type HeaderETag = components['headers']['ETag'];
 export type $defs = Record<string, never>;
 export interface operations {
     registerUser: {
@@ -6125,6 +6246,60 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listDashboardModels: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description `ETag` of an earlier response. If the list has not changed, the response is 304. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The models. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelList"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthorized"];
+            413: components["responses"]["PayloadTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getAbout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The facts. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["About"];
+                };
+            };
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };

@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import { BillingDashboardModule } from './billing/billing-dashboard.module';
 import { DashboardAccountsModule } from './accounts/dashboard-accounts.module';
+import { DashboardAboutModule } from './about/about.module';
+import { DashboardModelsModule } from './models/dashboard-models.module';
 import { DashboardUsageModule } from './usage/dashboard-usage.module';
 import { DashboardKeysModule } from './api-keys/dashboard-api-keys.module';
 import { DashboardOrganizationsModule } from './organizations/dashboard-organizations.module';
@@ -24,6 +26,8 @@ import { DashboardSessionModule } from './session/dashboard-session.module';
     DashboardWebhooksModule,
     DashboardExplainModule,
     OperatorModule,
+    DashboardModelsModule,
+    DashboardAboutModule,
     DashboardPagesModule,
   ],
 })

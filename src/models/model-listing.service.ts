@@ -74,12 +74,12 @@ export class ModelListingService {
       });
     }
     const wanted = modality === undefined ? MODALITIES : modalitiesOf(modality);
-    const nowMs = this.clock.now();
-    const data = this.catalog
-      .list()
-      .filter((model) => wanted.includes(model.modality) && isModelAllowed(principal, model))
-      .flatMap((model) => this.recordOf(model, nowMs) ?? []);
-    return { object: 'list', data };
+    return this.listWhere((model) => wanted.includes(model.modality) && isModelAllowed(principal, model));
+  }
+
+  /** All models that are served, sorted by id. */
+  listServed(): ModelListRecord {
+    return this.listWhere(() => true);
   }
 
   /** @throws GatewayError `model_not_found`, `model_not_allowed` or `modality_not_allowed`, as a call would. */
@@ -89,6 +89,15 @@ export class ModelListingService {
     const record = this.recordOf(model, this.clock.now());
     if (record === null) throw new GatewayError('model_not_found', `${model.id} has no price.`, { param: 'model' });
     return record;
+  }
+
+  private listWhere(isListed: (model: CatalogModel) => boolean): ModelListRecord {
+    const nowMs = this.clock.now();
+    const data = this.catalog
+      .list()
+      .filter(isListed)
+      .flatMap((model) => this.recordOf(model, nowMs) ?? []);
+    return { object: 'list', data };
   }
 
   /** Shows the price at the deployment that is tried first. */

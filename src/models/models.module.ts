@@ -63,7 +63,14 @@ const announceFor = (redis: Redis, catalog: ModelCatalogService) => async (): Pr
         new PriceAdminService({ dataSource, clock, announce: announceFor(redis, catalog) }),
     },
   ],
-  exports: [CatalogRepository, ModelCatalogService, CatalogAdminService, PriceAdminService, CONFIGURED_PROVIDERS],
+  exports: [
+    CatalogRepository,
+    ModelCatalogService,
+    ModelListingService,
+    CatalogAdminService,
+    PriceAdminService,
+    CONFIGURED_PROVIDERS,
+  ],
 })
 export class ModelsModule implements OnModuleInit {
   private readonly logger = new Logger('ModelCatalog');

@@ -3,17 +3,20 @@ import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import type { Clock } from '../time/clock';
 import { uuidV7 } from '../types/ids';
-import { Mailer, type Mail } from './mailer';
+import { Mailer, type Mail, type MailDestination } from './mailer';
 
 const logger = new Logger('Mail');
 
 /** Replaces a mail server in development: writes each mail to a file and to the log, including links. */
 export class FileMailer extends Mailer {
+  readonly destination: MailDestination;
+
   constructor(
     private readonly directory: string,
     private readonly clock: Clock,
   ) {
     super();
+    this.destination = { kind: 'folder', path: directory };
   }
 
   override async send({ to, subject, text }: Mail): Promise<void> {

@@ -6,8 +6,14 @@ export interface Mail {
   readonly text: string;
 }
 
+/** Where mails go: to a mail server, into a folder of this machine (absolute path), or nowhere. */
+export type MailDestination =
+  { readonly kind: 'server' } | { readonly kind: 'folder'; readonly path: string } | { readonly kind: 'none' };
+
 /** Sends mails. Call it after the commit of the change that the mail reports. */
 export abstract class Mailer {
+  abstract readonly destination: MailDestination;
+
   /**
    * Queues a mail and returns: it is sent in the background, so that the mail server affects neither the latency nor
    * the outcome of a request.

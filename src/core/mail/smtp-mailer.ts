@@ -8,6 +8,7 @@ const LAST_WORDS_MS = 5_000;
 
 /** Sends mails through the configured SMTP server, with TLS if offered. */
 export class SmtpMailer extends Mailer implements OnApplicationShutdown {
+  readonly destination = { kind: 'server' } as const;
   private readonly queue: MailQueue;
 
   constructor(

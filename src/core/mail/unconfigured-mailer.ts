@@ -3,6 +3,8 @@ import { Mailer } from './mailer';
 
 /** Production without a mail server: refuses operations that need a mail. */
 export class UnconfiguredMailer extends Mailer {
+  readonly destination = { kind: 'none' } as const;
+
   override async send(): Promise<void> {
     this.assertConfigured();
   }

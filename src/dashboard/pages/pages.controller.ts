@@ -3,6 +3,7 @@ import { Controller, Get, Inject, Param, Req, Res } from '@nestjs/common';
 import { parseCookie } from 'cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../core/errors/gateway-error';
+import { isFresh } from '../../core/http/entity-tag';
 import { Public } from '../../core/http/route.decorators';
 import { toObjectKey } from '../../core/storage/object-key';
 import { OBJECT_STORAGE, type ObjectStorage } from '../../core/storage/object-storage';
@@ -94,13 +95,4 @@ type Sent = Buffer | string | undefined;
 /** API clients never receive HTML. @throws GatewayError `not_found`. */
 function assertWantsHtml({ headers }: FastifyRequest): void {
   if (headers.accept?.includes('text/html') !== true) throw new GatewayError('not_found', 'There is no such path.');
-}
-
-/** Sets the entity tag; whether the client has this version already, which gets 304. */
-function isFresh(request: FastifyRequest, reply: FastifyReply, tag: string): boolean {
-  reply.header('etag', tag);
-  const known = request.headers['if-none-match']?.split(',').map((entry) => entry.trim().replace(/^W\//, ''));
-  if (known?.includes(tag) !== true) return false;
-  reply.code(304);
-  return true;
 }

@@ -14,6 +14,7 @@ import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
 
 class KeptMails extends Mailer {
+  readonly destination = { kind: 'none' } as const;
   readonly mails: Mail[] = [];
   isAway = false;
   /** Runs while a mail is being sent. */

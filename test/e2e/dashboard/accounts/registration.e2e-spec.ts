@@ -263,4 +263,9 @@ describe('without a mail server', () => {
     expect(reply).toMatchObject({ status: 501, json: { error: { code: 'not_configured' } } });
     await expect(world.gateway.rows('SELECT id FROM user_account')).resolves.toEqual([]);
   });
+
+  it('tells visitors that they cannot register', async () => {
+    const { json } = await world.gateway.call('/dashboard/api/about');
+    expect(json).toMatchObject({ mail: { destination: 'none', folder: null }, registration: false });
+  });
 });
