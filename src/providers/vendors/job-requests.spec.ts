@@ -48,79 +48,6 @@ function open(id: string): AsyncJobAdapter {
 describe('a video request', () => {
   it.each<[id: string, model: string, spec: Partial<VideoSpec>, line: string, body: object]>([
     [
-      'google',
-      'gemini-omni-1.2-flash',
-      { durationSeconds: 6, resolution: '1080p', aspectRatio: '9:16', audio: true, firstFrame: FIRST },
-      'POST /v1beta/interactions',
-      {
-        model: 'gemini-omni-1.2-flash',
-        input: [
-          { type: 'image', data: base64(FIRST), mime_type: 'image/png' },
-          { type: 'text', text: 'a lighthouse' },
-        ],
-        background: true,
-        generation_config: { video_config: { task: 'image_to_video' } },
-        response_format: {
-          type: 'video',
-          delivery: 'uri',
-          duration: '6s',
-          resolution: '1080p',
-          aspect_ratio: '9:16',
-        },
-      },
-    ],
-    [
-      'google',
-      'gemini-omni-1.2-flash',
-      { durationSeconds: 6, resolution: null, audio: true },
-      'POST /v1beta/interactions',
-      {
-        model: 'gemini-omni-1.2-flash',
-        input: 'a lighthouse',
-        background: true,
-        response_format: { type: 'video', delivery: 'uri', duration: '6s' },
-      },
-    ],
-    [
-      'vertex',
-      'veo-3.1-generate-001',
-      { durationSeconds: 6, resolution: '1080p', aspectRatio: '9:16', audio: true, firstFrame: FIRST, lastFrame: LAST },
-      'POST /v1/publishers/google/models/veo-3.1-generate-001:predictLongRunning',
-      {
-        instances: [
-          {
-            prompt: 'a lighthouse',
-            image: { bytesBase64Encoded: base64(FIRST), mimeType: 'image/png' },
-            lastFrame: { bytesBase64Encoded: base64(LAST), mimeType: 'image/png' },
-          },
-        ],
-        parameters: {
-          sampleCount: 1,
-          durationSeconds: 6,
-          resolution: '1080p',
-          aspectRatio: '9:16',
-          generateAudio: true,
-        },
-      },
-    ],
-    [
-      'vertex',
-      'veo-3.1-generate-001',
-      { durationSeconds: 8, resolution: null, references: [REFERENCE] },
-      'POST /v1/publishers/google/models/veo-3.1-generate-001:predictLongRunning',
-      {
-        instances: [
-          {
-            prompt: 'a lighthouse',
-            referenceImages: [
-              { image: { bytesBase64Encoded: base64(REFERENCE), mimeType: 'image/png' }, referenceType: 'asset' },
-            ],
-          },
-        ],
-        parameters: { sampleCount: 1, durationSeconds: 8, generateAudio: false },
-      },
-    ],
-    [
       'xai',
       'grok-imagine-video-1.5',
       { durationSeconds: 6, resolution: '720p', aspectRatio: '9:16', firstFrame: FIRST, lastFrame: LAST },
@@ -307,12 +234,6 @@ describe('a video request', () => {
     ['kling', { firstFrame: FIRST, aspectRatio: '1:1' }, 'aspect_ratio'],
     ['ark', { firstFrame: FIRST, references: [REFERENCE] }, 'input_images'],
     ['openrouter', { lastFrame: LAST, references: [REFERENCE] }, 'input_images'],
-    ['google', { firstFrame: FIRST, lastFrame: LAST }, 'end_image_url'],
-    ['google', { firstFrame: FIRST, references: [REFERENCE] }, 'input_images'],
-    ['google', { references: Array<ImageFile>(7).fill(REFERENCE) }, 'input_images'],
-    ['vertex', { lastFrame: LAST }, 'end_image_url'],
-    ['vertex', { durationSeconds: 8, firstFrame: FIRST, references: [REFERENCE] }, 'input_images'],
-    ['vertex', { durationSeconds: 4, references: [REFERENCE] }, 'duration_seconds'],
     ['vllm', { firstFrame: FIRST, lastFrame: LAST }, 'end_image_url'],
     ['vllm', { references: [REFERENCE] }, 'input_images'],
     ['vllm', { resolution: '1280x720', aspectRatio: '16:9' }, 'aspect_ratio'],
