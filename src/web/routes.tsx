@@ -4,8 +4,9 @@ import { isApiError } from './api/errors';
 import { currentUserQuery } from './api/session';
 import { sessionStarted } from './app/session-state';
 import { preferences } from './app/preferences';
+import { NoSuchPage } from './app/no-such-page';
 import { RootLayout } from './app/root-layout';
-import { VisitorLayout } from './app/visitor-layout';
+import { VisitorFrame, VisitorLayout } from './app/visitor-layout';
 import type { Least, OperationId } from './app/route-rules';
 
 /** The pages: path, least role, title, and the operations that a page reads when it opens. */
@@ -17,7 +18,14 @@ declare module '@tanstack/react-router' {
   }
 }
 
-const rootRoute = createRootRouteWithContext<{ readonly queries: QueryClient }>()({ component: RootLayout });
+const rootRoute = createRootRouteWithContext<{ readonly queries: QueryClient }>()({
+  component: RootLayout,
+  notFoundComponent: () => (
+    <VisitorFrame>
+      <NoSuchPage />
+    </VisitorFrame>
+  ),
+});
 
 const visitorRoute = createRoute({ getParentRoute: () => rootRoute, id: 'visitor', component: VisitorLayout });
 

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
+import type { DashboardClient } from './dashboard-client';
 import type { TestGateway } from './gateway';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
@@ -72,6 +73,30 @@ export class BrowserUser {
     context.on('page', (page) => user.watch(page));
     user.watch(user.page);
     return user;
+  }
+
+  /** With the session of a user of the dashboard. */
+  static signedIn(
+    gateway: TestGateway,
+    { cookie }: DashboardClient,
+    options: BrowserContextOptions = {},
+  ): Promise<BrowserUser> {
+    const { hostname, origin } = new URL(gateway.url);
+    const session = {
+      name: 'sid',
+      value: cookie.slice('sid='.length),
+      domain: hostname,
+      path: '/',
+      expires: -1,
+      httpOnly: true,
+      secure: false,
+      sameSite: 'Lax' as const,
+    };
+    const localStorage = [{ name: 'dashboard', value: JSON.stringify({ signedIn: true }) }];
+    return BrowserUser.open(gateway, {
+      storageState: { cookies: [session], origins: [{ origin, localStorage }] },
+      ...options,
+    });
   }
 
   /** Announces failed replies that the test provokes, by method and path, for example `/^POST .*\/login 401$/`. */

@@ -8,7 +8,8 @@ export function RootLayout() {
   const matches = useMatches();
   const queries = useQueryClient();
   const match = matches.at(-1);
-  const title = match?.staticData.title;
+  // Every page has a title; what matches a layout only is no page.
+  const title = match?.staticData.title ?? 'No such page';
   const { org: organizationId } = (match?.params ?? {}) as { readonly org?: string };
   useEffect(() => {
     const user = queries.getQueryData(currentUserQuery.queryKey);

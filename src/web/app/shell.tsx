@@ -45,8 +45,9 @@ export function Shell({ children }: { readonly children: ReactNode }) {
           </Button>
           <OrganizationSwitcher user={user} organizationId={organizationId} />
           <div className="grow" />
-          <Button variant="quiet" onClick={() => open('palette')} aria-label="Search pages and objects">
+          <Button variant="quiet" onClick={() => open('palette')}>
             <Search size={16} aria-hidden="true" />
+            <span className="sr-only">Search pages and objects</span>
             <kbd className="hidden rounded border px-1 text-xs text-muted sm:inline">Ctrl K</kbd>
           </Button>
           {organizationId !== undefined && <BalanceLink organizationId={organizationId} />}
@@ -88,13 +89,8 @@ function BalanceLink({ organizationId }: { readonly organizationId: string }) {
   const balance = useQuery(balanceQuery(organizationId)).data;
   if (balance === undefined) return null;
   return (
-    <ButtonLink
-      variant="quiet"
-      to="/o/$org/billing"
-      params={{ org: organizationId }}
-      className="hidden sm:inline-flex"
-      aria-label="Available balance"
-    >
+    <ButtonLink variant="quiet" to="/o/$org/billing" params={{ org: organizationId }} className="hidden sm:inline-flex">
+      <span className="sr-only">Available balance</span>
       <Amount micro={balance.available_micro} large />
     </ButtonLink>
   );

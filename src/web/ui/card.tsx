@@ -15,7 +15,8 @@ export function Card({ title, description, actions, children, flush = false, cla
   const id = useId();
   return (
     <section
-      aria-labelledby={title === undefined ? undefined : id}
+      // A table inside is a region of its own with the same name.
+      aria-labelledby={title === undefined || flush ? undefined : id}
       className={`min-w-0 rounded-xl border bg-surface ${className}`}
     >
       {title !== undefined && (
