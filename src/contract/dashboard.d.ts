@@ -498,6 +498,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/dashboard/api/organizations/{organization_id}/playground-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Issue a key for the playground
+         * @description A short-lived key with which a page of the dashboard calls `/v1` for its user. It works for 60 minutes at most, and ends
+         *     earlier with the session that asked for it, when the user is removed from the organization or becomes a viewer, and
+         *     while the organization is suspended; the end takes effect within five seconds. A user has three at a time: a fourth
+         *     ends the oldest. All of them spend under one API key of the user in the organization, whose `kind` is `playground`
+         *     and whose daily budget is `PLAYGROUND_DAILY_BUDGET_MICRO`. That API key is not counted in `max_api_keys`. A suspended
+         *     organization gets 409 `conflict`.
+         */
+        post: operations["createPlaygroundKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/dashboard/api/organizations/{organization_id}/keys/{key_id}": {
         parameters: {
             query?: never;
@@ -2124,6 +2149,18 @@ export interface components {
          */
         ApiKeyStatus: "active" | "disabled" | "expired" | "revoked";
         /**
+         * @description `standard`: created and changed by members. `playground`: one for each user and organization, for what the user
+         *     spends from pages of the dashboard; it cannot be changed.
+         * @enum {string}
+         */
+        ApiKeyKind: "standard" | "playground";
+        /** @description The member who created the API key; null when a command of the operator did. */
+        ApiKeyCreator: {
+            user_id: components["schemas"]["Uuid"];
+            /** @description Null when the user is not a member any more. */
+            email: string | null;
+        } | null;
+        /**
          * @description A modality or a group of modalities, to restrict an API key or filter a list. `text` covers chat, completions,
          *     responses and embeddings; `audio` covers speech and transcription. `embedding`, `speech` and `transcription` are
          *     narrower.
@@ -2147,6 +2184,7 @@ export interface components {
             object: "api_key";
             id: components["schemas"]["Uuid"];
             organization_id: components["schemas"]["Uuid"];
+            kind: components["schemas"]["ApiKeyKind"];
             name: string;
             /** @description First characters of the key, to identify it. */
             prefix: string;
@@ -2154,6 +2192,7 @@ export interface components {
             last4: string;
             status: components["schemas"]["ApiKeyStatus"];
             created_at: components["schemas"]["Time"];
+            created_by: components["schemas"]["ApiKeyCreator"];
             /** Format: date-time */
             expires_at: string | null;
             /**
@@ -2222,6 +2261,15 @@ export interface components {
             /** @description The full key, returned only once. */
             key: string;
             api_key: components["schemas"]["ApiKey"];
+        };
+        PlaygroundKey: {
+            /** @constant */
+            object: "playground_key";
+            /** @description The key in plain text; only this response contains it. */
+            key: string;
+            /** @description The API key under which its requests are listed and counted. */
+            api_key_id: components["schemas"]["Uuid"];
+            expires_at: components["schemas"]["Time"];
         };
         ApiKeyRotation: {
             /** @description How long the old key keeps working. Default: it is revoked at once. */
@@ -3970,12 +4018,15 @@ export type Invitation = components['schemas']['Invitation'];
 export type InvitationList = components['schemas']['InvitationList'];
 export type InvitationCreation = components['schemas']['InvitationCreation'];
 export type ApiKeyStatus = components['schemas']['ApiKeyStatus'];
+export type ApiKeyKind = components['schemas']['ApiKeyKind'];
+export type ApiKeyCreator = components['schemas']['ApiKeyCreator'];
 export type ModalityGroup = components['schemas']['ModalityGroup'];
 export type ApiKeyUse = components['schemas']['ApiKeyUse'];
 export type ApiKey = components['schemas']['ApiKey'];
 export type ApiKeyList = components['schemas']['ApiKeyList'];
 export type ApiKeySettings = components['schemas']['ApiKeySettings'];
 export type IssuedApiKey = components['schemas']['IssuedApiKey'];
+export type PlaygroundKey = components['schemas']['PlaygroundKey'];
 export type ApiKeyRotation = components['schemas']['ApiKeyRotation'];
 export type RotatedApiKey = components['schemas']['RotatedApiKey'];
 export type UsageStatus = components['schemas']['UsageStatus'];
@@ -5004,6 +5055,8 @@ export interface operations {
             query?: {
                 /** @description Only keys with this status. */
                 status?: components["schemas"]["ApiKeyStatus"];
+                /** @description Only keys of this kind. */
+                kind?: components["schemas"]["ApiKeyKind"];
                 /** @description Maximum number of entries in the response. */
                 limit?: components["parameters"]["Limit"];
                 /** @description `next_cursor` of the previous page. */
@@ -5060,6 +5113,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["IssuedApiKey"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    createPlaygroundKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
+                organization_id: components["parameters"]["OrganizationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlaygroundKey"];
                 };
             };
             400: components["responses"]["BadRequest"];

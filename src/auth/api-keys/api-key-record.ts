@@ -2,6 +2,9 @@ import { microToJson, type Micro } from '../../core/types/micro';
 import type { ApiKeyEntity } from '../../core/database/entities/api-key.entity';
 import type { ApiKeySettings } from './api-key-settings';
 
+export const API_KEY_KINDS = ['standard', 'playground'] as const;
+export type ApiKeyKind = (typeof API_KEY_KINDS)[number];
+
 export const API_KEY_STATUSES = ['active', 'disabled', 'expired', 'revoked'] as const;
 export type ApiKeyStatus = (typeof API_KEY_STATUSES)[number];
 
@@ -12,6 +15,7 @@ export function toApiKeyRecord(apiKey: ApiKeyEntity, nowMs: number) {
   return {
     id: apiKey.id,
     organization_id: apiKey.organizationId,
+    kind: apiKey.playgroundUserId === null ? ('standard' as const) : ('playground' as const),
     prefix: apiKey.prefix,
     last4: apiKey.last4,
     status: statusOf(apiKey, nowMs),

@@ -5,11 +5,14 @@ import { toMutable } from './api-key-record';
 import type { ApiKeySettings } from './api-key-settings';
 
 /** The immutable identity of a key. */
-export type ApiKeyIdentity = Pick<ApiKeyEntity, 'id' | 'organizationId' | 'digest' | 'prefix' | 'last4'>;
+export type ApiKeyIdentity = Pick<
+  ApiKeyEntity,
+  'id' | 'organizationId' | 'digest' | 'prefix' | 'last4' | 'createdBy' | 'playgroundUserId'
+>;
 
 /**
  * The key with its row locked. @param organizationId `null`: of any organization.
- * @throws GatewayError `not_found`.
+ * @throws GatewayError `not_found`, `conflict` for a playground key.
  */
 export async function lockApiKey(
   manager: EntityManager,
@@ -21,6 +24,9 @@ export async function lockApiKey(
     lock: { mode: 'for_no_key_update' },
   });
   if (apiKey === null) throw keyNotFound();
+  if (apiKey.playgroundUserId !== null) {
+    throw new GatewayError('conflict', 'A playground key cannot be changed; it ends with the session of its user.');
+  }
   return apiKey;
 }
 

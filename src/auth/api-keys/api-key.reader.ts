@@ -4,7 +4,7 @@ import { decodeCursor } from '../../core/types/cursor';
 import type { Micro } from '../../core/types/micro';
 import { textOfTime, toPage, type Page, type PageRequest } from '../../core/types/page';
 import { ApiKeyEntity } from '../../core/database/entities/api-key.entity';
-import { toApiKeyRecord, type ApiKeyRecord, type ApiKeyStatus } from './api-key-record';
+import { toApiKeyRecord, type ApiKeyKind, type ApiKeyRecord, type ApiKeyStatus } from './api-key-record';
 import { keyNotFound } from './api-key-rows';
 
 /** The budget use of a key in the windows of the database's clock (UTC), as reservations count it. */
@@ -18,13 +18,26 @@ export interface ApiKeyUse {
   readonly lastUsedOn: string | null;
 }
 
+/** The user who created a key. */
+export interface ApiKeyCreator {
+  readonly userId: string;
+  /** `null`: not a member of the organization any more. */
+  readonly email: string | null;
+}
+
 export interface ApiKeyInUse {
   readonly record: ApiKeyRecord;
   readonly use: ApiKeyUse;
+  /** `null`: a command of the operator. */
+  readonly creator: ApiKeyCreator | null;
 }
+
+type KeyDetails = Omit<ApiKeyInUse, 'record'>;
 
 interface UseRow {
   readonly id: string;
+  readonly created_by: string | null;
+  readonly creator_email: string | null;
   readonly day_spent: string;
   readonly day_held: string;
   readonly month_spent: string;
@@ -34,15 +47,18 @@ interface UseRow {
 
 /** Each subquery probes the primary key, the last one from its end. An admitted request creates the window. */
 const FIND_USE = `
-  SELECT k.id,
+  SELECT k.id, k.created_by, u.email AS creator_email,
          COALESCE(day.spent_micro, 0)::text AS day_spent, COALESCE(day.reserved_micro, 0)::text AS day_held,
          COALESCE(month.spent_micro, 0)::text AS month_spent, COALESCE(month.reserved_micro, 0)::text AS month_held,
          (SELECT max(w.window_start)::text FROM spend_window w WHERE w.scope = 2 AND w.scope_id = k.id) AS last_used_on
-    FROM unnest($1::uuid[]) AS k (id)
+    FROM api_key k
+    LEFT JOIN organization_member m ON m.organization_id = k.organization_id AND m.user_id = k.created_by
+    LEFT JOIN user_account u ON u.id = m.user_id
     LEFT JOIN spend_window day ON day.scope = 2 AND day.scope_id = k.id
           AND day.window_start = (now() AT TIME ZONE 'UTC')::date
     LEFT JOIN spend_window month ON month.scope = 3 AND month.scope_id = k.id
-          AND month.window_start = date_trunc('month', now() AT TIME ZONE 'UTC')::date`;
+          AND month.window_start = date_trunc('month', now() AT TIME ZONE 'UTC')::date
+   WHERE k.id = ANY ($1::uuid[])`;
 
 /** The states of `toApiKeyRecord` in SQL; `:now` is the clock used for the record. */
 const NOT_REVOKED = '(key.revoked_at IS NULL OR key.revoked_at > :now)';
@@ -61,19 +77,20 @@ export class ApiKeyReader {
   ) {}
 
   /**
-   * Newest first.
+   * Keys of one kind, newest first.
    * @throws GatewayError `validation_failed` for an invalid cursor.
    */
   async page(
     organizationId: string,
-    status: ApiKeyStatus | null,
+    { kind, status }: { readonly kind: ApiKeyKind; readonly status: ApiKeyStatus | null },
     { limit, cursor }: PageRequest,
   ): Promise<Page<ApiKeyInUse>> {
     const query = this.dataSource
       .getRepository(ApiKeyEntity)
       .createQueryBuilder('key')
       .addSelect(textOfTime('key.created_at'), 'created_at_text')
-      .where('key.organization_id = :organizationId', { organizationId });
+      .where('key.organization_id = :organizationId', { organizationId })
+      .andWhere(`key.playground_user_id IS ${kind === 'standard' ? '' : 'NOT '}NULL`);
     if (status !== null) query.andWhere(STATUS_CONDITIONS[status], { now: new Date(this.clock.now()) });
     if (cursor !== null) {
       const [after, id] = decodeCursor(cursor, ['time', 'uuid']);
@@ -105,25 +122,27 @@ export class ApiKeyReader {
     return this.toKeyInUse(apiKey, await this.findUse([apiKey.id]));
   }
 
-  private toKeyInUse(apiKey: ApiKeyEntity, uses: ReadonlyMap<string, ApiKeyUse>): ApiKeyInUse {
-    const use = uses.get(apiKey.id);
-    if (use === undefined) throw new Error(`the use of API key ${apiKey.id} was not read`);
-    return { record: toApiKeyRecord(apiKey, this.clock.now()), use };
+  private toKeyInUse(apiKey: ApiKeyEntity, uses: ReadonlyMap<string, KeyDetails>): ApiKeyInUse {
+    const details = uses.get(apiKey.id);
+    if (details === undefined) throw new Error(`the use of API key ${apiKey.id} was not read`);
+    return { record: toApiKeyRecord(apiKey, this.clock.now()), ...details };
   }
 
-  private async findUse(keyIds: readonly string[]): Promise<ReadonlyMap<string, ApiKeyUse>> {
+  private async findUse(keyIds: readonly string[]): Promise<ReadonlyMap<string, KeyDetails>> {
     const rows = await this.dataSource.query<UseRow[]>(FIND_USE, [keyIds]);
-    return new Map(
-      rows.map((row) => [
-        row.id,
-        {
-          daySpentMicro: BigInt(row.day_spent),
-          dayHeldMicro: BigInt(row.day_held),
-          monthSpentMicro: BigInt(row.month_spent),
-          monthHeldMicro: BigInt(row.month_held),
-          lastUsedOn: row.last_used_on,
-        },
-      ]),
-    );
+    return new Map(rows.map((row) => [row.id, toDetails(row)]));
   }
+}
+
+function toDetails(row: UseRow): KeyDetails {
+  return {
+    use: {
+      daySpentMicro: BigInt(row.day_spent),
+      dayHeldMicro: BigInt(row.day_held),
+      monthSpentMicro: BigInt(row.month_spent),
+      monthHeldMicro: BigInt(row.month_held),
+      lastUsedOn: row.last_used_on,
+    },
+    creator: row.created_by === null ? null : { userId: row.created_by, email: row.creator_email },
+  };
 }

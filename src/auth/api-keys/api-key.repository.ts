@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { isModalityGroup, modalitiesOf } from '../../core/types/modality';
-import type { Role } from '../../core/types/role';
+import { mayActAs, ROLES, type Role } from '../../core/types/role';
 import { AllowedIps } from '../../core/types/allowed-ips';
 import type { StoredApiKey } from './api-key-verifier';
 
@@ -24,13 +24,13 @@ interface ApiKeyRow {
   readonly organization_concurrency: number | null;
 }
 
-// One probe of the unique digest index and one primary-key read. Hand-written SQL: TypeORM's find with a relation
+// A probe of each digest index and one primary-key read. Hand-written SQL: TypeORM's find with a relation
 // generates two statements with a DISTINCT wrapper. The database clock, which wrote the revocation time, decides
 // whether it has passed: a process with a slow clock must not accept the key longer.
-const SELECT = `
+const columns = (expiresAt: string): string => `
   SELECT k.id, k.organization_id, o.status = 'active' AS organization_active, k.enabled,
          CASE WHEN k.revoked_at <= now() THEN 0 ELSE (extract(epoch FROM k.revoked_at) * 1000)::float8 END AS revoked_at_ms,
-         (extract(epoch FROM k.expires_at) * 1000)::float8 AS expires_at_ms,
+         (extract(epoch FROM ${expiresAt}) * 1000)::float8 AS expires_at_ms,
          k.allowed_ips, k.allowed_models, k.allowed_modalities,
          k.requests_per_second, k.requests_per_minute, k.tokens_per_minute, k.concurrency,
          o.requests_per_second AS organization_requests_per_second,
@@ -39,11 +39,19 @@ const SELECT = `
          o.concurrency AS organization_concurrency
     FROM api_key k
     JOIN organization o ON o.id = k.organization_id`;
-const FIND_BY_DIGEST = `${SELECT} WHERE k.digest = $1`;
+/** A key of the playground works while its session exists and its user is an active developer of the organization. */
+const FIND_BY_DIGEST = `${columns('k.expires_at')} WHERE k.digest = $1
+   UNION ALL ${columns('s.expires_at')}
+    JOIN playground_secret s ON s.api_key_id = k.id
+    JOIN organization_member m ON m.organization_id = k.organization_id AND m.user_id = k.playground_user_id
+         AND m.role = ANY ($2)
+   WHERE s.digest = $1`;
 /** Of the organization's members: a user without access to keys sees none. */
-const FIND_FOR_MEMBER = `${SELECT}
+const FIND_FOR_MEMBER = `${columns('k.expires_at')}
     JOIN organization_member m ON m.organization_id = k.organization_id AND m.user_id = $2 AND m.role = ANY ($3)
    WHERE k.id = $1`;
+
+const DEVELOPERS = ROLES.filter((role) => mayActAs(role, 'developer'));
 
 /** Reads keys for authentication. */
 export class ApiKeyRepository {
@@ -51,7 +59,7 @@ export class ApiKeyRepository {
 
   /** The key with this digest in any state; `null` when there is none. */
   async findByDigest(digest: Buffer): Promise<StoredApiKey | null> {
-    const rows = await this.dataSource.query<ApiKeyRow[]>(FIND_BY_DIGEST, [digest]);
+    const rows = await this.dataSource.query<ApiKeyRow[]>(FIND_BY_DIGEST, [digest, DEVELOPERS]);
     const row = rows[0];
     return row === undefined ? null : toStoredApiKey(row);
   }

@@ -62,9 +62,13 @@ export class ApiKeyService {
       const organization = await lockOrganization(manager, organizationId);
       await requireRole(manager, organizationId, 'developer', actor);
       requireActive(organization);
-      const keys = await manager.countBy(ApiKeyEntity, { organizationId, revokedAt: IsNull() });
+      const keys = await manager.countBy(ApiKeyEntity, {
+        organizationId,
+        revokedAt: IsNull(),
+        playgroundUserId: IsNull(),
+      });
       if (keys >= organization.maxApiKeys) throw tooMany('API keys', organization);
-      const issued = await this.issue(manager, organizationId, settings, true);
+      const issued = await this.issue(manager, organizationId, settings, true, actor);
       await record(manager, issued.apiKey, 'key.created', actor, { after: toSettingsRecord(issued.apiKey) });
       return issued;
     };
@@ -146,7 +150,7 @@ export class ApiKeyService {
         throw conflict('The API key has expired. Create a new one.');
       }
       if (graceSeconds > 0) await this.requireRoomForGrace(manager, before.organizationId);
-      const issued = await this.issue(manager, before.organizationId, before, before.enabled);
+      const issued = await this.issue(manager, before.organizationId, before, before.enabled, actor);
       const ending = { replacedBy: issued.apiKey.id, graceSeconds };
       const replaced = await endApiKey(manager, keyId, new Date(this.clock.now()), ending);
       await record(
@@ -199,6 +203,7 @@ export class ApiKeyService {
     organizationId: string,
     settings: ApiKeySettings,
     enabled: boolean,
+    actor: Actor,
   ): Promise<IssuedApiKey> {
     const key = generateApiKey();
     const identity = {
@@ -206,6 +211,8 @@ export class ApiKeyService {
       organizationId,
       digest: digestApiKey(key, this.pepper),
       ...toDisplayParts(key),
+      createdBy: actor.userId,
+      playgroundUserId: null,
     };
     return { key, apiKey: await insertApiKey(manager, identity, settings, enabled) };
   }

@@ -118,6 +118,7 @@ export interface AppConfig {
     readonly attemptsPerAddress: number;
     /** Per user, across all sessions. */
     readonly changesPerMinute: number;
+    readonly playgroundDailyBudgetMicro: number;
   };
   /** How organizations buy credit (src/billing/payments). */
   readonly payments: {

@@ -16,6 +16,9 @@ export const DASHBOARD_SETTINGS = {
   DASHBOARD_CHANGES_PER_MINUTE: integer(1, 1_000_000)
     .default(300)
     .describe('Changes that one user may make in the dashboard in a minute; beyond: 429'),
+  PLAYGROUND_DAILY_BUDGET_MICRO: integer(0, Number.MAX_SAFE_INTEGER)
+    .default(5_000_000)
+    .describe('What one user may spend in the playground of an organization in a day (UTC), in micro-dollars'),
   SMTP_URL: optional(serverUrl('smtp', 'smtps')).describe(
     'Mail server; when not set mails go to the log and DATA_DIR, in production nowhere',
   ),

@@ -95,6 +95,7 @@ describe('loadConfig', () => {
         sessions: { idleMs: 1_800_000, absoluteMs: 43_200_000 },
         attemptsPerAddress: 100,
         changesPerMinute: 300,
+        playgroundDailyBudgetMicro: 5_000_000,
       },
       payments: expect.objectContaining({ provider: 'test', stripe: null }) as object,
       mail: { smtpUrl: null, from: null },

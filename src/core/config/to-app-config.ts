@@ -140,6 +140,7 @@ function toDashboard(settings: Settings, production: boolean): AppConfig['dashbo
     },
     attemptsPerAddress: settings.SIGN_IN_ATTEMPTS_PER_ADDRESS,
     changesPerMinute: settings.DASHBOARD_CHANGES_PER_MINUTE,
+    playgroundDailyBudgetMicro: settings.PLAYGROUND_DAILY_BUDGET_MICRO,
   };
 }
 

@@ -7,6 +7,7 @@ import { OrganizationInvitationEntity } from './entities/organization-invitation
 import { OrganizationMemberEntity } from './entities/organization-member.entity';
 import { OrganizationEntity } from './entities/organization.entity';
 import { PaymentEventEntity } from './entities/payment-event.entity';
+import { PlaygroundSecretEntity } from './entities/playground-secret.entity';
 import { PriceVersionEntity } from './entities/price-version.entity';
 import { ProviderCredentialEntity } from './entities/provider-credential.entity';
 import { ProviderInstanceEntity } from './entities/provider-instance.entity';
@@ -29,6 +30,7 @@ export const ENTITIES: readonly (new () => object)[] = [
   OrganizationInvitationEntity,
   OrganizationMemberEntity,
   PaymentEventEntity,
+  PlaygroundSecretEntity,
   PriceVersionEntity,
   ProviderCredentialEntity,
   ProviderInstanceEntity,

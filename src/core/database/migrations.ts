@@ -4,6 +4,7 @@ import { AuditLogByActor1795400000000 } from '../../../migrations/1795400000000-
 import { KeyLimit1795600000000 } from '../../../migrations/1795600000000-key-limit';
 import { PaymentDisputes1795700000000 } from '../../../migrations/1795700000000-payment-disputes';
 import { PlatformUsage1795500000000 } from '../../../migrations/1795500000000-platform-usage';
+import { PlaygroundKeys1795800000000 } from '../../../migrations/1795800000000-playground-keys';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
@@ -14,4 +15,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   PlatformUsage1795500000000,
   KeyLimit1795600000000,
   PaymentDisputes1795700000000,
+  PlaygroundKeys1795800000000,
 ];

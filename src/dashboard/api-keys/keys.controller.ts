@@ -24,7 +24,8 @@ export class KeysController {
   @Session('viewer')
   async listApiKeys(@Query(strictDto) query: ApiKeyQuery, @Caller() caller: DashboardCaller): Promise<ApiKeyList> {
     const organizationId = requireOrganization(caller);
-    return toList(await this.reader.page(organizationId, query.status ?? null, toPageRequest(query)), toApiKey);
+    const { kind = 'standard', status = null } = query;
+    return toList(await this.reader.page(organizationId, { kind, status }, toPageRequest(query)), toApiKey);
   }
 
   @Post()

@@ -10,6 +10,7 @@ import { Mailer } from '../../core/mail/mailer';
 import { REDIS } from '../../core/redis/redis.module';
 import { ApiKeyReader } from '../../auth/api-keys/api-key.reader';
 import { ApiKeyService } from '../../auth/api-keys/api-key.service';
+import { PlaygroundKeyService } from '../../auth/api-keys/playground-key.service';
 import { AuditLogReader } from './audit-log.reader';
 import { InvitationService } from './invitation.service';
 import { MemberService } from './member.service';
@@ -30,6 +31,17 @@ import { OrganizationService } from './organization.service';
       inject: [DataSource, REDIS, CLOCK, APP_CONFIG],
       useFactory: (dataSource: DataSource, redis: Redis, clock: Clock, config: AppConfig) =>
         new ApiKeyService(dataSource, redis, clock, resolveApiKeyPepper(config)),
+    },
+    {
+      provide: PlaygroundKeyService,
+      inject: [DataSource, CLOCK, APP_CONFIG],
+      useFactory: (dataSource: DataSource, clock: Clock, config: AppConfig) =>
+        new PlaygroundKeyService(
+          dataSource,
+          clock,
+          resolveApiKeyPepper(config),
+          BigInt(config.dashboard.playgroundDailyBudgetMicro),
+        ),
     },
     {
       provide: ApiKeyReader,
@@ -53,6 +65,14 @@ import { OrganizationService } from './organization.service';
       useFactory: (dataSource: DataSource) => new AuditLogReader(dataSource),
     },
   ],
-  exports: [OrganizationService, ApiKeyService, ApiKeyReader, MemberService, InvitationService, AuditLogReader],
+  exports: [
+    OrganizationService,
+    ApiKeyService,
+    PlaygroundKeyService,
+    ApiKeyReader,
+    MemberService,
+    InvitationService,
+    AuditLogReader,
+  ],
 })
 export class OrganizationsModule {}

@@ -26,6 +26,10 @@ const bigintTransformer: ValueTransformer = {
 )
 @Check('api_key_budgets_check', 'daily_budget_micro >= 0 AND monthly_budget_micro >= 0')
 @Index('api_key_organization_id_index', ['organizationId', 'createdAt'])
+@Index('api_key_playground_index', ['organizationId', 'playgroundUserId'], {
+  unique: true,
+  where: 'playground_user_id IS NOT NULL',
+})
 export class ApiKeyEntity {
   @PrimaryGeneratedColumn('uuid', { primaryKeyConstraintName: 'api_key_pkey' })
   id!: string;
@@ -94,4 +98,15 @@ export class ApiKeyEntity {
 
   @Column('timestamptz', { default: () => 'now()' })
   createdAt!: Date;
+
+  /** The user who created it; `null`: a command of the operator. */
+  @Column('uuid', { nullable: true })
+  createdBy!: string | null;
+
+  /**
+   * The user for whom the key counts what pages of the dashboard spend; `null`: a key that members create and change.
+   * The secrets of such a key are in `playground_secret`, its own digest belongs to no secret.
+   */
+  @Column('uuid', { nullable: true })
+  playgroundUserId!: string | null;
 }

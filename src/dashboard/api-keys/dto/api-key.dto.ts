@@ -14,7 +14,12 @@ import { MODALITY_GROUPS, type ModalityGroup } from '../../../core/types/modalit
 import { CodePointLength } from '../../../core/validation/code-points';
 import { PageQuery, QueryOneOf } from '../../../core/validation/query-fields';
 import type { EachContext } from '../../../core/validation/strict-dto.pipe';
-import { API_KEY_STATUSES, type ApiKeyStatus } from '../../../auth/api-keys/api-key-record';
+import {
+  API_KEY_KINDS,
+  API_KEY_STATUSES,
+  type ApiKeyKind,
+  type ApiKeyStatus,
+} from '../../../auth/api-keys/api-key-record';
 
 /** The document's pattern: a timestamp with a time zone. Whether the date exists is checked later. */
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
@@ -81,6 +86,9 @@ export class ApiKeyRotationDto {
 
 /** The query of `listApiKeys`. */
 export class ApiKeyQuery extends PageQuery {
+  @QueryOneOf(API_KEY_KINDS)
+  kind?: ApiKeyKind;
+
   @QueryOneOf(API_KEY_STATUSES)
   status?: ApiKeyStatus;
 }

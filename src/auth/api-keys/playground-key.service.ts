@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto';
+import type { DataSource, EntityManager } from 'typeorm';
+import { AccountQueue } from '../../core/concurrency/account-queue';
+import { recordAudit } from '../../core/database/audit-log';
+import { ApiKeyEntity } from '../../core/database/entities/api-key.entity';
+import { PlaygroundSecretEntity } from '../../core/database/entities/playground-secret.entity';
+import { UserSessionEntity } from '../../core/database/entities/user-session.entity';
+import { GatewayError } from '../../core/errors/gateway-error';
+import type { Clock } from '../../core/time/clock';
+import type { Actor } from '../../core/types/actor';
+import { uuidV7 } from '../../core/types/ids';
+import type { Micro } from '../../core/types/micro';
+import { lockOrganization, requireActive, requireRole } from '../organization-access';
+import { digestApiKey, generateApiKey, toDisplayParts } from './api-key';
+import { insertApiKey } from './api-key-rows';
+import { parseApiKeySettings } from './api-key-settings';
+
+const LIFETIME_MS = 3_600_000;
+const MAX_SECRETS = 3;
+const DIGEST_BYTES = 32;
+
+/** Leaves room for one new secret. */
+const END_OLDEST = `
+  DELETE FROM playground_secret
+   WHERE api_key_id = $1
+     AND digest NOT IN (SELECT digest FROM playground_secret
+                         WHERE api_key_id = $1 AND expires_at > $2
+                         ORDER BY created_at DESC, digest LIMIT ${MAX_SECRETS - 1})`;
+
+/** The signed-in user for whom a page asks. */
+export interface PlaygroundUser {
+  readonly userId: string;
+  readonly sessionId: string;
+  readonly email: string;
+  readonly actor: Actor;
+}
+
+/** `key` is available in plain text only here. */
+export interface IssuedPlaygroundKey {
+  readonly key: string;
+  readonly apiKeyId: string;
+  readonly expiresAt: Date;
+}
+
+/**
+ * Issues the keys with which pages of the dashboard call `/v1`. Each user has one API key per organization for them, so
+ * that its budget holds over all tabs and days; the secrets come and go. `ApiKeyRepository` decides when they work.
+ */
+export class PlaygroundKeyService {
+  private readonly issues: AccountQueue;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly clock: Clock,
+    private readonly pepper: string,
+    private readonly dailyBudgetMicro: Micro,
+  ) {
+    this.issues = new AccountQueue(clock);
+  }
+
+  /** @throws GatewayError `not_found`, `forbidden`, `unauthenticated`, `conflict` while the organization is suspended. */
+  issue(organizationId: string, user: PlaygroundUser): Promise<IssuedPlaygroundKey> {
+    const work = async (manager: EntityManager): Promise<IssuedPlaygroundKey> => {
+      const organization = await lockOrganization(manager, organizationId);
+      await requireRole(manager, organizationId, 'developer', user.actor);
+      requireActive(organization);
+      const session = await manager.findOne(UserSessionEntity, {
+        where: { id: user.sessionId, userId: user.userId },
+        lock: { mode: 'for_key_share' },
+      });
+      if (session === null) throw new GatewayError('unauthenticated', 'The session has ended. Sign in again.');
+      const nowMs = this.clock.now();
+      const apiKeyId = await this.apiKeyOf(manager, organizationId, user);
+      await manager.query(END_OLDEST, [apiKeyId, new Date(nowMs)]);
+      const key = generateApiKey();
+      const expiresAt = new Date(Math.min(nowMs + LIFETIME_MS, session.expiresAt.getTime()));
+      await manager.insert(PlaygroundSecretEntity, {
+        digest: digestApiKey(key, this.pepper),
+        apiKeyId,
+        sessionId: session.id,
+        createdAt: new Date(nowMs),
+        expiresAt,
+      });
+      await recordAudit(manager, {
+        organizationId,
+        actor: user.actor,
+        action: 'playground_key.issued',
+        target: { type: 'api_key', id: apiKeyId },
+        after: { expires_at: expiresAt.toISOString() },
+      });
+      return { key, apiKeyId, expiresAt };
+    };
+    return this.issues.runExclusive(organizationId, () => this.dataSource.transaction(work));
+  }
+
+  /** The user's playground API key with the configured budget. The organization is locked, so there is only one. */
+  private async apiKeyOf(manager: EntityManager, organizationId: string, user: PlaygroundUser): Promise<string> {
+    const { userId, email } = user;
+    const { dailyBudgetMicro } = this;
+    const known = await manager.findOneBy(ApiKeyEntity, { organizationId, playgroundUserId: userId });
+    if (known !== null) {
+      if (known.dailyBudgetMicro !== dailyBudgetMicro) {
+        await manager.update(ApiKeyEntity, { id: known.id }, { dailyBudgetMicro });
+      }
+      return known.id;
+    }
+    const identity = {
+      id: uuidV7(this.clock.now()),
+      organizationId,
+      // Of no secret.
+      digest: randomBytes(DIGEST_BYTES),
+      ...toDisplayParts(generateApiKey()),
+      createdBy: userId,
+      playgroundUserId: userId,
+    };
+    const name = `Playground: ${email}`.slice(0, 200);
+    const settings = parseApiKeySettings({ name, dailyBudgetMicro }, this.clock.now());
+    return (await insertApiKey(manager, identity, settings, true)).id;
+  }
+}
