@@ -971,6 +971,33 @@ export interface paths {
         get: operations["getOrganizationJob"];
         put?: never;
         post?: never;
+        /**
+         * Delete a job
+         * @description Deletes a job that has ended, and its results. Its receipt stays. 409 `conflict` while the job is under way; cancel it
+         *     first.
+         */
+        delete: operations["deleteJob"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dashboard/api/organizations/{organization_id}/jobs/{job_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a job
+         * @description Cancels a job that has not finished and releases its hold, as `DELETE` on the job does in `/v1`. 409
+         *     `job_not_cancellable` if the job has ended, while the gateway fetches the result from the provider (at most a minute),
+         *     or if the provider cannot stop an accepted job.
+         */
+        post: operations["cancelJob"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1866,7 +1893,7 @@ export interface components {
          *     code.
          * @enum {string}
          */
-        ErrorCode: "invalid_json" | "ssrf_blocked" | "validation_failed" | "invalid_credentials" | "unauthenticated" | "insufficient_credits" | "purchase_limit_exceeded" | "account_disabled" | "csrf_failed" | "email_not_verified" | "forbidden" | "model_not_found" | "not_found" | "idempotency_conflict" | "conflict" | "max_api_keys_reached" | "request_too_large" | "unsupported_media_type" | "rate_limited" | "internal_error" | "not_configured" | "service_unavailable";
+        ErrorCode: "invalid_json" | "ssrf_blocked" | "validation_failed" | "invalid_credentials" | "unauthenticated" | "insufficient_credits" | "purchase_limit_exceeded" | "account_disabled" | "csrf_failed" | "email_not_verified" | "forbidden" | "model_not_found" | "not_found" | "idempotency_conflict" | "conflict" | "job_not_cancellable" | "max_api_keys_reached" | "request_too_large" | "unsupported_media_type" | "rate_limited" | "internal_error" | "not_configured" | "service_unavailable";
         ErrorDetail: {
             type: components["schemas"]["ErrorType"];
             code: components["schemas"]["ErrorCode"];
@@ -3846,7 +3873,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorEnvelope"];
             };
         };
-        /** @description Conflict with the current state: `conflict`, `idempotency_conflict`, `max_api_keys_reached`. */
+        /** @description Conflict with the current state: `conflict`, `idempotency_conflict`, `job_not_cancellable`, `max_api_keys_reached`. */
         Conflict: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6048,6 +6075,74 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["PayloadTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    deleteJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
+                organization_id: components["parameters"]["OrganizationId"];
+                /** @description A job of the organization; any other ID gets 404 `not_found`. */
+                job_id: components["parameters"]["OrganizationJobId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The job and its results were deleted. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    cancelJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description An organization that the caller is a member of; any other ID gets 404 `not_found`. */
+                organization_id: components["parameters"]["OrganizationId"];
+                /** @description A job of the organization; any other ID gets 404 `not_found`. */
+                job_id: components["parameters"]["OrganizationJobId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The canceled job. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrganizationJob"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };

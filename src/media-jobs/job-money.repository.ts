@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Pool } from 'pg';
+import { AUDIT_COLUMNS, auditValues, type AuditRecord } from '../core/database/audit-log';
 import { isPermanentDatabaseError } from '../core/database/driver-error';
 import { readRefusal, recordValues } from '../billing/ledger/money-statements';
 import type { UsageRecord } from '../billing/ledger/money.types';
@@ -16,6 +17,12 @@ const SUBMIT = `
   SELECT answer, body, headers FROM media_job_submit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
                                                      $17, $18, $19)`;
 const FINISH = 'SELECT * FROM media_job_finish($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)';
+/** One statement, so that an end and its entry in the audit log commit together. */
+const FINISH_AUDITED = `
+  WITH ended AS (${FINISH}),
+       logged AS (INSERT INTO audit_entry (${AUDIT_COLUMNS})
+                  SELECT $11::uuid, $12, $13::uuid, $14, $15, $16, $17, $18, $19::jsonb, $20::jsonb FROM ended)
+  SELECT * FROM ended`;
 
 interface SubmitRow {
   /** `accepted`, `replayed` or `fingerprint_mismatch`; else a refusal of `money_reserve`. */
@@ -24,12 +31,14 @@ interface SubmitRow {
   readonly headers: Record<string, string> | null;
 }
 
-/** Preconditions of an end: when one no longer holds, nothing changes. */
-export interface EndGuard {
+/** Preconditions of an end, when one no longer holds, nothing changes; and what is written with it. */
+export interface EndOptions {
   /** For a worker: no other worker has claimed the job since. */
   readonly fence?: number;
   /** For a decision based on a read: the job has not changed since. */
   readonly version?: number;
+  /** For a change that a user of the dashboard made. */
+  readonly audit?: AuditRecord;
 }
 
 /** The two operations of a job that move money. Each is one SQL function and one transaction (`migrations/functions`). */
@@ -71,21 +80,25 @@ export class JobMoneyRepository {
    * (`media_job_finish`). Safe to repeat after a lost response; then read the job.
    * @throws GatewayError `service_unavailable` when the database does not respond
    */
-  async finish(id: string, ending: JobEnding, record: UsageRecord, guard: EndGuard = {}): Promise<MediaJob | null> {
+  async finish(id: string, ending: JobEnding, record: UsageRecord, options: EndOptions = {}): Promise<MediaJob | null> {
     const error = ending.status === 'failed' ? ending.error : null;
     const { costMicro, artifacts } = ending.status === 'succeeded' ? ending : { costMicro: 0n, artifacts: [] };
-    const [row] = await this.run<MediaJobRow>(record, FINISH, [
+    const { fence, version, audit } = options;
+    const values = [
       id,
       ending.status,
       statesBefore(ending.status),
-      guard.fence ?? null,
-      guard.version ?? null,
+      fence ?? null,
+      version ?? null,
       costMicro.toString(),
       error?.code ?? null,
       error?.message ?? null,
       JSON.stringify(artifacts),
       recordValues(record),
-    ]);
+    ];
+    const [row] = await (audit === undefined
+      ? this.run<MediaJobRow>(record, FINISH, values)
+      : this.run<MediaJobRow>(record, FINISH_AUDITED, [...values, ...auditValues(audit)]));
     return row === undefined ? null : toMediaJob(row);
   }
 

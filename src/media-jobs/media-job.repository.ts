@@ -1,3 +1,4 @@
+import { recordAudit, type AuditRecord } from '../core/database/audit-log';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { JobHandle } from '../providers/contract/media-job';
@@ -166,9 +167,16 @@ export class MediaJobRepository {
     await this.change(END_CANCELLATION, [id]);
   }
 
-  /** Hides the job from clients. `false`: it has not ended, is already deleted, or belongs to another organization. */
-  async markDeleted(id: string, organizationId: string): Promise<boolean> {
-    return (await this.change(MARK_DELETED, [id, organizationId, FINAL_STATUSES])).length > 0;
+  /**
+   * Hides the job from clients. `false`: it has not ended, is already deleted, or belongs to another organization.
+   * @param audit written in the same transaction.
+   */
+  markDeleted(id: string, organizationId: string, audit: AuditRecord | null = null): Promise<boolean> {
+    return this.dataSource.transaction(async (manager) => {
+      const [rows] = await manager.query<[object[], number]>(MARK_DELETED, [id, organizationId, FINAL_STATUSES]);
+      if (rows.length > 0 && audit !== null) await recordAudit(manager, audit);
+      return rows.length > 0;
+    });
   }
 
   /** Deleted jobs whose rows remain. */

@@ -15,6 +15,7 @@ import { JobRemoval } from './job-removal';
 import { JobReplies } from './job-replies';
 import { JobReportAddress } from './job-report-address';
 import { JobRoutes } from './job-routes';
+import { JobTermination } from './job-termination';
 import { JobWakeUps, MEDIA_JOB_QUEUE } from './job-wake-ups';
 import { JobWebhookBody } from './job-webhook-body';
 import { JobWorkRepository } from './job-work.repository';
@@ -30,6 +31,7 @@ const PARTS = [
   JobReplies,
   JobReportAddress,
   JobRoutes,
+  JobTermination,
   JobWakeUps,
   JobWebhookBody,
   JobWorkRepository,

@@ -15,6 +15,15 @@ export interface AuditRecord {
   readonly after?: object;
 }
 
+/** Columns of an entry, for a statement that writes it together with its change. `auditValues` has the values. */
+export const AUDIT_COLUMNS =
+  'organization_id, actor_kind, actor_user_id, address, request_id, action, target_type, target_id, before, after';
+
+export function auditValues({ organizationId, actor, action, target, before, after }: AuditRecord): unknown[] {
+  const { kind, userId, address, requestId } = actor;
+  return [organizationId, kind, userId, address, requestId, action, target.type, target.id, before, after];
+}
+
 /** Writes the entry in the transaction of the change, so both commit together. */
 export async function recordAudit(manager: EntityManager, record: AuditRecord): Promise<void> {
   const { organizationId, actor, action, target, before, after } = record;

@@ -1,9 +1,9 @@
-import { Controller, Get, Param, Query } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { requireUuid } from '../../core/types/require-uuid';
 import { DEFAULT_PAGE_LIMIT } from '../../core/validation/query-fields';
 import { strictDto } from '../../core/validation/strict-dto.pipe';
 import type { components } from '../../contract/dashboard';
-import { OrganizationJobs } from '../../media-jobs/organization-jobs.service';
+import { type OrganizationJob, OrganizationJobs } from '../../media-jobs/organization-jobs.service';
 import { WebhookLogService } from '../../webhooks/webhook-log.service';
 import { Session } from '../../core/http/route.decorators';
 import { Caller, type DashboardCaller, requireOrganization } from '../session/caller';
@@ -13,6 +13,7 @@ import { JobsQueryDto } from './jobs-query.dto';
 
 type Schemas = components['schemas'];
 
+/** Jobs of an organization, for its members. */
 @Controller('dashboard/api/organizations/:organization_id/jobs')
 export class OrganizationJobsController {
   constructor(
@@ -38,9 +39,26 @@ export class OrganizationJobsController {
     @Param('job_id') id: string,
   ): Promise<Schemas['OrganizationJob']> {
     const organizationId = requireOrganization(caller);
-    const jobId = requireUuid(id, 'There is no such job.');
-    const { keyId, job } = await this.jobs.get(organizationId, jobId);
-    const deliveries = await this.webhooks.ofJob(organizationId, jobId);
+    return this.show(organizationId, await this.jobs.get(organizationId, requireJobId(id)));
+  }
+
+  @Post(':job_id/cancel')
+  @HttpCode(200)
+  @Session('developer')
+  async cancelJob(@Caller() caller: DashboardCaller, @Param('job_id') id: string): Promise<Schemas['OrganizationJob']> {
+    const organizationId = requireOrganization(caller);
+    return this.show(organizationId, await this.jobs.cancel(organizationId, requireJobId(id), caller.actor));
+  }
+
+  @Delete(':job_id')
+  @HttpCode(204)
+  @Session('developer')
+  deleteJob(@Caller() caller: DashboardCaller, @Param('job_id') id: string): Promise<void> {
+    return this.jobs.delete(requireOrganization(caller), requireJobId(id), caller.actor);
+  }
+
+  private async show(organizationId: string, { keyId, job }: OrganizationJob): Promise<Schemas['OrganizationJob']> {
+    const deliveries = await this.webhooks.ofJob(organizationId, job.id);
     return {
       object: 'organization_job',
       key_id: keyId,
@@ -48,4 +66,8 @@ export class OrganizationJobsController {
       webhook_deliveries: deliveries.map(toWebhookDelivery),
     };
   }
+}
+
+function requireJobId(text: string): string {
+  return requireUuid(text, 'There is no such job.');
 }

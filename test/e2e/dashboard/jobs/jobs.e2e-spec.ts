@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Role } from '../../../../src/core/types/role';
 import { JobGateway } from '../../create-video/job-gateway';
 import type { DashboardClient } from '../../../harness/dashboard-client';
 import type { CallReply, TestCustomer } from '../../../harness/gateway';
@@ -199,3 +200,57 @@ describe('redeliverWebhook', () => {
     expect([status, json.error.code]).toEqual([409, 'conflict']);
   });
 });
+
+describe('cancelJob', () => {
+  it('cancels a job under way at any step, releases its hold, and names the user in the audit log', async () => {
+    const { customer, viewer } = await newcomer();
+    const developer = await member(viewer, 'developer');
+    for (const stage of [null, 'claimed', 'running'] as const) {
+      const id = await served.submitted({}, customer);
+      if (stage !== null) await served.workOn(id, stage);
+      const { status, json } = await developer.call(viewer.path(`/jobs/${id}/cancel`), { method: 'POST' });
+      expect([status, json.job.status, json.job.cost_micro, json.key_id]).toEqual([200, 'canceled', 0, customer.keyId]);
+    }
+    const { json } = await viewer.call(viewer.path('/billing/balance'));
+    expect([json.reserved_micro, json.available_micro]).toEqual([0, json.balance_micro]);
+  });
+
+  it('answers job_not_cancellable for an ended job and one whose provider cannot stop', async () => {
+    const { customer, viewer } = await newcomer();
+    const developer = await member(viewer, 'developer');
+    const ended = await served.submitted({}, customer);
+    await served.succeed(ended);
+    const accepted = await served.submitted({ model: 'mock/video-basic-1' }, customer);
+    await served.workOn(accepted, 'running', 'mock-media-basic');
+    for (const id of [ended, accepted]) {
+      const reply = await developer.call(viewer.path(`/jobs/${id}/cancel`), { method: 'POST' });
+      expect([reply.status, reply.json.error.code]).toEqual([409, 'job_not_cancellable']);
+    }
+  });
+});
+
+describe('deleteJob', () => {
+  it('deletes an ended job with its results, and keeps its receipt', async () => {
+    const { customer, viewer } = await newcomer();
+    const developer = await member(viewer, 'developer');
+    const id = await served.submitted({}, customer);
+    await served.succeed(id);
+    const { request_id: requestId } = (await viewer.call(viewer.path('/jobs'))).json.data[0];
+    expect((await developer.call(viewer.path(`/jobs/${id}`), { method: 'DELETE' })).status).toBe(204);
+    expect((await viewer.call(viewer.path(`/jobs/${id}`))).status).toBe(404);
+    expect((await viewer.call(viewer.path(`/usage/requests/${requestId}`))).status).toBe(200);
+  });
+
+  it('answers conflict while the job is under way', async () => {
+    const { customer, viewer } = await newcomer();
+    const developer = await member(viewer, 'developer');
+    const id = await served.submitted({}, customer);
+    const reply = await developer.call(viewer.path(`/jobs/${id}`), { method: 'DELETE' });
+    expect([reply.status, reply.json.error.code]).toEqual([409, 'conflict']);
+    expect((await viewer.call(viewer.path(`/jobs/${id}`))).status).toBe(200);
+  });
+});
+
+function member({ organizationId }: DashboardClient, role: Role): Promise<DashboardClient> {
+  return served.gateway.dashboardUser({ role, organizationId });
+}
