@@ -562,6 +562,46 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /**
+         * @description Values that requests may use. Absent for models of text and embeddings; an absent list means that the gateway does
+         *     not restrict the option. Later versions may add names.
+         */
+        ModelMedia: {
+            sizes?: string[];
+            qualities?: string[];
+            styles?: string[];
+            /** @description Seconds. */
+            durations?: number[] | {
+                min: number;
+                max: number;
+                step?: number;
+            };
+            resolutions?: string[];
+            aspect_ratios?: string[];
+            /** @description Frames per second. */
+            fps?: number;
+            /**
+             * @description Whether videos have a sound track.
+             * @enum {string}
+             */
+            audio?: "always" | "optional" | "never";
+            formats?: string[];
+            /** @description Hertz. */
+            sample_rates?: number[];
+            voices?: string[];
+            /** @description Of the text to speak. */
+            max_characters?: number;
+            /** @description Per request. */
+            max_images?: number;
+            /** @description Whether a video can start from an image. */
+            first_frame?: boolean;
+            /** @description Whether a video can end at an image. */
+            last_frame?: boolean;
+            /** @description Whether reference images are accepted. */
+            references?: boolean;
+        } & {
+            [key: string]: unknown;
+        };
         /** @description Whole micro-units; 1,000,000 are one US dollar. */
         Micro: number;
         /** @description Micro-units per million tokens. A token class without a rate costs the same as plain input or output. */
@@ -649,6 +689,7 @@ export interface components {
             input_modalities: string[];
             output_modalities: string[];
             features: components["schemas"]["ModelFeatures"];
+            media?: components["schemas"]["ModelMedia"];
             pricing: components["schemas"]["Pricing"];
         };
         ModelList: {
@@ -2775,6 +2816,7 @@ export type ModelId = components['schemas']['ModelId'];
 export type UnixSeconds = components['schemas']['UnixSeconds'];
 export type Modality = components['schemas']['Modality'];
 export type ModelFeatures = components['schemas']['ModelFeatures'];
+export type ModelMedia = components['schemas']['ModelMedia'];
 export type Micro = components['schemas']['Micro'];
 export type TokenRates = components['schemas']['TokenRates'];
 export type TokenCount = components['schemas']['TokenCount'];

@@ -3133,6 +3133,46 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /**
+         * @description Values that requests may use. Absent for models of text and embeddings; an absent list means that the gateway does
+         *     not restrict the option. Later versions may add names.
+         */
+        ModelMedia: {
+            sizes?: string[];
+            qualities?: string[];
+            styles?: string[];
+            /** @description Seconds. */
+            durations?: number[] | {
+                min: number;
+                max: number;
+                step?: number;
+            };
+            resolutions?: string[];
+            aspect_ratios?: string[];
+            /** @description Frames per second. */
+            fps?: number;
+            /**
+             * @description Whether videos have a sound track.
+             * @enum {string}
+             */
+            audio?: "always" | "optional" | "never";
+            formats?: string[];
+            /** @description Hertz. */
+            sample_rates?: number[];
+            voices?: string[];
+            /** @description Of the text to speak. */
+            max_characters?: number;
+            /** @description Per request. */
+            max_images?: number;
+            /** @description Whether a video can start from an image. */
+            first_frame?: boolean;
+            /** @description Whether a video can end at an image. */
+            last_frame?: boolean;
+            /** @description Whether reference images are accepted. */
+            references?: boolean;
+        } & {
+            [key: string]: unknown;
+        };
         Model: {
             id: components["schemas"]["ModelId"];
             /** @constant */
@@ -3150,6 +3190,7 @@ export interface components {
             input_modalities: string[];
             output_modalities: string[];
             features: components["schemas"]["ModelFeatures"];
+            media?: components["schemas"]["ModelMedia"];
             pricing: components["schemas"]["Pricing"];
         };
         ModelList: {
@@ -4134,6 +4175,7 @@ export type ExplainedBudget = components['schemas']['ExplainedBudget'];
 export type Explanation = components['schemas']['Explanation'];
 export type UnixSeconds = components['schemas']['UnixSeconds'];
 export type ModelFeatures = components['schemas']['ModelFeatures'];
+export type ModelMedia = components['schemas']['ModelMedia'];
 export type Model = components['schemas']['Model'];
 export type ModelList = components['schemas']['ModelList'];
 export type MailDelivery = components['schemas']['MailDelivery'];

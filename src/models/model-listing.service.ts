@@ -3,7 +3,7 @@ import { CLOCK, type Clock } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';
 import { isModalityGroup, MODALITIES, modalitiesOf, MODALITY_GROUPS, type Modality } from '../core/types/modality';
 import { assertModelAllowed, isModelAllowed, type Principal } from '../core/types/request-context';
-import type { CatalogModel, Price, PriceVersion } from './catalog-model';
+import type { CatalogModel, MediaSupport, Price, PriceVersion } from './catalog-model';
 import { ModelCatalogService } from './model-catalog.service';
 import type { ModelFeatures } from '../providers/contract/provider-call';
 
@@ -21,6 +21,7 @@ export interface ModelRecord {
   readonly input_modalities: readonly string[];
   readonly output_modalities: readonly string[];
   readonly features: ModelFeatures;
+  readonly media?: MediaSupport;
   /** The list prices in force: integers in micro-units, of USD. */
   readonly pricing: Price;
 }
@@ -48,6 +49,7 @@ function toModelRecord(model: CatalogModel, price: Price): ModelRecord {
     input_modalities: model.inputModalities,
     output_modalities: model.outputModalities,
     features: model.features,
+    ...(model.media !== null && { media: model.media }),
     pricing: listedPrice(price),
   };
 }

@@ -34,6 +34,7 @@ function makeStored() {
       modality: 'image',
       input_modalities: ['text'],
       output_modalities: ['image'],
+      media: { sizes: ['64x64'], max_images: 2 },
       deployments: [{ provider: 'mock', upstream_model: 'picture' }],
       prices: [{ ...price, image: { rows: [{ per_image_micro: 7 }] } }],
     },
@@ -136,11 +137,13 @@ describe('ModelsController', () => {
     });
   });
 
-  it('omits limits that a model does not have', async () => {
+  it('names the values that requests may use, and omits limits that a model does not have', async () => {
     const { body } = await get('/v1/models/b/picture');
     expect(body).not.toHaveProperty('context_length');
     expect(body).not.toHaveProperty('max_output_tokens');
-    expect(body).toMatchObject({ name: 'picture', pricing: { image: { rows: [{ per_image_micro: 7 }] } } });
+    expect((await get('/v1/models/a/chat')).body).not.toHaveProperty('media');
+    expect(body).toMatchObject({ name: 'picture', media: { sizes: ['64x64'], max_images: 2 } });
+    expect(body).toMatchObject({ pricing: { image: { rows: [{ per_image_micro: 7 }] } } });
   });
 
   it.each(['/v1/models/a/none', '/v1/models/a', '/v1/models/a/chat/more', '/v1/models/', '/v1/models/a%252Fchat'])(
