@@ -8,6 +8,10 @@ import { NoSuchPage } from './app/no-such-page';
 import { RootLayout } from './app/root-layout';
 import { VisitorFrame, VisitorLayout } from './app/visitor-layout';
 import type { Least, OperationId } from './app/route-rules';
+import { billingSearch } from './pages/billing/billing-search';
+import { explainSearch } from './pages/explain/explain-search';
+import { jobSearch } from './pages/jobs/job-filters';
+import { webhookSearch } from './pages/webhooks/delivery-filters';
 
 /** The pages: path, least role, title, and the operations that a page reads when it opens. */
 declare module '@tanstack/react-router' {
@@ -147,6 +151,7 @@ const requestRoute = createRoute({
 const jobsRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'jobs',
+  validateSearch: jobSearch,
   staticData: { title: 'Jobs', least: 'viewer', reads: ['listJobs'] },
   component: lazyRouteComponent(() => import('./pages/jobs/jobs-page'), 'JobsPage'),
 });
@@ -159,6 +164,7 @@ const jobRoute = createRoute({
 const webhooksRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'webhooks',
+  validateSearch: webhookSearch,
   staticData: { title: 'Webhooks', least: 'viewer', reads: ['listWebhookDeliveries'] },
   component: lazyRouteComponent(() => import('./pages/webhooks/webhooks-page'), 'WebhooksPage'),
 });
@@ -201,12 +207,14 @@ const keyRoute = createRoute({
 const explainRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'explain',
+  validateSearch: explainSearch,
   staticData: { title: 'Explain', least: 'developer', reads: ['listApiKeys'] },
   component: lazyRouteComponent(() => import('./pages/explain/explain-page'), 'ExplainPage'),
 });
 const billingRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'billing',
+  validateSearch: billingSearch,
   staticData: { title: 'Billing', least: 'viewer', reads: ['getBalance'] },
   component: lazyRouteComponent(() => import('./pages/billing/billing-page'), 'BillingPage'),
 });

@@ -91,7 +91,7 @@ export class TestGateway {
     const { databaseUrl, redisUrl } = config;
     if (databaseUrl === null || redisUrl === null) throw new Error('the test servers are not set');
     const app = await inTime(() => create({ ...config, databaseUrl, redisUrl }, false, clock));
-    await app.listen(0, '127.0.0.1');
+    await app.listen(config.http.port, '127.0.0.1');
     const { port } = app.getHttpServer().address() as AddressInfo;
     const pool = createTestPool(database.url, 2);
     return new TestGateway(app, `http://127.0.0.1:${port}`, database, pool, dataDir);

@@ -1,5 +1,95 @@
+import { useQuery } from '@tanstack/react-query';
+import { useSearch } from '@tanstack/react-router';
+import type { ExplainedOperation } from '../../../contract/dashboard';
+import { api, unwrap } from '../../api/client';
+import { keyChoicesQuery } from '../../api/key-choices';
+import { modelChoicesQuery } from '../../api/model-choices';
+import { useOrganization } from '../../app/use-session';
+import { ButtonLink } from '../../ui/button';
+import { Card } from '../../ui/card';
+import { Empty } from '../../ui/empty';
 import { PageHeader } from '../../ui/page-header';
+import { QueryView } from '../../ui/query-view';
+import { useChange } from '../../ui/use-change';
+import { ExplainForm } from './explain-form';
+import { ExplanationView } from './explanation-view';
 
+export interface Question {
+  readonly keyId: string;
+  readonly operation: ExplainedOperation;
+  /** JSON, as typed. */
+  readonly body: string;
+  readonly clientIp: string;
+}
+
+/** What would happen to a request, and why, without sending it. */
 export function ExplainPage() {
-  return <PageHeader title="Explain" />;
+  const { id } = useOrganization();
+  const { key } = useSearch({ from: '/signed-in/o/$org/explain' });
+  const keys = useQuery(keyChoicesQuery(id));
+  const models = useQuery(modelChoicesQuery);
+  const explain = useChange({
+    change: async (question: Question) => ({ question, explanation: await explained(question) }),
+  });
+  return (
+    <>
+      <PageHeader
+        title="Explain"
+        description="Which checks a request passes, who would answer it and what it would hold. Nothing is sent, charged or counted."
+      />
+      <QueryView query={keys}>
+        {(choices) =>
+          choices.length === 0 ? (
+            <Card>
+              <Empty title="No API key yet">
+                <p className="mb-3">A request is judged by the rules of the key that sends it.</p>
+                <ButtonLink to="/o/$org/keys" params={{ org: id }} variant="primary">
+                  Create a key
+                </ButtonLink>
+              </Empty>
+            </Card>
+          ) : (
+            <div className="grid items-start gap-5 xl:grid-cols-[minmax(0,26rem)_minmax(0,1fr)]">
+              <QueryView query={models}>
+                {(served) => (
+                  <ExplainForm
+                    keys={choices}
+                    firstKey={choices.find((each) => each.id === key)?.id}
+                    models={served}
+                    pending={explain.pending}
+                    error={explain.error}
+                    onSubmit={explain.run}
+                  />
+                )}
+              </QueryView>
+              {explain.result === undefined ? <NothingYet /> : <ExplanationView {...explain.result} />}
+            </div>
+          )
+        }
+      </QueryView>
+    </>
+  );
+}
+
+/** The body goes out as typed: parsing it here would round long numbers. */
+function explained({ keyId, operation, body, clientIp }: Question) {
+  const request: Record<string, unknown> = {};
+  const call = { key_id: keyId, operation, client_ip: clientIp === '' ? null : clientIp, request };
+  return unwrap(
+    api.POST('/dashboard/api/explain', {
+      body: call,
+      bodySerializer: ({ request: _request, ...fields }) => `${JSON.stringify(fields).slice(0, -1)},"request":${body}}`,
+    }),
+  );
+}
+
+function NothingYet() {
+  return (
+    <Card>
+      <Empty title="What would happen to this request?">
+        Choose a key and an operation, paste the body of a request, and find out which limit refuses it, which provider
+        would get it, and what it would cost.
+      </Empty>
+    </Card>
+  );
 }

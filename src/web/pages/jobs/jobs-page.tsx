@@ -1,5 +1,53 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { jobsQuery } from '../../api/jobs';
+import { useOrganization } from '../../app/use-session';
+import { dayAfter } from '../../format/days';
+import { Button } from '../../ui/button';
+import { Card } from '../../ui/card';
+import { Empty } from '../../ui/empty';
 import { PageHeader } from '../../ui/page-header';
+import { LoadMore } from '../../ui/pager';
+import { QueryView } from '../../ui/query-view';
+import type { JobSearch } from './job-filters';
+import { JobFilterBar } from './job-filter-bar';
+import { JobTable } from './job-table';
+import { NoJobs } from './no-jobs';
 
+/** Video and music jobs of all keys, newest first. */
 export function JobsPage() {
-  return <PageHeader title="Jobs" />;
+  const { id } = useOrganization();
+  const search = useSearch({ from: '/signed-in/o/$org/jobs' });
+  const navigate = useNavigate({ from: '/o/$org/jobs' });
+  const { key, to, ...others } = search;
+  const jobs = useInfiniteQuery(
+    jobsQuery(id, { ...others, key_id: key, to: to === undefined ? undefined : dayAfter(to) }),
+  );
+  const isFiltered = Object.values(search).some((value) => value !== undefined);
+  const change = (changes: JobSearch): void => void navigate({ search: (current) => ({ ...current, ...changes }) });
+  const clear = (): void => void navigate({ search: {} });
+  return (
+    <>
+      <PageHeader title="Jobs" description="Videos and music that were ordered with an API key, newest first." />
+      <Card flush>
+        <JobFilterBar search={search} onChange={change} onClear={isFiltered ? clear : undefined} />
+        <QueryView query={jobs}>
+          {({ pages }) => {
+            const rows = pages.flatMap(({ data }) => data);
+            if (rows.length === 0) return isFiltered ? <NoMatch onClear={clear} /> : <NoJobs />;
+            return <JobTable jobs={rows} />;
+          }}
+        </QueryView>
+        <LoadMore query={jobs} />
+      </Card>
+    </>
+  );
+}
+
+function NoMatch({ onClear }: { readonly onClear: () => void }) {
+  return (
+    <Empty title="No job matches these filters">
+      <Button onClick={onClear}>Show all jobs</Button>
+    </Empty>
+  );
 }

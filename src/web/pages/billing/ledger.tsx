@@ -1,0 +1,122 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Download } from 'lucide-react';
+import type { LedgerEntry, LedgerEntryKind } from '../../../contract/dashboard';
+import { ledgerCsvUrl, ledgerQuery } from '../../api/ledger';
+import { oneOf } from '../../app/search-values';
+import { useOrganization } from '../../app/use-session';
+import { dayAfter } from '../../format/days';
+import { Amount } from '../../ui/amount';
+import { Button, ButtonAnchor } from '../../ui/button';
+import { Card } from '../../ui/card';
+import { type Column, DataTable } from '../../ui/data-table';
+import { DayRange } from '../../ui/day-range';
+import { Empty } from '../../ui/empty';
+import { FilterBar } from '../../ui/filter-bar';
+import { KeyName } from '../../ui/key-name';
+import { Moment, TimeHead } from '../../ui/moment';
+import { LoadMore } from '../../ui/pager';
+import { QueryView } from '../../ui/query-view';
+import { Select } from '../../ui/select';
+import { type BillingSearch, LEDGER_KINDS } from './billing-search';
+
+const KINDS: Readonly<Record<LedgerEntryKind, string>> = {
+  topup: 'Credit',
+  charge: 'Charge',
+  refund: 'Refund',
+  adjust: 'Correction',
+};
+
+const COLUMNS: ReadonlyArray<Column<LedgerEntry>> = [
+  { id: 'time', head: <TimeHead />, cell: ({ created_at }) => <Moment time={created_at} /> },
+  { id: 'kind', head: 'Kind', cell: ({ kind }) => KINDS[kind] },
+  { id: 'for', head: 'For', cell: (entry) => <Occasion {...entry} />, priority: 'middle' },
+  {
+    id: 'key',
+    head: 'Key',
+    cell: ({ key_id }) => key_id !== null && <KeyName keyId={key_id} />,
+    priority: 'low',
+  },
+  { id: 'amount', head: 'Amount', cell: ({ amount_micro }) => <Amount micro={amount_micro} signed />, end: true },
+];
+
+/** Every change of the balance, newest first. */
+export function Ledger() {
+  const { id } = useOrganization();
+  const { kind, from, to } = useSearch({ from: '/signed-in/o/$org/billing' });
+  const navigate = useNavigate({ from: '/o/$org/billing' });
+  const filters = { kind, from, to: to === undefined ? undefined : dayAfter(to) };
+  const ledger = useInfiniteQuery(ledgerQuery(id, filters));
+  const change = (changes: BillingSearch): void => void navigate({ search: (current) => ({ ...current, ...changes }) });
+  const clear = (): void => change({ kind: undefined, from: undefined, to: undefined });
+  const isFiltered = kind !== undefined || from !== undefined || to !== undefined;
+  return (
+    <Card flush>
+      <FilterBar
+        onClear={isFiltered ? clear : undefined}
+        actions={
+          <ButtonAnchor href={ledgerCsvUrl(id, filters)} download>
+            <Download size={14} aria-hidden="true" />
+            CSV
+          </ButtonAnchor>
+        }
+      >
+        <Select
+          label="Kind"
+          value={kind ?? ''}
+          options={[['', 'All'], ...LEDGER_KINDS.map((each) => [each, KINDS[each]] as const)]}
+          onChange={(next) => change({ kind: oneOf(next, LEDGER_KINDS) })}
+        />
+        <DayRange from={from} to={to} onChange={change} />
+      </FilterBar>
+      <QueryView query={ledger}>
+        {({ pages }) => (
+          <DataTable
+            label="Ledger"
+            rows={pages.flatMap(({ data }) => data)}
+            rowKey={(entry) => entry.id}
+            columns={COLUMNS}
+            empty={<NoEntries onClear={isFiltered ? clear : undefined} />}
+          />
+        )}
+      </QueryView>
+      <LoadMore query={ledger} />
+    </Card>
+  );
+}
+
+/** What an entry is for: a job, a request, or a payment. */
+function Occasion({ request_id, job_id, reference }: LedgerEntry) {
+  const { id: org } = useOrganization();
+  const look = 'link block max-w-64 truncate font-mono text-xs';
+  if (job_id !== null) {
+    return (
+      <Link to="/o/$org/jobs/$job" params={{ org, job: job_id }} title={job_id} className={look}>
+        Job {job_id}
+      </Link>
+    );
+  }
+  if (request_id !== null) {
+    return (
+      <Link to="/o/$org/requests/$request" params={{ org, request: request_id }} title={request_id} className={look}>
+        {request_id}
+      </Link>
+    );
+  }
+  return (
+    <span title={reference ?? undefined} className="block max-w-64 truncate text-muted">
+      {reference}
+    </span>
+  );
+}
+
+function NoEntries({ onClear }: { readonly onClear?: () => void }) {
+  if (onClear === undefined) {
+    return <Empty title="No entries yet">Credit that you buy and the cost of each request appear here.</Empty>;
+  }
+  return (
+    <Empty title="No entry matches these filters">
+      <Button onClick={onClear}>Show all entries</Button>
+    </Empty>
+  );
+}

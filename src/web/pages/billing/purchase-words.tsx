@@ -1,0 +1,27 @@
+import type { PurchaseStatus } from '../../../contract/dashboard';
+import { Badge } from '../../ui/badge';
+import type { Tone } from '../../ui/banner';
+
+const TONES: Readonly<Record<PurchaseStatus, Tone>> = {
+  pending: 'accent',
+  processing: 'accent',
+  paid: 'good',
+  failed: 'bad',
+  expired: 'neutral',
+  canceled: 'neutral',
+  mismatch: 'warn',
+};
+
+export const PURCHASE_IN_WORDS: Readonly<Record<PurchaseStatus, string>> = {
+  pending: 'It can be paid, or the payment is not confirmed yet.',
+  processing: 'Paid by a method that takes days. The credit follows when the money arrives.',
+  paid: 'The credit was added.',
+  failed: 'The payment failed, and nothing was charged.',
+  expired: 'It was not paid in time.',
+  canceled: 'It was withdrawn before it was paid.',
+  mismatch: 'The payment differs from the order. The operator reviews it before credit is added.',
+};
+
+export function PurchaseBadge({ status }: { readonly status: PurchaseStatus }) {
+  return <Badge tone={TONES[status]}>{status}</Badge>;
+}

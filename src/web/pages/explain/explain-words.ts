@@ -1,0 +1,61 @@
+import type { ExplainedBudget, ExplainedCheck, ExplainedLimit, LeftOutDeployment } from '../../../contract/dashboard';
+
+export const CHECKS: Readonly<Record<ExplainedCheck['check'], string>> = {
+  key: 'Key, organization and address',
+  request: 'Body, model and what the key allows',
+  route: 'Deployments that can be called',
+  price: 'Price',
+  limits: 'Limits',
+  budgets: 'Budgets and balance',
+  support: 'Support for the whole request',
+};
+
+export const OUTCOMES: Readonly<Record<ExplainedCheck['outcome'], string>> = {
+  passes: 'passes',
+  refuses: 'refuses',
+  not_reached: 'cannot be determined',
+};
+
+const REASONS: Readonly<Record<LeftOutDeployment['reason'], string>> = {
+  disabled: 'The operator has disabled it',
+  provider_not_configured: 'The operator has not configured its provider',
+  unpriced: 'It has no price',
+  only: 'routing.only of the request does not name its provider',
+  ignore: 'routing.ignore of the request names its provider',
+  max_price: 'It costs more than routing.max_price of the request',
+  unsupported: 'It does not support this request',
+  full: 'Its provider is at its limit of concurrent requests',
+  rate_limited: 'Its provider asked to wait',
+  breaker_open: 'It failed repeatedly and gets no requests for a while',
+  not_needed: 'The attempts are used up before it',
+};
+
+/** Why a deployment would not be called. */
+export function reasonInWords({ reason, param }: LeftOutDeployment): string {
+  return reason === 'unsupported' && param !== null ? `It does not support the field ${param}` : REASONS[reason];
+}
+
+const SCOPES: Readonly<Record<ExplainedLimit['scope'], string>> = {
+  key: 'Key',
+  organization: 'Organization',
+  model: 'Model',
+  global: 'Whole service',
+};
+const KINDS: Readonly<Record<ExplainedLimit['kind'], string>> = {
+  requests_per_second: 'requests per second',
+  requests_per_minute: 'requests per minute',
+  tokens_per_minute: 'tokens per minute',
+  concurrency: 'concurrent requests',
+};
+
+/** `Key: requests per minute`. */
+export function limitInWords({ scope, kind }: ExplainedLimit): string {
+  return `${SCOPES[scope]}: ${KINDS[kind]}`;
+}
+
+export const BUDGETS: Readonly<Record<ExplainedBudget['budget'], string>> = {
+  key_daily: 'Key, today (UTC)',
+  key_monthly: 'Key, this month (UTC)',
+  organization_monthly: 'Organization, this month (UTC)',
+  balance: 'Balance, as held',
+};
