@@ -1,7 +1,9 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { createRootRouteWithContext, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { isApiError } from './api/errors';
+import { requestSearch } from './api/request-search';
 import { currentUserQuery } from './api/session';
+import { usageSearch } from './api/usage-search';
 import { sessionStarted } from './app/session-state';
 import { preferences } from './app/preferences';
 import { NoSuchPage } from './app/no-such-page';
@@ -126,26 +128,28 @@ const overviewRoute = createRoute({
   staticData: {
     title: 'Overview',
     least: 'viewer',
-    reads: ['getBalance', 'getUsageSeries', 'listRequests', 'listJobs', 'listApiKeys'],
+    reads: ['getBalance', 'getUsageSeries', 'listRequests', 'listJobs', 'listApiKeys', 'listDashboardModels'],
   },
   component: lazyRouteComponent(() => import('./pages/overview/overview-page'), 'OverviewPage'),
 });
 const usageRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'usage',
+  validateSearch: usageSearch,
   staticData: { title: 'Usage', least: 'viewer', reads: ['getUsageSeries', 'listApiKeys'] },
   component: lazyRouteComponent(() => import('./pages/usage/usage-page'), 'UsagePage'),
 });
 const requestsRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'requests',
+  validateSearch: requestSearch,
   staticData: { title: 'Requests', least: 'viewer', reads: ['listRequests', 'getUsageSeries', 'listApiKeys'] },
   component: lazyRouteComponent(() => import('./pages/requests/requests-page'), 'RequestsPage'),
 });
 const requestRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'requests/$request',
-  staticData: { title: 'Request', least: 'viewer', reads: ['getRequest'] },
+  staticData: { title: 'Request', least: 'viewer', reads: ['getRequest', 'listApiKeys'] },
   component: lazyRouteComponent(() => import('./pages/requests/request-page'), 'RequestPage'),
 });
 const jobsRoute = createRoute({

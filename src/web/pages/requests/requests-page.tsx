@@ -1,5 +1,112 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Download, Radio } from 'lucide-react';
+import { useRef, useState } from 'react';
+import { requestsExport, requestsQuery } from '../../api/requests';
+import { isFiltered } from '../../api/request-search';
+import { FailureView } from '../../app/failure-view';
+import { useOrganization } from '../../app/use-session';
+import { countOf } from '../../format/count';
+import { Banner } from '../../ui/banner';
+import { Button, ButtonAnchor, ButtonLink } from '../../ui/button';
+import { Card } from '../../ui/card';
+import { Empty } from '../../ui/empty';
 import { PageHeader } from '../../ui/page-header';
+import { LoadMore } from '../../ui/pager';
+import { SkeletonRows } from '../../ui/skeleton';
+import { RequestFilters } from './request-filters';
+import { RequestTable } from './request-table';
+import { useHeldRows } from './use-held-rows';
 
+/** Every request of the organization's keys, latest first. */
 export function RequestsPage() {
-  return <PageHeader title="Requests" />;
+  const search = useSearch({ from: '/signed-in/o/$org/requests' });
+  const organization = useOrganization();
+  const [live, setLive] = useState(false);
+  return (
+    <>
+      <PageHeader
+        title="Requests"
+        description="Latest first. Prompts and responses are not stored."
+        actions={
+          <>
+            <Button aria-pressed={live} variant={live ? 'primary' : 'secondary'} onClick={() => setLive(!live)}>
+              <Radio size={16} aria-hidden="true" /> Live
+            </Button>
+            <ButtonAnchor href={requestsExport(organization.id, search)} download>
+              <Download size={16} aria-hidden="true" /> CSV
+            </ButtonAnchor>
+          </>
+        }
+      />
+      <RequestFilters search={search} />
+      <RequestList key={JSON.stringify(search)} live={live} />
+    </>
+  );
+}
+
+function RequestList({ live }: { readonly live: boolean }) {
+  const search = useSearch({ from: '/signed-in/o/$org/requests' });
+  const organization = useOrganization();
+  const query = useInfiniteQuery(requestsQuery(organization.id, search, live));
+  const region = useRef<HTMLDivElement>(null);
+  const all = query.data?.pages.flatMap(({ data }) => data) ?? [];
+  const { rows, waiting, showAll } = useHeldRows(all, region);
+  return (
+    <>
+      {query.data !== undefined && query.error !== null && !query.isFetchNextPageError && (
+        <Banner tone="warn" role="status">
+          Could not be refreshed: {query.error.message}
+        </Banner>
+      )}
+      {waiting > 0 && (
+        <div className="mb-3 flex justify-center">
+          <Button small onClick={showAll}>
+            Show {countOf(waiting, 'new request')}
+          </Button>
+        </div>
+      )}
+      <div ref={region}>
+        <Card flush>
+          {query.data === undefined ? (
+            query.error === null ? (
+              <SkeletonRows />
+            ) : (
+              <div className="p-4">
+                <FailureView error={query.error} onRetry={() => void query.refetch()} />
+              </div>
+            )
+          ) : (
+            <>
+              <RequestTable rows={rows} empty={<NoRequests />} />
+              <LoadMore query={query} />
+            </>
+          )}
+        </Card>
+      </div>
+    </>
+  );
+}
+
+function NoRequests() {
+  const search = useSearch({ from: '/signed-in/o/$org/requests' });
+  const { id } = useOrganization();
+  const navigate = useNavigate();
+  if (isFiltered(search)) {
+    return (
+      <Empty title="No request matches these filters">
+        <Button onClick={() => void navigate({ to: '/o/$org/requests', params: { org: id }, search: {} })}>
+          Clear all filters
+        </Button>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="No requests yet">
+      <p className="mb-4">Each request with an API key appears here with its status, tokens, times and exact cost.</p>
+      <ButtonLink to="/o/$org" params={{ org: id }} variant="primary">
+        Send the first one
+      </ButtonLink>
+    </Empty>
+  );
 }

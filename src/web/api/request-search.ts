@@ -1,0 +1,74 @@
+import type { operations, ModalityGroup, UsageOperation } from '../../contract/dashboard';
+import { oneOf } from './usage-search';
+
+type ListParameters = NonNullable<operations['listRequests']['parameters']['query']>;
+/** What the list and the export take. */
+export type RequestFilters = Omit<ListParameters, 'limit' | 'cursor'>;
+
+const RANGES = ['1h', '24h', '7d', '30d'] as const;
+export type RequestRange = (typeof RANGES)[number];
+
+export const MODALITIES: readonly ModalityGroup[] = [
+  'text',
+  'embedding',
+  'image',
+  'speech',
+  'transcription',
+  'audio',
+  'video',
+  'music',
+];
+export const OPERATIONS: readonly UsageOperation[] = [
+  'createChatCompletion',
+  'createCompletion',
+  'createResponse',
+  'createEmbedding',
+  'createImage',
+  'createImageEdit',
+  'createSpeech',
+  'createTranscription',
+  'createVideo',
+  'createMusic',
+];
+
+/** The filters of the requests page, as in its address. A range stays relative to now; it wins over `from` and `to`. */
+export interface RequestSearch extends RequestFilters {
+  readonly range?: RequestRange;
+}
+
+export function requestSearch(search: Record<string, unknown>): RequestSearch {
+  return {
+    range: oneOf(RANGES, search.range),
+    from: momentOf(search.from),
+    to: momentOf(search.to),
+    key_id: textOf(search.key_id),
+    model: textOf(search.model),
+    status: oneOf(['success', 'error'], search.status),
+    modality: oneOf(MODALITIES, search.modality),
+    operation: oneOf(OPERATIONS, search.operation),
+    error_code: textOf(search.error_code),
+  };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function momentOf(value: unknown): string | undefined {
+  const text = textOf(value);
+  return text === undefined || Number.isNaN(Date.parse(text)) ? undefined : text;
+}
+
+const HOUR_MS = 3_600_000;
+const RANGE_HOURS: Readonly<Record<RequestRange, number>> = { '1h': 1, '24h': 24, '7d': 168, '30d': 720 };
+
+/** The filters as the API takes them now. */
+export function filtersOf({ range, ...filters }: RequestSearch, nowMs = Date.now()): RequestFilters {
+  if (range === undefined) return filters;
+  return { ...filters, from: new Date(nowMs - RANGE_HOURS[range] * HOUR_MS).toISOString(), to: undefined };
+}
+
+/** Whether anything is filtered. */
+export function isFiltered(search: RequestSearch): boolean {
+  return Object.values(search).some((value) => value !== undefined);
+}

@@ -1,0 +1,87 @@
+import type { UsageGrouping, UsageInterval } from '../../contract/dashboard';
+import { METRICS, type Metric } from '../format/series';
+import { startOfUtcDay } from '../format/time';
+
+const GROUPINGS = ['none', 'model', 'key', 'modality', 'status'] as const satisfies readonly UsageGrouping[];
+const RANGES = ['24h', '7d', '30d', '90d', '12m'] as const;
+const LOOKS = ['columns', 'lines'] as const;
+export type UsageRange = (typeof RANGES)[number];
+
+/** The view of the usage page, as in its address; what is absent has its default. */
+export interface UsageSearch {
+  readonly metric?: Metric;
+  readonly group?: UsageGrouping;
+  readonly range?: UsageRange;
+  /** First and last day, both included, instead of a range. */
+  readonly from?: string;
+  readonly to?: string;
+  readonly interval?: UsageInterval;
+  readonly look?: 'columns' | 'lines';
+}
+
+const DAYS: Readonly<Record<UsageRange, number>> = { '24h': 1, '7d': 7, '30d': 30, '90d': 90, '12m': 365 };
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+/** The most of the API is 750 buckets. */
+const MOST_DAYS_BY_HOUR = 31;
+
+export function usageSearch(search: Record<string, unknown>): UsageSearch {
+  return {
+    metric: oneOf(METRICS, search.metric),
+    group: oneOf(GROUPINGS, search.group),
+    range: oneOf(RANGES, search.range),
+    from: dayOf(search.from),
+    to: dayOf(search.to),
+    interval: oneOf(['hour', 'day'], search.interval),
+    look: oneOf(LOOKS, search.look),
+  };
+}
+
+export function oneOf<T extends string>(values: readonly T[], value: unknown): T | undefined {
+  return values.find((each) => each === value);
+}
+
+function dayOf(value: unknown): string | undefined {
+  return typeof value === 'string' && DAY.test(value) && !Number.isNaN(Date.parse(value)) ? value : undefined;
+}
+
+/** The view with defaults, and what the API is asked for. */
+export interface UsageView {
+  readonly metric: Metric;
+  readonly group: UsageGrouping;
+  readonly range: UsageRange | 'days';
+  readonly interval: UsageInterval;
+  /** Whether the period is short enough to show hours. */
+  readonly mayShowHours: boolean;
+  readonly look: 'columns' | 'lines';
+  readonly from: string;
+  /** Exclusive; absent: now. */
+  readonly to: string | undefined;
+}
+
+export function usageView(search: UsageSearch, nowMs = Date.now()): UsageView {
+  const { metric = 'cost', group = 'model', look = 'columns' } = search;
+  const range = search.from === undefined ? (search.range ?? '30d') : 'days';
+  const { from, to, days } = periodOf(search, range, nowMs);
+  const mayShowHours = days <= MOST_DAYS_BY_HOUR;
+  const interval = mayShowHours ? (search.interval ?? (days <= 2 ? 'hour' : 'day')) : 'day';
+  return { metric, group, look, range, interval, mayShowHours, from, to };
+}
+
+function periodOf(search: UsageSearch, range: UsageRange | 'days', nowMs: number) {
+  if (range === 'days') {
+    const from = search.from ?? '';
+    const days = search.to === undefined ? undefined : (Date.parse(search.to) - Date.parse(from)) / DAY_MS + 1;
+    const to = search.to === undefined ? undefined : new Date(Date.parse(search.to) + DAY_MS).toISOString();
+    return { from, to, days: days ?? Math.ceil((nowMs - Date.parse(from)) / DAY_MS) };
+  }
+  const days = DAYS[range];
+  // Twenty-four whole hours with the current one; days with today.
+  const hourMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS - 23 * HOUR_MS;
+  return {
+    from: range === '24h' ? new Date(hourMs).toISOString() : startOfUtcDay(days - 1, nowMs),
+    to: undefined,
+    days,
+  };
+}

@@ -1,0 +1,14 @@
+/** Spreadsheets run text with these prefixes as a formula; a leading quote prevents that, as in the exports of the API. */
+const FORMULA = /^[=+\-@\t\r\n]/;
+const QUOTED = /[",\r\n]/;
+
+/** One record of RFC 4180, with its line end. */
+export function csvLine(fields: ReadonlyArray<string | number | bigint>): string {
+  return `${fields.map(toField).join(',')}\r\n`;
+}
+
+function toField(field: string | number | bigint): string {
+  if (typeof field !== 'string') return field.toString();
+  const text = FORMULA.test(field) ? `'${field}` : field;
+  return QUOTED.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

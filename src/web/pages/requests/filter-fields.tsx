@@ -1,0 +1,110 @@
+import { useId, type ReactNode } from 'react';
+import { fromUtcInput, toUtcInput } from '../../format/time';
+
+export function Labelled({
+  label,
+  id,
+  children,
+}: {
+  readonly label: string;
+  readonly id: string;
+  readonly children: ReactNode;
+}) {
+  return (
+    <div className="min-w-0">
+      <label htmlFor={id} className="mb-1 block text-muted">
+        {label}
+      </label>
+      {children}
+    </div>
+  );
+}
+
+interface ChoiceProps {
+  readonly label: string;
+  readonly value: string;
+  /** Text of the choice without a filter. */
+  readonly none: string;
+  readonly options: ReadonlyArray<readonly [value: string, label: string]>;
+  readonly onChange: (value: string) => void;
+}
+
+export function Choice({ label, value, none, options, onChange }: ChoiceProps) {
+  const id = useId();
+  return (
+    <Labelled label={label} id={id}>
+      <select id={id} className="control" value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        <option value="">{none}</option>
+        {options.map(([option, text]) => (
+          <option key={option} value={option}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </Labelled>
+  );
+}
+
+interface TextProps {
+  readonly label: string;
+  readonly value: string;
+  readonly suggestions: readonly string[];
+  readonly onChange: (value: string) => void;
+}
+
+/** Text that filters with Enter, when the field is left, and when a suggestion is chosen. */
+export function TextFilter({ label, value, suggestions, onChange }: TextProps) {
+  const id = useId();
+  const submit = (text: string): void => {
+    if (text.trim() !== value) onChange(text.trim());
+  };
+  return (
+    <Labelled label={label} id={id}>
+      <input
+        key={value}
+        id={id}
+        className="control"
+        list={`${id}-suggestions`}
+        defaultValue={value}
+        placeholder="All"
+        onChange={({ currentTarget: { value: text } }) => {
+          if (text === '' || suggestions.includes(text)) submit(text);
+        }}
+        onKeyDown={(event) => event.key === 'Enter' && submit(event.currentTarget.value)}
+        onBlur={(event) => submit(event.currentTarget.value)}
+      />
+      <datalist id={`${id}-suggestions`}>
+        {suggestions.map((each) => (
+          <option key={each} value={each}>
+            {each}
+          </option>
+        ))}
+      </datalist>
+    </Labelled>
+  );
+}
+
+interface TimeProps {
+  readonly label: string;
+  readonly value: string | undefined;
+  readonly onChange: (value: string | undefined) => void;
+}
+
+export function TimeFilter({ label, value, onChange }: TimeProps) {
+  const id = useId();
+  const shown = value === undefined ? '' : toUtcInput(value);
+  return (
+    <Labelled label={label} id={id}>
+      <input
+        key={shown}
+        id={id}
+        type="datetime-local"
+        className="control w-auto!"
+        defaultValue={shown}
+        onBlur={({ currentTarget: { value: text } }) => {
+          if (text !== shown) onChange(text === '' ? undefined : fromUtcInput(text));
+        }}
+      />
+    </Labelled>
+  );
+}

@@ -1,0 +1,18 @@
+import type { UsageRequest } from '../../../contract/dashboard';
+import { Badge } from '../../ui/badge';
+
+type Outcome = Pick<UsageRequest, 'status' | 'http_status' | 'error_code'>;
+
+const CLIENT_CLOSED = 499;
+
+/** How a request ended, with its error code. */
+export function RequestStatus({ request }: { readonly request: Outcome }) {
+  if (request.status === 'success') return <Badge tone="good">{request.http_status}</Badge>;
+  const reason = request.error_code ?? (request.http_status === CLIENT_CLOSED ? 'client disconnected' : 'error');
+  return (
+    <span className="inline-flex flex-wrap items-center gap-x-2">
+      <Badge tone="bad">{request.http_status}</Badge>
+      <span className="text-bad">{reason}</span>
+    </span>
+  );
+}
