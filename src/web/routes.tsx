@@ -14,6 +14,14 @@ import { billingSearch } from './pages/billing/billing-search';
 import { explainSearch } from './pages/explain/explain-search';
 import { jobSearch } from './pages/jobs/job-filters';
 import { webhookSearch } from './pages/webhooks/delivery-filters';
+import {
+  credentialsSearch,
+  modelsSearch,
+  organizationsSearch,
+  platformAuditSearch,
+  providersSearch,
+  usersSearch,
+} from './pages/operator/filters';
 
 /** The pages: path, least role, title, and the operations that a page reads when it opens. */
 declare module '@tanstack/react-router' {
@@ -252,31 +260,45 @@ const platformRoute = createRoute({
   staticData: {
     title: 'Platform',
     least: 'operator',
-    reads: ['listInstances', 'listProviderHealth', 'getLedgerAudit'],
+    reads: [
+      'listInstances',
+      'listProviderHealth',
+      'listOperatorModels',
+      'getLedgerAudit',
+      'getOperatorUsageSeries',
+      'getOperatorOrganization',
+    ],
   },
   component: lazyRouteComponent(() => import('./pages/operator/platform-page'), 'PlatformPage'),
 });
 const operatorOrganizationsRoute = createRoute({
   getParentRoute: () => operatorRoute,
   path: 'organizations',
+  validateSearch: organizationsSearch,
   staticData: { title: 'Organizations', least: 'operator', reads: ['listOperatorOrganizations'] },
   component: lazyRouteComponent(() => import('./pages/operator/organizations-page'), 'OrganizationsPage'),
 });
 const operatorOrganizationRoute = createRoute({
   getParentRoute: () => operatorRoute,
   path: 'organizations/$org',
-  staticData: { title: 'Organization', least: 'operator', reads: ['getOperatorOrganization'] },
+  staticData: {
+    title: 'Organization',
+    least: 'operator',
+    reads: ['getOperatorOrganization', 'listOperatorAuditEntries'],
+  },
   component: lazyRouteComponent(() => import('./pages/operator/organization-page'), 'OrganizationPage'),
 });
 const usersRoute = createRoute({
   getParentRoute: () => operatorRoute,
   path: 'users',
+  validateSearch: usersSearch,
   staticData: { title: 'Users', least: 'operator', reads: ['listUsers'] },
   component: lazyRouteComponent(() => import('./pages/operator/users-page'), 'UsersPage'),
 });
 const operatorModelsRoute = createRoute({
   getParentRoute: () => operatorRoute,
   path: 'models',
+  validateSearch: modelsSearch,
   staticData: { title: 'Served models', least: 'operator', reads: ['listOperatorModels'] },
   component: lazyRouteComponent(() => import('./pages/operator/served-models-page'), 'ServedModelsPage'),
 });
@@ -286,26 +308,33 @@ const operatorModelRoute = createRoute({
   staticData: {
     title: 'Served model',
     least: 'operator',
-    reads: ['listOperatorModels', 'listPriceVersions', 'listDeployments'],
+    reads: ['listOperatorModels', 'listPriceVersions', 'listDeployments', 'listProviderHealth'],
   },
   component: lazyRouteComponent(() => import('./pages/operator/served-model-page'), 'ServedModelPage'),
 });
 const providersRoute = createRoute({
   getParentRoute: () => operatorRoute,
   path: 'providers',
-  staticData: { title: 'Providers', least: 'operator', reads: ['listProviderHealth', 'listDeployments'] },
+  validateSearch: providersSearch,
+  staticData: { title: 'Providers', least: 'operator', reads: ['listProviderHealth'] },
   component: lazyRouteComponent(() => import('./pages/operator/providers-page'), 'ProvidersPage'),
 });
 const credentialsRoute = createRoute({
   getParentRoute: () => operatorRoute,
   path: 'credentials',
+  validateSearch: credentialsSearch,
   staticData: { title: 'Credentials', least: 'operator', reads: ['listCredentials', 'listProviderInstances'] },
   component: lazyRouteComponent(() => import('./pages/operator/credentials-page'), 'CredentialsPage'),
 });
 const platformAuditRoute = createRoute({
   getParentRoute: () => operatorRoute,
   path: 'audit',
-  staticData: { title: 'Changes', least: 'operator' },
+  validateSearch: platformAuditSearch,
+  staticData: {
+    title: 'Changes',
+    least: 'operator',
+    reads: ['listOperatorAuditEntries', 'getOperatorOrganization'],
+  },
   component: lazyRouteComponent(() => import('./pages/operator/platform-audit-page'), 'PlatformAuditPage'),
 });
 const instancesRoute = createRoute({

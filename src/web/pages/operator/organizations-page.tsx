@@ -1,5 +1,95 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import type { OperatorOrganization, OrganizationStatus } from '../../../contract/dashboard';
+import { operatorOrganizationsQuery } from '../../api/operator';
+import { Amount } from '../../ui/amount';
+import { Card } from '../../ui/card';
+import { DataTable, type Column } from '../../ui/data-table';
+import { Empty } from '../../ui/empty';
+import { Ago } from '../../ui/moment';
 import { PageHeader } from '../../ui/page-header';
+import { LoadMore } from '../../ui/pager';
+import { Select } from '../../ui/select';
+import { OrganizationBadge } from './badges';
+import { ListView } from './list-view';
+import { SearchBox } from './search-box';
+
+const COLUMNS: ReadonlyArray<Column<OperatorOrganization>> = [
+  { id: 'name', head: 'Name', cell: ({ name }) => name },
+  { id: 'status', head: 'State', cell: ({ status }) => <OrganizationBadge status={status} /> },
+  { id: 'balance', head: 'Balance', end: true, cell: ({ balance_micro }) => <Amount micro={balance_micro} /> },
+  {
+    id: 'held',
+    head: 'Held',
+    end: true,
+    priority: 'middle',
+    cell: ({ reserved_micro }) => <Amount micro={reserved_micro} />,
+  },
+  {
+    id: 'limit',
+    head: 'Monthly limit',
+    end: true,
+    priority: 'low',
+    cell: ({ monthly_limit_micro: limit }) =>
+      limit === null ? <span className="text-muted">none</span> : <Amount micro={limit} />,
+  },
+  {
+    id: 'created',
+    head: 'Created',
+    end: true,
+    priority: 'middle',
+    cell: ({ created_at }) => <Ago time={created_at} />,
+  },
+];
 
 export function OrganizationsPage() {
-  return <PageHeader title="Organizations" />;
+  const search = useSearch({ from: '/signed-in/operator/organizations' });
+  const navigate = useNavigate({ from: '/operator/organizations' });
+  const query = useInfiniteQuery(operatorOrganizationsQuery(search));
+  const isFiltered = search.search !== undefined || search.status !== undefined;
+  return (
+    <>
+      <PageHeader title="Organizations" description="All customers of this platform, newest first." />
+      <div className="mb-4 flex flex-wrap items-center gap-3">
+        <SearchBox
+          label="Search by name"
+          value={search.search ?? ''}
+          onChange={(text) => void navigate({ search: { ...search, search: text || undefined }, replace: true })}
+        />
+        <Select
+          label="State"
+          value={search.status ?? ''}
+          options={[
+            ['', 'all'],
+            ['active', 'active'],
+            ['suspended', 'suspended'],
+          ]}
+          onChange={(status) =>
+            void navigate({ search: { ...search, status: (status || undefined) as OrganizationStatus | undefined } })
+          }
+        />
+      </div>
+      <Card flush>
+        <ListView query={query}>
+          {(rows) => (
+            <DataTable
+              label="Organizations"
+              columns={COLUMNS}
+              rows={rows}
+              rowKey={({ id }) => id}
+              rowLink={({ id }) => ({ to: '/operator/organizations/$org', params: { org: id } })}
+              empty={
+                <Empty title={isFiltered ? 'No organization matches' : 'No organizations yet'}>
+                  {isFiltered
+                    ? 'Search for another part of the name, or for all states.'
+                    : 'Each customer is an organization. People create one when they register.'}
+                </Empty>
+              }
+            />
+          )}
+        </ListView>
+        <LoadMore query={query} />
+      </Card>
+    </>
+  );
 }

@@ -1,5 +1,113 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { X } from 'lucide-react';
+import { operatorOrganizationQuery, platformAuditQuery } from '../../api/operator';
+import { Button } from '../../ui/button';
+import { Card } from '../../ui/card';
+import { Empty } from '../../ui/empty';
 import { PageHeader } from '../../ui/page-header';
+import { LoadMore } from '../../ui/pager';
+import { Select } from '../../ui/select';
+import { ORGANIZATION_ACTIONS, PLATFORM_ACTIONS } from './audit-actions';
+import { actionInWords, AuditEntry } from './audit-entry';
+import { ListView } from './list-view';
 
 export function PlatformAuditPage() {
-  return <PageHeader title="Changes" />;
+  const search = useSearch({ from: '/signed-in/operator/audit' });
+  const navigate = useNavigate({ from: '/operator/audit' });
+  const { organization, action, actor, from, to } = search;
+  const query = useInfiniteQuery(platformAuditQuery({ organization_id: organization, action, actor, from, to }));
+  const set = (change: Partial<typeof search>): void => void navigate({ search: { ...search, ...change } });
+  const actions = organization === undefined ? PLATFORM_ACTIONS : ORGANIZATION_ACTIONS;
+  return (
+    <>
+      <PageHeader
+        title="Changes"
+        description={
+          organization === undefined
+            ? 'Changes of prices, models, credentials and accounts. Those of an organization are on its page.'
+            : 'Changes to one organization, with the names of staff.'
+        }
+      />
+      <div className="mb-4 flex flex-wrap items-center gap-3">
+        <Select
+          label="Action"
+          value={action ?? ''}
+          options={[['', 'all'], ...actions.map((each) => [each, actionInWords(each)] as const)]}
+          onChange={(value) => set({ action: value || undefined })}
+        />
+        <DayInput label="From" value={from} max={to} onChange={(value) => set({ from: value })} />
+        <DayInput label="Before" value={to} min={from} onChange={(value) => set({ to: value })} />
+        <span className="text-muted">UTC</span>
+        {organization !== undefined && (
+          <Filter onRemove={() => void navigate({ search: {} })}>
+            Organization: <OrganizationName id={organization} />
+          </Filter>
+        )}
+        {actor !== undefined && <Filter onRemove={() => set({ actor: undefined })}>Changes by one person</Filter>}
+      </div>
+      <Card flush>
+        <ListView query={query}>
+          {(entries) =>
+            entries.length === 0 ? (
+              <Empty title="No changes">
+                Every change appears here with who made it. Choose other filters to see earlier ones.
+              </Empty>
+            ) : (
+              <ul aria-label="Changes">
+                {entries.map((entry) => (
+                  <AuditEntry key={entry.id} entry={entry} />
+                ))}
+              </ul>
+            )
+          }
+        </ListView>
+        <LoadMore query={query} />
+      </Card>
+    </>
+  );
+}
+
+function OrganizationName({ id }: { readonly id: string }) {
+  return useQuery(operatorOrganizationQuery(id)).data?.name ?? id;
+}
+
+interface FilterProps {
+  readonly children: React.ReactNode;
+  readonly onRemove: () => void;
+}
+
+/** A filter that another page has set. */
+function Filter({ children, onRemove }: FilterProps) {
+  return (
+    <Button small onClick={onRemove}>
+      <span className="max-w-60 truncate">{children}</span>
+      <X size={14} aria-hidden="true" />
+      <span className="sr-only">Remove this filter</span>
+    </Button>
+  );
+}
+
+interface DayInputProps {
+  readonly label: string;
+  readonly value: string | undefined;
+  readonly min?: string;
+  readonly max?: string;
+  readonly onChange: (value: string | undefined) => void;
+}
+
+function DayInput({ label, value, min, max, onChange }: DayInputProps) {
+  return (
+    <label className="flex items-center gap-2">
+      <span className="text-muted">{label}</span>
+      <input
+        type="date"
+        className="control w-auto!"
+        value={value ?? ''}
+        min={min}
+        max={max}
+        onChange={(event) => onChange(event.currentTarget.value || undefined)}
+      />
+    </label>
+  );
 }

@@ -1,0 +1,127 @@
+import { Link } from '@tanstack/react-router';
+import type { OperatorAuditActor, OperatorAuditEntry } from '../../../contract/dashboard';
+import { Moment } from '../../ui/moment';
+
+/** `price.created` as words. */
+export function actionInWords(action: string): string {
+  const words = action.replaceAll('_', ' ').replace('.', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+const ACTOR_KINDS: Readonly<Record<OperatorAuditActor['kind'], string>> = {
+  user: 'a deleted user',
+  operator: 'a deleted operator',
+  command: 'the command line',
+  system: 'the gateway',
+};
+
+export function actorInWords({ kind, name, email }: OperatorAuditActor): string {
+  return name ?? email ?? ACTOR_KINDS[kind];
+}
+
+/** One change: what, by whom, when, and the changed fields before and after. */
+export function AuditEntry({ entry }: { readonly entry: OperatorAuditEntry }) {
+  const { action, actor, address, target, created_at, organization_id: organization } = entry;
+  const changes = changesOf(entry);
+  return (
+    <li className="border-b px-4 py-3.5 last:border-0 sm:px-5">
+      <div className="flex flex-wrap items-baseline justify-between gap-x-6 gap-y-1">
+        <p className="min-w-0">
+          <span className="font-medium">{actionInWords(action)}</span>{' '}
+          <span className="wrap-anywhere text-muted">
+            {target.type.replaceAll('_', ' ')} {target.id}
+          </span>
+        </p>
+        <p className="text-muted">
+          <Moment time={created_at} />
+        </p>
+      </div>
+      <p className="mt-0.5 wrap-anywhere text-muted">
+        by {actor.user_id === null ? actorInWords(actor) : <ActorLink actor={actor} organization={organization} />}
+        {actor.email !== null && actor.name !== null && ` (${actor.email})`}
+        {address !== null && ` from ${address}`}
+        {organization !== null && (
+          <>
+            {' '}
+            in{' '}
+            <Link to="/operator/organizations/$org" params={{ org: organization }} className="link">
+              the organization
+            </Link>
+          </>
+        )}
+      </p>
+      {changes.length > 0 && (
+        <details className="mt-2">
+          <summary className="w-fit text-muted">
+            Changed: {changes.map(({ field }) => field.replaceAll('_', ' ')).join(', ')}
+          </summary>
+          <Changes changes={changes} />
+        </details>
+      )}
+    </li>
+  );
+}
+
+interface ActorLinkProps {
+  readonly actor: OperatorAuditActor;
+  readonly organization: string | null;
+}
+
+function ActorLink({ actor, organization }: ActorLinkProps) {
+  return (
+    <Link
+      to="/operator/audit"
+      search={{ actor: actor.user_id ?? undefined, organization: organization ?? undefined }}
+      className="link"
+    >
+      {actorInWords(actor)}
+    </Link>
+  );
+}
+
+interface FieldChange {
+  readonly field: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+/** The fields whose values differ, as text; null where the field did not exist. */
+function changesOf({ before, after }: OperatorAuditEntry): FieldChange[] {
+  const fields = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})]);
+  return [...fields]
+    .map((field) => ({ field, before: textOf(before, field), after: textOf(after, field) }))
+    .filter((change) => change.before !== change.after);
+}
+
+function textOf(state: Readonly<Record<string, unknown>> | null, field: string): string | null {
+  const value = state?.[field];
+  if (value === undefined) return null;
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 1);
+}
+
+function Changes({ changes }: { readonly changes: readonly FieldChange[] }) {
+  const head = 'pe-4 py-1 text-start font-medium text-muted';
+  const cell = 'pe-4 py-1 align-top font-mono text-[0.8125rem] whitespace-pre-wrap wrap-anywhere';
+  return (
+    <table className="mt-2 w-full table-fixed border-collapse">
+      <thead>
+        <tr>
+          <th className={head}>Field</th>
+          <th className={head}>Before</th>
+          <th className={head}>After</th>
+        </tr>
+      </thead>
+      <tbody>
+        {changes.map(({ field, before, after }) => (
+          <tr key={field} className="border-t">
+            <th scope="row" className="py-1 pe-4 text-start align-top font-normal wrap-anywhere">
+              {field.replaceAll('_', ' ')}
+            </th>
+            <td className={cell}>{before ?? <span className="text-muted">–</span>}</td>
+            <td className={cell}>{after ?? <span className="text-muted">–</span>}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,104 @@
+import type { OperatorOrganization, OrganizationLimitsUpdate } from '../../../contract/dashboard';
+import { api, unwrap } from '../../api/client';
+import { operatorKeys } from '../../api/operator';
+import { useNotice } from '../../app/notices';
+import { Button } from '../../ui/button';
+import { Dialog } from '../../ui/dialog';
+import { ChangeForm } from '../../ui/form';
+import { useChange } from '../../ui/use-change';
+import {
+  changedFields,
+  dollarsOf,
+  DollarsField,
+  type FormValues,
+  LimitField,
+  limitOf,
+  RATE_LIMIT_NAMES,
+  RateLimitFields,
+  rateLimitsOf,
+} from './limit-fields';
+
+const MAX_KEYS = 10_000;
+
+interface OrganizationLimitsDialogProps {
+  readonly organization: OperatorOrganization;
+  readonly onClose: () => void;
+}
+
+export function OrganizationLimitsDialog({ organization, onClose }: OrganizationLimitsDialogProps) {
+  const notice = useNotice();
+  const update = useChange({
+    change: (values: FormValues) =>
+      unwrap(
+        api.PATCH('/dashboard/api/operator/organizations/{organization_id}', {
+          params: { path: { organization_id: organization.id } },
+          body: changedFields<OrganizationLimitsUpdate>(organization, limitsOf(values)),
+        }),
+      ),
+    invalidates: [operatorKeys.organizations, operatorKeys.audit, ['organization', organization.id]],
+    onDone: () => {
+      notice('Limits set');
+      onClose();
+    },
+  });
+  return (
+    <Dialog title={`Limits of “${organization.name}”`} onClose={onClose}>
+      <p className="mb-4 text-muted">They apply to all API keys of the organization together, within a second.</p>
+      <ChangeForm
+        fields={[
+          ...RATE_LIMIT_NAMES,
+          'monthly_limit_micro',
+          'purchase_limit_day_micro',
+          'purchase_limit_month_micro',
+          'max_api_keys',
+        ]}
+        submit="Set limits"
+        pending={update.pending}
+        error={update.error}
+        onSubmit={update.run}
+        actions={<Button onClick={onClose}>Cancel</Button>}
+      >
+        <RateLimitFields limits={organization} />
+        <div className="grid gap-4 sm:grid-cols-2">
+          <DollarsField
+            name="monthly_limit_micro"
+            label="Dollars spent per month"
+            hint="UTC. Empty: no limit"
+            value={organization.monthly_limit_micro}
+          />
+          <LimitField
+            name="max_api_keys"
+            label="API keys"
+            hint="Empty: the default of 100"
+            value={organization.max_api_keys}
+            min={0}
+            max={MAX_KEYS}
+          />
+          <DollarsField
+            name="purchase_limit_day_micro"
+            label="Dollars bought per day"
+            hint="UTC. Empty: the platform’s limit"
+            value={organization.purchase_limit_day_micro}
+          />
+          <DollarsField
+            name="purchase_limit_month_micro"
+            label="Dollars bought per month"
+            hint="UTC. Empty: the platform’s limit"
+            value={organization.purchase_limit_month_micro}
+          />
+        </div>
+      </ChangeForm>
+    </Dialog>
+  );
+}
+
+/** @throws ApiError that marks the field. */
+function limitsOf(values: FormValues): OrganizationLimitsUpdate {
+  return {
+    ...rateLimitsOf(values),
+    monthly_limit_micro: dollarsOf(values, 'monthly_limit_micro'),
+    purchase_limit_day_micro: dollarsOf(values, 'purchase_limit_day_micro'),
+    purchase_limit_month_micro: dollarsOf(values, 'purchase_limit_month_micro'),
+    max_api_keys: limitOf(values, 'max_api_keys'),
+  };
+}

@@ -1,0 +1,46 @@
+import { useEffect, useRef, useState } from 'react';
+
+const PAUSE_MS = 300;
+
+interface SearchBoxProps {
+  readonly label: string;
+  readonly value: string;
+  /** Called when typing pauses. */
+  readonly onChange: (value: string) => void;
+}
+
+/** A search field of a toolbar. */
+export function SearchBox({ label, value, onChange }: SearchBoxProps) {
+  const [text, setText] = useState(value);
+  const [sent, setSent] = useState(value);
+  const [shown, setShown] = useState(value);
+  const latest = useRef(onChange);
+  useEffect(() => {
+    latest.current = onChange;
+  });
+  // The value changes without typing when a link or Back changes the address.
+  if (value !== shown) {
+    setShown(value);
+    if (value !== sent) setText(value);
+  }
+  useEffect(() => {
+    if (text.trim() === value) return undefined;
+    const timer = window.setTimeout(() => {
+      setSent(text.trim());
+      latest.current(text.trim());
+    }, PAUSE_MS);
+    return () => window.clearTimeout(timer);
+  }, [text, value]);
+  return (
+    <label className="min-w-0 grow basis-56 sm:max-w-80">
+      <span className="sr-only">{label}</span>
+      <input
+        type="search"
+        className="control"
+        placeholder={label}
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+      />
+    </label>
+  );
+}
