@@ -316,7 +316,7 @@ const providersRoute = createRoute({
   getParentRoute: () => operatorRoute,
   path: 'providers',
   validateSearch: providersSearch,
-  staticData: { title: 'Providers', least: 'operator', reads: ['listProviderHealth'] },
+  staticData: { title: 'Providers', least: 'operator', reads: ['listProviderHealth', 'listDeployments'] },
   component: lazyRouteComponent(() => import('./pages/operator/providers-page'), 'ProvidersPage'),
 });
 const credentialsRoute = createRoute({

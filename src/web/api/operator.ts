@@ -91,7 +91,8 @@ export const priceVersionsQuery = (path: ModelPath) =>
     },
   });
 
-export const deploymentsQuery = (model: string) =>
+/** Of one model, or all. */
+export const deploymentsQuery = (model?: string) =>
   queryOptions({
     queryKey: [...operatorKeys.deployments, model],
     queryFn: ({ signal }) =>

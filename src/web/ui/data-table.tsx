@@ -36,7 +36,7 @@ export function DataTable<Row>({ label, columns, rows, rowKey, rowLink, empty }:
   const classOf = ({ end, priority }: Column<Row>): string =>
     `px-3 first:ps-4 last:pe-4 sm:first:ps-5 sm:last:pe-5 ${end ? 'text-end tabular-nums' : 'text-start'} ${priority === undefined ? '' : HIDDEN[priority]}`;
   return (
-    <div role="region" aria-label={label} tabIndex={0} className="overflow-x-auto rounded-xl">
+    <div role="region" aria-label={label} tabIndex={0} className="relative overflow-x-auto rounded-xl">
       <table className="w-full border-collapse">
         <thead>
           <tr className="border-b">

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { OperatorAuditActor, OperatorAuditEntry } from '../../../contract/dashboard';
+import { formatMicro } from '../../format/money';
 import { Moment } from '../../ui/moment';
 
 /** `price.created` as words. */
@@ -53,7 +54,7 @@ export function AuditEntry({ entry }: { readonly entry: OperatorAuditEntry }) {
       {changes.length > 0 && (
         <details className="mt-2">
           <summary className="w-fit text-muted">
-            Changed: {changes.map(({ field }) => field.replaceAll('_', ' ')).join(', ')}
+            Changed: {changes.map(({ field }) => fieldInWords(field)).join(', ')}
           </summary>
           <Changes changes={changes} />
         </details>
@@ -93,9 +94,15 @@ function changesOf({ before, after }: OperatorAuditEntry): FieldChange[] {
     .filter((change) => change.before !== change.after);
 }
 
+/** Amounts are shown in dollars. */
+function fieldInWords(field: string): string {
+  return field.replace(/_micro$/, '').replaceAll('_', ' ');
+}
+
 function textOf(state: Readonly<Record<string, unknown>> | null, field: string): string | null {
   const value = state?.[field];
   if (value === undefined) return null;
+  if (field.endsWith('_micro') && typeof value === 'number') return formatMicro(value);
   return typeof value === 'string' ? value : JSON.stringify(value, null, 1);
 }
 
@@ -115,7 +122,7 @@ function Changes({ changes }: { readonly changes: readonly FieldChange[] }) {
         {changes.map(({ field, before, after }) => (
           <tr key={field} className="border-t">
             <th scope="row" className="py-1 pe-4 text-start align-top font-normal wrap-anywhere">
-              {field.replaceAll('_', ' ')}
+              {fieldInWords(field)}
             </th>
             <td className={cell}>{before ?? <span className="text-muted">–</span>}</td>
             <td className={cell}>{after ?? <span className="text-muted">–</span>}</td>

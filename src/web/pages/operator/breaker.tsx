@@ -19,7 +19,7 @@ export function BreakerBadge({ health }: { readonly health: DeploymentHealth }) 
       ) : (
         shared !== state && <Badge tone="warn">{BREAKER_STATES[shared]} on all instances</Badge>
       )}
-      {wait > 0 && <span className="text-muted">for {formatDuration(wait)}</span>}
+      {wait > 0 && <span className="text-muted">for {formatDuration(Math.ceil(wait / 1000) * 1000)}</span>}
     </span>
   );
 }

@@ -39,7 +39,7 @@ const columnsFor = (expected: string | null): ReadonlyArray<Column<Instance>> =>
     id: 'heartbeat',
     head: 'Heartbeat',
     end: true,
-    cell: ({ heartbeat_age_ms }) => `${formatDuration(heartbeat_age_ms)} ago`,
+    cell: ({ heartbeat_age_ms: age }) => (age < 1000 ? 'now' : `${formatDuration(Math.round(age / 1000) * 1000)} ago`),
   },
 ];
 
@@ -63,8 +63,8 @@ function Instances({ instances }: { readonly instances: readonly Instance[] }) {
     <>
       {differing > 0 && (
         <Banner tone="warn" title="Not all instances run the same version">
-          {countOf(differing, 'instance')} not on {expected ?? 'the version of the latest'}. This is normal during a
-          rolling update, and otherwise a process that was not replaced.
+          {countOf(differing, 'instance runs', 'instances run')} another version than {expected ?? 'the latest'}. This
+          is normal during a rolling update; otherwise a process was not replaced.
         </Banner>
       )}
       <Card flush>

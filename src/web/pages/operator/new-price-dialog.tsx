@@ -78,7 +78,7 @@ export function NewPriceDialog({ model, path, deployments, versions, onClose }: 
         ) : (
           <PriceFields key={deploymentId} amounts={amounts} hasPresent={present !== null} />
         )}
-        <Button small variant="quiet" onClick={() => setAsJson(!asJson)}>
+        <Button small variant="quiet" className="-ms-2" onClick={() => setAsJson(!asJson)}>
           {asJson ? 'Edit the amounts' : 'Edit as JSON'}
         </Button>
         <div className="grid gap-4 sm:grid-cols-2">

@@ -12,7 +12,7 @@ import { Amount } from '../../ui/amount';
 import { Button, ButtonLink } from '../../ui/button';
 import { Card, Facts, Tile } from '../../ui/card';
 import { CopyButton } from '../../ui/copy-button';
-import { Moment } from '../../ui/moment';
+import { Ago } from '../../ui/moment';
 import { PageHeader } from '../../ui/page-header';
 import { QueryView } from '../../ui/query-view';
 import { PageSkeleton } from '../../ui/skeleton';
@@ -39,7 +39,7 @@ type Opened = 'status' | 'balance' | 'limits';
 function Organization({ organization }: { readonly organization: OperatorOrganizationDetails }) {
   const [opened, setOpened] = useState<Opened>();
   const close = (): void => setOpened(undefined);
-  const { id, name, status } = organization;
+  const { id, name, status, created_at } = organization;
   return (
     <>
       <PageHeader
@@ -52,6 +52,9 @@ function Organization({ organization }: { readonly organization: OperatorOrganiz
           <span className="inline-flex flex-wrap items-center gap-1">
             <code className="font-mono text-[0.8125rem] break-all">{id}</code>
             <CopyButton text={id} object="organization id" />
+            <span>
+              created <Ago time={created_at} />
+            </span>
           </span>
         }
         actions={
@@ -85,7 +88,7 @@ function Organization({ organization }: { readonly organization: OperatorOrganiz
 }
 
 function Figures({ organization }: { readonly organization: OperatorOrganizationDetails }) {
-  const { balance_micro, reserved_micro, counts, max_api_keys, created_at } = organization;
+  const { balance_micro, reserved_micro, counts, max_api_keys } = organization;
   return (
     <div className="mb-4 grid gap-4 sm:grid-cols-2 xl:grid-cols-4">
       <Tile
@@ -105,9 +108,6 @@ function Figures({ organization }: { readonly organization: OperatorOrganization
       <Tile label="Spending limit" note={<MonthNote organization={organization} />}>
         <MonthlyLimit organization={organization} />
       </Tile>
-      <p className="text-muted sm:col-span-full">
-        Created <Moment time={created_at} />
-      </p>
     </div>
   );
 }

@@ -5,6 +5,7 @@ import { operatorOrganizationQuery, platformAuditQuery } from '../../api/operato
 import { Button } from '../../ui/button';
 import { Card } from '../../ui/card';
 import { Empty } from '../../ui/empty';
+import { TimeHead } from '../../ui/moment';
 import { PageHeader } from '../../ui/page-header';
 import { LoadMore } from '../../ui/pager';
 import { Select } from '../../ui/select';
@@ -54,11 +55,19 @@ export function PlatformAuditPage() {
                 Every change appears here with who made it. Choose other filters to see earlier ones.
               </Empty>
             ) : (
-              <ul aria-label="Changes">
-                {entries.map((entry) => (
-                  <AuditEntry key={entry.id} entry={entry} />
-                ))}
-              </ul>
+              <>
+                <p className="flex justify-between border-b px-4 py-2 font-medium text-muted sm:px-5">
+                  <span>Change</span>
+                  <span>
+                    <TimeHead />
+                  </span>
+                </p>
+                <ul aria-label="Changes">
+                  {entries.map((entry) => (
+                    <AuditEntry key={entry.id} entry={entry} />
+                  ))}
+                </ul>
+              </>
             )
           }
         </ListView>

@@ -164,7 +164,7 @@ function Entry({ entry, onOpen }: EntryProps) {
       </div>
       <div className="mt-1.5">{version.price !== null && <PriceAmounts price={version.price} />}</div>
       <p className="mt-1.5 wrap-anywhere text-muted">
-        {`By ${version.source === 'operator' ? 'an operator' : `the ${SOURCES[version.source]}`}`}
+        {version.source === 'operator' ? 'By an operator' : `From the ${SOURCES[version.source]}`}
         {version.reference !== null && `: ${version.reference}`}
       </p>
     </li>

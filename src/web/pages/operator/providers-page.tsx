@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { ProviderDeployment, ProviderHealth } from '../../../contract/dashboard';
-import { providerHealthQuery } from '../../api/operator';
+import { deploymentsQuery, providerHealthQuery } from '../../api/operator';
 import { countOf, formatBytes, formatCount, formatDuration } from '../../format/count';
 import { Badge } from '../../ui/badge';
 import { Button } from '../../ui/button';
@@ -68,6 +68,8 @@ interface ProvidersProps {
 }
 
 function Providers({ providers, search, onReset }: ProvidersProps) {
+  const deployments = useQuery(deploymentsQuery()).data ?? [];
+  const upstreamNames = new Map(deployments.map(({ id, upstream_model: name }) => [id, name] as const));
   const shown = providers.map((provider) => narrowed(provider, search)).filter((provider) => provider !== null);
   if (shown.length === 0) {
     return (
@@ -91,7 +93,7 @@ function Providers({ providers, search, onReset }: ProvidersProps) {
   return (
     <div className="space-y-4">
       {shown.map((provider) => (
-        <Provider key={provider.id} provider={provider} onReset={onReset} />
+        <Provider key={provider.id} provider={provider} upstreamNames={upstreamNames} onReset={onReset} />
       ))}
     </div>
   );
@@ -115,12 +117,14 @@ function isFailing(deployment: ProviderDeployment): boolean {
 
 interface ProviderProps {
   readonly provider: ProviderHealth;
+  /** The provider's names of its models, by deployment. */
+  readonly upstreamNames: ReadonlyMap<string, string>;
   readonly onReset: (deployment: ProviderDeployment) => void;
 }
 
 const SOURCES = { environment: 'from the environment', stored: 'stored' } as const;
 
-function Provider({ provider, onReset }: ProviderProps) {
+function Provider({ provider, ...rest }: ProviderProps) {
   const { id, configured, simulated, credentials, deployments } = provider;
   return (
     <Card
@@ -138,7 +142,7 @@ function Provider({ provider, onReset }: ProviderProps) {
     >
       <DataTable
         label={`Deployments of ${id}`}
-        columns={columnsFor(onReset)}
+        columns={columnsFor(rest)}
         rows={deployments}
         rowKey={({ deployment_id }) => deployment_id}
         empty={<p className="px-4 pb-4 text-muted sm:px-5">No model of the catalogue uses it.</p>}
@@ -147,18 +151,24 @@ function Provider({ provider, onReset }: ProviderProps) {
   );
 }
 
-function columnsFor(onReset: ProviderProps['onReset']): ReadonlyArray<Column<ProviderDeployment>> {
+function columnsFor({
+  upstreamNames,
+  onReset,
+}: Omit<ProviderProps, 'provider'>): ReadonlyArray<Column<ProviderDeployment>> {
   return [
     {
       id: 'model',
       head: 'Model',
-      cell: ({ model, enabled }) => (
-        <span className="inline-flex flex-wrap items-center gap-2">
-          <Link {...modelLink(model)} className="link wrap-anywhere">
-            {model}
-          </Link>
-          {!enabled && <Badge>disabled</Badge>}
-        </span>
+      cell: ({ model, enabled, deployment_id: id }) => (
+        <>
+          <span className="inline-flex flex-wrap items-center gap-2">
+            <Link {...modelLink(model)} className="link wrap-anywhere">
+              {model}
+            </Link>
+            {!enabled && <Badge>disabled</Badge>}
+          </span>
+          <span className="block text-xs wrap-anywhere text-muted">{upstreamNames.get(id)}</span>
+        </>
       ),
     },
     { id: 'breaker', head: 'Breaker', cell: (health) => <BreakerBadge health={health} /> },

@@ -56,7 +56,7 @@ function Model({ model, path }: ModelProps) {
           Reason: {reasonsInWords(model.not_served_because)}.
         </Banner>
       )}
-      <div className="grid items-start gap-4 lg:grid-cols-2">
+      <div className="grid gap-4 lg:grid-cols-2">
         <Availability model={model} />
         <Limits model={model} onChange={() => setOpened('limits')} />
         <div className="min-w-0 space-y-4 lg:col-span-2">
