@@ -22,6 +22,8 @@ import {
   providersSearch,
   usersSearch,
 } from './pages/operator/filters';
+import { parseKeyFilter } from './pages/keys/key-filter';
+import { parseAuditFilter } from './pages/people/audit-filter';
 
 /** The pages: path, least role, title, and the operations that a page reads when it opens. */
 declare module '@tanstack/react-router' {
@@ -207,13 +209,14 @@ const modelRoute = createRoute({
 const keysRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'keys',
+  validateSearch: parseKeyFilter,
   staticData: { title: 'API keys', least: 'viewer', reads: ['listApiKeys'] },
   component: lazyRouteComponent(() => import('./pages/keys/keys-page'), 'KeysPage'),
 });
 const keyRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'keys/$key',
-  staticData: { title: 'API key', least: 'viewer', reads: ['getApiKey', 'getUsageSeries'] },
+  staticData: { title: 'API key', least: 'viewer', reads: ['getApiKey', 'getUsageSeries', 'listRequests'] },
   component: lazyRouteComponent(() => import('./pages/keys/key-page'), 'KeyPage'),
 });
 const explainRoute = createRoute({
@@ -239,7 +242,8 @@ const membersRoute = createRoute({
 const auditRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'audit',
-  staticData: { title: 'Audit log', least: 'admin', reads: ['listAuditEntries'] },
+  validateSearch: parseAuditFilter,
+  staticData: { title: 'Audit log', least: 'admin', reads: ['listAuditEntries', 'listMembers'] },
   component: lazyRouteComponent(() => import('./pages/people/audit-page'), 'AuditPage'),
 });
 const settingsRoute = createRoute({

@@ -7,6 +7,7 @@ import { preferences, setPreferences } from './preferences';
 type SessionState = 'unknown' | 'signed-in' | 'ended';
 
 const CHANNEL = 'dashboard-session';
+const LOGIN = '/dashboard/login';
 
 let state: SessionState = 'unknown';
 const listeners = new Set<() => void>();
@@ -47,15 +48,15 @@ export function sessionStarted(): void {
   setState('signed-in');
 }
 
-/** Forgets everything of the user, here and in the other tabs. */
-export function sessionEndedByUser(): void {
+/** Forgets everything of the user, here and in the other tabs. @param next the address to open here. */
+export function sessionEndedByUser(next = LOGIN): void {
   channel.postMessage('signed-out');
-  leave();
+  leave(next);
 }
 
-/** Loads the sign-in page anew, so that nothing of the user stays in memory. */
-function leave(): void {
+/** Loads a page anew, so that nothing of the user stays in memory. */
+function leave(next = LOGIN): void {
   sessionStorage.clear();
   setPreferences({ signedIn: false });
-  window.location.assign('/dashboard/login');
+  window.location.assign(next);
 }

@@ -52,11 +52,12 @@ export function ChangeForm(props: ChangeFormProps) {
   );
 }
 
-/** `limits.requests_per_minute` marks the field of that name, or of its last part. */
+/** `limits.requests_per_minute` marks the field of that name, or of its last part; `allowed_ips[1]` that of the list. */
 function fieldOf(param: string | undefined, fields: readonly string[]): string | undefined {
   if (param === undefined) return undefined;
-  const last = param.slice(param.lastIndexOf('.') + 1);
-  return fields.find((name) => name === param) ?? fields.find((name) => name === last);
+  const list = param.replace(/\[\d+\]$/, '');
+  const last = list.slice(list.lastIndexOf('.') + 1);
+  return fields.find((name) => name === list) ?? fields.find((name) => name === last);
 }
 
 interface FieldFrameProps {

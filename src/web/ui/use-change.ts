@@ -25,6 +25,8 @@ export function useChange<Input, Output>(options: ChangeOptions<Input, Output>):
   const running = useRef(false);
   const mutation = useMutation<Output, Error, Input>({
     mutationFn: options.change,
+    // What was typed or replied may be secret, and ends with the component.
+    gcTime: 0,
     onSuccess: async (output, input) => {
       options.onDone?.(output, input);
       await Promise.all((options.invalidates ?? []).map((queryKey) => queries.invalidateQueries({ queryKey })));

@@ -1,5 +1,119 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Plus } from 'lucide-react';
+import { useState } from 'react';
+import type { ApiKey } from '../../../contract/dashboard';
+import { liveKeysQuery, revokedKeysQuery } from '../../api/keys';
+import { organizationQuery } from '../../api/organizations';
+import { useOrganization } from '../../app/use-session';
+import { countOf } from '../../format/count';
+import { Card } from '../../ui/card';
+import { Empty } from '../../ui/empty';
 import { PageHeader } from '../../ui/page-header';
+import { LoadMore } from '../../ui/pager';
+import { QueryView } from '../../ui/query-view';
+import { RoleButton } from '../../ui/role-button';
+import { TabLink, TabList } from '../../ui/tabs';
+import { CreateKeyDialog } from './create-key-dialog';
+import { arrangeKeys } from './key-filter';
+import { KeysTable } from './keys-table';
+import { KeysToolbar } from './keys-toolbar';
 
+/** The keys of an organization: live ones as a whole, revoked ones page by page. */
 export function KeysPage() {
-  return <PageHeader title="Keys" />;
+  const { id, may } = useOrganization();
+  const { show } = useSearch({ from: '/signed-in/o/$org/keys' });
+  const isSuspended = useQuery(organizationQuery(id)).data?.status === 'suspended';
+  const [isCreating, setCreating] = useState(false);
+  const create = (
+    <RoleButton least="developer" disabled={isSuspended} onClick={() => setCreating(true)}>
+      <Plus size={16} aria-hidden="true" /> Create key
+    </RoleButton>
+  );
+  return (
+    <>
+      <PageHeader
+        title="API keys"
+        description="Applications sign their requests with a key. Give each one its own, so that it can be limited, replaced and revoked by itself."
+        actions={create}
+      />
+      <TabList label="Kinds of keys">
+        <TabLink to="/o/$org/keys" params={{ org: id }} activeOptions={{ includeSearch: true, exact: true }}>
+          Live
+        </TabLink>
+        <TabLink
+          to="/o/$org/keys"
+          params={{ org: id }}
+          search={{ show: 'revoked' }}
+          activeOptions={{ includeSearch: true }}
+        >
+          Revoked
+        </TabLink>
+      </TabList>
+      {show === 'revoked' ? <RevokedKeys /> : <LiveKeys mayCreate={may('developer')} />}
+      {isCreating && <CreateKeyDialog onClose={() => setCreating(false)} />}
+    </>
+  );
+}
+
+function LiveKeys({ mayCreate }: { readonly mayCreate: boolean }) {
+  const { id } = useOrganization();
+  const search = useSearch({ from: '/signed-in/o/$org/keys' });
+  const navigate = useNavigate({ from: '/o/$org/keys' });
+  const query = useQuery(liveKeysQuery(id));
+  const most = useQuery(organizationQuery(id)).data?.max_api_keys;
+  const shown = (keys: readonly ApiKey[]) => {
+    const found = arrangeKeys(keys, search);
+    const description = [countOf(keys.length, 'key'), ...(most === undefined ? [] : [`at most ${most}`])].join(', ');
+    if (keys.length === 0) {
+      return (
+        <Card>
+          <Empty title="No keys yet">
+            {mayCreate
+              ? 'Create one to send your first request. Its secret is shown once, together with a command to try it.'
+              : 'A developer of this organization can create one.'}
+          </Empty>
+        </Card>
+      );
+    }
+    return (
+      <Card
+        flush
+        title="Live keys"
+        description={description}
+        actions={
+          <KeysToolbar
+            filter={search}
+            onChange={(changes) => void navigate({ search: (old) => ({ ...old, ...changes }), replace: true })}
+          />
+        }
+      >
+        <KeysTable label="Live keys" keys={found} empty={<Empty title="No key matches" />} />
+      </Card>
+    );
+  };
+  return <QueryView query={query}>{shown}</QueryView>;
+}
+
+function RevokedKeys() {
+  const { id } = useOrganization();
+  const query = useInfiniteQuery(revokedKeysQuery(id));
+  return (
+    <QueryView query={query}>
+      {({ pages }) => (
+        <Card
+          flush
+          title="Revoked keys"
+          description="They are refused for good, and stay here because receipts name them."
+        >
+          <KeysTable
+            label="Revoked keys"
+            keys={pages.flatMap(({ data }) => data)}
+            empty={<Empty title="No key was revoked" />}
+          />
+          <LoadMore query={query} />
+        </Card>
+      )}
+    </QueryView>
+  );
 }

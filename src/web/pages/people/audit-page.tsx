@@ -1,5 +1,160 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import type { AuditEntry } from '../../../contract/dashboard';
+import { membersQuery } from '../../api/organizations';
+import { auditQuery, type AuditFilter } from '../../api/people';
+import { usePreferences } from '../../app/preferences';
+import { useOrganization } from '../../app/use-session';
+import { zoneName } from '../../format/time';
+import { Button } from '../../ui/button';
+import { Card } from '../../ui/card';
+import { Empty } from '../../ui/empty';
+import { Moment } from '../../ui/moment';
 import { PageHeader } from '../../ui/page-header';
+import { LoadMore } from '../../ui/pager';
+import { QueryView } from '../../ui/query-view';
+import { Select } from '../../ui/select';
+import { AuditChanges } from './audit-changes';
+import { ACTION_TEXTS, actionText } from './audit-filter';
 
+const ACTIONS = [['', 'any'], ...Object.entries(ACTION_TEXTS)] as ReadonlyArray<readonly [string, string]>;
+
+/** Every change to the organization, newest first. */
 export function AuditPage() {
-  return <PageHeader title="Audit" />;
+  const { id } = useOrganization();
+  const filter = useSearch({ from: '/signed-in/o/$org/audit' });
+  const query = useInfiniteQuery(auditQuery(id, filter));
+  const { timeZone } = usePreferences();
+  const isFiltered = Object.keys(filter).length > 0;
+  return (
+    <>
+      <PageHeader
+        title="Audit log"
+        description="Every change to this organization: who made it, and what was there before and after."
+      />
+      <AuditToolbar filter={filter} />
+      <QueryView query={query}>
+        {({ pages }) => {
+          const entries = pages.flatMap(({ data }) => data);
+          if (entries.length === 0) {
+            return (
+              <Card>
+                <Empty title={isFiltered ? 'No change matches' : 'No changes yet'}>
+                  {isFiltered && 'Remove a filter to see more.'}
+                </Empty>
+              </Card>
+            );
+          }
+          return (
+            <Card flush title="Changes" description={`Times are in ${zoneName(timeZone)}.`}>
+              <ol>
+                {entries.map((entry) => (
+                  <AuditItem key={entry.id} entry={entry} organizationId={id} />
+                ))}
+              </ol>
+              <LoadMore query={query} />
+            </Card>
+          );
+        }}
+      </QueryView>
+    </>
+  );
+}
+
+function AuditToolbar({ filter }: { readonly filter: AuditFilter }) {
+  const { id } = useOrganization();
+  const navigate = useNavigate({ from: '/o/$org/audit' });
+  const members = useQuery(membersQuery(id)).data?.data ?? [];
+  const people = members.map(({ user_id: user, email }) => [user, email] as const);
+  const isUnknown = filter.actor !== undefined && !people.some(([user]) => user === filter.actor);
+  const set = (changes: AuditFilter): void =>
+    void navigate({ search: (old) => ({ ...old, ...changes }), replace: true });
+  const day = (label: string, name: 'from' | 'until') => (
+    <label className="flex items-center gap-2">
+      <span className="text-muted">{label}</span>
+      <input
+        type="date"
+        className="control w-auto!"
+        value={filter[name] ?? ''}
+        onChange={({ currentTarget }) => set({ [name]: currentTarget.value || undefined })}
+      />
+    </label>
+  );
+  return (
+    <div
+      role="search"
+      aria-label="Filter of the audit log"
+      className="mb-4 flex flex-wrap items-center gap-x-4 gap-y-2"
+    >
+      <Select
+        label="Change"
+        value={filter.action ?? ''}
+        options={ACTIONS}
+        onChange={(action) => set({ action: action || undefined })}
+      />
+      <Select
+        label="By"
+        value={filter.actor ?? ''}
+        options={[
+          ['', 'anyone'],
+          ...people,
+          ...(isUnknown && filter.actor !== undefined ? [[filter.actor, 'a former member'] as const] : []),
+        ]}
+        onChange={(actor) => set({ actor: actor || undefined })}
+      />
+      {day('From (UTC)', 'from')}
+      {day('Until (UTC)', 'until')}
+      {Object.keys(filter).length > 0 && (
+        <Button variant="quiet" onClick={() => void navigate({ search: {}, replace: true })}>
+          Remove filters
+        </Button>
+      )}
+    </div>
+  );
+}
+
+interface AuditItemProps {
+  readonly entry: AuditEntry;
+  readonly organizationId: string;
+}
+
+function AuditItem({ entry, organizationId }: AuditItemProps) {
+  const { action, actor, address, target, created_at: time } = entry;
+  return (
+    <li className="border-t px-4 py-3 sm:px-5">
+      <div className="flex flex-wrap items-baseline gap-x-3">
+        <span className="font-medium">{actionText(action)}</span>
+        <span className="min-w-0 wrap-anywhere">
+          <span className="text-muted">by</span> {actorOf(actor)}
+          {address !== null && <span className="text-muted"> from {address}</span>}
+        </span>
+        <span className="text-muted sm:ms-auto">
+          <Moment time={time} />
+        </span>
+      </div>
+      {target.type === 'api_key' && (
+        <Link
+          to="/o/$org/keys/$key"
+          params={{ org: organizationId, key: target.id }}
+          className="link font-mono text-[0.8125rem] wrap-anywhere"
+        >
+          {target.id}
+        </Link>
+      )}
+      <AuditChanges entry={entry} />
+    </li>
+  );
+}
+
+function actorOf({ kind, email }: AuditEntry['actor']): string {
+  switch (kind) {
+    case 'user':
+      return email ?? 'a deleted account';
+    case 'operator':
+      return 'the operator of this service';
+    case 'command':
+      return 'the operator’s command line';
+    case 'system':
+      return 'the gateway';
+  }
 }

@@ -1,5 +1,51 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { UserPlus } from 'lucide-react';
+import { useState } from 'react';
+import { memberPagesQuery } from '../../api/people';
+import { useOrganization } from '../../app/use-session';
+import { Card, Facts } from '../../ui/card';
 import { PageHeader } from '../../ui/page-header';
+import { LoadMore } from '../../ui/pager';
+import { QueryView } from '../../ui/query-view';
+import { RoleButton } from '../../ui/role-button';
+import { InvitationsCard } from './invitations-card';
+import { InviteDialog } from './invite-dialog';
+import { MembersTable } from './members-table';
+import { ROLES, ROLE_TEXTS } from './roles';
 
+/** Members, their roles, and open invitations. */
 export function MembersPage() {
-  return <PageHeader title="Members" />;
+  const { id, may } = useOrganization();
+  const query = useInfiniteQuery(memberPagesQuery(id));
+  const [isInviting, setInviting] = useState(false);
+  return (
+    <>
+      <PageHeader
+        title="Members"
+        description="Who can see and change this organization."
+        actions={
+          <RoleButton least="admin" onClick={() => setInviting(true)}>
+            <UserPlus size={16} aria-hidden="true" /> Invite member
+          </RoleButton>
+        }
+      />
+      <div className="space-y-4">
+        <Card flush title="Members">
+          <QueryView query={query}>
+            {({ pages }) => (
+              <>
+                <MembersTable members={pages.flatMap(({ data }) => data)} />
+                <LoadMore query={query} />
+              </>
+            )}
+          </QueryView>
+        </Card>
+        {may('admin') && <InvitationsCard />}
+        <Card title="Roles" description="Each role includes those before it.">
+          <Facts facts={ROLES.map((role) => [role, ROLE_TEXTS[role]])} />
+        </Card>
+      </div>
+      {isInviting && <InviteDialog onClose={() => setInviting(false)} />}
+    </>
+  );
 }

@@ -1,0 +1,34 @@
+import { useState } from 'react';
+import { landingFragment } from '../../app/fragment';
+import { TextField } from '../../ui/form';
+
+/** The token of the link in a mail, or null when the page was opened without one. */
+export function landingToken(): string | null {
+  const token = landingFragment().get('token');
+  return token === '' ? null : token;
+}
+
+/** The token of the link; without one, a field for the code in the mail. */
+export function useMailedToken() {
+  const [linked, setLinked] = useState(landingToken);
+  return {
+    isLinked: linked !== null,
+    tokenOf: (values: Readonly<Record<string, string>>): string => linked ?? (values.token ?? '').trim(),
+    /** Asks for a code instead, because the link does not work. */
+    forget: () => setLinked(null),
+    field:
+      linked === null ? (
+        <TextField
+          name="token"
+          label="Code"
+          hint="The mail has it below the link."
+          required
+          maxLength={200}
+          autoComplete="one-time-code"
+          autoCapitalize="none"
+          spellCheck={false}
+          autoFocus
+        />
+      ) : null,
+  };
+}

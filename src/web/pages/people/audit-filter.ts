@@ -1,0 +1,54 @@
+import type { AuditFilter } from '../../api/people';
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** The filter in the address of the audit log; what the API would refuse is ignored. */
+export function parseAuditFilter({ action, actor, from, until }: Record<string, unknown>): AuditFilter {
+  return {
+    ...(typeof action === 'string' && action !== '' && action.length <= 100 && { action }),
+    ...(typeof actor === 'string' && UUID.test(actor) && { actor }),
+    ...(isDay(from) && { from }),
+    ...(isDay(until) && { until }),
+  };
+}
+
+function isDay(text: unknown): text is string {
+  return typeof text === 'string' && DAY.test(text) && !Number.isNaN(Date.parse(text));
+}
+
+/** Changes that an organization can have, in words. */
+export const ACTION_TEXTS: Readonly<Record<string, string>> = {
+  'key.created': 'API key created',
+  'key.updated': 'API key changed',
+  'key.disabled': 'API key disabled',
+  'key.enabled': 'API key enabled',
+  'key.rotated': 'API key replaced',
+  'key.revoked': 'API key revoked',
+  'member.updated': 'Role changed',
+  'member.removed': 'Member removed',
+  'member.left': 'Member left',
+  'invitation.created': 'Invitation sent',
+  'invitation.accepted': 'Invitation accepted',
+  'invitation.deleted': 'Invitation withdrawn',
+  'organization.created': 'Organization created',
+  'organization.updated': 'Organization renamed',
+  'organization.limits_updated': 'Limits changed',
+  'organization.suspended': 'Organization suspended',
+  'organization.activated': 'Organization activated',
+  'billing_settings.updated': 'Billing settings changed',
+  'balance.adjusted': 'Balance adjusted',
+  'purchase.created': 'Purchase started',
+  'purchase.canceled': 'Purchase canceled',
+  'purchase.failed': 'Purchase failed',
+  'payment.received': 'Payment received',
+  'webhook_secret.revealed': 'Webhook secret revealed',
+  'webhook_secret.rotated': 'Webhook secret rotated',
+  'webhook_delivery.redelivered': 'Webhook resent',
+  'webhook_test.sent': 'Test webhook sent',
+};
+
+/** The action in words; its code for one that is not known here. */
+export function actionText(action: string): string {
+  return ACTION_TEXTS[action] ?? action;
+}

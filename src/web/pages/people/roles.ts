@@ -1,0 +1,25 @@
+import { mayActAs, type Role } from '../../api/session';
+
+export const ROLES: readonly Role[] = ['viewer', 'developer', 'admin', 'owner'];
+
+/** One sentence for each role. */
+export const ROLE_TEXTS: Readonly<Record<Role, string>> = {
+  viewer: 'Reads everything but the audit log, the ledger and secrets.',
+  developer: 'Also creates, changes and revokes API keys, and resends webhooks.',
+  admin: 'Also manages members, buys credit, and reads the audit log and the webhook secret.',
+  owner: 'Also manages owners and the spending limit.',
+};
+
+/** Roles that a member may give, and whose holders the member may change: admins any but owner. */
+export function mayManage(own: Role, other: Role): boolean {
+  return mayActAs(own, 'admin') && mayActAs(own, other);
+}
+
+/** The choices of a select, the most careful first. */
+export function grantableRoles(own: Role): ReadonlyArray<readonly [Role, string]> {
+  return ROLES.filter((role) => mayManage(own, role)).map((role) => [role, role]);
+}
+
+export function toRole(text: string | undefined): Role {
+  return ROLES.find((role) => role === text) ?? 'viewer';
+}
