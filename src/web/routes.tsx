@@ -24,6 +24,7 @@ import {
 } from './pages/operator/filters';
 import { parseKeyFilter } from './pages/keys/key-filter';
 import { parseAuditFilter } from './pages/people/audit-filter';
+import { offeredModelsSearch } from './pages/models/models-search';
 
 /** The pages: path, least role, title, and the operations that a page reads when it opens. */
 declare module '@tanstack/react-router' {
@@ -86,6 +87,10 @@ const acceptInvitationRoute = createRoute({
   staticData: { title: 'Accept your invitation', least: 'anyone' },
   component: lazyRouteComponent(() => import('./pages/accounts/accept-invitation-page'), 'AcceptInvitationPage'),
 });
+
+/** `model`: the model to try. */
+const modelSearch = ({ model }: Record<string, unknown>): { readonly model?: string } =>
+  typeof model === 'string' ? { model } : {};
 
 const signedInRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -191,19 +196,21 @@ const deliveryRoute = createRoute({
 const playgroundRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'playground/$kind',
-  staticData: { title: 'Playground', least: 'viewer' },
+  validateSearch: modelSearch,
+  staticData: { title: 'Playground', least: 'viewer', reads: ['listDashboardModels'] },
   component: lazyRouteComponent(() => import('./pages/playground/playground-page'), 'PlaygroundPage'),
 });
 const modelsRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'models',
-  staticData: { title: 'Models', least: 'viewer' },
+  validateSearch: offeredModelsSearch,
+  staticData: { title: 'Models', least: 'viewer', reads: ['listDashboardModels'] },
   component: lazyRouteComponent(() => import('./pages/models/models-page'), 'ModelsPage'),
 });
 const modelRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'models/$vendor/$name',
-  staticData: { title: 'Model', least: 'viewer', reads: ['getUsageSeries'] },
+  staticData: { title: 'Model', least: 'viewer', reads: ['listDashboardModels', 'getUsageSeries'] },
   component: lazyRouteComponent(() => import('./pages/models/model-page'), 'ModelPage'),
 });
 const keysRoute = createRoute({

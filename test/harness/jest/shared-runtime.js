@@ -15,7 +15,9 @@ let current;
 installTypescriptThreads();
 Module.enableCompileCache(resolve(__dirname, '../../../node_modules/.cache/node-compile'));
 
-Module._extensions['.ts'] = (module, filename) => module._compile(current.transformShared(filename), filename);
+for (const extension of ['.ts', '.tsx']) {
+  Module._extensions[extension] = (module, filename) => module._compile(current.transformShared(filename), filename);
+}
 
 module.exports = class SharedRuntime extends Runtime {
   constructor(...parameters) {

@@ -1,5 +1,127 @@
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useDeferredValue } from 'react';
+import type { Model } from '../../../contract/dashboard';
+import { modelsQuery } from '../../api/models';
+import { useOrganization } from '../../app/use-session';
+import { countOf } from '../../format/count';
+import { formatMicro } from '../../format/money';
+import { priceLines } from '../../format/model-price';
+import { Badge } from '../../ui/badge';
+import { Card } from '../../ui/card';
+import { DataTable, type Column } from '../../ui/data-table';
+import { Empty } from '../../ui/empty';
 import { PageHeader } from '../../ui/page-header';
+import { QueryView } from '../../ui/query-view';
+import { Select } from '../../ui/select';
+import { featureWords, formatContext } from './model-words';
+import { MODALITIES, type ModelsSearch } from './models-search';
 
+const SHOWN_PRICES = 2;
+
+const COLUMNS: ReadonlyArray<Column<Model>> = [
+  { id: 'model', head: 'Model', cell: ({ id, name }) => <ModelName id={id} name={name} /> },
+  { id: 'modality', head: 'Kind', cell: ({ modality }) => <Badge>{modality}</Badge>, priority: 'middle' },
+  {
+    id: 'context',
+    head: 'Context',
+    end: true,
+    cell: ({ context_length: tokens }) => (tokens === undefined ? '' : formatContext(tokens)),
+    priority: 'low',
+  },
+  {
+    id: 'features',
+    head: 'Features',
+    cell: (model) => <span className="text-muted">{featureWords(model).join(', ')}</span>,
+    priority: 'low',
+  },
+  { id: 'price', head: 'Price', end: true, cell: ({ pricing }) => <Prices pricing={pricing} /> },
+];
+
+/** The offered models with their prices. */
 export function ModelsPage() {
-  return <PageHeader title="Models" />;
+  const { id: org } = useOrganization();
+  const search = useSearch({ from: '/signed-in/o/$org/models' });
+  const navigate = useNavigate({ from: '/o/$org/models' });
+  const models = useQuery(modelsQuery);
+  const set = (changes: ModelsSearch): void =>
+    void navigate({ search: (before) => ({ ...before, ...changes }), replace: true });
+  const text = useDeferredValue(search.q ?? '').toLowerCase();
+  const matches = ({ id, name, modality }: Model): boolean =>
+    (search.modality === undefined || modality === search.modality) && `${id} ${name}`.toLowerCase().includes(text);
+  return (
+    <>
+      <PageHeader title="Models" description="Prices are those in force now, in US dollars." />
+      <div className="mb-4 flex flex-wrap items-center gap-3">
+        <input
+          type="search"
+          aria-label="Search models"
+          placeholder="Name or id"
+          className="control max-w-xs"
+          value={search.q ?? ''}
+          onChange={(event) => set({ q: event.currentTarget.value === '' ? undefined : event.currentTarget.value })}
+        />
+        <Select
+          label="Kind"
+          value={search.modality ?? ''}
+          options={[['', 'all'], ...MODALITIES.map((modality) => [modality, modality] as const)]}
+          onChange={(value) => set({ modality: MODALITIES.find((each) => each === value) })}
+        />
+      </div>
+      <QueryView query={models}>
+        {(all) => {
+          const shown = all.filter(matches);
+          return (
+            <Card flush>
+              <p className="sr-only" role="status">
+                {countOf(shown.length, 'model')}
+              </p>
+              <DataTable
+                label="Models"
+                columns={COLUMNS}
+                rows={shown}
+                rowKey={({ id }) => id}
+                rowLink={({ id }) => ({ to: '/o/$org/models/$vendor/$name', params: { org, ...pathOf(id) } })}
+                empty={
+                  all.length === 0 ? (
+                    <Empty title="No model is served">An operator of this service can enable providers.</Empty>
+                  ) : (
+                    <Empty title="No model matches">Try another word or kind.</Empty>
+                  )
+                }
+              />
+            </Card>
+          );
+        }}
+      </QueryView>
+    </>
+  );
+}
+
+/** The parts of a model id in a path of the dashboard. */
+function pathOf(id: string): { readonly vendor: string; readonly name: string } {
+  const slash = id.indexOf('/');
+  return { vendor: id.slice(0, slash), name: id.slice(slash + 1) };
+}
+
+function ModelName({ id, name }: { readonly id: string; readonly name: string }) {
+  return (
+    <>
+      <span className="block">{name}</span>
+      <span className="block font-mono text-xs font-normal wrap-anywhere text-muted">{id}</span>
+    </>
+  );
+}
+
+function Prices({ pricing }: Pick<Model, 'pricing'>) {
+  const lines = priceLines(pricing);
+  const [first] = lines;
+  if (first === undefined) return null;
+  const shown = lines.slice(0, SHOWN_PRICES).filter(({ unit }) => unit === first.unit);
+  return (
+    <span className="inline-flex flex-col items-end">
+      <span className="whitespace-nowrap">{shown.map(({ micro }) => formatMicro(micro)).join(' / ')}</span>
+      <span className="text-xs text-muted">per {first.unit}</span>
+    </span>
+  );
 }

@@ -1,0 +1,129 @@
+import { Paperclip, X } from 'lucide-react';
+import { useId, useRef, useState, type DragEvent } from 'react';
+import { Banner } from '../../ui/banner';
+import { Button } from '../../ui/button';
+import { readAttachment } from './attachments';
+import type { Attachment, UserMessage } from './chat-request';
+
+interface ChatComposerProps {
+  readonly message: UserMessage;
+  readonly onChange: (message: UserMessage) => void;
+  readonly onSend: () => void;
+  readonly onStop: () => void;
+  readonly running: boolean;
+  /** Why nothing can be sent now. */
+  readonly problem: string | null;
+  readonly acceptsImages: boolean;
+}
+
+/** Writes a message. Enter sends it, Shift and Enter begins a line; files can be dropped. */
+export function ChatComposer(props: ChatComposerProps) {
+  const { message, onChange, onSend, onStop, running, problem, acceptsImages } = props;
+  const [refused, setRefused] = useState<string | null>(null);
+  const picker = useRef<HTMLInputElement>(null);
+  const id = useId();
+  const attach = async (files: Iterable<File>): Promise<void> => {
+    const added: Attachment[] = [];
+    setRefused(null);
+    for (const file of files) {
+      try {
+        added.push(await readAttachment(file, acceptsImages));
+      } catch (error) {
+        setRefused(error instanceof Error ? error.message : String(error));
+      }
+    }
+    onChange({ ...message, attachments: [...message.attachments, ...added] });
+  };
+  const onDrop = (event: DragEvent): void => {
+    event.preventDefault();
+    void attach(event.dataTransfer.files);
+  };
+  const canSend = !running && problem === null && (message.text.trim() !== '' || message.attachments.length > 0);
+  return (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- the button below attaches files as well
+    <form
+      className="rounded-xl border bg-surface p-3"
+      onDrop={onDrop}
+      onDragOver={(event) => event.preventDefault()}
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (canSend) onSend();
+      }}
+    >
+      {(refused ?? problem) !== null && <Banner tone="warn">{refused ?? problem}</Banner>}
+      <Attachments
+        attachments={message.attachments}
+        onRemove={(index) =>
+          onChange({ ...message, attachments: message.attachments.filter((_each, at) => at !== index) })
+        }
+      />
+      <label htmlFor={id} className="sr-only">
+        Message
+      </label>
+      <textarea
+        id={id}
+        rows={3}
+        className="control resize-y"
+        placeholder="Message"
+        value={message.text}
+        onChange={(event) => onChange({ ...message, text: event.currentTarget.value })}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+          event.preventDefault();
+          if (canSend) onSend();
+        }}
+      />
+      <div className="mt-2 flex items-center justify-between gap-2">
+        <input
+          ref={picker}
+          type="file"
+          multiple
+          hidden
+          aria-label="Files"
+          onChange={(event) => {
+            void attach([...(event.currentTarget.files ?? [])]);
+            event.currentTarget.value = '';
+          }}
+        />
+        <Button variant="quiet" onClick={() => picker.current?.click()}>
+          <Paperclip size={16} aria-hidden="true" />
+          Attach
+        </Button>
+        {running ? (
+          <Button onClick={onStop}>Stop</Button>
+        ) : (
+          <Button type="submit" variant="primary" disabled={!canSend}>
+            Send
+          </Button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+interface AttachmentsProps {
+  readonly attachments: readonly Attachment[];
+  readonly onRemove?: (index: number) => void;
+}
+
+export function Attachments({ attachments, onRemove }: AttachmentsProps) {
+  if (attachments.length === 0) return null;
+  return (
+    <ul className="mb-2 flex flex-wrap gap-2">
+      {attachments.map(({ name, kind, content }, index) => (
+        <li key={index} className="flex items-center gap-2 rounded-lg border bg-sunken p-1.5">
+          {kind === 'image' && content !== '' && <img src={content} alt="" className="size-10 rounded object-cover" />}
+          <span className="max-w-48 truncate" title={name}>
+            {name}
+          </span>
+          {onRemove !== undefined && (
+            <Button variant="quiet" small onClick={() => onRemove(index)}>
+              <X size={14} aria-hidden="true" />
+              <span className="sr-only">Remove {name}</span>
+            </Button>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,148 @@
+import { useState } from 'react';
+import { RotateCcw, SquarePen } from 'lucide-react';
+import { useOrganization } from '../../app/use-session';
+import type { Model } from '../../../contract/dashboard';
+import { Banner } from '../../ui/banner';
+import { Button } from '../../ui/button';
+import { Card } from '../../ui/card';
+import { Empty } from '../../ui/empty';
+import { ChatAnswer } from './chat-answer';
+import { Attachments, ChatComposer } from './chat-composer';
+import { chatBody, NO_SETTINGS, schemaProblem, type UserMessage } from './chat-request';
+import { ChatModels } from './chat-models';
+import { ChatSettingsPanel } from './chat-settings-panel';
+import { CodeButton } from './code-button';
+import { EstimateLine } from './estimate-line';
+import { modelOf, type TabProps } from './tab';
+import { exchangeOf, useChat, type Turn } from './use-chat';
+import { useDraft } from './use-draft';
+
+const NO_MESSAGE: UserMessage = { text: '', attachments: [] };
+const COLUMNS = ['', '', 'md:grid-cols-2', 'md:grid-cols-2 2xl:grid-cols-3'];
+
+/** Chats with up to three models side by side. */
+export function ChatTab(props: TabProps) {
+  const { id } = useOrganization();
+  const [modelIds, setModelIds] = useDraft<readonly string[]>(`${id} chat models`, ['']);
+  const [settings, setSettings] = useDraft(`${id} chat settings`, NO_SETTINGS);
+  const [message, setMessage] = useDraft(`${id} chat message`, NO_MESSAGE);
+  /** The turn that the message replaces, with all after it. */
+  const [editedTurn, setEditedTurn] = useState<number | null>(null);
+  const chat = useChat();
+  const models = modelIds.map((modelId) => modelOf(props, modelId));
+  const asked = [...new Map(models.map((model) => [model.id, model])).values()];
+  const [first = props.models[0]] = asked;
+  const bodyOf = (model: Model): object =>
+    chatBody(model, settings, [
+      ...chat.turns.map((turn) => exchangeOf(turn, model.id)),
+      { user: message, answer: null },
+    ]);
+  const problem = schemaProblem(settings);
+  const send = (user: UserMessage, from?: number): void => chat.send(user, asked, settings, from);
+  const edit = (index: number | null, user: UserMessage): void => {
+    setEditedTurn(index);
+    setMessage(user);
+  };
+  return (
+    <div className="grid items-start gap-5 lg:grid-cols-[minmax(0,1fr)_18rem]">
+      <div className="min-w-0 space-y-4">
+        {chat.turns.length === 0 ? (
+          <Empty title="Ask something">
+            Choose a model and send a message. With several models, each answers by itself and has its own cost.
+          </Empty>
+        ) : (
+          <ol className="space-y-6">
+            {chat.turns.map((turn, index) => (
+              <li key={turn.id}>
+                <TurnView
+                  turn={turn}
+                  models={props.models}
+                  busy={chat.running}
+                  onRetry={() => send(turn.user, index)}
+                  onEdit={() => edit(index, turn.user)}
+                />
+              </li>
+            ))}
+          </ol>
+        )}
+        {editedTurn !== null && (
+          <Banner>
+            Sending replaces the message and everything after it.{' '}
+            <Button small onClick={() => edit(null, NO_MESSAGE)}>
+              Keep it
+            </Button>
+          </Banner>
+        )}
+        <ChatComposer
+          message={message}
+          onChange={setMessage}
+          running={chat.running}
+          problem={problem}
+          acceptsImages={asked.every(({ features }) => features.vision === true)}
+          onStop={chat.stop}
+          onSend={() => {
+            edit(null, NO_MESSAGE);
+            send(message, editedTurn ?? undefined);
+          }}
+        />
+        {problem === null && message.text.trim() !== '' && (
+          <EstimateLine operation="createChatCompletion" request={bodyOf(first)} enabled={!chat.running} />
+        )}
+      </div>
+      <Card title="Settings">
+        <div className="space-y-4">
+          <ChatModels models={models} offered={props.models} onChange={setModelIds} />
+          <ChatSettingsPanel models={asked} settings={settings} onChange={setSettings} />
+          <div className="flex flex-wrap gap-2 border-t pt-4">
+            <CodeButton
+              disabled={problem !== null}
+              build={() => ({ path: '/v1/chat/completions', sdk: 'chat.completions.create', body: bodyOf(first) })}
+            />
+            <Button onClick={chat.clear} disabled={chat.running || chat.turns.length === 0}>
+              New chat
+            </Button>
+          </div>
+        </div>
+      </Card>
+    </div>
+  );
+}
+
+interface TurnViewProps {
+  readonly turn: Turn;
+  readonly models: readonly Model[];
+  readonly busy: boolean;
+  readonly onRetry: () => void;
+  readonly onEdit: () => void;
+}
+
+function TurnView({ turn: { user, replies }, models, busy, onRetry, onEdit }: TurnViewProps) {
+  const answers = Object.entries(replies);
+  return (
+    <>
+      <div className="mb-3 ms-auto w-fit max-w-[85%] rounded-xl bg-accent-soft px-4 py-2.5">
+        <Attachments attachments={user.attachments} />
+        <p className="wrap-anywhere whitespace-pre-wrap" dir="auto">
+          {user.text}
+        </p>
+        {!busy && (
+          <div className="mt-1 flex justify-end gap-1">
+            <Button variant="quiet" small onClick={onEdit}>
+              <SquarePen size={14} aria-hidden="true" />
+              Edit
+            </Button>
+            <Button variant="quiet" small onClick={onRetry}>
+              <RotateCcw size={14} aria-hidden="true" />
+              Ask again
+            </Button>
+          </div>
+        )}
+      </div>
+      <div className={`grid gap-3 ${COLUMNS[answers.length] ?? ''}`}>
+        {answers.map(([modelId, reply]) => (
+          <ChatAnswer key={modelId} modelId={modelId} model={models.find(({ id }) => id === modelId)} reply={reply} />
+        ))}
+      </div>
+    </>
+  );
+}

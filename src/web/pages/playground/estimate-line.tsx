@@ -1,0 +1,30 @@
+import type { components } from '../../../contract/dashboard';
+import { useOrganization } from '../../app/use-session';
+import { Amount } from '../../ui/amount';
+import { useEstimate } from './use-estimate';
+
+type Schemas = components['schemas'];
+
+interface EstimateLineProps {
+  readonly operation: Schemas['ExplainedOperation'];
+  readonly request: object;
+  /** Whether there is enough to estimate. */
+  readonly enabled: boolean;
+}
+
+/** Estimate and hold of the request as it is now, or why it would be refused. */
+export function EstimateLine({ operation, request, enabled }: EstimateLineProps) {
+  const { id } = useOrganization();
+  const { data } = useEstimate(id, operation, request, enabled);
+  if (!enabled || data === undefined) return <p className="text-muted">The estimate appears while you type.</p>;
+  if (data.error !== null) return <p className="text-bad">Would be refused: {data.error.message}</p>;
+  return (
+    <p className="text-muted">
+      About{' '}
+      <span className="font-medium text-ink">
+        <Amount micro={data.estimated_cost_micro ?? 0} />
+      </span>
+      , <Amount micro={data.hold_micro ?? 0} /> is held until the cost is known.
+    </p>
+  );
+}

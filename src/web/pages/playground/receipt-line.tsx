@@ -1,0 +1,35 @@
+import { Link } from '@tanstack/react-router';
+import { useOrganization } from '../../app/use-session';
+import { formatDuration } from '../../format/count';
+import { Amount } from '../../ui/amount';
+
+interface ReceiptLineProps {
+  readonly costMicro: number | null;
+  readonly requestId: string | null;
+  readonly totalMs?: number | null;
+  /** Further facts, for example `12 tokens in`. */
+  readonly facts?: readonly string[];
+}
+
+/** Below an answer: what it cost and took, with its receipt. */
+export function ReceiptLine({ costMicro, requestId, totalMs = null, facts = [] }: ReceiptLineProps) {
+  const { id } = useOrganization();
+  const parts = [...facts, ...(totalMs === null ? [] : [`${formatDuration(totalMs)} in total`])];
+  return (
+    <p className="mt-2 flex flex-wrap gap-x-3 gap-y-1 text-muted">
+      {costMicro !== null && (
+        <span className="font-medium text-ink">
+          <Amount micro={costMicro} />
+        </span>
+      )}
+      {parts.map((part) => (
+        <span key={part}>{part}</span>
+      ))}
+      {requestId !== null && requestId !== '' && (
+        <Link to="/o/$org/requests/$request" params={{ org: id, request: requestId }} className="link">
+          Receipt
+        </Link>
+      )}
+    </p>
+  );
+}

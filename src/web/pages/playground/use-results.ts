@@ -1,0 +1,49 @@
+import { useEffect, useRef, useState } from 'react';
+import { useSpending } from './playground-context';
+
+interface Costing {
+  readonly costMicro: number;
+}
+
+export interface Results<Result> {
+  /** Newest first. */
+  readonly results: readonly Result[];
+  readonly pending: boolean;
+  readonly error: Error | null;
+  /** Runs one request at a time; a click while it runs is ignored. */
+  readonly run: (request: (signal: AbortSignal) => Promise<Result>) => void;
+}
+
+/** The answers of a tab while it is open. Their files exist in memory only. */
+export function useResults<Result extends Costing>(): Results<Result> {
+  const { addSpent } = useSpending();
+  const [results, setResults] = useState<readonly Result[]>([]);
+  const [pending, setPending] = useState(false);
+  const [error, setError] = useState<Error | null>(null);
+  const controller = useRef<AbortController | null>(null);
+  useEffect(() => () => controller.current?.abort(), []);
+  return {
+    results,
+    pending,
+    error,
+    run: (request) => {
+      if (controller.current !== null) return;
+      const abort = new AbortController();
+      controller.current = abort;
+      setPending(true);
+      setError(null);
+      request(abort.signal)
+        .then((result) => {
+          addSpent(result.costMicro);
+          setResults((before) => [result, ...before]);
+        })
+        .catch((reason: unknown) => {
+          if (!abort.signal.aborted) setError(reason instanceof Error ? reason : new Error(String(reason)));
+        })
+        .finally(() => {
+          controller.current = null;
+          setPending(false);
+        });
+    },
+  };
+}
