@@ -1,0 +1,270 @@
+import { randomUUID } from 'node:crypto';
+import type { Locator, Page } from 'playwright-core';
+import { LedgerService } from '../../src/billing/ledger/ledger.service';
+import { FakeUpstream } from '../conformance/fake-upstream';
+import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
+import type { DashboardClient } from '../harness/dashboard-client';
+import { TestGateway } from '../harness/gateway';
+import { pictures } from '../harness/pictures';
+import { chunk, createCatalog, usageChunk } from '../harness/upstream-models';
+
+const CREDIT_MICRO = 10_000_000n;
+
+describeJourney('the playground', () => {
+  let upstream: FakeUpstream;
+  let catalog: ReturnType<typeof createCatalog>;
+  let gateway: TestGateway;
+
+  beforeAll(async () => {
+    upstream = await FakeUpstream.start();
+    catalog = createCatalog();
+    gateway = await TestGateway.start({
+      OPENAI_COMPATIBLE_BASE_URL: `${upstream.origin}/v1`,
+      CATALOG_DIR: catalog.path,
+      MOCK_MEDIA_PROVIDER: 'true',
+      WORKER: 'inline',
+    });
+  });
+  afterAll(async () => {
+    await closeBrowser();
+    await gateway.stop();
+    await upstream.stop();
+    catalog.remove();
+  });
+
+  /** A developer of an organization with credit, on a tab of the playground. */
+  async function visit(kind: string): Promise<{ developer: DashboardClient; user: BrowserUser; page: Page }> {
+    const developer = await gateway.dashboardUser({ role: 'developer' });
+    const ledger = gateway.app.get(LedgerService, { strict: false });
+    await ledger.topUp(developer.organizationId, CREDIT_MICRO, randomUUID());
+    const user = await BrowserUser.signedIn(gateway, developer);
+    await user.page.goto(`/dashboard/o/${developer.organizationId}/playground/${kind}`);
+    return { developer, user, page: user.page };
+  }
+
+  /** The request of the answer's receipt. */
+  async function receiptOf(
+    developer: DashboardClient,
+    answer: Locator,
+  ): Promise<{ cost_micro: number; model: string }> {
+    const href = (await answer.getByRole('link', { name: 'Receipt' }).getAttribute('href')) ?? '';
+    const { status, json } = await developer.call(developer.path(`/usage/requests/${href.split('/').at(-1)}`));
+    expect(status).toBe(200);
+    return json;
+  }
+
+  async function expectCostOfReceipt(developer: DashboardClient, answer: Locator): Promise<number> {
+    const { cost_micro: cost } = await receiptOf(developer, answer);
+    expect(cost).toBeGreaterThan(0);
+    await answer.getByTitle(`${cost} micro-dollars`, { exact: true }).waitFor();
+    return cost;
+  }
+
+  it('streams a chat, stops it, and shows the exact cost of its receipt', async () => {
+    const { developer, user, page } = await visit('chat');
+    await choose(page, 'Model').selectOption('mock/chat-1');
+    const message = page.getByLabel('Message', { exact: true });
+    await page.evaluate(() => {
+      const lengths = new Set<number>();
+      Object.assign(window, { lengths });
+      new MutationObserver(() => lengths.add(document.querySelector('article')?.textContent.length ?? 0)).observe(
+        document.body,
+        { subtree: true, childList: true, characterData: true },
+      );
+    });
+    await message.fill('Tell me about tea. [[mock: tokens=30 delay=20ms]]');
+    await message.press('Enter');
+    const answer = page.getByRole('article').last();
+    const cost = await expectCostOfReceipt(developer, answer);
+    expect(await page.evaluate(() => (window as unknown as { lengths: Set<number> }).lengths.size)).toBeGreaterThan(5);
+    await page.getByText('Spent on this page').getByTitle(`${cost} micro-dollars`).waitFor();
+    await pictures(user, 'playground-chat');
+
+    await message.fill('A long story [[mock: tokens=5000 delay=20ms]]');
+    await message.press('Enter');
+    await page.getByRole('article').last().getByText(/\w{3}/).first().waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('stopped', { exact: true }).waitFor();
+    await page.reload();
+    await page.getByRole('article').nth(1).waitFor();
+    await user.close();
+  });
+
+  it('asks three models side by side, each with its own cost', async () => {
+    upstream.answer = (response, { body }) => {
+      const { model } = JSON.parse(body) as { model: string };
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(`${chunk({ content: `I am ${model}.` })}${chunk({}, 'stop')}${usageChunk(10, 20)}data: [DONE]\n\n`);
+    };
+    const { developer, user, page } = await visit('chat');
+    await choose(page, 'Model').selectOption('local/chat');
+    for (const [index, model] of ['local/unbounded', 'mock/chat-1'].entries()) {
+      await page.getByRole('button', { name: 'Compare with another model' }).click();
+      await choose(page, `Model ${index + 2}`).selectOption(model);
+    }
+    await page.getByLabel('Message', { exact: true }).fill('Who are you?');
+    await page.getByRole('button', { name: 'Send' }).click();
+    const answers = page.getByRole('article');
+    for (const index of [0, 1, 2]) await answers.nth(index).getByRole('link', { name: 'Receipt' }).waitFor();
+    const models: string[] = [];
+    for (const index of [0, 1, 2]) {
+      await expectCostOfReceipt(developer, answers.nth(index));
+      models.push((await receiptOf(developer, answers.nth(index))).model);
+    }
+    expect(models.toSorted()).toEqual(['local/chat', 'local/unbounded', 'mock/chat-1']);
+    await pictures(user, 'playground-compare');
+    await user.close();
+  });
+
+  it('never runs, loads or moves what a model writes', async () => {
+    const hostile = [
+      '<script>document.title = "owned"</script><img src=x onerror="document.title = \'owned\'">',
+      '[go](javascript:document.title="owned") [data](data:text/html,x) ![p](https://evil.example/pixel.png)',
+      '<iframe src="https://evil.example"></iframe><style>body { display: none }</style>',
+      `\u202E${'x'.repeat(1_000_000)}`,
+    ].join('\n\n');
+    upstream.answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const half = hostile.length >> 1;
+      response.end(
+        `${chunk({ content: hostile.slice(0, half) })}${chunk({ content: hostile.slice(half) })}${chunk({}, 'stop')}${usageChunk(1, 1)}data: [DONE]\n\n`,
+      );
+    };
+    const { user, page } = await visit('chat');
+    await choose(page, 'Model').selectOption('local/chat');
+    const title = await page.title();
+    const message = page.getByLabel('Message', { exact: true });
+    for (const text of ['long', 'short']) {
+      await message.fill(text);
+      await message.press('Enter');
+      await page.getByRole('article').last().getByRole('link', { name: 'Receipt' }).waitFor();
+    }
+    // A shorter text of the same kind is laid out as Markdown.
+    upstream.answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(
+        `${chunk({ content: hostile.slice(0, 400) })}${chunk({}, 'stop')}${usageChunk(1, 1)}data: [DONE]\n\n`,
+      );
+    };
+    await message.fill('markdown');
+    await message.press('Enter');
+    const last = page.getByRole('article').last();
+    await last.getByText('(evil.example)').waitFor();
+    expect(await page.title()).toBe(title);
+    const found = await page.evaluate(() =>
+      ['script', 'iframe', 'style', 'img[src*="evil"]', 'a[href^="javascript:"]', 'a[href^="data:"]'].map(
+        (selector) => document.querySelectorAll(`main ${selector}`).length,
+      ),
+    );
+    expect(found).toEqual([0, 0, 0, 0, 0, 0]);
+    const tookMs = await page.evaluate(
+      () =>
+        new Promise<number>((resolve) => {
+          const startedAt = performance.now();
+          requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - startedAt)));
+        }),
+    );
+    expect(tookMs).toBeLessThan(200);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
+    await user.close();
+  });
+
+  it('makes a picture of the chosen size, speaks, and writes down what was spoken', async () => {
+    const { developer, user, page } = await visit('image');
+    await page.getByLabel('Prompt').fill('A lighthouse');
+    await page.getByLabel('Size').selectOption('512x512');
+    await page.getByText('About').waitFor();
+    await page.getByRole('button', { name: 'Make a picture' }).click();
+    const picture = page.getByRole('img', { name: 'A lighthouse' });
+    await picture.waitFor();
+    expect(await picture.evaluate((image: HTMLImageElement) => [image.naturalWidth, image.naturalHeight])).toEqual([
+      512, 512,
+    ]);
+    await expectCostOfReceipt(developer, page.getByRole('figure'));
+    await pictures(user, 'playground-image');
+
+    await page.getByRole('link', { name: 'Speech', exact: true }).click();
+    await page.getByLabel('Text', { exact: true }).fill('The quick brown fox');
+    await page.getByRole('button', { name: 'Speak' }).click();
+    const sound = page.getByLabel('Spoken text');
+    await sound.waitFor();
+    const seconds = await sound.evaluate(
+      (audio: HTMLAudioElement) =>
+        new Promise<number>((resolve, reject) => {
+          audio.addEventListener('ended', () => resolve(audio.currentTime));
+          audio.addEventListener('error', () => reject(new Error('not playable')));
+          audio.muted = true;
+          audio.playbackRate = 4;
+          void audio.play();
+        }),
+    );
+    expect(seconds).toBeGreaterThan(0.5);
+    await expectCostOfReceipt(developer, page.getByRole('article'));
+    await pictures(user, 'playground-speech');
+    await page.getByRole('link', { name: 'Transcription', exact: true }).click();
+    await page
+      .getByLabel('Recording', { exact: true })
+      .setInputFiles({ name: 'fox.mp3', mimeType: 'audio/mpeg', buffer: await spoken('The quick brown fox') });
+    await page.getByRole('button', { name: 'Transcribe' }).click();
+    const transcript = page.getByRole('article');
+    await transcript.getByText('The quick brown fox').waitFor();
+    await expectCostOfReceipt(developer, transcript);
+    const download = page.waitForEvent('download');
+    await transcript.getByRole('button', { name: 'SRT' }).click();
+    expect((await download).suggestedFilename()).toBe('fox.srt');
+    await pictures(user, 'playground-transcription');
+    await user.close();
+  });
+
+  it('makes one job of a double click, follows it to its result, and cancels another', async () => {
+    const { developer, user, page } = await visit('video');
+    await page.getByLabel('Prompt').fill('A boat [[mock: queued=1s run=3s]]');
+    await page.getByLabel('Seconds').fill('1');
+    await page.getByText('is held until the cost is known').waitFor();
+    await page.getByRole('button', { name: 'Make a video' }).dblclick();
+    await page.getByRole('progressbar').waitFor();
+    await page.getByLabel('Result 1').waitFor();
+    const jobs = async (): Promise<ReadonlyArray<{ status: string }>> =>
+      (await developer.call(developer.path('/jobs'))).json.data;
+    expect((await jobs()).map(({ status }) => status)).toEqual(['succeeded']);
+    await pictures(user, 'playground-video');
+
+    await page.getByLabel('Prompt').fill('Another boat [[mock: run=60s]]');
+    await page.getByRole('button', { name: 'Make a video' }).click();
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+    await page.getByText('canceled', { exact: true }).waitFor();
+    expect((await jobs()).map(({ status }) => status)).toEqual(['canceled', 'succeeded']);
+    const { json: balance } = await developer.call(developer.path('/billing/balance'));
+    expect(balance.reserved_micro).toBe(0);
+    await user.close();
+  });
+
+  it('shows code to viewers, and why a request is refused to developers without credit', async () => {
+    const viewer = await gateway.dashboardUser({ role: 'viewer' });
+    const reader = await BrowserUser.signedIn(gateway, viewer);
+    await reader.page.goto(`/dashboard/o/${viewer.organizationId}/playground/chat`);
+    await reader.page.getByRole('region', { name: 'curl code' }).getByText('/v1/chat/completions').waitFor();
+    await reader.close();
+
+    const poor = await gateway.dashboardUser({ role: 'developer' });
+    const user = await BrowserUser.signedIn(gateway, poor);
+    user.expectFailure(/^POST \/v1\/chat\/completions 402$/);
+    await user.page.goto(`/dashboard/o/${poor.organizationId}/playground/chat`);
+    await user.page.getByLabel('Message', { exact: true }).fill('Hello');
+    await user.page.getByRole('button', { name: 'Send' }).click();
+    await user.page.getByText('insufficient_credits').waitFor();
+    await user.page.getByRole('link', { name: 'Balance and budgets' }).waitFor();
+    await user.close();
+  });
+
+  /** An `mp3` file whose words the mock transcription knows. */
+  async function spoken(input: string): Promise<Buffer> {
+    const { key } = await gateway.customer();
+    const body = { model: 'mock/speech-1', input, voice: 'alloy' };
+    return (await gateway.call('/v1/audio/speech', { key, body })).bytes;
+  }
+});
+
+function choose(page: Page, name: string): Locator {
+  return page.getByRole('combobox', { name, exact: true });
+}
