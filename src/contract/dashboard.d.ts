@@ -2494,10 +2494,11 @@ export interface components {
          */
         UsageInterval: "hour" | "day";
         /**
+         * @description `error_code` also has a group `success`, and `canceled` for clients that disconnected.
          * @default none
          * @enum {string}
          */
-        UsageGrouping: "none" | "model" | "key" | "modality" | "status";
+        UsageGrouping: "none" | "model" | "key" | "modality" | "operation" | "status" | "error_code";
         UsageSums: {
             requests: components["schemas"]["Count"];
             /** @description Requests that did not succeed. */
@@ -5586,6 +5587,13 @@ export interface operations {
                 interval?: components["schemas"]["UsageInterval"];
                 /** @description Dimension to group by. */
                 group_by?: components["schemas"]["UsageGrouping"];
+                /** @description Only requests of this model; not together with `key_id` or grouped by key. */
+                model?: string;
+                /**
+                 * @description Only requests with this API key; not together with `model`, and grouped by `none`, `key`, `status` or
+                 *     `error_code` only, because totals by key have no model and operation.
+                 */
+                key_id?: components["schemas"]["Uuid"];
             };
             header?: never;
             path: {

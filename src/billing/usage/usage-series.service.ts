@@ -5,7 +5,7 @@ import { OPERATION_MODALITIES, type Operation } from './operations';
 import type { UsageSums } from './usage.types';
 import { type Span, type TotalsQuery, type TotalsRow, UsageTotalsRepository } from './usage-totals.repository';
 
-export const GROUPINGS = ['none', 'model', 'key', 'modality', 'status'] as const;
+export const GROUPINGS = ['none', 'model', 'key', 'modality', 'operation', 'status', 'error_code'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
 export const PLATFORM_GROUPINGS = ['none', 'model', 'organization', 'status'] as const;
@@ -20,6 +20,9 @@ export interface SeriesQuery<By extends AnyGrouping = Grouping> {
   readonly to?: Date;
   readonly interval: Span;
   readonly groupBy: By;
+  /** Only requests of this model, or with this key; not both. */
+  readonly model?: string;
+  readonly keyId?: string;
 }
 
 export interface SeriesBucket extends UsageSums {
@@ -28,7 +31,10 @@ export interface SeriesBucket extends UsageSums {
 
 /** One line of a chart. */
 export interface SeriesGroup {
-  /** A model, the id of a key or an organization, a modality, `success` or `error`; `all` without groups; `other` for the rest. */
+  /**
+   * A model, the id of a key or an organization, a modality, an operation, `success` or `error`, an error code; `all`
+   * without groups; `other` for the rest.
+   */
   readonly name: string;
   readonly total: UsageSums;
   /** One for each hour or day from the beginning to the end, in order. */
@@ -53,7 +59,15 @@ const SPAN_MS: Readonly<Record<Span, number>> = { hour: 3_600_000, day: 86_400_0
 const DEFAULT_BUCKETS: Readonly<Record<Span, number>> = { hour: 24, day: 30 };
 const NOTHING: UsageSums = { requests: 0, errors: 0, inputTokens: 0, outputTokens: 0, chargedMicro: 0n };
 
-const DIMENSIONS = { none: null, modality: 'operation', status: 'outcome' } as const;
+const DIMENSIONS = {
+  none: null,
+  modality: 'operation',
+  operation: 'operation',
+  status: 'outcome',
+  error_code: 'outcome',
+} as const;
+/** What totals by key can be grouped by. */
+const GROUPINGS_OF_KEYS: ReadonlySet<AnyGrouping> = new Set(['none', 'key', 'status', 'error_code']);
 const OTHERS = 'other';
 
 /** By name, each with a sum for every bucket. */
@@ -79,10 +93,10 @@ export class UsageSeriesService {
 
   private async read<By extends AnyGrouping>(
     organizationId: string | null,
-    { interval, groupBy, ...period }: SeriesQuery<By>,
+    { interval, groupBy, model, keyId, ...period }: SeriesQuery<By>,
   ): Promise<UsageSeries<By>> {
     const { from, to } = this.bucketsOf(interval, period);
-    const query = { organizationId, span: interval, from, to };
+    const query = { organizationId, span: interval, from, to, only: scopeOf(groupBy, model, keyId) };
     const sums = await this.sumsOf(query, groupBy);
     const groups = sums.map(([name, buckets]) => toGroup(name, buckets, from, SPAN_MS[interval])).toSorted(byCost);
     const total = groups.reduce((sum, group) => add(sum, group.total), NOTHING);
@@ -94,6 +108,10 @@ export class UsageSeriesService {
     groupBy: AnyGrouping,
   ): Promise<(readonly [name: string, buckets: UsageSums[]])[]> {
     if (groupBy === 'model' || groupBy === 'key' || groupBy === 'organization') {
+      if (query.only?.dimension === groupBy) {
+        const { value } = query.only;
+        return [...gather(await this.totals.sumNamed(query, groupBy, [value], { withAll: false }), query, () => value)];
+      }
       const found = await this.totals.findMostExpensive(query, groupBy, MAX_GROUPS + 1);
       const withAll = found.length > MAX_GROUPS;
       const rows = await this.totals.sumNamed(query, groupBy, found.slice(0, MAX_GROUPS), { withAll });
@@ -120,8 +138,33 @@ export class UsageSeriesService {
   }
 }
 
-function groupOf(groupBy: 'none' | 'modality' | 'status', value: string | null): string {
+/** @throws GatewayError `validation_failed` for what no totals have. */
+function scopeOf(groupBy: AnyGrouping, model: string | undefined, keyId: string | undefined): TotalsQuery['only'] {
+  if (model !== undefined && keyId !== undefined) {
+    throw new GatewayError('validation_failed', 'key_id and model cannot be combined.', { param: 'key_id' });
+  }
+  if (keyId !== undefined) {
+    if (!GROUPINGS_OF_KEYS.has(groupBy)) throw notGroupable('key_id', [...GROUPINGS_OF_KEYS]);
+    return { dimension: 'key', value: keyId };
+  }
+  if (model === undefined) return undefined;
+  if (groupBy === 'key') {
+    throw notGroupable(
+      'model',
+      GROUPINGS.filter((each) => each !== 'key'),
+    );
+  }
+  return { dimension: 'model', value: model };
+}
+
+function notGroupable(filter: string, groupings: readonly string[]): GatewayError {
+  const message = `With ${filter}, group_by must be one of ${groupings.join(', ')}.`;
+  return new GatewayError('validation_failed', message, { param: 'group_by' });
+}
+
+function groupOf(groupBy: keyof typeof DIMENSIONS, value: string | null): string {
   if (groupBy === 'modality') return OPERATION_MODALITIES[value as Operation];
+  if (groupBy === 'operation' || groupBy === 'error_code') return value ?? 'all';
   if (groupBy === 'status') return value === 'success' ? 'success' : 'error';
   return 'all';
 }

@@ -28,6 +28,8 @@ export interface TotalsQuery {
   /** Beginning of an hour or a day. */
   readonly from: Date;
   readonly to: Date;
+  /** Only what has this value; totals by model have no key, and totals by key no model and no operation. */
+  readonly only?: { readonly dimension: 'model' | 'key'; readonly value: string };
 }
 
 /** Dimensions with many values, of which only selected ones are read. */
@@ -98,8 +100,12 @@ export class UsageTotalsRepository {
 
   /** Sums by bucket and by value of a dimension with few values; `null`: by bucket only. */
   sum(query: TotalsQuery, dimension: Exclude<Dimension, NamedDimension> | null): Promise<TotalsRow[]> {
-    const sums = sumsOf('usage_by_model', dimension, query.span, '');
-    return this.readPacked(sums, [query.organizationId, query.from, query.to]);
+    const { organizationId, span, from, to, only } = query;
+    const parameters = [organizationId, from, to];
+    if (only === undefined) return this.readPacked(sumsOf('usage_by_model', dimension, span, ''), parameters);
+    const { table, column, type } = TABLES[only.dimension];
+    const sums = sumsOf(table, dimension, span, `AND ${column} = $4::${type}`);
+    return this.readPacked(sums, [...parameters, only.value]);
   }
 
   /**

@@ -57,7 +57,8 @@ export class UsageController {
     @Caller() caller: DashboardCaller,
     @Query(strictDto) query: UsageSeriesQuery,
   ): Promise<UsageSeries> {
-    const { from, to, interval = 'day', group_by: groupBy = 'none' } = query;
-    return toSeriesReply(await this.usage.series(requireOrganization(caller), { from, to, interval, groupBy }));
+    const { from, to, interval = 'day', group_by: groupBy = 'none', model, key_id: keyId } = query;
+    const series = await this.usage.series(requireOrganization(caller), { from, to, interval, groupBy, model, keyId });
+    return toSeriesReply(series);
   }
 }

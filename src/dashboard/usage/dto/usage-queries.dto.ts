@@ -51,6 +51,12 @@ export class UsageSeriesQuery {
 
   @QueryOneOf(GROUPINGS)
   group_by?: Grouping;
+
+  @QueryText({ max: 200 })
+  model?: string;
+
+  @QueryUuid()
+  key_id?: string;
 }
 
 export function toFilter(query: RequestFilterQuery): RequestFilter {

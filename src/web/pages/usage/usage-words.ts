@@ -16,7 +16,9 @@ export const GROUP_WORDS: Readonly<Record<UsageGrouping, string>> = {
   model: 'Model',
   key: 'API key',
   modality: 'Modality',
+  operation: 'Operation',
   status: 'Status',
+  error_code: 'Error code',
 };
 
 /** Name of a group; keys have ids in replies. */
@@ -38,8 +40,14 @@ export function groupFilter(group: string, grouping: UsageGrouping): RequestSear
       return group === OTHER ? null : { key_id: group };
     case 'modality':
       return { modality: group as RequestSearch['modality'] };
+    case 'operation':
+      return { operation: group as RequestSearch['operation'] };
     case 'status':
       return { status: group === 'success' ? 'success' : 'error' };
+    case 'error_code':
+      // The code of a disconnect is not in receipts.
+      if (group === 'canceled') return null;
+      return group === 'success' ? { status: 'success' } : { error_code: group };
   }
 }
 

@@ -131,7 +131,9 @@ describe('usage over time', () => {
       model: ['local/pair', 'local/solo'],
       key: [usage.upstreams.customer.keyId],
       modality: ['text'],
+      operation: ['createChatCompletion'],
       status: ['success', 'error'],
+      error_code: ['success', 'provider_unavailable'],
     };
     for (const fold of [false, true]) {
       if (fold) await usage.fold();
@@ -147,6 +149,38 @@ describe('usage over time', () => {
     }
     const { paid: charged } = await usage.upstreams.spent();
     expect(charged).toBe(2 * COST.first);
+  });
+
+  it('sums one model or one key, by what its totals know', async () => {
+    const { gateway, customer } = usage.upstreams;
+    await usage.upstreams.call('local/solo');
+    await usage.upstreams.call('local/pair');
+    const other = await gateway.customer();
+    for (const fold of [false, true]) {
+      if (fold) await usage.fold();
+      for (const interval of ['hour', 'day']) {
+        for (const groupBy of ['none', 'model', 'modality', 'operation', 'status', 'error_code']) {
+          const json = await usage.series(`?interval=${interval}&group_by=${groupBy}&model=local/solo`);
+          expect([json.total.requests, json.total.cost_micro, json.data.length]).toEqual([1, COST.first, 1]);
+        }
+        for (const groupBy of ['none', 'key', 'status', 'error_code']) {
+          const json = await usage.series(`?interval=${interval}&group_by=${groupBy}&key_id=${customer.keyId}`);
+          expect([json.total.requests, json.total.cost_micro, json.data.length]).toEqual([2, 2 * COST.first, 1]);
+        }
+        const strange = await usage.series(`?interval=${interval}&key_id=${other.keyId}`);
+        expect([strange.total.requests, strange.data]).toEqual([0, []]);
+      }
+    }
+  });
+
+  it.each([
+    ['group_by=key&model=local/solo', 'group_by'],
+    ['group_by=model&key_id=00000000-0000-4000-8000-000000000000', 'group_by'],
+    ['model=local/solo&key_id=00000000-0000-4000-8000-000000000000', 'key_id'],
+    ['key_id=1', 'key_id'],
+  ])('refuses ?%s, which no totals answer', async (query, param) => {
+    const { status, json } = await usage.get(`/series?${query}`);
+    expect([status, json.error.code, json.error.param]).toEqual([400, 'validation_failed', param]);
   });
 
   it('fills hours without requests', async () => {
