@@ -47,7 +47,7 @@ export function Tile({ label, children, note }: TileProps) {
     <div className="min-w-0 rounded-xl border bg-surface px-4 py-3.5 sm:px-5">
       <p className="text-muted">{label}</p>
       <p className="mt-1 truncate text-2xl font-semibold tracking-tight">{children}</p>
-      {note !== undefined && <div className="mt-1 text-muted">{note}</div>}
+      {note !== undefined && <div className="mt-1 wrap-anywhere text-muted">{note}</div>}
     </div>
   );
 }

@@ -59,14 +59,15 @@ function RequestList({ live }: { readonly live: boolean }) {
           Could not be refreshed: {query.error.message}
         </Banner>
       )}
-      {waiting > 0 && (
-        <div className="mb-3 flex justify-center">
-          <Button small onClick={showAll}>
-            Show {countOf(waiting, 'new request')}
-          </Button>
-        </div>
-      )}
-      <div ref={region}>
+      <div ref={region} className="relative">
+        {waiting > 0 && (
+          // Over the list, which it must not move.
+          <div className="pointer-events-none absolute inset-x-0 -top-4 z-10 flex justify-center">
+            <Button small onClick={showAll} className="pointer-events-auto shadow-raised">
+              Show {countOf(waiting, 'new request')}
+            </Button>
+          </div>
+        )}
         <Card flush>
           {query.data === undefined ? (
             query.error === null ? (
