@@ -277,7 +277,7 @@ describeJourney('watching requests and spending', () => {
       await signIn();
       const { page } = user;
       await open('');
-      await page.getByText('Error rate, 24 hours').waitFor();
+      await page.getByText('Error rate, 24 h').waitFor();
       await page.getByRole('figure', { name: 'Cost by day' }).locator('.recharts-surface').waitFor();
       expect(await page.getByText('Available', { exact: true }).locator('..').innerText()).toContain('$10.00');
       expect(await column('Last errors', 1).first().innerText()).toBe('local/solo');

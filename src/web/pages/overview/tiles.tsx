@@ -85,12 +85,12 @@ export function ActivityTiles() {
     <QueryView query={series} loading={LOADING}>
       {({ total, data: [all] }) => (
         <TileRow>
-          <Tile label="Requests, 24 hours" note={<Course group={all} of="requests" color="var(--color-series-1)" />}>
+          <Tile label="Requests, 24 h" note={<Course group={all} of="requests" color="var(--color-series-1)" />}>
             <Link to="/o/$org/requests" params={{ org: id }} search={{ range: '24h' }} className="hover:underline">
               {formatCount(total.requests)}
             </Link>
           </Tile>
-          <Tile label="Error rate, 24 hours" note={<Course group={all} of="errors" color="var(--color-bad)" />}>
+          <Tile label="Error rate, 24 h" note={<Course group={all} of="errors" color="var(--color-bad)" />}>
             <Link
               to="/o/$org/requests"
               params={{ org: id }}
@@ -100,7 +100,7 @@ export function ActivityTiles() {
               {formatTenths(errorTenths(total)) || '0.0 %'}
             </Link>
           </Tile>
-          <Tile label="Cost, 24 hours" note={<Course group={all} of="cost_micro" color="var(--color-series-2)" />}>
+          <Tile label="Cost, 24 h" note={<Course group={all} of="cost_micro" color="var(--color-series-2)" />}>
             <Amount micro={total.cost_micro} large />
           </Tile>
         </TileRow>

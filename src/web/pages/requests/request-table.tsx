@@ -20,19 +20,20 @@ export function RequestTable({ rows, empty }: RequestTableProps) {
   const columns: Column<UsageRequest>[] = [
     { id: 'time', head: <TimeHead />, cell: ({ created_at: time }) => <Time time={time} /> },
     { id: 'model', head: 'Model', cell: ({ model }) => <ModelName model={model} /> },
-    {
-      id: 'key',
-      head: 'API key',
-      priority: 'low',
-      cell: ({ key_id: key }) => <span className="block max-w-48 truncate">{keyLabel(key)}</span>,
-    },
-    { id: 'status', head: 'Status', cell: (request) => <RequestStatus request={request} /> },
+    { id: 'status', head: 'Status', cell: (request) => <RequestStatus request={request} brief /> },
+    { id: 'cost', head: 'Cost', end: true, cell: ({ cost_micro: micro }) => <Amount micro={micro} /> },
     {
       id: 'use',
-      head: 'Used',
+      head: 'Tokens',
       priority: 'middle',
       end: true,
-      cell: (request) => <span className="whitespace-nowrap">{usedOf(request).join(' ')}</span>,
+      cell: (request) => (
+        <span className="whitespace-nowrap">
+          {usedOf(request)
+            .join(' ')
+            .replace(/ tokens$/, '')}
+        </span>
+      ),
     },
     {
       id: 'first',
@@ -42,7 +43,12 @@ export function RequestTable({ rows, empty }: RequestTableProps) {
       cell: ({ first_token_ms: ms }) => <Duration ms={ms} />,
     },
     { id: 'total', head: 'Total', end: true, priority: 'middle', cell: ({ total_ms: ms }) => <Duration ms={ms} /> },
-    { id: 'cost', head: 'Cost', end: true, cell: ({ cost_micro: micro }) => <Amount micro={micro} /> },
+    {
+      id: 'key',
+      head: 'API key',
+      priority: 'low',
+      cell: ({ key_id: key }) => <span className="block max-w-36 truncate">{keyLabel(key)}</span>,
+    },
   ];
   return (
     <DataTable
@@ -62,7 +68,7 @@ export function RequestTable({ rows, empty }: RequestTableProps) {
 /** Date and time on two lines where there is little room. */
 function Time({ time }: { readonly time: string }) {
   return (
-    <span className="block max-md:w-20 max-md:[&>time]:whitespace-normal">
+    <span className="block max-md:w-21 max-md:[&>time]:whitespace-normal">
       <Moment time={time} />
     </span>
   );
@@ -70,7 +76,7 @@ function Time({ time }: { readonly time: string }) {
 
 export function ModelName({ model }: { readonly model: string }) {
   return (
-    <span className="block max-w-32 truncate md:max-w-60" title={model}>
+    <span className="block max-w-24 truncate sm:max-w-60" title={model}>
       {model}
     </span>
   );
