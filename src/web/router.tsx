@@ -3,7 +3,7 @@ import { createRouter } from '@tanstack/react-router';
 import { FailureView } from './app/failure-view';
 import { NoSuchPage } from './app/no-such-page';
 import { PageSkeleton } from './ui/skeleton';
-import { routeTree } from './routes';
+import { routeTree } from './routes/index';
 
 export function createAppRouter(queries: QueryClient) {
   const router = createRouter({
