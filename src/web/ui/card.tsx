@@ -60,7 +60,7 @@ interface FactsProps {
 /** Labels and values of an object. */
 export function Facts({ facts }: FactsProps) {
   return (
-    <dl className="grid grid-cols-[minmax(7rem,auto)_1fr] gap-x-6 gap-y-2">
+    <dl className="grid gap-x-6 gap-y-2 min-[22rem]:grid-cols-[minmax(7rem,auto)_1fr]">
       {facts
         .filter(([, value]) => value !== null)
         .map(([label, value]) => (

@@ -11,7 +11,7 @@ export function Empty({ title, children }: EmptyProps) {
   return (
     <div className="flex flex-col items-center gap-3 px-6 py-12 text-center">
       <p className="text-base font-semibold">{title}</p>
-      {children !== undefined && <div className="max-w-prose min-w-0 text-muted">{children}</div>}
+      {children !== undefined && <div className="w-full max-w-prose text-muted">{children}</div>}
     </div>
   );
 }

@@ -1,6 +1,6 @@
 import { Field } from '@base-ui/react/field';
 import { Form } from '@base-ui/react/form';
-import type { InputHTMLAttributes, ReactNode, TextareaHTMLAttributes } from 'react';
+import { useMemo, type InputHTMLAttributes, type ReactNode, type TextareaHTMLAttributes } from 'react';
 import { isApiError } from '../api/errors';
 import { ErrorText } from '../app/failure-view';
 import { Banner } from './banner';
@@ -26,10 +26,12 @@ interface ChangeFormProps {
 export function ChangeForm(props: ChangeFormProps) {
   const { children, onSubmit, error, pending, submit, variant = 'primary', disabled, actions, fields } = props;
   const field = isApiError(error) ? fieldOf(error.param, fields) : undefined;
+  // The form forgets an error when its field changes, and shows it again for a new object.
+  const errors = useMemo(() => (field === undefined ? {} : { [field]: error?.message ?? '' }), [error, field]);
   return (
     <Form
       className="space-y-4"
-      errors={field === undefined ? {} : { [field]: error?.message ?? '' }}
+      errors={errors}
       onSubmit={(event) => {
         event.preventDefault();
         const entries = [...new FormData(event.currentTarget)].map(([name, value]) => [name, String(value)]);
