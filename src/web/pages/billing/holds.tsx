@@ -44,7 +44,7 @@ function HeldFor({ job_id, request_id }: Hold) {
   const { id: org } = useOrganization();
   if (job_id === null) {
     return (
-      <span title={request_id} className="block max-w-64 truncate font-mono text-xs">
+      <span title={request_id} className="block max-w-28 sm:max-w-64 truncate font-mono text-xs">
         {request_id}
       </span>
     );
@@ -54,7 +54,7 @@ function HeldFor({ job_id, request_id }: Hold) {
       to="/o/$org/jobs/$job"
       params={{ org, job: job_id }}
       title={job_id}
-      className="link block max-w-64 truncate font-mono text-xs"
+      className="link block max-w-28 sm:max-w-64 truncate font-mono text-xs"
     >
       Job {job_id}
     </Link>

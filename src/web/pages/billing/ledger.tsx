@@ -88,7 +88,7 @@ export function Ledger() {
 /** What an entry is for: a job, a request, or a payment. */
 function Occasion({ request_id, job_id, reference }: LedgerEntry) {
   const { id: org } = useOrganization();
-  const look = 'link block max-w-64 truncate font-mono text-xs';
+  const look = 'link block max-w-28 sm:max-w-64 truncate font-mono text-xs';
   if (job_id !== null) {
     return (
       <Link to="/o/$org/jobs/$job" params={{ org, job: job_id }} title={job_id} className={look}>
@@ -104,7 +104,7 @@ function Occasion({ request_id, job_id, reference }: LedgerEntry) {
     );
   }
   return (
-    <span title={reference ?? undefined} className="block max-w-64 truncate text-muted">
+    <span title={reference ?? undefined} className="block max-w-28 sm:max-w-64 truncate text-muted">
       {reference}
     </span>
   );

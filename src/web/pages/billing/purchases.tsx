@@ -20,10 +20,15 @@ import { useChange } from '../../ui/use-change';
 import { PURCHASE_IN_WORDS, PurchaseBadge } from './purchase-words';
 
 const COLUMNS: ReadonlyArray<Column<Purchase>> = [
-  { id: 'time', head: <TimeHead label="Ordered" />, cell: ({ created_at }) => <Moment time={created_at} /> },
+  {
+    id: 'time',
+    head: <TimeHead label="Ordered" />,
+    cell: ({ created_at }) => <Moment time={created_at} />,
+    priority: 'middle',
+  },
+  { id: 'amount', head: 'Amount', cell: (purchase) => <PurchaseAmount {...purchase} />, end: true },
   { id: 'status', head: 'Status', cell: (purchase) => <PurchaseState {...purchase} /> },
   { id: 'by', head: 'By', cell: ({ created_by }) => <Buyer userId={created_by} />, priority: 'low' },
-  { id: 'amount', head: 'Amount', cell: (purchase) => <PurchaseAmount {...purchase} />, end: true },
   {
     id: 'actions',
     head: <span className="sr-only">Actions</span>,
@@ -57,7 +62,7 @@ export function Purchases() {
 
 function PurchaseState({ status, failure, expires_at }: Purchase) {
   return (
-    <div className="min-w-32">
+    <div className="md:min-w-56">
       <PurchaseBadge status={status} />
       <p className="mt-0.5 max-w-72 text-xs text-muted max-md:hidden">
         {failure ?? PURCHASE_IN_WORDS[status]}
@@ -76,7 +81,7 @@ function PurchaseAmount({ amount_micro, refunded_micro, disputed_micro, owed_mic
   const parts = [
     ['refunded', refunded_micro],
     ['disputed', disputed_micro],
-    ['owed to us', owed_micro],
+    ['still owed', owed_micro],
   ] as const;
   return (
     <>
@@ -103,7 +108,7 @@ function Actions(purchase: Purchase) {
   const [withdrawing, setWithdrawing] = useState(false);
   if (purchase.status !== 'pending') return null;
   return (
-    <div className="flex flex-wrap justify-end gap-2">
+    <div className="flex flex-wrap justify-end gap-2 text-start">
       {purchase.checkout_url !== null && (
         <ButtonAnchor small href={purchase.checkout_url}>
           Pay
@@ -142,7 +147,7 @@ function WithdrawDialog({ purchase, onClose }: { readonly purchase: Purchase; re
       onConfirm={() => withdraw.run(undefined)}
       onClose={onClose}
     >
-      <p className="text-start">
+      <p>
         It can no longer be paid, and no longer counts towards the purchase limits. A payment that is already on its way
         is credited nevertheless.
       </p>

@@ -1,13 +1,13 @@
 import type { ExplainedBudget, ExplainedCheck, ExplainedLimit, LeftOutDeployment } from '../../../contract/dashboard';
 
 export const CHECKS: Readonly<Record<ExplainedCheck['check'], string>> = {
-  key: 'Key, organization and address',
-  request: 'Body, model and what the key allows',
-  route: 'Deployments that can be called',
+  key: 'Key and address',
+  request: 'Body and permissions',
+  route: 'Deployments',
   price: 'Price',
   limits: 'Limits',
   budgets: 'Budgets and balance',
-  support: 'Support for the whole request',
+  support: 'Support for all fields',
 };
 
 export const OUTCOMES: Readonly<Record<ExplainedCheck['outcome'], string>> = {

@@ -82,9 +82,9 @@ function CheckLine({ check: { check, outcome, error } }: { readonly check: Expla
       <span className={`flex size-5 shrink-0 items-center justify-center rounded-full ${MARK_TONES[outcome]}`}>
         <Mark size={13} aria-hidden="true" />
       </span>
-      <div className="min-w-0">
-        <p>
-          {CHECKS[check]}{' '}
+      <div className="min-w-0 grow">
+        <p className="flex flex-wrap justify-between gap-x-3">
+          <span>{CHECKS[check]}</span>
           <span className={outcome === 'refuses' ? 'font-medium text-bad' : 'text-muted'}>{OUTCOMES[outcome]}</span>
         </p>
         {error !== null && (

@@ -46,7 +46,7 @@ function JobView({ job, key_id, webhook_deliveries, onRenew }: OrganizationJob &
           {job.status === 'succeeded' && <JobOutputs artifacts={job.artifacts} onRenew={onRenew} />}
           <JobParameters job={job} />
         </div>
-        <div className="min-w-0 space-y-5">
+        <div className={`min-w-0 space-y-5 ${hasEnded(job.status) ? '' : 'max-lg:order-first'}`}>
           <JobProgress job={job} />
           <JobCost job={job} keyId={key_id} />
         </div>
@@ -88,9 +88,11 @@ function JobHeader({ job }: Pick<OrganizationJob, 'job'>) {
         </span>
       }
       actions={
-        <ButtonLink to="/o/$org/requests/$request" params={{ org, request: job.request_id }}>
-          Receipt
-        </ButtonLink>
+        hasEnded(job.status) && (
+          <ButtonLink to="/o/$org/requests/$request" params={{ org, request: job.request_id }}>
+            Receipt
+          </ButtonLink>
+        )
       }
     />
   );

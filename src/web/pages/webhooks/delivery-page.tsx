@@ -85,7 +85,7 @@ function DeliveryFacts({ delivery }: { readonly delivery: WebhookDelivery }) {
   const { id: org } = useOrganization();
   const { id, event, job_id, url, attempts, created_at, ended_at, next_attempt_at } = delivery;
   return (
-    <Card title="Event" description={<TimeHead label="Times" />}>
+    <Card title="Delivery" description={<TimeHead label="Times" />}>
       <Facts
         facts={[
           ['Event', <code key="event">{event}</code>],
@@ -100,7 +100,7 @@ function DeliveryFacts({ delivery }: { readonly delivery: WebhookDelivery }) {
           ['Receiver', url],
           [
             'webhook-id',
-            <span key="id" className="inline-flex flex-wrap items-center gap-1 font-mono text-xs">
+            <span key="id" className="flex items-center gap-1 font-mono text-xs">
               {id}
               <CopyButton text={id} object="webhook-id" />
             </span>,
