@@ -7,6 +7,8 @@ export async function pictures(user: BrowserUser, name: string): Promise<void> {
   const size = page.viewportSize();
   await user.picture(name);
   await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
+  // Links take the other colours one frame later.
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
   await user.picture(`${name}-dark`);
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
   await page.setViewportSize({ width: 400, height: 800 });

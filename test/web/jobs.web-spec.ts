@@ -1,7 +1,26 @@
+import type { Locator } from 'playwright-core';
 import { JobGateway } from '../e2e/create-video/job-gateway';
 import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
 import { pictures } from '../harness/pictures';
 import { PublicHost } from '../harness/public-host';
+
+/** What a test uses of the players. */
+interface PlayableMedia {
+  readonly currentTime: number;
+  readonly duration: number;
+  readonly readyState: number;
+  muted: boolean;
+  play(): Promise<void>;
+  addEventListener(event: string, listener: () => void): void;
+}
+
+/** Waits until the bar has moved beyond `percent`. */
+async function progressAbove(bar: Locator, percent: number): Promise<number> {
+  for (;;) {
+    const now = Number(await bar.getAttribute('aria-valuenow'));
+    if (now > percent) return now;
+  }
+}
 
 describeJourney('video and music jobs', () => {
   let served: JobGateway;
@@ -51,23 +70,18 @@ describeJourney('video and music jobs', () => {
     await page.getByRole('link', { name: 'video mock/video-1' }).first().click();
     await page.waitForURL(`**/jobs/${id}`);
     const bar = page.getByRole('progressbar', { name: 'Progress of the job' });
-    const progress = async (): Promise<number> => Number(await bar.getAttribute('aria-valuenow'));
-    await page.waitForFunction(() => Number(document.querySelector('[role=progressbar]')?.ariaValueNow) > 0);
-    const before = await progress();
+    const before = await progressAbove(bar, 0);
     await pictures(user, 'job-running');
     await page.reload();
-    await page.waitForFunction(
-      (seen) => Number(document.querySelector('[role=progressbar]')?.ariaValueNow ?? 101) > seen,
-      before,
-    );
+    await progressAbove(bar, before);
 
     const video = page.getByLabel('Result 1');
     await video.waitFor();
     const seconds = await video.evaluate(
-      (media: HTMLVideoElement) =>
+      (media: PlayableMedia) =>
         new Promise<number>((resolve, reject) => {
-          media.onended = () => resolve(media.currentTime);
-          media.onerror = () => reject(new Error('not playable'));
+          media.addEventListener('ended', () => resolve(media.currentTime));
+          media.addEventListener('error', () => reject(new Error('not playable')));
           media.muted = true;
           void media.play();
         }),
@@ -89,7 +103,14 @@ describeJourney('video and music jobs', () => {
     await page.goto(`${jobsPath()}/${music.id}`);
     const sound = page.getByLabel('Result 1');
     await sound.waitFor();
-    await page.waitForFunction(() => (document.querySelector('audio')?.duration ?? 0) > 1.9);
+    const duration = await sound.evaluate(
+      (media: PlayableMedia) =>
+        new Promise<number>((resolve) => {
+          if (media.readyState > 0) resolve(media.duration);
+          else media.addEventListener('loadedmetadata', () => resolve(media.duration));
+        }),
+    );
+    expect(duration).toBeCloseTo(2, 1);
     await pictures(user, 'job-music');
     await page.goto(`${jobsPath()}/${failed}`);
     await page.getByText('The job failed').waitFor();
