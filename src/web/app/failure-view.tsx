@@ -11,7 +11,7 @@ export function ErrorText({ error }: { readonly error: Error }) {
   const { requestId, retryAfterSeconds } = error;
   return (
     <>
-      {error.message}
+      {retryAfterSeconds === undefined ? error.message : error.message.replace(/ Try again later\.$/, '')}
       {retryAfterSeconds !== undefined && <Countdown key={requestId} fromSeconds={retryAfterSeconds} />}
       {requestId !== undefined && (
         <span className="mt-1 flex items-center gap-1 text-xs">

@@ -4,6 +4,7 @@ import { currentUserQuery } from '../api/session';
 import { Dialog } from '../ui/dialog';
 import { ChangeForm, TextField } from '../ui/form';
 import { useChange } from '../ui/use-change';
+import { setPreferences } from './preferences';
 import { sessionStarted, useSessionState } from './session-state';
 import { useCurrentUser } from './use-session';
 
@@ -21,6 +22,7 @@ function SignInDialog() {
       if (signedIn.id !== user.id) {
         // Nothing of the first user may remain.
         sessionStorage.clear();
+        setPreferences({ signedIn: true });
         window.location.assign('/dashboard/');
         return;
       }

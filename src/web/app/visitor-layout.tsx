@@ -6,9 +6,9 @@ import { Logo } from './logo';
 export function VisitorFrame({ children }: { readonly children: ReactNode }) {
   return (
     <div className="flex min-h-dvh flex-col items-center px-4 py-10 sm:py-20">
-      <div className="mb-6 flex items-center gap-2 text-lg font-semibold">
+      <header className="mb-6 flex items-center gap-2 text-lg font-semibold">
         <Logo /> Gateway
-      </div>
+      </header>
       <main id="main" tabIndex={-1} className="w-full max-w-md rounded-xl border bg-surface p-6 sm:p-8">
         {children}
       </main>

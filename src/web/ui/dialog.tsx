@@ -21,7 +21,10 @@ export function Dialog({ title, children, onClose, wide = false, modalOnly = fal
   useEffect(() => {
     const dialog = ref.current;
     const opener = document.activeElement;
-    if (dialog?.open === false) dialog.showModal();
+    if (dialog?.open === false) {
+      dialog.showModal();
+      fieldToFill(dialog)?.focus();
+    }
     return () => {
       dialog?.close();
       if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
@@ -34,6 +37,12 @@ export function Dialog({ title, children, onClose, wide = false, modalOnly = fal
       onCancel={(event) => {
         event.preventDefault();
         if (!modalOnly) onClose();
+      }}
+      onClose={() => {
+        // A second Escape closes the element without asking.
+        if (ref.current?.open !== false) return;
+        if (modalOnly) ref.current.showModal();
+        else onClose();
       }}
       className={`m-auto max-h-[calc(100dvh-2rem)] w-[calc(100vw-2rem)] ${wide ? 'max-w-3xl' : 'max-w-lg'} overflow-y-auto rounded-xl border bg-surface p-0 text-ink shadow-raised`}
     >
@@ -50,4 +59,11 @@ export function Dialog({ title, children, onClose, wide = false, modalOnly = fal
       <div className="px-5 pb-5 sm:px-6">{children}</div>
     </dialog>
   );
+}
+
+/** The first required field without a value, else the first field; none in a dialog without a form. */
+function fieldToFill(dialog: HTMLDialogElement): HTMLElement | undefined {
+  const selector = 'input:not([type="hidden"]), select, textarea';
+  const fields = [...dialog.querySelectorAll<HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement>(selector)];
+  return fields.find(({ required, value }) => required && value === '') ?? fields[0];
 }

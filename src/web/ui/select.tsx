@@ -9,9 +9,13 @@ interface SelectProps {
 /** A labelled choice in a toolbar, outside of forms. */
 export function Select({ label, value, options, onChange }: SelectProps) {
   return (
-    <label className="flex items-center gap-2">
+    <label className="flex max-w-full min-w-0 items-center gap-2">
       <span className="text-muted">{label}</span>
-      <select className="control w-auto!" value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+      <select
+        className="control w-auto! max-w-72 min-w-0"
+        value={value}
+        onChange={(event) => onChange(event.currentTarget.value)}
+      >
         {options.map(([option, text]) => (
           <option key={option} value={option}>
             {text}
