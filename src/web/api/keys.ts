@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
-import type { ApiKey, ApiKeyStatus } from '../../contract/dashboard';
+import type { ApiKey, ApiKeyStatus, operations } from '../../contract/dashboard';
 import { nextCursor } from '../ui/pager';
 import { api, unwrap } from './client';
 
@@ -23,7 +23,16 @@ export const liveKeysQuery = (organizationId: string) =>
 export const revokedKeysQuery = (organizationId: string) =>
   infiniteQueryOptions({
     queryKey: [...keysKey(organizationId), 'revoked'],
-    queryFn: ({ signal, pageParam }) => readPage(organizationId, 'revoked', pageParam, signal),
+    queryFn: ({ signal, pageParam }) => readPage(organizationId, { status: 'revoked', cursor: pageParam }, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: nextCursor,
+  });
+
+/** Keys of members for the playground. */
+export const playgroundKeysQuery = (organizationId: string) =>
+  infiniteQueryOptions({
+    queryKey: [...keysKey(organizationId), 'playground'],
+    queryFn: ({ signal, pageParam }) => readPage(organizationId, { kind: 'playground', cursor: pageParam }, signal),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: nextCursor,
   });
@@ -44,17 +53,19 @@ async function readAll(organizationId: string, status: ApiKeyStatus, signal: Abo
   const keys: ApiKey[] = [];
   let cursor: string | undefined;
   do {
-    const page = await readPage(organizationId, status, cursor, signal);
+    const page = await readPage(organizationId, { status, cursor }, signal);
     keys.push(...page.data);
     cursor = nextCursor(page);
   } while (cursor !== undefined);
   return keys;
 }
 
-function readPage(organizationId: string, status: ApiKeyStatus, cursor: string | undefined, signal: AbortSignal) {
+type ListParameters = NonNullable<operations['listApiKeys']['parameters']['query']>;
+
+function readPage(organizationId: string, filter: ListParameters, signal: AbortSignal) {
   return unwrap(
     api.GET('/dashboard/api/organizations/{organization_id}/keys', {
-      params: { path: { organization_id: organizationId }, query: { status, limit: PAGE_SIZE, cursor } },
+      params: { path: { organization_id: organizationId }, query: { ...filter, limit: PAGE_SIZE } },
       signal,
     }),
   );

@@ -1,4 +1,4 @@
-import { infiniteQueryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, keepPreviousData } from '@tanstack/react-query';
 import { nextCursor } from '../ui/pager';
 import { api, unwrap } from './client';
 
@@ -67,4 +67,6 @@ export const auditQuery = (organizationId: string, { action, actor, from, until 
     initialPageParam: undefined as string | undefined,
     getNextPageParam: nextCursor,
     staleTime: 0,
+    // The list stays while another filter loads.
+    placeholderData: keepPreviousData,
   });

@@ -1,16 +1,4 @@
-import { queryOptions } from '@tanstack/react-query';
-import { api, unwrap } from './client';
 import { ApiError } from './errors';
-
-/** A chat model that is served, for sample requests; null without one. */
-export const sampleModelQuery = queryOptions({
-  queryKey: ['models', 'sample'],
-  queryFn: async ({ signal }) => {
-    const { data } = await unwrap(api.GET('/dashboard/api/models', { signal }));
-    return data.find(({ modality }) => modality === 'text')?.id ?? null;
-  },
-  staleTime: 600_000,
-});
 
 export interface SampleRequest {
   readonly model: string;

@@ -132,7 +132,7 @@ const auditRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'audit',
   validateSearch: parseAuditFilter,
-  staticData: { title: 'Audit log', least: 'admin', reads: ['listAuditEntries', 'listMembers'] },
+  staticData: { title: 'Audit log', least: 'admin', reads: ['listAuditEntries', 'listMembers', 'listApiKeys'] },
   component: lazyRouteComponent(() => import('../pages/people/audit-page'), 'AuditPage'),
 });
 const settingsRoute = createRoute({

@@ -10,12 +10,10 @@ export function landingToken(): string | null {
 
 /** The token of the link; without one, a field for the code in the mail. */
 export function useMailedToken() {
-  const [linked, setLinked] = useState(landingToken);
+  const [linked] = useState(landingToken);
   return {
     isLinked: linked !== null,
     tokenOf: (values: Readonly<Record<string, string>>): string => linked ?? (values.token ?? '').trim(),
-    /** Asks for a code instead, because the link does not work. */
-    forget: () => setLinked(null),
     field:
       linked === null ? (
         <TextField

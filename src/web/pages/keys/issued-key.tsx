@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { sampleModelQuery, sendSampleRequest, type SampleRequest } from '../../api/try-key';
+import { modelsQuery } from '../../api/models';
+import { sendSampleRequest, type SampleRequest } from '../../api/try-key';
 import { ErrorText } from '../../app/failure-view';
 import { Banner } from '../../ui/banner';
 import { Button } from '../../ui/button';
@@ -14,11 +15,11 @@ interface IssuedKeyProps {
 
 /** A key that was just issued: its secret, and a request that works when pasted. */
 export function IssuedKey({ secret, onDone }: IssuedKeyProps) {
-  const model = useQuery(sampleModelQuery).data;
+  const model = useQuery(modelsQuery).data?.find(({ modality }) => modality === 'text')?.id;
   return (
     <div className="space-y-5">
       <Secret value={secret} object="API key" />
-      {model != null && <FirstRequest secret={secret} model={model} />}
+      {model !== undefined && <FirstRequest secret={secret} model={model} />}
       <Button variant="primary" onClick={onDone}>
         I have copied the key
       </Button>

@@ -19,9 +19,10 @@ export function KeyActions({ apiKey }: { readonly apiKey: ApiKey }) {
   const { may } = useOrganization();
   const [opened, setOpened] = useState<Opened>(null);
   const close = (): void => setOpened(null);
+  const mayChange = may('developer') && apiKey.status !== 'revoked' && apiKey.kind === 'standard';
   return (
     <>
-      {may('developer') && apiKey.status !== 'revoked' && <ActionButtons apiKey={apiKey} onOpen={setOpened} />}
+      {mayChange && <ActionButtons apiKey={apiKey} onOpen={setOpened} />}
       {opened === 'settings' && <SettingsDialog apiKey={apiKey} onClose={close} />}
       {opened === 'replace' && <ReplaceDialog apiKey={apiKey} onClose={close} />}
       {opened === 'disable' && <DisableDialog apiKey={apiKey} onClose={close} />}

@@ -6,7 +6,7 @@ export type KeyOrder = (typeof KEY_ORDERS)[number];
 
 /** What the address of the list of keys says. */
 export interface KeyFilter {
-  readonly show?: 'revoked';
+  readonly show?: 'revoked' | 'playground';
   readonly q?: string;
   readonly order?: KeyOrder;
 }
@@ -15,7 +15,7 @@ export function parseKeyFilter(search: Record<string, unknown>): KeyFilter {
   const { show, q } = search;
   const order = KEY_ORDERS.find((known) => known === search.order);
   return {
-    ...(show === 'revoked' && { show }),
+    ...((show === 'revoked' || show === 'playground') && { show }),
     ...(typeof q === 'string' && q !== '' && { q }),
     ...(order !== undefined && order !== 'newest' && { order }),
   };

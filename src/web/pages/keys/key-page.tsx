@@ -63,7 +63,15 @@ function KeyView({ apiKey }: { readonly apiKey: ApiKey }) {
 }
 
 function StateBanner({ apiKey }: { readonly apiKey: ApiKey }) {
-  const { status, revoked_at: revokedAt, replaced_by: successor, organization_id: org } = apiKey;
+  const { kind, status, revoked_at: revokedAt, replaced_by: successor, organization_id: org } = apiKey;
+  if (kind === 'playground') {
+    return (
+      <Banner tone="neutral" title="A key of the playground">
+        Pages of the dashboard spend with it for one member. The gateway manages it, and nothing about it can be
+        changed.
+      </Banner>
+    );
+  }
   const link = successor !== null && (
     <>
       {' '}
@@ -133,7 +141,14 @@ function Restrictions({ apiKey }: { readonly apiKey: ApiKey }) {
 }
 
 function factsOf(apiKey: ApiKey): ReadonlyArray<readonly [string, ReactNode]> {
-  const { id, created_at: created, expires_at: expires, last_used_on: used, revoked_at: revoked } = apiKey;
+  const {
+    id,
+    created_by: creator,
+    created_at: created,
+    expires_at: expires,
+    last_used_on: used,
+    revoked_at: revoked,
+  } = apiKey;
   return [
     [
       'Key ID',
@@ -143,6 +158,7 @@ function factsOf(apiKey: ApiKey): ReadonlyArray<readonly [string, ReactNode]> {
       </span>,
     ],
     ['Created', <Moment key="created" time={created} />],
+    ['Created by', creator === null ? 'the operator’s command line' : (creator.email ?? 'a former member')],
     ['Last used (UTC)', used === null ? 'never' : formatDay(used)],
     ['Expires', expires === null ? 'never' : <Moment key="expires" time={expires} />],
     ['Revoked', revoked === null ? null : <Moment key="revoked" time={revoked} />],

@@ -27,7 +27,15 @@ const requestsOfKeyQuery = (organizationId: string, keyId: string) =>
 
 const COLUMNS: ReadonlyArray<Column<UsageRequest>> = [
   { id: 'time', head: <TimeHead />, cell: ({ created_at: time }) => <Moment time={time} /> },
-  { id: 'model', head: 'Model', cell: ({ model }) => model },
+  {
+    id: 'model',
+    head: 'Model',
+    cell: ({ model }) => (
+      <span className="block max-w-32 truncate sm:max-w-80" title={model}>
+        {model}
+      </span>
+    ),
+  },
   {
     id: 'status',
     head: 'Status',

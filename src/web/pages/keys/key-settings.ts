@@ -21,13 +21,13 @@ export type SettingsTexts = Readonly<Record<SettingsField, string>>;
 
 export const MODALITY_LABELS: Readonly<Record<ModalityGroup, string>> = {
   text: 'Text and embeddings',
-  embedding: 'Embeddings only',
   image: 'Images',
   audio: 'Speech and transcription',
-  speech: 'Speech only',
-  transcription: 'Transcription only',
   video: 'Video',
   music: 'Music',
+  embedding: 'Embeddings only',
+  speech: 'Speech only',
+  transcription: 'Transcription only',
 };
 
 export const LIMIT_LABELS: Readonly<Record<(typeof LIMIT_FIELDS)[number], string>> = {

@@ -1,34 +1,21 @@
-import { queryOptions, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { ApiKey } from '../../../contract/dashboard';
-import { api, unwrap } from '../../api/client';
+import { usageSeriesQuery } from '../../api/usage';
 import { formatCount } from '../../format/count';
 import { Amount } from '../../ui/amount';
 import { Card, Facts } from '../../ui/card';
+import { Sparkline } from '../../ui/chart/chart';
 import { QueryView } from '../../ui/query-view';
-
-/** Sums by key of the last 30 days. */
-const usageByKeyQuery = (organizationId: string) =>
-  queryOptions({
-    queryKey: ['organization', organizationId, 'usage', 'by-key', '30d'],
-    queryFn: ({ signal }) =>
-      unwrap(
-        api.GET('/dashboard/api/organizations/{organization_id}/usage/series', {
-          params: { path: { organization_id: organizationId }, query: { interval: 'day', group_by: 'key' } },
-          signal,
-        }),
-      ),
-    staleTime: 30_000,
-  });
 
 /** What a key cost in 30 days. The API lists the most expensive keys; all others are one sum. */
 export function KeyUsage({ apiKey }: { readonly apiKey: ApiKey }) {
-  const query = useQuery(usageByKeyQuery(apiKey.organization_id));
+  const query = useQuery(usageSeriesQuery(apiKey.organization_id, { interval: 'day', group_by: 'key' }));
   return (
     <Card title="Last 30 days">
       <QueryView query={query}>
         {({ data }) => {
-          const sums = data.find(({ group }) => group === apiKey.id)?.total;
-          if (sums === undefined) {
+          const found = data.find(({ group }) => group === apiKey.id);
+          if (found === undefined) {
             const isHidden = data.some(({ group }) => group === 'other');
             return (
               <p className="text-muted">
@@ -36,16 +23,20 @@ export function KeyUsage({ apiKey }: { readonly apiKey: ApiKey }) {
               </p>
             );
           }
+          const { total, buckets } = found;
           return (
-            <Facts
-              facts={[
-                ['Cost', <Amount key="cost" micro={sums.cost_micro} />],
-                ['Requests', formatCount(sums.requests)],
-                ['Failed', formatCount(sums.errors)],
-                ['Input tokens', formatCount(sums.input_tokens)],
-                ['Output tokens', formatCount(sums.output_tokens)],
-              ]}
-            />
+            <div className="flex flex-wrap items-start justify-between gap-4">
+              <Facts
+                facts={[
+                  ['Cost', <Amount key="cost" micro={total.cost_micro} />],
+                  ['Requests', formatCount(total.requests)],
+                  ['Failed', formatCount(total.errors)],
+                  ['Input tokens', formatCount(total.input_tokens)],
+                  ['Output tokens', formatCount(total.output_tokens)],
+                ]}
+              />
+              <Sparkline values={buckets.map(({ cost_micro: micro }) => BigInt(micro))} color="var(--color-accent)" />
+            </div>
           );
         }}
       </QueryView>

@@ -3,7 +3,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import type { ApiKey } from '../../../contract/dashboard';
-import { liveKeysQuery, revokedKeysQuery } from '../../api/keys';
+import { liveKeysQuery, playgroundKeysQuery, revokedKeysQuery } from '../../api/keys';
 import { organizationQuery } from '../../api/organizations';
 import { useOrganization } from '../../app/use-session';
 import { countOf } from '../../format/count';
@@ -49,8 +49,18 @@ export function KeysPage() {
         >
           Revoked
         </TabLink>
+        <TabLink
+          to="/o/$org/keys"
+          params={{ org: id }}
+          search={{ show: 'playground' }}
+          activeOptions={{ includeSearch: true }}
+        >
+          Playground
+        </TabLink>
       </TabList>
-      {show === 'revoked' ? <RevokedKeys /> : <LiveKeys mayCreate={may('developer')} />}
+      {show === undefined && <LiveKeys mayCreate={may('developer')} />}
+      {show === 'revoked' && <RevokedKeys />}
+      {show === 'playground' && <PlaygroundKeys />}
       {isCreating && <CreateKeyDialog onClose={() => setCreating(false)} />}
     </>
   );
@@ -110,6 +120,29 @@ function RevokedKeys() {
             label="Revoked keys"
             keys={pages.flatMap(({ data }) => data)}
             empty={<Empty title="No key was revoked" />}
+          />
+          <LoadMore query={query} />
+        </Card>
+      )}
+    </QueryView>
+  );
+}
+
+function PlaygroundKeys() {
+  const { id } = useOrganization();
+  const query = useInfiniteQuery(playgroundKeysQuery(id));
+  return (
+    <QueryView query={query}>
+      {({ pages }) => (
+        <Card
+          flush
+          title="Playground keys"
+          description="One for each member who uses the playground, with a daily budget. The gateway manages them."
+        >
+          <KeysTable
+            label="Playground keys"
+            keys={pages.flatMap(({ data }) => data)}
+            empty={<Empty title="The playground was not used yet" />}
           />
           <LoadMore query={query} />
         </Card>

@@ -18,6 +18,16 @@ const COLUMNS: ReadonlyArray<Column<ApiKey>> = [
   { id: 'key', head: 'Key', priority: 'middle', cell: (apiKey) => <KeyEnds apiKey={apiKey} /> },
   { id: 'state', head: 'State', cell: (apiKey) => <KeyBadge apiKey={apiKey} /> },
   {
+    id: 'creator',
+    head: 'Created by',
+    priority: 'low',
+    cell: ({ created_by: creator }) => (
+      <span className="block max-w-36 truncate text-muted" title={creator?.email ?? undefined}>
+        {creator === null ? 'command line' : (creator.email ?? 'a former member')}
+      </span>
+    ),
+  },
+  {
     id: 'used',
     head: 'Last used (UTC)',
     priority: 'low',

@@ -38,7 +38,12 @@ export function AuditChanges({ entry: { before, after } }: { readonly entry: Aud
               {field.replace(/_micro$/, '').replaceAll('_', ' ')}
             </th>
             <td className="w-1/3 py-1 pe-4 align-top wrap-anywhere text-muted">{textOf(field, old)}</td>
-            <td className="w-1/3 py-1 align-top wrap-anywhere">{textOf(field, next)}</td>
+            <td className="w-1/3 py-1 align-top wrap-anywhere">
+              <span aria-hidden="true" className="text-muted">
+                →{' '}
+              </span>
+              {textOf(field, next)}
+            </td>
           </tr>
         ))}
       </tbody>

@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import type { AuditEntry } from '../../../contract/dashboard';
+import { useKeyLabels } from '../../api/key-names';
 import { membersQuery } from '../../api/organizations';
 import { auditQuery, type AuditFilter } from '../../api/people';
 import { usePreferences } from '../../app/preferences';
@@ -24,6 +25,7 @@ export function AuditPage() {
   const { id } = useOrganization();
   const filter = useSearch({ from: '/signed-in/o/$org/audit' });
   const query = useInfiniteQuery(auditQuery(id, filter));
+  const keyLabel = useKeyLabels(id);
   const { timeZone } = usePreferences();
   const isFiltered = Object.keys(filter).length > 0;
   return (
@@ -49,7 +51,12 @@ export function AuditPage() {
             <Card flush title="Changes" description={`Times are in ${zoneName(timeZone)}.`}>
               <ol>
                 {entries.map((entry) => (
-                  <AuditItem key={entry.id} entry={entry} organizationId={id} />
+                  <AuditItem
+                    key={entry.id}
+                    entry={entry}
+                    organizationId={id}
+                    keyName={entry.target.type === 'api_key' ? keyLabel(entry.target.id) : undefined}
+                  />
                 ))}
               </ol>
               <LoadMore query={query} />
@@ -116,9 +123,11 @@ function AuditToolbar({ filter }: { readonly filter: AuditFilter }) {
 interface AuditItemProps {
   readonly entry: AuditEntry;
   readonly organizationId: string;
+  /** Of a changed API key. */
+  readonly keyName: string | undefined;
 }
 
-function AuditItem({ entry, organizationId }: AuditItemProps) {
+function AuditItem({ entry, organizationId, keyName }: AuditItemProps) {
   const { action, actor, address, target, created_at: time } = entry;
   return (
     <li className="border-t px-4 py-3 sm:px-5">
@@ -132,13 +141,13 @@ function AuditItem({ entry, organizationId }: AuditItemProps) {
           <Moment time={time} />
         </span>
       </div>
-      {target.type === 'api_key' && (
+      {keyName !== undefined && (
         <Link
           to="/o/$org/keys/$key"
           params={{ org: organizationId, key: target.id }}
-          className="link font-mono text-[0.8125rem] wrap-anywhere"
+          className="link text-[0.8125rem] wrap-anywhere"
         >
-          {target.id}
+          {keyName}
         </Link>
       )}
       <AuditChanges entry={entry} />

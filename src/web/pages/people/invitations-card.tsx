@@ -24,7 +24,7 @@ const COLUMNS: ReadonlyArray<Column<Invitation>> = [
     id: 'email',
     head: 'E-mail',
     cell: ({ email }) => (
-      <span className="block max-w-52 truncate sm:max-w-80" title={email}>
+      <span className="block max-w-36 truncate sm:max-w-80" title={email}>
         {email}
       </span>
     ),
@@ -59,7 +59,7 @@ function actionsColumn({ ownRole, pending, onRenew, onWithdraw }: RowActions): C
     end: true,
     cell: (invitation) =>
       mayManage(ownRole, invitation.role) && (
-        <div className="flex flex-wrap justify-end gap-1.5">
+        <div className="flex flex-col items-end justify-end gap-1.5 sm:flex-row">
           <Button small pending={pending} onClick={() => onRenew(invitation)}>
             Send again<span className="sr-only"> to {invitation.email}</span>
           </Button>

@@ -50,7 +50,7 @@ function nameColumn(ownId: string): Column<Member> {
     id: 'name',
     head: 'Name',
     cell: ({ name, email, user_id: id }) => (
-      <div className="max-w-52 min-w-0 sm:max-w-80">
+      <div className="max-w-28 min-w-0 sm:max-w-80">
         <span className="block truncate font-medium" title={name}>
           {name}
           {id === ownId && <span className="font-normal text-muted"> (you)</span>}
@@ -70,7 +70,7 @@ function actionsColumn(ownId: string, ownRole: Role, onOpen: (opened: Opened) =>
     end: true,
     cell: (member) =>
       mayManage(ownRole, member.role) && (
-        <div className="flex flex-wrap justify-end gap-1.5">
+        <div className="flex flex-col items-end justify-end gap-1.5 sm:flex-row">
           <Button small onClick={() => onOpen({ dialog: 'role', member })}>
             Change role<span className="sr-only"> of {member.name}</span>
           </Button>
