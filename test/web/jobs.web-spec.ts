@@ -4,16 +4,6 @@ import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
 import { pictures } from '../harness/pictures';
 import { PublicHost } from '../harness/public-host';
 
-/** What a test uses of the players. */
-interface PlayableMedia {
-  readonly currentTime: number;
-  readonly duration: number;
-  readonly readyState: number;
-  muted: boolean;
-  play(): Promise<void>;
-  addEventListener(event: string, listener: () => void): void;
-}
-
 /** Waits until the bar has moved beyond `percent`. */
 async function progressAbove(bar: Locator, percent: number): Promise<number> {
   for (;;) {
@@ -78,7 +68,7 @@ describeJourney('video and music jobs', () => {
     const video = page.getByLabel('Result 1');
     await video.waitFor();
     const seconds = await video.evaluate(
-      (media: PlayableMedia) =>
+      (media: HTMLMediaElement) =>
         new Promise<number>((resolve, reject) => {
           media.addEventListener('ended', () => resolve(media.currentTime));
           media.addEventListener('error', () => reject(new Error('not playable')));
@@ -104,7 +94,7 @@ describeJourney('video and music jobs', () => {
     const sound = page.getByLabel('Result 1');
     await sound.waitFor();
     const duration = await sound.evaluate(
-      (media: PlayableMedia) =>
+      (media: HTMLMediaElement) =>
         new Promise<number>((resolve) => {
           if (media.readyState > 0) resolve(media.duration);
           else media.addEventListener('loadedmetadata', () => resolve(media.duration));
@@ -120,18 +110,31 @@ describeJourney('video and music jobs', () => {
     await user.close();
   });
 
-  it('show a cancellation, whose hold is gone from the balance', async () => {
+  it('are stopped by a developer, which releases the hold, and deleted with their results', async () => {
     const id = await served.submitted({ prompt: 'A boat [[mock: run=60s]]' });
-    const user = await visitor();
+    const user = await visitor('owner');
     const { page } = user;
     await page.goto(`${jobsPath()}/${id}`);
     await page.getByText('Held now').waitFor();
-    await served.deleteVideo(id);
+    await page.getByRole('button', { name: 'Stop job' }).click();
+    await page.getByRole('button', { name: 'Stop the job' }).click();
     await page.getByText('canceled', { exact: true }).waitFor();
-    await page.goto(`/dashboard/o/${served.customer.organizationId}/billing`);
-    const held = page.locator('main').getByText('Held', { exact: true }).locator('..');
-    await held.getByTitle('0 micro-dollars').waitFor();
+    const { json: balance } = await served.gateway
+      .dashboardUser({ organizationId: served.customer.organizationId })
+      .then((owner) => owner.call(owner.path('/billing/balance')));
+    expect(balance.reserved_micro).toBe(0);
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete the job' }).click();
+    await page.waitForURL('**/jobs');
+    expect((await served.getJob(id)).status).toBe(404);
     await user.close();
+
+    const viewer = await visitor('viewer');
+    await viewer.page.goto(jobsPath());
+    await viewer.page.getByRole('link', { name: 'music mock/music-1' }).click();
+    await viewer.page.getByLabel('Result 1').waitFor();
+    expect(await viewer.page.getByRole('button', { name: 'Delete' }).count()).toBe(0);
+    await viewer.close();
   });
 
   it('can be filtered, and the filters survive reload, Back and a new tab', async () => {

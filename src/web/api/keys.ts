@@ -1,4 +1,4 @@
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, queryOptions, useQuery } from '@tanstack/react-query';
 import type { ApiKey, ApiKeyStatus, operations } from '../../contract/dashboard';
 import { nextCursor } from '../ui/pager';
 import { api, unwrap } from './client';
@@ -36,6 +36,47 @@ export const playgroundKeysQuery = (organizationId: string) =>
     initialPageParam: undefined as string | undefined,
     getNextPageParam: nextCursor,
   });
+
+/** Keys that lists and charts name: live ones, then the latest that are revoked or of the playground. */
+export const namedKeysQuery = (organizationId: string) =>
+  queryOptions({
+    queryKey: [...keysKey(organizationId), 'named'],
+    queryFn: async ({ signal }) => {
+      const [live, revoked, playground] = await Promise.all([
+        Promise.all(LIVE.map((status) => readAll(organizationId, status, signal))),
+        readPage(organizationId, { status: 'revoked' }, signal),
+        readPage(organizationId, { kind: 'playground' }, signal),
+      ]);
+      return [...live.flat(), ...revoked.data, ...playground.data];
+    },
+    staleTime: 30_000,
+  });
+
+/** `production …x7Kq`, by id; the start of the id for a key that is not known. */
+export function useKeyLabels(organizationId: string): (keyId: string) => string {
+  const keys = useQuery(namedKeysQuery(organizationId)).data;
+  return (keyId) =>
+    keyLabel(
+      keys?.find(({ id }) => id === keyId),
+      keyId,
+    );
+}
+
+function keyLabel(key: ApiKey | undefined, keyId: string): string {
+  if (key === undefined) return `${keyId.slice(0, 8)}…`;
+  return key.kind === 'playground' ? key.name : `${key.name} …${key.last4}`;
+}
+
+/** Choices for a filter, by id, with a key that is not in the list if it is chosen. */
+export function useKeyOptions(
+  organizationId: string,
+  chosenId: string | undefined,
+): ReadonlyArray<readonly [string, string]> {
+  const keys = useQuery(namedKeysQuery(organizationId)).data ?? [];
+  const known = keys.map((key) => [key.id, keyLabel(key, key.id)] as const);
+  if (chosenId === undefined || keys.some(({ id }) => id === chosenId)) return known;
+  return [...known, [chosenId, keyLabel(undefined, chosenId)]];
+}
 
 export const keyQuery = (organizationId: string, keyId: string) =>
   queryOptions({

@@ -2,7 +2,15 @@ import type { UsageGrouping, UsageInterval } from '../../contract/dashboard';
 import { METRICS, type Metric } from '../format/series';
 import { startOfUtcDay } from '../format/time';
 
-const GROUPINGS = ['none', 'model', 'key', 'modality', 'operation', 'status', 'error_code'] as const satisfies readonly UsageGrouping[];
+const GROUPINGS = [
+  'none',
+  'model',
+  'key',
+  'modality',
+  'operation',
+  'status',
+  'error_code',
+] as const satisfies readonly UsageGrouping[];
 const RANGES = ['24h', '7d', '30d', '90d', '12m'] as const;
 const LOOKS = ['columns', 'lines'] as const;
 export type UsageRange = (typeof RANGES)[number];

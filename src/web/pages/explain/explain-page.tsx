@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import type { ExplainedOperation } from '../../../contract/dashboard';
 import { api, unwrap } from '../../api/client';
-import { keyChoicesQuery } from '../../api/key-choices';
-import { modelChoicesQuery } from '../../api/model-choices';
+import { liveKeysQuery } from '../../api/keys';
+import { modelsQuery } from '../../api/models';
 import { useOrganization } from '../../app/use-session';
 import { ButtonLink } from '../../ui/button';
 import { Card } from '../../ui/card';
@@ -26,8 +26,8 @@ export interface Question {
 export function ExplainPage() {
   const { id } = useOrganization();
   const { key } = useSearch({ from: '/signed-in/o/$org/explain' });
-  const keys = useQuery(keyChoicesQuery(id));
-  const models = useQuery(modelChoicesQuery);
+  const keys = useQuery(liveKeysQuery(id));
+  const models = useQuery(modelsQuery);
   const explain = useChange({
     change: async (question: Question) => ({ question, explanation: await explained(question) }),
   });

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { keyChoicesQuery } from '../../api/key-choices';
-import { modelChoicesQuery } from '../../api/model-choices';
+import { useKeyOptions } from '../../api/keys';
+import { modelsQuery } from '../../api/models';
 import { oneOf } from '../../app/search-values';
 import { useOrganization } from '../../app/use-session';
 import { DayRange } from '../../ui/day-range';
@@ -17,8 +17,8 @@ interface JobFilterBarProps {
 type Options = ReadonlyArray<readonly [string, string]>;
 
 export function JobFilterBar({ search, onChange, onClear }: JobFilterBarProps) {
-  const keys = useQuery(keyChoicesQuery(useOrganization().id)).data ?? [];
-  const models = useQuery(modelChoicesQuery).data ?? [];
+  const keys = useKeyOptions(useOrganization().id, search.key);
+  const models = useQuery(modelsQuery).data ?? [];
   const kinds = models.filter(({ modality }) => modality === (search.kind ?? modality));
   const media = kinds.filter(({ modality }) => modality === 'video' || modality === 'music');
   return (
@@ -51,10 +51,7 @@ export function JobFilterBar({ search, onChange, onClear }: JobFilterBarProps) {
       <Select
         label="Key"
         value={search.key ?? ''}
-        options={withChosen(
-          keys.map(({ id, name }) => [id, name]),
-          search.key,
-        )}
+        options={[['', 'All'], ...keys]}
         onChange={(key) => onChange({ key: key === '' ? undefined : key })}
       />
       <DayRange from={search.from} to={search.to} onChange={onChange} />

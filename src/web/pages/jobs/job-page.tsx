@@ -13,6 +13,7 @@ import { PageHeader } from '../../ui/page-header';
 import { QueryView } from '../../ui/query-view';
 import { PageSkeleton } from '../../ui/skeleton';
 import { DeliveryTable } from '../webhooks/delivery-table';
+import { JobActions } from './job-actions';
 import { JobCost } from './job-cost';
 import { JobParameters } from './job-parameters';
 import { JobOutputs } from './job-outputs';
@@ -68,7 +69,6 @@ function JobView({ job, key_id, webhook_deliveries, onRenew }: OrganizationJob &
   );
 }
 
-/** Actions on the job belong at the end of this header. */
 function JobHeader({ job }: Pick<OrganizationJob, 'job'>) {
   const { id: org } = useOrganization();
   return (
@@ -88,11 +88,14 @@ function JobHeader({ job }: Pick<OrganizationJob, 'job'>) {
         </span>
       }
       actions={
-        hasEnded(job.status) && (
-          <ButtonLink to="/o/$org/requests/$request" params={{ org, request: job.request_id }}>
-            Receipt
-          </ButtonLink>
-        )
+        <>
+          {hasEnded(job.status) && (
+            <ButtonLink to="/o/$org/requests/$request" params={{ org, request: job.request_id }}>
+              Receipt
+            </ButtonLink>
+          )}
+          <JobActions job={job} />
+        </>
       }
     />
   );

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
-import { modelChoicesQuery } from '../../api/model-choices';
+import { modelsQuery } from '../../api/models';
 import { CodeBlock } from '../../ui/code-block';
 import { Empty } from '../../ui/empty';
 
 /** Explains what a job is, with a command that makes one here. */
 export function NoJobs() {
-  const models = useQuery(modelChoicesQuery).data ?? [];
+  const models = useQuery(modelsQuery).data ?? [];
   const model =
     models.find(({ modality }) => modality === 'video') ?? models.find(({ modality }) => modality === 'music');
   if (model === undefined) {

@@ -18,7 +18,7 @@ import { KeyActions } from './key-actions';
 import { KeyBadge, KeyEnds, isInGracePeriod } from './key-badge';
 import { KeyRequests } from './key-requests';
 import { restrictionsOf } from './key-settings';
-import { KeyUsage } from './key-usage';
+import { UsageSummary } from '../usage/usage-summary';
 
 /** One key: its state, spending, restrictions and requests. */
 export function KeyPage() {
@@ -52,7 +52,7 @@ function KeyView({ apiKey }: { readonly apiKey: ApiKey }) {
       <div className="grid gap-4 lg:grid-cols-2">
         <Spending apiKey={apiKey} />
         <Restrictions apiKey={apiKey} />
-        <KeyUsage apiKey={apiKey} />
+        <UsageSummary of={{ key_id: apiKey.id }} />
         <Card title="About this key">
           <Facts facts={factsOf(apiKey)} />
         </Card>

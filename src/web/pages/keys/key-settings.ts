@@ -5,8 +5,8 @@ import { fromUtcInput, toUtcInput } from '../../format/time';
 
 /** The fields of the settings form, with the names of the API. */
 export const LIMIT_FIELDS = ['requests_per_second', 'requests_per_minute', 'tokens_per_minute', 'concurrency'] as const;
-export const BUDGET_FIELDS = ['daily_budget_micro', 'monthly_budget_micro'] as const;
-export const LIST_FIELDS = ['allowed_models', 'allowed_ips'] as const;
+const BUDGET_FIELDS = ['daily_budget_micro', 'monthly_budget_micro'] as const;
+const LIST_FIELDS = ['allowed_models', 'allowed_ips'] as const;
 export const SETTINGS_FIELDS = [
   'name',
   'expires_at',

@@ -15,6 +15,7 @@ import { PageHeader } from '../../ui/page-header';
 import { QueryView } from '../../ui/query-view';
 import { CodeSamples } from '../playground/code-button';
 import { kindOf } from '../playground/kinds';
+import { UsageSummary } from '../usage/usage-summary';
 import { sampleOf } from '../playground/sample-request';
 import { featureWords } from './model-words';
 
@@ -70,9 +71,12 @@ function ModelView({ model }: { readonly model: Model }) {
         }
       />
       <div className="grid items-start gap-5 xl:grid-cols-2">
-        <Card title="Model">
-          <Facts facts={factsOf(model)} />
-        </Card>
+        <div className="space-y-5">
+          <Card title="Model">
+            <Facts facts={factsOf(model)} />
+          </Card>
+          <UsageSummary of={{ model: model.id }} />
+        </div>
         <div className="space-y-5">
           <Prices title="Prices" lines={priceLines(model.pricing)} />
           {priceTiers(model.pricing).map(({ aboveInputTokens, lines }) => (

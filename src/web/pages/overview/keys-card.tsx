@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useKeyLabels } from '../../api/key-names';
+import { useKeyLabels } from '../../api/keys';
 import { usageSeriesQuery } from '../../api/usage';
 import { usageView } from '../../api/usage-search';
 import { useOrganization } from '../../app/use-session';

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { latestRequestsQuery } from '../../api/requests';
-import { namedKeysQuery } from '../../api/key-names';
+import { namedKeysQuery } from '../../api/keys';
 import { useOrganization } from '../../app/use-session';
 import { ButtonLink } from '../../ui/button';
 import { PageHeader } from '../../ui/page-header';
@@ -25,7 +25,7 @@ export function OverviewPage() {
   const [waited, setWaited] = useState(false);
   const waiting = useQuery(latestRequestsQuery(id, {}, 1, waited ? FIRST_REQUEST_POLL_MS : POLL_MS));
   const first = waiting.data?.data[0];
-  // Receipts are not kept for ever, but keys know that they were used.
+  // Receipts are deleted after their retention, but keys know that they were used.
   const isNew =
     waiting.data !== undefined && first === undefined && keys.data?.every((key) => key.last_used_on === null);
   if (isNew === true && !waited) setWaited(true);

@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import type { AuditEntry } from '../../../contract/dashboard';
-import { useKeyLabels } from '../../api/key-names';
+import { useKeyLabels } from '../../api/keys';
 import { membersQuery } from '../../api/organizations';
 import { auditQuery, type AuditFilter } from '../../api/people';
 import { usePreferences } from '../../app/preferences';

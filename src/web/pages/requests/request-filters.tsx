@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { X } from 'lucide-react';
 import { useId } from 'react';
-import { keyLabel, namedKeysQuery } from '../../api/key-names';
+import { useKeyOptions } from '../../api/keys';
 import { isFiltered, MODALITIES, OPERATIONS, requestSearch, type RequestSearch } from '../../api/request-search';
 import { usageSeriesQuery } from '../../api/usage';
 import { useOrganization } from '../../app/use-session';
@@ -33,7 +33,7 @@ const ERROR_CODES = [
 export function RequestFilters({ search }: { readonly search: RequestSearch }) {
   const { id } = useOrganization();
   const navigate = useNavigate();
-  const keys = useQuery(namedKeysQuery(id)).data ?? [];
+  const keys = useKeyOptions(id, search.key_id);
   const models = useQuery(usageSeriesQuery(id, { group_by: 'model' })).data?.data ?? [];
   const change = (changes: Record<string, unknown>): void =>
     void navigate({
@@ -42,8 +42,6 @@ export function RequestFilters({ search }: { readonly search: RequestSearch }) {
       search: requestSearch({ ...search, ...changes }),
       resetScroll: false,
     });
-  const shownKeys: [string, string][] = keys.map((key) => [key.id, keyLabel(keys, key.id)]);
-  const unknownKey = search.key_id !== undefined && !keys.some((key) => key.id === search.key_id);
   return (
     <div role="group" aria-label="Filters" className="mb-5 space-y-3">
       <div className="grid grid-cols-2 gap-3 md:grid-cols-4 xl:grid-cols-8">
@@ -53,7 +51,7 @@ export function RequestFilters({ search }: { readonly search: RequestSearch }) {
           label="API key"
           value={search.key_id ?? ''}
           none="All keys"
-          options={unknownKey ? [...shownKeys, [search.key_id ?? '', keyLabel([], search.key_id ?? '')]] : shownKeys}
+          options={keys}
           onChange={(value) => change({ key_id: value })}
         />
         <Choice

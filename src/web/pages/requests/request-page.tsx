@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { UsageReceipt } from '../../../contract/dashboard';
 import { isApiError } from '../../api/errors';
-import { useKeyLabels } from '../../api/key-names';
+import { useKeyLabels } from '../../api/keys';
 import { receiptQuery } from '../../api/requests';
 import { NoSuchPage } from '../../app/no-such-page';
 import { useOrganization } from '../../app/use-session';

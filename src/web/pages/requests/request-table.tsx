@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { UsageRequest } from '../../../contract/dashboard';
-import { useKeyLabels } from '../../api/key-names';
+import { useKeyLabels } from '../../api/keys';
 import { useOrganization } from '../../app/use-session';
 import { formatDuration } from '../../format/count';
 import { usedOf } from '../../format/receipt';

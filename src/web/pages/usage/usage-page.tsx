@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
 import type { UsageSeries } from '../../../contract/dashboard';
-import { useKeyLabels } from '../../api/key-names';
+import { useKeyLabels } from '../../api/keys';
 import { usageSeriesQuery } from '../../api/usage';
 import { usageView, type UsageView } from '../../api/usage-search';
 import { useOrganization } from '../../app/use-session';

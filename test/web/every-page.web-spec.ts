@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { JobGateway } from '../e2e/create-video/job-gateway';
+import { accessibilityProblems, fitsItsWidth } from '../harness/accessibility';
+import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
+import type { DashboardClient } from '../harness/dashboard-client';
+
+/** Paths of the pages below `/dashboard`; `$name` is an object that {@link objectsOf} finds. */
+const VISITOR_PAGES = [
+  '/login',
+  '/register',
+  '/forgot-password',
+  '/verify-email',
+  '/reset-password',
+  '/accept-invitation',
+];
+const USER_PAGES = ['/account', '/organizations/new'];
+const ORGANIZATION_PAGES = [
+  '',
+  '/usage',
+  '/requests',
+  '/requests/$request',
+  '/jobs',
+  '/jobs/$job',
+  '/webhooks',
+  '/webhooks/$delivery',
+  '/playground/chat',
+  '/playground/image',
+  '/playground/speech',
+  '/playground/transcription',
+  '/playground/video',
+  '/playground/music',
+  '/models',
+  '/models/mock/chat-1',
+  '/keys',
+  '/keys/$key',
+  '/explain',
+  '/billing',
+  '/members',
+  '/audit',
+  '/settings',
+];
+const OPERATOR_PAGES = [
+  '',
+  '/organizations',
+  '/organizations/$org',
+  '/users',
+  '/models',
+  '/models/mock/chat-1',
+  '/providers',
+  '/credentials',
+  '/audit',
+  '/instances',
+];
+
+/** Every path of the router, so that a new page cannot be left out. */
+function routedPaths(): readonly string[] {
+  return ['visitor', 'signed-in', 'organization', 'operator'].flatMap((name) => {
+    const text = readFileSync(join(__dirname, `../../src/web/routes/${name}.ts`), 'utf8');
+    return [...text.matchAll(/^ {2}path: '([^']*)'/gm)].map(([, path]) => `${name} ${path}`);
+  });
+}
+
+const LAYOUTS = new Set(['signed-in /', 'organization o/$org', 'operator operator']);
+
+describeJourney('every page', () => {
+  let served: JobGateway;
+
+  beforeAll(async () => {
+    served = await JobGateway.start({ WORKER: 'inline' });
+  });
+  afterAll(async () => {
+    await closeBrowser();
+    await served.stop();
+  });
+
+  it('is in the list of this test', () => {
+    const listed = [
+      ...VISITOR_PAGES.map((path) => `visitor ${path.slice(1)}`),
+      ...USER_PAGES.map((path) => `signed-in ${path.slice(1)}`),
+      ...ORGANIZATION_PAGES.map((path) => `organization ${path.slice(1)}`),
+      ...OPERATOR_PAGES.map((path) => `operator ${path.slice(1)}`),
+    ];
+    const isListed = (route: string): boolean => {
+      const pattern = new RegExp(`^${route.replace(/ \/$/, ' ').replaceAll(/\$\w+/g, '[^/ ]+')}$`);
+      return LAYOUTS.has(route) || listed.some((path) => pattern.test(path));
+    };
+    expect(routedPaths().filter((route) => !isListed(route))).toEqual([]);
+  });
+
+  /** A user of an organization in which every list has an entry. */
+  async function busyUser(): Promise<DashboardClient> {
+    const { gateway, customer } = served;
+    const owner = await gateway.dashboardUser({
+      role: 'owner',
+      operator: true,
+      organizationId: customer.organizationId,
+    });
+    await served.submitted({ webhook_url: 'https://example.com/hook' });
+    const chat = { model: 'mock/chat-1', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 20 };
+    await gateway.call('/v1/chat/completions', { key: customer.key, body: chat });
+    const failing = [{ role: 'user', content: '[[mock: status=500]]' }];
+    await gateway.call('/v1/chat/completions', { key: customer.key, body: { ...chat, messages: failing } });
+    await owner.call(owner.path('/invitations'), { body: { email: 'grace@example.com', role: 'viewer' } });
+    await owner.call(owner.path('/webhook-tests'), { body: { url: 'https://example.com/hook' } });
+    return owner;
+  }
+
+  async function objectsOf(owner: DashboardClient): Promise<Readonly<Record<string, string>>> {
+    const first = async (path: string, field: string): Promise<string> => {
+      const { json } = await owner.call(owner.path(path));
+      return json.data[0]?.[field] ?? randomUUID();
+    };
+    return {
+      org: owner.organizationId,
+      request: await first('/usage/requests', 'request_id'),
+      job: await first('/jobs', 'id'),
+      delivery: await first('/webhook-deliveries', 'id'),
+      key: await first('/keys', 'id'),
+    };
+  }
+
+  const at = (path: string, objects: Readonly<Record<string, string>>): string =>
+    `/dashboard${path.replaceAll(/\$(\w+)/g, (_all, name: string) => objects[name] ?? '')}`;
+
+  /** Opens a page in both themes and narrow, and returns what is wrong with it. */
+  async function problemsOf(user: BrowserUser, path: string, name: string): Promise<readonly string[]> {
+    const { page } = user;
+    const problems: string[] = [];
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+    await page.goto(path);
+    await page.locator('h1').first().waitFor();
+    await page.waitForLoadState('networkidle');
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      for (const problem of await accessibilityProblems(page)) problems.push(`${path} ${colorScheme} ${problem}`);
+      await user.picture(`${name}-${colorScheme}`);
+    }
+    if ((await page.locator('h1').count()) !== 1) problems.push(`${path} has not one h1`);
+    if (!/ · Gateway$|^Gateway$/.test(await page.title())) problems.push(`${path} has the title ${await page.title()}`);
+    await page.setViewportSize({ width: 320, height: 640 });
+    if (!(await fitsItsWidth(page))) problems.push(`${path} scrolls sideways at 320 px`);
+    await user.picture(`${name}-narrow`);
+    return problems;
+  }
+
+  const nameOf = (path: string): string => path.replaceAll(/[/$]+/g, '-').replace(/^-|-$/g, '') || 'home';
+
+  it('for visitors has no problem that axe finds, one heading, a title, and fits 320 px', async () => {
+    const user = await BrowserUser.open(served.gateway);
+    const problems: string[] = [];
+    for (const path of [...VISITOR_PAGES, '/no-such-page']) {
+      problems.push(...(await problemsOf(user, at(path, {}), `visitor-${nameOf(path)}`)));
+    }
+    expect(problems).toEqual([]);
+    await user.close();
+  });
+
+  it.each(['empty', 'full'] as const)(
+    'of an organization that is %s has no problem that axe finds, one heading, a title, and fits 320 px',
+    async (state) => {
+      const owner = state === 'full' ? await busyUser() : await served.gateway.dashboardUser({ role: 'owner' });
+      const objects = await objectsOf(owner);
+      const user = await BrowserUser.signedIn(served.gateway, owner);
+      user.expectFailure(/^GET .* 404$/);
+      const pages = [...USER_PAGES, ...ORGANIZATION_PAGES.map((path) => `/o/$org${path}`)];
+      const problems: string[] = [];
+      for (const path of pages) {
+        problems.push(
+          ...(await problemsOf(user, at(path, objects), `${state}-${nameOf(path.replace('/o/$org', ''))}`)),
+        );
+      }
+      expect(problems).toEqual([]);
+      await user.close();
+    },
+  );
+
+  it('for operators has no problem that axe finds, one heading, a title, and fits 320 px', async () => {
+    const owner = await busyUser();
+    const user = await BrowserUser.signedIn(served.gateway, owner);
+    const problems: string[] = [];
+    for (const path of OPERATOR_PAGES) {
+      problems.push(
+        ...(await problemsOf(user, at(`/operator${path}`, { org: owner.organizationId }), `operator-${nameOf(path)}`)),
+      );
+    }
+    expect(problems).toEqual([]);
+    await user.close();
+  });
+});
