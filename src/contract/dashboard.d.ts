@@ -1789,28 +1789,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/dashboard/{page}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get the dashboard at a page
-         * @description Returns the same document as `getDashboard` for every path below `/dashboard` that is not listed in this document;
-         *     it shows the page of the path. E-mails link to `verify-email`, `reset-password` and `accept-invitation`, with the
-         *     token in the URL fragment, which browsers do not send.
-         */
-        get: operations["getPage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/dashboard/assets/{file}": {
         parameters: {
             query?: never;
@@ -1843,6 +1821,28 @@ export interface paths {
          * @description Returns the OpenAPI 3.1 document of the dashboard API, with this deployment as its default server.
          */
         get: operations["getDashboardDocument"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dashboard/{page}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the dashboard at a page
+         * @description Returns the same document as `getDashboard` for every path below `/dashboard` that is not listed in this document;
+         *     it shows the page of the path. E-mails link to `verify-email`, `reset-password` and `accept-invitation`, with the
+         *     token in the URL fragment, which browsers do not send.
+         */
+        get: operations["getPage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -7551,24 +7551,6 @@ export interface operations {
             "4XX": components["responses"]["Refused"];
         };
     };
-    getPage: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Path of the page, which may contain slashes. */
-                page: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: components["responses"]["Page"];
-            304: components["responses"]["NotModified"];
-            501: components["responses"]["NotConfigured"];
-            "4XX": components["responses"]["Refused"];
-        };
-    };
     getPageFile: {
         parameters: {
             query?: never;
@@ -7617,6 +7599,24 @@ export interface operations {
                     "application/yaml": string;
                 };
             };
+            "4XX": components["responses"]["Refused"];
+        };
+    };
+    getPage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Path of the page, which may contain slashes. */
+                page: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Page"];
+            304: components["responses"]["NotModified"];
+            501: components["responses"]["NotConfigured"];
             "4XX": components["responses"]["Refused"];
         };
     };

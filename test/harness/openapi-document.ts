@@ -41,7 +41,7 @@ export function openapiDocument(name: DocumentName = 'openapi'): JsonObject {
 
 /** The document that describes a path. */
 export function documentOf(path: string): DocumentName {
-  return path.startsWith('/dashboard/') ? 'dashboard' : 'openapi';
+  return /^\/(?:$|\?|dashboard(?:[/?]|$))/.test(path) ? 'dashboard' : 'openapi';
 }
 
 export function isObject(value: unknown): value is JsonObject {

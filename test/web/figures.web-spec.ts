@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
+import type { DashboardClient } from '../harness/dashboard-client';
+import { TestGateway } from '../harness/gateway';
+import { insertReceipts } from '../integration/usage/receipts';
+
+interface ListedFile {
+  readonly name: string;
+  readonly bytes: { readonly gzip: number };
+}
+
+const KB = 1000;
+/** Loaded when the first chart appears. */
+const CHARTS = /assets\/plots-/;
+
+const listed = JSON.parse(
+  readFileSync(join(__dirname, '../../dist/pages/files.json'), 'utf8'),
+) as readonly ListedFile[];
+const gzipBytes = new Map(listed.map(({ name, bytes }) => [name, bytes.gzip]));
+
+/** Scripts and styles that a page has loaded when nothing more is asked, by name. */
+function watchFiles(page: Page): () => readonly string[] {
+  const names = new Set<string>();
+  page.on('request', (request) => {
+    const [, name] = /\/dashboard\/(assets\/.+\.(?:js|css))$/.exec(request.url()) ?? [];
+    if (name !== undefined) names.add(name);
+  });
+  return () => [...names];
+}
+
+function bytesOf(names: readonly string[]): number {
+  return names.reduce((sum, name) => sum + (gzipBytes.get(name) ?? Number.NaN), 0);
+}
+
+describeJourney('the figures of the pages', () => {
+  let gateway: TestGateway;
+  let owner: DashboardClient;
+
+  beforeAll(async () => {
+    gateway = await TestGateway.start();
+    owner = await gateway.dashboardUser({ role: 'owner' });
+    await insertReceipts(gateway.pool, { organizationId: owner.organizationId, count: 10_000, hours: 48, models: 5 });
+  });
+  afterAll(async () => {
+    await closeBrowser();
+    await gateway.stop();
+  });
+
+  it('stay within their bytes: sign-in 170 kB, overview 230 kB, charts 130 kB, any later page 40 kB', async () => {
+    const visitor = await BrowserUser.open(gateway);
+    const forVisitors = watchFiles(visitor.page);
+    await visitor.page.goto('/dashboard/login', { waitUntil: 'networkidle' });
+    const login = bytesOf(forVisitors());
+    await visitor.close();
+
+    const user = await BrowserUser.signedIn(gateway, owner);
+    const { page } = user;
+    const files = watchFiles(page);
+    await page.goto(`/dashboard/o/${owner.organizationId}`, { waitUntil: 'networkidle' });
+    const charts = bytesOf(files().filter((name) => CHARTS.test(name)));
+    const overview = bytesOf(files()) - charts;
+    const later: Record<string, number> = {};
+    for (const name of ['Requests', 'Usage', 'API keys', 'Billing', 'Playground', 'Models', 'Explain', 'Settings']) {
+      const before = bytesOf(files());
+      await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true }).click();
+      await page.getByRole('heading', { level: 1, name }).waitFor();
+      await page.waitForLoadState('networkidle');
+      later[name] = bytesOf(files()) - before;
+    }
+    process.stdout.write(
+      `gzip bytes: sign-in ${login}, overview ${overview}, charts ${charts}, later pages ${JSON.stringify(later)}\n`,
+    );
+    expect(login).toBeLessThanOrEqual(170 * KB);
+    expect(overview).toBeLessThanOrEqual(230 * KB);
+    expect(charts).toBeLessThanOrEqual(130 * KB);
+    expect(Math.max(...Object.values(later))).toBeLessThanOrEqual(40 * KB);
+    await user.close();
+  });
+
+  it('appear without moving: sign-in and overview, with their largest content printed', async () => {
+    for (const [path, client] of [
+      ['/dashboard/login', null],
+      [`/dashboard/o/${owner.organizationId}`, owner],
+    ] as const) {
+      const user = client === null ? await BrowserUser.open(gateway) : await BrowserUser.signedIn(gateway, client);
+      await user.page.addInitScript(() => {
+        const seen = { largestMs: 0, shift: 0 };
+        Object.assign(window, { seen });
+        new PerformanceObserver((list) => {
+          for (const entry of list.getEntries()) seen.largestMs = entry.startTime;
+        }).observe({ type: 'largest-contentful-paint', buffered: true });
+        new PerformanceObserver((list) => {
+          for (const entry of list.getEntries() as unknown as { value: number }[]) seen.shift += entry.value;
+        }).observe({ type: 'layout-shift', buffered: true });
+      });
+      await user.page.goto(path, { waitUntil: 'networkidle' });
+      const { largestMs, shift } = await user.page.evaluate(
+        () => (window as unknown as { seen: { largestMs: number; shift: number } }).seen,
+      );
+      process.stdout.write(
+        `${path.replace(owner.organizationId, ':org')}: largest content ${Math.round(largestMs)} ms, shift ${shift.toFixed(3)}\n`,
+      );
+      expect(largestMs).toBeGreaterThan(0);
+      expect(shift).toBeLessThanOrEqual(0.05);
+      await user.close();
+    }
+  });
+
+  it('change to a list of 10,000 requests in moments', async () => {
+    const user = await BrowserUser.signedIn(gateway, owner);
+    const { page } = user;
+    await page.goto(`/dashboard/o/${owner.organizationId}/keys`, { waitUntil: 'networkidle' });
+    const startedAt = performance.now();
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Requests' }).click();
+    await page.getByRole('region', { name: 'Requests' }).getByRole('row').nth(20).waitFor();
+    const tookMs = Math.round(performance.now() - startedAt);
+    process.stdout.write(`from a click to the list of requests: ${tookMs} ms\n`);
+    expect(tookMs).toBeLessThan(10_000);
+    await user.close();
+  });
+});
