@@ -1,6 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { createRouter } from '@tanstack/react-router';
 import { FailureView } from './app/failure-view';
+import { giveHeadingFocus, wantHeadingFocus } from './app/heading-focus';
 import { NoSuchPage } from './app/no-such-page';
 import { PageSkeleton } from './ui/skeleton';
 import { routeTree } from './routes/index';
@@ -16,9 +17,10 @@ export function createAppRouter(queries: QueryClient) {
     defaultNotFoundComponent: () => <NoSuchPage />,
     scrollRestoration: true,
   });
-  // After a navigation the heading has the focus, which also announces the page.
   router.subscribe('onRendered', ({ pathChanged, fromLocation }) => {
-    if (pathChanged && fromLocation !== undefined) document.querySelector<HTMLElement>('h1')?.focus();
+    if (!pathChanged || fromLocation === undefined) return;
+    wantHeadingFocus();
+    giveHeadingFocus(document.querySelector('h1'));
   });
   return router;
 }

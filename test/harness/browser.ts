@@ -99,9 +99,12 @@ export class BrowserUser {
     });
   }
 
-  /** Announces failed replies that the test provokes, by method and path, for example `/^POST .*\/login 401$/`. */
-  expectFailure(reply: RegExp): void {
-    this.announced.push(reply);
+  /**
+   * Announces what the test provokes: failed replies by method and path, for example `/^POST .*\/login 401$/`, and
+   * errors that the browser writes to the console about them.
+   */
+  expectFailure(line: RegExp): void {
+    this.announced.push(line);
   }
 
   /** Keeps a picture in the folder `WEB_PICTURES`, when it is set. */
@@ -123,7 +126,7 @@ export class BrowserUser {
     page.on('console', (message) => {
       const text = message.text();
       // Chromium logs every failed reply; `response` below judges those.
-      if (message.type() === 'error' && !text.startsWith('Failed to load resource')) this.complaints.push(text);
+      if (message.type() === 'error' && !text.startsWith('Failed to load resource')) this.complain(text);
     });
     page.on('request', (request) => {
       const url = request.url();
@@ -133,7 +136,11 @@ export class BrowserUser {
       if (response.status() < 400) return;
       const { pathname } = new URL(response.url());
       const line = `${response.request().method()} ${pathname} ${response.status()}`;
-      if (!this.announced.some((pattern) => pattern.test(line))) this.complaints.push(line);
+      this.complain(line);
     });
+  }
+
+  private complain(line: string): void {
+    if (!this.announced.some((pattern) => pattern.test(line))) this.complaints.push(line);
   }
 }

@@ -1,4 +1,5 @@
-import type { ReactNode } from 'react';
+import { useEffect, useRef, type ReactNode } from 'react';
+import { giveHeadingFocus } from '../app/heading-focus';
 
 interface PageHeaderProps {
   readonly title: ReactNode;
@@ -10,10 +11,12 @@ interface PageHeaderProps {
 
 /** The only `h1` of a page; takes the focus after a navigation. */
 export function PageHeader({ title, description, actions }: PageHeaderProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => giveHeadingFocus(heading.current), []);
   return (
     <header className="mb-5 flex flex-wrap items-end justify-between gap-x-6 gap-y-3">
       <div className="min-w-0">
-        <h1 tabIndex={-1} className="text-2xl font-semibold tracking-tight wrap-anywhere">
+        <h1 ref={heading} tabIndex={-1} className="text-2xl font-semibold tracking-tight wrap-anywhere">
           {title}
         </h1>
         {description !== undefined && <div className="mt-1 max-w-prose text-muted">{description}</div>}

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const css = readFileSync(join(__dirname, 'styles.css'), 'utf8');
+const css = readFileSync(join(__dirname, '../../src/web/styles.css'), 'utf8');
 
 /** Colours by token: [light, dark]. */
 const COLORS = new Map(

@@ -1,0 +1,151 @@
+import type { Page } from 'playwright-core';
+import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
+import type { DashboardClient } from '../harness/dashboard-client';
+import { TestGateway } from '../harness/gateway';
+
+describeJourney('the pages in hardship', () => {
+  let gateway: TestGateway;
+  let owner: DashboardClient;
+
+  beforeAll(async () => {
+    gateway = await TestGateway.start();
+    owner = await gateway.dashboardUser({ role: 'owner' });
+  });
+  afterAll(async () => {
+    await closeBrowser();
+    await gateway.stop();
+  });
+
+  const at = (below = ''): string => `/dashboard/o/${owner.organizationId}${below}`;
+
+  async function visit(): Promise<{ user: BrowserUser; page: Page }> {
+    const user = await BrowserUser.signedIn(gateway, owner);
+    return { user, page: user.page };
+  }
+
+  it('can be used with the keyboard alone, from a new key to a revoked one', async () => {
+    const { user, page } = await visit();
+    await page.goto(at('/keys'));
+    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
+    const focused = (): Promise<{ text: string; visible: boolean }> =>
+      page.evaluate(() => {
+        const element = document.activeElement;
+        if (element === null || element === document.body) return { text: '', visible: false };
+        // The link of a row draws its outline around the row.
+        const outlines = [getComputedStyle(element), getComputedStyle(element, '::after')];
+        return { text: element.textContent, visible: outlines.some(({ outlineStyle }) => outlineStyle !== 'none') };
+      });
+    const tabTo = async (text: string): Promise<void> => {
+      for (let presses = 0; presses < 60; presses++) {
+        await page.keyboard.press('Tab');
+        const now = await focused();
+        expect(now.visible).toBe(true);
+        // A table that scrolls has all its text.
+        if (now.text.includes(text) && now.text.length < text.length + 20) return;
+      }
+      throw new Error(`The keyboard does not reach ${text}`);
+    };
+    await tabTo('Skip to the content');
+    await page.keyboard.press('Enter');
+    await tabTo('Create key');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('keyboard');
+    await page.keyboard.press('Enter');
+    await page.locator('[data-secret]').waitFor();
+    await tabTo('I have copied the key');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect((await focused()).text).toContain('Create key');
+    await tabTo('keyboard');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'keyboard' }).waitFor();
+    expect((await focused()).text).toContain('keyboard');
+    await tabTo('Revoke');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    expect((await focused()).text).toBe('Cancel');
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect((await owner.call(owner.path('/keys?status=revoked'))).json.data).toHaveLength(1);
+    await page.keyboard.press('Control+K');
+    await page.getByRole('combobox', { name: 'Search pages and objects' }).waitFor();
+    await page.keyboard.type('Overview');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    await user.close();
+  });
+
+  it('show skeletons on a slow network, and ask once', async () => {
+    const { user, page } = await visit();
+    const session = await page.context().newCDPSession(page);
+    await session.send('Network.enable');
+    await session.send('Network.emulateNetworkConditions', {
+      offline: false,
+      latency: 400,
+      downloadThroughput: 50_000,
+      uploadThroughput: 50_000,
+    });
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(`${request.method()} ${new URL(request.url()).pathname}`));
+    await page.goto(at('/keys'));
+    await page.locator('.animate-pulse').first().waitFor();
+    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
+    await page.getByText('No API key yet').or(page.getByRole('row').nth(1)).first().waitFor();
+    const reads = asked.filter((line) => line.endsWith('/me'));
+    expect(reads).toHaveLength(1);
+    await user.close();
+  });
+
+  it('say what to do about a 503, a lost connection and a reply cut off, and go on', async () => {
+    const { user, page } = await visit();
+    user.expectFailure(/^GET .* 503$/);
+    let mode: 'refuse' | 'cut' | 'drop' | 'serve' = 'refuse';
+    await page.route('**/billing/balance', async (route) => {
+      if (mode === 'refuse') {
+        await route.fulfill({
+          status: 503,
+          headers: { 'x-should-retry': 'false' },
+          json: {
+            error: { type: 'server_error', code: 'service_unavailable', message: 'Try again.', request_id: 'req_1' },
+          },
+        });
+      } else if (mode === 'cut') await route.fulfill({ status: 200, contentType: 'application/json', body: '{"obj' });
+      else if (mode === 'drop') await route.abort('connectionreset');
+      else await route.continue();
+    });
+    await page.goto(at('/billing'));
+    const main = page.locator('main');
+    await main.getByText('The service has a problem').waitFor();
+    await main.getByText('req_1').waitFor();
+    mode = 'cut';
+    await main.getByRole('button', { name: 'Try again' }).click();
+    await main.getByText('The page failed').waitFor();
+    // A read without an answer is repeated, so the page recovers by itself.
+    mode = 'drop';
+    const dropped = page.waitForEvent('requestfailed');
+    await main.getByRole('button', { name: 'Try again' }).click();
+    await dropped;
+    mode = 'serve';
+    await main.getByText('Available').first().waitFor();
+    await user.close();
+  });
+
+  it('offer the new version when a file of the old one is gone', async () => {
+    const { user, page } = await visit();
+    user.expectFailure(/assets\/members-page.* 404$/);
+    user.expectFailure(/Failed to fetch dynamically imported module/);
+    await page.goto(at('/keys'));
+    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
+    let isGone = true;
+    await page.route('**/assets/members-page-*.js', (route) =>
+      isGone ? route.fulfill({ status: 404, body: '' }) : route.continue(),
+    );
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Members' }).click();
+    await page.getByText('The dashboard was updated').waitFor();
+    isGone = false;
+    await page.getByRole('button', { name: 'Load the new version' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Members' }).waitFor();
+    await user.close();
+  });
+});
