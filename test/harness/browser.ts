@@ -24,12 +24,11 @@ function findChromium(): string | null {
   return null;
 }
 
-/**
- * `describe` for journeys: skipped without a Chromium, unless `REQUIRE_BROWSER=1`.
- * On Debian, `apt-get install chromium` installs one; `CHROMIUM_PATH` names any other.
- */
-export const describeJourney: jest.Describe | jest.Describe['skip'] =
-  findChromium() === null && process.env.REQUIRE_BROWSER !== '1' ? describe.skip : describe;
+/** `describe` for journeys: skipped without a Chromium, unless `REQUIRE_BROWSER=1`. */
+export function describeJourney(name: string, journeys: () => void): void {
+  if (findChromium() !== null || process.env.REQUIRE_BROWSER === '1') describe(name, journeys);
+  else describe.skip(`${name} (no Chromium: on Debian apt-get install chromium, else set CHROMIUM_PATH)`, journeys);
+}
 
 let running: Promise<Browser> | undefined;
 
