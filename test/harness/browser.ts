@@ -6,6 +6,8 @@ import { chromium, type Browser, type BrowserContext, type BrowserContextOptions
 import type { DashboardClient } from './dashboard-client';
 import type { TestGateway } from './gateway';
 
+/** Only for what never happens: a slow machine must not fail a journey. */
+const TIMEOUT_MS = 90_000;
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
 /** The path of an installed Chromium; null without one. */
@@ -68,6 +70,7 @@ export class BrowserUser {
       permissions: ['clipboard-read', 'clipboard-write'],
       ...options,
     });
+    context.setDefaultTimeout(TIMEOUT_MS);
     const user = new BrowserUser(context, await context.newPage(), gateway.url);
     context.on('page', (page) => user.watch(page));
     user.watch(user.page);

@@ -3,11 +3,13 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Balance, UsageGroup } from '../../../contract/dashboard';
 import { balanceQuery } from '../../api/billing';
+import { latestRequestsQuery } from '../../api/requests';
 import { usageSeriesQuery } from '../../api/usage';
 import { usageView } from '../../api/usage-search';
 import { useOrganization } from '../../app/use-session';
-import { formatCount } from '../../format/count';
+import { countOf, formatCount, formatDuration } from '../../format/count';
 import { formatTenths } from '../../format/money';
+import { percentile } from '../../format/percentile';
 import { errorTenths } from '../../format/series';
 import { formatMonth, startOfUtcMonth } from '../../format/time';
 import { Amount } from '../../ui/amount';
@@ -19,10 +21,14 @@ import { Skeleton } from '../../ui/skeleton';
 
 function TileRow({ children }: { readonly children: ReactNode }) {
   return (
-    <div className="grid grid-cols-2 gap-3 max-sm:[&>*:last-child]:col-span-2 sm:grid-cols-3 lg:gap-5">{children}</div>
+    <div className="grid grid-cols-2 gap-3 max-sm:[&>*:last-child:nth-child(odd)]:col-span-2 sm:auto-cols-fr sm:grid-flow-col sm:grid-cols-none lg:gap-5">
+      {children}
+    </div>
   );
 }
 
+/** The most that a list has on one page. */
+const LATENCY_SAMPLE = 100;
 const LOADING = <Skeleton className="h-28 w-full" />;
 
 /** What is available, held, and spent in this month. */
@@ -103,9 +109,29 @@ export function ActivityTiles() {
           <Tile label="Cost, 24 h" note={<Course group={all} of="cost_micro" color="var(--color-series-2)" />}>
             <Amount micro={total.cost_micro} large />
           </Tile>
+          <LatencyTile />
         </TileRow>
       )}
     </QueryView>
+  );
+}
+
+/** How long the latest requests waited for their first token: half of them at most, and all but one in twenty. */
+function LatencyTile() {
+  const { id } = useOrganization();
+  const latest = useQuery(latestRequestsQuery(id, { status: 'success' }, LATENCY_SAMPLE)).data?.data ?? [];
+  const waits = latest.map(({ first_token_ms: ms }) => ms).filter((ms) => ms !== null);
+  return (
+    <Tile
+      label="First token, median"
+      note={
+        waits.length === 0
+          ? 'No request yet'
+          : `95 % within ${formatDuration(percentile(waits, 0.95))}, of the last ${countOf(waits.length, 'request')}`
+      }
+    >
+      {formatDuration(percentile(waits, 0.5)) || '–'}
+    </Tile>
   );
 }
 
