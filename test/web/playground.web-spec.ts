@@ -62,6 +62,7 @@ describeJourney('the playground', () => {
 
   it('streams a chat, stops it, and shows the exact cost of its receipt', async () => {
     const { developer, user, page } = await visit('chat');
+    await developer.call(developer.path('/keys'), { body: {} });
     await choose(page, 'Model').selectOption('mock/chat-1');
     const message = page.getByLabel('Message', { exact: true });
     await page.evaluate(() => {
@@ -79,6 +80,11 @@ describeJourney('the playground', () => {
     expect(await page.evaluate(() => (window as unknown as { lengths: Set<number> }).lengths.size)).toBeGreaterThan(5);
     await page.getByText('Spent on this page').getByTitle(`${cost} micro-dollars`).waitFor();
     await pictures(user, 'playground-chat');
+    await message.fill('What would this cost?');
+    await page.getByRole('link', { name: 'Explain', exact: true }).last().click();
+    await page.getByRole('heading', { level: 1, name: 'Explain' }).waitFor();
+    expect(await page.getByLabel('Body (JSON)').inputValue()).toContain('What would this cost?');
+    await page.goBack();
 
     await message.fill('A long story [[mock: tokens=5000 delay=20ms]]');
     await message.press('Enter');

@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import type { ApiKey } from '../../../contract/dashboard';
 import { fieldError } from '../../api/field-error';
 import { oneOf } from '../../app/search-values';
@@ -9,6 +9,7 @@ import { ChangeForm, SelectField, TextAreaField, TextField } from '../../ui/form
 import { exampleBody, OPERATION_FACTS } from './example-request';
 import type { Question } from './explain-page';
 import { OPERATIONS } from './explain-search';
+import { forgetHandedRequest, handedRequest } from './handed-request';
 
 interface ExplainFormProps {
   readonly keys: readonly ApiKey[];
@@ -24,8 +25,9 @@ const DEFAULT_OPERATION = 'createChatCompletion';
 export function ExplainForm({ keys, firstKey, models, pending, error, onSubmit }: ExplainFormProps) {
   const { operation = DEFAULT_OPERATION } = useSearch({ from: '/signed-in/o/$org/explain' });
   const navigate = useNavigate({ from: '/o/$org/explain' });
-  // What the reader typed; without it, the example of the operation.
-  const [typed, setTyped] = useState<string | null>(null);
+  // What the reader typed or brought from the playground; without it, the example of the operation.
+  const [typed, setTyped] = useState(handedRequest);
+  useEffect(() => forgetHandedRequest, []);
   const [syntaxError, setSyntaxError] = useState<Error | null>(null);
   const body = typed ?? exampleBody(operation, models);
   const keyId = firstKey ?? keys[0]?.id ?? '';

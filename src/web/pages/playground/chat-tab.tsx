@@ -3,9 +3,10 @@ import { RotateCcw, SquarePen } from 'lucide-react';
 import { useOrganization } from '../../app/use-session';
 import type { Model } from '../../../contract/dashboard';
 import { Banner } from '../../ui/banner';
-import { Button } from '../../ui/button';
+import { Button, ButtonLink } from '../../ui/button';
 import { Card } from '../../ui/card';
 import { Empty } from '../../ui/empty';
+import { handRequest } from '../explain/handed-request';
 import { ChatAnswer } from './chat-answer';
 import { Attachments, ChatComposer } from './chat-composer';
 import { chatBody, NO_SETTINGS, schemaProblem, type UserMessage } from './chat-request';
@@ -14,7 +15,7 @@ import { ChatSettingsPanel } from './chat-settings-panel';
 import { CodeButton } from './code-button';
 import { EstimateLine } from './estimate-line';
 import { modelOf, type TabProps } from './tab';
-import { exchangeOf, useChat, type Turn } from './use-chat';
+import { exchangeOf, useChat, type Chat, type Turn } from './use-chat';
 import { useDraft } from './use-draft';
 
 const NO_MESSAGE: UserMessage = { text: '', attachments: [] };
@@ -93,17 +94,40 @@ export function ChatTab(props: TabProps) {
         <div className="space-y-4">
           <ChatModels models={models} offered={props.models} onChange={setModelIds} />
           <ChatSettingsPanel models={asked} settings={settings} onChange={setSettings} />
-          <div className="flex flex-wrap gap-2 border-t pt-4">
-            <CodeButton
-              disabled={problem !== null}
-              build={() => ({ path: '/v1/chat/completions', sdk: 'chat.completions.create', body: bodyOf(first) })}
-            />
-            <Button onClick={chat.clear} disabled={chat.running || chat.turns.length === 0}>
-              New chat
-            </Button>
-          </div>
+          <ChatActions body={problem === null ? () => bodyOf(first) : null} chat={chat} />
         </div>
       </Card>
+    </div>
+  );
+}
+
+interface ChatActionsProps {
+  /** The next request to the first model; null while it cannot be sent. */
+  readonly body: (() => object) | null;
+  readonly chat: Chat;
+}
+
+function ChatActions({ body, chat }: ChatActionsProps) {
+  const { id } = useOrganization();
+  return (
+    <div className="flex flex-wrap gap-2 border-t pt-4">
+      <CodeButton
+        disabled={body === null}
+        build={() => ({ path: '/v1/chat/completions', sdk: 'chat.completions.create', body: body?.() ?? {} })}
+      />
+      <ButtonLink
+        to="/o/$org/explain"
+        params={{ org: id }}
+        search={{ operation: 'createChatCompletion' }}
+        onClick={() => {
+          if (body !== null) handRequest(body());
+        }}
+      >
+        Explain
+      </ButtonLink>
+      <Button onClick={chat.clear} disabled={chat.running || chat.turns.length === 0}>
+        New chat
+      </Button>
     </div>
   );
 }
