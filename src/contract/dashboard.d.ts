@@ -1320,6 +1320,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/dashboard/api/operator/organizations/{organization_id}/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List members of any organization
+         * @description Sorted by join date, latest first.
+         */
+        get: operations["listOperatorMembers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dashboard/api/operator/organizations/{organization_id}/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List API keys of any organization
+         * @description Sorted newest first; revoked keys stay in the list.
+         */
+        get: operations["listOperatorApiKeys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dashboard/api/operator/organizations/{organization_id}/purchases": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List purchases of any organization
+         * @description Newest first.
+         */
+        get: operations["listOperatorOrganizationPurchases"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dashboard/api/operator/purchases": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List purchases of all organizations
+         * @description Newest first.
+         */
+        get: operations["listOperatorPurchases"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/dashboard/api/operator/users": {
         parameters: {
             query?: never;
@@ -3334,6 +3414,49 @@ export interface components {
             applied: boolean;
             balance_micro: components["schemas"]["SignedMicro"];
         };
+        /** @description A purchase as platform staff sees it. */
+        OperatorPurchase: {
+            /** @constant */
+            object: "operator.purchase";
+            id: components["schemas"]["Uuid"];
+            organization_id: components["schemas"]["Uuid"];
+            organization_name: string;
+            /**
+             * @description Payment provider.
+             * @enum {string}
+             */
+            provider: "stripe" | "test";
+            status: components["schemas"]["PurchaseStatus"];
+            /** @description Whether the payment differs from the order, arrived twice, or an amount is owed. */
+            needs_review: boolean;
+            amount_micro: number;
+            /** @description Refunded part of the amount. */
+            refunded_micro: number;
+            /** @description Part of the amount that the bank withholds during a dispute. */
+            disputed_micro: number;
+            /** @description Part of the refunded and disputed amounts that the balance did not cover. */
+            owed_micro: number;
+            /** @description The provider's ID of the payment page. */
+            checkout_reference: string | null;
+            /** @description The provider's ID of the payment that was credited. */
+            payment_reference: string | null;
+            /** @description Why the payment failed or was not credited; human-readable. */
+            failure: string | null;
+            /**
+             * Format: uuid
+             * @description ID of the user who created the purchase.
+             */
+            created_by: string | null;
+            created_at: components["schemas"]["Time"];
+            /** Format: date-time */
+            ended_at: string | null;
+        };
+        OperatorPurchaseList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["OperatorPurchase"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
         OperatorUser: {
             /** @constant */
             object: "operator.user";
@@ -4189,6 +4312,8 @@ export type OrganizationLimitsUpdate = components['schemas']['OrganizationLimits
 export type OrganizationStatusChange = components['schemas']['OrganizationStatusChange'];
 export type BalanceAdjustmentRequest = components['schemas']['BalanceAdjustmentRequest'];
 export type BalanceAdjustment = components['schemas']['BalanceAdjustment'];
+export type OperatorPurchase = components['schemas']['OperatorPurchase'];
+export type OperatorPurchaseList = components['schemas']['OperatorPurchaseList'];
 export type OperatorUser = components['schemas']['OperatorUser'];
 export type OperatorUserList = components['schemas']['OperatorUserList'];
 export type CatalogSource = components['schemas']['CatalogSource'];
@@ -6748,6 +6873,164 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listOperatorMembers: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of entries in the response. */
+                limit?: components["parameters"]["Limit"];
+                /** @description `next_cursor` of the previous page. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path: {
+                /** @description An organization; an unknown ID gets 404 `not_found`. */
+                organization_id: components["parameters"]["AnyOrganizationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of members. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listOperatorApiKeys: {
+        parameters: {
+            query?: {
+                /** @description Only keys with this status. */
+                status?: components["schemas"]["ApiKeyStatus"];
+                /** @description Only keys of this kind. */
+                kind?: components["schemas"]["ApiKeyKind"];
+                /** @description Maximum number of entries in the response. */
+                limit?: components["parameters"]["Limit"];
+                /** @description `next_cursor` of the previous page. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path: {
+                /** @description An organization; an unknown ID gets 404 `not_found`. */
+                organization_id: components["parameters"]["AnyOrganizationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of API keys. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKeyList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listOperatorOrganizationPurchases: {
+        parameters: {
+            query?: {
+                /** @description Only purchases with this status. */
+                status?: components["schemas"]["PurchaseStatus"];
+                /**
+                 * @description With `true`, only purchases that need attention: those with status `mismatch`, those that were paid twice, and those
+                 *     with an owed amount. With `false`, only the others.
+                 */
+                needs_review?: boolean;
+                /** @description Maximum number of entries in the response. */
+                limit?: components["parameters"]["Limit"];
+                /** @description `next_cursor` of the previous page. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path: {
+                /** @description An organization; an unknown ID gets 404 `not_found`. */
+                organization_id: components["parameters"]["AnyOrganizationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of purchases. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorPurchaseList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listOperatorPurchases: {
+        parameters: {
+            query?: {
+                /** @description Only purchases with this status. */
+                status?: components["schemas"]["PurchaseStatus"];
+                /**
+                 * @description With `true`, only purchases that need attention: those with status `mismatch`, those that were paid twice, and those
+                 *     with an owed amount. With `false`, only the others.
+                 */
+                needs_review?: boolean;
+                /** @description Maximum number of entries in the response. */
+                limit?: components["parameters"]["Limit"];
+                /** @description `next_cursor` of the previous page. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of purchases. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorPurchaseList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };

@@ -95,7 +95,7 @@ describeJourney('pages of the operator', () => {
   it('set the limits of an organization and mark the field that is wrong', async () => {
     await open(`/organizations/${customer.organizationId}`, 'test');
     await button('Set limits').click();
-    const keys = user.page.getByLabel('API keys', { exact: true });
+    const keys = user.page.getByRole('spinbutton', { name: 'API keys', exact: true });
     await keys.fill('20000');
     await button('Set limits').last().click();
     expect(await keys.getAttribute('aria-invalid')).toBe('true');

@@ -1,9 +1,15 @@
-import type { EntityManager } from 'typeorm';
+import type { EntityManager, SelectQueryBuilder } from 'typeorm';
 import { decodeCursor } from '../../core/types/cursor';
 import type { Micro } from '../../core/types/micro';
 import { type Page, type PageRequest, textOfTime, toPage } from '../../core/types/page';
+import { OrganizationEntity } from '../../core/database/entities/organization.entity';
 import { PaymentEventEntity } from '../../core/database/entities/payment-event.entity';
-import { type PaymentProviderName, PurchaseEntity } from '../../core/database/entities/purchase.entity';
+import {
+  NEEDS_REVIEW,
+  type PaymentProviderName,
+  PurchaseEntity,
+  type PurchaseState,
+} from '../../core/database/entities/purchase.entity';
 import type { DisputedFact, PaymentEvent, PaymentFact, RefundFact } from './payment-provider';
 import { type KnownReversals, type Purchase, toPurchase } from './purchase';
 
@@ -69,26 +75,57 @@ export async function lockPurchaseOf(
 export async function findPurchases(
   manager: EntityManager,
   organizationId: string,
-  { limit, cursor }: PageRequest,
+  page: PageRequest,
 ): Promise<Page<Purchase>> {
+  const query = newestFirst(manager, page).andWhere('purchase.organization_id = :organizationId', { organizationId });
+  const { entities, raw } = await query.getRawAndEntities<{ position: string }>();
+  const rows = entities.map((entity, index) => ({ ...toPurchase(entity), position: raw[index]?.position ?? '' }));
+  return toPage(rows, page.limit, ({ position, id }) => [position, id]);
+}
+
+/** An absent member does not filter. */
+export interface StaffPurchaseFilter {
+  readonly organizationId?: string;
+  readonly state?: PurchaseState;
+  readonly needsReview?: boolean;
+}
+
+/** A purchase of any organization. */
+export interface StaffPurchase extends Purchase {
+  readonly organizationName: string;
+}
+
+/** Newest first. @throws GatewayError `validation_failed` for an invalid cursor. */
+export async function findPurchasesForStaff(
+  manager: EntityManager,
+  { organizationId, state, needsReview }: StaffPurchaseFilter,
+  page: PageRequest,
+): Promise<Page<StaffPurchase>> {
+  const query = newestFirst(manager, page)
+    .innerJoin(OrganizationEntity, 'organization', 'organization.id = purchase.organization_id')
+    .addSelect('organization.name', 'organization_name');
+  if (organizationId !== undefined) query.andWhere('purchase.organization_id = :organizationId', { organizationId });
+  if (state !== undefined) query.andWhere('purchase.state = :state', { state });
+  if (needsReview !== undefined) query.andWhere(`${needsReview ? '' : 'NOT '}(${NEEDS_REVIEW})`);
+  const { entities, raw } = await query.getRawAndEntities<{ position: string; organization_name: string }>();
+  const rows = entities.map((entity, index) => ({
+    ...toPurchase(entity),
+    organizationName: raw[index]?.organization_name ?? '',
+    position: raw[index]?.position ?? '',
+  }));
+  return toPage(rows, page.limit, ({ position, id }) => [position, id]);
+}
+
+function newestFirst(manager: EntityManager, { limit, cursor }: PageRequest): SelectQueryBuilder<PurchaseEntity> {
   const query = manager
     .createQueryBuilder(PurchaseEntity, 'purchase')
     .addSelect(textOfTime('purchase.created_at'), 'position')
-    .where('purchase.organization_id = :organizationId', { organizationId })
     .orderBy('purchase.created_at', 'DESC')
     .addOrderBy('purchase.id', 'DESC')
     .limit(limit + 1);
-  if (cursor !== null) {
-    const [time, id] = decodeCursor(cursor, ['time', 'uuid']);
-    query.andWhere('(purchase.created_at, purchase.id) < (:time::timestamptz, :id::uuid)', { time, id });
-  }
-  const { entities, raw } = await query.getRawAndEntities<{ position: string }>();
-  const rows = entities.map((entity, index) => ({
-    purchase: toPurchase(entity),
-    position: raw[index]?.position ?? '',
-  }));
-  const page = toPage(rows, limit, (last) => [last.position, last.purchase.id]);
-  return { items: page.items.map(({ purchase }) => purchase), nextCursor: page.nextCursor };
+  if (cursor === null) return query;
+  const [time, id] = decodeCursor(cursor, ['time', 'uuid']);
+  return query.where('(purchase.created_at, purchase.id) < (:time::timestamptz, :id::uuid)', { time, id });
 }
 
 /** Sums of purchases since the start of the day and of the month. */

@@ -25,10 +25,13 @@ import {
   findPurchase,
   findPurchaseByKey,
   findPurchases,
+  findPurchasesForStaff,
   insertPurchase,
   lockPurchaseOf,
   saveCheckout,
   savePurchase,
+  type StaffPurchase,
+  type StaffPurchaseFilter,
 } from './purchase.repository';
 
 export interface PurchaseOrder {
@@ -78,6 +81,11 @@ export class PurchaseService {
   /** Newest first. @throws GatewayError `validation_failed` for an invalid cursor. */
   list(organizationId: string, page: PageRequest): Promise<Page<Purchase>> {
     return findPurchases(this.dataSource.manager, organizationId, page);
+  }
+
+  /** Of one or all organizations, newest first. @throws GatewayError `validation_failed` for an invalid cursor. */
+  listForStaff(filter: StaffPurchaseFilter, page: PageRequest): Promise<Page<StaffPurchase>> {
+    return findPurchasesForStaff(this.dataSource.manager, filter, page);
   }
 
   /** @throws GatewayError `not_found`. */

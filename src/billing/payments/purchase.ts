@@ -42,6 +42,11 @@ export function takenBackMicro({ state, amountMicro, refundedMicro, disputedMicr
   return total < amountMicro ? total : amountMicro;
 }
 
+/** The condition of `NEEDS_REVIEW`: a person has to look at the payment. */
+export function needsReview({ state, failure, owedMicro }: Purchase): boolean {
+  return state === 'mismatch' || (state === 'paid' && failure !== null) || owedMicro > 0n;
+}
+
 /** The ledger reference of a payment. */
 export function paymentReferenceOf({ provider, paymentReference }: Purchase): string {
   return `${provider}:${paymentReference}`;

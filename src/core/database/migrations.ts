@@ -5,6 +5,7 @@ import { KeyLimit1795600000000 } from '../../../migrations/1795600000000-key-lim
 import { PaymentDisputes1795700000000 } from '../../../migrations/1795700000000-payment-disputes';
 import { PlatformUsage1795500000000 } from '../../../migrations/1795500000000-platform-usage';
 import { PlaygroundKeys1795800000000 } from '../../../migrations/1795800000000-playground-keys';
+import { PurchaseReview1796100000000 } from '../../../migrations/1796100000000-purchase-review';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
@@ -16,4 +17,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   KeyLimit1795600000000,
   PaymentDisputes1795700000000,
   PlaygroundKeys1795800000000,
+  PurchaseReview1796100000000,
 ];

@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { IsDate, IsIn, IsInt, IsOptional, Max, MaxDate, Min, MinDate, ValidateBy } from 'class-validator';
+import { IsBoolean, IsDate, IsIn, IsInt, IsOptional, Max, MaxDate, Min, MinDate, ValidateBy } from 'class-validator';
 import { isUuid } from '../types/require-uuid';
 
 /*
@@ -52,6 +52,16 @@ export function QueryText({ max }: { readonly max: number }): PropertyDecorator 
 
 export function QueryOneOf(words: readonly string[]): PropertyDecorator {
   return applyDecorators(IsOptional(), IsIn(words, { message: `$property must be one of ${words.join(', ')}` }));
+}
+
+/** `true` or `false`. */
+export function QueryBoolean(): PropertyDecorator {
+  const words: Readonly<Record<string, boolean>> = { true: true, false: false };
+  return applyDecorators(
+    IsOptional(),
+    parsed((text) => words[text] ?? text),
+    IsBoolean({ message: '$property must be true or false' }),
+  );
 }
 
 export function QueryUuid(): PropertyDecorator {

@@ -1,5 +1,6 @@
 import { microToJson, type Micro } from '../../core/types/micro';
 import { toRateLimitFields } from '../../core/types/rate-limits';
+import { requireUuid } from '../../core/types/require-uuid';
 import type { components } from '../../contract/dashboard';
 import type { OrganizationDetails, OrganizationSummary } from '../organizations/operator-organization.service';
 
@@ -27,6 +28,11 @@ export function toOrganizationRecord(organization: OrganizationSummary): Schemas
 export function toDetailsRecord(organization: OrganizationDetails): Schemas['OperatorOrganizationDetails'] {
   const { members, keys } = organization;
   return { ...toOrganizationRecord(organization), counts: { members, keys } };
+}
+
+/** @throws GatewayError `not_found` */
+export function requireOrganizationId(text: string): string {
+  return requireUuid(text, 'There is no such organization.');
 }
 
 function toJson(amount: Micro | null): number | null {

@@ -1,7 +1,6 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { BalanceAdjustmentService } from '../../billing/ledger/ledger.service';
 import { microToJson } from '../../core/types/micro';
-import { requireUuid } from '../../core/types/require-uuid';
 import { DEFAULT_PAGE_LIMIT } from '../../core/validation/query-fields';
 import { strictDto } from '../../core/validation/strict-dto.pipe';
 import type { components } from '../../contract/dashboard';
@@ -16,7 +15,7 @@ import {
   OrganizationStatusChangeDto,
   toOrganizationLimitChanges,
 } from './dto/operator-organization.dto';
-import { toDetailsRecord, toOrganizationRecord } from './operator-organization-record';
+import { requireOrganizationId, toDetailsRecord, toOrganizationRecord } from './operator-organization-record';
 
 type Schemas = components['schemas'];
 
@@ -43,7 +42,7 @@ export class OperatorOrganizationsController {
   async getOperatorOrganization(
     @Param('organization_id') organizationId: string,
   ): Promise<Schemas['OperatorOrganizationDetails']> {
-    return toDetailsRecord(await this.directory.require(requireId(organizationId)));
+    return toDetailsRecord(await this.directory.require(requireOrganizationId(organizationId)));
   }
 
   @Patch(':organization_id')
@@ -54,7 +53,7 @@ export class OperatorOrganizationsController {
     @Caller() { actor }: DashboardCaller,
   ): Promise<Schemas['OperatorOrganizationDetails']> {
     const changes = toOrganizationLimitChanges(body);
-    return toDetailsRecord(await this.directory.updateLimits(requireId(organizationId), changes, actor));
+    return toDetailsRecord(await this.directory.updateLimits(requireOrganizationId(organizationId), changes, actor));
   }
 
   @Post(':organization_id/suspend')
@@ -65,7 +64,7 @@ export class OperatorOrganizationsController {
     @Body(strictDto) { reason }: OrganizationStatusChangeDto,
     @Caller() { actor }: DashboardCaller,
   ): Promise<Schemas['OperatorOrganizationDetails']> {
-    const { id } = await this.organizations.suspend(requireId(organizationId), reason, actor);
+    const { id } = await this.organizations.suspend(requireOrganizationId(organizationId), reason, actor);
     return toDetailsRecord(await this.directory.require(id));
   }
 
@@ -77,7 +76,7 @@ export class OperatorOrganizationsController {
     @Body(strictDto) { reason }: OrganizationStatusChangeDto,
     @Caller() { actor }: DashboardCaller,
   ): Promise<Schemas['OperatorOrganizationDetails']> {
-    const { id } = await this.organizations.activate(requireId(organizationId), reason, actor);
+    const { id } = await this.organizations.activate(requireOrganizationId(organizationId), reason, actor);
     return toDetailsRecord(await this.directory.require(id));
   }
 
@@ -90,14 +89,10 @@ export class OperatorOrganizationsController {
     @Caller() { actor }: DashboardCaller,
   ): Promise<Schemas['BalanceAdjustment']> {
     const { amount_micro, reason, reference } = body;
-    const id = requireId(organizationId);
+    const id = requireOrganizationId(organizationId);
     const adjustment = { amountMicro: BigInt(amount_micro), reference, reason };
     const { applied, balanceMicro } = await this.adjustments.adjust(id, adjustment, actor);
     const balance_micro = microToJson(balanceMicro);
     return { object: 'balance_adjustment', organization_id: id, amount_micro, reference, applied, balance_micro };
   }
-}
-
-function requireId(organizationId: string): string {
-  return requireUuid(organizationId, 'There is no such organization.');
 }

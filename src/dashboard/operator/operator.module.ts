@@ -11,6 +11,7 @@ import { CredentialsModule } from '../../models/credentials/credentials.module';
 import { ModelsModule } from '../../models/models.module';
 import { OperatorOrganizationService } from '../organizations/operator-organization.service';
 import { OrganizationsModule } from '../organizations/organizations.module';
+import { PaymentsModule } from '../../billing/payments/payments.module';
 import { ProvidersModule } from '../../providers/providers.module';
 import { REDIS } from '../../core/redis/redis.module';
 import { ProviderAdminService } from '../../models/routing/provider-admin.service';
@@ -18,6 +19,7 @@ import { RoutingModule } from '../../models/routing/routing.module';
 import { OperatorActivityController } from './operator-activity.controller';
 import { OperatorCredentialsController } from './operator-credentials.controller';
 import { OperatorDeploymentsController } from './operator-deployments.controller';
+import { OperatorInspectionController } from './operator-inspection.controller';
 import { OperatorModelsController } from './operator-models.controller';
 import { OperatorOrganizationsController } from './operator-organizations.controller';
 import { OperatorPlatformController } from './operator-platform.controller';
@@ -32,6 +34,7 @@ import { OperatorUsersController } from './operator-users.controller';
     CredentialsModule,
     ModelsModule,
     OrganizationsModule,
+    PaymentsModule,
     ProvidersModule,
     RoutingModule,
     UsageModule,
@@ -40,6 +43,7 @@ import { OperatorUsersController } from './operator-users.controller';
     OperatorActivityController,
     OperatorCredentialsController,
     OperatorDeploymentsController,
+    OperatorInspectionController,
     OperatorModelsController,
     OperatorOrganizationsController,
     OperatorPlatformController,

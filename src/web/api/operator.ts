@@ -5,6 +5,8 @@ import { api, unwrap } from './client';
 import { pollEvery } from './polling';
 
 const PAGE_SIZE = 50;
+/** Of lists that share a page with others. */
+const SHORT_PAGE_SIZE = 10;
 const LARGEST_PAGE_SIZE = 100;
 const HEALTH_POLL_MS = 5000;
 const PLATFORM_POLL_MS = 30_000;
@@ -50,6 +52,63 @@ export const operatorOrganizationQuery = (organizationId: string) =>
         }),
       ),
   });
+
+export const operatorMembersQuery = (organizationId: string) =>
+  infiniteQueryOptions({
+    queryKey: [...operatorKeys.organizations, organizationId, 'members'],
+    queryFn: ({ pageParam: cursor, signal }) =>
+      unwrap(
+        api.GET('/dashboard/api/operator/organizations/{organization_id}/members', {
+          params: { path: { organization_id: organizationId }, query: { limit: SHORT_PAGE_SIZE, cursor } },
+          signal,
+        }),
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: nextCursor,
+  });
+
+export const operatorApiKeysQuery = (organizationId: string) =>
+  infiniteQueryOptions({
+    queryKey: [...operatorKeys.organizations, organizationId, 'keys'],
+    queryFn: ({ pageParam: cursor, signal }) =>
+      unwrap(
+        api.GET('/dashboard/api/operator/organizations/{organization_id}/keys', {
+          params: { path: { organization_id: organizationId }, query: { limit: SHORT_PAGE_SIZE, cursor } },
+          signal,
+        }),
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: nextCursor,
+  });
+
+export const operatorOrganizationPurchasesQuery = (organizationId: string) =>
+  infiniteQueryOptions({
+    queryKey: [...operatorKeys.organizations, organizationId, 'purchases'],
+    queryFn: ({ pageParam: cursor, signal }) =>
+      unwrap(
+        api.GET('/dashboard/api/operator/organizations/{organization_id}/purchases', {
+          params: { path: { organization_id: organizationId }, query: { limit: SHORT_PAGE_SIZE, cursor } },
+          signal,
+        }),
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: nextCursor,
+  });
+
+/** Payments of all organizations that a person has to look at. */
+export const purchasesToReviewQuery = infiniteQueryOptions({
+  queryKey: ['operator', 'purchases', 'to-review'],
+  queryFn: ({ pageParam: cursor, signal }) =>
+    unwrap(
+      api.GET('/dashboard/api/operator/purchases', {
+        params: { query: { needs_review: true, limit: SHORT_PAGE_SIZE, cursor } },
+        signal,
+      }),
+    ),
+  initialPageParam: undefined as string | undefined,
+  getNextPageParam: nextCursor,
+  refetchInterval: pollEvery(PLATFORM_POLL_MS),
+});
 
 export const usersQuery = (search: string | undefined) =>
   infiniteQueryOptions({

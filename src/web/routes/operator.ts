@@ -27,6 +27,7 @@ const platformRoute = createRoute({
       'getLedgerAudit',
       'getOperatorUsageSeries',
       'getOperatorOrganization',
+      'listOperatorPurchases',
     ],
   },
   component: lazyRouteComponent(() => import('../pages/operator/platform-page'), 'PlatformPage'),
@@ -44,7 +45,13 @@ const operatorOrganizationRoute = createRoute({
   staticData: {
     title: 'Organization',
     least: 'operator',
-    reads: ['getOperatorOrganization', 'listOperatorAuditEntries'],
+    reads: [
+      'getOperatorOrganization',
+      'listOperatorAuditEntries',
+      'listOperatorMembers',
+      'listOperatorApiKeys',
+      'listOperatorOrganizationPurchases',
+    ],
   },
   component: lazyRouteComponent(() => import('../pages/operator/organization-page'), 'OrganizationPage'),
 });

@@ -8,6 +8,9 @@ export const PURCHASE_STATES = ['pending', 'processing', 'paid', 'failed', 'expi
 export type PurchaseState = (typeof PURCHASE_STATES)[number];
 export type PaymentProviderName = 'stripe' | 'test';
 
+/** SQL: a payment that differs from its order, was paid a second time, or was taken back without enough balance. */
+export const NEEDS_REVIEW = `state = 'mismatch' OR (state = 'paid' AND failure IS NOT NULL) OR owed_micro > 0`;
+
 /** An order of credit and its state. */
 @Entity('purchase')
 @Check('purchase_provider_check', `provider IN ('stripe', 'test')`)
@@ -28,6 +31,8 @@ export type PaymentProviderName = 'stripe' | 'test';
   where: 'payment_reference IS NOT NULL',
 })
 @Index('purchase_organization_index', ['organizationId', 'createdAt', 'id'])
+@Index('purchase_time_index', ['createdAt', 'id'])
+@Index('purchase_review_index', ['createdAt', 'id'], { where: NEEDS_REVIEW })
 @Index('purchase_pending_index', ['expiresAt'], { where: `state = 'pending'` })
 export class PurchaseEntity {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'purchase_pkey' })

@@ -1,12 +1,13 @@
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import type { Micro } from '../../../core/types/micro';
 import { CodePointLength } from '../../../core/validation/code-points';
-import { PageQuery, QueryOneOf, QueryText } from '../../../core/validation/query-fields';
+import { PageQuery, QueryBoolean, QueryOneOf, QueryText } from '../../../core/validation/query-fields';
 import {
   HIGHEST_MAX_API_KEYS,
   ORGANIZATION_STATUSES,
   type OrganizationStatus,
 } from '../../../core/database/entities/organization.entity';
+import { PURCHASE_STATES, type PurchaseState } from '../../../core/database/entities/purchase.entity';
 import type { OrganizationLimitChanges } from '../../organizations/operator-organization.service';
 import { RateLimitsDto, toLimitChanges } from './rate-limits.dto';
 
@@ -17,6 +18,15 @@ export class OrganizationsQuery extends PageQuery {
   /** Part of the name. */
   @QueryText({ max: 200 })
   search?: string;
+}
+
+/** The query of both lists of purchases. */
+export class OperatorPurchasesQuery extends PageQuery {
+  @QueryOneOf(PURCHASE_STATES)
+  status?: PurchaseState;
+
+  @QueryBoolean()
+  needs_review?: boolean;
 }
 
 /** Body of suspend and activate: the document's `OrganizationStatusChange`. */

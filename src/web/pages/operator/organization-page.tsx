@@ -19,6 +19,7 @@ import { PageSkeleton } from '../../ui/skeleton';
 import { OrganizationBadge } from './badges';
 import { BalanceDialog } from './balance-dialog';
 import { amountFact, rateLimitFacts } from './limit-facts';
+import { OrganizationKeys, OrganizationMembers, OrganizationPurchases } from './organization-lists';
 import { OrganizationLimitsDialog } from './organization-limits-dialog';
 import { RecentChanges } from './recent-changes';
 import { StatusDialog } from './status-dialog';
@@ -79,6 +80,11 @@ function Organization({ organization }: { readonly organization: OperatorOrganiz
         >
           <RecentChanges organizationId={id} />
         </Card>
+        <OrganizationMembers organizationId={id} />
+        <OrganizationKeys organizationId={id} />
+      </div>
+      <div className="mt-4">
+        <OrganizationPurchases organizationId={id} />
       </div>
       {opened === 'status' && <StatusDialog organization={organization} onClose={close} />}
       {opened === 'balance' && <BalanceDialog organization={organization} onClose={close} />}

@@ -9,6 +9,7 @@ import { Skeleton } from '../../ui/skeleton';
 import { BusiestOrganizations } from './busiest-organizations';
 import { LedgerAuditTile, LedgerViolations } from './ledger-audit';
 import { expectedVersion, hasOtherVersion } from './instance-versions';
+import { PaymentsToReview } from './payments-to-review';
 import { PlatformUsageTiles } from './platform-usage-tiles';
 import { isHeldBack, reasonsInWords } from './words';
 
@@ -27,6 +28,7 @@ export function PlatformPage() {
         <ModelsTile />
         <LedgerAuditTile query={audit} />
       </div>
+      <PaymentsToReview />
       <h2 className="mt-6 mb-3 text-lg font-semibold">Last 24 hours</h2>
       <div className={GRID}>
         <PlatformUsageTiles />

@@ -1,0 +1,76 @@
+import { Controller, Get, Param, Query } from '@nestjs/common';
+import { ApiKeyReader } from '../../auth/api-keys/api-key.reader';
+import { PurchaseService } from '../../billing/payments/purchase.service';
+import type { components } from '../../contract/dashboard';
+import { Session } from '../../core/http/route.decorators';
+import { PageQuery } from '../../core/validation/query-fields';
+import { strictDto } from '../../core/validation/strict-dto.pipe';
+import { ApiKeyQuery } from '../api-keys/dto/api-key.dto';
+import { toApiKey } from '../api-keys/to-api-key';
+import { toList, toPageRequest } from '../list';
+import { MemberService } from '../organizations/member.service';
+import { OperatorOrganizationService } from '../organizations/operator-organization.service';
+import { toMember } from '../organizations/replies';
+import { OperatorPurchasesQuery } from './dto/operator-organization.dto';
+import { requireOrganizationId } from './operator-organization-record';
+import { toOperatorPurchase } from './purchase-record';
+
+type Schemas = components['schemas'];
+
+/** What operators read of organizations: their people, keys and payments. */
+@Controller('dashboard/api/operator')
+export class OperatorInspectionController {
+  constructor(
+    private readonly directory: OperatorOrganizationService,
+    private readonly members: MemberService,
+    private readonly keys: ApiKeyReader,
+    private readonly purchases: PurchaseService,
+  ) {}
+
+  @Get('organizations/:organization_id/members')
+  @Session('operator')
+  async listOperatorMembers(
+    @Param('organization_id') id: string,
+    @Query(strictDto) query: PageQuery,
+  ): Promise<Schemas['MemberList']> {
+    return toList(await this.members.page(await this.requireOrganization(id), toPageRequest(query)), toMember);
+  }
+
+  @Get('organizations/:organization_id/keys')
+  @Session('operator')
+  async listOperatorApiKeys(
+    @Param('organization_id') id: string,
+    @Query(strictDto) query: ApiKeyQuery,
+  ): Promise<Schemas['ApiKeyList']> {
+    const { kind = 'standard', status = null } = query;
+    const organizationId = await this.requireOrganization(id);
+    return toList(await this.keys.page(organizationId, { kind, status }, toPageRequest(query)), toApiKey);
+  }
+
+  @Get('organizations/:organization_id/purchases')
+  @Session('operator')
+  async listOperatorOrganizationPurchases(
+    @Param('organization_id') id: string,
+    @Query(strictDto) query: OperatorPurchasesQuery,
+  ): Promise<Schemas['OperatorPurchaseList']> {
+    return this.listPurchases(query, await this.requireOrganization(id));
+  }
+
+  @Get('purchases')
+  @Session('operator')
+  listOperatorPurchases(@Query(strictDto) query: OperatorPurchasesQuery): Promise<Schemas['OperatorPurchaseList']> {
+    return this.listPurchases(query);
+  }
+
+  private async listPurchases(
+    query: OperatorPurchasesQuery,
+    organizationId?: string,
+  ): Promise<Schemas['OperatorPurchaseList']> {
+    const filter = { organizationId, state: query.status, needsReview: query.needs_review };
+    return toList(await this.purchases.listForStaff(filter, toPageRequest(query)), toOperatorPurchase);
+  }
+
+  private async requireOrganization(id: string): Promise<string> {
+    return (await this.directory.require(requireOrganizationId(id))).id;
+  }
+}

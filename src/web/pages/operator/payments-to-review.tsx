@@ -1,0 +1,54 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { OperatorPurchase } from '../../../contract/dashboard';
+import { purchasesToReviewQuery } from '../../api/operator';
+import { Card } from '../../ui/card';
+import { DataTable, type Column } from '../../ui/data-table';
+import { Ago } from '../../ui/moment';
+import { LoadMore } from '../../ui/pager';
+import { ListView } from './list-view';
+import { purchaseColumns } from './purchase-columns';
+
+const COLUMNS: ReadonlyArray<Column<OperatorPurchase>> = [
+  {
+    id: 'organization',
+    head: 'Organization',
+    cell: ({ organization_id: org, organization_name, created_at }) => (
+      <>
+        <Link to="/operator/organizations/$org" params={{ org }} className="link font-medium wrap-anywhere">
+          {organization_name}
+        </Link>
+        <span className="block text-muted">
+          ordered <Ago time={created_at} />
+        </span>
+      </>
+    ),
+  },
+  ...purchaseColumns,
+];
+
+/** Payments that a person has to compare with the payment provider. */
+export function PaymentsToReview() {
+  const query = useInfiniteQuery(purchasesToReviewQuery);
+  return (
+    <Card
+      title="Payments that need attention"
+      description="They differ from their order, arrived twice, or were paid back without enough balance."
+      className="mb-4"
+      flush
+    >
+      <ListView query={query}>
+        {(purchases) => (
+          <DataTable
+            label="Payments that need attention"
+            columns={COLUMNS}
+            rows={purchases}
+            rowKey={({ id }) => id}
+            empty={<p className="px-4 pb-4 text-muted sm:px-5">None. Every payment matches its order.</p>}
+          />
+        )}
+      </ListView>
+      <LoadMore query={query} />
+    </Card>
+  );
+}

@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+import { source as axeSource } from 'axe-core';
+import type { Page } from 'playwright-core';
+import { OperatorStage } from '../e2e/dashboard/operator/operator-stage';
+import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
+import type { TestCustomer } from '../harness/gateway';
+
+/** What axe finds wrong with the page. */
+async function violationsOn(page: Page): Promise<string[]> {
+  await page.evaluate(axeSource);
+  return page.evaluate<string[]>(
+    'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html)))',
+  );
+}
+
+describeJourney('inspection by operators', () => {
+  let stage: OperatorStage;
+  let customer: TestCustomer;
+  let user: BrowserUser;
+
+  beforeAll(async () => {
+    stage = await OperatorStage.start();
+    customer = await stage.gateway.customer();
+  });
+  afterAll(async () => {
+    await closeBrowser();
+    await stage.stop();
+  });
+  beforeEach(async () => {
+    user = await BrowserUser.signedIn(stage.gateway, stage.operator);
+  });
+  afterEach(() => user.close());
+
+  it('shows the members, keys and purchases of an organization, and payments that need attention', async () => {
+    const { organizationId } = customer;
+    await stage.gateway.rows(
+      `INSERT INTO purchase (id, organization_id, provider, state, amount_micro, failure, created_at, expires_at, ended_at)
+       VALUES ($1, $2, 'stripe', 'mismatch', 25000000, 'Another amount was paid.', now(), now(), now())`,
+      [randomUUID(), organizationId],
+    );
+    const member = await stage.gateway.dashboardUser({ organizationId, role: 'viewer' });
+    await user.page.goto('/dashboard/operator');
+    const attention = user.page.getByRole('region', { name: 'Payments that need attention' });
+    await attention.getByText('Another amount was paid.').waitFor();
+    await user.picture('operator-platform-attention');
+    await attention.getByRole('link', { name: 'test' }).click();
+    await user.page.getByRole('heading', { level: 1, name: 'test' }).waitFor();
+    const region = (name: string) => user.page.getByRole('region', { name, exact: true });
+    await region('Members').getByText(member.email).waitFor();
+    await region('API keys').getByText('Active').waitFor();
+    await region('Purchases').getByText('$25.00').waitFor();
+    await user.picture('operator-organization-lists');
+    expect(await violationsOn(user.page)).toEqual([]);
+  });
+});
