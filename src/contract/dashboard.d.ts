@@ -1788,6 +1788,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/dashboard/api/operator/jobs/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the number of jobs on the platform
+         * @description The video and music jobs of all organizations by status and provider: all that are under way, and those that ended in
+         *     the last 24 hours.
+         */
+        get: operations["getOperatorJobSummary"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/dashboard/api/operator/ledger-audit": {
         parameters: {
             query?: never;
@@ -3865,6 +3886,28 @@ export interface components {
             /** @description Most expensive first; groups without requests are omitted. */
             data: components["schemas"]["UsageGroup"][];
         };
+        OperatorJobCount: {
+            status: components["schemas"]["JobStatus"];
+            /** @description The last provider that the job was sent to; null before the first. */
+            provider: string | null;
+            jobs: number;
+        };
+        /** @description The job that has the status `queued` for longest; null if there is none. */
+        OperatorWaitingJob: {
+            id: components["schemas"]["Uuid"];
+            organization_id: components["schemas"]["Uuid"];
+            model: components["schemas"]["ModelId"];
+            created_at: components["schemas"]["Time"];
+        };
+        OperatorJobSummary: {
+            /** @constant */
+            object: "operator.job_summary";
+            /** @description Jobs with a final status are counted if they ended at or after this time. */
+            ended_since: components["schemas"]["Time"];
+            /** @description In the order of the statuses; only combinations that have jobs. */
+            data: components["schemas"]["OperatorJobCount"][];
+            oldest_waiting: components["schemas"]["OperatorWaitingJob"] | null;
+        };
         /**
          * @description Result of the latest ledger audit. It does not affect readiness.
          *
@@ -4345,6 +4388,9 @@ export type OperatorAuditEntry = components['schemas']['OperatorAuditEntry'];
 export type OperatorAuditEntryList = components['schemas']['OperatorAuditEntryList'];
 export type OperatorUsageGrouping = components['schemas']['OperatorUsageGrouping'];
 export type OperatorUsageSeries = components['schemas']['OperatorUsageSeries'];
+export type OperatorJobCount = components['schemas']['OperatorJobCount'];
+export type OperatorWaitingJob = components['schemas']['OperatorWaitingJob'];
+export type OperatorJobSummary = components['schemas']['OperatorJobSummary'];
 export type LedgerState = components['schemas']['LedgerState'];
 export type LedgerViolation = components['schemas']['LedgerViolation'];
 export type LedgerAudit = components['schemas']['LedgerAudit'];
@@ -7744,6 +7790,31 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             413: components["responses"]["PayloadTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getOperatorJobSummary: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The counts. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorJobSummary"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };

@@ -19,7 +19,7 @@ describeJourney('inspection by operators', () => {
   let user: BrowserUser;
 
   beforeAll(async () => {
-    stage = await OperatorStage.start();
+    stage = await OperatorStage.start({ MOCK_MEDIA_PROVIDER: 'true', WORKER: 'none' });
     customer = await stage.gateway.customer();
   });
   afterAll(async () => {
@@ -31,17 +31,23 @@ describeJourney('inspection by operators', () => {
   });
   afterEach(() => user.close());
 
-  it('shows the members, keys and purchases of an organization, and payments that need attention', async () => {
+  it('shows the members, keys and purchases of an organization, payments that need attention, and waiting jobs', async () => {
     const { organizationId } = customer;
     await stage.gateway.rows(
       `INSERT INTO purchase (id, organization_id, provider, state, amount_micro, failure, created_at, expires_at, ended_at)
        VALUES ($1, $2, 'stripe', 'mismatch', 25000000, 'Another amount was paid.', now(), now(), now())`,
       [randomUUID(), organizationId],
     );
+    await stage.gateway.call('/v1/video/generations', {
+      key: customer.key,
+      headers: { 'idempotency-key': randomUUID() },
+      body: { model: 'mock/video-1', prompt: 'a boat' },
+    });
     const member = await stage.gateway.dashboardUser({ organizationId, role: 'viewer' });
     await user.page.goto('/dashboard/operator');
     const attention = user.page.getByRole('region', { name: 'Payments that need attention' });
     await attention.getByText('Another amount was paid.').waitFor();
+    await user.page.getByText('1 waiting, oldest').waitFor();
     await user.picture('operator-platform-attention');
     await attention.getByRole('link', { name: 'test' }).click();
     await user.page.getByRole('heading', { level: 1, name: 'test' }).waitFor();

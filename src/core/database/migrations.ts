@@ -6,6 +6,7 @@ import { PaymentDisputes1795700000000 } from '../../../migrations/1795700000000-
 import { PlatformUsage1795500000000 } from '../../../migrations/1795500000000-platform-usage';
 import { PlaygroundKeys1795800000000 } from '../../../migrations/1795800000000-playground-keys';
 import { PurchaseReview1796100000000 } from '../../../migrations/1796100000000-purchase-review';
+import { EndedJobs1796200000000 } from '../../../migrations/1796200000000-ended-jobs';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
@@ -18,4 +19,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   PaymentDisputes1795700000000,
   PlaygroundKeys1795800000000,
   PurchaseReview1796100000000,
+  EndedJobs1796200000000,
 ];

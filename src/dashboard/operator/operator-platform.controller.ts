@@ -1,20 +1,26 @@
-import { Controller, Get } from '@nestjs/common';
+import { Controller, Get, Inject } from '@nestjs/common';
 import { InstanceDirectoryService, LEASE_LIFETIME_MS } from '../../billing/ledger/instance-lease.service';
 import { LedgerAuditService } from '../../billing/ledger/ledger-audit.service';
 import type { components } from '../../contract/dashboard';
+import { CLOCK, type Clock } from '../../core/time/clock';
+import { JobSummaryRepository } from '../../media-jobs/job-summary.repository';
 import { ProviderAdminService } from '../../models/routing/provider-admin.service';
 import { Session } from '../../core/http/route.decorators';
 import { toProviderRecord } from './health-record';
 
 type Schemas = components['schemas'];
 
-/** Health of the platform: providers, processes and the ledger audit. */
+const DAY_MS = 86_400_000;
+
+/** Health of the platform: providers, processes, jobs and the ledger audit. */
 @Controller('dashboard/api/operator')
 export class OperatorPlatformController {
   constructor(
     private readonly providers: ProviderAdminService,
     private readonly instances: InstanceDirectoryService,
     private readonly audit: LedgerAuditService,
+    private readonly jobs: JobSummaryRepository,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   @Get('providers')
@@ -37,6 +43,23 @@ export class OperatorPlatformController {
       alive: heartbeatAgeMs < LEASE_LIFETIME_MS,
     }));
     return { object: 'list', data, next_cursor: null };
+  }
+
+  @Get('jobs/summary')
+  @Session('operator')
+  async getOperatorJobSummary(): Promise<Schemas['OperatorJobSummary']> {
+    const { endedSince, counts, oldestWaiting } = await this.jobs.summarize(new Date(this.clock.now() - DAY_MS));
+    return {
+      object: 'operator.job_summary',
+      ended_since: endedSince.toISOString(),
+      data: counts.map(({ status, provider, jobs }) => ({ status, provider, jobs })),
+      oldest_waiting: oldestWaiting && {
+        id: oldestWaiting.id,
+        organization_id: oldestWaiting.organizationId,
+        model: oldestWaiting.model,
+        created_at: oldestWaiting.createdAt.toISOString(),
+      },
+    };
   }
 
   @Get('ledger-audit')

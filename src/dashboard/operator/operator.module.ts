@@ -8,6 +8,7 @@ import { BillingModule } from '../../billing/billing.module';
 import { UsageModule } from '../../billing/usage/usage.module';
 import { InstanceDirectoryService } from '../../billing/ledger/instance-lease.service';
 import { CredentialsModule } from '../../models/credentials/credentials.module';
+import { JobSummaryRepository } from '../../media-jobs/job-summary.repository';
 import { ModelsModule } from '../../models/models.module';
 import { OperatorOrganizationService } from '../organizations/operator-organization.service';
 import { OrganizationsModule } from '../organizations/organizations.module';
@@ -53,6 +54,7 @@ import { OperatorUsersController } from './operator-users.controller';
   providers: [
     BalanceAdjustmentService,
     InstanceDirectoryService,
+    JobSummaryRepository,
     ProviderAdminService,
     UserDirectoryService,
     {

@@ -185,6 +185,12 @@ export const instancesQuery = queryOptions({
   refetchInterval: pollEvery(HEALTH_POLL_MS),
 });
 
+export const jobSummaryQuery = queryOptions({
+  queryKey: ['operator', 'jobs', 'summary'],
+  queryFn: ({ signal }) => unwrap(api.GET('/dashboard/api/operator/jobs/summary', { signal })),
+  refetchInterval: pollEvery(PLATFORM_POLL_MS),
+});
+
 export const ledgerAuditQuery = queryOptions({
   queryKey: ['operator', 'ledger-audit'],
   queryFn: ({ signal }) => unwrap(api.GET('/dashboard/api/operator/ledger-audit', { signal })),

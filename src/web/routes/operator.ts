@@ -24,6 +24,7 @@ const platformRoute = createRoute({
       'listInstances',
       'listProviderHealth',
       'listOperatorModels',
+      'getOperatorJobSummary',
       'getLedgerAudit',
       'getOperatorUsageSeries',
       'getOperatorOrganization',

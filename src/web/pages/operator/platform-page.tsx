@@ -7,6 +7,7 @@ import { Tile } from '../../ui/card';
 import { PageHeader } from '../../ui/page-header';
 import { Skeleton } from '../../ui/skeleton';
 import { BusiestOrganizations } from './busiest-organizations';
+import { JobsTile } from './jobs-tile';
 import { LedgerAuditTile, LedgerViolations } from './ledger-audit';
 import { expectedVersion, hasOtherVersion } from './instance-versions';
 import { PaymentsToReview } from './payments-to-review';
@@ -22,10 +23,11 @@ export function PlatformPage() {
     <>
       <PageHeader title="Platform" description="Health and usage of the whole platform." />
       {audit.data !== undefined && <LedgerViolations audit={audit.data} />}
-      <div className={GRID}>
+      <div className="mb-4 grid gap-4 sm:grid-cols-2 lg:grid-cols-3 2xl:grid-cols-5">
         <InstancesTile />
         <ProvidersTile />
         <ModelsTile />
+        <JobsTile />
         <LedgerAuditTile query={audit} />
       </div>
       <PaymentsToReview />
