@@ -42,7 +42,7 @@ BEGIN
   v_answer := money_finish(
     ARRAY[p_id], ARRAY[v_job.organization_id],
     ARRAY[CASE p_status WHEN 'succeeded' THEN 'settled' WHEN 'expired' THEN 'expired' ELSE 'released' END],
-    ARRAY[v_job.cost_micro], jsonb_build_array(p_record), v_now);
+    ARRAY[v_job.cost_micro], jsonb_build_array(p_record));
   IF split_part(v_answer, ',', 1) <> 'applied' THEN
     RAISE EXCEPTION 'the hold of job % has already ended (%)', p_id, v_answer USING ERRCODE = 'check_violation';
   END IF;

@@ -8,6 +8,9 @@
 -- (`settled`, `released`, `expired`, `missing`); the charge; the uncollected amount. A repeated call reports the charge of the
 -- first one.
 --
+-- Without `p_now`, which is for tests, the time is read once the accounts are locked, so that entries of one organization have
+-- the order in which they were booked.
+--
 -- `p_records`: JSON array by position, `null` or the values of the receipt in the order of the INSERT below. An array and not
 -- an object, because the process pays for every byte that it writes.
 --
@@ -20,17 +23,19 @@
 -- - Arrays named `v_ended_...` are indexed by the n-th ended hold, all others by position.
 CREATE OR REPLACE FUNCTION money_finish(
   p_ids uuid[], p_organizations uuid[], p_outcomes text[], p_actuals bigint[], p_records jsonb DEFAULT NULL,
-  p_now timestamptz DEFAULT clock_timestamp(), p_completions jsonb DEFAULT NULL
+  p_now timestamptz DEFAULT NULL, p_completions jsonb DEFAULT NULL
 ) RETURNS text LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
   v_count integer := cardinality(p_ids);
+  v_now timestamptz;
   v_answers text[] := array_fill(''::text, ARRAY[v_count]);
   v_charged bigint[] := array_fill(0::bigint, ARRAY[v_count]);
   v_uncollected bigint[] := array_fill(0::bigint, ARRAY[v_count]);
   v_amounts bigint[] := array_fill(0::bigint, ARRAY[v_count]);
+  v_balances bigint[] := array_fill(0::bigint, ARRAY[v_count]);
   v_ended integer[] := '{}';
   v_ended_ids uuid[] := '{}';
   v_ended_keys uuid[] := '{}';
@@ -39,6 +44,7 @@ DECLARE
   v_keyed integer[] := '{}';
   v_organization uuid;
   v_free bigint;
+  v_balance bigint;
   v_wanted bigint;
   v_charge bigint;
   v_first integer;
@@ -46,24 +52,25 @@ DECLARE
 BEGIN
   PERFORM 1 FROM organization_account a WHERE a.organization_id = ANY (p_organizations)
     ORDER BY a.organization_id FOR UPDATE;
+  v_now := COALESCE(p_now, clock_timestamp());
 
   FOR r IN
     SELECT o.position::integer AS position, o.id, o.organization_id, o.outcome, o.actual,
            held.key_id, held.state, held.amount_micro, held.charged_micro, held.uncollected_micro,
-           held.day, held.month, held.keyed, account.free
+           held.day, held.month, held.keyed, account.free, account.balance
       FROM unnest(p_ids, p_organizations, p_outcomes, p_actuals)
            WITH ORDINALITY AS o (id, organization_id, outcome, actual, position)
       LEFT JOIN LATERAL (
         SELECT e.* FROM reservation e WHERE e.id = o.id AND e.organization_id = o.organization_id OFFSET 0
       ) held ON true
       LEFT JOIN LATERAL (
-        SELECT a.balance_micro - a.reserved_micro AS free
+        SELECT a.balance_micro - a.reserved_micro AS free, a.balance_micro AS balance
           FROM organization_account a WHERE a.organization_id = o.organization_id OFFSET 0
       ) account ON true
      ORDER BY o.organization_id, o.position
   LOOP
     IF r.organization_id IS DISTINCT FROM v_organization THEN
-      v_organization := r.organization_id; v_free := r.free;
+      v_organization := r.organization_id; v_free := r.free; v_balance := r.balance;
     END IF;
 
     v_first := array_position(v_ended_ids, r.id);
@@ -77,9 +84,11 @@ BEGIN
       v_wanted := CASE WHEN r.outcome = 'settled' THEN GREATEST(r.actual, 0) ELSE 0 END;
       v_charge := LEAST(v_wanted, r.amount_micro + v_free);
       v_free := v_free + r.amount_micro - v_charge;
+      v_balance := v_balance - v_charge;
       v_charged[r.position] := v_charge;
       v_uncollected[r.position] := v_wanted - v_charge;
       v_amounts[r.position] := r.amount_micro;
+      v_balances[r.position] := v_balance;
       v_ended := v_ended || r.position;
       v_ended_ids := v_ended_ids || r.id;
       v_ended_keys := v_ended_keys || r.key_id;
@@ -100,12 +109,13 @@ BEGIN
     UPDATE reservation e
        SET state = p_outcomes[i],
            charged_micro = CASE WHEN p_outcomes[i] = 'settled' THEN v_charged[i] END,
-           uncollected_micro = v_uncollected[i], ended_at = p_now
+           uncollected_micro = v_uncollected[i], ended_at = v_now
       FROM unnest(v_ended) i WHERE e.id = p_ids[i];
 
     INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro,
-                              organization_delta_micro, reservation_id, created_at)
-      SELECT p_organizations[i], 'charge', 'organization', 'revenue', v_charged[i], -v_charged[i], p_ids[i], p_now
+                              organization_delta_micro, balance_after_micro, reservation_id, created_at)
+      SELECT p_organizations[i], 'charge', 'organization', 'revenue', v_charged[i], -v_charged[i], v_balances[i],
+             p_ids[i], v_now
         FROM unnest(v_ended) i WHERE v_charged[i] > 0;
 
     UPDATE organization_account a
@@ -130,13 +140,13 @@ BEGIN
        SET state = 'completed', status = (c->>0)::smallint, content_type = c->>1,
            headers = jsonb_build_object('x-llm-cost-micro', v_charged[i]::text) || (c->2),
            charged_micro = v_charged[i], body_stored = (c->>3)::boolean,
-           completed_at = p_now, expires_at = p_now + interval '24 hours'
+           completed_at = v_now, expires_at = v_now + interval '24 hours'
       FROM unnest(v_keyed) i, LATERAL (SELECT p_completions->(i - 1) AS c) completion
      WHERE d.reservation_id = p_ids[i] AND d.state = 'in_progress' AND jsonb_typeof(c) = 'array';
 
     UPDATE idempotency_record d
        SET state = 'completed', status = 500, headers = '{}', charged_micro = 0, body_stored = false,
-           completed_at = p_now, expires_at = p_now + interval '24 hours'
+           completed_at = v_now, expires_at = v_now + interval '24 hours'
       FROM unnest(v_keyed) i
      WHERE d.reservation_id = p_ids[i] AND d.state = 'in_progress' AND d.at_most_once AND p_outcomes[i] = 'expired';
 
@@ -151,7 +161,7 @@ BEGIN
       input_text, input_cache_read, input_cache_write_5m, input_cache_write_1h, input_image, input_audio,
       output_text, output_reasoning, output_image, output_audio, images, seconds, characters,
       attempt_log, priced_by)
-    SELECT p_ids[n], p_organizations[n], v_amounts[n], v_charged[n], v_uncollected[n], p_now,
+    SELECT p_ids[n], p_organizations[n], v_amounts[n], v_charged[n], v_uncollected[n], v_now,
       (v->>0)::uuid, v->>1, v->>2, v->>3, v->>4, v->>5,
       CASE WHEN v_answers[n] LIKE 'applied,%' THEN (v->>6)::smallint ELSE 503 END,
       CASE WHEN v_answers[n] LIKE 'applied,%' THEN v->>7 ELSE 'service_unavailable' END, (v->>8)::boolean,

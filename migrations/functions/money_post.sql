@@ -23,11 +23,11 @@ BEGIN
   IF p_delta > 0 AND v_balance + p_delta > 9007199254740991 THEN RETURN 'too_large'; END IF;
 
   INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro,
-                            organization_delta_micro, external_reference)
+                            organization_delta_micro, balance_after_micro, external_reference)
   VALUES (p_organization, p_kind,
           CASE WHEN p_delta > 0 THEN v_counterpart ELSE 'organization' END,
           CASE WHEN p_delta > 0 THEN 'organization' ELSE v_counterpart END,
-          abs(p_delta), p_delta, p_reference);
+          abs(p_delta), p_delta, v_balance + p_delta, p_reference);
   UPDATE organization_account a SET balance_micro = a.balance_micro + p_delta
    WHERE a.organization_id = p_organization;
   RETURN 'applied';

@@ -2714,6 +2714,8 @@ export interface components {
             kind: components["schemas"]["LedgerEntryKind"];
             /** @description Change of the balance; negative for a deduction. */
             amount_micro: number;
+            /** @description The balance once this entry was booked; null for entries from before it was recorded. */
+            balance_after_micro: number | null;
             /** @description `X-Request-Id` of the charged request. */
             request_id: string | null;
             /**
@@ -2726,6 +2728,11 @@ export interface components {
              * @description ID of the API key of a charge.
              */
             key_id: string | null;
+            /**
+             * Format: uuid
+             * @description ID of the purchase that was credited, refunded or disputed.
+             */
+            purchase_id: string | null;
             /** @description External reference, such as a payment ID; not set for charges. */
             reference: string | null;
             created_at: components["schemas"]["Time"];

@@ -29,10 +29,14 @@ export interface LedgerLine {
   readonly kind: LedgerEntryKind;
   /** Change of the balance. */
   readonly deltaMicro: Micro;
+  /** The balance once the entry was booked; `null` for entries from before it was recorded. */
+  readonly balanceAfterMicro: Micro | null;
   /** For a charge: the request, whose job has the same id. */
   readonly requestId: string | null;
   readonly isJob: boolean;
   readonly keyId: string | null;
+  /** For a payment and what was paid back of it. */
+  readonly purchaseId: string | null;
   /** For all kinds but charges. */
   readonly reference: string | null;
   readonly createdAt: Date;
@@ -79,9 +83,11 @@ interface LedgerRow {
   readonly id: string;
   readonly kind: LedgerEntryKind;
   readonly delta: string;
+  readonly balance_after: string | null;
   readonly reservation_id: string | null;
   readonly is_job: boolean | null;
   readonly key_id: string | null;
+  readonly purchase_id: string | null;
   readonly reference: string | null;
   readonly created_at: Date;
   readonly position: string;
@@ -167,10 +173,14 @@ export class AccountStatementRepository {
 function ledgerQuery({ kind }: LedgerFilter): string {
   const ofKind = kind === undefined ? '' : `AND l.kind = $7 ${kind === 'charge' ? '' : `AND l.kind <> 'charge'`}`;
   return `
-    SELECT l.id::text AS id, l.kind, l.organization_delta_micro::text AS delta, l.reservation_id,
-           r.owner = 'media_job' AS is_job, r.key_id, l.external_reference AS reference, l.created_at,
+    SELECT l.id::text AS id, l.kind, l.organization_delta_micro::text AS delta,
+           l.balance_after_micro::text AS balance_after, l.reservation_id, r.owner = 'media_job' AS is_job, r.key_id,
+           p.id AS purchase_id, l.external_reference AS reference, l.created_at,
            ${textOfTime('l.created_at')} AS position
       FROM ledger_entry l LEFT JOIN reservation r ON r.id = l.reservation_id
+      LEFT JOIN purchase p ON l.kind <> 'charge' AND p.organization_id = l.organization_id
+                          AND p.provider = split_part(l.external_reference, ':', 1)
+                          AND p.payment_reference = split_part(l.external_reference, ':', 2)
      WHERE l.organization_id = $1 ${ofKind}
        AND ($2::timestamptz IS NULL OR (l.created_at, l.id) < ($2::timestamptz, $3::bigint))
        AND ($4::timestamptz IS NULL OR l.created_at >= $4::timestamptz)
@@ -183,9 +193,11 @@ function toLedgerLine(row: LedgerRow): LedgerLine {
     id: row.id,
     kind: row.kind,
     deltaMicro: BigInt(row.delta),
+    balanceAfterMicro: row.balance_after === null ? null : BigInt(row.balance_after),
     requestId: row.reservation_id,
     isJob: row.is_job === true,
     keyId: row.key_id,
+    purchaseId: row.purchase_id,
     reference: row.reference,
     createdAt: row.created_at,
     createdAtText: row.position,

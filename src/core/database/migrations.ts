@@ -7,6 +7,7 @@ import { PlatformUsage1795500000000 } from '../../../migrations/1795500000000-pl
 import { PlaygroundKeys1795800000000 } from '../../../migrations/1795800000000-playground-keys';
 import { PurchaseReview1796100000000 } from '../../../migrations/1796100000000-purchase-review';
 import { EndedJobs1796200000000 } from '../../../migrations/1796200000000-ended-jobs';
+import { LedgerBalances1796300000000 } from '../../../migrations/1796300000000-ledger-balances';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
@@ -20,4 +21,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   PlaygroundKeys1795800000000,
   PurchaseReview1796100000000,
   EndedJobs1796200000000,
+  LedgerBalances1796300000000,
 ];

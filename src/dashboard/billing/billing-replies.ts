@@ -67,9 +67,11 @@ export function toLedgerEntry(line: LedgerLine): LedgerEntry {
     id: line.id,
     kind: line.kind,
     amount_micro: microToJson(line.deltaMicro),
+    balance_after_micro: toJsonOrNull(line.balanceAfterMicro),
     request_id: line.requestId && toRequestId(line.requestId),
     job_id: line.isJob ? line.requestId : null,
     key_id: line.keyId,
+    purchase_id: line.purchaseId,
     reference: line.reference,
     created_at: line.createdAt.toISOString(),
   };
@@ -84,12 +86,24 @@ export const LEDGER_CSV_HEADER = csvLine([
   'job_id',
   'key_id',
   'reference',
+  'balance_after_micro',
+  'purchase_id',
 ]);
 
 export function toLedgerCsvLine(line: LedgerLine): string {
-  const { id, createdAtText, kind, deltaMicro, requestId, isJob, keyId, reference } = line;
-  const jobId = isJob ? requestId : null;
-  return csvLine([id, createdAtText, kind, deltaMicro, requestId && toRequestId(requestId), jobId, keyId, reference]);
+  const { requestId } = line;
+  return csvLine([
+    line.id,
+    line.createdAtText,
+    line.kind,
+    line.deltaMicro,
+    requestId && toRequestId(requestId),
+    line.isJob ? requestId : null,
+    line.keyId,
+    line.reference,
+    line.balanceAfterMicro,
+    line.purchaseId,
+  ]);
 }
 
 function toJsonOrNull(amount: Micro | null): number | null {

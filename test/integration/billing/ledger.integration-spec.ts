@@ -55,6 +55,35 @@ describe('the ledger', () => {
     await other.close();
   });
 
+  it('keeps with each entry the balance that it left, in the order of the list, under concurrency of two processes', async () => {
+    const account = await createAccount(engine.pool, { balanceMicro: 100_000n });
+    const { organizationId } = account;
+    const other = startMoneyEngine(database.url);
+    const engines = [engine, other];
+    await Promise.all(
+      Array.from({ length: 200 }, async (_, index) => {
+        const [one, another] = engines.toSorted(() => (index % 2) - 0.5) as [MoneyEngine, MoneyEngine];
+        const command = reserveCommand(account, 10n);
+        await one.reservations.reserve(command);
+        await Promise.all([
+          another.reservations.finish(settleCommand(command, BigInt(index % 13))),
+          index % 5 === 0 && one.ledger.topUp(organizationId, 7n, `payment ${index}`),
+          index % 7 === 0 && another.ledger.refund(organizationId, 3n, `refund ${index}`),
+        ]);
+      }),
+    );
+    await other.close();
+    const { rows } = await engine.pool.query<{ delta: bigint; after: bigint }>(
+      `SELECT organization_delta_micro AS delta, balance_after_micro AS after
+         FROM ledger_entry WHERE organization_id = $1 ORDER BY created_at, id`,
+      [organizationId],
+    );
+    let balanceMicro = 0n;
+    expect(rows.map(({ after }) => after)).toEqual(rows.map(({ delta }) => (balanceMicro += delta)));
+    expect(rows.length).toBeGreaterThan(200);
+    expect(await engine.ledger.balance(organizationId)).toMatchObject({ balanceMicro, reservedMicro: 0n });
+  });
+
   it('refuses a known reference with another amount', async () => {
     const { organizationId } = await createAccount(engine.pool, { balanceMicro: 0n });
     await engine.ledger.topUp(organizationId, 500n, 'payment-1');

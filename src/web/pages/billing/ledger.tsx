@@ -38,6 +38,13 @@ const COLUMNS: ReadonlyArray<Column<LedgerEntry>> = [
     priority: 'low',
   },
   { id: 'amount', head: 'Amount', cell: ({ amount_micro }) => <Amount micro={amount_micro} signed />, end: true },
+  {
+    id: 'balance',
+    head: 'Balance',
+    cell: ({ balance_after_micro: micro }) => micro !== null && <Amount micro={micro} />,
+    end: true,
+    priority: 'middle',
+  },
 ];
 
 /** Every change of the balance, newest first. */
@@ -86,7 +93,7 @@ export function Ledger() {
 }
 
 /** What an entry is for: a job, a request, or a payment. */
-function Occasion({ request_id, job_id, reference }: LedgerEntry) {
+function Occasion({ request_id, job_id, purchase_id, reference }: LedgerEntry) {
   const { id: org } = useOrganization();
   const look = 'link block max-w-28 sm:max-w-64 truncate font-mono text-xs';
   if (job_id !== null) {
@@ -100,6 +107,19 @@ function Occasion({ request_id, job_id, reference }: LedgerEntry) {
     return (
       <Link to="/o/$org/requests/$request" params={{ org, request: request_id }} title={request_id} className={look}>
         {request_id}
+      </Link>
+    );
+  }
+  if (purchase_id !== null) {
+    return (
+      <Link
+        to="/o/$org/billing"
+        params={{ org }}
+        search={{ tab: 'purchases' }}
+        title={reference ?? undefined}
+        className={look}
+      >
+        Purchase {reference}
       </Link>
     );
   }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
+import type { LedgerEntry } from '../../../../src/contract/dashboard';
 import type { DashboardClient } from '../../../harness/dashboard-client';
 import { TestGateway, type TestCustomer } from '../../../harness/gateway';
 
@@ -173,6 +174,47 @@ describe('listLedgerEntries', () => {
     expect(seen).toEqual([7, 6, 5, 4, 3, 2, 1].map((number) => `entry ${number}`));
   });
 
+  it('shows the balance after each entry, exact on every page and with every filter', async () => {
+    for (let request = 0; request < 4; request++) {
+      await chat();
+      await gateway.rows(`SELECT money_post($1, 'adjust', 1000, $2)`, [client.organizationId, `bonus ${request}`]);
+    }
+    const read = async (query: string): Promise<LedgerEntry[]> => {
+      const entries: LedgerEntry[] = [];
+      let cursor: string | null = '';
+      while (cursor !== null) {
+        const { json } = await client.call(
+          client.path(`/billing/ledger?limit=2${query}${cursor && `&cursor=${cursor}`}`),
+        );
+        entries.push(...json.data);
+        cursor = json.next_cursor;
+      }
+      return entries;
+    };
+    const all = await read('');
+    expect(all).toHaveLength(9);
+    let balance = 0;
+    for (const { amount_micro, balance_after_micro } of all.toReversed()) {
+      balance += amount_micro;
+      expect(balance_after_micro).toBe(balance);
+    }
+    expect((await client.call(client.path('/billing/balance'))).json.balance_micro).toBe(balance);
+    for (const kind of ['charge', 'adjust', 'topup']) {
+      expect(await read(`&kind=${kind}`)).toEqual(all.filter((entry) => entry.kind === kind));
+    }
+    const from = all[4]?.created_at;
+    expect(await read(`&from=${from}`)).toEqual(all.filter(({ created_at }) => created_at >= String(from)));
+    const { text } = await client.call(client.path('/billing/ledger.csv'));
+    const lines = text.trimEnd().split('\r\n').slice(1);
+    expect(lines.map((line) => Number(line.split(',').at(-2)))).toEqual(all.map((entry) => entry.balance_after_micro));
+  });
+
+  it('has no balance after entries from before it was recorded', async () => {
+    await addEntries(1);
+    const { json } = await client.call(client.path('/billing/ledger?kind=adjust'));
+    expect(json.data).toEqual([expect.objectContaining({ amount_micro: 1, balance_after_micro: null })]);
+  });
+
   it('filters by time', async () => {
     await addEntries(1, `'2025-06-01T00:00:00Z'`);
     const between = async (from: string, to: string) =>
@@ -208,10 +250,12 @@ describe('exportLedger', () => {
     const reply = await client.call(client.path('/billing/ledger.csv'));
     expect(reply.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     const lines = reply.text.split('\r\n');
-    expect(lines[0]).toBe('id,created_at,kind,amount_micro,request_id,job_id,key_id,reference');
+    expect(lines[0]).toBe(
+      'id,created_at,kind,amount_micro,request_id,job_id,key_id,reference,balance_after_micro,purchase_id',
+    );
     expect(lines).toHaveLength(1 + 2_500 + 1 + 1);
-    expect(lines[1]).toMatch(/^\d+,\d{4}-\d\d-\d\dT[\d:.]{15}Z,adjust,2500,,,,entry 2500$/);
-    expect(lines.at(-2)).toContain(',topup,10000000,,,,initial');
+    expect(lines[1]).toMatch(/^\d+,\d{4}-\d\d-\d\dT[\d:.]{15}Z,adjust,2500,,,,entry 2500,,$/);
+    expect(lines.at(-2)).toContain(',topup,10000000,,,,initial,10000000,');
     expect(lines.at(-1)).toBe('');
     expect((await client.call(client.path('/billing/ledger.csv?kind=topup'))).text.split('\r\n')).toHaveLength(3);
   });

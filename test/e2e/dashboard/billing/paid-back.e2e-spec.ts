@@ -1,3 +1,4 @@
+import type { LedgerEntry } from '../../../../src/contract/dashboard';
 import { paidSession, type PaidSession, signEvent, type SignedEvent } from '../../../harness/stripe-server';
 import { paymentOf, PaymentStage, TEN_DOLLARS } from './payment-stage';
 
@@ -99,6 +100,14 @@ describe('refunds and disputes', () => {
     const reply = await stage.deliver(oneRefund('refund.failed', session, id, TEN_DOLLARS, 'failed'));
     expect(await stage.balance()).toBe(3_000_000);
     expect(await stage.purchase(session)).toMatchObject({ refunded_micro: 0, owed_micro: 0 });
+    const { json } = await stage.client.call(stage.client.path('/billing/ledger'));
+    const entries = json.data.map((each: LedgerEntry) => [each.kind, each.purchase_id, each.balance_after_micro]);
+    expect(entries).toEqual([
+      ['adjust', session.purchaseId, 3_000_000],
+      ['refund', session.purchaseId, 0],
+      ['adjust', null, 3_000_000],
+      ['topup', session.purchaseId, TEN_DOLLARS],
+    ]);
     const [entry] = await stage.gateway.rows('SELECT action, before, after FROM audit_entry WHERE request_id = $1', [
       reply.headers.get('x-request-id'),
     ]);

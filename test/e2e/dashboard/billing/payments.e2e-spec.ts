@@ -23,6 +23,8 @@ describe('a payment', () => {
       kind: 'topup',
       amount_micro: TEN_DOLLARS,
       reference: `stripe:${paymentOf(session)}`,
+      purchase_id: session.purchaseId,
+      balance_after_micro: TEN_DOLLARS,
     });
     const entries = await stage.gateway.rows(
       'SELECT action, actor_kind, target_id FROM audit_entry WHERE request_id = $1',
