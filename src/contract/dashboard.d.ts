@@ -644,6 +644,9 @@ export interface paths {
          * List requests
          * @description Requests of the organization's API keys, latest completed first. A request is listed as soon as its charge is
          *     committed. The operator sets how long receipts are kept.
+         *
+         *     With `provider`, `min_cost_micro` or `min_total_ms`, a page can have fewer entries than `limit`, or none, although more
+         *     follow: the search pauses after some 50,000 requests, and `next_cursor` continues it.
          */
         get: operations["listRequests"];
         put?: never;
@@ -5641,6 +5644,12 @@ export interface operations {
                 operation?: components["schemas"]["UsageOperation"];
                 /** @description Only requests that ended with this error code. */
                 error_code?: string;
+                /** @description Only requests that this provider served or was the last to be tried for. */
+                provider?: string;
+                /** @description Only requests that cost at least this much. */
+                min_cost_micro?: number;
+                /** @description Only requests that took at least this long. */
+                min_total_ms?: number;
                 /** @description Maximum number of entries in the response. */
                 limit?: components["parameters"]["Limit"];
                 /** @description `next_cursor` of the previous page. */
@@ -5723,6 +5732,12 @@ export interface operations {
                 operation?: components["schemas"]["UsageOperation"];
                 /** @description Only requests that ended with this error code. */
                 error_code?: string;
+                /** @description Only requests that this provider served or was the last to be tried for. */
+                provider?: string;
+                /** @description Only requests that cost at least this much. */
+                min_cost_micro?: number;
+                /** @description Only requests that took at least this long. */
+                min_total_ms?: number;
             };
             header?: never;
             path: {

@@ -200,7 +200,7 @@ function conditionsOf(
   after: RequestPosition | null,
   bind: (value: unknown) => string,
 ): readonly string[] {
-  const { keyId, model, status, modality, operation, errorCode } = filter;
+  const { keyId, model, status, modality, operation, errorCode, provider, minCostMicro, minTotalMs } = filter;
   return [
     ...(keyId === undefined ? [] : [`r.key_id = ${bind(keyId)}`]),
     ...(model === undefined ? [] : [`r.model = ${bind(model)}`]),
@@ -208,6 +208,9 @@ function conditionsOf(
     ...(modality === undefined ? [] : [`r.operation = ANY (${bind(operationsOf(modality))}::text[])`]),
     ...(operation === undefined ? [] : [`r.operation = ${bind(operation)}`]),
     ...(errorCode === undefined ? [] : [`r.error_code = ${bind(errorCode)}`]),
+    ...(provider === undefined ? [] : [`r.provider = ${bind(provider)}`]),
+    ...(minCostMicro === undefined ? [] : [`r.charged_micro >= ${bind(minCostMicro.toString())}::bigint`]),
+    ...(minTotalMs === undefined ? [] : [`r.total_ms >= ${bind(minTotalMs)}`]),
     ...(after === null
       ? []
       : [`(r.created_at, r.id) < (${bind(after.createdAt)}::timestamptz, ${bind(after.id)}::uuid)`]),

@@ -1,4 +1,4 @@
-import { hoursWith, toStretches } from './request-log.service';
+import { byMinute, hoursWith, toStretches } from './request-log.service';
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
@@ -25,5 +25,17 @@ describe('busy stretches', () => {
     expect(hoursWith(3, hours)).toEqual(hours.slice(0, 1));
     expect(hoursWith(4, hours)).toEqual(hours.slice(0, 2));
     expect(hoursWith(100, hours)).toEqual(hours);
+  });
+
+  it('splits hours with many requests into minutes, and estimates how many each has', () => {
+    const all = { startsAtMs: HOUR_MS, minutes: 0b1111n, requests: 8_000 };
+    expect(byMinute({ startsAtMs: HOUR_MS, minutes: 0b1001n, requests: 2 }, all)).toEqual([
+      { startsAtMs: HOUR_MS, minutes: 0b1000n, requests: 2_000 },
+      { startsAtMs: HOUR_MS, minutes: 0b1n, requests: 2_000 },
+    ]);
+    expect(byMinute({ startsAtMs: HOUR_MS, minutes: 0b1000n, requests: 2 }, all)).toHaveLength(1);
+    expect(byMinute({ startsAtMs: HOUR_MS, minutes: 0n, requests: 0 }, all)).toEqual([
+      { startsAtMs: HOUR_MS, minutes: 0n, requests: 0 },
+    ]);
   });
 });

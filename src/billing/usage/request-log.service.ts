@@ -14,6 +14,19 @@ export interface RequestPage {
   readonly nextCursor: string | null;
 }
 
+/** What a search found; `pausedAt`: it has not read the requests from there on. */
+interface Found {
+  readonly found: readonly RequestSummary[];
+  readonly pausedAt: RequestPosition | null;
+}
+
+interface SearchedPart {
+  readonly found: readonly RequestSummary[];
+  /** Estimated number of requests. */
+  readonly read: number;
+  readonly pausedAtMs: number | null;
+}
+
 /** A request and the breakdown of its charge. */
 export interface Receipt {
   readonly request: RequestDetails;
@@ -29,6 +42,10 @@ const NO_SUCH_REQUEST = 'There is no such request.';
 const END_OF_TIME_MS = Date.UTC(2200, 0, 1);
 /** Growth factor of a search that has not found enough. */
 const WIDER = 4;
+/** Requests that one page reads at most, in whole minutes, when a filter may match none of them. */
+const MOST_READ = 50_000;
+/** Hours of more requests are split into minutes. */
+const MANY_REQUESTS = 2_000;
 const HOUR_MS = 3_600_000;
 /** The first window of a search: for a busy organization it usually fills a page. */
 const FIRST_WINDOW_MS = 6 * HOUR_MS;
@@ -51,22 +68,20 @@ export class RequestLogService {
     limit: number,
   ): Promise<RequestPage> {
     const after = cursor === null ? null : toPosition(decodeCursor(cursor, ['time', 'uuid']));
-    const found = await this.read(organizationId, filter, after, limit + 1);
+    const { found, pausedAt } = await this.read(organizationId, filter, after, limit + 1);
     const requests = found.slice(0, limit);
-    const last = requests.at(-1);
-    const hasMore = found.length > limit && last !== undefined;
-    return { requests, nextCursor: hasMore ? encodeCursor([last.createdAt, last.id]) : null };
+    const next = found.length > limit ? (requests.at(-1) ?? null) : pausedAt;
+    return { requests, nextCursor: next === null ? null : encodeCursor([next.createdAt, next.id]) };
   }
 
-  /** All requests, page by page; no rows or connection are held between two pages. */
+  /** All requests, page by page, some of them empty; no rows or connection are held between two pages. */
   async *pages(organizationId: string, filter: RequestFilter, size: number): AsyncGenerator<readonly RequestSummary[]> {
     let after: RequestPosition | null = null;
-    for (;;) {
-      const page: readonly RequestSummary[] = await this.read(organizationId, filter, after, size);
-      if (page.length > 0) yield page;
-      if (page.length < size) return;
-      after = page.at(-1) as RequestSummary;
-    }
+    do {
+      const { found, pausedAt }: Found = await this.read(organizationId, filter, after, size);
+      yield found;
+      after = found.length < size ? pausedAt : (found.at(-1) ?? null);
+    } while (after !== null);
   }
 
   /**
@@ -87,11 +102,11 @@ export class RequestLogService {
     filter: RequestFilter,
     after: RequestPosition | null,
     limit: number,
-  ): Promise<RequestSummary[]> {
+  ): Promise<Found> {
     const bounds = boundsOf(filter, after);
-    if (bounds.startsAtMs >= bounds.endsAtMs) return [];
-    if (isOnlyTime(filter)) return this.requests.list(organizationId, [bounds], filter, after, limit);
-    return this.search(organizationId, filter, after, limit, bounds);
+    if (bounds.startsAtMs >= bounds.endsAtMs) return { found: [], pausedAt: null };
+    if (!isOnlyTime(filter)) return this.search(organizationId, filter, after, limit, bounds);
+    return { found: await this.requests.list(organizationId, [bounds], filter, after, limit), pausedAt: null };
   }
 
   /** Searches backwards from the last receipt in growing windows, so that older history is read only when needed. */
@@ -101,21 +116,25 @@ export class RequestLogService {
     after: RequestPosition | null,
     limit: number,
     bounds: Stretch,
-  ): Promise<RequestSummary[]> {
+  ): Promise<Found> {
     const period = await this.requests.findPeriod(organizationId);
     const found: RequestSummary[] = [];
-    if (period === null) return found;
-    const [whole] = clip([period], bounds);
+    const [whole] = period === null ? [] : clip([period], bounds);
+    let budget = isByRow(filter) ? MOST_READ : Number.POSITIVE_INFINITY;
     for (const window of whole === undefined ? [] : windowsOf(whole)) {
-      found.push(...(await this.searchWindow(organizationId, filter, after, limit - found.length, window)));
+      const part = await this.searchWindow(organizationId, filter, after, limit - found.length, window, budget);
+      found.push(...part.found);
+      budget -= part.read;
       if (found.length >= limit) break;
+      if (part.pausedAtMs !== null) return { found, pausedAt: positionAt(part.pausedAtMs) };
     }
-    return found;
+    return { found, pausedAt: null };
   }
 
   /**
    * A filter may match one request in a thousand, so only the minutes with matching requests are read, as the totals show
    * them, and no more than the page needs. If a key and a model are named, some minutes have fewer matches than shown.
+   * Pauses when `budget` requests were read.
    */
   private async searchWindow(
     organizationId: string,
@@ -123,23 +142,55 @@ export class RequestLogService {
     after: RequestPosition | null,
     limit: number,
     bounds: Stretch,
-  ): Promise<RequestSummary[]> {
-    const hourOf = { from: new Date(bounds.startsAtMs), to: new Date(bounds.endsAtMs) };
-    let hours = await this.totals.findBusyHours(organizationId, { ...filter, ...hourOf });
+    budget: number,
+  ): Promise<SearchedPart> {
+    let hours = await this.hoursToRead(organizationId, filter, bounds);
     const found: RequestSummary[] = [];
+    let read = 0;
     for (let wanted = limit; hours.length > 0 && found.length < limit; wanted *= WIDER) {
-      const next = hoursWith(wanted, hours);
+      const next = hoursWith(Math.min(wanted, budget - read), hours);
       hours = hours.slice(next.length);
       const stretches = clip(toStretches(next), bounds);
-      if (stretches.length === 0) continue;
+      const earliest = stretches.at(-1);
+      if (earliest === undefined) continue;
       found.push(...(await this.requests.list(organizationId, stretches, filter, after, limit - found.length)));
+      read += next.reduce((sum, { requests }) => sum + requests, 0);
+      if (read >= budget) return { found, read, pausedAtMs: earliest.startsAtMs };
     }
-    return found;
+    return { found, read, pausedAtMs: null };
+  }
+
+  /**
+   * Latest first. The totals do not know what a filter by row matches: its hours have the number of requests to read in
+   * place of that of matches, and busy ones are split.
+   */
+  private async hoursToRead(
+    organizationId: string,
+    filter: RequestFilter,
+    { startsAtMs, endsAtMs }: Stretch,
+  ): Promise<readonly BusyHour[]> {
+    const period = { from: new Date(startsAtMs), to: new Date(endsAtMs) };
+    const hours = await this.totals.findBusyHours(organizationId, { ...filter, ...period });
+    if (!isByRow(filter)) return hours;
+    const all = new Map(
+      (await this.totals.findBusyHours(organizationId, period)).map((hour) => [hour.startsAtMs, hour]),
+    );
+    return hours.flatMap((hour) => byMinute(hour, all.get(hour.startsAtMs) ?? hour));
   }
 }
 
 function toPosition([createdAt, id]: readonly string[]): RequestPosition {
   return { createdAt: createdAt as string, id: id as string };
+}
+
+/** Before all requests that ended at this time, after all earlier ones. */
+function positionAt(ms: number): RequestPosition {
+  return { createdAt: new Date(ms).toISOString(), id: '00000000-0000-0000-0000-000000000000' };
+}
+
+/** Whether only the rows, and not the totals, show what matches. */
+function isByRow({ provider, minCostMicro, minTotalMs }: RequestFilter): boolean {
+  return provider !== undefined || minCostMicro !== undefined || minTotalMs !== undefined;
 }
 
 function isOnlyTime({ from: _from, to: _to, ...rest }: RequestFilter): boolean {
@@ -182,8 +233,7 @@ const MINUTES_OF_HOUR = 60;
 export function toStretches(hours: readonly BusyHour[]): Stretch[] {
   const stretches: { startsAtMs: number; endsAtMs: number }[] = [];
   for (const { startsAtMs: hourMs, minutes } of hours) {
-    for (let minute = MINUTES_OF_HOUR - 1; minute >= 0; minute--) {
-      if (((minutes >> BigInt(minute)) & 1n) === 0n) continue;
+    for (const minute of minutesIn(minutes)) {
       const startsAtMs = hourMs + minute * MINUTE_MS;
       const later = stretches.at(-1);
       if (later?.startsAtMs === startsAtMs + MINUTE_MS) later.startsAtMs = startsAtMs;
@@ -198,4 +248,25 @@ export function hoursWith(requests: number, hours: readonly BusyHour[]): readonl
   let expected = 0;
   const last = hours.findIndex((hour) => (expected += hour.requests) >= requests);
   return last === -1 ? hours : hours.slice(0, last + 1);
+}
+
+/**
+ * The minutes of `hour` with the number of requests to read in each, latest first, when they are many.
+ * @param all the same hour with the requests that the filter leaves out.
+ */
+export function byMinute({ startsAtMs, minutes }: BusyHour, all: BusyHour): BusyHour[] {
+  const perMinute = Math.ceil(all.requests / minutesIn(all.minutes).length);
+  const busy = minutesIn(minutes);
+  const requests = perMinute * busy.length;
+  if (requests <= MANY_REQUESTS) return [{ startsAtMs, minutes, requests }];
+  return busy.map((minute) => ({ startsAtMs, minutes: 1n << BigInt(minute), requests: perMinute }));
+}
+
+/** Latest first. */
+function minutesIn(bits: bigint): number[] {
+  const minutes: number[] = [];
+  for (let minute = MINUTES_OF_HOUR - 1; minute >= 0; minute--) {
+    if (((bits >> BigInt(minute)) & 1n) !== 0n) minutes.push(minute);
+  }
+  return minutes;
 }

@@ -20,6 +20,10 @@ export interface RequestFilter {
   readonly modality?: ModalityGroup;
   readonly operation?: Operation;
   readonly errorCode?: string;
+  /** The last one tried. */
+  readonly provider?: string;
+  readonly minCostMicro?: Micro;
+  readonly minTotalMs?: number;
 }
 
 /** One request in a list. */

@@ -47,11 +47,18 @@ export function requestSearch(search: Record<string, unknown>): RequestSearch {
     modality: oneOf(MODALITIES, search.modality),
     operation: oneOf(OPERATIONS, search.operation),
     error_code: textOf(search.error_code),
+    provider: textOf(search.provider),
+    min_cost_micro: countOf(search.min_cost_micro),
+    min_total_ms: countOf(search.min_total_ms),
   };
 }
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function countOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
 function momentOf(value: unknown): string | undefined {

@@ -52,8 +52,8 @@ export const receiptQuery = (organizationId: string, requestId: string) =>
 
 /** The address of `exportRequests`: all rows of the list as CSV. */
 export function requestsExport(organizationId: string, search: RequestSearch): string {
-  const filters = Object.entries(filtersOf(search)).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined,
+  const filters = Object.entries(filtersOf(search)).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)]],
   );
   return `/dashboard/api/organizations/${organizationId}/usage/requests.csv?${new URLSearchParams(filters)}`;
 }

@@ -52,6 +52,17 @@ const FILTERS: readonly (readonly [string, RequestFilter])[] = [
   ['the most frequent modality', { modality: 'text' }],
 ];
 
+/** Only the rows show what they match. */
+const ROW_FILTERS: readonly (readonly [string, RequestFilter])[] = [
+  ['one cost of 700', { minCostMicro: 799n }],
+  ['one cost of 700 for one model', { minCostMicro: 799n, model: 'vendor/model-3' }],
+  ['one cost of 700 in part of the time', { minCostMicro: 799n, from: new Date(systemClock.now() - 200 * 3_600_000) }],
+  ['slow errors', { minTotalMs: 901, status: 'error' }],
+  ['an unused provider', { provider: 'none' }],
+];
+/** Requests that a page may read: the limit in `request-log.service.ts`, and the rest of a minute. */
+const MOST_READ = 51_000;
+
 const month = () => ({ from: new Date(systemClock.now() - HOURS * 3_600_000) });
 
 describe('the log of an organization with many requests', () => {
@@ -129,6 +140,34 @@ describe('the log of an organization with many requests', () => {
     }
   });
 
+  it.each(ROW_FILTERS)(
+    'reads a limited number of rows per page to find %s, and finds all of them',
+    async (_name, filter) => {
+      const found: string[] = [];
+      let pages = 0;
+      const readPage = async (after: string | null): Promise<string | null> => {
+        let next: string | null = null;
+        const accesses = await accessesOf(async () => {
+          const page = await log.list(organizationId, filter, after, LIMIT);
+          found.push(...page.requests.map(({ id }) => id));
+          next = page.nextCursor;
+        });
+        expect(accesses.map(({ how }) => how)).not.toContain('Seq Scan');
+        expect(sumOf(accesses.filter(({ table }) => table === 'usage_record'))).toBeLessThan(MOST_READ);
+        pages++;
+        return next;
+      };
+      for (let cursor = await readPage(null); cursor !== null;) cursor = await readPage(cursor);
+      expect(found).toEqual(await idsOf(filter));
+      // Only full pages and pages that read much have a cursor.
+      expect(pages).toBeLessThan(found.length / LIMIT + RECEIPTS / 40_000 + 2);
+      const exported: string[] = [];
+      for await (const page of log.pages(organizationId, filter, 999)) exported.push(...page.map(({ id }) => id));
+      expect(exported).toEqual(found);
+    },
+    120_000,
+  );
+
   it('has a p95 below 200 ms and no statement of 500 ms', async () => {
     const calls: (readonly [string, () => Promise<unknown>])[] = [
       ...FILTERS.map(([name, filter]) => [name, () => log.list(organizationId, filter, null, LIMIT)] as const),
@@ -183,14 +222,17 @@ describe('the log of an organization with many requests', () => {
     return accesses;
   }
 
-  async function idsOf({ keyId, model, status, errorCode, from, to }: RequestFilter): Promise<string[]> {
+  async function idsOf({ keyId, model, status, errorCode, from, to, ...ofRow }: RequestFilter): Promise<string[]> {
+    const { provider, minCostMicro, minTotalMs } = ofRow;
     const { rows } = await pool.query<{ id: string }>(
       `SELECT id FROM usage_record
         WHERE organization_id = $1 AND ($2::uuid IS NULL OR key_id = $2) AND ($3::text IS NULL OR model = $3)
           AND ($4::text IS NULL OR (status >= 400) = ($4 = 'error')) AND ($5::text IS NULL OR error_code = $5)
           AND ($6::timestamptz IS NULL OR created_at >= $6) AND ($7::timestamptz IS NULL OR created_at < $7)
+          AND ($8::text IS NULL OR provider = $8) AND charged_micro >= COALESCE($9, 0)
+          AND total_ms >= COALESCE($10, 0)
         ORDER BY created_at DESC, id DESC`,
-      [organizationId, keyId, model, status, errorCode, from, to],
+      [organizationId, keyId, model, status, errorCode, from, to, provider, minCostMicro?.toString(), minTotalMs],
     );
     return rows.map(({ id }) => id);
   }

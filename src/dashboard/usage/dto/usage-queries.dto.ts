@@ -29,6 +29,15 @@ export class RequestFilterQuery {
 
   @QueryText({ max: 64 })
   error_code?: string;
+
+  @QueryText({ max: 100 })
+  provider?: string;
+
+  @QueryInteger({ min: 0, max: 1_000_000_000_000 })
+  min_cost_micro?: number;
+
+  @QueryInteger({ min: 0, max: 2_147_483_647 })
+  min_total_ms?: number;
 }
 
 export class RequestListQuery extends RequestFilterQuery {
@@ -60,6 +69,18 @@ export class UsageSeriesQuery {
 }
 
 export function toFilter(query: RequestFilterQuery): RequestFilter {
-  const { from, to, key_id: keyId, model, status, modality, operation, error_code: errorCode } = query;
-  return { from, to, keyId, model, status, modality, operation, errorCode };
+  const { from, to, model, status, modality, operation, provider, min_cost_micro: minCost } = query;
+  return {
+    from,
+    to,
+    keyId: query.key_id,
+    model,
+    status,
+    modality,
+    operation,
+    errorCode: query.error_code,
+    provider,
+    minCostMicro: minCost === undefined ? undefined : BigInt(minCost),
+    minTotalMs: query.min_total_ms,
+  };
 }

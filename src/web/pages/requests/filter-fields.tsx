@@ -1,4 +1,4 @@
-import { useId, type ReactNode } from 'react';
+import { useId, useState, type ReactNode } from 'react';
 import { fromUtcInput, toUtcInput } from '../../format/time';
 
 export function Labelled({
@@ -80,6 +80,49 @@ export function TextFilter({ label, value, suggestions, onChange }: TextProps) {
           </option>
         ))}
       </datalist>
+    </Labelled>
+  );
+}
+
+interface NumberProps {
+  readonly label: string;
+  /** As the field shows it; empty: no filter. */
+  readonly value: string;
+  /** What the field takes, shown when it does not. */
+  readonly hint: string;
+  /** Null for text that is not such a number. */
+  readonly parse: (text: string) => number | null;
+  readonly onChange: (value: number | undefined) => void;
+}
+
+/** A lower bound that filters with Enter and when the field is left. */
+export function NumberFilter({ label, value, hint, parse, onChange }: NumberProps) {
+  const id = useId();
+  const [isWrong, setWrong] = useState(false);
+  const submit = (text: string): void => {
+    const number = text === '' ? undefined : parse(text);
+    setWrong(number === null);
+    if (number !== null && text !== value) onChange(number);
+  };
+  return (
+    <Labelled label={label} id={id}>
+      <input
+        key={value}
+        id={id}
+        className="control"
+        inputMode="decimal"
+        defaultValue={value}
+        placeholder="Any"
+        aria-invalid={isWrong || undefined}
+        aria-describedby={isWrong ? `${id}-hint` : undefined}
+        onKeyDown={(event) => event.key === 'Enter' && submit(event.currentTarget.value.trim())}
+        onBlur={(event) => submit(event.currentTarget.value.trim())}
+      />
+      {isWrong && (
+        <p id={`${id}-hint`} role="alert" className="mt-1 text-xs text-bad">
+          {hint}
+        </p>
+      )}
     </Labelled>
   );
 }

@@ -6,10 +6,11 @@ import { useKeyOptions } from '../../api/keys';
 import { isFiltered, MODALITIES, OPERATIONS, requestSearch, type RequestSearch } from '../../api/request-search';
 import { usageSeriesQuery } from '../../api/usage';
 import { useOrganization } from '../../app/use-session';
+import { parseDollars, toInputDollars } from '../../format/money';
 import { OTHER } from '../../format/series';
 import { startOfUtcDay } from '../../format/time';
 import { Button } from '../../ui/button';
-import { Choice, Labelled, TextFilter, TimeFilter } from './filter-fields';
+import { Choice, Labelled, NumberFilter, TextFilter, TimeFilter } from './filter-fields';
 
 const ERROR_CODES = [
   'validation_failed',
@@ -29,6 +30,13 @@ const ERROR_CODES = [
   'internal_error',
 ];
 
+const HIGHEST_COST_MICRO = 1_000_000_000_000;
+const HIGHEST_DURATION_MS = 2_147_483_647;
+
+function atMost(highest: number, value: number | null): number | null {
+  return value !== null && value <= highest ? value : null;
+}
+
 /** Every filter of the list; all of them are in the address. */
 export function RequestFilters({ search }: { readonly search: RequestSearch }) {
   const { id } = useOrganization();
@@ -44,7 +52,7 @@ export function RequestFilters({ search }: { readonly search: RequestSearch }) {
     });
   return (
     <div role="group" aria-label="Filters" className="mb-5 space-y-3">
-      <div className="grid grid-cols-2 gap-3 md:grid-cols-4 xl:grid-cols-8">
+      <div className="grid grid-cols-2 gap-3 md:grid-cols-4 xl:grid-cols-6">
         <RequestById />
         <Period search={search} onChange={change} />
         <Choice
@@ -90,6 +98,7 @@ export function RequestFilters({ search }: { readonly search: RequestSearch }) {
           suggestions={ERROR_CODES}
           onChange={(value) => change({ error_code: value })}
         />
+        <RowFilters search={search} onChange={change} />
       </div>
       {isFiltered(search) && (
         <div className="flex flex-wrap items-end gap-3">
@@ -111,16 +120,43 @@ export function RequestFilters({ search }: { readonly search: RequestSearch }) {
   );
 }
 
-function periodOf({ range, from, to }: RequestSearch): string {
-  return range ?? (from === undefined && to === undefined ? '' : 'between');
-}
-
-interface PeriodProps {
+interface FilterProps {
   readonly search: RequestSearch;
   readonly onChange: (changes: Record<string, unknown>) => void;
 }
 
-function Period({ search, onChange }: PeriodProps) {
+function RowFilters({ search, onChange }: FilterProps) {
+  return (
+    <>
+      <TextFilter
+        label="Provider"
+        value={search.provider ?? ''}
+        suggestions={[]}
+        onChange={(value) => onChange({ provider: value })}
+      />
+      <NumberFilter
+        label="Cost from ($)"
+        value={search.min_cost_micro === undefined ? '' : toInputDollars(search.min_cost_micro)}
+        hint="Dollars, such as 0.25"
+        parse={(text) => atMost(HIGHEST_COST_MICRO, parseDollars(text))}
+        onChange={(value) => onChange({ min_cost_micro: value })}
+      />
+      <NumberFilter
+        label="Duration from (ms)"
+        value={search.min_total_ms?.toString() ?? ''}
+        hint="Whole milliseconds"
+        parse={(text) => (/^\d{1,10}$/.test(text) ? atMost(HIGHEST_DURATION_MS, Number(text)) : null)}
+        onChange={(value) => onChange({ min_total_ms: value })}
+      />
+    </>
+  );
+}
+
+function periodOf({ range, from, to }: RequestSearch): string {
+  return range ?? (from === undefined && to === undefined ? '' : 'between');
+}
+
+function Period({ search, onChange }: FilterProps) {
   return (
     <Choice
       label="Period"

@@ -79,7 +79,7 @@ function RequestList({ live }: { readonly live: boolean }) {
             )
           ) : (
             <>
-              <RequestTable rows={rows} empty={<NoRequests />} />
+              <RequestTable rows={rows} empty={query.hasNextPage ? <NoneYet /> : <NoRequests />} />
               <LoadMore query={query} />
             </>
           )}
@@ -87,6 +87,11 @@ function RequestList({ live }: { readonly live: boolean }) {
       </div>
     </>
   );
+}
+
+/** The search pauses after some 50,000 requests. */
+function NoneYet() {
+  return <Empty title="No match among the latest requests">Show more to search the older ones.</Empty>;
 }
 
 function NoRequests() {

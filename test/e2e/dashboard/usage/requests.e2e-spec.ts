@@ -64,6 +64,14 @@ describe('the list of requests', () => {
       ['?modality=audio', 0],
       ['?operation=createChatCompletion', 3],
       ['?operation=createImage', 0],
+      ['?provider=openai-compatible', 3],
+      ['?provider=openai', 0],
+      ['?min_cost_micro=1', 2],
+      ['?min_cost_micro=1000000000000', 0],
+      [`?min_cost_micro=${COST.first}&status=success&model=local/solo`, 1],
+      ['?min_total_ms=0', 3],
+      ['?min_total_ms=600000', 0],
+      ['?min_total_ms=0&status=error&provider=openai-compatible', 1],
       ['?to=2026-01-01', 0],
       ['?from=2100-01-01', 0],
       ['?from=2026-01-01&to=2100-01-01&status=error', 1],
@@ -105,6 +113,10 @@ describe('the list of requests', () => {
     ['model=', 'model'],
     ['status=good', 'status'],
     ['operation=deleteEverything', 'operation'],
+    ['provider=', 'provider'],
+    ['min_cost_micro=-1', 'min_cost_micro'],
+    ['min_cost_micro=1000000000001', 'min_cost_micro'],
+    ['min_total_ms=1.5', 'min_total_ms'],
     ['page=2', 'page'],
   ])('refuses ?%s', async (query, param) => {
     for (const list of ['requests', 'requests.csv']) {
@@ -133,6 +145,20 @@ describe('the export', () => {
     expect(lines).toHaveLength(Number(row?.count));
     expect(sumOf(lines.map((line) => ({ cost_micro: Number(line[column]) })))).toBe(Number(row?.sum));
     expect(new Set(lines.map(([id]) => id)).size).toBe(lines.length);
+  });
+
+  it('has every expensive request, also when few are', async () => {
+    const { organizationId } = usage.viewer;
+    await insertReceipts(usage.upstreams.gateway.pool, { organizationId, count: 2_500, hours: 20, keys: 3 });
+    const { text } = await usage.get('/requests.csv?min_cost_micro=799&provider=mock&min_total_ms=900');
+    const ids = text
+      .trimEnd()
+      .split('\r\n')
+      .slice(1)
+      .map((line) => line.split(',')[0]);
+    const list = await usage.list('?min_cost_micro=799');
+    expect(list.data.map((each) => each.request_id)).toEqual(ids);
+    expect(list.data.map((each) => each.cost_micro)).toEqual([799, 799, 799]);
   });
 
   it('has only the header line without requests', async () => {
