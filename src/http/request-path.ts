@@ -19,6 +19,7 @@ import { DashboardSessionModule } from '../dashboard/session/dashboard-session.m
 import { ChangeLimitGuard, CsrfGuard, RolesGuard, SessionGuard } from '../dashboard/session/session.guards';
 import { AvailabilityGuard, DrainService } from './availability';
 import { ProbesModule } from './probes.module';
+import { addReplyCompression } from './reply-compression';
 import { addRequestContext, type ByRoute, InterceptorChain, type RequestGuard, RouteGuards } from './request-stages';
 
 type GuardTypes = ByRoute<readonly Type<RequestGuard>[]>;
@@ -61,7 +62,8 @@ export const INTERCEPTORS: readonly Type<NestInterceptor>[] = [
 
 /**
  * The request path: `onRequest` (request-stages.ts), the guards, the interceptors, the DTO pipe, the controller. Anything
- * thrown, anywhere, becomes the error envelope in the filter.
+ * thrown, anywhere, becomes the error envelope in the filter. Long JSON replies of the dashboard are compressed
+ * (reply-compression.ts).
  */
 @Module({
   imports: [AuthGuardsModule, DashboardSessionModule, ProbesModule],
@@ -81,6 +83,7 @@ export const INTERCEPTORS: readonly Type<NestInterceptor>[] = [
 export class RequestPathModule {
   constructor({ httpAdapter }: HttpAdapterHost<FastifyAdapter>, drain: DrainService, @Inject(CLOCK) clock: Clock) {
     addRequestContext(httpAdapter.getInstance(), clock, drain);
+    addReplyCompression(httpAdapter.getInstance());
   }
 }
 

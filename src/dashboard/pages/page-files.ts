@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-
-export type Encoding = 'br' | 'gzip' | 'plain';
+import type { Encoding } from '../../core/http/content-encoding';
 
 /** One file of the pages, in memory with all its encodings. */
 export interface PageFile {
@@ -42,15 +41,4 @@ function findFolder(from: string): string | null {
 function readPageFile(folder: string, { name, type, sha256 }: ListedFile): PageFile {
   const read = (encoding: Encoding): Buffer => readFileSync(join(folder, `${name}${SUFFIXES[encoding]}`));
   return { name, contentType: type, sha256, content: { br: read('br'), gzip: read('gzip'), plain: read('plain') } };
-}
-
-/** The best encoding that the client accepts; an encoding with `q=0` is not accepted. */
-export function negotiateEncoding(acceptEncoding: string | undefined): Encoding {
-  const accepted = (acceptEncoding ?? '')
-    .split(',')
-    .map((part) => part.trim().toLowerCase())
-    .filter((part) => !/;\s*q=0(?:\.0*)?$/.test(part))
-    .map((part) => part.split(';', 1)[0]);
-  if (accepted.includes('br')) return 'br';
-  return accepted.includes('gzip') || accepted.includes('*') ? 'gzip' : 'plain';
 }

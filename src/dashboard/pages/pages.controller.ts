@@ -3,11 +3,12 @@ import { Controller, Get, Inject, Param, Req, Res } from '@nestjs/common';
 import { parseCookie } from 'cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../core/errors/gateway-error';
+import { negotiateEncoding } from '../../core/http/content-encoding';
 import { isFresh } from '../../core/http/entity-tag';
 import { Public } from '../../core/http/route.decorators';
 import { toObjectKey } from '../../core/storage/object-key';
 import { OBJECT_STORAGE, type ObjectStorage } from '../../core/storage/object-storage';
-import { negotiateEncoding, readPageFiles, type PageFile } from './page-files';
+import { readPageFiles, type PageFile } from './page-files';
 import { ASSET_HEADERS, pageHeaders } from './page-policy';
 
 const THEMES: ReadonlySet<string | undefined> = new Set(['light', 'dark']);
