@@ -4612,8 +4612,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description At most 64 KiB, in the format of the provider. */
-        requestBody: {
+        /**
+         * @description In the format of the provider. A report counts whatever its body is: one that is no JSON or has more than 64 KiB is not
+         *     read.
+         */
+        requestBody?: {
             content: {
                 /**
                  * @example {
@@ -4653,7 +4656,6 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };

@@ -23,6 +23,7 @@ export function addRequestContext(server: FastifyInstance, clock: Clock, drain: 
   server.decorateRequest('rules');
   server.decorateRequest('apiKey', null);
   server.decorateRequest('caller', null);
+  server.decorateRequest('reportedSubmission', null);
   server.decorateRequest('rawBody', null);
   server.decorateRequest('unfaithfulBody', null);
   server.addHook('onRoute', ({ url, config = {} }: RouteOptions) => assertRulesDecided(url, config));

@@ -1,7 +1,7 @@
-import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
-import { GatewayError } from '../core/errors/gateway-error';
-import { PublicWithBody } from '../core/http/route.decorators';
-import { JobReportAddress } from './job-report-address';
+import { Body, Controller, HttpCode, Post, Req, UseGuards } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { PublicWithOptionalBody } from '../core/http/route.decorators';
+import { JobReportGuard } from './job-report.guard';
 import { JobReports } from './job-reports';
 
 /** Longer ones are not returned. */
@@ -9,22 +9,21 @@ const MAX_CHALLENGE_LENGTH = 200;
 
 /**
  * Reports of providers about jobs. A report is a hint: nothing in it is believed, and the answer tells nothing about the
- * job.
+ * job. So a body that cannot be read does no harm.
  */
 @Controller('v1/job-reports')
 export class JobReportsController {
-  constructor(
-    private readonly addresses: JobReportAddress,
-    private readonly reports: JobReports,
-  ) {}
+  constructor(private readonly reports: JobReports) {}
 
   @Post(':token')
   @HttpCode(200)
-  @PublicWithBody()
-  async reportJob(@Param('token') token: string, @Body() body: unknown): Promise<{ readonly challenge?: string }> {
-    const submission = this.addresses.read(token);
-    if (submission === null) throw new GatewayError('not_found', 'The address does not exist.');
-    await this.reports.receive(submission);
+  @PublicWithOptionalBody()
+  @UseGuards(JobReportGuard)
+  async reportJob(
+    @Req() { reportedSubmission }: FastifyRequest,
+    @Body() body: unknown,
+  ): Promise<{ readonly challenge?: string }> {
+    if (reportedSubmission !== null) await this.reports.receive(reportedSubmission);
     return challengeOf(body);
   }
 }

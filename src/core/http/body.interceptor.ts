@@ -7,7 +7,7 @@ import {
   Injectable,
   type NestInterceptor,
 } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Observable } from 'rxjs';
 import { IterationQueue } from '../concurrency/iteration-queue';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
@@ -19,7 +19,8 @@ import type { MemoryClaim } from '../types/request-context';
 import { boundaryOf } from './form-boundary';
 import { FormParser } from './form-parser';
 import { readForm, tooLarge } from './form-reader';
-import { replyOf, requestOf } from './request';
+import { discardUnreadBody } from './lingering-close';
+import { hasBody, replyOf, requestOf } from './request';
 import type { FormRules, RouteRules } from './route.decorators';
 
 /** Token of the guard that judges a caller once more after a slow body. */
@@ -59,15 +60,31 @@ export class BodyInterceptor implements NestInterceptor {
     const request = requestOf(context);
     const isRead = !BODYLESS.has(request.method) && (hasBody(request) || request.headers['content-type'] !== undefined);
     if (!isRead) return next.handle();
-    const { raw: response } = replyOf(context);
+    const reply = replyOf(context);
+    const body = request.rules.optionalBody === true ? this.tryRead(request, reply) : this.read(request, reply);
+    return body instanceof Promise
+      ? body.then((parsed) => this.proceed(parsed, request, context, next))
+      : this.proceed(body, request, context, next);
+  }
+
+  /** A promise unless the body has arrived already and is small. */
+  private read(request: FastifyRequest, { raw: response }: FastifyReply): unknown {
     const claim = this.claim(request, response);
     request.context.memory = claim;
     // HTTP/1.0 clients do not understand interim responses.
     if (request.headers.expect !== undefined && request.raw.httpVersion !== '1.0') response.writeContinue();
-    const body = this.parse(request, claim);
-    return body instanceof Promise
-      ? body.then((parsed) => this.proceed(parsed, request, context, next))
-      : this.proceed(body, request, context, next);
+    return this.parse(request, claim);
+  }
+
+  /** `undefined` for a body that other routes refuse. */
+  private async tryRead(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    try {
+      return await this.read(request, reply);
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      discardUnreadBody(request, reply);
+      return undefined;
+    }
   }
 
   private proceed(
@@ -103,7 +120,6 @@ export class BodyInterceptor implements NestInterceptor {
     return claim;
   }
 
-  /** A promise unless the body has arrived already and is small. */
   private parse(request: FastifyRequest, claim: BodyClaim): unknown {
     const { form } = request.rules;
     switch (request.mediaType) {
@@ -162,10 +178,6 @@ export class BodyInterceptor implements NestInterceptor {
   private maxJsonBytesOf({ maxBodyBytes = this.maxJsonBytes }: RouteRules): number {
     return Math.min(maxBodyBytes, this.maxJsonBytes);
   }
-}
-
-function hasBody({ headers }: FastifyRequest): boolean {
-  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
 /** Whom the memory of the body is charged to. Callers without an account share one budget. */

@@ -4,7 +4,7 @@ import { GatewayError } from '../errors/gateway-error';
 import { toRequestId } from '../types/ids';
 import type { RequestContext } from '../types/request-context';
 import { isDatabaseAway } from '../database/database-away';
-import { ANONYMOUS_DISCARD, AUTHENTICATED_DISCARD, discardRestOfBody } from './lingering-close';
+import { discardUnreadBody } from './lingering-close';
 
 const logger = new Logger('GatewayExceptionFilter');
 
@@ -29,7 +29,8 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: 
       message: 'unexpected failure',
       requestId,
       client_request_id: context?.clientRequestId,
-      route: request.raw.url?.split('?')[0],
+      // Not the path, which may be signed.
+      route: request.routeOptions.url,
       err: thrown,
     });
   }
@@ -48,26 +49,8 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: 
   if (error.headers !== undefined) reply.headers(error.headers);
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', String(error.retryAfterSeconds));
   if (error.status === 401 && error.definition.surface === 'api') reply.header('www-authenticate', 'Bearer');
-  if (!request.raw.complete && hasBody(request)) discardBody(request, reply);
+  discardUnreadBody(request, reply);
   reply.send(JSON.stringify(error.toEnvelope(requestId)));
-}
-
-function hasBody({ headers }: FastifyRequest): boolean {
-  const { 'content-length': length = '0', 'transfer-encoding': coding } = headers;
-  return coding !== undefined || length !== '0';
-}
-
-/** The client is still sending and must be able to read the response (src/http/README.md). */
-function discardBody(request: FastifyRequest, reply: FastifyReply): void {
-  const isAuthenticated = request.context?.principal != null || request.caller != null;
-  const limits = isAuthenticated ? AUTHENTICATED_DISCARD : ANONYMOUS_DISCARD;
-  const { headers } = request;
-  // The connection cannot be reused after a body that is not read completely or was never requested. In all other cases
-  // it can be reused, although Fastify closes it after body errors.
-  const closes = Number(headers['content-length']) > limits.bytes || headers.expect !== undefined;
-  if (closes) reply.header('connection', 'close');
-  else reply.removeHeader('connection');
-  discardRestOfBody(request.raw, reply.raw, limits);
 }
 
 /** Translates framework errors; unknown errors become `internal_error` without details. */

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { hasBody } from './request';
 
 /** Limits for reading and discarding the body of a refused request. */
 export interface DiscardLimits {
@@ -9,7 +11,7 @@ export interface DiscardLimits {
 
 const MIB = 1024 * 1024;
 /** For callers with a valid key or session. */
-export const AUTHENTICATED_DISCARD: DiscardLimits = { bytes: 32 * MIB, timeMs: 5_000 };
+const AUTHENTICATED_DISCARD: DiscardLimits = { bytes: 32 * MIB, timeMs: 5_000 };
 /** For all other callers. */
 export const ANONYMOUS_DISCARD: DiscardLimits = { bytes: MIB, timeMs: 2_000 };
 
@@ -18,11 +20,28 @@ const MAX_LINGERING = 1_024;
 const lingering = new Map<DiscardLimits, number>();
 
 /**
- * Delivers a refusal to a client that is still sending the body (src/http/README.md). Call it before the response
- * is sent. A keep-alive connection can be reused once the body is complete; a closing one lingers. At the limits the
+ * For a response to a request whose body is not read: a client that is still sending must be able to read the response
+ * (src/http/README.md). Call it before the response is sent.
+ */
+export function discardUnreadBody(request: FastifyRequest, reply: FastifyReply): void {
+  const { raw, headers } = request;
+  if (raw.complete || !hasBody(request)) return;
+  // Requests without a route have neither.
+  const isAuthenticated = request.context?.principal != null || request.caller != null;
+  const limits = isAuthenticated ? AUTHENTICATED_DISCARD : ANONYMOUS_DISCARD;
+  // The connection cannot be reused after a body that is not read completely or was never requested. In all other cases
+  // it can be reused, although Fastify closes it after body errors.
+  const closes = Number(headers['content-length']) > limits.bytes || headers.expect !== undefined;
+  if (closes) reply.header('connection', 'close');
+  else reply.removeHeader('connection');
+  discardRestOfBody(raw, reply.raw, limits);
+}
+
+/**
+ * Delivers a response to a client that is still sending the body. A keep-alive connection can be reused once the body is complete; a closing one lingers. At the limits the
  * connection is closed in both cases.
  */
-export function discardRestOfBody(request: IncomingMessage, response: ServerResponse, limits: DiscardLimits): void {
+function discardRestOfBody(request: IncomingMessage, response: ServerResponse, limits: DiscardLimits): void {
   const { socket } = request;
   let discardedBytes = 0;
   request.on('data', (chunk: Buffer) => {

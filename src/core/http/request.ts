@@ -29,6 +29,11 @@ export function replyOf(context: ExecutionContext): FastifyReply {
   return context.getArgByIndex<FastifyReply>(1);
 }
 
+/** Whether the headers announce a body. */
+export function hasBody({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+}
+
 /** The connection of the client, as seen by the response to it. */
 export class ResponseConnection implements ClientConnection {
   constructor(private readonly response: ServerResponse) {}

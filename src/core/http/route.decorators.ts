@@ -37,6 +37,8 @@ export interface RouteRules {
   readonly maxBodyBytes?: number;
   /** Keeps the raw bytes of a JSON body next to the parsed value. */
   readonly keepsRawBody?: true;
+  /** Runs without a body, rather than refuse the request, where the body cannot be read or is no JSON. */
+  readonly optionalBody?: true;
   /** Accepts values that cannot be passed on unchanged, such as NUL characters. */
   readonly acceptsUnfaithful?: true;
 }
@@ -51,8 +53,9 @@ export const Public = (): MethodDecorator => rule({ public: true });
 /** Settings and names are short; an unauthenticated caller must not make the service buffer megabytes. */
 const MAX_SESSION_BODY_BYTES = 64 * 1024;
 
-/** The same for a route that takes a small JSON body. */
-export const PublicWithBody = (): MethodDecorator => rule({ public: true, maxBodyBytes: MAX_SESSION_BODY_BYTES });
+/** The same for a route that can use a small JSON body, and needs none. */
+export const PublicWithOptionalBody = (): MethodDecorator =>
+  rule({ public: true, maxBodyBytes: MAX_SESSION_BODY_BYTES, optionalBody: true });
 
 /** Declares who may call a dashboard route. The process does not start if one lacks it. */
 export const Session = (session: Access, { maxBodyBytes = MAX_SESSION_BODY_BYTES } = {}): MethodDecorator =>

@@ -1,5 +1,10 @@
+import { connect } from 'node:net';
+import { Logger } from '@nestjs/common';
 import { JobReportAddress } from '../../../src/media-jobs/job-report-address';
+import { JobReports } from '../../../src/media-jobs/job-reports';
+import { until } from '../../faults/figures';
 import type { TestCustomer } from '../../harness/gateway';
+import { exchange } from '../../harness/raw-http';
 import { JobGateway } from '../create-video/job-gateway';
 
 const BASE_URL = 'https://gateway.example';
@@ -12,6 +17,7 @@ beforeAll(async () => {
   jobs = await JobGateway.start({ PUBLIC_BASE_URL: BASE_URL });
   other = await jobs.gateway.customer();
 });
+afterEach(() => void jest.restoreAllMocks());
 afterAll(() => jobs.stop());
 
 /** A job that waits for its next poll. */
@@ -36,6 +42,7 @@ async function pathOf(id: string): Promise<string> {
   return address.slice(BASE_URL.length);
 }
 
+const portOf = ({ gateway }: JobGateway): number => Number(new URL(gateway.url).port);
 const report = (path: string, body: unknown = { status: 'succeeded' }) =>
   jobs.gateway.call(path, { method: 'POST', body: body as object });
 const isDue = async (id: string): Promise<boolean> => (await jobs.job(id)).nextRunAt.getTime() <= Date.now() + 1_000;
@@ -120,9 +127,49 @@ describe('a report of a provider', () => {
     expect((await report(path, { challenge: 'a'.repeat(201) })).json).toEqual({});
   });
 
-  it('of more than 64 KiB is refused', async () => {
+  it.each([
+    ['has more than 64 KiB', JSON.stringify({ a: 'a'.repeat(66_000) }), 'application/json'],
+    ['has more than a refusal would read', JSON.stringify({ a: 'a'.repeat(3 * 1024 * 1024) }), 'application/json'],
+    ['contains NUL bytes', '{"a":"\0"}', 'application/json'],
+    ['contains an escaped NUL', '{"a":"\\u0000"}', 'application/json'],
+    ['is no JSON', 'status=succeeded', 'application/x-www-form-urlencoded'],
+    ['is empty', '', 'application/json'],
+  ])('counts although its body %s', async (_what, body, contentType) => {
+    const id = await waiting();
+    const headers = { 'content-type': contentType };
+    const { status, json } = await jobs.gateway.call(await pathOf(id), { method: 'POST', headers, body });
+    expect([status, json, await isDue(id)]).toEqual([200, {}, true]);
+  });
+
+  it('leaves the connection usable after a body that was not read', async () => {
     const path = await pathOf(await waiting());
-    expect((await report(path, { a: 'a'.repeat(66_000) })).status).toBe(413);
+    const body = `{"a":"${'a'.repeat(100_000)}"}`;
+    const large = `POST ${path} HTTP/1.1\r\nHost: gateway\r\nContent-Type: application/json\r\n`;
+    const small = `GET /health HTTP/1.1\r\nHost: gateway\r\n\r\n`;
+    const socket = connect(portOf(jobs), '127.0.0.1').setEncoding('latin1');
+    let received = '';
+    socket.on('data', (chunk: string) => void (received += chunk));
+    socket.write(`${large}Content-Length: ${body.length}\r\n\r\n${body}${small}`);
+    await until('both answers', 5_000, () => (received.match(/HTTP\/1\.1 200/g) ?? []).length === 2);
+    socket.destroy();
+  });
+
+  it('that is forged is refused before its body is read', async () => {
+    const path = (await pathOf(await waiting())).slice(0, -4);
+    const lines = [`POST ${path} HTTP/1.1`, 'Host: gateway', 'Content-Type: application/json', 'Content-Length: 1000'];
+    const { status } = await exchange(portOf(jobs), `${lines.join('\r\n')}\r\n\r\n`);
+    expect(status).toBe(404);
+  });
+});
+
+describe('the signature of an address for reports', () => {
+  it('is not logged when the report fails', async () => {
+    const path = await pathOf(await waiting());
+    const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation();
+    jest.spyOn(jobs.service(JobReports), 'receive').mockRejectedValue(new Error('the report failed'));
+    expect((await report(path)).status).toBe(500);
+    expect(errors).toHaveBeenCalledWith(expect.objectContaining({ route: '/v1/job-reports/:token' }));
+    expect(JSON.stringify(errors.mock.calls)).not.toContain(path.slice(-20));
   });
 });
 
