@@ -37,7 +37,7 @@ function stage(weights: readonly number[]) {
     const responses = { ...chat, respond: async () => use(id), openItemStream: async () => use(id) };
     const video = {
       mode: 'async',
-      capabilities: { cancel: 'always' },
+      capabilities: { cancel: 'always', idempotentSubmit: true },
       submit: async () => {
         use(id);
         return { v: 1, provider: 'module', upstreamModel: 'm', id: 'job' };
@@ -156,6 +156,13 @@ describe('KeyPool', () => {
     await pool.responses?.respond(chatRequest(), [], providerCall());
     await pool.responses?.openItemStream(chatRequest(), [], providerCall());
     expect(calls).toEqual(['key-0', 'key-1', 'key-1', 'key-1']);
+  });
+
+  it.each([
+    [[1], true],
+    [[1, 1], false],
+  ])('deduplicates submissions of jobs only as one account: with the weights %j %s', (weights, idempotentSubmit) => {
+    expect(stage(weights).pool.video?.capabilities).toEqual({ cancel: 'always', idempotentSubmit });
   });
 
   it('keeps a job with the key that submitted it', async () => {

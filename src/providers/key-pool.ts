@@ -149,7 +149,11 @@ export class KeyPool implements Provider {
     type Openers = Required<Pick<JobAdapter, 'open' | 'downloadCredential'>>;
     const openersOf = (call: ProviderCall) => adapterOf<JobAdapter & Openers>(this.keyOf(call.keyId));
     const base: Pick<JobAdapter, 'capabilities' | 'assertSupported' | keyof Openers> = {
-      capabilities: first.capabilities,
+      capabilities: {
+        ...first.capabilities,
+        // Keys may belong to different accounts, and an account knows only its own tokens.
+        idempotentSubmit: first.capabilities.idempotentSubmit && this.keys.length === 1,
+      },
       ...(first.assertSupported !== undefined && { assertSupported: first.assertSupported.bind(first) }),
       ...(first.open !== undefined && { open: (output, call) => openersOf(call).open(output, call) }),
       ...(first.downloadCredential !== undefined && {

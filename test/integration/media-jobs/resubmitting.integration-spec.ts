@@ -1,4 +1,9 @@
 import { Logger } from '@nestjs/common';
+import { systemClock } from '../../../src/core/time/clock';
+import type { JobAdapter } from '../../../src/providers/contract/media-job';
+import type { Provider } from '../../../src/providers/contract/provider';
+import { KeyCoolDowns } from '../../../src/providers/key-cool-downs';
+import { KeyPool, type PooledKey } from '../../../src/providers/key-pool';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { makeTestVideo } from '../../harness/media-files';
 import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
@@ -83,6 +88,32 @@ describe('resubmitting a job', () => {
       });
       expect([first.submissions, second.submissions]).toEqual([[`${job.id}-1`], []]);
       expect(errors).toHaveBeenCalledWith(expect.objectContaining({ event: 'provider_submit_unknown' }));
+    },
+  );
+
+  it.each([
+    [2, ['failed', 1]],
+    [1, ['succeeded', 3]],
+  ])(
+    'repeats a submission at a provider that deduplicates only for one account: with %d API keys the job has %j',
+    async (count, expected) => {
+      const accounts = [first, second].slice(0, count);
+      const [key, ...keys] = accounts.map(({ id, adapter: video }): PooledKey => {
+        const provider = { capabilities: {}, quirks: {}, video } as unknown as Provider;
+        return { id, coolDownId: id, weight: 1, provider };
+      });
+      const { video: pooled } = new KeyPool('first', [key as PooledKey, ...keys], new KeyCoolDowns(systemClock));
+      stage.adapters.set('first', pooled as JobAdapter);
+      for (const account of accounts) account.onSubmit = () => Promise.reject(failure('provider_timeout'));
+      const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation();
+      const job = await newJob(['first']);
+      await stage.step(job);
+      await stage.step(job);
+      for (const account of accounts) account.onSubmit = (token) => Promise.resolve(account.handle(token));
+      const { status, error } = await stage.work(job);
+      expect([status, [...first.submissions, ...second.submissions].length]).toEqual(expected);
+      expect(error?.message.includes('It is unknown') ?? false).toBe(count > 1);
+      expect(errors).toHaveBeenCalledTimes(count > 1 ? 1 : 0);
     },
   );
 
