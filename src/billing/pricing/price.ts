@@ -1,3 +1,4 @@
+import { toDecimal } from '../../core/types/decimal';
 import type { Micro } from '../../core/types/micro';
 import type { Price, TokenRates } from '../../models/catalog-model';
 import type { UsageVector, VendorBill } from '../../providers/contract/usage';
@@ -127,7 +128,9 @@ export class CompiledPrice {
     const bill = details.estimate === true ? null : billPriceOf(this.price, usage);
     if (bill !== null) {
       const { unit, quantity, rateMicro, per } = bill;
-      const cost = divideCeiling(BigInt(rateMicro) * millionths(quantity) * PER_MILLION, BigInt(per));
+      // A vendor's decimals are charged exactly: the smallest bill must not become free.
+      const { digits, scale } = toDecimal(quantity);
+      const cost = divideCeiling(BigInt(rateMicro) * digits * DENOMINATOR, BigInt(per) * 10n ** BigInt(scale));
       sink?.(unit, quantity, rateMicro, per, cost);
       return cost;
     }
@@ -296,7 +299,7 @@ function scale(ratePerMillion: number): bigint {
   return BigInt(ratePerMillion) * PER_MILLION;
 }
 
-/** Providers report decimals; they are rounded to the nearest millionth. */
+/** Providers report decimals of seconds; they are rounded to the nearest millionth. */
 function millionths(value: number): bigint {
   return BigInt(Math.round(value * 1_000_000));
 }

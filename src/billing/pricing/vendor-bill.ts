@@ -5,7 +5,7 @@ import type { UsageVector } from '../../providers/contract/usage';
 /** The part of a vendor's bill that a price charges. */
 export interface BillPrice {
   readonly unit: 'vendor_cost_micro' | 'vendor_unit' | 'megapixel';
-  /** Positive, as a decimal number. */
+  /** Positive and finite; charged exactly as its decimal text says. */
   readonly quantity: number;
   /** For `per` units. */
   readonly rateMicro: number;

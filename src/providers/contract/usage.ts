@@ -1,3 +1,5 @@
+import { addDecimals } from '../../core/types/decimal';
+
 /**
  * What the vendor itself bills for a call, as decimal numbers; absent where it does not report it. It has no unit of
  * the gateway, so a price charges it only where the catalogue says so, and then instead of everything else.
@@ -104,7 +106,7 @@ function addBills(one: VendorBill | null, other: VendorBill | null): VendorBill 
   if (one === null || other === null) return one ?? other;
   const total: Partial<Record<keyof VendorBill, number>> = { ...one };
   for (const key of ['units', 'megapixels', 'vendorCostMicro'] as const) {
-    if (other[key] !== undefined) total[key] = (one[key] ?? 0) + other[key];
+    if (other[key] !== undefined) total[key] = addDecimals(one[key] ?? 0, other[key]);
   }
   return total;
 }
