@@ -8,6 +8,8 @@ import { RegionalHosts } from './regional-hosts';
 
 const API_KEY = 'BFL_API_KEY';
 const BASE_URL = 'BFL_BASE_URL';
+/** Of the hosts in polling addresses. */
+const OFFICIAL_DOMAIN = 'bfl.ai';
 const DEFAULT_BASE_URL = 'https://api.bfl.ai/v1';
 
 /** Black Forest Labs (https://docs.bfl.ml/quick_start/generating_images). */
@@ -19,9 +21,8 @@ export class BflProvider implements ProviderDefinition {
   create(environment: ProviderEnvironment): Provider | null {
     const apiKey = environment[API_KEY];
     if (apiKey === undefined) return null;
-    const hosts = new RegionalHosts(parseBaseUrl(environment[BASE_URL] ?? DEFAULT_BASE_URL, BASE_URL), {
-      'x-key': apiKey,
-    });
+    const baseUrl = parseBaseUrl(environment[BASE_URL] ?? DEFAULT_BASE_URL, BASE_URL);
+    const hosts = new RegionalHosts(baseUrl, OFFICIAL_DOMAIN, { 'x-key': apiKey });
     return {
       id: this.id,
       capabilities: { ...NO_CAPABILITIES, images: true },

@@ -97,7 +97,8 @@ describe('toGeneration', () => {
 });
 
 describe('RegionalHosts', () => {
-  const hosts = new RegionalHosts(new URL('https://api.bfl.ai/v1'), { 'x-key': 'key' });
+  const OFFICIAL = 'bfl.ai';
+  const hosts = new RegionalHosts(new URL('https://api.bfl.ai/v1'), OFFICIAL, { 'x-key': 'key' });
   afterAll(() => hosts.close());
 
   it('accepts other hosts of the vendor', () => {
@@ -106,6 +107,30 @@ describe('RegionalHosts', () => {
   });
 
   it.each([
+    ['https://bfl.ai', 'https://evil-bfl.ai/'],
+    ['https://bfl.ai', 'https://bfl.ai.evil.com/'],
+    ['https://proxy.co.uk', 'https://evil.co.uk/'],
+    ['https://proxy.workers.dev', 'https://evil.workers.dev/'],
+    ['https://proxy.example.com', 'https://other.example.com/'],
+    ['https://10.0.0.1', 'https://110.0.0.1/'],
+    ['https://proxy', 'https://evil-proxy/'],
+    ['http://proxy:8080', 'http://proxy/'],
+    ['https://proxy.example.com', 'https://api.bfl.ai.evil.com/'],
+  ])('does not send the key of %s to %s', async (baseUrl, address) => {
+    const own = new RegionalHosts(new URL(baseUrl), OFFICIAL, {});
+    expect([own.locate(`${baseUrl}/r`)?.target, own.locate(address)]).toEqual(['/r', null]);
+    await own.close();
+  });
+
+  it('sends the key of any base URL to the hosts of the vendor', async () => {
+    const own = new RegionalHosts(new URL('https://proxy.example.com'), OFFICIAL, {});
+    expect(own.locate('https://api.eu1.bfl.ai/v1/get_result')?.target).toBe('/v1/get_result');
+    await own.close();
+  });
+
+  it.each([
+    'https://evil-bfl.ai/',
+    'https://api.us2.bfl.ai./',
     'https://bfl.ai.example.com/',
     'https://evilbfl.ai/',
     'http://api.us2.bfl.ai/',

@@ -10,8 +10,9 @@ export interface NamedEndpoint {
 }
 
 /**
- * The hosts of a vendor that answers with addresses at other hosts of its own, such as `api.us2.example.com` for
- * `api.example.com`. The key goes to no other host.
+ * The hosts of a vendor that answers with addresses at other hosts of its own, such as `api.us2.example.com`. The key goes to
+ * the host of the base URL and to subdomains of the vendor's domain, and to no other host: the neighbors of a proxy, such as
+ * others below `co.uk`, belong to strangers.
  */
 export class RegionalHosts {
   readonly main: UpstreamHttp;
@@ -19,27 +20,21 @@ export class RegionalHosts {
 
   constructor(
     private readonly baseUrl: URL,
+    private readonly domain: string,
     private readonly headers: Readonly<Record<string, string>>,
   ) {
     this.main = new UpstreamHttp({ baseUrl, headers });
   }
 
-  /** `null` unless the address is at a host of the vendor, over the protocol of the base URL. */
+  /** `null` unless the address has the origin of the base URL, or is at a subdomain of the vendor over HTTPS. */
   locate(address: unknown): NamedEndpoint | null {
     if (typeof address !== 'string' || !URL.canParse(address)) return null;
     const url = new URL(address);
     if (url.username !== '' || url.password !== '') return null;
     const target = url.pathname + url.search;
     if (url.origin === this.baseUrl.origin) return { http: this.main, target };
-    if (url.protocol !== 'https:' || url.port !== '' || !url.hostname.endsWith(this.domain)) return null;
+    if (url.protocol !== 'https:' || url.port !== '' || !url.hostname.endsWith(`.${this.domain}`)) return null;
     return { http: this.poolOf(url.origin), target };
-  }
-
-  /** With a dot before it; of `localhost` and of addresses no other host belongs to the vendor. */
-  private get domain(): string {
-    const { protocol, hostname } = this.baseUrl;
-    const [, parent] = /^[^.]+(\.(?:[^.]+\.)+[a-z]{2,})$/.exec(hostname) ?? [];
-    return protocol === 'https:' && parent !== undefined ? parent : hostname;
   }
 
   private poolOf(origin: string): UpstreamHttp {
