@@ -20,6 +20,12 @@ export function toDecimal(value: number): Decimal {
   return scale < 0 ? { digits: digits * 10n ** BigInt(-scale), scale: 0 } : { digits, scale };
 }
 
+/** The number nearest to `value` times 10^`places`; exactly that for up to 15 digits. */
+export function shiftDecimal(value: number, places: number): number {
+  const { digits, scale } = toDecimal(value);
+  return Number(`${digits}e${places - scale}`);
+}
+
 /** The number nearest to the exact sum of two decimal numbers: 0.1 and 0.2 are 0.3. */
 export function addDecimals(one: number, other: number): number {
   const sum = one + other;

@@ -1,3 +1,4 @@
+import { shiftDecimal } from '../../../core/types/decimal';
 import type { ImageFile } from '../../contract/images';
 import type {
   DownloadCredential,
@@ -110,7 +111,8 @@ function toSnapshot({ status, urls, unsigned_urls: unsignedUrls, usage, error }:
       const [signed] = Array.isArray(urls) ? (urls as readonly unknown[]) : [];
       const [unsigned] = Array.isArray(unsignedUrls) ? (unsignedUrls as readonly unknown[]) : [];
       const dollars = toCount(isJsonObject(usage) ? usage['cost'] : undefined);
-      const vendorCostMicro = dollars === undefined ? undefined : Math.ceil(dollars * 1_000_000);
+      // Not rounded: the price rounds up once.
+      const vendorCostMicro = dollars === undefined ? undefined : shiftDecimal(dollars, 6);
       return videoAt(signed ?? unsigned, billed({ vendorCostMicro }));
     }
     case 'failed':
