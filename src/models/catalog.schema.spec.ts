@@ -21,6 +21,8 @@ const withDeployment = (more: object) => ({
   deployments: [{ provider: 'fal', upstream_model: 'x', ...more }],
 });
 
+const mapped = (map: object, fixed?: object) => withDeployment({ map, fixed, output: { image: '$' } });
+
 function issuesOf(value: unknown): string[] {
   const result = catalogEntrySchema.safeParse(value);
   return result.success ? [] : result.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
@@ -38,7 +40,7 @@ describe('catalogEntrySchema', () => {
     });
   });
 
-  it.each([
+  it.each<readonly [string, unknown, string]>([
     ['an id without vendor', { ...entry, id: 'llama' }, 'id:'],
     ['an id with two slashes', { ...entry, id: 'a/b/c' }, 'id:'],
     ['an unknown key', { ...entry, contxt: 5 }, ':'],
@@ -50,6 +52,21 @@ describe('catalogEntrySchema', () => {
     ],
     ['a mapping without a result', withDeployment({ map: { prompt: 'prompt' } }), 'deployments.0.output.image:'],
     ['a path that is none', withDeployment({ output: { image: 'images[0]' } }), 'deployments.0.output.image:'],
+    ['two mappings onto one path', mapped({ prompt: 'text', style: 'text' }), 'map.style: writes text'],
+    ['a list that writes twice', mapped({ prompt: [{ to: 'text' }, { to: 'text' }] }), 'map.prompt: writes text'],
+    ['a mapping into another', mapped({ prompt: 'input', size: 'input.image.size' }), 'map.size: writes input.'],
+    ['a mapping around another', mapped({ prompt: 'input.text', size: 'input' }), 'map.size: writes input'],
+    ['a mapping of a fixed path', mapped({ prompt: 'text' }, { text: 'a' }), 'fixed: writes text'],
+    ['a mapping into a fixed path', mapped({ prompt: 'input.text' }, { input: 1 }), 'fixed: writes input'],
+    ['fixed paths into each other', mapped({ prompt: 'text' }, { a: 1, 'a.b': 2 }), 'fixed: writes a.b'],
+    ...['__proto__', 'a.__proto__.b', 'constructor.prototype', 'prototype'].flatMap<[string, unknown, string]>(
+      (path) => [
+        [`a mapping onto ${path}`, mapped({ prompt: path }), 'map.prompt:'],
+        [`a list onto ${path}`, mapped({ prompt: [{ to: path }] }), 'map.prompt'],
+        [`a fixed ${path}`, mapped({ prompt: 'text' }, JSON.parse(`{"${path}":1}`) as object), 'fixed'],
+        [`a result at ${path}`, withDeployment({ output: { image: `$.${path}` } }), 'output.image:'],
+      ],
+    ),
     ['an unknown modality', { ...entry, modality: 'smell' }, 'modality:'],
     ['no deployment', { ...entry, deployments: [] }, 'deployments:'],
     [
@@ -74,6 +91,11 @@ describe('catalogEntrySchema', () => {
     ['an empty music price', { ...entry, prices: [{ ...price, music: {} }] }, 'prices.0.music:'],
   ])('refuses %s', (_name, value, place) => {
     expect(issuesOf(value)).toEqual([expect.stringContaining(place)]);
+  });
+
+  it('accepts mappings onto paths that begin alike', () => {
+    const map = { prompt: 'input.text', size: 'input.text_size', style: 'inputs', user: 'input.constructors' };
+    expect(issuesOf(mapped(map, { 'input.proto': 1 }))).toEqual([]);
   });
 
   it.each([0.5, -1, 2 ** 53])('refuses %s as an amount', (input) => {

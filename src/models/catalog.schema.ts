@@ -7,7 +7,7 @@ import { MODALITIES } from '../core/types/modality';
 import type { Quirks } from '../providers/contract/provider-call';
 import { type FieldTarget, MAPPED_FIELDS, type OutputPaths } from '../providers/contract/request-mapping';
 import type { MediaSupport, Price, RequestTraits, TokenRates } from './catalog-model';
-import { missingMappings } from './mapping-review';
+import { conflictingMappings, missingMappings } from './mapping-review';
 
 const count = z.int().nonnegative();
 const positive = z.int().positive();
@@ -158,7 +158,13 @@ const conditions = z.strictObject({
   references: z.boolean().optional(),
 }) satisfies z.ZodType<RequestTraits>;
 
-const fieldPath = z.string().regex(/^\w+(?:\.\w+)*$/, 'expected the name of a field, or a path with dots');
+/** Names that every object has: a path must not reach the prototypes of this process. */
+const namesOwnFields = (path: string): boolean => !/(?:^|\.)(?:__proto__|constructor|prototype)(?![\w$])/.test(path);
+const OWN_FIELDS = 'must not name __proto__, constructor or prototype';
+const fieldPath = z
+  .string()
+  .regex(/^\w+(?:\.\w+)*$/, 'expected the name of a field, or a path with dots')
+  .refine(namesOwnFields, OWN_FIELDS);
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 const fieldTarget = z.strictObject({
   to: fieldPath,
@@ -167,7 +173,15 @@ const fieldTarget = z.strictObject({
   as: z.enum(['text', 'milliseconds', 'list', 'single', 'width_height', 'width', 'height']).optional(),
 }) satisfies z.ZodType<FieldTarget>;
 const fieldMap = z.partialRecord(z.enum(MAPPED_FIELDS), z.union([fieldPath, fieldTarget, z.array(fieldTarget).min(1)]));
-const outputPath = z.string().regex(/^\$(?:\.\w+|\[\d+\]|\[\*\])*$/, 'expected a path such as $.images[*].url');
+// Zod drops the name __proto__ of a record without a word.
+const fixedInput = z
+  .unknown()
+  .refine((given) => !Object.hasOwn(Object(given) as object, '__proto__'), OWN_FIELDS)
+  .pipe(z.record(fieldPath, scalar));
+const outputPath = z
+  .string()
+  .regex(/^\$(?:\.\w+|\[\d+\]|\[\*\])*$/, 'expected a path such as $.images[*].url')
+  .refine(namesOwnFields, OWN_FIELDS);
 const outputPaths = z.strictObject({
   video: outputPath.optional(),
   audio: outputPath.optional(),
@@ -186,7 +200,7 @@ const deployment = z.strictObject({
   timeouts: z.strictObject({ first_token_ms: timeoutMs.optional(), idle_ms: timeoutMs.optional() }).optional(),
   when: conditions.optional(),
   map: fieldMap.optional(),
-  fixed: z.record(fieldPath, scalar).optional(),
+  fixed: fixedInput.optional(),
   output: outputPaths.optional(),
   prices: priceList.default([]),
 });
@@ -279,7 +293,11 @@ export const catalogEntrySchema = z
     prices: priceList.default([]),
   })
   .superRefine((entry, context) => {
-    entry.deployments.forEach(({ map, output = {}, when }, index) => {
+    entry.deployments.forEach(({ map, fixed, output = {}, when }, index) => {
+      const conflicts = conflictingMappings({ map: map ?? {}, fixed });
+      for (const { part, message } of conflicts) {
+        context.addIssue({ code: 'custom', path: ['deployments', index, ...part.split('.')], message });
+      }
       const missing = map === undefined ? [] : missingMappings(entry, { map, output }, when);
       for (const path of missing) {
         const message = 'missing: the model offers it, and the deployment would drop it';

@@ -1,5 +1,5 @@
 import type { Modality } from '../core/types/modality';
-import type { MappedField, RequestMapping } from '../providers/contract/request-mapping';
+import { listTargets, type MappedField, type RequestMapping } from '../providers/contract/request-mapping';
 import type { MediaSupport, RequestTraits } from './catalog-model';
 
 /** What the review of a deployment's mapping depends on. */
@@ -35,6 +35,28 @@ export function missingMappings(
   const missing = requiredFields(model, when).filter((field) => map[field] === undefined);
   const paths = missing.map((field) => `map.${field}`);
   return output[kind] === undefined ? [...paths, `output.${kind}`] : paths;
+}
+
+/** Two parts of a mapping that write the same field of the upstream, or one inside the other: one value would be lost. */
+export interface MappingConflict {
+  /** The later of the two: `map.<field>` or `fixed`. */
+  readonly part: string;
+  readonly message: string;
+}
+
+export function conflictingMappings({ map, fixed = {} }: Pick<RequestMapping, 'map' | 'fixed'>): MappingConflict[] {
+  const written: string[] = [];
+  const conflicts: MappingConflict[] = [];
+  const note = (part: string, path: string): void => {
+    const other = written.find((each) => `${each}.`.startsWith(`${path}.`) || `${path}.`.startsWith(`${each}.`));
+    if (other !== undefined) conflicts.push({ part, message: `writes ${path}, and another part writes ${other}` });
+    written.push(path);
+  };
+  for (const [field, targets] of Object.entries(map)) {
+    for (const { to } of listTargets(targets)) note(`map.${field}`, to);
+  }
+  for (const path of Object.keys(fixed)) note('fixed', path);
+  return conflicts;
 }
 
 function requiredFields({ modality, features, media = {} }: MappedModel, when: RequestTraits): MappedField[] {

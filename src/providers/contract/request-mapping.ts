@@ -44,6 +44,11 @@ export interface FieldTarget {
 /** A field of the upstream, or several. */
 export type FieldTargets = string | FieldTarget | readonly FieldTarget[];
 
+export function listTargets(targets: FieldTargets): readonly FieldTarget[] {
+  if (typeof targets === 'string') return [{ to: targets }];
+  return Array.isArray(targets) ? (targets as readonly FieldTarget[]) : [targets as FieldTarget];
+}
+
 /** Paths into the upstream's result: `$`, `.name`, `[0]` and `[*]`, for example `$.images[*].url`. */
 export interface OutputPaths {
   readonly video?: string;

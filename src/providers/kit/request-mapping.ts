@@ -3,7 +3,7 @@ import type { ImageRequest } from '../contract/images';
 import type { JobSpec } from '../contract/media-job';
 import type { ProviderCall } from '../contract/provider-call';
 import { ProviderError } from '../contract/provider-error';
-import type { FieldTarget, FieldTargets, MappedField, RequestMapping } from '../contract/request-mapping';
+import { type FieldTarget, listTargets, type MappedField, type RequestMapping } from '../contract/request-mapping';
 import { toDataUrl } from './data-url';
 import { isJsonObject, type JsonObject } from './json';
 
@@ -66,15 +66,11 @@ export function toUpstreamInput(
     const field = name as MappedField;
     if (value === null || value === undefined) continue;
     const targets = map[field];
-    if (targets !== undefined) for (const each of toList(targets)) place(input, each.to, convert(value, each, field));
+    if (targets !== undefined)
+      for (const each of listTargets(targets)) place(input, each.to, convert(value, each, field));
     else if (field in wanted) throw unsupported(field);
   }
   return input;
-}
-
-function toList(targets: FieldTargets): readonly FieldTarget[] {
-  if (typeof targets === 'string') return [{ to: targets }];
-  return Array.isArray(targets) ? (targets as readonly FieldTarget[]) : [targets as FieldTarget];
 }
 
 function convert(value: unknown, { values, format, as }: FieldTarget, field: MappedField): unknown {
