@@ -66,6 +66,34 @@ describe('a Claude model', () => {
     });
   });
 
+  it.each([false, true])(
+    'charges a refusal by its reported usage, without its explanation; streamed: %s',
+    async (stream) => {
+      const details = { type: 'refusal', category: 'cyber', explanation: 'The request could enable harm.' } as const;
+      const refused = { stop_reason: 'refusal', stop_details: details } as const;
+      const usage = { ...message().usage, output_tokens: 0 };
+      const start = { type: 'message_start', message: message({ content: [], stop_reason: null, usage }) } as const;
+      const end = { type: 'message_delta', delta: { ...refused, stop_sequence: null, container: null }, usage };
+      upstream.answer = stream
+        ? streamed(start, end, STOP)
+        : (response) => {
+            response.setHeader('content-type', 'application/json');
+            response.end(JSON.stringify(message({ content: [], usage, ...refused })));
+          };
+      const customer = await gateway.customer();
+      const body = { model: MODEL, messages: [user], stream };
+      const reply = await gateway.call('/v1/chat/completions', { key: customer.key, body });
+      expect(reply.text).toContain('The request could enable harm.');
+      expect(reply.text).toContain('"finish_reason":"content_filter"');
+      const requests = await gateway.rows(
+        'SELECT output_text::int, usage_estimated, charged_micro::int FROM usage_record WHERE organization_id = $1',
+        [customer.organizationId],
+      );
+      // The input and cache of the first test, without its token of output.
+      expect(requests).toEqual([{ output_text: 0, usage_estimated: false, charged_micro: 44 }]);
+    },
+  );
+
   it('streams reasoning and text, and reports usage at the end', async () => {
     upstream.answer = streamed(START, ...thinking(0, 'c2ln', 'Hm'), ...text(1, 'Hel', 'lo'), finish('end_turn'), STOP);
     const stream = client.chat.completions.stream({ model: MODEL, messages: [user], reasoning_effort: 'high' });

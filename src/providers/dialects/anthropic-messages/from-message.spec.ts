@@ -72,6 +72,13 @@ describe('fromMessage', () => {
     expect(choiceOf(fields)).toMatchObject(expected as object);
   });
 
+  it('counts the text before a refusal as output, and not its explanation, which no model wrote', () => {
+    const details = { type: 'refusal', category: 'bio', explanation: 'No.' } as const;
+    const bytesOf = (...content: ContentBlock[]): number =>
+      read(message({ content, stop_reason: 'refusal', stop_details: details })).result.outputBytes;
+    expect([bytesOf(), bytesOf(textBlock('Hello'))]).toEqual([0, 5]);
+  });
+
   it('keeps all digits of numbers in arguments', () => {
     const reply = JSON.stringify(
       message({ content: [{ type: 'tool_use', id: 't', name: 'f', input: 'INPUT', caller }], stop_reason: 'tool_use' }),

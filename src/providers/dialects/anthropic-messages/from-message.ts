@@ -94,7 +94,7 @@ function toMessage(
 ): { message: JsonObject; outputBytes: number } {
   let text = '';
   let reasoning = '';
-  let outputBytes = refusal === null ? 0 : Buffer.byteLength(refusal);
+  let outputBytes = 0;
   const calls: JsonObject[] = [];
   for (const block of blocks) {
     if (block.type === 'text') text += block.text;

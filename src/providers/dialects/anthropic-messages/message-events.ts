@@ -167,10 +167,7 @@ export class MessageEventTranslator implements EventTranslator<readonly ChatEven
     this.object?.check(stopReason);
     const events = this.start();
     const refusal = refusalOf(details);
-    if (refusal !== null) {
-      events.push({ type: 'refusal', text: refusal });
-      this.state.generatedBytes += Buffer.byteLength(refusal);
-    }
+    if (refusal !== null) events.push({ type: 'refusal', text: refusal });
     this.cite(events);
     const named = toFinishReason(stopReason);
     const reason = named === 'tool_calls' && this.calls === 0 ? 'stop' : named;

@@ -89,9 +89,10 @@ describe('a message stream', () => {
 
   it('reports a refusal before any text, with its explanation', async () => {
     const details = { type: 'refusal', category: 'cyber', explanation: 'Asks for an exploit.' } as const;
-    const { list } = await playMessage(events(START, finish('refusal', { stop_details: details }), STOP));
+    const { list, stream } = await playMessage(events(START, finish('refusal', { stop_details: details }), STOP));
     expect(list.map(({ type }) => type)).toEqual(['start', 'refusal', 'finish', 'usage']);
     expect(list[1]).toMatchObject({ text: 'Asks for an exploit.' });
+    expect(stream.progress.outputBytes).toBe(0);
   });
 
   it('replaces earlier usage by later usage, which is cumulative, and keeps what is null', async () => {
