@@ -252,7 +252,6 @@ export class RequestReservation {
 /** Assumed for models with an unknown context length: larger than that of any model. */
 const LONGEST_CONTEXT = 2_097_152;
 
-/** Whether the usage fits the model's context length and output limit. */
 /** An estimate, with the side of the exchange that the provider did report. */
 function withReported(estimate: UsageVector, reported: UsageVector | null): UsageVector {
   if (reported === null) return estimate;
@@ -260,6 +259,7 @@ function withReported(estimate: UsageVector, reported: UsageVector | null): Usag
   return outputTokensOf(reported) > 0 ? { ...reported, inputText: estimate.inputText } : estimate;
 }
 
+/** Whether the usage fits the model's context length and output limit. */
 function fitsModel(usage: UsageVector, { contextLength, maxOutputTokens }: CatalogModel, promptCount = 1): boolean {
   const limit = contextLength ?? LONGEST_CONTEXT;
   return inputTokensOf(usage) <= limit * promptCount && outputTokensOf(usage) <= Math.max(limit, maxOutputTokens ?? 0);
