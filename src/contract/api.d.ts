@@ -398,7 +398,7 @@ export interface paths {
          * @description For providers, not for clients: the gateway gives a provider this address when it submits a job, if `PUBLIC_BASE_URL` is
          *     set and the provider can call back. A report only makes the gateway ask the provider for the state of the job; nothing
          *     in it is believed. The signature in the path authorizes the request; no API key is needed. An address that the gateway
-         *     did not issue gets 404 `not_found`. Every other report gets the same answer, whether or not the job still exists.
+         *     did not issue gets 404 `not_found`, and after many of them from one network 429 `rate_limited`. Every other report gets the same answer, whether or not the job still exists.
          */
         post: operations["reportJob"];
         delete?: never;
@@ -4656,6 +4656,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];
         };

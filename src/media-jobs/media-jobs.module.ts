@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { AttemptsModule } from '../auth/rate-limits/attempts.module';
 import { IdempotencyModule } from '../auth/idempotency/idempotency.module';
 import { LimitsModule } from '../auth/rate-limits/limits.module';
 import { ModelsModule } from '../models/models.module';
@@ -13,7 +14,7 @@ import { VideoController } from './video.controller';
 
 /** The video, music and job endpoints (`README.md`). Workers may run in another process. */
 @Module({
-  imports: [IdempotencyModule, LimitsModule, MediaJobsCoreModule, ModelsModule],
+  imports: [AttemptsModule, IdempotencyModule, LimitsModule, MediaJobsCoreModule, ModelsModule],
   controllers: [VideoController, MusicController, JobsController, JobReportsController],
   providers: [JobReports, JobSubmissionService, JobsService],
   exports: [JobSubmissionService, MediaJobsCoreModule],

@@ -12,7 +12,9 @@ export const DASHBOARD_SETTINGS = {
   SESSION_LIFETIME_HOURS: integer(1, 720).default(12).describe('Maximum age of a session'),
   SIGN_IN_ATTEMPTS_PER_ADDRESS: integer(1, 1_000_000)
     .default(100)
-    .describe('Failed logins from one network in 15 minutes, and requests for mails in an hour'),
+    .describe(
+      'Failed logins and forged report addresses of one network in 15 minutes, and requests for mails in an hour',
+    ),
   DASHBOARD_CHANGES_PER_MINUTE: integer(1, 1_000_000)
     .default(300)
     .describe('Changes that one user may make in the dashboard in a minute; beyond: 429'),

@@ -16,7 +16,8 @@ import { OrganizationsModule } from '../organizations/organizations.module';
 import { REDIS } from '../../core/redis/redis.module';
 import { AccountMails } from './account-mails';
 import { AccountSweeperService } from './account-sweeper.service';
-import { AttemptThrottle } from './attempt-throttle';
+import { AttemptThrottle } from '../../auth/rate-limits/attempt-throttle';
+import { AttemptsModule } from '../../auth/rate-limits/attempts.module';
 import { EmailVerification } from './email-verification';
 import { FollowUpWork } from './follow-up-work';
 import { LoginService } from './login.service';
@@ -40,11 +41,6 @@ const PARTS: Provider[] = [
     useFactory: (redis: Redis, clock: Clock) => new SignInHistoryStore(redis, clock),
   },
   { provide: UserTokenService, inject: [CLOCK], useFactory: (clock: Clock) => new UserTokenService(clock) },
-  {
-    provide: AttemptThrottle,
-    inject: [REDIS, CLOCK],
-    useFactory: (redis: Redis, clock: Clock) => new AttemptThrottle(redis, clock),
-  },
   {
     provide: MailRequests,
     inject: [AttemptThrottle, APP_CONFIG],
@@ -70,7 +66,7 @@ const PARTS: Provider[] = [
 ];
 
 @Module({
-  imports: [SchedulingModule, MailModule, OrganizationsModule],
+  imports: [AttemptsModule, SchedulingModule, MailModule, OrganizationsModule],
   providers: [
     ...PARTS,
     {
@@ -136,7 +132,7 @@ const PARTS: Provider[] = [
     },
   ],
   exports: [
-    AttemptThrottle,
+    AttemptsModule,
     MailRequests,
     SessionService,
     LoginService,

@@ -1,4 +1,5 @@
-import { loginLogsOf, mailLogsOfEmail, networkOf } from './attempt-logs';
+import { networkOf } from '../../auth/rate-limits/attempt-log';
+import { loginLogsOf, mailLogsOfEmail } from './attempt-logs';
 
 describe('attempt log keys', () => {
   it('use the IPv4 address in any notation, and the /64 network of IPv6', () => {

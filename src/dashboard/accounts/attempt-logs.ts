@@ -1,12 +1,4 @@
-import { createHash } from 'node:crypto';
-import ipaddr from 'ipaddr.js';
-
-/** At most `limit` attempts in any `windowMs`. */
-export interface AttemptLog {
-  readonly key: string;
-  readonly limit: number;
-  readonly windowMs: number;
-}
+import { type AttemptLog, digest, networkOf } from '../../auth/rate-limits/attempt-log';
 
 /** Facts about an account before a login, which distinguish its owner from an attacker who guesses. */
 export interface SignInHistory {
@@ -89,20 +81,4 @@ export function changeLogOfUser(userId: string, limit: number): AttemptLog {
 /** Manual webhook redeliveries: each is a request to a host that the organization chooses. */
 export function redeliveryLogOf(organizationId: string): AttemptLog {
   return { key: `attempts:redelivery:${organizationId}`, limit: REDELIVERIES_PER_ORGANIZATION, windowMs: MINUTE_MS };
-}
-
-/** Keeps e-mails out of Redis, and keys short. */
-export function digest(text: string): string {
-  return createHash('sha256').update(text).digest('base64url');
-}
-
-/** An IPv6 client usually controls a whole /64, so the /64 counts as one address. */
-export function networkOf(address: string): string {
-  if (!ipaddr.isValid(address)) return digest(address);
-  const parsed = ipaddr.process(address);
-  if (parsed.kind() === 'ipv4') return parsed.toString();
-  return `${(parsed as ipaddr.IPv6).parts
-    .slice(0, 4)
-    .map((part) => part.toString(16))
-    .join(':')}::/64`;
 }

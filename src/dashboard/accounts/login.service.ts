@@ -6,7 +6,7 @@ import { parseEmailAddress } from '../../core/types/email-address';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { UserAccountEntity } from '../../core/database/entities/user-account.entity';
 import { loginLogsOf } from './attempt-logs';
-import type { AttemptThrottle } from './attempt-throttle';
+import type { AttemptThrottle } from '../../auth/rate-limits/attempt-throttle';
 import type { PasswordHasher } from './password-hasher';
 import type { IssuedSession, SessionOrigin, SessionService } from './session.service';
 import type { SignInHistoryStore } from './sign-in-history';

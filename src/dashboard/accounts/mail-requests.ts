@@ -2,8 +2,9 @@ import type { EntityManager } from 'typeorm';
 import { recordAudit } from '../../core/database/audit-log';
 import type { Actor } from '../../core/types/actor';
 import { parseEmailAddress } from '../../core/types/email-address';
-import { mailLogOfAddress, mailLogOfUser, mailLogsOfEmail, networkOf, type MailPurpose } from './attempt-logs';
-import type { AttemptThrottle } from './attempt-throttle';
+import { mailLogOfAddress, mailLogOfUser, mailLogsOfEmail, type MailPurpose } from './attempt-logs';
+import { networkOf } from '../../auth/rate-limits/attempt-log';
+import type { AttemptThrottle } from '../../auth/rate-limits/attempt-throttle';
 
 /**
  * Limits the mails that a caller can cause to any address. An address is limited by the mails sent to it, per purpose and

@@ -1,7 +1,8 @@
 import type { Redis } from 'ioredis';
 import type { Clock } from '../../core/time/clock';
 import { uuidV7 } from '../../core/types/ids';
-import { digest, LOGIN_WINDOW_MS, networkOf, type SignInHistory } from './attempt-logs';
+import { digest, networkOf } from '../../auth/rate-limits/attempt-log';
+import { LOGIN_WINDOW_MS, type SignInHistory } from './attempt-logs';
 
 const KNOWN_NETWORK_MS = 30 * 24 * 3_600_000;
 const NONE: SignInHistory = { isKnownNetwork: false, resetId: null };

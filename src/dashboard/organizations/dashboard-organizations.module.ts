@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import { CLOCK, type Clock } from '../../core/time/clock';
 import { AccountsModule } from '../accounts/accounts.module';
-import { AttemptThrottle } from '../accounts/attempt-throttle';
+import { AttemptThrottle } from '../../auth/rate-limits/attempt-throttle';
 import { OrganizationsModule } from './organizations.module';
 import { InvitationPreviewService } from './invitation-preview.service';
 import { InvitationsController } from './invitations.controller';

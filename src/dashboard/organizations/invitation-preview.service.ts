@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import { digestToken, hasTokenShape } from '../../core/secrets/secret-token';
 import type { Clock } from '../../core/time/clock';
 import { invitationLogOfAddress } from '../accounts/attempt-logs';
-import type { AttemptThrottle } from '../accounts/attempt-throttle';
+import type { AttemptThrottle } from '../../auth/rate-limits/attempt-throttle';
 import { findOffer, type OfferedInvitation } from './invitation.repository';
 import { invitationNotFound } from './invitation.service';
 

@@ -9,7 +9,7 @@ import type { Actor } from '../../core/types/actor';
 import { isUuid } from '../../core/types/require-uuid';
 import { mayActAs, type Role } from '../../core/types/role';
 import { changeLogOfUser } from '../accounts/attempt-logs';
-import { AttemptThrottle } from '../accounts/attempt-throttle';
+import { AttemptThrottle } from '../../auth/rate-limits/attempt-throttle';
 import { SessionService, type VerifiedSession } from '../accounts/session.service';
 import { SessionCookie } from './session-cookie';
 

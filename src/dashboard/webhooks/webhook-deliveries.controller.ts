@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { redeliveryLogOf } from '../accounts/attempt-logs';
-import { AttemptThrottle } from '../accounts/attempt-throttle';
+import { AttemptThrottle } from '../../auth/rate-limits/attempt-throttle';
 import { requireUuid } from '../../core/types/require-uuid';
 import { DEFAULT_PAGE_LIMIT } from '../../core/validation/query-fields';
 import { strictDto } from '../../core/validation/strict-dto.pipe';

@@ -1,4 +1,4 @@
-import { AttemptThrottle } from '../../../src/dashboard/accounts/attempt-throttle';
+import { AttemptThrottle } from '../../../src/auth/rate-limits/attempt-throttle';
 import { LimiterService } from '../../../src/auth/rate-limits/limiter.service';
 import { GatewayError } from '../../../src/core/errors/gateway-error';
 import { DrainService } from '../../../src/http/availability';

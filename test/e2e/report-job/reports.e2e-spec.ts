@@ -1,3 +1,4 @@
+import { randomInt, randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { Logger } from '@nestjs/common';
 import { JobReportAddress } from '../../../src/media-jobs/job-report-address';
@@ -159,6 +160,42 @@ describe('a report of a provider', () => {
     const lines = [`POST ${path} HTTP/1.1`, 'Host: gateway', 'Content-Type: application/json', 'Content-Length: 1000'];
     const { status } = await exchange(portOf(jobs), `${lines.join('\r\n')}\r\n\r\n`);
     expect(status).toBe(404);
+  });
+});
+
+describe('forged addresses of reports', () => {
+  let limited: JobGateway;
+  beforeAll(async () => {
+    limited = await JobGateway.start({
+      PUBLIC_BASE_URL: BASE_URL,
+      TRUST_PROXY: '127.0.0.1',
+      SIGN_IN_ATTEMPTS_PER_ADDRESS: '5',
+    });
+  });
+  afterAll(() => limited.stop());
+
+  const callerOf = (): string => `10.${randomInt(256)}.${randomInt(256)}.${randomInt(1, 255)}`;
+  const reportFrom = (address: string, token: string) =>
+    limited.gateway.call(`/v1/job-reports/${token}`, { body: {}, headers: { 'x-forwarded-for': address } });
+
+  it('are limited exactly per network in 15 minutes, under concurrency', async () => {
+    const guesser = callerOf();
+    const replies = await Promise.all(Array.from({ length: 8 }, () => reportFrom(guesser, randomUUID())));
+    expect(replies.map(({ status }) => status).toSorted()).toEqual([404, 404, 404, 404, 404, 429, 429, 429]);
+    const retryAfter = Number((await reportFrom(guesser, 'unknown')).headers.get('retry-after'));
+    expect(retryAfter).toBeGreaterThan(14 * 60);
+    expect(retryAfter).toBeLessThanOrEqual(15 * 60);
+    expect((await reportFrom(callerOf(), 'unknown')).status).toBe(404);
+  });
+
+  it('never keep reports at valid addresses out, which come from few networks', async () => {
+    const vendor = callerOf();
+    const token = limited.service(JobReportAddress).of(`${randomUUID()}-1`)?.split('/').at(-1) ?? '';
+    const statuses: number[] = [];
+    for (let round = 0; round < 7; round++) statuses.push((await reportFrom(vendor, token)).status);
+    for (let round = 0; round < 6; round++) statuses.push((await reportFrom(vendor, 'unknown')).status);
+    statuses.push((await reportFrom(vendor, token)).status);
+    expect(statuses).toEqual([...Array<number>(7).fill(200), ...Array<number>(5).fill(404), 429, 200]);
   });
 });
 

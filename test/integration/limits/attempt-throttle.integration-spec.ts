@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { Redis } from 'ioredis';
-import type { AttemptLog } from '../../../src/dashboard/accounts/attempt-logs';
-import { AttemptThrottle } from '../../../src/dashboard/accounts/attempt-throttle';
+import type { AttemptLog } from '../../../src/auth/rate-limits/attempt-log';
+import { AttemptThrottle } from '../../../src/auth/rate-limits/attempt-throttle';
 import { createTestRedis } from '../../harness/redis';
 
 Logger.overrideLogger(false);

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import type { Clock } from '../../core/time/clock';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { uuidV7 } from '../../core/types/ids';
-import type { AttemptLog } from './attempt-logs';
+import type { AttemptLog } from './attempt-log';
 
 /** A permitted attempt, already counted. */
 export interface Attempt {
