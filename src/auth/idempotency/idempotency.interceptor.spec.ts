@@ -5,11 +5,12 @@ import { Test } from '@nestjs/testing';
 import type { FastifyRequest } from 'fastify';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import { createFastifyAdapter } from '../../core/http/fastify-adapter';
+import { GatewayError } from '../../core/errors/gateway-error';
 import { CostHeadersInterceptor } from '../../core/http/cost-headers.interceptor';
 import { GatewayExceptionFilter } from '../../core/http/gateway-exception.filter';
 import type { RequestContext } from '../../core/types/request-context';
 import { Idempotent } from '../../core/http/route.decorators';
-import { IdempotencyInterceptor } from './idempotency.interceptor';
+import { IdempotencyInterceptor, readIdempotencyKey } from './idempotency.interceptor';
 import { ReplayedResponse, UNKNOWN_OUTCOME } from './replayed-response';
 
 const CONFIG = { http: { ssePingMs: 1_000 }, inference: { idleTimeoutMs: 1_000 } } as AppConfig;
@@ -126,4 +127,38 @@ it('does not mark a first response', async () => {
   const reply = await app.inject({ method: 'GET', url: '/first', headers: { 'idempotency-key': 'abc' } });
   expect(reply.json()).toEqual({ first: true });
   expect(reply.headers).not.toHaveProperty('idempotent-replayed');
+});
+
+function refusal(header: string | readonly string[] | undefined, required = false): object {
+  try {
+    readIdempotencyKey(header, required);
+  } catch (error) {
+    if (error instanceof GatewayError) return { code: error.code, param: error.param };
+  }
+  throw new Error('the header was accepted');
+}
+
+describe('the Idempotency-Key header', () => {
+  it.each(['a', '!~', 'x'.repeat(255), '8b4c1f0f-1a2b-3c4d'])('takes %s', (key) => {
+    expect(readIdempotencyKey(key, false)).toBe(key);
+    expect(readIdempotencyKey(key, true)).toBe(key);
+  });
+
+  it.each([undefined, ''])('treats %p as no key', (header) => {
+    expect(readIdempotencyKey(header, false)).toBeNull();
+    expect(refusal(header, true)).toEqual({ code: 'idempotency_key_required', param: 'Idempotency-Key' });
+  });
+
+  it.each([
+    ['256 characters', 'x'.repeat(256)],
+    ['a space', 'a b'],
+    ['two lines of one key, joined by Node', 'a, a'],
+    ['two empty lines, joined by Node', ', '],
+    ['a control character', 'a\u0007'],
+    ['DEL', 'a\u007f'],
+    ['Latin-1', 'caf\u00e9'],
+    ['a list', ['a']],
+  ])('refuses %s', (_title, header) => {
+    expect(refusal(header)).toEqual({ code: 'validation_failed', param: 'Idempotency-Key' });
+  });
 });
