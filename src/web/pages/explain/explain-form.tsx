@@ -7,7 +7,7 @@ import { jsonErrorLine } from '../../format/json-error';
 import { Card } from '../../ui/card';
 import { ChangeForm, SelectField, TextAreaField, TextField } from '../../ui/form';
 import { exampleBody, OPERATION_FACTS } from './example-request';
-import type { Question } from './explain-page';
+import type { Question } from './question';
 import { OPERATIONS } from './explain-search';
 import { forgetHandedRequest, handedRequest } from './handed-request';
 

@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
-import type { ExplainedOperation } from '../../../contract/dashboard';
 import { api, unwrap } from '../../api/client';
 import { liveKeysQuery } from '../../api/keys';
 import { modelsQuery } from '../../api/models';
@@ -12,15 +11,8 @@ import { PageHeader } from '../../ui/page-header';
 import { QueryView } from '../../ui/query-view';
 import { useChange } from '../../ui/use-change';
 import { ExplainForm } from './explain-form';
+import type { Question } from './question';
 import { ExplanationView } from './explanation-view';
-
-export interface Question {
-  readonly keyId: string;
-  readonly operation: ExplainedOperation;
-  /** JSON, as typed. */
-  readonly body: string;
-  readonly clientIp: string;
-}
 
 /** What would happen to a request, and why, without sending it. */
 export function ExplainPage() {

@@ -8,7 +8,7 @@ import { Card, Facts } from '../../ui/card';
 import { CodeBlock } from '../../ui/code-block';
 import { Candidates, LeftOut } from './deployments';
 import { curlOf, OPERATION_FACTS } from './example-request';
-import type { Question } from './explain-page';
+import type { Question } from './question';
 import { BUDGETS, CHECKS, OUTCOMES } from './explain-words';
 import { LimitMeter } from './limit-meter';
 

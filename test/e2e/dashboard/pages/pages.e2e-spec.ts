@@ -88,12 +88,13 @@ describe('the page', () => {
 
   it('is not sent again while it is unchanged, in each encoding and theme', async () => {
     const tags = new Set<string>();
-    for (const headers of [
+    const clients: Record<string, string>[] = [
       { 'accept-encoding': 'br, gzip' },
       { 'accept-encoding': 'gzip' },
       { 'accept-encoding': 'br;q=0' },
       { cookie: 'theme=dark' },
-    ]) {
+    ];
+    for (const headers of clients) {
       const etag = (await visit('/dashboard', headers)).headers.get('etag') ?? '';
       tags.add(etag);
       expect((await visit('/dashboard', { ...headers, 'if-none-match': etag })).status).toBe(304);
