@@ -1,6 +1,7 @@
 import { createContext, useCallback, useContext, useMemo, useState, type ReactNode } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
 import { balanceQuery } from '../../api/billing';
+import { keysKey } from '../../api/keys';
 import { useOrganization } from '../../app/use-session';
 
 interface Spending {
@@ -25,6 +26,8 @@ export function SpendingProvider({ children }: { readonly children: ReactNode })
     (micro: number) => {
       setSpentMicro((sum) => sum + BigInt(micro));
       void queries.invalidateQueries({ queryKey: balanceQuery(id).queryKey });
+      // The first charge makes the key under which lists and charts name the spending.
+      void queries.invalidateQueries({ queryKey: keysKey(id) });
     },
     [queries, id],
   );
