@@ -509,8 +509,8 @@ export interface paths {
         put?: never;
         /**
          * Issue a key for the playground
-         * @description A short-lived key with which a page of the dashboard calls `/v1` for its user. It works for 60 minutes at most, and ends
-         *     earlier with the session that asked for it, when the user is removed from the organization or becomes a viewer, and
+         * @description A short-lived key with which a page of the dashboard calls `/v1` for its user. It works for 60 minutes at most, no longer
+         *     than the idle timeout of sessions, and ends earlier with the session that asked for it, when the user is removed from the organization or becomes a viewer, and
          *     while the organization is suspended; the end takes effect within five seconds. A user has three at a time: a fourth
          *     ends the oldest. All of them spend under one API key of the user in the organization, whose `kind` is `playground`
          *     and whose daily budget is `PLAYGROUND_DAILY_BUDGET_MICRO`. That API key is not counted in `max_api_keys`. A suspended
@@ -2281,7 +2281,7 @@ export interface components {
         ApiKeyStatus: "active" | "disabled" | "expired" | "revoked";
         /**
          * @description `standard`: created and changed by members. `playground`: one for each user and organization, for what the user
-         *     spends from pages of the dashboard; it cannot be changed.
+         *     spends from pages of the dashboard; it can only be revoked, which ends the keys of the pages that exist now.
          * @enum {string}
          */
         ApiKeyKind: "standard" | "playground";

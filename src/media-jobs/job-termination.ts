@@ -37,17 +37,22 @@ export class JobTermination {
   ) {}
 
   /**
-   * @param reread reads the job again; also checks that the caller may still cancel it
-   * @param audit written together with the cancellation
+   * @param reread reads the job again
+   * @param auditOf the entry to write together with the cancellation of the job as it is then
    * @throws GatewayError `job_not_cancellable`, `service_unavailable`, and what `reread` throws
    */
-  async cancel(found: MediaJob, reread: () => Promise<MediaJob>, audit?: AuditRecord): Promise<Cancellation> {
+  async cancel(
+    found: MediaJob,
+    reread: () => Promise<MediaJob>,
+    auditOf?: (job: MediaJob) => AuditRecord,
+  ): Promise<Cancellation> {
     let job = found;
     for (let attempt = 1; attempt <= MAX_CANCEL_ATTEMPTS; attempt++) {
       if (isFinal(job.status)) return { job, isCanceled: false };
       this.assertCancelable(job);
       const receipt = receiptOf(job, CANCELED, NO_USAGE, this.clock.now());
-      const canceled = await this.money.finish(job.id, CANCELED, receipt, { version: job.version, audit });
+      const options = { version: job.version, audit: auditOf?.(job) };
+      const canceled = await this.money.finish(job.id, CANCELED, receipt, options);
       if (canceled !== null) return { job: canceled, isCanceled: true };
       const current = await reread();
       // The version is unchanged, so `media_job_finish` refused: the result is being fetched.

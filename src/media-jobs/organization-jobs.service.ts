@@ -42,8 +42,11 @@ export class OrganizationJobs {
   /** @throws GatewayError `not_found`, `job_not_cancellable`, `service_unavailable` */
   async cancel(organizationId: string, id: string, actor: Actor): Promise<OrganizationJob> {
     const found = await this.require(organizationId, id);
-    const audit = auditOf(found, 'job.canceled', actor);
-    const { job, isCanceled } = await this.termination.cancel(found, () => this.require(organizationId, id), audit);
+    const { job, isCanceled } = await this.termination.cancel(
+      found,
+      () => this.require(organizationId, id),
+      (current) => auditOf(current, 'job.canceled', actor),
+    );
     if (!isCanceled) throw notCancelable('The job has ended.');
     return this.show(job);
   }

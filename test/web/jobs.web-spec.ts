@@ -137,6 +137,20 @@ describeJourney('video and music jobs', () => {
     await viewer.close();
   });
 
+  it('that end while the reader decides to stop them are not deleted by the same click', async () => {
+    const id = await served.submitted({ prompt: 'A boat [[mock: run=2s]]', duration_seconds: 1 });
+    const user = await visitor('owner');
+    user.expectFailure(/^POST .*\/cancel 409$/);
+    const { page } = user;
+    await page.goto(`${jobsPath()}/${id}`);
+    await page.getByRole('button', { name: 'Stop job' }).click();
+    await page.getByLabel('Result 1').waitFor({ state: 'attached' });
+    await page.getByRole('button', { name: 'Stop the job' }).click();
+    await page.getByRole('alert').getByText('The job has ended.').waitFor();
+    expect((await served.getJob(id)).json.status).toBe('succeeded');
+    await user.close();
+  });
+
   it('can be filtered, and the filters survive reload, Back and a new tab', async () => {
     const user = await visitor();
     const { page } = user;

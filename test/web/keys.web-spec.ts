@@ -229,7 +229,8 @@ describeJourney('API keys', () => {
     await page.getByRole('navigation', { name: 'Kinds of keys' }).getByRole('link', { name: 'Playground' }).click();
     await page.locator('[data-row-link]').click();
     await page.getByText('A key of the playground').waitFor();
-    expect(await page.getByRole('button', { name: 'Revoke' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Settings' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Revoke' }).waitFor();
     await user.close();
   });
 

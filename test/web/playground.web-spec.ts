@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { LedgerService } from '../../src/billing/ledger/ledger.service';
 import { FakeUpstream } from '../conformance/fake-upstream';
@@ -119,6 +120,21 @@ describeJourney('the playground', () => {
     }
     expect(models.toSorted()).toEqual(['local/chat', 'local/unbounded', 'mock/chat-1']);
     await pictures(user, 'playground-compare');
+    await user.close();
+  });
+
+  it('sends an attached picture and shows it, to models that read images', async () => {
+    const { user, page } = await visit('chat');
+    await choose(page, 'Model').selectOption('mock/chat-1');
+    await page.getByLabel('Files').setInputFiles(join(__dirname, '../../src/web/pictures/overview.png'));
+    await page.getByLabel('Message', { exact: true }).fill('What is this?');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('article').getByText('an image').waitFor();
+    const width = await page
+      .locator('main li img')
+      .first()
+      .evaluate((image: HTMLImageElement) => image.naturalWidth);
+    expect(width).toBe(1280);
     await user.close();
   });
 

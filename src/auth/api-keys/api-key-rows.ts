@@ -12,7 +12,7 @@ export type ApiKeyIdentity = Pick<
 
 /**
  * The key with its row locked. @param organizationId `null`: of any organization.
- * @throws GatewayError `not_found`, `conflict` for a playground key.
+ * @throws GatewayError `not_found`.
  */
 export async function lockApiKey(
   manager: EntityManager,
@@ -24,9 +24,6 @@ export async function lockApiKey(
     lock: { mode: 'for_no_key_update' },
   });
   if (apiKey === null) throw keyNotFound();
-  if (apiKey.playgroundUserId !== null) {
-    throw new GatewayError('conflict', 'A playground key cannot be changed; it ends with the session of its user.');
-  }
   return apiKey;
 }
 

@@ -8,6 +8,7 @@ import type { Clock } from '../../core/time/clock';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { uuidV7 } from '../../core/types/ids';
 import { ApiKeyEntity } from '../../core/database/entities/api-key.entity';
+import { PlaygroundSecretEntity } from '../../core/database/entities/playground-secret.entity';
 import { OrganizationEntity } from '../../core/database/entities/organization.entity';
 import { isRevoked, toSettingsRecord } from './api-key-record';
 import { endApiKey, insertApiKey, lockApiKey, requireApiKey, updateApiKey } from './api-key-rows';
@@ -115,9 +116,17 @@ export class ApiKeyService {
     });
   }
 
-  /** Revokes the key permanently and immediately, also during a grace period. @throws GatewayError `not_found`. */
+  /**
+   * Revokes the key permanently and immediately, also during a grace period; of a playground key, the secrets that exist
+   * now. @throws GatewayError `not_found`.
+   */
   revoke(keyId: string, organizationId: string | null, actor: Actor): Promise<ApiKeyEntity> {
-    return this.change(keyId, organizationId, actor, async (manager, before) => {
+    return this.changeAny(keyId, organizationId, actor, async (manager, before) => {
+      if (before.playgroundUserId !== null) {
+        await manager.delete(PlaygroundSecretEntity, { apiKeyId: keyId });
+        await record(manager, before, 'key.revoked', actor, { after: {} });
+        return before;
+      }
       const now = this.clock.now();
       const after = isRevoked(before, now)
         ? before
@@ -182,8 +191,21 @@ export class ApiKeyService {
     });
   }
 
+  /** {@link changeAny} for a key of members. @throws GatewayError `conflict` for a playground key. */
+  private change<Result>(
+    keyId: string,
+    organizationId: string | null,
+    actor: Actor,
+    work: (manager: EntityManager, before: ApiKeyEntity) => Promise<Result>,
+  ): Promise<Result> {
+    return this.changeAny(keyId, organizationId, actor, (manager, before) => {
+      if (before.playgroundUserId !== null) throw conflict('A playground key can only be revoked.');
+      return work(manager, before);
+    });
+  }
+
   /** Runs a change with the key's row locked and publishes an invalidation after the commit. */
-  private async change<Result>(
+  private async changeAny<Result>(
     keyId: string,
     organizationId: string | null,
     actor: Actor,

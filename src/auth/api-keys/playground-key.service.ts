@@ -15,7 +15,7 @@ import { digestApiKey, generateApiKey, toDisplayParts } from './api-key';
 import { insertApiKey } from './api-key-rows';
 import { parseApiKeySettings } from './api-key-settings';
 
-const LIFETIME_MS = 3_600_000;
+const MAX_LIFETIME_MS = 3_600_000;
 const MAX_SECRETS = 3;
 const DIGEST_BYTES = 32;
 
@@ -54,6 +54,8 @@ export class PlaygroundKeyService {
     private readonly clock: Clock,
     private readonly pepper: string,
     private readonly dailyBudgetMicro: Micro,
+    /** The idle timeout of sessions: using a key does not count as use of its session, so it lasts no longer. */
+    private readonly sessionIdleMs: number,
   ) {
     this.issues = new AccountQueue(clock);
   }
@@ -73,7 +75,9 @@ export class PlaygroundKeyService {
       const apiKeyId = await this.apiKeyOf(manager, organizationId, user);
       await manager.query(END_OLDEST, [apiKeyId, new Date(nowMs)]);
       const key = generateApiKey();
-      const expiresAt = new Date(Math.min(nowMs + LIFETIME_MS, session.expiresAt.getTime()));
+      const expiresAt = new Date(
+        Math.min(nowMs + MAX_LIFETIME_MS, nowMs + this.sessionIdleMs, session.expiresAt.getTime()),
+      );
       await manager.insert(PlaygroundSecretEntity, {
         digest: digestApiKey(key, this.pepper),
         apiKeyId,

@@ -71,7 +71,8 @@ export async function countOf(manager: EntityManager, organizationId: string): P
   const [row] = await manager.query<{ members: string; keys: string }[]>(
     `SELECT (SELECT count(*) FROM organization_member WHERE organization_id = $1)::text AS members,
             (SELECT count(*) FROM api_key
-              WHERE organization_id = $1 AND (revoked_at IS NULL OR revoked_at > now()))::text AS keys`,
+              WHERE organization_id = $1 AND playground_user_id IS NULL
+                AND (revoked_at IS NULL OR revoked_at > now()))::text AS keys`,
     [organizationId],
   );
   return { members: Number(row?.members ?? 0), keys: Number(row?.keys ?? 0) };

@@ -41,6 +41,7 @@ import { OrganizationService } from './organization.service';
           clock,
           resolveApiKeyPepper(config),
           BigInt(config.dashboard.playgroundDailyBudgetMicro),
+          config.dashboard.sessions.idleMs,
         ),
     },
     {

@@ -1,5 +1,6 @@
 import { api, unwrap } from './client';
 import { ApiError } from './errors';
+import { whenSignedIn } from './sign-in';
 
 const RENEW_BEFORE_END_MS = 60_000;
 
@@ -12,6 +13,8 @@ interface Key {
 /** One key per organization, in memory only: it ends with the page. */
 const keys = new Map<string, Promise<Key>>();
 
+whenSignedIn(() => keys.clear());
+
 async function issue(organizationId: string): Promise<Key> {
   const issued = await unwrap(
     api.POST('/dashboard/api/organizations/{organization_id}/playground-keys', {
@@ -21,12 +24,22 @@ async function issue(organizationId: string): Promise<Key> {
   return { secret: issued.key, apiKeyId: issued.api_key_id, expiresAtMs: Date.parse(issued.expires_at) };
 }
 
-async function playgroundKey(organizationId: string): Promise<Key> {
-  const known = await keys.get(organizationId)?.catch(() => undefined);
-  if (known !== undefined && known.expiresAtMs - Date.now() > RENEW_BEFORE_END_MS) return known;
-  const issued = issue(organizationId);
-  keys.set(organizationId, issued);
-  return issued;
+/** Calls at the same time share one key. */
+function playgroundKey(organizationId: string): Promise<Key> {
+  const before = keys.get(organizationId);
+  const usable = before === undefined ? issue(organizationId) : before.then((key) => renewed(organizationId, key));
+  keys.set(organizationId, usable);
+  usable.catch(() => forget(organizationId, usable));
+  return usable;
+}
+
+function renewed(organizationId: string, key: Key): Key | Promise<Key> {
+  return key.expiresAtMs - Date.now() > RENEW_BEFORE_END_MS ? key : issue(organizationId);
+}
+
+/** Unless another call has replaced it. */
+function forget(organizationId: string, key: Promise<Key>): void {
+  if (keys.get(organizationId) === key) keys.delete(organizationId);
 }
 
 /** The API key under which the playground's requests are counted. */
@@ -46,16 +59,17 @@ export interface V1Options {
  * @throws ApiError
  */
 export async function callV1(organizationId: string, path: `/v1/${string}`, options: V1Options): Promise<Response> {
-  const reply = await send(organizationId, path, options);
+  const { secret } = await playgroundKey(organizationId);
+  const reply = await send(secret, path, options);
   if (reply.status !== 401) return requireSuccess(reply);
   // The key has ended, for example because newer ones of other tabs replaced it. Nothing was charged.
-  keys.delete(organizationId);
-  return requireSuccess(await send(organizationId, path, options));
+  const current = keys.get(organizationId);
+  if (current !== undefined && (await current).secret === secret) forget(organizationId, current);
+  return requireSuccess(await send((await playgroundKey(organizationId)).secret, path, options));
 }
 
-async function send(organizationId: string, path: string, options: V1Options): Promise<Response> {
+async function send(secret: string, path: string, options: V1Options): Promise<Response> {
   const { body, signal, idempotencyKey } = options;
-  const { secret } = await playgroundKey(organizationId);
   const isForm = body instanceof FormData;
   const headers = {
     authorization: `Bearer ${secret}`,

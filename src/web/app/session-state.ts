@@ -57,6 +57,8 @@ export function sessionEndedByUser(next = LOGIN): void {
 /** Loads a page anew, so that nothing of the user stays in memory. */
 function leave(next = LOGIN): void {
   sessionStorage.clear();
+  // What still runs may write until the page is gone.
+  window.addEventListener('pagehide', () => sessionStorage.clear());
   setPreferences({ signedIn: false });
   window.location.assign(next);
 }

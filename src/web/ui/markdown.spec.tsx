@@ -44,6 +44,21 @@ describe('the Markdown of a model', () => {
     expect(harmsOf(render(text))).toEqual([]);
   });
 
+  it.each([
+    ['quotes', '>'.repeat(3000) + 'a'],
+    ['quotes with spaces', '> '.repeat(3000) + 'a'],
+    ['lists', '- '.repeat(2000) + 'a'],
+    ['numbered lists', '1. '.repeat(2000) + 'a'],
+    ['emphasis', '_a'.repeat(45_000)],
+    ['brackets', '['.repeat(50_000)],
+    ['links', '[a]('.repeat(20_000)],
+    ['code marks', '`a'.repeat(30_000)],
+  ])('is shown as it is when %s would break or delay the page', (_what, text) => {
+    const startedAt = performance.now();
+    expect(render(text).length).toBeGreaterThanOrEqual(text.length);
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+  });
+
   it('names the host of a link', () => {
     expect(render('[docs](https://evil.example/a)')).toContain('(evil.example)');
   });

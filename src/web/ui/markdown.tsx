@@ -4,26 +4,56 @@ import { CodeBlock } from './code-block';
 
 /** Longer text is shown as it is: its structure would take too long to find again and again while it grows. */
 const MAX_PARSED_CHARACTERS = 100_000;
+/** The time that emphasis takes grows with the square of its marks in a paragraph: 2,000 take about 5 ms. */
+const MAX_MARKS = 2000;
+/** Quotes and lists in each other; the lexer is recursive. */
+const DEEP_NESTING = /^[ \t]*(?:(?:[>*+-]|\d{1,9}[.)])[ \t]*){20}/m;
+const REFERENCE = /^ {0,3}\[[^\]]+\]:/m;
 
 /**
  * Text of a model. Its Markdown becomes React elements and nothing else: HTML stays text, only `https:` and `mailto:`
  * links can be followed, and pictures are links.
  */
 export function Markdown({ text }: { readonly text: string }) {
-  if (text.length > MAX_PARSED_CHARACTERS) return <p className="wrap-anywhere whitespace-pre-wrap">{text}</p>;
+  const tokens = parse(text);
+  if (tokens === null) return <p className="wrap-anywhere whitespace-pre-wrap">{text}</p>;
+  // A reference at the end can change any block before it.
+  const references = REFERENCE.test(text) ? text : '';
   return (
     <div className="space-y-3 wrap-anywhere" dir="auto">
-      {lexer(text).map((token, index) => (
-        <Block key={index} token={token} />
+      {tokens.map((token, index) => (
+        <Block key={index} token={token} references={references} />
       ))}
     </div>
   );
 }
 
+/** Null for text that would take too long or nests too deep. */
+function parse(text: string): readonly Token[] | null {
+  if (text.length > MAX_PARSED_CHARACTERS || DEEP_NESTING.test(text)) return null;
+  const hasTooManyMarks = text
+    .split(/\n[ \t]*\n/)
+    .some((part) => (part.match(/[*_~`[\]<&]/g)?.length ?? 0) > MAX_MARKS);
+  if (hasTooManyMarks) return null;
+  try {
+    return lexer(text);
+  } catch {
+    return null;
+  }
+}
+
+interface BlockProps {
+  readonly token: Token;
+  readonly references?: string;
+}
+
 /** Finished blocks of a growing text stay as they are. */
 const Block = memo(
-  ({ token }: { readonly token: Token }) => block(token),
-  (before, after) => before.token.raw === after.token.raw && before.token.type === after.token.type,
+  ({ token }: BlockProps) => block(token),
+  (before, after) =>
+    before.token.raw === after.token.raw &&
+    before.token.type === after.token.type &&
+    before.references === after.references,
 );
 
 function block(token: Token): ReactNode {

@@ -2,8 +2,10 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link, useRouter, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { api, unwrap } from '../../api/client';
+import { announceSignIn } from '../../api/sign-in';
 import { isApiError } from '../../api/errors';
 import { landingFragment } from '../../app/fragment';
+import { forgetDraftsOfOthers } from '../../app/drafts';
 import { sessionStarted } from '../../app/session-state';
 import { Button } from '../../ui/button';
 import { ChangeForm, TextField } from '../../ui/form';
@@ -19,9 +21,11 @@ export function LoginPage() {
   const [email, setEmail] = useState('');
   const signIn = useChange({
     change: (body: { email: string; password: string }) => unwrap(api.POST('/dashboard/api/login', { body })),
-    onDone: () => {
-      queries.clear();
+    onDone: ({ user }) => {
       sessionStarted();
+      forgetDraftsOfOthers(user.id);
+      queries.clear();
+      announceSignIn();
       router.history.replace(`/dashboard${next ?? '/'}`);
     },
   });

@@ -1,3 +1,4 @@
+import { useState } from 'react';
 import type { Balance, BillingSettingsUpdate } from '../../../contract/dashboard';
 import { api, unwrap } from '../../api/client';
 import { fieldError } from '../../api/field-error';
@@ -16,7 +17,9 @@ interface BillingSettingsDialogProps {
   readonly onClose: () => void;
 }
 
-export function BillingSettingsDialog({ balance, onClose }: BillingSettingsDialogProps) {
+export function BillingSettingsDialog({ balance: current, onClose }: BillingSettingsDialogProps) {
+  // As the form shows it: what others change meanwhile is not changed back.
+  const [balance] = useState(current);
   const { id: org } = useOrganization();
   const notice = useNotice();
   const save = useChange({

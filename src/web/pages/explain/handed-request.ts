@@ -1,4 +1,8 @@
+import { whenSignedIn } from '../../api/sign-in';
+
 let handed: string | null = null;
+
+whenSignedIn(forgetHandedRequest);
 
 /** Keeps the body of a request for the form of the Explain page, which opens next. */
 export function handRequest(body: object): void {

@@ -13,14 +13,15 @@ import { useChange } from '../../ui/use-change';
 /** Stops a job that is under way, deletes one that has ended. */
 export function JobActions({ job }: { readonly job: Job }) {
   const { may } = useOrganization();
-  const [isAsking, setAsking] = useState(false);
+  // A job that ends while the reader decides must not put another question under the pointer.
+  const [asked, setAsked] = useState<'stop' | 'delete' | null>(null);
   if (!may('developer')) return null;
-  const ended = hasEnded(job.status);
+  const action = hasEnded(job.status) ? 'delete' : 'stop';
   return (
     <>
-      <Button onClick={() => setAsking(true)}>{ended ? 'Delete' : 'Stop job'}</Button>
-      {isAsking && ended && <DeleteDialog job={job} onClose={() => setAsking(false)} />}
-      {isAsking && !ended && <CancelDialog job={job} onClose={() => setAsking(false)} />}
+      <Button onClick={() => setAsked(action)}>{action === 'delete' ? 'Delete' : 'Stop job'}</Button>
+      {asked === 'delete' && <DeleteDialog job={job} onClose={() => setAsked(null)} />}
+      {asked === 'stop' && <CancelDialog job={job} onClose={() => setAsked(null)} />}
     </>
   );
 }

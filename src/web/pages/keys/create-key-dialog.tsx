@@ -1,6 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { ApiKeySettings } from '../../../contract/dashboard';
 import { api, unwrap } from '../../api/client';
 import { isApiError } from '../../api/errors';
 import { keysKey } from '../../api/keys';
@@ -11,7 +10,7 @@ import { Dialog } from '../../ui/dialog';
 import { ChangeForm } from '../../ui/form';
 import { useChange } from '../../ui/use-change';
 import { IssuedKey } from './issued-key';
-import { changedSettings, SETTINGS_FIELDS, textsOf, type SettingsTexts } from './key-settings';
+import { changedSettings, SETTINGS_FIELDS, textsOf } from './key-settings';
 import { SettingsFields } from './settings-fields';
 
 /** Creates a key, then shows its secret until the dialog closes. */
@@ -19,8 +18,10 @@ export function CreateKeyDialog({ onClose }: { readonly onClose: () => void }) {
   const { id } = useOrganization();
   const queries = useQueryClient();
   const [secret, setSecret] = useState<string>();
+  const texts = textsOf(undefined);
   const create = useChange({
-    change: async (body: ApiKeySettings) => {
+    change: async (values: Readonly<Record<string, string>>) => {
+      const body = changedSettings(texts, { ...texts, ...values });
       const path = { organization_id: id };
       const call = unwrap(api.POST('/dashboard/api/organizations/{organization_id}/keys', { params: { path }, body }));
       // Not returned: results of calls are kept outside of this component.
@@ -36,7 +37,6 @@ export function CreateKeyDialog({ onClose }: { readonly onClose: () => void }) {
     );
   }
   const wasLost = isApiError(create.error, 'unreachable');
-  const texts = textsOf(undefined);
   return (
     <Dialog title="Create an API key" onClose={onClose}>
       {wasLost && (
@@ -58,7 +58,7 @@ export function CreateKeyDialog({ onClose }: { readonly onClose: () => void }) {
         submit="Create key"
         pending={create.pending}
         error={create.error}
-        onSubmit={(values) => create.run(changedSettings(texts, { ...texts, ...(values as Partial<SettingsTexts>) }))}
+        onSubmit={create.run}
         actions={<Button onClick={onClose}>Cancel</Button>}
       >
         <SettingsFields texts={texts} open={isApiError(create.error) && create.error.param !== undefined} />

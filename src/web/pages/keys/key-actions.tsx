@@ -19,7 +19,7 @@ export function KeyActions({ apiKey }: { readonly apiKey: ApiKey }) {
   const { may } = useOrganization();
   const [opened, setOpened] = useState<Opened>(null);
   const close = (): void => setOpened(null);
-  const mayChange = may('developer') && apiKey.status !== 'revoked' && apiKey.kind === 'standard';
+  const mayChange = may('developer') && apiKey.status !== 'revoked';
   return (
     <>
       {mayChange && <ActionButtons apiKey={apiKey} onOpen={setOpened} />}
@@ -38,15 +38,19 @@ interface ActionButtonsProps {
 
 function ActionButtons({ apiKey, onOpen }: ActionButtonsProps) {
   const isReplaced = apiKey.revoked_at !== null;
+  const revoke = (
+    <Button variant="danger" onClick={() => onOpen('revoke')}>
+      Revoke
+    </Button>
+  );
+  if (apiKey.kind === 'playground') return revoke;
   return (
     <>
       <Button onClick={() => onOpen('settings')}>Settings</Button>
       {!isReplaced && apiKey.status !== 'expired' && <Button onClick={() => onOpen('replace')}>Replace</Button>}
       {apiKey.status === 'disabled' && <EnableButton apiKey={apiKey} />}
       {apiKey.status === 'active' && <Button onClick={() => onOpen('disable')}>Disable</Button>}
-      <Button variant="danger" onClick={() => onOpen('revoke')}>
-        Revoke
-      </Button>
+      {revoke}
     </>
   );
 }
@@ -133,9 +137,15 @@ function RevokeDialog({ apiKey, onClose }: KeyDialogProps) {
       pending={revoke.pending}
       error={revoke.error}
     >
-      Within a second, requests with <span className="font-mono">{`${apiKey.prefix}…${apiKey.last4}`}</span> are refused
-      permanently. This cannot be undone. Applications that still use the key fail with 401. To change over without a
-      gap, replace the key instead.
+      {apiKey.kind === 'playground' ? (
+        'Within a second, the open pages of this user can send nothing more. The playground gets a new key with its next request.'
+      ) : (
+        <>
+          Within a second, requests with <span className="font-mono">{`${apiKey.prefix}…${apiKey.last4}`}</span> are
+          refused permanently. This cannot be undone. Applications that still use the key fail with 401. To change over
+          without a gap, replace the key instead.
+        </>
+      )}
     </ConfirmDialog>
   );
 }

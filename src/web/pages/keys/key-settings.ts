@@ -1,4 +1,5 @@
 import type { ApiKey, ApiKeySettings, ModalityGroup } from '../../../contract/dashboard';
+import { fieldError } from '../../api/field-error';
 import { formatMicro, parseDollars, toInputDollars } from '../../format/money';
 import { formatCount } from '../../format/count';
 import { fromUtcInput, toUtcInput } from '../../format/time';
@@ -57,7 +58,10 @@ export function textsOf(key: ApiKey | undefined): SettingsTexts {
 const number = (value: number | null | undefined): string => (value == null ? '' : String(value));
 const dollars = (micro: number | null | undefined): string => (micro == null ? '' : toInputDollars(micro));
 
-/** The settings whose text differs. What stayed the same is not sent: a past expiry, for example, would be refused. */
+/**
+ * The settings whose text differs. What stayed the same is not sent: a past expiry, for example, would be refused.
+ * @throws ApiError for a field
+ */
 export function changedSettings(before: SettingsTexts, after: SettingsTexts): ApiKeySettings {
   const changed = SETTINGS_FIELDS.filter((field) => before[field].trim() !== after[field].trim());
   return Object.fromEntries(changed.map((field) => [field, toValue(field, after[field])]));
@@ -77,10 +81,18 @@ function toValue(field: SettingsField, text: string): ApiKeySettings[SettingsFie
       return linesOf(text);
     case 'daily_budget_micro':
     case 'monthly_budget_micro':
-      return parseDollars(trimmed);
+      return dollarsOf(field, trimmed);
     default:
       return Number(trimmed);
   }
+}
+
+/** @throws ApiError for the field: null would remove the budget. */
+function dollarsOf(field: SettingsField, text: string): number {
+  const micro = parseDollars(text);
+  if (micro === null)
+    throw fieldError(field, 'Dollars with at most six decimals after a point, for example 250 or 12.50.');
+  return micro;
 }
 
 function linesOf(text: string): string[] {

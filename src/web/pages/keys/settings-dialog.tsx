@@ -1,4 +1,5 @@
-import type { ApiKey, ApiKeySettings } from '../../../contract/dashboard';
+import { useState } from 'react';
+import type { ApiKey } from '../../../contract/dashboard';
 import { api, unwrap } from '../../api/client';
 import { keysKey } from '../../api/keys';
 import { useNotice } from '../../app/notices';
@@ -18,21 +19,22 @@ interface SettingsDialogProps {
 export function SettingsDialog({ apiKey, onClose }: SettingsDialogProps) {
   const notice = useNotice();
   const path = { organization_id: apiKey.organization_id, key_id: apiKey.id };
-  const texts = textsOf(apiKey);
+  // As the form shows them: what others change meanwhile is not changed back.
+  const [texts] = useState(() => textsOf(apiKey));
   const update = useChange({
-    change: (body: ApiKeySettings) =>
-      unwrap(api.PATCH('/dashboard/api/organizations/{organization_id}/keys/{key_id}', { params: { path }, body })),
+    change: async (after: SettingsTexts) => {
+      const body = changedSettings(texts, after);
+      if (Object.keys(body).length === 0) return;
+      await unwrap(
+        api.PATCH('/dashboard/api/organizations/{organization_id}/keys/{key_id}', { params: { path }, body }),
+      );
+    },
     invalidates: [keysKey(apiKey.organization_id)],
     onDone: () => {
       notice('Settings saved');
       onClose();
     },
   });
-  const save = (values: Partial<SettingsTexts>): void => {
-    const changes = changedSettings(texts, { ...texts, ...values });
-    if (Object.keys(changes).length === 0) onClose();
-    else update.run(changes);
-  };
   return (
     <Dialog title={`Settings of “${apiKey.name}”`} onClose={onClose}>
       <p className="mb-4 text-muted">Changes apply to new requests within a second. Counts of use continue.</p>
@@ -41,7 +43,7 @@ export function SettingsDialog({ apiKey, onClose }: SettingsDialogProps) {
         submit="Save"
         pending={update.pending}
         error={update.error}
-        onSubmit={save}
+        onSubmit={(values) => update.run({ ...texts, ...values })}
         actions={<Button onClick={onClose}>Cancel</Button>}
       >
         <SettingsFields texts={texts} open />

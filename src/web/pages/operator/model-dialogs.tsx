@@ -1,3 +1,4 @@
+import { useState } from 'react';
 import type { ModelUpdate, OperatorModel } from '../../../contract/dashboard';
 import { api, unwrap } from '../../api/client';
 import { operatorKeys, type ModelPath } from '../../api/operator';
@@ -69,6 +70,8 @@ export function AvailabilityDialog(props: ModelDialogProps) {
 }
 
 export function ModelLimitsDialog(props: ModelDialogProps) {
+  // As the form shows it: what others change meanwhile is not changed back.
+  const [model] = useState(props.model);
   const update = useModelUpdate(props, 'Limits set');
   return (
     <Dialog title={`Limits of ${props.model.id}`} onClose={props.onClose}>
@@ -78,7 +81,7 @@ export function ModelLimitsDialog(props: ModelDialogProps) {
         submit="Set limits"
         pending={update.pending}
         error={update.error}
-        onSubmit={(values) => update.run(changedFields<ModelUpdate>(props.model, rateLimitsOf(values)))}
+        onSubmit={(values) => update.run(changedFields<ModelUpdate>(model, rateLimitsOf(values)))}
         actions={<Button onClick={props.onClose}>Cancel</Button>}
       >
         <RateLimitFields limits={props.model} />

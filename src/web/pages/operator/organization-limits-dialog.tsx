@@ -1,3 +1,4 @@
+import { useState } from 'react';
 import type { OperatorOrganization, OrganizationLimitsUpdate } from '../../../contract/dashboard';
 import { api, unwrap } from '../../api/client';
 import { operatorKeys } from '../../api/operator';
@@ -25,7 +26,9 @@ interface OrganizationLimitsDialogProps {
   readonly onClose: () => void;
 }
 
-export function OrganizationLimitsDialog({ organization, onClose }: OrganizationLimitsDialogProps) {
+export function OrganizationLimitsDialog({ organization: current, onClose }: OrganizationLimitsDialogProps) {
+  // As the form shows it: what others change meanwhile is not changed back.
+  const [organization] = useState(current);
   const notice = useNotice();
   const update = useChange({
     change: (values: FormValues) =>

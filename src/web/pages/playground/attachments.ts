@@ -29,3 +29,10 @@ function toDataUrl(file: Blob): Promise<string> {
     reader.readAsDataURL(file);
   });
 }
+
+/** The bytes of a `data:` URL in base64. */
+export function blobOf(dataUrl: string): Blob {
+  const [head = '', base64 = ''] = dataUrl.split(',', 2);
+  const bytes = Uint8Array.from(atob(base64), (character) => character.codePointAt(0) ?? 0);
+  return new Blob([bytes], { type: /^data:([^;]+)/.exec(head)?.[1] });
+}

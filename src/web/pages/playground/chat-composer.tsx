@@ -1,13 +1,13 @@
 import { Paperclip, X } from 'lucide-react';
-import { useId, useRef, useState, type DragEvent } from 'react';
+import { useEffect, useId, useRef, useState, type DragEvent } from 'react';
 import { Banner } from '../../ui/banner';
 import { Button } from '../../ui/button';
-import { readAttachment } from './attachments';
+import { blobOf, readAttachment } from './attachments';
 import type { Attachment, UserMessage } from './chat-request';
 
 interface ChatComposerProps {
   readonly message: UserMessage;
-  readonly onChange: (message: UserMessage) => void;
+  readonly onChange: (change: (message: UserMessage) => UserMessage) => void;
   readonly onSend: () => void;
   readonly onStop: () => void;
   readonly running: boolean;
@@ -32,7 +32,7 @@ export function ChatComposer(props: ChatComposerProps) {
         setRefused(error instanceof Error ? error.message : String(error));
       }
     }
-    onChange({ ...message, attachments: [...message.attachments, ...added] });
+    onChange((current) => ({ ...current, attachments: [...current.attachments, ...added] }));
   };
   const onDrop = (event: DragEvent): void => {
     event.preventDefault();
@@ -54,7 +54,7 @@ export function ChatComposer(props: ChatComposerProps) {
       <Attachments
         attachments={message.attachments}
         onRemove={(index) =>
-          onChange({ ...message, attachments: message.attachments.filter((_each, at) => at !== index) })
+          onChange((current) => ({ ...current, attachments: current.attachments.toSpliced(index, 1) }))
         }
       />
       <label htmlFor={id} className="sr-only">
@@ -66,7 +66,10 @@ export function ChatComposer(props: ChatComposerProps) {
         className="control resize-y"
         placeholder="Message"
         value={message.text}
-        onChange={(event) => onChange({ ...message, text: event.currentTarget.value })}
+        onChange={(event) => {
+          const text = event.currentTarget.value;
+          onChange((current) => ({ ...current, text }));
+        }}
         onKeyDown={(event) => {
           if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
           event.preventDefault();
@@ -106,13 +109,24 @@ interface AttachmentsProps {
   readonly onRemove?: (index: number) => void;
 }
 
+/** The page's policy allows no `data:` URLs. */
+function Thumbnail({ dataUrl }: { readonly dataUrl: string }) {
+  const image = useRef<HTMLImageElement>(null);
+  useEffect(() => {
+    const url = URL.createObjectURL(blobOf(dataUrl));
+    if (image.current !== null) image.current.src = url;
+    return () => URL.revokeObjectURL(url);
+  }, [dataUrl]);
+  return <img ref={image} alt="" className="size-10 rounded object-cover" />;
+}
+
 export function Attachments({ attachments, onRemove }: AttachmentsProps) {
   if (attachments.length === 0) return null;
   return (
     <ul className="mb-2 flex flex-wrap gap-2">
       {attachments.map(({ name, kind, content }, index) => (
         <li key={index} className="flex items-center gap-2 rounded-lg border bg-sunken p-1.5">
-          {kind === 'image' && content !== '' && <img src={content} alt="" className="size-10 rounded object-cover" />}
+          {kind === 'image' && <Thumbnail dataUrl={content} />}
           <span className="max-w-48 truncate" title={name}>
             {name}
           </span>

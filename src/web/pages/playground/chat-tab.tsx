@@ -58,7 +58,8 @@ export function ChatTab(props: TabProps) {
                 <TurnView
                   turn={turn}
                   models={props.models}
-                  busy={chat.running}
+                  busy={chat.running || problem !== null}
+                  isLast={index === chat.turns.length - 1}
                   onRetry={() => send(turn.user, index)}
                   onEdit={() => edit(index, turn.user)}
                 />
@@ -86,9 +87,17 @@ export function ChatTab(props: TabProps) {
             send(message, editedTurn ?? undefined);
           }}
         />
-        {problem === null && message.text.trim() !== '' && (
-          <EstimateLine operation="createChatCompletion" request={bodyOf(first)} enabled={!chat.running} />
-        )}
+        {problem === null &&
+          message.text.trim() !== '' &&
+          asked.map((model) => (
+            <EstimateLine
+              key={model.id}
+              label={asked.length === 1 ? undefined : model.name}
+              operation="createChatCompletion"
+              request={bodyOf(model)}
+              enabled={!chat.running}
+            />
+          ))}
       </div>
       <Card title="Settings">
         <div className="space-y-4">
@@ -135,12 +144,15 @@ function ChatActions({ body, chat }: ChatActionsProps) {
 interface TurnViewProps {
   readonly turn: Turn;
   readonly models: readonly Model[];
+  /** Whether nothing can be sent now. */
   readonly busy: boolean;
+  /** Asking an earlier turn again would drop those after it. */
+  readonly isLast: boolean;
   readonly onRetry: () => void;
   readonly onEdit: () => void;
 }
 
-function TurnView({ turn: { user, replies }, models, busy, onRetry, onEdit }: TurnViewProps) {
+function TurnView({ turn: { user, replies }, models, busy, isLast, onRetry, onEdit }: TurnViewProps) {
   const answers = Object.entries(replies);
   return (
     <>
@@ -155,10 +167,12 @@ function TurnView({ turn: { user, replies }, models, busy, onRetry, onEdit }: Tu
               <SquarePen size={14} aria-hidden="true" />
               Edit
             </Button>
-            <Button variant="quiet" small onClick={onRetry}>
-              <RotateCcw size={14} aria-hidden="true" />
-              Ask again
-            </Button>
+            {isLast && (
+              <Button variant="quiet" small onClick={onRetry}>
+                <RotateCcw size={14} aria-hidden="true" />
+                Ask again
+              </Button>
+            )}
           </div>
         )}
       </div>

@@ -10,17 +10,26 @@ interface EstimateLineProps {
   readonly request: object;
   /** Whether there is enough to estimate. */
   readonly enabled: boolean;
+  /** Names the model where there are several. */
+  readonly label?: string;
 }
 
 /** Estimate and hold of the request as it is now, or why it would be refused. */
-export function EstimateLine({ operation, request, enabled }: EstimateLineProps) {
+export function EstimateLine({ operation, request, enabled, label }: EstimateLineProps) {
   const { id } = useOrganization();
   const { data } = useEstimate(id, operation, request, enabled);
-  if (!enabled || data === undefined) return <p className="text-muted">The estimate appears while you type.</p>;
-  if (data.error !== null) return <p className="text-bad">Would be refused: {data.error.message}</p>;
+  if (!enabled || data === undefined) return null;
+  const name = label === undefined ? '' : `${label}: `;
+  if (data.error !== null) {
+    return (
+      <p className="text-bad">
+        {name}Would be refused: {data.error.message}
+      </p>
+    );
+  }
   return (
     <p className="text-muted">
-      About{' '}
+      {name}About{' '}
       <span className="font-medium text-ink">
         <Amount micro={data.estimated_cost_micro ?? 0} />
       </span>

@@ -1,3 +1,4 @@
+import { useState } from 'react';
 import { formatBytes } from '../../format/count';
 import { Button } from '../../ui/button';
 
@@ -10,11 +11,14 @@ interface FileFieldProps {
 }
 
 export function FileField({ label, accept, file, onChange }: FileFieldProps) {
+  /** A new input for each round, in which the same file can be chosen again. */
+  const [round, setRound] = useState(0);
   return (
     <div className="flex flex-col gap-1">
       <label className="flex flex-col gap-1">
         <span className="font-medium">{label}</span>
         <input
+          key={round}
           type="file"
           accept={accept}
           className="control"
@@ -26,7 +30,14 @@ export function FileField({ label, accept, file, onChange }: FileFieldProps) {
           <span className="truncate">
             {file.name}, {formatBytes(file.size)}
           </span>
-          <Button variant="quiet" small onClick={() => onChange(null)}>
+          <Button
+            variant="quiet"
+            small
+            onClick={() => {
+              setRound(round + 1);
+              onChange(null);
+            }}
+          >
             Leave out
           </Button>
         </p>

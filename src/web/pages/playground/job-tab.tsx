@@ -1,8 +1,9 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef } from 'react';
 import type { Model } from '../../../contract/dashboard';
 import { api, unwrap } from '../../api/client';
+import { isApiError } from '../../api/errors';
 import { newIdempotencyKey } from '../../api/idempotency-key';
 import { hasEnded, jobQuery } from '../../api/jobs';
 import { callV1 } from '../../api/v1';
@@ -41,15 +42,15 @@ export function JobTab({ kind, ...props }: JobTabProps) {
   const [jobIds, setJobIds] = useDraft<readonly string[]>(`${id} ${kind} jobs`, []);
   const model: Model = modelOf(props, draft.model);
   const body = jobBody(model, draft);
-  const idempotencyKey = useKeyOf(body);
+  const idempotency = useIdempotencyKey(`${id} ${kind}`, body);
   const submission = useChange({
     change: async () => {
-      const reply = await callV1(id, PATHS[kind], { body, idempotencyKey: idempotencyKey.current });
+      const reply = await callV1(id, PATHS[kind], { body, idempotencyKey: idempotency.keep() });
       return (await reply.json()) as { readonly id: string };
     },
     invalidates: [['organization', id, 'jobs']],
     onDone: (job) => {
-      idempotencyKey.renew();
+      idempotency.renew();
       setJobIds([job.id, ...jobIds.filter((known) => known !== job.id)].slice(0, MAX_SHOWN));
     },
   });
@@ -79,12 +80,22 @@ export function JobTab({ kind, ...props }: JobTabProps) {
   );
 }
 
-/** The same key until the request changes or was accepted, so that a second click or a lost reply makes no second job. */
-function useKeyOf(body: object): { readonly current: string; readonly renew: () => void } {
+/**
+ * The same key for the same request until it is accepted, so that a second click, or another try after a lost reply or a
+ * reload, makes no second job.
+ */
+function useIdempotencyKey(name: string, body: object): { readonly keep: () => string; readonly renew: () => void } {
   const text = JSON.stringify(body);
-  const [key, setKey] = useState(() => ({ text, value: newIdempotencyKey() }));
-  if (key.text !== text) setKey({ text, value: newIdempotencyKey() });
-  return { current: key.value, renew: () => setKey({ text, value: newIdempotencyKey() }) };
+  const [sent, setSent] = useDraft<{ readonly text: string; readonly key: string } | null>(`${name} key`, null);
+  return {
+    keep: () => {
+      if (sent?.text === text) return sent.key;
+      const key = newIdempotencyKey();
+      setSent({ text, key });
+      return key;
+    },
+    renew: () => setSent(null),
+  };
 }
 
 function JobCard({ jobId }: { readonly jobId: string }) {
@@ -93,6 +104,7 @@ function JobCard({ jobId }: { readonly jobId: string }) {
   const queries = useQueryClient();
   const query = useQuery(jobQuery(id, jobId));
   const job = query.data?.job;
+  const isGone = isApiError(query.error, 'not_found');
   const wasRunning = useRef(false);
   useEffect(() => {
     if (job === undefined) return;
@@ -112,6 +124,7 @@ function JobCard({ jobId }: { readonly jobId: string }) {
     onDone: (canceled) => queries.setQueryData(jobQuery(id, jobId).queryKey, canceled),
     invalidates: [['organization', id, 'billing']],
   });
+  if (isGone) return null;
   return (
     <Card
       title={

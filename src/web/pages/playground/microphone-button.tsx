@@ -7,19 +7,30 @@ export function MicrophoneButton({ onRecorded }: { readonly onRecorded: (file: F
   const recorder = useRef<MediaRecorder | null>(null);
   const [recording, setRecording] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
-  useEffect(() => () => release(recorder.current), []);
+  /** `away`: the button is gone, also while the browser asks for permission. */
+  const state = useRef<'idle' | 'starting' | 'away'>('idle');
+  useEffect(() => {
+    state.current = 'idle';
+    return () => {
+      state.current = 'away';
+      release(recorder.current?.stream);
+    };
+  }, []);
   // Without https, browsers have no `mediaDevices`.
   if (!('mediaDevices' in navigator) || typeof MediaRecorder === 'undefined') return null;
 
   const start = async (): Promise<void> => {
+    if (state.current !== 'idle') return;
+    state.current = 'starting';
     setProblem(null);
     try {
       const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
+      if (hasLeft(state)) return release(stream);
       const media = new MediaRecorder(stream);
       const parts: Blob[] = [];
       media.addEventListener('dataavailable', ({ data }) => parts.push(data));
       media.addEventListener('stop', () => {
-        release(media);
+        release(stream);
         setRecording(false);
         const extension = media.mimeType.includes('mp4') ? 'm4a' : 'webm';
         onRecorded(new File(parts, `microphone.${extension}`, { type: media.mimeType }));
@@ -29,6 +40,8 @@ export function MicrophoneButton({ onRecorded }: { readonly onRecorded: (file: F
       setRecording(true);
     } catch {
       setProblem('The browser did not allow the microphone.');
+    } finally {
+      if (!hasLeft(state)) state.current = 'idle';
     }
   };
   return (
@@ -46,6 +59,11 @@ export function MicrophoneButton({ onRecorded }: { readonly onRecorded: (file: F
   );
 }
 
-function release(media: MediaRecorder | null): void {
-  for (const track of media?.stream.getTracks() ?? []) track.stop();
+/** Read after a pause, in which the button may have gone. */
+function hasLeft(state: { readonly current: string }): boolean {
+  return state.current === 'away';
+}
+
+function release(stream: MediaStream | undefined): void {
+  for (const track of stream?.getTracks() ?? []) track.stop();
 }

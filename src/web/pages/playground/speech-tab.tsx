@@ -27,8 +27,8 @@ interface SpeechDraft {
 
 interface SpeechResult {
   readonly input: string;
-  /** `blob:` URL. */
-  readonly url: string;
+  /** `blob:` URL of the sound. */
+  readonly urls: readonly [string];
   readonly format: string;
   readonly costMicro: number;
   readonly requestId: string;
@@ -136,18 +136,18 @@ async function speak(
   const url = URL.createObjectURL(await reply.blob());
   const totalMs = Math.round(performance.now() - startedAt);
   const { input, response_format: format } = body;
-  return { input, url, format, costMicro: costOf(reply), requestId: requestIdOf(reply), totalMs };
+  return { input, urls: [url], format, costMicro: costOf(reply), requestId: requestIdOf(reply), totalMs };
 }
 
 function SpeechCard({ result }: { readonly result: SpeechResult }) {
-  const { input, url, format, costMicro, requestId, totalMs } = result;
+  const { input, urls, format, costMicro, requestId, totalMs } = result;
   return (
     <article className="rounded-xl border bg-surface p-4">
       <p className="mb-3 line-clamp-3 wrap-anywhere">{input}</p>
       <div className="flex flex-wrap items-center gap-3">
         {/* oxlint-disable-next-line jsx-a11y/media-has-caption -- the text above is what it says */}
-        <audio src={url} controls aria-label="Spoken text" className="max-w-full grow" />
-        <ButtonAnchor href={url} download={`speech.${format}`}>
+        <audio src={urls[0]} controls aria-label="Spoken text" className="max-w-full grow" />
+        <ButtonAnchor href={urls[0]} download={`speech.${format}`}>
           <Download size={14} aria-hidden="true" />
           Download
         </ButtonAnchor>

@@ -26,8 +26,8 @@ interface TranscriptionDraft {
 
 interface TranscriptionResult {
   readonly fileName: string;
-  /** `blob:` URL of the recording. */
-  readonly url: string;
+  /** `blob:` URL of the sound. */
+  readonly urls: readonly [string];
   readonly text: string;
   readonly segments: readonly Segment[];
   readonly costMicro: number;
@@ -121,7 +121,7 @@ async function transcribe(
   const url = URL.createObjectURL(file);
   return {
     fileName: file.name,
-    url,
+    urls: [url],
     text,
     segments,
     costMicro: costOf(reply),
@@ -131,7 +131,7 @@ async function transcribe(
 }
 
 function Transcript({ result }: { readonly result: TranscriptionResult }) {
-  const { fileName, url, text, segments, costMicro, requestId, totalMs } = result;
+  const { fileName, urls, text, segments, costMicro, requestId, totalMs } = result;
   const player = useRef<HTMLAudioElement>(null);
   const playFrom = (seconds: number): void => {
     if (player.current === null) return;
@@ -142,7 +142,7 @@ function Transcript({ result }: { readonly result: TranscriptionResult }) {
   return (
     <article className="rounded-xl border bg-surface p-4">
       {/* oxlint-disable-next-line jsx-a11y/media-has-caption -- the transcript is below */}
-      <audio ref={player} src={url} controls aria-label={fileName} className="mb-3 w-full" />
+      <audio ref={player} src={urls[0]} controls aria-label={fileName} className="mb-3 w-full" />
       {segments.length === 0 ? (
         <p className="wrap-anywhere whitespace-pre-wrap">{text}</p>
       ) : (

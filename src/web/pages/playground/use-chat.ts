@@ -35,6 +35,10 @@ export function useChat(): Chat {
   const send: Chat['send'] = useCallback(
     (user, models, settings, from = turns.length) => {
       const before = turns.slice(0, from);
+      const requests = models.map((model) => {
+        const past = before.map((each) => exchangeOf(each, model.id));
+        return [model.id, chatBody(model, settings, [...past, { user, answer: null }])] as const;
+      });
       const abort = new AbortController();
       controller.current = abort;
       let turn: Turn = { id: String(performance.now()), user, replies: {} };
@@ -49,16 +53,13 @@ export function useChat(): Chat {
           });
         }
       };
-      setTurns(before);
+      // The message outlives a reload during the answer.
+      setTurns([...before, turn]);
       setLive(turn);
-      const asked = models.map(async (model) => {
-        const body = chatBody(model, settings, [
-          ...before.map((past) => exchangeOf(past, model.id)),
-          { user, answer: null },
-        ]);
-        const reply = await followChat(organizationId, body, abort.signal, (next) => show(model.id, next));
+      const asked = requests.map(async ([modelId, body]) => {
+        const reply = await followChat(organizationId, body, abort.signal, (next) => show(modelId, next));
         addSpent(reply.costMicro ?? 0);
-        return [model.id, reply] as const;
+        return [modelId, reply] as const;
       });
       void Promise.all(asked).then((replies) => {
         cancelAnimationFrame(frame);
@@ -70,7 +71,7 @@ export function useChat(): Chat {
     [turns, setTurns, organizationId, addSpent],
   );
   return {
-    turns: live === null ? turns : [...turns, live],
+    turns: live === null ? turns : [...turns.slice(0, -1), live],
     running: live !== null,
     send,
     stop: () => controller.current?.abort(),

@@ -7,6 +7,8 @@ import { playgroundKeyId } from '../../api/v1';
 type Schemas = components['schemas'];
 
 const QUIET_MS = 500;
+/** Larger requests, for example with pictures, are not sent twice only to estimate them. */
+const MAX_CHARACTERS = 100_000;
 
 /** What the request would be held for and why it might be refused, half a second after its last change. Costs nothing. */
 export function useEstimate(
@@ -34,8 +36,10 @@ export function useEstimate(
           signal,
         }),
       ),
-    enabled,
+    enabled: enabled && settled.length <= MAX_CHARACTERS,
     staleTime: 30_000,
+    // The key has the prompt, which must not stay in memory.
+    gcTime: 0,
     retry: false,
     placeholderData: (previous) => previous,
   });

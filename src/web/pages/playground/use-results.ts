@@ -3,6 +3,8 @@ import { useSpending } from './playground-context';
 
 interface Costing {
   readonly costMicro: number;
+  /** `blob:` URLs of its files. */
+  readonly urls: readonly string[];
 }
 
 export interface Results<Result> {
@@ -21,7 +23,14 @@ export function useResults<Result extends Costing>(): Results<Result> {
   const [pending, setPending] = useState(false);
   const [error, setError] = useState<Error | null>(null);
   const controller = useRef<AbortController | null>(null);
-  useEffect(() => () => controller.current?.abort(), []);
+  const created = useRef<string[]>([]);
+  useEffect(
+    () => () => {
+      controller.current?.abort();
+      for (const url of created.current) URL.revokeObjectURL(url);
+    },
+    [],
+  );
   return {
     results,
     pending,
@@ -35,6 +44,7 @@ export function useResults<Result extends Costing>(): Results<Result> {
       request(abort.signal)
         .then((result) => {
           addSpent(result.costMicro);
+          created.current.push(...result.urls);
           setResults((before) => [result, ...before]);
         })
         .catch((reason: unknown) => {

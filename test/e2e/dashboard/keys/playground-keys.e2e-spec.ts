@@ -1,7 +1,7 @@
 import type { DashboardClient } from '../../../harness/dashboard-client';
 import { TestGateway } from '../../../harness/gateway';
 import { MovedClock } from '../accounts/visitor';
-import { act, ask, create, credit, expectError, get, keysOf, patch, type Json } from './key-actions';
+import { act, ask, becomes, create, credit, expectError, get, keysOf, patch, type Json } from './key-actions';
 
 const BUDGET_MICRO = 1_000_000;
 /** Longer than a process may use what it has read about a key. */
@@ -11,7 +11,10 @@ const clock = new MovedClock();
 let gateway: TestGateway;
 
 beforeAll(async () => {
-  gateway = await TestGateway.start({ PLAYGROUND_DAILY_BUDGET_MICRO: String(BUDGET_MICRO) }, clock);
+  gateway = await TestGateway.start(
+    { PLAYGROUND_DAILY_BUDGET_MICRO: String(BUDGET_MICRO), SESSION_IDLE_MINUTES: '120' },
+    clock,
+  );
 });
 
 afterAll(() => gateway.stop());
@@ -43,9 +46,19 @@ describe('a playground key', () => {
     expect(await idsOf('')).toEqual([standard.id]);
     expect(await idsOf('?kind=playground')).toEqual([id]);
     expectError(await patch(user, id, { daily_budget_micro: null }), 409, 'conflict');
-    for (const action of ['disable', 'enable', 'revoke', 'rotate']) {
+    for (const action of ['disable', 'enable', 'rotate']) {
       expectError(await act(user, id, action, action === 'rotate' ? {} : undefined), 409, 'conflict');
     }
+  });
+
+  it('ends at once when its API key is revoked, after which a new one can be issued', async () => {
+    const user = await developer();
+    const { key, api_key_id: id } = await issue(user);
+    expect((await ask(gateway, key)).status).toBe(200);
+    expect((await act(user, id, 'revoke')).status).toBe(200);
+    await becomes(gateway, '401 invalid_api_key', key);
+    const next = await issue(user);
+    expect([next.api_key_id, (await ask(gateway, next.key)).status]).toEqual([id, 200]);
   });
 
   it('works for an hour', async () => {
