@@ -21,7 +21,7 @@ function isIdle(): boolean {
   return Date.now() - lastInputAt > IDLE_AFTER_MS;
 }
 
-/** A `refetchInterval` that pauses while nobody uses the page; hidden tabs pause by themselves. */
+/** A `refetchInterval` that pauses while the page is not used; hidden tabs pause by themselves. */
 export function pollEvery(intervalMs: number): () => number | false {
   return () => (isIdle() ? false : intervalMs);
 }
