@@ -179,8 +179,8 @@ describeJourney('billing', () => {
       page.getByRole('link', { name: 'CSV' }).click(),
     ]);
     const [head = '', ...lines] = (await readFile(await download.path(), 'utf8')).trim().split('\r\n');
-    const column = head.split(',').indexOf('amount_micro');
-    expect(lines.map((line) => line.split(',')[column])).toEqual(shown);
+    const columns = ['amount_micro', 'balance_after_micro'].map((name) => head.split(',').indexOf(name));
+    expect(lines.flatMap((line) => columns.map((column) => line.split(',')[column]))).toEqual(shown);
     await page.goto(`/dashboard/o/${customer.organizationId}/billing?tab=holds`);
     await page.getByText('Nothing is held').waitFor();
     await user.close();

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
+import { LedgerService } from '../../src/billing/ledger/ledger.service';
 import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
 import type { DashboardClient } from '../harness/dashboard-client';
 import { TestGateway } from '../harness/gateway';
@@ -118,6 +119,30 @@ describeJourney('the figures of the pages', () => {
     const tookMs = Math.round(performance.now() - startedAt);
     process.stdout.write(`from a click to the list of requests: ${tookMs} ms\n`);
     expect(tookMs).toBeLessThan(10_000);
+    await user.close();
+  });
+
+  it('stay responsive while 200 tokens a second arrive', async () => {
+    const ledger = gateway.app.get(LedgerService, { strict: false });
+    await ledger.topUp(owner.organizationId, 1_000_000n, 'initial');
+    const user = await BrowserUser.signedIn(gateway, owner);
+    const { page } = user;
+    await page.goto(`/dashboard/o/${owner.organizationId}/playground/chat`);
+    await page.getByRole('combobox', { name: 'Model', exact: true }).selectOption('mock/chat-1');
+    await page.evaluate(() => {
+      const seen = { longestMs: 0 };
+      Object.assign(window, { seen });
+      new PerformanceObserver((list) => {
+        for (const { duration } of list.getEntries()) seen.longestMs = Math.max(seen.longestMs, duration);
+      }).observe({ type: 'longtask' });
+    });
+    const message = page.getByLabel('Message', { exact: true });
+    await message.fill('[[mock: tokens=2000 delay=5ms]] Tell me a story');
+    await message.press('Enter');
+    await page.getByRole('link', { name: 'Receipt' }).waitFor();
+    const { longestMs } = await page.evaluate(() => (window as unknown as { seen: { longestMs: number } }).seen);
+    process.stdout.write(`longest task while 2,000 tokens streamed: ${longestMs === 0 ? 'below 50' : longestMs} ms\n`);
+    expect(longestMs).toBeLessThan(5_000);
     await user.close();
   });
 });
