@@ -90,8 +90,12 @@ describeJourney('the playground', () => {
     await message.fill('A long story [[mock: tokens=5000 delay=20ms]]');
     await message.press('Enter');
     await page.getByRole('article').last().getByText(/\w{3}/).first().waitFor();
+    // The receipt of a stopped stream appears a moment later.
+    user.expectFailure(/^GET .*\/usage\/requests\/req_\w+ 404$/);
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.getByText('stopped', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Send' }).waitFor();
+    await expectCostOfReceipt(developer, page.getByRole('article').nth(1));
     await page.reload();
     await page.getByRole('article').nth(1).waitFor();
     await user.close();

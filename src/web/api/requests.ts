@@ -36,17 +36,20 @@ export const latestRequestsQuery = (organizationId: string, filters: RequestFilt
     refetchInterval: pollMs === undefined ? false : pollEvery(pollMs),
   });
 
-/** The receipt of a request, by its `X-Request-Id` or id; it never changes. */
+/** The receipt of a request, by its `X-Request-Id` or id; it never changes. @throws ApiError */
+export function readReceipt(organizationId: string, requestId: string, signal?: AbortSignal) {
+  return unwrap(
+    api.GET('/dashboard/api/organizations/{organization_id}/usage/requests/{request_id}', {
+      params: { path: { organization_id: organizationId, request_id: requestId } },
+      signal,
+    }),
+  );
+}
+
 export const receiptQuery = (organizationId: string, requestId: string) =>
   queryOptions({
     queryKey: ['organization', organizationId, 'requests', 'receipt', requestId],
-    queryFn: ({ signal }) =>
-      unwrap(
-        api.GET('/dashboard/api/organizations/{organization_id}/usage/requests/{request_id}', {
-          params: { path: { organization_id: organizationId, request_id: requestId } },
-          signal,
-        }),
-      ),
+    queryFn: ({ signal }) => readReceipt(organizationId, requestId, signal),
     staleTime: 300_000,
   });
 

@@ -1,5 +1,6 @@
 import { isApiError } from '../../api/errors';
 import { eventData } from '../../api/event-stream';
+import { readReceipt } from '../../api/requests';
 import { callV1, requestIdOf } from '../../api/v1';
 
 export interface ReplyFailure {
@@ -25,6 +26,8 @@ export interface ChatReply {
   readonly totalMs: number | null;
   readonly failure: ReplyFailure | null;
 }
+
+const RECEIPT_PAUSES_MS = [300, 600, 1200, 2400];
 
 const NOTHING: ChatReply = {
   state: 'waiting',
@@ -114,6 +117,20 @@ export async function followChat(
   }
   show({ ...reply, totalMs: elapsedMs() });
   return reply;
+}
+
+/**
+ * What a stream that was cut off has cost: its receipt appears when the gateway has noticed the end. Null for a request
+ * that was refused, and when the receipt does not appear soon.
+ */
+export async function chargeOf(organizationId: string, { requestId }: ChatReply): Promise<number | null> {
+  if (requestId === null) return null;
+  for (const pauseMs of RECEIPT_PAUSES_MS) {
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    const receipt = await readReceipt(organizationId, requestId).catch(() => null);
+    if (receipt !== null) return receipt.cost_micro;
+  }
+  return null;
 }
 
 function failureOf(error: unknown): ReplyFailure {
