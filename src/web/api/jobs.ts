@@ -46,6 +46,15 @@ export const jobQuery = (organizationId: string, jobId: string) =>
     },
   });
 
+/** Stops a job that is under way. @throws ApiError */
+export function cancelJob(organizationId: string, jobId: string) {
+  return unwrap(
+    api.POST('/dashboard/api/organizations/{organization_id}/jobs/{job_id}/cancel', {
+      params: { path: { organization_id: organizationId, job_id: jobId } },
+    }),
+  );
+}
+
 const RENEWAL_MARGIN_MS = 30_000;
 
 /** Running jobs are read less often the longer they take; links to outputs are renewed before they expire. */

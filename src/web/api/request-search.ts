@@ -1,5 +1,5 @@
 import type { operations, ModalityGroup, UsageOperation } from '../../contract/dashboard';
-import { oneOf } from './usage-search';
+import { oneOf } from '../app/search-values';
 
 type ListParameters = NonNullable<operations['listRequests']['parameters']['query']>;
 /** What the list and the export take. */
@@ -38,14 +38,14 @@ export interface RequestSearch extends RequestFilters {
 
 export function requestSearch(search: Record<string, unknown>): RequestSearch {
   return {
-    range: oneOf(RANGES, search.range),
+    range: oneOf(search.range, RANGES),
     from: momentOf(search.from),
     to: momentOf(search.to),
     key_id: textOf(search.key_id),
     model: textOf(search.model),
-    status: oneOf(['success', 'error'], search.status),
-    modality: oneOf(MODALITIES, search.modality),
-    operation: oneOf(OPERATIONS, search.operation),
+    status: oneOf(search.status, ['success', 'error']),
+    modality: oneOf(search.modality, MODALITIES),
+    operation: oneOf(search.operation, OPERATIONS),
     error_code: textOf(search.error_code),
     provider: textOf(search.provider),
     min_cost_micro: countOf(search.min_cost_micro),

@@ -1,4 +1,5 @@
 import type { UsageGrouping, UsageInterval } from '../../contract/dashboard';
+import { dayOf, oneOf } from '../app/search-values';
 import { METRICS, type Metric } from '../format/series';
 import { startOfUtcDay } from '../format/time';
 
@@ -28,7 +29,6 @@ export interface UsageSearch {
 }
 
 const DAYS: Readonly<Record<UsageRange, number>> = { '24h': 1, '7d': 7, '30d': 30, '90d': 90, '12m': 365 };
-const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 /** The most of the API is 750 buckets. */
@@ -36,22 +36,14 @@ const MOST_DAYS_BY_HOUR = 31;
 
 export function usageSearch(search: Record<string, unknown>): UsageSearch {
   return {
-    metric: oneOf(METRICS, search.metric),
-    group: oneOf(GROUPINGS, search.group),
-    range: oneOf(RANGES, search.range),
+    metric: oneOf(search.metric, METRICS),
+    group: oneOf(search.group, GROUPINGS),
+    range: oneOf(search.range, RANGES),
     from: dayOf(search.from),
     to: dayOf(search.to),
-    interval: oneOf(['hour', 'day'], search.interval),
-    look: oneOf(LOOKS, search.look),
+    interval: oneOf(search.interval, ['hour', 'day'] as const),
+    look: oneOf(search.look, LOOKS),
   };
-}
-
-export function oneOf<T extends string>(values: readonly T[], value: unknown): T | undefined {
-  return values.find((each) => each === value);
-}
-
-function dayOf(value: unknown): string | undefined {
-  return typeof value === 'string' && DAY.test(value) && !Number.isNaN(Date.parse(value)) ? value : undefined;
 }
 
 /** The view with defaults, and what the API is asked for. */

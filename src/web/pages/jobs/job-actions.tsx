@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Job } from '../../../contract/dashboard';
 import { api, unwrap } from '../../api/client';
-import { hasEnded, jobQuery } from '../../api/jobs';
+import { cancelJob, hasEnded, jobQuery } from '../../api/jobs';
 import { useNotice } from '../../app/notices';
 import { useOrganization } from '../../app/use-session';
 import { Button } from '../../ui/button';
@@ -36,12 +36,7 @@ function CancelDialog({ job, onClose }: DialogProps) {
   const queries = useQueryClient();
   const notify = useNotice();
   const cancel = useChange({
-    change: () =>
-      unwrap(
-        api.POST('/dashboard/api/organizations/{organization_id}/jobs/{job_id}/cancel', {
-          params: { path: { organization_id: org, job_id: job.id } },
-        }),
-      ),
+    change: () => cancelJob(org, job.id),
     invalidates: [
       ['organization', org, 'jobs', 'list'],
       ['organization', org, 'billing'],

@@ -2,6 +2,7 @@ import { useState } from 'react';
 import type { BalanceAdjustmentRequest, OperatorOrganization } from '../../../contract/dashboard';
 import { api, unwrap } from '../../api/client';
 import { operatorKeys } from '../../api/operator';
+import { fieldError } from '../../api/field-error';
 import { useNotice } from '../../app/notices';
 import { negatedMicro } from '../../format/balance';
 import { formatMicro, formatSignedMicro } from '../../format/money';
@@ -11,7 +12,7 @@ import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { ChangeForm, SelectField, TextField } from '../../ui/form';
 import { useChange } from '../../ui/use-change';
-import { dollarsOf, DollarsField, fieldError, type FormValues } from './limit-fields';
+import { dollarsOf, DollarsField, type FormValues } from './limit-fields';
 
 interface BalanceDialogProps {
   readonly organization: OperatorOrganization;

@@ -1,3 +1,5 @@
+import { dayOf, oneOf } from '../../app/search-values';
+
 /** What the addresses of the operator's pages hold. Invalid values count as absent. */
 type Search = Record<string, unknown>;
 
@@ -5,10 +7,6 @@ type Search = Record<string, unknown>;
 function textOf(value: unknown, maxLength = 200): string | undefined {
   const text = typeof value === 'number' ? String(value) : value;
   return typeof text === 'string' && text !== '' ? text.slice(0, maxLength) : undefined;
-}
-
-function oneOf<T extends string>(value: unknown, allowed: readonly T[]): T | undefined {
-  return allowed.find((each) => each === value);
 }
 
 /** Leaves out what is not set, so that addresses stay short. */
@@ -35,12 +33,6 @@ export const providersSearch = (search: Search) =>
 
 export const credentialsSearch = (search: Search) =>
   compact({ search: textOf(search.search), show: oneOf(search.show, ['all'] as const) });
-
-const DAY = /^\d{4}-\d{2}-\d{2}$/;
-
-function dayOf(value: unknown): string | undefined {
-  return typeof value === 'string' && DAY.test(value) && !Number.isNaN(Date.parse(value)) ? value : undefined;
-}
 
 export const platformAuditSearch = (search: Search) =>
   compact({

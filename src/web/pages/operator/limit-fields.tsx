@@ -1,4 +1,4 @@
-import { ApiError } from '../../api/errors';
+import { fieldError } from '../../api/field-error';
 import { parseDollars, toInputDollars } from '../../format/money';
 import { TextField } from '../../ui/form';
 
@@ -75,11 +75,6 @@ export function dollarsOf(values: FormValues, name: string): Limit {
   const micro = parseDollars(text);
   if (micro === null) throw fieldError(name, 'This is not an amount in dollars, for example 12.50.');
   return micro;
-}
-
-/** An error of the page itself that marks a field like one of the API. */
-export function fieldError(param: string, message: string): ApiError {
-  return new ApiError(400, { code: 'validation_failed', message, param }, false);
 }
 
 interface RateLimits {

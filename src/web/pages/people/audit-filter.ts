@@ -1,20 +1,14 @@
 import type { AuditFilter } from '../../api/people';
-
-const DAY = /^\d{4}-\d{2}-\d{2}$/;
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+import { dayOf, uuidOf } from '../../app/search-values';
 
 /** The filter in the address of the audit log; what the API would refuse is ignored. */
 export function parseAuditFilter({ action, actor, from, until }: Record<string, unknown>): AuditFilter {
   return {
     ...(typeof action === 'string' && action !== '' && action.length <= 100 && { action }),
-    ...(typeof actor === 'string' && UUID.test(actor) && { actor }),
-    ...(isDay(from) && { from }),
-    ...(isDay(until) && { until }),
+    ...(uuidOf(actor) !== undefined && { actor: uuidOf(actor) }),
+    ...(dayOf(from) !== undefined && { from: dayOf(from) }),
+    ...(dayOf(until) !== undefined && { until: dayOf(until) }),
   };
-}
-
-function isDay(text: unknown): text is string {
-  return typeof text === 'string' && DAY.test(text) && !Number.isNaN(Date.parse(text));
 }
 
 /** Changes that an organization can have, in words. */

@@ -2,10 +2,9 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import type { Model } from '../../../contract/dashboard';
-import { api, unwrap } from '../../api/client';
 import { isApiError } from '../../api/errors';
 import { newIdempotencyKey } from '../../api/idempotency-key';
-import { hasEnded, jobQuery } from '../../api/jobs';
+import { cancelJob, hasEnded, jobQuery } from '../../api/jobs';
 import { callV1 } from '../../api/v1';
 import { useOrganization } from '../../app/use-session';
 import { Amount } from '../../ui/amount';
@@ -115,12 +114,7 @@ function JobCard({ jobId }: { readonly jobId: string }) {
     }
   }, [job, addSpent]);
   const cancel = useChange({
-    change: () =>
-      unwrap(
-        api.POST('/dashboard/api/organizations/{organization_id}/jobs/{job_id}/cancel', {
-          params: { path: { organization_id: id, job_id: jobId } },
-        }),
-      ),
+    change: () => cancelJob(id, jobId),
     onDone: (canceled) => queries.setQueryData(jobQuery(id, jobId).queryKey, canceled),
     invalidates: [['organization', id, 'billing']],
   });

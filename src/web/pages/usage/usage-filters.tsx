@@ -1,6 +1,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import type { UsageGrouping } from '../../../contract/dashboard';
-import { oneOf, usageSearch, type UsageSearch, type UsageView } from '../../api/usage-search';
+import { usageSearch, type UsageSearch, type UsageView } from '../../api/usage-search';
+import { oneOf } from '../../app/search-values';
 import { METRICS } from '../../format/series';
 import { startOfUtcDay } from '../../format/time';
 import { Select } from '../../ui/select';
@@ -34,13 +35,13 @@ export function UsageFilters({ view }: { readonly view: UsageView }) {
         label="Show"
         value={view.metric}
         options={METRICS.map((metric) => [metric, METRIC_WORDS[metric]])}
-        onChange={(value) => change({ metric: oneOf(METRICS, value) })}
+        onChange={(value) => change({ metric: oneOf(value, METRICS) })}
       />
       <Select
         label="by"
         value={view.group}
         options={GROUPINGS.map((group) => [group, GROUP_WORDS[group]])}
-        onChange={(value) => change({ group: oneOf(GROUPINGS, value) })}
+        onChange={(value) => change({ group: oneOf(value, GROUPINGS) })}
       />
       <Select label="Period" value={view.range} options={RANGE_WORDS} onChange={changeRange} />
       {view.range === 'days' && <Days view={view} onChange={change} />}
@@ -52,7 +53,7 @@ export function UsageFilters({ view }: { readonly view: UsageView }) {
             ['hour', 'Hours'],
             ['day', 'Days'],
           ]}
-          onChange={(value) => change({ interval: oneOf(['hour', 'day'], value) })}
+          onChange={(value) => change({ interval: oneOf(value, ['hour', 'day']) })}
         />
       )}
       <Select
@@ -62,7 +63,7 @@ export function UsageFilters({ view }: { readonly view: UsageView }) {
           ['columns', 'Columns'],
           ['lines', 'Lines'],
         ]}
-        onChange={(value) => change({ look: oneOf(['columns', 'lines'], value) })}
+        onChange={(value) => change({ look: oneOf(value, ['columns', 'lines']) })}
       />
     </div>
   );
