@@ -6,11 +6,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startLoadGenerator, startServerScript, stopAll } from '#bench/children';
+import { compare, type ComparisonRow, describeComparison } from '#bench/comparison';
 import { type Memory, type MeteredProcess, readMemory } from '#bench/cpu';
 import { type BenchEnvironment, readEnvironment } from '#bench/environment';
 import { checkLedger, type LedgerResult } from '#bench/ledger';
 import { type Bench, measure, type Target } from '#bench/measure';
 import { type BenchOptions, type Mode, readOptions, USAGE } from '#bench/options';
+import { startPeer } from '#bench/peers';
 import { describeMode, type ModeReport, reportMode } from '#bench/report';
 import { soak, type SoakResult } from '#bench/soak';
 import { round } from '#bench/statistics';
@@ -25,6 +27,8 @@ interface BenchResult {
   readonly errorSamples: readonly string[];
   readonly memoryMiB: { readonly before: number; readonly after: number; readonly peak: number };
   readonly modes: Readonly<Partial<Record<Mode, ModeReport>>>;
+  /** By mode and contender, with `--against`. */
+  readonly comparison: readonly ComparisonRow[];
   readonly soak: SoakResult | null;
   readonly ledger: LedgerResult | null;
   readonly options: BenchOptions;
@@ -39,6 +43,7 @@ async function runBench(options: BenchOptions, directory: string): Promise<Bench
   const upstream = await startServerScript('upstream.ts', [String(options.chunkGapMs)]);
   const forwarder = await startServerScript('forwarder.ts', [upstream.origin]);
   const subject = await startSubject(options, directory, upstream.origin);
+  const peers = await startPeers(options, directory, upstream.origin);
   say(`postgres: ${subject.services.postgres}; redis: ${subject.services.redis}; fsync ${environment.fsyncMs} ms`);
   const load = startLoadGenerator();
   const floor: Target = { name: 'forwarder', headers: {}, expectedText: '', ...forwarder };
@@ -48,23 +53,30 @@ async function runBench(options: BenchOptions, directory: string): Promise<Bench
     floor,
     subject: subject.target,
     metered: [
-      ...[floor, subject.target, { name: 'upstream', pid: upstream.pid }, { name: 'load', pid: load.pid }].map(
-        ({ name, pid }): MeteredProcess => ({ name, pid, scope: 'self' }),
-      ),
+      ...[
+        floor,
+        subject.target,
+        ...peers,
+        { name: 'upstream', pid: upstream.pid },
+        { name: 'load', pid: load.pid },
+      ].map(({ name, pid }): MeteredProcess => ({ name, pid, scope: 'self' })),
       ...subject.processes,
     ],
     say,
     async runLoad(job) {
       const result = await load.run(job);
-      counts.errors += result.errors;
-      for (const sample of result.errorSamples) counts.samples.add(sample);
+      // Failures of a peer are a figure of the comparison, not of this run.
+      const isPeer = peers.some(({ origin }) => origin === job.origin);
+      if (!isPeer) counts.errors += result.errors;
+      for (const sample of result.errorSamples) counts.samples.add(isPeer ? `of a peer: ${sample}` : sample);
       if (job.origin === subject.target.origin) counts.answered += result.requests - result.errors;
       return result;
     },
   };
   const before = readMemory(subject.target.pid);
   const soakResult = options.soak ? await soak(bench) : null;
-  const modes = options.soak ? {} : await measureModes(bench);
+  const comparison = peers.length > 0 ? await compareWith(bench, subject, peers) : [];
+  const modes = options.soak || peers.length > 0 ? {} : await measureModes(bench);
   const after = readMemory(subject.target.pid);
   const ledger = subject.gateway ? await checkLedger(subject.gateway, subject.databaseUrl, counts.answered) : null;
   return {
@@ -76,10 +88,42 @@ async function runBench(options: BenchOptions, directory: string): Promise<Bench
     errorSamples: [...counts.samples].slice(0, 10),
     memoryMiB: describeMemory(before, after),
     modes,
+    comparison,
     soak: soakResult,
     ledger,
     options,
   };
+}
+
+/** Those of `--against` that are installed. */
+async function startPeers(
+  options: BenchOptions,
+  directory: string,
+  upstreamOrigin: string,
+): Promise<readonly Target[]> {
+  const peers: Target[] = [];
+  for (const choice of options.against) {
+    const peer = await startPeer(choice, { directory, upstreamOrigin });
+    if (peer === null) say(`${choice.name} is not installed: left out`);
+    else peers.push(peer);
+  }
+  if (options.against.length > 0 && peers.length === 0) throw new Error('none of the other gateways is installed');
+  return peers;
+}
+
+async function compareWith(
+  bench: Bench,
+  subject: Subject,
+  peers: readonly Target[],
+): Promise<readonly ComparisonRow[]> {
+  const ours = {
+    target: subject.target,
+    systemProcesses: [subject.target, ...subject.processes].map(({ name }) => name),
+  };
+  const theirs = peers.map((target) => ({ target, systemProcesses: [target.name] }));
+  const rows = await compare(bench, [ours, ...theirs]);
+  say(describeComparison(rows));
+  return rows;
 }
 
 async function measureModes(bench: Bench): Promise<Partial<Record<Mode, ModeReport>>> {

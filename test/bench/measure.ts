@@ -104,7 +104,7 @@ export async function runPhase(bench: Bench, target: Target, job: LoadJob): Prom
   };
 }
 
-function closedJob(options: BenchOptions, target: Target, mode: Mode, durationMs: number): LoadJob {
+export function closedJob(options: BenchOptions, target: Target, mode: Mode, durationMs: number): LoadJob {
   return { ...commonJob(target, mode), durationMs, loop: { kind: 'closed', callers: options.callers[mode] } };
 }
 

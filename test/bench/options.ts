@@ -2,6 +2,16 @@ import { parseArgs } from 'node:util';
 
 export type Mode = 'non-stream' | 'stream';
 
+const PEER_NAMES = ['portkey', 'litellm'] as const;
+export type PeerName = (typeof PEER_NAMES)[number];
+
+/** Another gateway to compare with. */
+export interface PeerChoice {
+  readonly name: PeerName;
+  /** Its program; `null`: where its installer puts it. */
+  readonly path: string | null;
+}
+
 export interface BenchOptions {
   readonly modes: readonly Mode[];
   readonly rounds: number;
@@ -20,6 +30,8 @@ export interface BenchOptions {
   readonly embedded: boolean;
   /** `null`: no soak. A soak replaces the rounds. */
   readonly soak: { readonly minutes: number; readonly perSecond: number } | null;
+  /** Other gateways to run beside this one; not empty: their comparison replaces the rounds. */
+  readonly against: readonly PeerChoice[];
   readonly jsonFile: string | null;
 }
 
@@ -33,6 +45,8 @@ export const USAGE = `npm run bench -- [options]
   --rps <n>             arrival rate of the open loop and of the soak (300 non-stream, 20 stream, 200 soak)
   --soak-minutes <n>    only load the gateway for so long and watch its memory
   --self-check          compare the forwarder with itself: the noise of this machine; no gateway, no databases
+  --against <list>      compare with portkey and litellm, where they are installed, instead of the forwarder;
+                        name=path says where one is: --against portkey=/opt/portkey/build/start-server.js,litellm
   --embedded            use the gateway's embedded PostgreSQL and Redis even where real ones are installed
   --json <file>         also write the result there
   --help
@@ -52,6 +66,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
       'soak-minutes': { type: 'string' },
       'self-check': { type: 'boolean', default: false },
       embedded: { type: 'boolean', default: false },
+      against: { type: 'string' },
       json: { type: 'string' },
     },
   });
@@ -71,6 +86,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
     selfCheck: values['self-check'],
     embedded: values.embedded,
     soak: minutes === undefined ? null : { minutes: positive('soak-minutes', minutes), perSecond: rate(200) },
+    against: readPeers(values.against),
     jsonFile: values.json ?? null,
   };
 }
@@ -79,6 +95,15 @@ function readModes(only: string | undefined): readonly Mode[] {
   if (only === undefined) return ['non-stream', 'stream'];
   if (only === 'non-stream' || only === 'stream') return [only];
   throw new Error('--only takes non-stream or stream');
+}
+
+function readPeers(text: string | undefined): readonly PeerChoice[] {
+  return (text?.split(',') ?? []).map((part) => {
+    const [given = '', path = null] = part.split('=');
+    const name = PEER_NAMES.find((known) => known === given);
+    if (name === undefined) throw new Error(`--against takes ${PEER_NAMES.join(' and ')}, not ${given}`);
+    return { name, path };
+  });
 }
 
 function positive(name: string, text: string): number {

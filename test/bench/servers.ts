@@ -69,8 +69,13 @@ export async function startRedis(directory: string): Promise<RealServer | null> 
  * Polls until the condition is true; an attempt that throws counts as false. Rejects when the program exits or takes
  * too long.
  */
-export async function untilReady(child: ChildProcess, what: string, isReady: () => Promise<boolean>): Promise<void> {
-  const deadlineMs = performance.now() + READY_TIMEOUT_MS;
+export async function untilReady(
+  child: ChildProcess,
+  what: string,
+  isReady: () => Promise<boolean>,
+  timeoutMs = READY_TIMEOUT_MS,
+): Promise<void> {
+  const deadlineMs = performance.now() + timeoutMs;
   let cause: unknown;
   while (performance.now() < deadlineMs) {
     try {
@@ -81,7 +86,7 @@ export async function untilReady(child: ChildProcess, what: string, isReady: () 
     if (!isRunning(child)) throw new Error(`${what} ended at its start`);
     await delay(50);
   }
-  throw new Error(`${what} was not ready after ${READY_TIMEOUT_MS / 1000} s`, { cause });
+  throw new Error(`${what} was not ready after ${timeoutMs / 1000} s`, { cause });
 }
 
 async function pingPostgres(url: string): Promise<boolean> {
@@ -115,7 +120,7 @@ function debianPostgresFolders(): string[] {
   }
 }
 
-function findProgram(name: string, moreFolders: readonly string[]): string | null {
+export function findProgram(name: string, moreFolders: readonly string[] = []): string | null {
   const folders = [...(process.env.PATH ?? '').split(delimiter), ...moreFolders];
   return folders.map((folder) => join(folder, name)).find(isExecutable) ?? null;
 }

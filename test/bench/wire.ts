@@ -2,8 +2,8 @@
  * The traffic of every measurement: one request, one fixed reply, one price. The upstream sends the reply, the load
  * generator checks it, and the ledger check multiplies its price.
  */
-const MODEL_NAME = 'bench';
-const MODEL_ID = `openai-compatible/${MODEL_NAME}`;
+export const MODEL_NAME = 'bench';
+export const MODEL_ID = `openai-compatible/${MODEL_NAME}`;
 const STREAM_CHUNKS = 100;
 
 const INPUT_MICRO_PER_TOKEN = 1;
