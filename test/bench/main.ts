@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { startLoadGenerator, startServerScript, stopAll } from '#bench/children';
 import { compare, type ComparisonRow, describeComparison } from '#bench/comparison';
 import { type Memory, type MeteredProcess, readMemory } from '#bench/cpu';
+import { type DatabaseGrowth, growthOf, readDatabaseSize } from '#bench/database';
 import { type BenchEnvironment, readEnvironment } from '#bench/environment';
 import { checkLedger, type LedgerResult } from '#bench/ledger';
 import { type Bench, measure, type Target } from '#bench/measure';
@@ -30,6 +31,8 @@ interface BenchResult {
   /** By mode and contender, with `--against`. */
   readonly comparison: readonly ComparisonRow[];
   readonly soak: SoakResult | null;
+  /** `null` in a self-check. */
+  readonly database: DatabaseGrowth | null;
   readonly ledger: LedgerResult | null;
   readonly options: BenchOptions;
 }
@@ -73,11 +76,16 @@ async function runBench(options: BenchOptions, directory: string): Promise<Bench
       return result;
     },
   };
+  const sizeBefore = subject.gateway ? await readDatabaseSize(subject.databaseUrl) : null;
   const before = readMemory(subject.target.pid);
   const soakResult = options.soak ? await soak(bench) : null;
   const comparison = peers.length > 0 ? await compareWith(bench, subject, peers) : [];
   const modes = options.soak || peers.length > 0 ? {} : await measureModes(bench);
   const after = readMemory(subject.target.pid);
+  const database =
+    subject.gateway && sizeBefore
+      ? growthOf(sizeBefore, await readDatabaseSize(subject.databaseUrl), counts.answered)
+      : null;
   const ledger = subject.gateway ? await checkLedger(subject.gateway, subject.databaseUrl, counts.answered) : null;
   return {
     ok: counts.errors === 0 && (ledger?.clean ?? true),
@@ -90,6 +98,7 @@ async function runBench(options: BenchOptions, directory: string): Promise<Bench
     modes,
     comparison,
     soak: soakResult,
+    database,
     ledger,
     options,
   };
@@ -162,16 +171,22 @@ function summarizeRatios(modes: BenchResult['modes']): Record<string, number> {
   };
 }
 
-function sayVerdict({ errors, errorSamples, memoryMiB, soak: soaked, ledger, ok }: BenchResult): void {
+function sayVerdict({ errors, errorSamples, memoryMiB, soak: soaked, database, ledger, ok }: BenchResult): void {
   say(`gateway RSS         ${memoryMiB.before} MiB before, ${memoryMiB.after} after, ${memoryMiB.peak} at most`);
   if (soaked)
     say(`soak                ${soaked.slopeMiBPerMinute} MiB per minute, p99 ${round(soaked.totalMs.p99)} ms`);
+  if (database) say(`database            ${describeGrowth(database)}`);
   say(`errors              ${errors}${errorSamples.length > 0 ? `: ${errorSamples.join(' | ')}` : ''}`);
   if (ledger) {
     say(`ledger              ${ledger.verified ? 'verified' : 'VIOLATED'}, ${ledger.answered} replies x price =`);
     say(`                    ${ledger.expectedMicro} micro expected, ${ledger.chargedMicro} charged`);
   }
   say(ok ? 'ok' : 'FAILED');
+}
+
+function describeGrowth({ walBytesPerRequest, diskBytesPerRequest }: DatabaseGrowth): string {
+  const tables = Object.entries(diskBytesPerRequest).map(([name, bytes]) => `${name} ${bytes}`);
+  return `${walBytesPerRequest} bytes of WAL per request; on disk ${tables.join(', ')}`;
 }
 
 /** Stops all processes on Ctrl-C and on termination; `interrupted` is `true` when that caused the bench to fail. */
