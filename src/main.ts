@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { AppConfig } from './core/config/app-config';
 import { loadConfig } from './core/config/load-config';
 import { createGateway } from './create-gateway';
-import { runMigrations } from './core/database/run-migrations';
+import { ensureSchema } from './core/database/schema-at-start';
 import { startEmbeddedServices, type RunningServices } from './core/embedded/embedded-services';
 import { DrainService } from './http/availability';
 import { MediaJobProcessor } from './media-jobs/worker/media-job.processor';
@@ -18,10 +18,13 @@ async function main(stopSignal: Promise<string>): Promise<void> {
   const logger = createLogger({ level: config.logLevel, production: config.production });
   const services = await startEmbeddedServices(config, logger);
   try {
-    const app = await startApplication(config, services, logger);
-    process.stdout.write(await welcome(app, config));
-    logger.info({ signal: await stopSignal }, 'stopping');
-    await drain(app, config, logger);
+    const migrate = config.migrateOnStart || config.databaseUrl === null;
+    if (await ensureSchema({ databaseUrl: services.databaseUrl, migrate, logger, stopSignal })) {
+      const app = await startApplication(config, services, logger);
+      process.stdout.write(await welcome(app, config));
+      logger.info({ signal: await stopSignal }, 'stopping');
+      await drain(app, config, logger);
+    }
   } finally {
     await services.stop();
   }
@@ -33,7 +36,6 @@ async function startApplication(
   { databaseUrl, redisUrl }: RunningServices,
   logger: Logger,
 ): Promise<NestFastifyApplication> {
-  await runMigrations(databaseUrl);
   const app = await createGateway({ ...config, databaseUrl, redisUrl }, toNestLogger(logger));
   try {
     await app.listen({ port: config.http.port, host: config.http.host });

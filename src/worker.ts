@@ -2,11 +2,12 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { Logger } from 'pino';
 import { systemClock } from './core/time/clock';
 import type { AppConfig } from './core/config/app-config';
 import { ConfigurationError, loadConfig } from './core/config/load-config';
 import type { ConnectedConfig } from './create-gateway';
-import { runMigrations } from './core/database/run-migrations';
+import { ensureSchema } from './core/database/schema-at-start';
 import { readLiveServices } from './core/embedded/services-file';
 import { DrainService } from './http/availability';
 import { createFastifyAdapter } from './core/http/fastify-adapter';
@@ -19,7 +20,12 @@ import { WorkerModule } from './worker.module';
 async function main(stopSignal: Promise<string>): Promise<void> {
   const config = connect(loadConfig());
   const logger = createLogger({ level: config.logLevel, production: config.production });
-  await runMigrations(config.databaseUrl);
+  const { databaseUrl, migrateOnStart: migrate } = config;
+  if (await ensureSchema({ databaseUrl, migrate, logger, stopSignal })) await work(config, logger, stopSignal);
+  logger.info('stopped');
+}
+
+async function work(config: ConnectedConfig, logger: Logger, stopSignal: Promise<string>): Promise<void> {
   const app = await NestFactory.create<NestFastifyApplication>(
     WorkerModule.forRoot(config, systemClock),
     createFastifyAdapter(config, systemClock),
@@ -36,7 +42,6 @@ async function main(stopSignal: Promise<string>): Promise<void> {
   } finally {
     await app.close();
   }
-  logger.info('stopped');
 }
 
 /**

@@ -5,7 +5,7 @@ import { CheckTimeoutError } from '../../billing/ledger/ledger-checks';
 import type { Micro } from '../../core/types/micro';
 import { microToJson } from '../../core/types/micro';
 import { loadConfig } from '../../core/config/load-config';
-import { runMigrations } from '../../core/database/run-migrations';
+import { listPendingMigrations, runMigrations } from '../../core/database/run-migrations';
 import { importCatalog } from '../../models/catalog-import';
 import { CatalogRepository } from '../../models/catalog.repository';
 import {
@@ -42,7 +42,12 @@ export function addOperationCommands(program: Command): void {
   program
     .command('migrate')
     .description('apply pending database migrations')
-    .action(run(() => withServices(({ databaseUrl }) => migrate(databaseUrl))));
+    .option('--plan', 'only list them')
+    .action(
+      run(({ plan = false }: { plan?: boolean }) =>
+        withServices(({ databaseUrl }) => (plan ? planMigrations(databaseUrl) : migrate(databaseUrl))),
+      ),
+    );
 }
 
 async function checkCatalog(): Promise<CommandResult> {
@@ -163,5 +168,13 @@ async function migrate(databaseUrl: string): Promise<CommandResult> {
   return {
     text: applied.length === 0 ? 'The database is up to date.' : ['Applied:', ...applied].join('\n  '),
     json: { applied },
+  };
+}
+
+async function planMigrations(databaseUrl: string): Promise<CommandResult> {
+  const pending = await listPendingMigrations(databaseUrl);
+  return {
+    text: pending.length === 0 ? 'The database is up to date.' : ['Pending:', ...pending].join('\n  '),
+    json: { pending },
   };
 }

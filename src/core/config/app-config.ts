@@ -33,6 +33,8 @@ export interface AppConfig {
   };
   /** `null`: start the embedded server. */
   readonly databaseUrl: string | null;
+  /** Apply pending migrations at start; an embedded server is always migrated. */
+  readonly migrateOnStart: boolean;
   /** `null`: start the embedded server. */
   readonly redisUrl: string | null;
   /** For the reply to one command. */

@@ -62,6 +62,9 @@ export const SETTINGS = z.object({
   DATABASE_URL: optional(serverUrl('postgres', 'postgresql')).describe(
     'PostgreSQL 15 or later; an embedded one when not set',
   ),
+  MIGRATE_ON_START: flag
+    .default(true)
+    .describe('Applies pending migrations at start; false waits until gateway migrate has applied them'),
   DATABASE_POOL_SIZE: integer(1, 500).default(10).describe('Connections of the general pool'),
   MONEY_POOL_SIZE: integer(4, 100).default(4).describe('Connections of the pool for reservations and settlements'),
   LEDGER_AUDIT_TIMEOUT_MS: timeoutMs.default(60_000).describe('Time limit of one periodic audit of the ledger'),

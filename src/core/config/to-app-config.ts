@@ -20,6 +20,7 @@ export function toAppConfig(
     dataDir: resolve(settings.DATA_DIR),
     http: toHttp(settings, production),
     databaseUrl: settings.DATABASE_URL,
+    migrateOnStart: settings.MIGRATE_ON_START,
     redisUrl: settings.REDIS_URL,
     redisTimeoutMs: settings.REDIS_TIMEOUT_MS,
     database: { poolSize: settings.DATABASE_POOL_SIZE, moneyPoolSize: settings.MONEY_POOL_SIZE },

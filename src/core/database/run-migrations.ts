@@ -40,6 +40,18 @@ async function replaceRoutines(runner: QueryRunner): Promise<void> {
   }
 }
 
+/** Names of the migrations that the database lacks, oldest first. Writes nothing, not even to an empty database. */
+export async function listPendingMigrations(url: string): Promise<string[]> {
+  const dataSource = createDataSource({ url, poolSize: 1, migrations: MIGRATIONS });
+  await onceReachable(() => dataSource.initialize());
+  try {
+    const pending = await new MigrationExecutor(dataSource).getPendingMigrations();
+    return pending.map(({ name }) => name);
+  } finally {
+    await dataSource.destroy();
+  }
+}
+
 /** Whether the database lacks a migration that this build knows; what `/ready` reports. */
 export async function hasPendingMigrations(dataSource: DataSource): Promise<boolean> {
   return dataSource.showMigrations();

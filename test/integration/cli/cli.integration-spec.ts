@@ -290,8 +290,11 @@ describe('the command line', () => {
       exitCode: 1,
       stderr: expect.stringContaining('npm run gateway -- migrate'),
     });
+    const { pending } = await fresh.json<{ pending: string[] }>('migrate', '--plan');
     const { applied } = await fresh.json<{ applied: string[] }>('migrate');
     expect(applied).toEqual(MIGRATIONS.map(({ name }) => name));
+    expect(pending).toEqual(applied);
+    await expect(fresh.json('migrate', '--plan')).resolves.toEqual({ pending: [] });
     await expect(fresh.json('migrate')).resolves.toEqual({ applied: [] });
     await expect(fresh.json('org', 'list')).resolves.toEqual({ organizations: [] });
     fresh.close();

@@ -1,0 +1,64 @@
+import { Client } from 'pg';
+import { runMigrations } from '../../../src/core/database/run-migrations';
+import { ensureSchema } from '../../../src/core/database/schema-at-start';
+import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '../../harness/database';
+
+interface Line {
+  readonly event: string;
+}
+
+describe('MIGRATE_ON_START=false', () => {
+  let database: TestDatabase;
+  let lines: string[];
+  let firstLine: Promise<void>;
+  let logger: { warn(line: Line): void; info(line: Line): void };
+
+  beforeEach(() => {
+    lines = [];
+    const { promise, resolve } = Promise.withResolvers<void>();
+    firstLine = promise;
+    const note = ({ event }: Line): void => {
+      lines.push(event);
+      resolve();
+    };
+    logger = { warn: note, info: note };
+  });
+  afterEach(() => database.drop());
+
+  const start = (stopSignal: Promise<unknown>): Promise<boolean> =>
+    ensureSchema({ databaseUrl: database.url, migrate: false, logger: logger as never, stopSignal });
+
+  it('writes nothing, says once that migrations are pending, and goes on when another process has migrated', async () => {
+    database = await createEmptyTestDatabase();
+    const started = start(new Promise(() => undefined));
+    await firstLine;
+    expect(await countTables(database.url)).toBe(0);
+    await runMigrations(database.url);
+    await expect(started).resolves.toBe(true);
+    expect(lines).toEqual(['migrations_pending', 'migrations_applied']);
+  });
+
+  it('stops on a signal while it waits', async () => {
+    database = await createEmptyTestDatabase();
+    const signal = Promise.withResolvers<string>();
+    const started = start(signal.promise);
+    await firstLine;
+    signal.resolve('SIGTERM');
+    await expect(started).resolves.toBe(false);
+    expect(await countTables(database.url)).toBe(0);
+  });
+
+  it('goes on at once, without a word, when nothing is pending', async () => {
+    database = await createTestDatabase();
+    await expect(start(new Promise(() => undefined))).resolves.toBe(true);
+    expect(lines).toEqual([]);
+  });
+});
+
+async function countTables(url: string): Promise<number> {
+  const client = new Client(url);
+  await client.connect();
+  const { rows } = await client.query(`SELECT 1 FROM pg_tables WHERE schemaname = 'public'`);
+  await client.end();
+  return rows.length;
+}
