@@ -42,7 +42,7 @@ export function growthOf(before: DatabaseSize, after: DatabaseSize, requests: nu
   const tables = [...after.bytesByTable]
     .map(([name, bytes]): [string, number] => [name, perRequest(bytes - (before.bytesByTable.get(name) ?? 0))])
     .filter(([, bytes]) => bytes >= 1)
-    .sort(([, left], [, right]) => right - left);
+    .toSorted(([, left], [, right]) => right - left);
   return {
     walBytesPerRequest: perRequest(after.walBytes - before.walBytes),
     diskBytesPerRequest: Object.fromEntries(tables),
