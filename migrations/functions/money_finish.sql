@@ -20,13 +20,14 @@
 -- - A keyed hold that ends without a completion frees its key, except for an operation that may have run and must not run
 --   again: when it expires, its record is completed with a 500 that is charged nothing.
 -- - Only holds that this call ends count: a late owner, whose hold was swept or taken over, changes nothing.
+-- - Receipts are counted in `usage_delta` by the statement that writes them: one that exists already is not counted again.
 -- - Arrays named `v_ended_...` are indexed by the n-th ended hold, all others by position.
 CREATE OR REPLACE FUNCTION money_finish(
   p_ids uuid[], p_organizations uuid[], p_outcomes text[], p_actuals bigint[], p_records jsonb DEFAULT NULL,
   p_now timestamptz DEFAULT NULL, p_completions jsonb DEFAULT NULL
 ) RETURNS text LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET jit = off SET plan_cache_mode = force_generic_plan
+SET jit = off SET plan_cache_mode = force_generic_plan SET gateway.counts_receipts = on
 AS $$
 DECLARE
   v_count integer := cardinality(p_ids);
@@ -155,24 +156,37 @@ BEGIN
   END IF;
 
   IF p_records IS NOT NULL THEN
-    INSERT INTO usage_record (id, organization_id, hold_micro, charged_micro, uncollected_micro, created_at,
-      key_id, operation, model, provider, deployment_id, price_version_id, status, error_code, streamed,
-      usage_estimated, attempts, first_token_ms, total_ms,
-      input_text, input_cache_read, input_cache_write_5m, input_cache_write_1h, input_image, input_audio,
-      output_text, output_reasoning, output_image, output_audio, images, seconds, characters,
-      attempt_log, priced_by)
-    SELECT p_ids[n], p_organizations[n], v_amounts[n], v_charged[n], v_uncollected[n], v_now,
-      (v->>0)::uuid, v->>1, v->>2, v->>3, v->>4, v->>5,
-      CASE WHEN v_answers[n] LIKE 'applied,%' THEN (v->>6)::smallint ELSE 503 END,
-      CASE WHEN v_answers[n] LIKE 'applied,%' THEN v->>7 ELSE 'service_unavailable' END, (v->>8)::boolean,
-      (v->>9)::boolean, (v->>10)::integer, (v->>11)::integer, (v->>12)::integer,
-      (v->>13)::bigint, (v->>14)::bigint, (v->>15)::bigint, (v->>16)::bigint, (v->>17)::bigint, (v->>18)::bigint,
-      (v->>19)::bigint, (v->>20)::bigint, (v->>21)::bigint, (v->>22)::bigint, (v->>23)::bigint,
-      (v->>24)::double precision, (v->>25)::bigint,
-      NULLIF(v->26, 'null'), NULLIF(v->27, 'null')
-      FROM jsonb_array_elements(p_records) WITH ORDINALITY AS record (v, n)
-     WHERE jsonb_typeof(v) = 'array'
-    ON CONFLICT (id) DO NOTHING;
+    WITH receipt AS (
+      INSERT INTO usage_record (id, organization_id, hold_micro, charged_micro, uncollected_micro, created_at,
+        key_id, operation, model, provider, deployment_id, price_version_id, status, error_code, streamed,
+        usage_estimated, attempts, first_token_ms, total_ms,
+        input_text, input_cache_read, input_cache_write_5m, input_cache_write_1h, input_image, input_audio,
+        output_text, output_reasoning, output_image, output_audio, images, seconds, characters,
+        attempt_log, priced_by)
+      SELECT p_ids[n], p_organizations[n], v_amounts[n], v_charged[n], v_uncollected[n], v_now,
+        (v->>0)::uuid, v->>1, v->>2, v->>3, v->>4, v->>5,
+        CASE WHEN v_answers[n] LIKE 'applied,%' THEN (v->>6)::smallint ELSE 503 END,
+        CASE WHEN v_answers[n] LIKE 'applied,%' THEN v->>7 ELSE 'service_unavailable' END, (v->>8)::boolean,
+        (v->>9)::boolean, (v->>10)::integer, (v->>11)::integer, (v->>12)::integer,
+        (v->>13)::bigint, (v->>14)::bigint, (v->>15)::bigint, (v->>16)::bigint, (v->>17)::bigint, (v->>18)::bigint,
+        (v->>19)::bigint, (v->>20)::bigint, (v->>21)::bigint, (v->>22)::bigint, (v->>23)::bigint,
+        (v->>24)::double precision, (v->>25)::bigint,
+        NULLIF(v->26, 'null'), NULLIF(v->27, 'null')
+        FROM jsonb_array_elements(p_records) WITH ORDINALITY AS record (v, n)
+       WHERE jsonb_typeof(v) = 'array'
+      ON CONFLICT (id) DO NOTHING
+      RETURNING organization_id, key_id, model, operation,
+        CASE WHEN status < 400 THEN 'success' ELSE COALESCE(error_code, 'canceled') END AS outcome, charged_micro,
+        input_text + input_cache_read + input_cache_write_5m + input_cache_write_1h + input_image + input_audio
+          AS input_tokens,
+        output_text + output_reasoning + output_image + output_audio AS output_tokens
+    )
+    INSERT INTO usage_delta (organization_id, key_id, hour, model, operation, outcome, requests, minutes,
+      input_tokens, output_tokens, charged_micro)
+    SELECT organization_id, key_id, date_trunc('hour', v_now, 'UTC'), model, operation, outcome, count(*),
+      1::bigint << extract(minute FROM v_now AT TIME ZONE 'UTC')::integer, sum(input_tokens), sum(output_tokens),
+      sum(charged_micro)
+      FROM receipt GROUP BY organization_id, key_id, model, operation, outcome;
   END IF;
   RETURN array_to_string(v_answers, ',');
 END

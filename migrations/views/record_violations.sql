@@ -42,7 +42,7 @@ SELECT 'I17 a receipt is unchanged', 'receipt_history', 0
  WHERE h.sealed_since IS NULL OR GREATEST(h.kept_since, h.sealed_since) > clock_timestamp()
 
 -- I18 by model: totals of hours plus deltas against receipts, from the first whole hour without removed receipts. Sums are
--- those of `usage_record_is_counted`.
+-- those of `money_finish`.
 UNION ALL
 SELECT 'I18 totals are the sums of the receipts',
        concat_ws(' ', organization_id, starts_at, model, operation, outcome),

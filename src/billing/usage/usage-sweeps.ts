@@ -46,7 +46,7 @@ export class UsageSweeps implements OnModuleDestroy {
     await logFailure(this.logger, failure, () => this.prune());
   }
 
-  /** Resolves when no deltas are left, or another process is folding. */
+  /** Resolves when no deltas are left that no other process is folding. */
   async roll(): Promise<void> {
     while (!this.stopping && (await this.totals.roll(ROLL_BATCH)) === ROLL_BATCH);
   }

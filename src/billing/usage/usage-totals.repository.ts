@@ -66,7 +66,7 @@ const OF_ORGANIZATION = '($1::uuid IS NULL OR organization_id = $1)';
 export class UsageTotalsRepository {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** Folds at most `limit` deltas; returns how many. 0: there are none, or another process is folding. */
+  /** Folds at most `limit` deltas that no other process is folding; returns how many. */
   async roll(limit: number): Promise<number> {
     const [row] = await this.dataSource.query<{ folded: number }[]>('SELECT usage_roll($1) AS folded', [limit]);
     return row?.folded ?? 0;

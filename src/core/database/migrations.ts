@@ -8,6 +8,7 @@ import { PlaygroundKeys1795800000000 } from '../../../migrations/1795800000000-p
 import { PurchaseReview1796100000000 } from '../../../migrations/1796100000000-purchase-review';
 import { EndedJobs1796200000000 } from '../../../migrations/1796200000000-ended-jobs';
 import { LedgerBalances1796300000000 } from '../../../migrations/1796300000000-ledger-balances';
+import { UsageDeltas1796400000000 } from '../../../migrations/1796400000000-usage-deltas';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
@@ -22,4 +23,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   PurchaseReview1796100000000,
   EndedJobs1796200000000,
   LedgerBalances1796300000000,
+  UsageDeltas1796400000000,
 ];

@@ -140,6 +140,7 @@ const UNLOCKED = `
   ALTER TABLE reservation DISABLE TRIGGER USER;
   ALTER TABLE ledger_entry DISABLE TRIGGER USER;
   ALTER TABLE media_job DISABLE TRIGGER USER;
+  SET LOCAL gateway.counts_receipts = on;
   -- Two ids can only be exchanged in one statement without its index.
   ALTER TABLE usage_record DROP CONSTRAINT usage_record_pkey`;
 

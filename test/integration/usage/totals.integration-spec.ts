@@ -125,22 +125,54 @@ describe('the totals of usage', () => {
     await requireSoundBooks(engine);
   });
 
-  it('block neither inserts of receipts nor retention nor other folding', async () => {
+  it('block neither inserts of receipts nor retention nor the folding of other deltas', async () => {
     const account = await createAccount(pool);
     await insertReceipts(pool, { organizationId: account.organizationId, count: 50, hours: 24 * 500 });
     const folding = await pool.connect();
     try {
       await folding.query('BEGIN');
-      await folding.query('SELECT usage_roll(1000)');
+      expect((await folding.query('SELECT usage_roll(1000) AS folded')).rows).toEqual([{ folded: 50 }]);
       await folding.query(`SELECT usage_prune(now() - interval '1 day', 10)`);
-      await sendTraffic(account, 5);
-      expect(await new UsageTotalsRepository(dataSource).roll(1_000)).toBe(0);
+      const other = await createAccount(pool);
+      await sendTraffic(other, 5);
+      const deltas = await numberOf('SELECT count(*) FROM usage_delta WHERE organization_id = $1', [
+        other.organizationId,
+      ]);
+      expect(deltas).toBeGreaterThan(0);
+      expect(await new UsageTotalsRepository(dataSource).roll(1_000)).toBe(deltas);
       const yesterday = new Date(Date.now() - 86_400_000);
       expect(await new RequestLogRepository(dataSource).prune(yesterday, 1_000)).toBeGreaterThan(0);
     } finally {
       await folding.query('ROLLBACK');
       folding.release();
     }
+  });
+
+  it('never deadlock when several processes fold deltas of the same totals', async () => {
+    const { organizationId } = await createAccount(pool);
+    await insertReceipts(pool, { organizationId, count: 4_000, hours: 12, keys: 40, models: 10 });
+    const workers = createTestPool(database.url, 4);
+    const foldAll = async (): Promise<number> => {
+      let total = 0;
+      for (;;) {
+        const { rows } = await workers.query<{ folded: number }>('SELECT usage_roll(300) AS folded');
+        const folded = rows[0]?.folded ?? 0;
+        if (folded === 0) return total;
+        total += folded;
+      }
+    };
+    const deltas = await numberOf('SELECT count(*) FROM usage_delta');
+    const folded = await Promise.all([1, 2, 3, 4].map(() => foldAll()));
+    await workers.end();
+    expect(folded.reduce((sum, count) => sum + count, 0)).toBe(deltas);
+    expect(await findUsageDrift(pool)).toEqual([]);
+  });
+
+  it('refuse a receipt that they would not count, so that its writer repeats the call', async () => {
+    const { organizationId } = await createAccount(pool);
+    await insertReceipts(pool, { organizationId, count: 1, hours: 1 });
+    const uncounted = `INSERT INTO usage_record SELECT * FROM usage_record`;
+    await expect(pool.query(uncounted)).rejects.toMatchObject({ code: '40001' });
   });
 
   async function sendTraffic(account: Account, requests: number): Promise<void> {

@@ -4,7 +4,7 @@ const COLUMNS = 'requests, minutes, input_tokens, output_tokens, charged_micro';
 const SUMS = `sum(requests) AS requests, bit_or(minutes) AS minutes, sum(input_tokens) AS input_tokens,
   sum(output_tokens) AS output_tokens, sum(charged_micro) AS charged_micro`;
 
-/** Counts the receipts independently of the trigger. */
+/** Counts the receipts independently of `money_finish`. */
 const RECORDS = `
   SELECT organization_id, key_id, model, operation,
          CASE WHEN status >= 400 THEN COALESCE(error_code, 'canceled') ELSE 'success' END AS outcome,
