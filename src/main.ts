@@ -19,7 +19,8 @@ async function main(stopSignal: Promise<string>): Promise<void> {
   const services = await startEmbeddedServices(config, logger);
   try {
     const migrate = config.migrateOnStart || config.databaseUrl === null;
-    if (await ensureSchema({ databaseUrl: services.databaseUrl, migrate, logger, stopSignal })) {
+    const databaseUrl = config.databaseDirectUrl ?? services.databaseUrl;
+    if (await ensureSchema({ databaseUrl, migrate, logger, stopSignal })) {
       const app = await startApplication(config, services, logger);
       process.stdout.write(await welcome(app, config));
       logger.info({ signal: await stopSignal }, 'stopping');

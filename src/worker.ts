@@ -20,7 +20,8 @@ import { WorkerModule } from './worker.module';
 async function main(stopSignal: Promise<string>): Promise<void> {
   const config = connect(loadConfig());
   const logger = createLogger({ level: config.logLevel, production: config.production });
-  const { databaseUrl, migrateOnStart: migrate } = config;
+  const { migrateOnStart: migrate } = config;
+  const databaseUrl = config.databaseDirectUrl ?? config.databaseUrl;
   if (await ensureSchema({ databaseUrl, migrate, logger, stopSignal })) await work(config, logger, stopSignal);
   logger.info('stopped');
 }

@@ -28,6 +28,7 @@ CREATE OR REPLACE FUNCTION money_finish(
 ) RETURNS text LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET jit = off SET plan_cache_mode = force_generic_plan SET gateway.counts_receipts = on
+SET lock_timeout = '250ms'
 AS $$
 DECLARE
   v_count integer := cardinality(p_ids);

@@ -11,6 +11,8 @@
 -- - The loop runs no SQL: one query reads, a few bulk statements write.
 -- - `OFFSET 0` keeps every lookup a primary-key probe, and the planner settings prevent a plan that was made on empty tables
 --   from surviving as a sequential scan. `force_generic_plan` saves planning every statement anew on a young connection.
+-- - A batch waits 250 ms for a locked account, so that one account does not stop the others: it fails, and its operations are
+--   repeated by account (`AccountLanes`).
 -- - `r.id = ANY (v_admitted_ids)` compares ids pairwise: fine for the queue's maximum of 128, not for 10,000.
 -- - Windows are UTC, chosen by the database's clock and stored with the reservation. `p_now` is for tests.
 --
@@ -28,7 +30,7 @@ CREATE OR REPLACE FUNCTION money_reserve(
   p_now timestamptz DEFAULT clock_timestamp(), p_claims jsonb DEFAULT NULL
 ) RETURNS text LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET jit = off SET plan_cache_mode = force_generic_plan
+SET jit = off SET plan_cache_mode = force_generic_plan SET lock_timeout = '250ms'
 AS $$
 DECLARE
   v_day date := (p_now AT TIME ZONE 'UTC')::date;

@@ -1,7 +1,7 @@
 -- Releases reservations whose outcome is unknown. Where one does not exist, its id is taken, so that a statement that is still
 -- in flight cannot create it later. Safe to repeat.
 CREATE OR REPLACE FUNCTION money_void(p_ids uuid[], p_organizations uuid[], p_keys uuid[], p_owner text)
-RETURNS void LANGUAGE plpgsql
+RETURNS void LANGUAGE plpgsql SET lock_timeout = '250ms'
 AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();

@@ -42,7 +42,7 @@ const REDIS_TIMEOUT_MS = 1_000;
 
 /**
  * Runs `work` with the URLs of PostgreSQL and Redis: the configured servers, those of a gateway running on the same
- * data directory, or embedded ones that run only during the command.
+ * data directory, or embedded ones that run only during the command. A command goes past a pooler.
  */
 export async function withServices<Result>(
   work: (urls: { readonly databaseUrl: string; readonly redisUrl: string }, config: AppConfig) => Promise<Result>,
@@ -52,7 +52,7 @@ export async function withServices<Result>(
   const logger = pino({ level: 'warn' }, pino.destination(2));
   const services = await attachEmbeddedServices(config, logger);
   try {
-    return await work(services, config);
+    return await work({ ...services, databaseUrl: config.databaseDirectUrl ?? services.databaseUrl }, config);
   } finally {
     await services.stop();
   }

@@ -244,11 +244,7 @@ export interface MoneyStatement {
 export class MoneyConnection {
   private client: PoolClient | null = null;
 
-  /** @param lockTimeoutMs how long a statement waits for a locked row */
-  constructor(
-    private readonly pool: Pool,
-    private readonly lockTimeoutMs: number,
-  ) {}
+  constructor(private readonly pool: Pool) {}
 
   /** @throws NotSentError without a connection; DatabaseError when refused; any other error: the outcome is unknown. */
   async query(statement: MoneyStatement): Promise<string> {
@@ -282,7 +278,6 @@ export class MoneyConnection {
       // Without a listener, a connection that breaks between two queries would crash the process.
       client.on('error', () => this.drop(client));
       this.client = client;
-      await client.query(`SET lock_timeout = ${this.lockTimeoutMs}`);
       return client;
     } catch (error) {
       this.close();
@@ -307,27 +302,19 @@ function isAboutTheStatement(error: unknown): boolean {
 }
 
 /**
- * Runs the statement on a pooled connection that is released at once, in a transaction with a shorter lock timeout than the
- * pool's.
+ * Runs the statement on a pooled connection that is released at once.
  * @throws NotSentError without a connection; DatabaseError when refused; any other error: the outcome is unknown.
  */
-export async function queryOnce(pool: Pool, statement: MoneyStatement, lockTimeoutMs: number): Promise<string> {
+export async function queryOnce(pool: Pool, { text, values }: MoneyStatement): Promise<string> {
   const client = await pool.connect().catch((cause: unknown) => {
     throw new NotSentError('No connection to the database', { cause });
   });
-  let isBroken = true;
+  let isBroken = false;
   try {
-    await client.query(`BEGIN; SET LOCAL lock_timeout = ${lockTimeoutMs}`);
-    const { rows } = await client.query<string[]>({ text: statement.text, values: statement.values, rowMode: 'array' });
-    await client.query('COMMIT');
-    isBroken = false;
+    const { rows } = await client.query<string[]>({ text, values, rowMode: 'array' });
     return rows[0]?.[0] ?? '';
   } catch (error) {
-    if (isAboutTheStatement(error))
-      isBroken = await client.query('ROLLBACK').then(
-        () => false,
-        () => true,
-      );
+    isBroken = !isAboutTheStatement(error);
     throw error;
   } finally {
     client.release(isBroken);

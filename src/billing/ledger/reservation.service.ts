@@ -26,8 +26,6 @@ import {
 } from './money-statements';
 import type { FinishCommand, FinishResult, ReserveCommand, StoreAnswer } from './money.types';
 
-/** Short, because a batch that waits for one account blocks all others in it. */
-const LOCK_TIMEOUT_MS = 250;
 /** Share of the usual wait: requests for a locked account fail within 1.5 s (fault test F-13). */
 const ISOLATED_WAIT_SHARE = 2 / 3;
 
@@ -58,8 +56,8 @@ export class ReservationService {
     @Inject(BILLING_OPTIONS) private readonly options: BillingOptions,
   ) {
     const owner = lease.instanceId;
-    this.reserving = new MoneyConnection(pool, LOCK_TIMEOUT_MS);
-    this.ending = new MoneyConnection(pool, LOCK_TIMEOUT_MS);
+    this.reserving = new MoneyConnection(pool);
+    this.ending = new MoneyConnection(pool);
     const findLockedAccounts = (organizationIds: readonly string[]) => this.findLockedAccounts(organizationIds);
     const onFailure = (error: unknown, attempt: number): void => this.logFailure(error, attempt);
     this.reservations = new AccountLanes<ReserveCommand, undefined>({
@@ -171,7 +169,7 @@ export class ReservationService {
   }
 
   private queryIsolated(statement: MoneyStatement): Promise<string> {
-    return this.runAlone(() => queryOnce(this.pool, statement, LOCK_TIMEOUT_MS));
+    return this.runAlone(() => queryOnce(this.pool, statement));
   }
 
   private async findLockedAccounts(organizationIds: readonly string[]): Promise<ReadonlySet<string>> {

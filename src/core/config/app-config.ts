@@ -33,6 +33,8 @@ export interface AppConfig {
   };
   /** `null`: start the embedded server. */
   readonly databaseUrl: string | null;
+  /** Set: `databaseUrl` leads to a pooler in transaction mode, and this one past it (src/core/database/README.md). */
+  readonly databaseDirectUrl: string | null;
   /** Apply pending migrations at start; an embedded server is always migrated. */
   readonly migrateOnStart: boolean;
   /** `null`: start the embedded server. */

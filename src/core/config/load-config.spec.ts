@@ -56,6 +56,8 @@ describe('loadConfig', () => {
         drainTimeoutMs: 30_000,
       },
       databaseUrl: null,
+      databaseDirectUrl: null,
+      migrateOnStart: true,
       redisUrl: null,
       redisTimeoutMs: 250,
       database: { poolSize: 10, moneyPoolSize: 4 },

@@ -62,6 +62,9 @@ export const SETTINGS = z.object({
   DATABASE_URL: optional(serverUrl('postgres', 'postgresql')).describe(
     'PostgreSQL 15 or later; an embedded one when not set',
   ),
+  DATABASE_DIRECT_URL: optional(serverUrl('postgres', 'postgresql')).describe(
+    'The same database without the pooler that DATABASE_URL goes through, for money and migrations',
+  ),
   MIGRATE_ON_START: flag
     .default(true)
     .describe('Applies pending migrations at start; false waits until gateway migrate has applied them'),

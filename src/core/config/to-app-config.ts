@@ -20,6 +20,7 @@ export function toAppConfig(
     dataDir: resolve(settings.DATA_DIR),
     http: toHttp(settings, production),
     databaseUrl: settings.DATABASE_URL,
+    databaseDirectUrl: settings.DATABASE_DIRECT_URL,
     migrateOnStart: settings.MIGRATE_ON_START,
     redisUrl: settings.REDIS_URL,
     redisTimeoutMs: settings.REDIS_TIMEOUT_MS,

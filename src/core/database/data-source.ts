@@ -11,6 +11,11 @@ import { SnakeNamingStrategy } from './snake-naming.strategy';
 export interface DataSourceSettings {
   readonly url: string;
   readonly poolSize: number;
+  /**
+   * The URL leads to a pooler in transaction mode, which refuses startup parameters: the limits of the server come from
+   * the role (README.md). Default: no.
+   */
+  readonly isPooled?: boolean;
   /** The server cancels a statement that runs longer; 0 lets it run, as migrations need. Default 10 s. */
   readonly statementTimeoutMs?: number;
   /** Default {@link CONNECT_TIMEOUT_MS}. */
@@ -21,6 +26,9 @@ export interface DataSourceSettings {
   readonly onPoolError?: (error: Error) => void;
 }
 
+/** JIT compilation and parallel workers cost more than any of these statements, at the expense of all others. */
+const PLANNER_OPTIONS = '-c jit=off -c max_parallel_workers_per_gather=0';
+
 /** Requests get their 503 within 2.5 s while PostgreSQL is unavailable. */
 export const CONNECT_TIMEOUT_MS = 2_000;
 
@@ -28,6 +36,7 @@ export const CONNECT_TIMEOUT_MS = 2_000;
 export function createDataSource(settings: DataSourceSettings): DataSource {
   const {
     onPoolError = () => undefined,
+    isPooled = false,
     statementTimeoutMs = 10_000,
     connectTimeoutMs = CONNECT_TIMEOUT_MS,
     migrations = MIGRATIONS,
@@ -50,9 +59,8 @@ export function createDataSource(settings: DataSourceSettings): DataSource {
     uuidExtension: 'pgcrypto',
     extra: {
       keepAlive: true,
-      // JIT compilation and parallel workers cost more than any of these statements, at the expense of all others.
-      options: '-c jit=off -c max_parallel_workers_per_gather=0',
-      statement_timeout: statementTimeoutMs,
+      // A limit of the role, which a pooler needs, must not apply where there is to be none.
+      ...(!isPooled && { options: `${PLANNER_OPTIONS} -c statement_timeout=${statementTimeoutMs}` }),
       // The server's statement timeout does not help when the server vanished without closing the connection.
       query_timeout: statementTimeoutMs === 0 ? undefined : statementTimeoutMs + 1_000,
     },

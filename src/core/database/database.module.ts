@@ -9,6 +9,7 @@ import { APP_CONFIG, type AppConfig } from '../config/app-config';
 import { createDataSource } from './data-source';
 import { createMoneyPool, MONEY_POOL } from './money-pool';
 import { onceReachable } from './once-reachable';
+import { reportMissingLimits } from './role-limits';
 
 const logger = new Logger('Database');
 
@@ -21,16 +22,23 @@ const onPoolError = (error: Error) => logger.warn(`An idle connection broke: ${e
     {
       provide: DataSource,
       inject: [APP_CONFIG],
-      useFactory: (config: AppConfig) => {
-        const settings = { url: requireUrl(config), poolSize: config.database.poolSize, onPoolError };
-        return onceReachable(() => createDataSource(settings).initialize());
+      useFactory: async (config: AppConfig) => {
+        const isPooled = config.databaseDirectUrl !== null;
+        const settings = { url: requireUrl(config), poolSize: config.database.poolSize, isPooled, onPoolError };
+        const dataSource = await onceReachable(() => createDataSource(settings).initialize());
+        if (isPooled) await reportMissingLimits(dataSource, logger);
+        return dataSource;
       },
     },
     {
       provide: MONEY_POOL,
       inject: [APP_CONFIG],
       useFactory: (config: AppConfig) =>
-        createMoneyPool({ url: requireUrl(config), poolSize: config.database.moneyPoolSize, onPoolError }),
+        createMoneyPool({
+          url: config.databaseDirectUrl ?? requireUrl(config),
+          poolSize: config.database.moneyPoolSize,
+          onPoolError,
+        }),
     },
   ],
   exports: [DataSource, MONEY_POOL],

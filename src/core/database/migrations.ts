@@ -9,6 +9,7 @@ import { PurchaseReview1796100000000 } from '../../../migrations/1796100000000-p
 import { EndedJobs1796200000000 } from '../../../migrations/1796200000000-ended-jobs';
 import { LedgerBalances1796300000000 } from '../../../migrations/1796300000000-ledger-balances';
 import { UsageDeltas1796400000000 } from '../../../migrations/1796400000000-usage-deltas';
+import { MoneyLockTimeout1796500000000 } from '../../../migrations/1796500000000-money-lock-timeout';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
@@ -24,4 +25,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   EndedJobs1796200000000,
   LedgerBalances1796300000000,
   UsageDeltas1796400000000,
+  MoneyLockTimeout1796500000000,
 ];

@@ -83,6 +83,8 @@ async function connectClient(url: string): Promise<Client> {
     application_name: 'gateway migrations',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
+    // It waits for the lock as long as another process migrates, whatever the limits of the role are.
+    options: '-c statement_timeout=0 -c lock_timeout=0',
   });
   await client.connect();
   return client;

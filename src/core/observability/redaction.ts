@@ -17,6 +17,7 @@ const SECRET_FIELDS = [
   'secret',
   'token',
   'databaseUrl',
+  'databaseDirectUrl',
   'redisUrl',
 ];
 
