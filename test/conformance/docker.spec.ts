@@ -5,20 +5,24 @@ import { CORE_SCHEMA, load, mergeTag } from 'js-yaml';
 import { loadConfig } from '../../src/core/config/load-config';
 import { PROVIDER_SETTINGS } from '../../src/core/config/provider-settings';
 import { SETTINGS } from '../../src/core/config/settings';
+import { itWith, runProgram } from '../harness/external-program';
 
 interface ComposeService {
   readonly command?: readonly string[];
   readonly env_file?: readonly string[];
-  readonly environment: Readonly<Record<string, string>>;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly volumes?: readonly string[];
+  readonly build?: { readonly target: string };
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
   readonly healthcheck?: unknown;
   readonly read_only?: boolean;
 }
 
-const compose = read('docker/compose.yaml');
-const { services } = load(compose, { schema: CORE_SCHEMA.withTags(mergeTag) }) as {
-  services: Record<string, ComposeService>;
-};
+const ROOT = join(__dirname, '../..');
+const FILES = ['compose.yaml', 'compose.observability.yaml', 'compose.try.yaml'] as const;
+const compose = FILES.map((file) => read(`docker/${file}`)).join('\n');
+const { services } = parse('compose.yaml');
+const OURS = ['gateway', 'worker', 'migrate'];
 const example = read('docker/.env.example');
 const instructions = read('docker/Dockerfile')
   .replaceAll('\\\n', ' ')
@@ -32,14 +36,15 @@ const filledIn = {
   S3_PUBLIC_ENDPOINT: 'http://localhost:8333',
 };
 
-describe('docker/compose.yaml', () => {
-  it.each(['gateway', 'worker'])('gives the %s only existing settings and a configuration that loads', (name) => {
+describe('docker/compose*.yaml', () => {
+  it.each(OURS)('gives %s only existing settings and a configuration that loads', (name) => {
     const environment = interpolate(services[name]?.environment ?? {});
     const known = new Set(Object.keys(SETTINGS.shape));
     expect(Object.keys(environment).filter((variable) => !known.has(variable))).toEqual([]);
     const config = loadConfig({ ...environment, ...imageEnvironment() });
     expect(config).toMatchObject({ production: true, storage: { backend: { type: 's3' } } });
-    expect(config.worker.inline).toBe(name === 'worker');
+    expect(config.worker.inline).toBe(name !== 'gateway');
+    expect(config.migrateOnStart).toBe(false);
   });
 
   it.each(['gateway', 'worker'])('gives the %s every variable of a provider that .env contains', (name) => {
@@ -60,18 +65,41 @@ describe('docker/compose.yaml', () => {
     expect(explained.filter((name = '') => !used.has(name) && !(name in SETTINGS.shape))).toEqual([]);
   });
 
-  it('requires every secret: none has a default', () => {
-    const optional = [...compose.matchAll(/\$\{([A-Z0-9_]+):-/g)].map(([, name]) => name);
-    expect(optional.filter((name) => /PASSWORD|SECRET|PEPPER|ACCESS_KEY_ID/.test(name ?? ''))).toEqual([]);
+  it('requires every secret and public address, so that a start without one fails and names it', () => {
+    const used = [...compose.matchAll(/\$\{([A-Z0-9_]+)([^}]*)\}/g)].map(([, name = '', rest]) => ({ name, rest }));
+    const isPort = (name: string): boolean => name.endsWith('_PORT');
+    expect(used.filter(({ name, rest }) => (isPort(name) ? !rest?.startsWith(':-') : rest !== ':?'))).toEqual([]);
   });
 
-  it('waits only for services with a health check', () => {
-    const waitedFor = Object.values(services).flatMap(({ depends_on }) => Object.entries(depends_on ?? {}));
-    expect(waitedFor).not.toEqual([]);
+  it.each(FILES)('%s waits only for services with a health check, and for the end of the migration', (file) => {
+    const all = parse(file).services;
+    const waitedFor = Object.values(all).flatMap(({ depends_on }) => Object.entries(depends_on ?? {}));
     for (const [name, { condition }] of waitedFor) {
-      expect(condition).toBe('service_healthy');
-      expect(services[name]?.healthcheck).toBeDefined();
+      const isOneShot = name === 'migrate';
+      const expected = isOneShot ? 'service_completed_successfully' : 'service_healthy';
+      const isChecked = all[name]?.healthcheck !== undefined;
+      expect([name, condition, isChecked || isOneShot]).toEqual([name, expected, true]);
     }
+  });
+
+  it.each(FILES)('%s mounts files that exist and builds targets that the Dockerfile has', (file) => {
+    const all = Object.values(parse(file).services);
+    const mounted = all.flatMap(({ volumes }) => volumes ?? []).map((volume) => volume.split(':')[0] ?? '');
+    const missing = mounted.filter((path) => path.startsWith('./') && !existsSync(join(ROOT, 'docker', path)));
+    expect(missing).toEqual([]);
+    const targets = all.flatMap(({ build }) => (build === undefined ? [] : [build.target]));
+    expect(targets.filter((target) => !instructions.some((line) => line.endsWith(` AS ${target}`)))).toEqual([]);
+  });
+
+  it('compose.try.yaml gives its container only existing settings', () => {
+    const environment = Object.keys(parse('compose.try.yaml').services.gateway?.environment ?? {});
+    expect(environment.filter((variable) => !(variable in SETTINGS.shape))).toEqual([]);
+  });
+
+  itWith('caddy')('gives the proxy a configuration that caddy accepts', () => {
+    const { PUBLIC_BASE_URL, S3_PUBLIC_ENDPOINT } = filledIn;
+    const args = ['validate', '--adapter', 'caddyfile', '--config', join(ROOT, 'docker/proxy/Caddyfile')];
+    runProgram('caddy', args, { PUBLIC_BASE_URL, S3_PUBLIC_ENDPOINT });
   });
 });
 
@@ -80,17 +108,17 @@ describe('docker/Dockerfile', () => {
     const copied = instructions
       .filter((line) => line.startsWith('COPY ') && !line.includes('--from='))
       .flatMap((line) => line.split(/\s+/).slice(1, -1));
-    expect(copied.filter((path) => !existsSync(join(__dirname, '../..', path)))).toEqual([]);
+    expect(copied.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
     const command = JSON.parse(last('CMD')) as string[];
-    const started = [...command, ...(services.worker?.command ?? [])];
+    const started = [...command, ...(services.worker?.command ?? []), services.migrate?.command?.[0] ?? ''];
     const sources = started.map((path) => path.replace(/^dist\//, '').replace(/\.js$/, '.ts'));
-    expect(sources).toEqual(['src/main.ts', 'src/worker.ts']);
-    expect(sources.every((path) => existsSync(join(__dirname, '../..', path)))).toBe(true);
+    expect(sources).toEqual(['src/main.ts', 'src/worker.ts', 'src/cli/main.ts']);
+    expect(sources.every((path) => existsSync(join(ROOT, path)))).toBe(true);
   });
 
   it('runs as an unprivileged user on a read-only root file system', () => {
     expect(last('USER')).toBe('65532:65532');
-    expect([services.gateway?.read_only, services.worker?.read_only]).toEqual([true, true]);
+    expect(OURS.map((name) => services[name]?.read_only)).toEqual([true, true, true]);
   });
 });
 
@@ -99,12 +127,18 @@ function last(instruction: string): string {
   return line.slice(instruction.length + 1);
 }
 
+/** Of the last stage and the one below it; `try` lies between them. */
 function imageEnvironment(): Record<string, string> {
-  return Object.fromEntries(
-    last('ENV')
-      .split(' ')
-      .map((pair) => pair.split('=', 2)),
-  ) as Record<string, string>;
+  const stages = instructions.join('\n').split(/^(?=FROM )/m);
+  const ours = stages.filter((stage) => / AS (runtime|gateway)\n/.test(stage)).join('\n');
+  const pairs = [...ours.matchAll(/^ENV (.+)$/gm)].flatMap(([, line = '']) => line.split(' '));
+  return Object.fromEntries(pairs.map((pair) => pair.split('=', 2))) as Record<string, string>;
+}
+
+function parse(file: (typeof FILES)[number]): { services: Record<string, ComposeService> } {
+  return load(read(`docker/${file}`), { schema: CORE_SCHEMA.withTags(mergeTag) }) as {
+    services: Record<string, ComposeService>;
+  };
 }
 
 /** As Compose replaces `${NAME:?}` and `${NAME:-default}`. */
@@ -121,5 +155,5 @@ function interpolate(environment: Readonly<Record<string, string>>): Record<stri
 }
 
 function read(file: string): string {
-  return readFileSync(join(__dirname, '../..', file), 'utf8');
+  return readFileSync(join(ROOT, file), 'utf8');
 }
