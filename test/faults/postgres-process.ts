@@ -1,6 +1,6 @@
 /** A PostgreSQL server of one test, which the test may kill: the embedded binaries without a supervisor. */
 import { execFileSync } from 'node:child_process';
-import { chownSync, mkdirSync } from 'node:fs';
+import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -20,7 +20,11 @@ export class PostgresProcess {
   private readonly directory = createDataDirectory();
   private readonly data = join(this.directory.path, 'data');
 
-  private constructor(private readonly port: number) {}
+  private readonly settings: string[];
+
+  private constructor(private readonly port: number) {
+    this.settings = ['listen_addresses=127.0.0.1', `port=${port}`, 'unix_socket_directories=', 'fsync=on'];
+  }
 
   /** Starts a new cluster. As durable as a real one: fsync is on. */
   static async create(): Promise<PostgresProcess> {
@@ -30,6 +34,19 @@ export class PostgresProcess {
     return server;
   }
 
+  /** Starts a streaming replica of this server, which is restarted for the copy of its files. */
+  async createStandby(): Promise<PostgresProcess> {
+    const standby = new PostgresProcess(await findFreePort());
+    await this.stop();
+    execFileSync('cp', ['-a', this.data, standby.data]);
+    await this.start();
+    const primary = new URL(this.url);
+    writeFileSync(join(standby.data, 'standby.signal'), '');
+    standby.settings.push(`primary_conninfo=host=${primary.hostname} port=${primary.port} user=${primary.username}`);
+    await standby.start();
+    return standby;
+  }
+
   /** URL of its database `postgres`. */
   get url(): string {
     return `postgres://postgres@127.0.0.1:${this.port}/postgres`;
@@ -37,12 +54,11 @@ export class PostgresProcess {
 
   /** Resolves when it accepts connections. */
   async start(): Promise<void> {
-    const settings = ['listen_addresses=127.0.0.1', `port=${this.port}`, 'unix_socket_directories=', 'fsync=on'];
     const deadlineMs = performance.now() + READY_WITHIN_MS;
     for (;;) {
       this.child ??= new ManagedChild({
         command: this.programs.postgres,
-        args: ['-D', this.data, ...settings.flatMap((setting) => ['-c', setting])],
+        args: ['-D', this.data, ...this.settings.flatMap((setting) => ['-c', setting])],
         options: { ...this.account, cwd: '/', env: { LC_ALL: 'C' } },
         stopSignal: 'SIGQUIT',
       });

@@ -44,7 +44,7 @@ export class FaultProxy {
   private down = false;
   private changed = Promise.withResolvers<void>();
 
-  private constructor(private readonly target: URL) {
+  private constructor(private target: URL) {
     this.server = createServer({ allowHalfOpen: true }, (client) => this.accept(client));
   }
 
@@ -83,6 +83,11 @@ export class FaultProxy {
   cutOff(): void {
     this.down = true;
     this.reset();
+  }
+
+  /** New connections go to another server; existing ones stay where they are. */
+  redirect(url: string): void {
+    this.target = new URL(url);
   }
 
   /** Removes all faults. */

@@ -2,6 +2,7 @@
  * The TypeORM connection to PostgreSQL. Entities and migrations are listed, the schema is never synchronized, and no
  * extension is created: the migrations are the only way to change a database. Money has its own pool (money-pool.ts).
  */
+import type { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { ENTITIES } from './entities';
 import type { Migration } from './migration-files';
@@ -20,6 +21,8 @@ export interface DataSourceSettings {
   readonly statementTimeoutMs?: number;
   /** Default {@link CONNECT_TIMEOUT_MS}. */
   readonly connectTimeoutMs?: number;
+  /** The class of its connections. Default: that of `pg`. */
+  readonly client?: typeof Client;
   /** Default {@link MIGRATIONS}. */
   readonly migrations?: readonly (new () => Migration)[];
   /** Called for connections that broke while idle. The pool has already dropped and replaces them. */
@@ -58,6 +61,7 @@ export function createDataSource(settings: DataSourceSettings): DataSource {
     // Selects gen_random_uuid(), which PostgreSQL has without any extension since version 13.
     uuidExtension: 'pgcrypto',
     extra: {
+      Client: settings.client,
       keepAlive: true,
       // A limit of the role, which a pooler needs, must not apply where there is to be none.
       ...(!isPooled && { options: `${PLANNER_OPTIONS} -c statement_timeout=${statementTimeoutMs}` }),

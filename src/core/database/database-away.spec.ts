@@ -12,6 +12,7 @@ const socketError = (syscall: string): Error => Object.assign(new Error('it brok
 describe('a database outage', () => {
   it.each([
     ['ends its connections', wrapped(sqlError('57P01'))],
+    ['is a demoted primary, which is read-only', wrapped(sqlError('25006'))],
     ['has no connection left', sqlError('53300')],
     ['cancels a statement', wrapped(sqlError('57014'))],
     ['aborts one of two deadlocked transactions', wrapped(sqlError('40P01'))],

@@ -4,9 +4,10 @@ import { QueryFailedError } from 'typeorm';
 import { driverErrorOf, isLockTimeout } from './driver-error';
 
 /**
- * SQLSTATE classes: connection, resources, operator intervention (includes canceled statements), transaction rollback.
+ * SQLSTATE classes: connection, transaction state (a demoted primary is read-only), resources, operator intervention
+ * (includes canceled statements), transaction rollback.
  */
-const PASSING_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '40']);
+const PASSING_CLASSES: ReadonlySet<string> = new Set(['08', '25', '53', '57', '40']);
 /** Messages of `pg` errors without a code. */
 const NO_CONNECTION =
   /^(?:Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has)/;

@@ -3,10 +3,11 @@
  * global and thus closed last: the shutdown of other modules (leases, settlements) still needs it.
  */
 import { Global, Inject, Logger, Module, type OnApplicationShutdown } from '@nestjs/common';
-import type { Pool } from 'pg';
+import type { Client, Pool } from 'pg';
 import { DataSource } from 'typeorm';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
 import { createDataSource } from './data-source';
+import { createFailoverClient } from './failover-client';
 import { createMoneyPool, MONEY_POOL } from './money-pool';
 import { onceReachable } from './once-reachable';
 import { reportMissingLimits } from './role-limits';
@@ -16,15 +17,20 @@ const logger = new Logger('Database');
 /** Without a listener a broken idle connection would end the process; the pool replaces it by itself. */
 const onPoolError = (error: Error) => logger.warn(`An idle connection broke: ${error.message}`);
 
+/** The class of all connections to the primary. */
+const PRIMARY_CLIENT = Symbol('PrimaryClient');
+
 @Global()
 @Module({
   providers: [
+    { provide: PRIMARY_CLIENT, useFactory: createFailoverClient },
     {
       provide: DataSource,
-      inject: [APP_CONFIG],
-      useFactory: async (config: AppConfig) => {
+      inject: [APP_CONFIG, PRIMARY_CLIENT],
+      useFactory: async (config: AppConfig, client: typeof Client) => {
         const isPooled = config.databaseDirectUrl !== null;
-        const settings = { url: requireUrl(config), poolSize: config.database.poolSize, isPooled, onPoolError };
+        const { poolSize } = config.database;
+        const settings = { url: requireUrl(config), poolSize, isPooled, client, onPoolError };
         const dataSource = await onceReachable(() => createDataSource(settings).initialize());
         if (isPooled) await reportMissingLimits(dataSource, logger);
         return dataSource;
@@ -32,11 +38,12 @@ const onPoolError = (error: Error) => logger.warn(`An idle connection broke: ${e
     },
     {
       provide: MONEY_POOL,
-      inject: [APP_CONFIG],
-      useFactory: (config: AppConfig) =>
+      inject: [APP_CONFIG, PRIMARY_CLIENT],
+      useFactory: (config: AppConfig, client: typeof Client) =>
         createMoneyPool({
           url: config.databaseDirectUrl ?? requireUrl(config),
           poolSize: config.database.moneyPoolSize,
+          client,
           onPoolError,
         }),
     },

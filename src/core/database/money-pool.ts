@@ -1,4 +1,4 @@
-import { Pool, TypeOverrides, types } from 'pg';
+import { type Client, Pool, TypeOverrides, types } from 'pg';
 import { CONNECT_TIMEOUT_MS } from './data-source';
 
 /** Injection token of the billing pool. */
@@ -9,6 +9,8 @@ export interface MoneyPoolSettings {
   readonly poolSize: number;
   /** Default {@link CONNECT_TIMEOUT_MS}. */
   readonly connectTimeoutMs?: number;
+  /** The class of its connections. Default: that of `pg`. */
+  readonly client?: typeof Client;
   readonly onPoolError: (error: Error) => void;
 }
 
@@ -22,8 +24,9 @@ MONEY_TYPES.setTypeParser(types.builtins.INT8, BigInt);
  * commit returns when it is on disk.
  */
 export function createMoneyPool(settings: MoneyPoolSettings): Pool {
-  const { url, poolSize, connectTimeoutMs = CONNECT_TIMEOUT_MS, onPoolError } = settings;
+  const { url, poolSize, connectTimeoutMs = CONNECT_TIMEOUT_MS, client, onPoolError } = settings;
   const pool = new Pool({
+    Client: client,
     connectionString: url,
     max: poolSize,
     application_name: 'gateway money',

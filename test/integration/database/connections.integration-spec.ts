@@ -1,7 +1,9 @@
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { once } from 'node:events';
 import type { Pool } from 'pg';
+import type { DataSource } from 'typeorm';
 import { createDataSource } from '../../../src/core/database/data-source';
+import { createFailoverClient } from '../../../src/core/database/failover-client';
 import { createMoneyPool } from '../../../src/core/database/money-pool';
 import { onceReachable } from '../../../src/core/database/once-reachable';
 import { allowedMs } from '../../faults/figures';
@@ -75,6 +77,27 @@ describe('connections to PostgreSQL', () => {
     ).rejects.toThrow(/timeout/);
     expect(performance.now() - startedAtMs).toBeLessThan(allowedMs(3_000));
     silent.close();
+  });
+
+  it('all leave a server that has become read-only after one refused write, busy ones included', async () => {
+    const client = createFailoverClient();
+    const dataSource = await createDataSource({ url: database.url, poolSize: 2, client }).initialize();
+    const money = createMoneyPool({ url: database.url, poolSize: 1, client, onPoolError: () => undefined });
+    const pidOf = async (source: Pick<DataSource, 'query'>): Promise<number> =>
+      (await source.query<{ pid: number }[]>('SELECT pg_backend_pid() AS pid'))[0]?.pid ?? 0;
+    const runner = dataSource.createQueryRunner();
+    const [busy, idle] = [await pidOf(runner), await pidOf(dataSource)];
+    const demoted = await money.connect();
+    const left = new Promise((resolve) => demoted.once('end', resolve));
+    await demoted.query('SET default_transaction_read_only = on');
+    await expect(demoted.query('CREATE TABLE refused ()')).rejects.toMatchObject({ code: '25006' });
+    await left;
+    demoted.release(true);
+    await expect(runner.query('SELECT 1')).rejects.toThrow();
+    await runner.release();
+    const pids = await Promise.all([pidOf(dataSource), pidOf(dataSource)]);
+    expect(pids.filter((pid) => pid === busy || pid === idle)).toEqual([]);
+    await Promise.all([dataSource.destroy(), money.end()]);
   });
 
   describe('at a start', () => {
