@@ -137,6 +137,7 @@ const quirks = z.strictObject({
   shortToolCallIds: z.boolean().optional(),
   reasoningEfforts: z.record(label, label).optional(),
   minTemperature: z.number().min(0).max(2).optional(),
+  chatResponseFormat: z.boolean().optional(),
   citations: z.boolean().optional(),
 }) satisfies z.ZodType<Quirks>;
 

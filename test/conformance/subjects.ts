@@ -53,7 +53,7 @@ import type { Answer } from './fake-upstream';
 import { OMNI_JOBS, VEO_JOBS } from './google-jobs';
 import { FAL_MEDIA, REPLICATE_MEDIA } from './media-vendors/mapped';
 import { PRESETS } from './presets';
-import { ANTHROPIC_ANSWERS, GEMINI_ANSWERS, type TextAnswers } from './text-answers';
+import { ANTHROPIC_ANSWERS, GEMINI_ANSWERS, RESPONSES_ANSWERS, type TextAnswers } from './text-answers';
 
 /** Plays an upstream whose requests the catalogue maps. */
 export type MappedJobs =
@@ -68,6 +68,8 @@ export interface Subject {
   readonly speaksOpenAi: boolean;
   /** Answers of its upstream to text requests; for another format. */
   readonly textAnswers?: TextAnswers;
+  /** Whether a chat with a field that the gateway does not know is refused; default: its upstream decides. */
+  readonly refusesUnknownFields?: true;
   /** The media of its upstream; for another format. */
   readonly media?: MediaWire;
   /** A prompt that triggers a rate limit of 7 seconds; for providers without an upstream. */
@@ -143,6 +145,11 @@ const JOBS_OF_PRESETS: Readonly<Record<string, JobVendor>> = {
 
 /** Those that compose music within a request. */
 const MUSIC_OF_PRESETS: Readonly<Record<string, Answer>> = { minimax: MINIMAX_MUSIC };
+
+/** Presets whose chats have another format. */
+const CHATS_OF_PRESETS: Readonly<Record<string, Partial<Subject>>> = {
+  perplexity: { speaksOpenAi: false, refusesUnknownFields: true, textAnswers: RESPONSES_ANSWERS },
+};
 
 function withJobs(subject: Subject): Subject {
   const { [subject.definition.id]: jobVendor } = JOBS_OF_PRESETS;
@@ -259,5 +266,7 @@ export const SUBJECTS: readonly Subject[] = [
   jobSubject(new KlingProvider(), KLING_JOBS, 'access-key-1234:secret-key-1234'),
   jobSubject(new LumaProvider(), LUMA_JOBS),
   jobSubject(new RunwayProvider(), RUNWAY_JOBS),
-  ...PRESETS.map((definition) => withJobs({ ...preset(definition), media: PRESET_MEDIA[definition.id] })),
+  ...PRESETS.map((definition) =>
+    withJobs({ ...preset(definition), media: PRESET_MEDIA[definition.id], ...CHATS_OF_PRESETS[definition.id] }),
+  ),
 ];

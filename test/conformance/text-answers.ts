@@ -68,6 +68,33 @@ export const OPENAI_ANSWERS: TextAnswers = {
   rateLimit: (response) => response.writeHead(429, { 'retry-after': '7' }).end('{"error":{"message":"org-Secret123"}}'),
 };
 
+const responseOf = (status: string, output: readonly object[] = []): object => ({
+  id: 'resp_up',
+  object: 'response',
+  created_at: 1700000000,
+  model: 'upstream-model',
+  status,
+  output,
+  usage: { input_tokens: 3, output_tokens: 1, total_tokens: 4 },
+});
+const HELLO = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hello' }] };
+
+export const RESPONSES_ANSWERS: TextAnswers = {
+  reply: (response) => response.end(JSON.stringify(responseOf('completed', [HELLO]))),
+  stream: (response) =>
+    response
+      .writeHead(200, { 'content-type': 'text/event-stream' })
+      .end(
+        sse(
+          { type: 'response.created', response: responseOf('in_progress') },
+          { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'Hel' },
+          { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'lo' },
+          { type: 'response.completed', response: responseOf('completed', [HELLO]) },
+        ),
+      ),
+  rateLimit: (response) => response.writeHead(429, { 'retry-after': '7' }).end('{"error":{"message":"org-Secret123"}}'),
+};
+
 const GEMINI_USAGE = { promptTokenCount: 3, candidatesTokenCount: 1, totalTokenCount: 4 };
 const piece = (text: string, rest: object = {}): object => ({
   candidates: [{ content: { parts: [{ text }], role: 'model' }, index: 0, ...rest }],

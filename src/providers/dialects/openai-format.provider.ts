@@ -1,4 +1,5 @@
 import type { ProviderEnvironment } from '../../core/config/provider-environment';
+import type { ChatProvider } from '../contract/chat';
 import type { ImagesProvider } from '../contract/images';
 import type { DownloadCredential, JobAdapter } from '../contract/media-job';
 import type { Provider, ProviderCapabilities, ProviderDefinition } from '../contract/provider';
@@ -42,6 +43,8 @@ export interface OpenAiPreset {
   /** The endpoints that the vendor documents in this format; default: all. The catalogue says which model serves which. */
   readonly capabilities?: readonly OpenAiCapability[];
   readonly quirks: Quirks;
+  /** Chats in another format than chat completions. */
+  readonly chat?: (http: UpstreamHttp) => ChatProvider;
   /** Images in a format of its own; default: OpenAI's. */
   readonly images?: (http: UpstreamHttp) => ImagesProvider;
   /** The same for speech. */
@@ -86,7 +89,7 @@ function createProvider(preset: OpenAiPreset, environment: ProviderEnvironment):
     id,
     capabilities,
     quirks,
-    ...(capabilities.chat && { chat: new OpenAiChat(http), responses: new OpenAiResponses(http) }),
+    ...(capabilities.chat && { chat: preset.chat?.(http) ?? new OpenAiChat(http), responses: new OpenAiResponses(http) }),
     ...(capabilities.completions && { completions: new OpenAiCompletions(http) }),
     ...(capabilities.embeddings && { embeddings: new OpenAiEmbeddings(http) }),
     ...(capabilities.images && { images: preset.images?.(http) ?? new OpenAiImages(http) }),

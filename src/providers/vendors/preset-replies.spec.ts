@@ -80,11 +80,6 @@ describe('the usage that vendors report', () => {
       { inputText: 9, outputText: 50, outputReasoning: 200 },
     ],
     [
-      'perplexity',
-      { prompt_tokens: 108, completion_tokens: 3256, total_tokens: 3364, reasoning_tokens: 73_248 },
-      { inputText: 108, outputText: 3256, outputReasoning: 73_248 },
-    ],
-    [
       'deepseek',
       { prompt_tokens: 9, completion_tokens: 1, prompt_cache_hit_tokens: 6, prompt_cache_miss_tokens: 3 },
       { inputText: 3, inputCacheRead: 6, outputText: 1 },
@@ -222,26 +217,6 @@ describe('the answers of vendors', () => {
       expect(sink.chunks[0]).toMatchObject({ choices: [{ logprobs: { content: [token] } }] });
       expect(sink.text).toBe('Hi');
     });
-  });
-
-  it('of Perplexity carry their sources as annotations', async () => {
-    const sources = {
-      search_results: [{ title: 'A page', url: 'https://a.example' }],
-      citations: ['https://a.example'],
-    };
-    const annotations = [
-      {
-        type: 'url_citation',
-        url_citation: { start_index: 0, end_index: 0, url: 'https://a.example', title: 'A page' },
-      },
-    ];
-    const { body } = await complete('perplexity', completion(sources));
-    expect(body.choices).toMatchObject([{ message: { annotations } }]);
-    const { sink } = await stream(
-      'perplexity',
-      sse({ ...chunk({ content: 'Hi' }), ...sources }, { ...FINISH, ...sources }),
-    );
-    expect(deltaOf(sink.chunks.at(-1))['annotations']).toEqual(annotations);
   });
 
   it.each([

@@ -61,7 +61,6 @@ describe('the chat requests of presets', () => {
       { reasoning_effort: 'high', tool_choice: 'required' },
     ],
     ['cohere', { prediction: {}, user: 'ada', reasoning_effort: 'max' }, { reasoning_effort: 'high' }],
-    ['perplexity', { seed: 7, parallel_tool_calls: true, user: 'ada' }, {}],
     ['zai', { tool_choice: 'auto', seed: 7, frequency_penalty: 0 }, {}],
     ['minimax', { temperature: 0 }, { temperature: 0.01, reasoning_split: true }],
     ['together', { logprobs: true, top_logprobs: 3 }, { logprobs: 3 }],
@@ -87,8 +86,8 @@ describe('the chat requests of presets', () => {
     ['openrouter', 'models', ['other/model']],
     ['openrouter', 'plugins', [{ id: 'web' }]],
     ['openrouter', 'provider', { order: ['x'] }],
-    ['perplexity', 'tools', [{}]],
     ['perplexity', 'stop', ['.']],
+    ['perplexity', 'web_search_options', { search_context_size: 'high' }],
     ['cerebras', 'frequency_penalty', 1],
     ['cohere', 'logit_bias', { 1: 5 }],
     ['zai', 'tool_choice', 'required'],
@@ -159,7 +158,6 @@ describe('the chat requests of presets', () => {
         'nvidia',
         'ollama',
         'openai-compatible',
-        'perplexity',
         'qwen',
         'sambanova',
         'together',
@@ -175,7 +173,7 @@ describe('the chat requests of presets', () => {
     expect(body).toMatchObject({ messages: [messages[0], { tool_call_id: expect.stringMatching(/^[a-z0-9]{9}$/) }] });
   });
 
-  it.each(['mistral', 'perplexity', 'zai'])('%s is not asked for usage, which its streams carry anyway', async (id) => {
+  it.each(['mistral', 'zai'])('%s is not asked for usage, which its streams carry anyway', async (id) => {
     const { chat, quirks } = configure(id);
     await providerErrorOf(chat?.openStream(chatRequest(), providerCall({ quirks })) ?? Promise.reject());
     expect(JSON.parse(upstream.received[0]?.body ?? '')).toEqual({ ...PLAIN, stream: true });

@@ -1,3 +1,4 @@
+import { shiftDecimal } from '../../../core/types/decimal';
 import type { ChatCompletionBody, ChatCompletionResult } from '../../contract/chat';
 import type { ChatEvent, FinishReason, UrlCitation } from '../../contract/chat-event';
 import type { ProviderCall } from '../../contract/provider-call';
@@ -221,7 +222,7 @@ export function finishReasonOf(
   }
 }
 
-/** The counts are those of chat completions under other names. */
+/** The counts are those of chat completions under other names; Perplexity adds what it charges. */
 export function usageOf({ usage }: JsonObject): UsageVector | null {
   if (!isJsonObject(usage)) return null;
   const counts = {
@@ -230,7 +231,16 @@ export function usageOf({ usage }: JsonObject): UsageVector | null {
     completion_tokens: usage['output_tokens'],
     completion_tokens_details: usage['output_tokens_details'],
   };
-  return toUsageVector(counts, {});
+  const counted = toUsageVector(counts, {});
+  const vendorCostMicro = toVendorCost(usage['cost']);
+  return counted === null || vendorCostMicro === null ? counted : { ...counted, vendorCostMicro };
+}
+
+/** Not rounded: the price rounds up once. */
+function toVendorCost(cost: unknown): number | null {
+  if (!isJsonObject(cost) || cost['currency'] !== 'USD') return null;
+  const { total_cost: total } = cost;
+  return typeof total === 'number' && total >= 0 ? shiftDecimal(total, 6) : null;
 }
 
 /** Codes of failed responses that name no class of error (`ResponseError` of the `openai` package 7.55.0). */

@@ -1,5 +1,5 @@
 import { type ChatRequest, type InputItem, SAMPLING_FIELDS } from '../../contract/chat';
-import type { DeploymentTraits, ProviderCall } from '../../contract/provider-call';
+import type { DeploymentTraits, ProviderCall, Quirks } from '../../contract/provider-call';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import { unsupported } from '../../kit/unsupported';
 import { checkSupport, isUnused, outputLimit } from '../openai-chat/chat-request';
@@ -67,7 +67,7 @@ export function toResponsesRequest(
     ...sharedFields(request, call),
     ...limitOf(request),
     ...toolFields(request, call),
-    ...textFields(request),
+    ...textFields(request, quirks),
     ...reasoningFields(request, call, input === null),
   };
   const include = [
@@ -154,7 +154,8 @@ function toToolChoice(choice: unknown): unknown {
   return { type, mode, tools: (tools as readonly JsonObject[]).map(toToolChoice) };
 }
 
-function textFields({ response_format: format, verbosity }: ChatRequest): JsonObject {
+function textFields({ response_format: format, verbosity }: ChatRequest, quirks: Quirks): JsonObject {
+  if (quirks.chatResponseFormat === true) return isJsonObject(format) ? { response_format: format } : {};
   const text = {
     ...(isJsonObject(format) && { format: toTextFormat(format) }),
     ...(verbosity != null && { verbosity }),

@@ -1,0 +1,77 @@
+import { type Answer, FakeUpstream } from '../../../../test/conformance/fake-upstream';
+import { chatRequest, providerCall, providerErrorOf } from '../../../../test/conformance/provider-call';
+import type { ChatRequest } from '../../contract/chat';
+import type { Provider } from '../../contract/provider';
+import { PerplexityProvider } from './perplexity.module';
+
+const reply =
+  (fields: object = {}): Answer =>
+  (response) =>
+    response.end(
+      JSON.stringify({
+        id: 'resp_1',
+        status: 'completed',
+        output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hi' }] }],
+        usage: { input_tokens: 100, output_tokens: 40 },
+        ...fields,
+      }),
+    );
+
+describe('Perplexity', () => {
+  let upstream: FakeUpstream;
+  let provider: Provider;
+
+  beforeEach(async () => {
+    upstream = await FakeUpstream.start();
+    upstream.answer = reply();
+    const environment = { PERPLEXITY_API_KEY: 'pplx-test', PERPLEXITY_BASE_URL: `${upstream.origin}/v1` };
+    const created = new PerplexityProvider().create(environment);
+    if (created === null) throw new Error('not configured');
+    provider = created;
+  });
+
+  afterEach(async () => {
+    await provider.close();
+    await upstream.stop();
+  });
+
+  const complete = (fields: Partial<ChatRequest> = {}) =>
+    provider.chat?.complete(chatRequest(fields), providerCall({ quirks: provider.quirks }));
+
+  it('gets chats at the Agent API, with the response format of a chat', async () => {
+    const format = { type: 'json_schema', json_schema: { name: 'n', schema: { type: 'object' } } };
+    await complete({ response_format: format, max_tokens: 50, user: 'ada', metadata: { a: 'b' } });
+    const [sent] = upstream.received;
+    expect([sent?.method, sent?.url, sent?.headers['authorization']]).toEqual([
+      'POST',
+      '/v1/responses',
+      'Bearer pplx-test',
+    ]);
+    expect(JSON.parse(sent?.body ?? '')).toEqual({
+      model: 'upstream-model',
+      input: [{ type: 'message', role: 'user', content: 'Hello' }],
+      store: false,
+      max_output_tokens: 50,
+      response_format: format,
+    });
+  });
+
+  it('gets no field that the gateway does not know, such as an address', async () => {
+    const refused = complete({ api_base: 'http://127.0.0.1:9/evil' } as Partial<ChatRequest>) ?? Promise.reject();
+    const { code, options } = await providerErrorOf(refused);
+    expect([code, options.phase, upstream.received]).toEqual(['validation_failed', 'connect', []]);
+  });
+
+  it.each([
+    [{ total_cost: 0.000125, currency: 'USD' }, 125],
+    // A tenth of a micro-USD survives: the price rounds once.
+    [{ total_cost: 0.0001251, currency: 'USD' }, 125.1],
+    [{ total_cost: 5, currency: 'EUR' }, undefined],
+    [undefined, undefined],
+  ])('reports its own bill %j as the vendor cost %s in micro-USD', async (cost, expected) => {
+    upstream.answer = reply({ usage: { input_tokens: 100, output_tokens: 40, cost } });
+    const usage = (await complete())?.usage;
+    expect(usage).toMatchObject({ inputText: 100, outputText: 40 });
+    expect(usage?.vendorCostMicro).toBe(expected);
+  });
+});
