@@ -89,7 +89,10 @@ function createProvider(preset: OpenAiPreset, environment: ProviderEnvironment):
     id,
     capabilities,
     quirks,
-    ...(capabilities.chat && { chat: preset.chat?.(http) ?? new OpenAiChat(http), responses: new OpenAiResponses(http) }),
+    ...(capabilities.chat && {
+      chat: preset.chat?.(http) ?? new OpenAiChat(http),
+      responses: new OpenAiResponses(http),
+    }),
     ...(capabilities.completions && { completions: new OpenAiCompletions(http) }),
     ...(capabilities.embeddings && { embeddings: new OpenAiEmbeddings(http) }),
     ...(capabilities.images && { images: preset.images?.(http) ?? new OpenAiImages(http) }),
