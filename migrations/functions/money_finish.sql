@@ -180,13 +180,17 @@ BEGIN
         CASE WHEN status < 400 THEN 'success' ELSE COALESCE(error_code, 'canceled') END AS outcome, charged_micro,
         input_text + input_cache_read + input_cache_write_5m + input_cache_write_1h + input_image + input_audio
           AS input_tokens,
-        output_text + output_reasoning + output_image + output_audio AS output_tokens
+        output_text + output_reasoning + output_image + output_audio AS output_tokens,
+        CASE WHEN status < 400 THEN 256 + usage_latency_step(total_ms) END AS total_latency,
+        CASE WHEN status < 400 THEN 256 + 128 + usage_latency_step(first_token_ms) END AS first_token_latency
     )
     INSERT INTO usage_delta (organization_id, key_id, hour, model, operation, outcome, requests, minutes,
-      input_tokens, output_tokens, charged_micro)
+      input_tokens, output_tokens, charged_micro, latency)
     SELECT organization_id, key_id, date_trunc('hour', v_now, 'UTC'), model, operation, outcome, count(*),
       1::bigint << extract(minute FROM v_now AT TIME ZONE 'UTC')::integer, sum(input_tokens), sum(output_tokens),
-      sum(charged_micro)
+      sum(charged_micro),
+      array_agg(total_latency) FILTER (WHERE total_latency IS NOT NULL)
+        || array_agg(first_token_latency) FILTER (WHERE first_token_latency IS NOT NULL)
       FROM receipt GROUP BY organization_id, key_id, model, operation, outcome;
   END IF;
   RETURN array_to_string(v_answers, ',');

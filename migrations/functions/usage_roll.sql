@@ -20,13 +20,16 @@ BEGIN
   ), by_model AS (
     INSERT INTO usage_by_model AS total
       SELECT organization_id, span, date_trunc(span, hour, 'UTC'), model, operation, outcome, sum(requests),
-             bit_or(CASE span WHEN 'hour' THEN minutes END), sum(input_tokens), sum(output_tokens), sum(charged_micro)
+             bit_or(CASE span WHEN 'hour' THEN minutes END), sum(input_tokens), sum(output_tokens), sum(charged_micro),
+             -- There is no aggregate that concatenates arrays.
+             usage_latency_sum(string_to_array(string_agg(array_to_string(latency, ','), ','), ',')::bigint[])
         FROM taken, (VALUES ('hour'), ('day')) spans (span) GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6
     ON CONFLICT (organization_id, span, starts_at, model, operation, outcome) DO UPDATE SET
       requests = total.requests + excluded.requests, minutes = total.minutes | excluded.minutes,
       input_tokens = total.input_tokens + excluded.input_tokens,
       output_tokens = total.output_tokens + excluded.output_tokens,
-      charged_micro = total.charged_micro + excluded.charged_micro
+      charged_micro = total.charged_micro + excluded.charged_micro,
+      latency = usage_latency_sum(total.latency || excluded.latency)
   ), by_key AS (
     INSERT INTO usage_by_key AS total
       SELECT organization_id, span, date_trunc(span, hour, 'UTC'), key_id, outcome, sum(requests),

@@ -38,8 +38,9 @@ SELECT 'I17 a receipt is unchanged', u.id::text, u.charged_micro::numeric
         OR u.created_at >= COALESCE((SELECT max(sealed_since) FROM receipt_history), '-infinity'))
 UNION ALL
 SELECT 'I17 a receipt is unchanged', 'receipt_history', 0
-  FROM (SELECT max(kept_since) AS kept_since, max(sealed_since) AS sealed_since FROM receipt_history) h
- WHERE h.sealed_since IS NULL OR GREATEST(h.kept_since, h.sealed_since) > clock_timestamp()
+  FROM (SELECT max(kept_since) AS kept_since, max(sealed_since) AS sealed_since, max(latency_since) AS latency_since
+          FROM receipt_history) h
+ WHERE h.sealed_since IS NULL OR GREATEST(h.kept_since, h.sealed_since, h.latency_since) > clock_timestamp()
 
 -- I18 by model: totals of hours plus deltas against receipts, from the first whole hour without removed receipts. Sums are
 -- those of `money_finish`.
@@ -94,6 +95,44 @@ SELECT 'I18 totals are the sums of the receipts',
        USING (organization_id, starts_at, model, operation, outcome)
  WHERE (t.requests, t.input_tokens, t.output_tokens, t.charged_micro)
        IS DISTINCT FROM (u.requests, u.input_tokens, u.output_tokens, u.charged_micro)
+
+-- I18: latency counters of hours plus deltas against successful receipts, from the first whole hour in which all are counted.
+UNION ALL
+SELECT 'I18 totals are the sums of the receipts',
+       concat_ws(' ', organization_id, starts_at, model, operation, 'latency counter', counter), 0
+  FROM (SELECT organization_id, starts_at, model, operation, element & 255 AS counter, sum(element >> 8) AS requests
+          FROM (SELECT organization_id, starts_at, model, operation, latency FROM usage_by_model WHERE span = 'hour'
+                UNION ALL
+                SELECT organization_id, hour, model, operation, latency FROM usage_delta) hours,
+               unnest(latency) AS element
+         WHERE starts_at >= date_trunc('hour', COALESCE((SELECT GREATEST(max(kept_since), max(latency_since))
+                                                              FROM receipt_history), '-infinity')
+                                                + interval '3599.999999 seconds', 'UTC')
+         GROUP BY 1, 2, 3, 4, 5) t
+  FULL JOIN (SELECT organization_id, date_trunc('hour', created_at, 'UTC') AS starts_at, model, operation, counter,
+                    count(*) AS requests
+               FROM usage_record,
+                    LATERAL (VALUES (usage_latency_step(total_ms)), (128 + usage_latency_step(first_token_ms))) c (counter)
+              WHERE status < 400 AND counter IS NOT NULL
+                AND created_at >= date_trunc('hour', COALESCE((SELECT GREATEST(max(kept_since), max(latency_since))
+                                                                   FROM receipt_history), '-infinity')
+                                                     + interval '3599.999999 seconds', 'UTC')
+              GROUP BY 1, 2, 3, 4, 5) u
+       USING (organization_id, starts_at, model, operation, counter)
+ WHERE t.requests IS DISTINCT FROM u.requests
+
+-- I18: latency counters of days against those of hours.
+UNION ALL
+SELECT 'I18 totals are the sums of the receipts',
+       concat_ws(' ', organization_id, starts_at, model, operation, outcome, 'latency counter', counter), 0
+  FROM (SELECT organization_id, starts_at, model, operation, outcome, element & 255 AS counter,
+               sum(element >> 8) AS requests
+          FROM usage_by_model, unnest(latency) AS element WHERE span = 'day' GROUP BY 1, 2, 3, 4, 5, 6) t
+  FULL JOIN (SELECT organization_id, date_trunc('day', starts_at, 'UTC') AS starts_at, model, operation, outcome,
+                    element & 255 AS counter, sum(element >> 8) AS requests
+               FROM usage_by_model, unnest(latency) AS element WHERE span = 'hour' GROUP BY 1, 2, 3, 4, 5, 6) u
+       USING (organization_id, starts_at, model, operation, outcome, counter)
+ WHERE t.requests IS DISTINCT FROM u.requests
 
 -- I18 by key: totals of hours plus deltas against receipts.
 UNION ALL

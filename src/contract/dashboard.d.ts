@@ -2603,6 +2603,23 @@ export interface components {
          * @enum {string}
          */
         UsageGrouping: "none" | "model" | "key" | "modality" | "operation" | "status" | "error_code";
+        /** @description Milliseconds, within 9 % of the exact values. */
+        UsageQuantiles: {
+            /** @description Half of the requests took at most this long. */
+            p50: components["schemas"]["Count"];
+            /** @description 95 % of the requests took at most this long. */
+            p95: components["schemas"]["Count"];
+        };
+        /**
+         * @description From arrival to the first byte of the reply, over successful requests that have one. Null if there were none, if they
+         *     are from before these times were counted, and with `group_by=key` or `key_id`.
+         */
+        UsageFirstTokenTimes: components["schemas"]["UsageQuantiles"] | null;
+        /**
+         * @description From arrival to the end of the request or job, over successful requests. Null if there were none, if they are from
+         *     before these times were counted, and with `group_by=key` or `key_id`.
+         */
+        UsageTotalTimes: components["schemas"]["UsageQuantiles"] | null;
         UsageSums: {
             requests: components["schemas"]["Count"];
             /** @description Requests that did not succeed. */
@@ -2610,6 +2627,8 @@ export interface components {
             input_tokens: components["schemas"]["Count"];
             output_tokens: components["schemas"]["Count"];
             cost_micro: components["schemas"]["Amount"];
+            first_token_ms: components["schemas"]["UsageFirstTokenTimes"];
+            total_ms: components["schemas"]["UsageTotalTimes"];
         };
         UsageBucket: {
             starts_at: components["schemas"]["Time"];
@@ -2619,6 +2638,8 @@ export interface components {
             input_tokens: components["schemas"]["Count"];
             output_tokens: components["schemas"]["Count"];
             cost_micro: components["schemas"]["Amount"];
+            first_token_ms: components["schemas"]["UsageFirstTokenTimes"];
+            total_ms: components["schemas"]["UsageTotalTimes"];
         };
         UsageGroup: {
             /** @constant */
@@ -4288,6 +4309,9 @@ export type UsageAttempt = components['schemas']['UsageAttempt'];
 export type UsageReceipt = components['schemas']['UsageReceipt'];
 export type UsageInterval = components['schemas']['UsageInterval'];
 export type UsageGrouping = components['schemas']['UsageGrouping'];
+export type UsageQuantiles = components['schemas']['UsageQuantiles'];
+export type UsageFirstTokenTimes = components['schemas']['UsageFirstTokenTimes'];
+export type UsageTotalTimes = components['schemas']['UsageTotalTimes'];
 export type UsageSums = components['schemas']['UsageSums'];
 export type UsageBucket = components['schemas']['UsageBucket'];
 export type UsageGroup = components['schemas']['UsageGroup'];

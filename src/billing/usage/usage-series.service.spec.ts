@@ -3,7 +3,7 @@ import { UsageSeriesService } from './usage-series.service';
 import type { TotalsRow, UsageTotalsRepository } from './usage-totals.repository';
 
 function row(value: string | null, requests: number): TotalsRow {
-  const sums = { errors: '0', input_tokens: '0', output_tokens: '0', charged_micro: String(requests) };
+  const sums = { errors: '0', input_tokens: '0', output_tokens: '0', charged_micro: String(requests), latency: '' };
   return { bucket: 0, value, requests: String(requests), ...sums };
 }
 

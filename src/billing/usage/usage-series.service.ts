@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, type Clock } from '../../core/time/clock';
 import { GatewayError } from '../../core/errors/gateway-error';
+import { NO_LATENCIES, readLatencies, sumLatencies, withoutLatencies } from './latency';
 import { OPERATION_MODALITIES, type Operation } from './operations';
 import type { UsageSums } from './usage.types';
 import { type Span, type TotalsQuery, type TotalsRow, UsageTotalsRepository } from './usage-totals.repository';
@@ -57,7 +58,14 @@ const MAX_GROUPS = 20;
 
 const SPAN_MS: Readonly<Record<Span, number>> = { hour: 3_600_000, day: 86_400_000 };
 const DEFAULT_BUCKETS: Readonly<Record<Span, number>> = { hour: 24, day: 30 };
-const NOTHING: UsageSums = { requests: 0, errors: 0, inputTokens: 0, outputTokens: 0, chargedMicro: 0n };
+const NOTHING: UsageSums = {
+  requests: 0,
+  errors: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  chargedMicro: 0n,
+  latency: NO_LATENCIES,
+};
 
 const DIMENSIONS = {
   none: null,
@@ -99,7 +107,7 @@ export class UsageSeriesService {
     const query = { organizationId, span: interval, from, to, only: scopeOf(groupBy, model, keyId) };
     const sums = await this.sumsOf(query, groupBy);
     const groups = sums.map(([name, buckets]) => toGroup(name, buckets, from, SPAN_MS[interval])).toSorted(byCost);
-    const total = groups.reduce((sum, group) => add(sum, group.total), NOTHING);
+    const total = sumOf(groups.map((group) => group.total));
     return { from, to, interval, groupBy, total, groups };
   }
 
@@ -181,7 +189,7 @@ function gather<Name>(
     const name = nameOf(row.value);
     const buckets = sums.get(name) ?? Array.from({ length: count }, () => NOTHING);
     const before = buckets[row.bucket] as UsageSums;
-    buckets[row.bucket] = before === NOTHING ? toSums(row) : add(before, toSums(row));
+    buckets[row.bucket] = before === NOTHING ? toSums(row) : sumOf([before, toSums(row)]);
     sums.set(name, buckets);
   }
   return sums;
@@ -200,7 +208,7 @@ function withOthers(sums: GroupSums<string | null>): (readonly [string, UsageSum
 function toGroup(name: string, sums: readonly UsageSums[], from: Date, spanMs: number): SeriesGroup {
   return {
     name,
-    total: sums.reduce(add, NOTHING),
+    total: sumOf(sums),
     buckets: sums.map((each, index) => ({ startsAt: new Date(from.getTime() + index * spanMs), ...each })),
   };
 }
@@ -213,14 +221,16 @@ function byCost(left: SeriesGroup, right: SeriesGroup): number {
   return right.total.requests - left.total.requests || (left.name < right.name ? -1 : 1);
 }
 
-function add(one: UsageSums, other: UsageSums): UsageSums {
-  return {
-    requests: one.requests + other.requests,
-    errors: one.errors + other.errors,
-    inputTokens: one.inputTokens + other.inputTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
-    chargedMicro: one.chargedMicro + other.chargedMicro,
-  };
+function sumOf(summands: readonly UsageSums[]): UsageSums {
+  const sum = { ...NOTHING, latency: sumLatencies(summands.map(({ latency }) => latency)) };
+  for (const each of summands) {
+    sum.requests += each.requests;
+    sum.errors += each.errors;
+    sum.inputTokens += each.inputTokens;
+    sum.outputTokens += each.outputTokens;
+    sum.chargedMicro += each.chargedMicro;
+  }
+  return sum;
 }
 
 function subtract(one: UsageSums, other: UsageSums): UsageSums {
@@ -230,6 +240,7 @@ function subtract(one: UsageSums, other: UsageSums): UsageSums {
     inputTokens: one.inputTokens - other.inputTokens,
     outputTokens: one.outputTokens - other.outputTokens,
     chargedMicro: one.chargedMicro - other.chargedMicro,
+    latency: withoutLatencies(one.latency, other.latency),
   };
 }
 
@@ -240,5 +251,6 @@ function toSums(row: TotalsRow): UsageSums {
     inputTokens: Number(row.input_tokens),
     outputTokens: Number(row.output_tokens),
     chargedMicro: BigInt(row.charged_micro),
+    latency: readLatencies(row.latency),
   };
 }

@@ -19,6 +19,8 @@ export interface TotalsRow {
   readonly input_tokens: string;
   readonly output_tokens: string;
   readonly charged_micro: string;
+  /** Elements of `usage_latency_sum`, separated by commas. */
+  readonly latency: string;
 }
 
 export interface TotalsQuery {
@@ -124,8 +126,10 @@ export class UsageTotalsRepository {
     const named =
       query.organizationId === null
         ? sumsOf(table, column, query.span, condition)
-        : `SELECT ${bucketOf(query.span)}, value, ${COUNTS.join(', ')}, charged_micro FROM (${rows}) usage`;
-    const all = withAll ? ` UNION ALL ${sumsOf('usage_by_model', null, query.span, '')}` : '';
+        : `SELECT ${bucketOf(query.span)}, value, ${COUNTS.join(', ')}, charged_micro, latency FROM (${rows}) usage`;
+    // The difference of all and the named keys would have the latencies of all.
+    const latency = dimension === 'key' ? NO_LATENCY : undefined;
+    const all = withAll ? ` UNION ALL ${sumsOf('usage_by_model', null, query.span, '', latency)}` : '';
     return this.readPacked(`${named}${all}`, [query.organizationId, query.from, query.to, values]);
   }
 
@@ -150,7 +154,7 @@ export class UsageTotalsRepository {
   private async readPacked(rows: string, parameters: unknown[]): Promise<TotalsRow[]> {
     const columns = PACKED.map((column) => `array_agg(${column})::text AS ${column}`).join(', ');
     const packed = await this.dataSource.query<PackedRow[]>(
-      `SELECT value, ${columns} FROM (${rows}) usage GROUP BY value`,
+      `SELECT value, ${columns}, string_agg(COALESCE(latency, ''), ';') AS latency FROM (${rows}) usage GROUP BY value`,
       parameters,
     );
     return packed.flatMap(unpack);
@@ -161,12 +165,13 @@ const COUNTS = ['requests', 'errors', 'input_tokens', 'output_tokens'] as const;
 const PACKED = ['bucket', ...COUNTS, 'charged_micro'] as const;
 
 /** All rows of one value, each column as the text of an array. */
-type PackedRow = Pick<TotalsRow, 'value'> & Readonly<Record<(typeof PACKED)[number], string>>;
+type PackedRow = Pick<TotalsRow, 'value' | 'latency'> & Readonly<Record<(typeof PACKED)[number], string>>;
 
 function unpack(row: PackedRow): TotalsRow[] {
   const [buckets, requests, errors, inputTokens, outputTokens, charged] = PACKED.map((column) =>
     row[column].slice(1, -1).split(','),
   ) as [string[], string[], string[], string[], string[], string[]];
+  const latencies = row.latency.split(';');
   return buckets.map((bucket, index) => ({
     bucket: Number(bucket),
     value: row.value,
@@ -175,13 +180,24 @@ function unpack(row: PackedRow): TotalsRow[] {
     input_tokens: inputTokens[index] as string,
     output_tokens: outputTokens[index] as string,
     charged_micro: charged[index] as string,
+    latency: latencies[index] as string,
   }));
 }
 
+/** Totals by key have no latencies. */
+const NO_LATENCY = 'NULL::text';
+
 /** Totals and deltas by hour or day and, unless it is `null`, by a column; $1 to $3 are organization, beginning and end. */
-function rowsOf(table: TotalsTable, column: string | null, span: Span, condition: string): string {
+function rowsOf(
+  table: TotalsTable,
+  column: string | null,
+  span: Span,
+  condition: string,
+  latency = table === 'usage_by_model' ? `array_to_string(latency, ',')` : NO_LATENCY,
+): string {
   const columns = `${column ?? 'NULL'}::text AS value, requests,
-    CASE outcome WHEN 'success' THEN 0 ELSE requests END AS errors, input_tokens, output_tokens, charged_micro`;
+    CASE outcome WHEN 'success' THEN 0 ELSE requests END AS errors, input_tokens, output_tokens, charged_micro,
+    ${latency} AS latency`;
   return `
     SELECT starts_at, ${columns} FROM ${table}
      WHERE ${OF_ORGANIZATION} AND span = '${span}' AND starts_at >= $2 AND starts_at < $3 ${condition}
@@ -199,11 +215,12 @@ function bucketOf(span: Span): string {
  * {@link rowsOf} with one row for each bucket and value. Counts are summed as `double precision`, which is exact up to 2^53
  * and much faster than the `numeric` sum of a `bigint` column.
  */
-function sumsOf(table: TotalsTable, column: string | null, span: Span, condition: string): string {
+function sumsOf(table: TotalsTable, column: string | null, span: Span, condition: string, latency?: string): string {
   const counts = COUNTS.map((count) => `sum(${count}::double precision)::bigint AS ${count}`).join(', ');
   return `
-    SELECT ${bucketOf(span)}, value, ${counts}, sum(charged_micro)::bigint AS charged_micro
-      FROM (${rowsOf(table, column, span, condition)}) usage
+    SELECT ${bucketOf(span)}, value, ${counts}, sum(charged_micro)::bigint AS charged_micro,
+           string_agg(latency, ',') AS latency
+      FROM (${rowsOf(table, column, span, condition, latency)}) usage
      GROUP BY starts_at, value`;
 }
 

@@ -4,6 +4,7 @@ import type { AttemptNote } from '../ledger/money.types';
 import type { PricedDetails } from '../pricing/price';
 import type { Price } from '../../models/catalog-model';
 import type { UsageVector } from '../../providers/contract/usage';
+import type { LatencyCounters } from './latency';
 import type { Operation } from './operations';
 
 /** `error`: status 400 or higher, including disconnects (499). */
@@ -65,6 +66,8 @@ export interface UsageSums {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly chargedMicro: Micro;
+  /** Of successful requests by model; totals by key have none. */
+  readonly latency: LatencyCounters;
 }
 
 /** The version of a price that a request was charged by. */

@@ -10,6 +10,7 @@ import { EndedJobs1796200000000 } from '../../../migrations/1796200000000-ended-
 import { LedgerBalances1796300000000 } from '../../../migrations/1796300000000-ledger-balances';
 import { UsageDeltas1796400000000 } from '../../../migrations/1796400000000-usage-deltas';
 import { MoneyLockTimeout1796500000000 } from '../../../migrations/1796500000000-money-lock-timeout';
+import { UsageLatency1796600000000 } from '../../../migrations/1796600000000-usage-latency';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
@@ -26,4 +27,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   LedgerBalances1796300000000,
   UsageDeltas1796400000000,
   MoneyLockTimeout1796500000000,
+  UsageLatency1796600000000,
 ];

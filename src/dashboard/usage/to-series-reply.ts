@@ -5,6 +5,7 @@ import type {
   UsageSums as UsageSumsReply,
 } from '../../contract/dashboard';
 import type { PlatformGrouping, UsageSeries } from '../../billing/usage/usage-series.service';
+import { latencyOf } from '../../billing/usage/latency';
 import type { UsageSums } from '../../billing/usage/usage.types';
 
 export function toSeriesReply(series: UsageSeries): UsageSeriesReply {
@@ -31,11 +32,14 @@ function toLines({ interval, from, to, total, groups }: Omit<UsageSeries, 'group
 }
 
 function toSums(sums: UsageSums): UsageSumsReply {
+  const { firstToken, total } = latencyOf(sums.latency);
   return {
     requests: sums.requests,
     errors: sums.errors,
     input_tokens: sums.inputTokens,
     output_tokens: sums.outputTokens,
     cost_micro: microToJson(sums.chargedMicro),
+    first_token_ms: firstToken,
+    total_ms: total,
   };
 }

@@ -14,7 +14,15 @@ import {
 const DAYS = ['2026-11-21T00:00:00.000Z', '2026-11-22T00:00:00.000Z'];
 
 function sums(cost: number, requests = 1): UsageSums {
-  return { requests, errors: 0, input_tokens: 3, output_tokens: 4, cost_micro: cost };
+  return {
+    requests,
+    errors: 0,
+    input_tokens: 3,
+    output_tokens: 4,
+    cost_micro: cost,
+    first_token_ms: null,
+    total_ms: null,
+  };
 }
 
 function seriesOf(costs: Readonly<Record<string, readonly [number, number]>>): UsageSeries {

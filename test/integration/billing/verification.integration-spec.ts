@@ -101,6 +101,13 @@ const CORRUPTIONS: readonly (readonly [invariant: string, planted: string, state
   ['I17', 'a history that expects no receipts', `UPDATE receipt_history SET kept_since = now() + interval '1 year'`],
   ['I18', 'a total by model changed', `UPDATE usage_by_model SET requests = requests + 1 WHERE span = 'hour'`],
   ['I18', 'a day by model changed', `UPDATE usage_by_model SET charged_micro = charged_micro + 1 WHERE span = 'day'`],
+  [
+    'I18',
+    'latencies of a total lost',
+    `UPDATE usage_by_model SET latency = NULL WHERE latency IS NOT NULL AND span = 'hour'`,
+  ],
+  ['I18', 'latencies of a day changed', `UPDATE usage_by_model SET latency[1] = latency[1] + 256 WHERE span = 'day'`],
+  ['I18', 'latencies of a delta changed', `UPDATE usage_delta SET latency = latency || 257::bigint`],
   ['I18', 'a total by key changed', `UPDATE usage_by_key SET output_tokens = output_tokens - 1 WHERE span = 'hour'`],
   ['I18', 'totals by key deleted', `DELETE FROM usage_by_key`],
   ['I18', 'minutes of a total changed', `UPDATE usage_by_model SET minutes = ~minutes WHERE span = 'hour'`],

@@ -21,8 +21,8 @@ const INSERT = `
     SELECT (lpad(to_hex((extract(epoch FROM created_at) * 1000)::bigint), 12, '0') || '7000' ||
               substr(md5(n::text || $5), 1, 16))::uuid,
            $1, ('00000000-0000-4000-8000-' || lpad((hashtext('key' || n) & 2147483647) % $3 || '', 12, '0'))::uuid, created_at,
-           1000, CASE WHEN n % 100 = 0 THEN 0 ELSE 100 + n % 700 END, 0, 100 + n % 50, 0, 0, 0, 0, 0, 200, 0, 0, 0, 0, 0, 0, 80,
-           900, 1, CASE WHEN n % 100 = 0 THEN 503 ELSE 200 END, true, false, 'createChatCompletion',
+           1000, CASE WHEN n % 100 = 0 THEN 0 ELSE 100 + n % 700 END, 0, 100 + n % 50, 0, 0, 0, 0, 0, 200, 0, 0, 0, 0, 0, 0,
+           20 + n % 200, 300 + n % 601, 1, CASE WHEN n % 100 = 0 THEN 503 ELSE 200 END, true, false, 'createChatCompletion',
            'vendor/model-' || (hashtext('model' || n) & 2147483647) % $4, 'mock', 'mock-chat',
            CASE WHEN n % 100 = 0 THEN 'provider_unavailable' END
       FROM generate_series(1, $2::integer) n,
@@ -30,12 +30,14 @@ const INSERT = `
     RETURNING *
   )
   INSERT INTO usage_delta (organization_id, key_id, hour, model, operation, outcome, requests, minutes, input_tokens,
-    output_tokens, charged_micro)
+    output_tokens, charged_micro, latency)
   SELECT organization_id, key_id, date_trunc('hour', created_at, 'UTC'), model, operation,
          COALESCE(error_code, 'success'), count(*),
          bit_or(1::bigint << extract(minute FROM created_at AT TIME ZONE 'UTC')::integer), sum(input_text),
-         sum(output_text), sum(charged_micro)
-    FROM receipt GROUP BY 1, 2, 3, 4, 5, 6`;
+         sum(output_text), sum(charged_micro),
+         CASE WHEN error_code IS NULL THEN array_agg(256 + usage_latency_step(total_ms))
+                                           || array_agg(384 + usage_latency_step(first_token_ms)) END
+    FROM receipt GROUP BY 1, 2, 3, 4, 5, 6, error_code`;
 
 /**
  * Generates receipts with ids in chronological order, like real ones. Key n is `keyIdOf(n)`, model n `vendor/model-n`, all

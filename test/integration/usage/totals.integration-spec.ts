@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import { DataSource } from 'typeorm';
 import { RequestLogRepository } from '../../../src/billing/usage/request-log.repository';
+import { STEP_BOUNDS_MS } from '../../../src/billing/usage/latency';
 import { UsageTotalsRepository } from '../../../src/billing/usage/usage-totals.repository';
 import { NO_USAGE } from '../../../src/providers/contract/usage';
 import { openDataSource } from '../../harness/data-source';
@@ -146,6 +147,28 @@ describe('the totals of usage', () => {
       await folding.query('ROLLBACK');
       folding.release();
     }
+  });
+
+  it('count latencies in the same steps as the readers of the totals', async () => {
+    const bounds = await pool.query<{ ms: number; step: string }>(
+      `SELECT ms, usage_latency_step(ms) AS step FROM unnest($1::integer[]) WITH ORDINALITY AS duration (ms, n) ORDER BY n`,
+      [STEP_BOUNDS_MS.flatMap((bound) => [bound - 1, bound])],
+    );
+    const expected = STEP_BOUNDS_MS.flatMap((bound, index) => [
+      { ms: bound - 1, step: String(index) },
+      { ms: bound, step: String(index + 1) },
+    ]);
+    expect(bounds.rows).toEqual(expected);
+  });
+
+  it('are complete except for the latencies of requests from before these were counted', async () => {
+    const account = await createAccount(pool);
+    await sendTraffic(account, 20);
+    await createUsageSweeps(dataSource).roll();
+    await pool.query('UPDATE usage_by_model SET latency = NULL');
+    expect(await engine.ledger.verify()).not.toEqual([]);
+    await pool.query(`INSERT INTO receipt_history (kept_since, latency_since) VALUES ('-infinity', clock_timestamp())`);
+    expect(await engine.ledger.verify()).toEqual([]);
   });
 
   it('never deadlock when several processes fold deltas of the same totals', async () => {

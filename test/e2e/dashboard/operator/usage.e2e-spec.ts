@@ -46,7 +46,7 @@ describe('the usage of the platform over time', () => {
       for (const interval of ['hour', 'day']) {
         for (const [groupBy, groups] of Object.entries(expected)) {
           const series = await read(`?interval=${interval}&group_by=${groupBy}`);
-          expect(series.total).toEqual(total);
+          expect(series.total).toMatchObject(total);
           expect(series.data.map(({ group }) => group)).toEqual(groups);
           expect(sumOf(series.data.flatMap(({ buckets }) => buckets))).toBe(total.cost_micro);
         }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { UsageReceipt } from '../../../../src/contract/dashboard';
+import type { UsageReceipt, UsageSums } from '../../../../src/contract/dashboard';
 import { insertReceipts } from '../../../integration/usage/receipts';
 import { COST, OUTPUT_TOKENS, PROMPT_TOKENS, refuses } from '../../routing/two-upstreams';
 import { idOf, sumOf, UsageWorld } from './usage-world';
@@ -140,7 +140,7 @@ describe('usage over time', () => {
       for (const interval of ['hour', 'day']) {
         for (const [groupBy, groups] of Object.entries(expected)) {
           const json = await usage.series(`?interval=${interval}&group_by=${groupBy}`);
-          expect(json.total).toEqual({ ...paid, cost_micro: 2 * COST.first });
+          expect(json.total).toMatchObject({ ...paid, cost_micro: 2 * COST.first });
           expect(json.data.map((each) => each.group).toSorted()).toEqual(groups.toSorted());
           expect(sumOf(json.data.map((each) => each.total))).toBe(2 * COST.first);
           expect(sumOf(json.data.flatMap((each) => each.buckets))).toBe(2 * COST.first);
@@ -169,6 +169,32 @@ describe('usage over time', () => {
         }
         const strange = await usage.series(`?interval=${interval}&key_id=${other.keyId}`);
         expect([strange.total.requests, strange.data]).toEqual([0, []]);
+      }
+    }
+  });
+
+  it('has the latencies of successful requests, over time and by model but not by key', async () => {
+    await usage.upstreams.call('local/solo');
+    const { json: list } = await usage.get('/requests');
+    const [request] = list.data;
+    usage.upstreams.first.answer = refuses(503);
+    await usage.upstreams.call('local/solo');
+    for (const fold of [false, true]) {
+      if (fold) await usage.fold();
+      for (const interval of ['hour', 'day']) {
+        for (const groupBy of ['none', 'model', 'modality', 'status']) {
+          const { total, data } = await usage.series(`?interval=${interval}&group_by=${groupBy}`);
+          const [success, ...failures] = data;
+          const busy = success?.buckets.filter(({ total_ms: times }) => times !== null) ?? [];
+          for (const sums of [total, success?.total, ...busy]) {
+            expectNear(sums?.total_ms, request.total_ms);
+            expectNear(sums?.first_token_ms, request.first_token_ms);
+          }
+          expect(busy).toHaveLength(1);
+          expect(failures.map((each) => each.total.total_ms)).toEqual(failures.map(() => null));
+        }
+        const { total } = await usage.series(`?interval=${interval}&group_by=key`);
+        expect([total.requests, total.first_token_ms, total.total_ms]).toEqual([2, null, null]);
       }
     }
   });
@@ -240,3 +266,9 @@ describe('usage over time', () => {
     expect([status, json.error.code, json.error.param]).toEqual([400, 'validation_failed', param]);
   });
 });
+
+/** The quantiles of one request. */
+function expectNear(quantiles: UsageSums['total_ms'] | undefined, exactMs: number): void {
+  expect(quantiles?.p50).toBe(quantiles?.p95);
+  expect(Math.abs((quantiles?.p50 ?? Infinity) - exactMs)).toBeLessThanOrEqual(exactMs * 0.09);
+}
