@@ -5,7 +5,7 @@ import { CORE_SCHEMA, load, mergeTag } from 'js-yaml';
 import { loadConfig } from '../../src/core/config/load-config';
 import { PROVIDER_SETTINGS } from '../../src/core/config/provider-settings';
 import { SETTINGS } from '../../src/core/config/settings';
-import { itWith, runProgram } from '../harness/external-program';
+import { describeWith, runProgram } from '../harness/external-program';
 
 interface ComposeService {
   readonly command?: readonly string[];
@@ -96,10 +96,12 @@ describe('docker/compose*.yaml', () => {
     expect(environment.filter((variable) => !(variable in SETTINGS.shape))).toEqual([]);
   });
 
-  itWith('caddy')('gives the proxy a configuration that caddy accepts', () => {
-    const { PUBLIC_BASE_URL, S3_PUBLIC_ENDPOINT } = filledIn;
-    const args = ['validate', '--adapter', 'caddyfile', '--config', join(ROOT, 'docker/proxy/Caddyfile')];
-    runProgram('caddy', args, { PUBLIC_BASE_URL, S3_PUBLIC_ENDPOINT });
+  describeWith('caddy', () => {
+    it('gives the proxy a configuration that caddy accepts', () => {
+      const { PUBLIC_BASE_URL, S3_PUBLIC_ENDPOINT } = filledIn;
+      const args = ['validate', '--adapter', 'caddyfile', '--config', join(ROOT, 'docker/proxy/Caddyfile')];
+      expect(() => runProgram('caddy', args, { PUBLIC_BASE_URL, S3_PUBLIC_ENDPOINT })).not.toThrow();
+    });
   });
 });
 

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 
-/** A test with this name runs only where the program is installed; elsewhere the report names it as skipped. */
-export function itWith(program: string): typeof it {
-  // Every program prints something for a command that it does not know; only a missing one is an error.
+/** These tests run only where the program is installed; elsewhere the report names them as skipped. */
+export function describeWith(program: string, tests: () => void): void {
+  // Only a missing program is an error; one that does not know the option is there.
   const { error } = spawnSync(program, ['--version'], { stdio: 'ignore' });
-  return error === undefined ? it : (it.skip as typeof it);
+  (error === undefined ? describe : describe.skip)(`with ${program}`, tests);
 }
 
 /** Runs a program to its end and returns its output. @throws Error with the output, when it fails. */

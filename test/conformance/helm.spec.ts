@@ -1,0 +1,106 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadAll } from 'js-yaml';
+import { SETTINGS } from '../../src/core/config/settings';
+import { describeWith, runProgram } from '../harness/external-program';
+
+interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec?: { readonly template?: { readonly spec: PodSpec } };
+}
+
+interface PodSpec {
+  readonly terminationGracePeriodSeconds?: number;
+  readonly containers: readonly { readonly env: readonly { readonly name: string; readonly value: string }[] }[];
+}
+
+const ROOT = join(__dirname, '../..');
+const CHART = join(ROOT, 'docker/helm/inference-gateway');
+const VALUE_SETS = globSync('test/conformance/helm/*.yaml', { cwd: ROOT }).toSorted();
+const KUBERNETES = ['1.29', '1.37'];
+/** In `secrets.existingSecret`. */
+const SECRET = /(_KEY|_SECRET|_TOKEN|_PEPPER|_ACCESS_KEY_ID)$|^(DATABASE_URL|REDIS_URL|SMTP_URL)$/;
+const SET_BY_CHART = [
+  'NODE_ENV',
+  'PORT',
+  'HOST',
+  'DATA_DIR',
+  'CATALOG_DIR',
+  'DRAIN_TIMEOUT_MS',
+  'MIGRATE_ON_START',
+  'WORKER',
+  'WORKER_PORT',
+  'WORKER_CONCURRENCY',
+  'MANAGEMENT_PORT',
+];
+
+describe('docker/helm/inference-gateway', () => {
+  it('accepts in config every setting that is no secret and that the chart does not set itself, and no other', () => {
+    const schema = JSON.parse(readFileSync(join(CHART, 'values.schema.json'), 'utf8')) as {
+      properties: { config: { additionalProperties: boolean; properties: object } };
+    };
+    const { additionalProperties, properties } = schema.properties.config;
+    const expected = Object.keys(SETTINGS.shape).filter((name) => !SECRET.test(name) && !SET_BY_CHART.includes(name));
+    expect([additionalProperties, Object.keys(properties).toSorted()]).toEqual([false, expected.toSorted()]);
+  });
+
+  describeWith('helm', () => {
+    it('passes helm lint --strict with every set of values', () => {
+      const lint = (values: string) => runProgram('helm', ['lint', '--strict', CHART, '--values', join(ROOT, values)]);
+      expect(() => VALUE_SETS.forEach(lint)).not.toThrow();
+    });
+
+    it('renders named objects with existing settings for the oldest and the newest Kubernetes', () => {
+      for (const version of KUBERNETES) {
+        for (const values of VALUE_SETS) {
+          const manifests = render(['--kube-version', version, '--values', join(ROOT, values)]);
+          const names = manifests.map(({ apiVersion, kind, metadata }) => `${apiVersion} ${kind} ${metadata.name}`);
+          expect(new Set(names).size).toBe(manifests.length);
+          const variables = manifests.flatMap(({ spec }) => spec?.template?.spec.containers[0]?.env ?? []);
+          const unknown = variables.filter(({ name }) => name !== 'NODE_OPTIONS' && !(name in SETTINGS.shape));
+          expect(unknown).toEqual([]);
+          expect(variables.filter(({ value }) => typeof value !== 'string')).toEqual([]);
+        }
+      }
+    });
+
+    it('gives pods longer than the delay and the drain before they are killed', () => {
+      const [minimal = '', longest = ''] = ['minimal', 'no-policies'].map(
+        (name) => `test/conformance/helm/${name}.yaml`,
+      );
+      expect(gracePeriods(minimal)).toEqual([335, 335]);
+      expect(gracePeriods(longest)).toEqual([1_235, 1_235]);
+    });
+
+    it('writes large numbers of config as whole numbers', () => {
+      const manifests = render(['--values', join(ROOT, 'test/conformance/helm/everything.yaml')]);
+      const variables = manifests.flatMap(({ spec }) => spec?.template?.spec.containers[0]?.env ?? []);
+      const large = variables.filter(({ name }) => name === 'MAX_BUFFERED_BYTES').map(({ value }) => value);
+      expect(new Set(large)).toEqual(new Set(['268435456']));
+    });
+
+    it.each([
+      ['without a secret', []],
+      ['with an unknown setting', ['--set', 'secrets.existingSecret=s,config.NO_SUCH_SETTING=1']],
+      ['with a secret in config', ['--set', 'secrets.existingSecret=s,config.API_KEY_PEPPER=x']],
+      ['with an unknown value', ['--set', 'secrets.existingSecret=s,gateway.replica=1']],
+      ['with KEDA and no Prometheus', ['--set', 'secrets.existingSecret=s,gateway.autoscaling.type=keda']],
+    ])('refuses to render %s', (_case, args) => {
+      expect(() => render(args)).toThrow(/existingSecret|NO_SUCH_SETTING|API_KEY_PEPPER|replica|prometheusUrl/);
+    });
+  });
+});
+
+function gracePeriods(values: string): number[] {
+  return render(['--values', join(ROOT, values)]).flatMap(
+    ({ spec }) => spec?.template?.spec.terminationGracePeriodSeconds ?? [],
+  );
+}
+
+function render(args: readonly string[]): Manifest[] {
+  const version = args.includes('--kube-version') ? [] : ['--kube-version', '1.29'];
+  const output = runProgram('helm', ['template', 'release', CHART, ...version, ...args]);
+  return (loadAll(output) as (Manifest | null)[]).filter((manifest) => manifest !== null);
+}
