@@ -15,6 +15,7 @@ import { HttpModule } from './http/http.module';
 import { ImagesModule } from './images/images.module';
 import { MediaJobsModule } from './media-jobs/media-jobs.module';
 import { JobWorkerModule } from './media-jobs/worker/job-worker.module';
+import { MetricsModule } from './core/observability/metrics/metrics.module';
 import { ModelsModule } from './models/models.module';
 import { OrganizationsModule } from './dashboard/organizations/organizations.module';
 import { PROVIDER_MODULES } from './provider-modules';
@@ -30,6 +31,7 @@ export class AppModule {
       module: AppModule,
       imports: [
         ConfigModule.forRoot(config, clock),
+        MetricsModule,
         DatabaseModule,
         RedisModule,
         ...PROVIDER_MODULES,

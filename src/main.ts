@@ -8,6 +8,7 @@ import { createGateway } from './create-gateway';
 import { ensureSchema } from './core/database/schema-at-start';
 import { startEmbeddedServices, type RunningServices } from './core/embedded/embedded-services';
 import { DrainService } from './http/availability';
+import { ManagementServer } from './http/management-server';
 import { MediaJobProcessor } from './media-jobs/worker/media-job.processor';
 import { createLogger, toNestLogger } from './core/observability/logger';
 import { runProcess } from './process-life';
@@ -22,14 +23,29 @@ async function main(stopSignal: Promise<string>): Promise<void> {
     const databaseUrl = config.databaseDirectUrl ?? services.databaseUrl;
     if (await ensureSchema({ databaseUrl, migrate, logger, stopSignal })) {
       const app = await startApplication(config, services, logger);
-      process.stdout.write(await welcome(app, config));
-      logger.info({ signal: await stopSignal }, 'stopping');
-      await drain(app, config, logger);
+      await serve(app, config, logger, stopSignal);
     }
   } finally {
     await services.stop();
   }
   logger.info('stopped');
+}
+
+async function serve(
+  app: NestFastifyApplication,
+  config: AppConfig,
+  logger: Logger,
+  stopSignal: Promise<string>,
+): Promise<void> {
+  const management = app.get(ManagementServer, { strict: false });
+  try {
+    await management.start();
+    process.stdout.write(await welcome(app, config));
+    logger.info({ signal: await stopSignal }, 'stopping');
+    await drain(app, config, logger);
+  } finally {
+    await management.close();
+  }
 }
 
 async function startApplication(

@@ -7,6 +7,7 @@ import { CredentialsModule } from './models/credentials/credentials.module';
 import { DatabaseModule } from './core/database/database.module';
 import { ProbesModule } from './http/probes.module';
 import { JobWorkerModule } from './media-jobs/worker/job-worker.module';
+import { MetricsModule } from './core/observability/metrics/metrics.module';
 import { ModelsModule } from './models/models.module';
 import { PROVIDER_MODULES } from './provider-modules';
 import { RedisModule } from './core/redis/redis.module';
@@ -19,6 +20,7 @@ export class WorkerModule {
       module: WorkerModule,
       imports: [
         ConfigModule.forRoot(config, clock),
+        MetricsModule,
         DatabaseModule,
         RedisModule,
         ...PROVIDER_MODULES,

@@ -10,6 +10,7 @@ import type { ConnectedConfig } from './create-gateway';
 import { ensureSchema } from './core/database/schema-at-start';
 import { readLiveServices } from './core/embedded/services-file';
 import { DrainService } from './http/availability';
+import { ManagementServer } from './http/management-server';
 import { createFastifyAdapter } from './core/http/fastify-adapter';
 import { serveOnlyPublicRoutes } from './http/public-routes-only';
 import { MediaJobProcessor } from './media-jobs/worker/media-job.processor';
@@ -33,7 +34,9 @@ async function work(config: ConnectedConfig, logger: Logger, stopSignal: Promise
     { bodyParser: false, logger: toNestLogger(logger), abortOnError: false },
   );
   serveOnlyPublicRoutes(app);
+  const management = app.get(ManagementServer, { strict: false });
   try {
+    await management.start();
     await app.listen({ port: config.worker.port, host: config.http.host });
     process.stdout.write(`\nThe worker answers probes on ${await app.getUrl()}\n\n`);
     logger.info({ signal: await stopSignal }, 'stopping');
@@ -42,6 +45,7 @@ async function work(config: ConnectedConfig, logger: Logger, stopSignal: Promise
     await Promise.all([app.get(DrainService).drain(drainTimeoutMs), app.get(MediaJobProcessor).drain(drainTimeoutMs)]);
   } finally {
     await app.close();
+    await management.close();
   }
 }
 

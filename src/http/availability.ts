@@ -5,8 +5,11 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { InFlight } from '../core/concurrency/in-flight';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import { GatewayError } from '../core/errors/gateway-error';
+import { Metrics } from '../core/observability/metrics/catalogue';
 import { type Clock, CLOCK } from '../core/time/clock';
 import { RequestAdmission } from '../inference/request-reservation';
+
+const DASHBOARD_PATH = '/dashboard';
 
 /**
  * Drains the process on shutdown. The server keeps listening while accepted requests finish: a closed port would look
@@ -15,6 +18,7 @@ import { RequestAdmission } from '../inference/request-reservation';
 @Injectable()
 export class DrainService implements OnModuleInit {
   private readonly answering = new InFlight();
+  private readonly ofDashboard = new InFlight();
   private hasBegun = false;
 
   constructor(
@@ -33,13 +37,22 @@ export class DrainService implements OnModuleInit {
     return this.answering.size;
   }
 
+  /** Those of them that came from the pages of the dashboard. */
+  get inFlightOfDashboard(): number {
+    return this.ofDashboard.size;
+  }
+
   onModuleInit(): void {
     const server: Server = this.host.httpAdapter.getHttpServer();
     const end = (): void => this.answering.end();
-    server.on('request', (_request: IncomingMessage, response: ServerResponse) => {
+    const endOfDashboard = (): void => this.ofDashboard.end();
+    server.on('request', ({ url }: IncomingMessage, response: ServerResponse) => {
       if (this.hasBegun) return;
       this.answering.begin();
       response.on('close', end);
+      if (url?.startsWith(DASHBOARD_PATH) !== true) return;
+      this.ofDashboard.begin();
+      response.on('close', endOfDashboard);
     });
   }
 
@@ -127,6 +140,7 @@ export class AvailabilityGuard implements CanActivate, OnModuleInit, OnModuleDes
 
   constructor(
     private readonly drain: DrainService,
+    private readonly metrics: Metrics,
     @Inject(APP_CONFIG) { http }: AppConfig,
     @Inject(CLOCK) clock: Clock,
   ) {
@@ -151,7 +165,10 @@ export class AvailabilityGuard implements CanActivate, OnModuleInit, OnModuleDes
         retryAfterSeconds: 1,
       });
     }
-    if (this.load.overloaded) throw OVERLOADED;
+    if (this.load.overloaded) {
+      this.metrics.overloadRejections.of().inc();
+      throw OVERLOADED;
+    }
     return true;
   }
 }

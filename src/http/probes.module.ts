@@ -1,15 +1,19 @@
 import { Module } from '@nestjs/common';
 import { BillingModule } from '../billing/billing.module';
 import { InferenceModule } from '../inference/inference.module';
+import { ModelsModule } from '../models/models.module';
+import { RoutingModule } from '../models/routing/routing.module';
 import { DrainService } from './availability';
 import { HealthController } from './health.controller';
+import { ManagementServer } from './management-server';
+import { ProcessState } from './process-state';
 import { ReadinessService } from './readiness.service';
 
 /** `/health`, `/ready` and draining: the HTTP surface of a process without an API. */
 @Module({
-  imports: [BillingModule, InferenceModule],
+  imports: [BillingModule, InferenceModule, ModelsModule, RoutingModule],
   controllers: [HealthController],
-  providers: [DrainService, ReadinessService],
+  providers: [DrainService, ManagementServer, ProcessState, ReadinessService],
   exports: [DrainService, ReadinessService],
 })
 export class ProbesModule {}

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { DataSource } from 'typeorm';
+import { Metrics } from '../core/observability/metrics/catalogue';
 import type { LedgerAuditService } from '../billing/ledger/ledger-audit.service';
 import type { Clock } from '../core/time/clock';
 import type { DrainService } from './availability';
@@ -21,6 +22,7 @@ function createReadiness() {
     { state: 'ok' } as LedgerAuditService,
     drain as DrainService,
     { now: () => clock.nowMs, monotonic: () => clock.nowMs } as Clock,
+    new Metrics(),
   );
   const ask = async (): Promise<string> => (await readiness.check()).status;
   return { servers, clock, drain, ask };

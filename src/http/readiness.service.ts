@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import { DataSource } from 'typeorm';
 import { LedgerAuditService, type LedgerState } from '../billing/ledger/ledger-audit.service';
 import { hasPendingMigrations } from '../core/database/run-migrations';
+import { Metrics } from '../core/observability/metrics/catalogue';
 import { REDIS } from '../core/redis/redis.module';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { DrainService } from './availability';
@@ -46,6 +47,7 @@ export class ReadinessService {
     private readonly audit: LedgerAuditService,
     private readonly drain: DrainService,
     @Inject(CLOCK) private readonly clock: Clock,
+    private readonly metrics: Metrics,
   ) {}
 
   /** Draining shows immediately; dependency checks are shared by all probes within a second. */
@@ -73,6 +75,8 @@ export class ReadinessService {
       succeeds(this.redis.ping()),
       succeeds(this.requireMigrations()),
     ]);
+    this.metrics.dependencyUp.of('postgres').set(postgres === 'ok' ? 1 : 0);
+    this.metrics.dependencyUp.of('redis').set(redis === 'ok' ? 1 : 0);
     return { postgres, redis, migrations, ledger: this.audit.state };
   }
 

@@ -14,12 +14,16 @@ import { IdempotencyInterceptor } from '../auth/idempotency/idempotency.intercep
 import { BodyInterceptor, CALLER_GUARD } from '../core/http/body.interceptor';
 import { CostHeadersInterceptor, RequestIdInterceptor } from '../core/http/cost-headers.interceptor';
 import { GatewayExceptionFilter } from '../core/http/gateway-exception.filter';
+import { Metrics } from '../core/observability/metrics/catalogue';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { DashboardSessionModule } from '../dashboard/session/dashboard-session.module';
 import { ChangeLimitGuard, CsrfGuard, RolesGuard, SessionGuard } from '../dashboard/session/session.guards';
 import { AvailabilityGuard, DrainService } from './availability';
 import { ProbesModule } from './probes.module';
+import { InferenceModule } from '../inference/inference.module';
+import { RequestMetrics } from '../inference/request-metrics';
 import { addReplyCompression } from './reply-compression';
+import { addRequestCounts } from './request-counts';
 import { addRequestContext, type ByRoute, InterceptorChain, type RequestGuard, RouteGuards } from './request-stages';
 
 type GuardTypes = ByRoute<readonly Type<RequestGuard>[]>;
@@ -66,7 +70,7 @@ export const INTERCEPTORS: readonly Type<NestInterceptor>[] = [
  * (reply-compression.ts).
  */
 @Module({
-  imports: [AuthGuardsModule, DashboardSessionModule, ProbesModule],
+  imports: [AuthGuardsModule, DashboardSessionModule, InferenceModule, ProbesModule],
   providers: [
     AvailabilityGuard,
     provideGuards(CALLER_GUARD, CALLER_GUARDS),
@@ -81,8 +85,15 @@ export const INTERCEPTORS: readonly Type<NestInterceptor>[] = [
   ],
 })
 export class RequestPathModule {
-  constructor({ httpAdapter }: HttpAdapterHost<FastifyAdapter>, drain: DrainService, @Inject(CLOCK) clock: Clock) {
+  constructor(
+    { httpAdapter }: HttpAdapterHost<FastifyAdapter>,
+    drain: DrainService,
+    metrics: Metrics,
+    requests: RequestMetrics,
+    @Inject(CLOCK) clock: Clock,
+  ) {
     addRequestContext(httpAdapter.getInstance(), clock, drain);
+    addRequestCounts(httpAdapter.getInstance(), metrics, requests);
     addReplyCompression(httpAdapter.getInstance());
   }
 }

@@ -41,6 +41,7 @@ export function addRequestContext(server: FastifyInstance, clock: Clock, drain: 
       modelId: undefined,
       memory: null,
       connection: new ResponseConnection(reply.raw),
+      isRecorded: false,
     };
     if (drain.draining) reply.raw.shouldKeepAlive = false;
     done(findRawFault(request));

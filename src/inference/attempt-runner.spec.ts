@@ -1,5 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { Metrics } from '../core/observability/metrics/catalogue';
+import { RequestMetrics } from './request-metrics';
 import type { AppConfig } from '../core/config/app-config';
 import { systemClock } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';
@@ -77,7 +79,16 @@ function run(
     beginAttempt: () => asked.length + 1,
     noteFailure: () => undefined,
   } as unknown as RequestReservation;
-  const settings = { health, vaults: VAULTS, clock: systemClock, deadlines: DEADLINES, streamed, maxAttempts: 4 };
+  const metrics = new RequestMetrics(new Metrics());
+  const settings = {
+    health,
+    metrics,
+    vaults: VAULTS,
+    clock: systemClock,
+    deadlines: DEADLINES,
+    streamed,
+    maxAttempts: 4,
+  };
   const series = new AttemptSeries(reservation, new AbortController().signal, settings);
   const planned = outcomes.values();
   const attempt = (to: Candidate, call: ProviderCall): Promise<string> => {

@@ -11,6 +11,7 @@ import { ProviderError } from '../providers/contract/provider-error';
 import { isUnsupported, mayFallBack, mayRetry, needsOtherModel, pauseMs } from './attempt-policy';
 import type { Candidate, Delivered, OpenedStream, SizedAnswer } from './inference.types';
 import { ReasoningVaults } from './reasoning-vaults';
+import { type Outcome, outcomeOf, RequestMetrics } from './request-metrics';
 import type { RequestReservation } from './request-reservation';
 import { mostUseful, noneAvailable } from './provider-failure';
 
@@ -29,6 +30,7 @@ export interface Answered<Answer> {
 export interface SeriesSettings {
   readonly health: HealthService;
   readonly vaults: ReasoningVaults;
+  readonly metrics: RequestMetrics;
   readonly clock: Clock;
   /** Defaults for calls whose deployment sets none; `totalMs` also limits the whole series. */
   readonly deadlines: CallDeadlines;
@@ -88,6 +90,19 @@ export class AttemptSeries {
   conclude(deploymentCall: DeploymentCall, { provider }: Candidate, error: ProviderError): void {
     if (this.signal.aborted || provider.simulated === true || this.ranOutOfRequestTime(error)) deploymentCall.abandon();
     else deploymentCall.fail(error);
+  }
+
+  /** Records a call that has ended. @param error why it failed; `null`: it succeeded */
+  recordCall({ startedAtMs }: DeploymentCall, candidate: Candidate, error: unknown): void {
+    const { clock, metrics } = this.settings;
+    const durationMs = clock.monotonic() - startedAtMs;
+    metrics.recordAttempt(candidate, this.reservation.input.operation, this.outcomeOfCall(error), durationMs);
+  }
+
+  private outcomeOfCall(error: unknown): Outcome {
+    if (error === null) return 'success';
+    if (this.signal.aborted) return 'canceled';
+    return error instanceof ProviderError ? outcomeOf(0, error.code) : 'internal_error';
   }
 
   /** Counts and logs the stream events that were skipped because they could not be parsed. */
@@ -192,6 +207,7 @@ export class AttemptSeries {
   }
 
   private recordFailure(error: unknown, deploymentCall: DeploymentCall, candidate: Candidate): ProviderError {
+    this.recordCall(deploymentCall, candidate, error);
     if (!(error instanceof ProviderError)) {
       deploymentCall.abandon();
       throw error;
@@ -242,8 +258,12 @@ export class AttemptSeries {
       upstream,
     };
     // Only a refused credential needs action by the operator.
-    if (credentialRefused === true) logger.error(facts);
-    else logger.warn(facts);
+    if (credentialRefused === true) {
+      this.settings.metrics.recordRefusedCredential(provider.id);
+      logger.error(facts);
+    } else {
+      logger.warn(facts);
+    }
   }
 }
 
@@ -271,6 +291,7 @@ export class AttemptRunner {
   constructor(
     health: HealthService,
     vaults: ReasoningVaults,
+    metrics: RequestMetrics,
     @Inject(CLOCK) clock: Clock,
     @Inject(APP_CONFIG) config: AppConfig,
   ) {
@@ -282,7 +303,7 @@ export class AttemptRunner {
       idleMs: idleTimeoutMs,
       totalMs: totalTimeoutMs,
     };
-    this.ofStreams = { health, vaults, clock, maxAttempts, deadlines, streamed: true };
+    this.ofStreams = { health, vaults, metrics, clock, maxAttempts, deadlines, streamed: true };
     // A non-streamed response sends no bytes while the model thinks.
     this.ofReplies = { ...this.ofStreams, streamed: false, deadlines: { ...deadlines, firstTokenMs: replyTimeoutMs } };
   }
@@ -297,7 +318,9 @@ export class AttemptRunner {
     attempt: Attempt<Answer>,
   ): Promise<Answer> {
     const series = new AttemptSeries(reservation, signal, this.ofReplies);
-    return series.callCandidates(attempt).then(({ answer, deploymentCall }) => {
+    return series.callCandidates(attempt).then(({ answer, deploymentCall, candidate }) => {
+      reservation.markAnswered();
+      series.recordCall(deploymentCall, candidate, null);
       deploymentCall.succeed(answer.outputBytes);
       return answer;
     });
@@ -320,10 +343,13 @@ export class AttemptRunner {
     deploymentCall.answered();
     return new ObservedStream(answer, {
       completed: ({ outputBytes }) => {
+        reservation.markAnswered();
+        series.recordCall(deploymentCall, candidate, null);
         series.noteSkippedEvents(deploymentCall, candidate, answer.progress.skippedEvents);
         deploymentCall.succeed(outputBytes);
       },
       broken: (error) => {
+        series.recordCall(deploymentCall, candidate, error);
         series.noteSkippedEvents(deploymentCall, candidate, answer.progress.skippedEvents);
         if (error instanceof ProviderError) series.conclude(deploymentCall, candidate, error);
         else deploymentCall.abandon();

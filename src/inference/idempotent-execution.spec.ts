@@ -1,5 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { Metrics } from '../core/observability/metrics/catalogue';
+import { RequestMetrics } from './request-metrics';
 import { KeyClaimedError } from '../billing/ledger/money.types';
 import { GatewayError } from '../core/errors/gateway-error';
 import { ResponseConnection } from '../core/http/request';
@@ -37,11 +39,14 @@ function setUp(
   } as unknown as RequestAdmission;
   const input = {
     operation: 'createChatCompletion',
+    model: { id: 'v/m' },
     principal: { organizationId: 'o' },
     context: { idempotencyKey: key },
     body: { a: 1 },
   } as unknown as InferenceInput;
-  return { steps, outcome: new IdempotentExecution(admission, idempotency, {} as ResponseStore).admitOrReplay(input) };
+  const metrics = new RequestMetrics(new Metrics());
+  const execution = new IdempotentExecution(admission, idempotency, {} as ResponseStore, metrics);
+  return { steps, outcome: execution.admitOrReplay(input) };
 }
 
 describe('IdempotentExecution.admitOrReplay', () => {

@@ -9,6 +9,7 @@ import { MultipartForm } from '../core/types/multipart-form';
 import type { ClientConnection } from '../core/types/request-context';
 import { ProviderError } from '../providers/contract/provider-error';
 import type { InferenceInput, RenderedAnswer } from './inference.types';
+import { outcomeOf, RequestMetrics } from './request-metrics';
 import { RequestAdmission, type RequestReservation } from './request-reservation';
 
 /** Attempts to claim a contended key before the client has to retry later. */
@@ -24,6 +25,7 @@ export class IdempotentExecution {
     private readonly admission: RequestAdmission,
     private readonly idempotency: IdempotencyService,
     private readonly store: ResponseStore,
+    private readonly metrics: RequestMetrics,
   ) {}
 
   /**
@@ -79,6 +81,9 @@ export class IdempotentExecution {
         stored = await this.idempotency.lookUp(organizationId, claim, true);
       }
     }
+    const code = stored.status < 400 ? null : 'internal_error';
+    input.context.isRecorded = true;
+    this.metrics.recordUncharged(input.operation, input.model.id, outcomeOf(stored.status, code), input.streamed);
     return stored;
   }
 }

@@ -12,6 +12,7 @@ import { CandidateSelector, RoutePlanner } from './route-planner';
 import { DisconnectTracker, IdempotentExecution } from './idempotent-execution';
 import { ReasoningVaults } from './reasoning-vaults';
 import { RequestAdmission } from './request-reservation';
+import { RequestMetrics } from './request-metrics';
 import { RequestExplainer, RouteExplainer } from './request-explainer';
 import { StreamedInferenceService } from './streamed-inference.service';
 import { TokenRatios } from './inference-input';
@@ -40,6 +41,7 @@ import { UnaryInferenceService } from './unary-inference.service';
     ReasoningVaults,
     RequestAdmission,
     RequestExplainer,
+    RequestMetrics,
     RouteExplainer,
     RoutePlanner,
     StreamedInferenceService,
@@ -50,6 +52,7 @@ import { UnaryInferenceService } from './unary-inference.service';
     CandidateSelector,
     RequestAdmission,
     RequestExplainer,
+    RequestMetrics,
     RoutePlanner,
     StreamedInferenceService,
     TokenRatios,

@@ -1,4 +1,6 @@
 import { Logger } from '@nestjs/common';
+import { Metrics } from '../core/observability/metrics/catalogue';
+import { RequestMetrics } from './request-metrics';
 import { compilePrice } from '../billing/pricing/price';
 import type { FinishCommand } from '../billing/ledger/money.types';
 import type { ReservationService } from '../billing/ledger/reservation.service';
@@ -37,6 +39,7 @@ async function settle(kind: Pick<InferenceInput, 'streamed' | 'allOrNothing'>): 
     clock,
     openRequestReservations,
     {} as TokenRatios,
+    new RequestMetrics(new Metrics()),
   );
   await meter.settle({ usage: NO_USAGE, usageEstimated: false, costMicro: 7n });
   return commands[0];
@@ -69,6 +72,7 @@ describe("a vendor's bill", () => {
       clock,
       new InFlight(),
       {} as TokenRatios,
+      new RequestMetrics(new Metrics()),
     );
     reservation.beginAttempt(candidate as unknown as Candidate);
     const usage = { ...NO_USAGE, images: 1, ...(units !== undefined && { units }) };

@@ -23,6 +23,7 @@ import {
 } from '../providers/contract/usage';
 import type { Bill, Candidate, InferenceInput, UsageEstimator } from './inference.types';
 import { asGatewayError } from './provider-failure';
+import { RequestMetrics } from './request-metrics';
 import { RoutePlanner } from './route-planner';
 import { TokenRatios } from './inference-input';
 
@@ -57,6 +58,9 @@ export class RequestReservation {
   /** Created with the first failure: most requests have none. */
   private attemptLog: AttemptNote[] | null = null;
   private firstTokenMs: number | null = null;
+  /** Milliseconds since the arrival, when the first provider was called and when the last byte of the answer arrived. */
+  private calledMs: number | null = null;
+  private answeredMs: number | null = null;
   private ended = false;
 
   constructor(
@@ -68,6 +72,7 @@ export class RequestReservation {
     private readonly clock: Clock,
     private readonly openReservations: InFlight,
     private readonly ratios: TokenRatios,
+    private readonly metrics: RequestMetrics,
   ) {}
 
   /** Milliseconds since the request arrived. */
@@ -79,6 +84,7 @@ export class RequestReservation {
   beginAttempt(candidate: Candidate): number {
     this.candidate = candidate;
     this.attemptBeganMs = this.clock.monotonic();
+    this.calledMs ??= this.attemptBeganMs - this.input.context.startedAtMs;
     return ++this.attempts;
   }
 
@@ -101,6 +107,11 @@ export class RequestReservation {
 
   markFirstToken(): void {
     this.firstTokenMs ??= Math.round(this.elapsedMs);
+  }
+
+  /** The last byte of the answer has arrived; what follows is the gateway's own work. */
+  markAnswered(): void {
+    this.answeredMs = this.elapsedMs;
   }
 
   /**
@@ -156,6 +167,7 @@ export class RequestReservation {
     if (isBilled) this.noteBill(usage, details, asked);
     const cost = isBilled && asked > this.holdMicro ? this.holdMicro : asked;
     if (sane && fitsModel(usage, this.servedModel, this.input.promptCount)) return cost;
+    if (this.candidate !== null) this.metrics.recordImplausibleUsage(this.candidate.provider.id);
     logger.error({
       event: 'provider_usage_implausible',
       message: 'a provider reported implausible usage',
@@ -214,7 +226,31 @@ export class RequestReservation {
       storeAnswer === null ? this.reservations.finish(command) : this.reservations.finishStored(command, storeAnswer);
     this.lease.release(tokensOf(record.usage));
     this.openReservations.end();
-    return ending;
+    this.input.context.isRecorded = true;
+    return ending.then(
+      (result) => {
+        this.report(record, result);
+        return result;
+      },
+      (error: unknown) => {
+        this.report(record, null);
+        throw error;
+      },
+    );
+  }
+
+  private report(record: UsageRecord, result: FinishResult | null): void {
+    const totalMs = this.elapsedMs;
+    this.metrics.recordEnd({
+      record,
+      result,
+      candidates: this.candidates,
+      served: this.candidate,
+      servedModel: this.servedModel,
+      totalMs,
+      admitMs: this.calledMs,
+      finishMs: this.answeredMs === null ? null : totalMs - this.answeredMs,
+    });
   }
 
   private record(ending: Ending, usage: UsageVector, usageEstimated: boolean): UsageRecord {
@@ -284,6 +320,7 @@ export class RequestAdmission implements OnApplicationShutdown {
     private readonly limiter: LimiterService,
     private readonly reservations: ReservationService,
     private readonly ratios: TokenRatios,
+    private readonly metrics: RequestMetrics,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(APP_CONFIG) config: AppConfig,
   ) {
@@ -328,6 +365,7 @@ export class RequestAdmission implements OnApplicationShutdown {
       this.clock,
       this.openReservations,
       this.ratios,
+      this.metrics,
     );
   }
 

@@ -10,6 +10,7 @@ import { ReplayedResponse } from '../auth/idempotency/replayed-response';
 import type { ExplainedRequest, PricedRoute } from '../inference/explanation.types';
 import type { Candidate } from '../inference/inference.types';
 import { type InferenceTarget, requireTarget } from '../inference/inference-input';
+import { RequestMetrics } from '../inference/request-metrics';
 import { LimiterService } from '../auth/rate-limits/limiter.service';
 import type { ParsedImage } from '../core/media/image-inputs';
 import { ModelCatalogService } from '../models/model-catalog.service';
@@ -44,6 +45,7 @@ export class JobSubmissionService {
     private readonly objects: StoredObjects,
     private readonly money: JobMoneyRepository,
     private readonly wakeUps: JobWakeUps,
+    private readonly metrics: RequestMetrics,
     @Inject(APP_CONFIG) { jobs }: AppConfig,
   ) {
     this.ttlSeconds = jobs.ttlSeconds;
@@ -60,6 +62,8 @@ export class JobSubmissionService {
       const known = await this.idempotency.lookUp(organizationId, claim);
       return known === null ? this.accept(order, target, claim, references) : { ...known, isReplayed: true };
     });
+    context.isRecorded = true;
+    this.metrics.recordUncharged(order.operation, target.model.id, 'success', false);
     // Every request with this key gets the same bytes; only the request id differs.
     const { status, headers, body, isReplayed } = submitted;
     return isReplayed ? new ReplayedResponse(submitted) : new Bytes(body, null, { status, headers });

@@ -83,6 +83,7 @@ describe('ModelsController', () => {
         clientRequestId: undefined,
         rateLimitHeaders: null,
         memory: null,
+        isRecorded: false,
         idempotencyKey: null,
         connection: { closed: false, onDisconnect: () => undefined },
         principal,

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { CLOCK, type Clock } from '../core/time/clock';
+import { Metrics } from '../core/observability/metrics/catalogue';
 import { OutboundClient, type WebhookAnswer } from '../core/outbound/outbound-client';
 import { OutboundError } from '../core/outbound/outbound-error';
 import { toRequestId } from '../core/types/ids';
@@ -32,6 +33,7 @@ export class WebhookAttemptService {
     private readonly secrets: WebhookSecretService,
     @Inject(WEBHOOK_BODY_SOURCE) private readonly source: WebhookBodySource,
     private readonly outbound: OutboundClient,
+    private readonly metrics: Metrics,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -122,6 +124,7 @@ export class WebhookAttemptService {
       }
     }
     const { attempt } = delivery;
+    this.metrics.webhookDeliveries.of(step.state === 'pending' ? 'retry' : step.state).inc();
     this.logger.debug({ message: 'webhook', ...idsOf(delivery), attempt, ...outcome, durationMs, state: step.state });
     if (step.state === 'exhausted') {
       this.logger.warn({

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { kindOf } from '../../src/core/config/setting-kinds';
+import { OBSERVABILITY_SETTINGS } from '../../src/core/config/observability-settings';
 import { PROVIDER_SETTINGS } from '../../src/core/config/provider-settings';
 import { SETTINGS } from '../../src/core/config/settings';
 import { type Subject, SUBJECTS } from './subjects';
 
-/** The settings are listed in the code, in `.env.example` and in two READMEs, which must match. */
+/** The settings are listed in the code, in `.env.example` and in three READMEs, which must match. */
 const settings = Object.entries(SETTINGS.shape).map(([name, schema]) => ({
   name,
   meaning: schema.description ?? '',
@@ -13,7 +14,8 @@ const settings = Object.entries(SETTINGS.shape).map(([name, schema]) => ({
   fallback: schema.parse(undefined),
 }));
 
-const otherSettings = settings.filter(({ name }) => !(name in PROVIDER_SETTINGS));
+const observability = settings.filter(({ name }) => name in OBSERVABILITY_SETTINGS);
+const otherSettings = settings.filter(({ name }) => !(name in PROVIDER_SETTINGS) && !(name in OBSERVABILITY_SETTINGS));
 
 describe('.env.example', () => {
   it('lists every setting with its meaning, accepted values and default, in the order of the code', () => {
@@ -26,13 +28,16 @@ describe('.env.example', () => {
   });
 });
 
-describe('the configuration table of the README', () => {
-  it('lists every setting but those of providers with its default and meaning, in the order of the code', () => {
-    const [, section = ''] = read('README.md').split('\n## Configuration\n');
+describe.each([
+  ['README.md', 'Configuration', otherSettings],
+  ['src/core/observability/README.md', 'Settings', observability],
+])('the table of settings in %s', (file, heading, listed) => {
+  it('has its settings with their defaults and meanings, in the order of the code', () => {
+    const [, section = ''] = read(file).split(`\n## ${heading}\n`);
     const [chapter = ''] = section.split('\n## ', 1);
     const rows = chapter.split('\n').filter((line) => line.startsWith('| `'));
     expect(rows.map(cellsOf)).toEqual(
-      otherSettings.map(({ name, fallback, meaning }) => [
+      listed.map(({ name, fallback, meaning }) => [
         `\`${name}\``,
         fallback === null ? '' : `\`${fallback}\``,
         meaning.replaceAll('|', String.raw`\|`),

@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { GatewayError } from '../../core/errors/gateway-error';
+import { Metrics } from '../../core/observability/metrics/catalogue';
 import type { IdempotencyClaim } from '../../core/types/idempotency';
 import { within } from '../../core/database/in-time';
 
@@ -105,7 +106,10 @@ export class IdempotencyService {
   private readonly logger = new Logger(IdempotencyService.name);
   private readonly latency = new OperationLatency();
 
-  constructor(private readonly dataSource: DataSource) {}
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly metrics: Metrics,
+  ) {}
 
   /**
    * The stored response of this key; `null` when the key is free, or its owner has died and the key can be taken over.
@@ -115,6 +119,23 @@ export class IdempotencyService {
    * `service_unavailable` when the database does not answer
    */
   async lookUp(organizationId: string, claim: IdempotencyClaim, claimLost = false): Promise<StoredResponse | null> {
+    try {
+      const stored = await this.lookUpStored(organizationId, claim, claimLost);
+      this.metrics.idempotency.of(stored === null ? 'claimed' : 'replayed').inc();
+      return stored;
+    } catch (error) {
+      if (error instanceof GatewayError && error.code === 'idempotency_conflict') {
+        this.metrics.idempotency.of(error.retryAfterSeconds === undefined ? 'conflict' : 'in_progress').inc();
+      }
+      throw error;
+    }
+  }
+
+  private async lookUpStored(
+    organizationId: string,
+    claim: IdempotencyClaim,
+    claimLost: boolean,
+  ): Promise<StoredResponse | null> {
     const record = await this.find(organizationId, claim);
     if (record === undefined) return null;
     if (record.abandoned && !claimLost) return null;

@@ -1,6 +1,7 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { createHash, randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import type { Metrics } from '../../core/observability/metrics/catalogue';
 import type { LimitCheck, LimitPlan } from './limit-check';
 import { BUCKETS_PER_WINDOW, LIMIT_SCRIPT } from './limit-script';
 
@@ -41,6 +42,7 @@ export class LimitQueue {
   constructor(
     private readonly connection: LimitConnection,
     private readonly leaseMs: number,
+    private readonly metrics: Metrics,
   ) {}
 
   /** @throws Error when Redis is unavailable. */
@@ -102,17 +104,29 @@ export class LimitQueue {
     const call = this.newCall();
     for (const release of releases) call.addRelease(release);
     for (const request of requests) call.addRequest(request);
+    const startedAtMs = performance.now();
     try {
       const { nowMs, results } = await this.connection.run(call);
+      this.noteCall('ok', requests.length, startedAtMs);
       requests.forEach((request, index) => {
-        request.resolve(toVerdict(results[index] as readonly number[], nowMs));
+        const verdict = toVerdict(results[index] as readonly number[], nowMs);
+        const check = request.plan.checks[verdict.refusedBy - 1];
+        if (check !== undefined) this.metrics.limitRefusals.of(check.scope, check.kind).inc();
+        request.resolve(verdict);
       });
       return true;
     } catch (error) {
+      this.noteCall('failed', requests.length, startedAtMs);
       this.takeBack(releases, requests);
       for (const { reject } of [...requests, ...this.waiting.splice(0)]) reject(error);
       return false;
     }
+  }
+
+  private noteCall(result: 'ok' | 'failed', requests: number, startedAtMs: number): void {
+    this.metrics.limitCalls.of(result).inc();
+    if (requests > 0) this.metrics.limitRequests.of(result).inc(requests);
+    this.metrics.limitCallSeconds.of().observe((performance.now() - startedAtMs) / 1_000);
   }
 
   /** The effect of an unanswered call is unknown: freeing the slots it may have taken is always safe. */

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import type { AppConfig } from '../../core/config/app-config';
 import { GatewayError } from '../../core/errors/gateway-error';
+import type { Metrics } from '../../core/observability/metrics/catalogue';
 import type { Clock } from '../../core/time/clock';
 import { PeriodicTask } from '../../core/time/periodic-task';
 import type { RateLimits } from '../../core/types/rate-limits';
@@ -87,9 +88,10 @@ export class LimiterService implements OnModuleInit, OnApplicationShutdown {
     private readonly planner: LimitPlanner,
     private readonly connection: LimitConnection,
     private readonly clock: Clock,
+    private readonly metrics: Metrics,
     times: LimiterTimes = LIMITER_TIMES,
   ) {
-    this.queue = new LimitQueue(connection, times.leaseMs);
+    this.queue = new LimitQueue(connection, times.leaseMs, metrics);
     this.renewal = new PeriodicTask({
       run: () => this.renew(),
       onError: () => undefined,
@@ -121,7 +123,7 @@ export class LimiterService implements OnModuleInit, OnApplicationShutdown {
     try {
       verdict = await this.queue.judge({ member, plan, tokens });
     } catch (cause) {
-      this.noteRefusal(cause);
+      this.noteOutage(cause);
       throw limitsUnavailable(cause);
     }
     if (this.outage !== null) this.noteAnswer(this.outage);
@@ -186,6 +188,7 @@ export class LimiterService implements OnModuleInit, OnApplicationShutdown {
       return;
     }
     context.rateLimitHeaders = rateLimitHeaders(plan, row, ageMs);
+    this.metrics.limitRefusals.of(check.scope, check.kind).inc();
     throw limitReached(check, waitMs - ageMs);
   }
 
@@ -223,7 +226,7 @@ export class LimiterService implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** Logs the first refusal of an outage. The connection may be alive: Redis may only be slow. */
-  private noteRefusal(cause: unknown): void {
+  private noteOutage(cause: unknown): void {
     const nowMs = this.clock.monotonic();
     if (this.outage === null) {
       this.outage = { sinceMs: nowMs, lastFailureMs: nowMs, refusedRequests: 0 };

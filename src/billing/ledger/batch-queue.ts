@@ -31,6 +31,16 @@ export interface BatchQueueOptions<Operation, Answer> {
   readonly onIdle?: () => void;
 }
 
+/** What a queue holds, for the metrics. */
+export interface QueueLoad {
+  /** Operations that wait or are under way. */
+  readonly size: number;
+  /** Age of the oldest of them; 0: there is none. */
+  readonly oldestMs: number;
+  /** Accounts that are processed separately. */
+  readonly isolatedAccounts: number;
+}
+
 export type FindLane<Operation, Answer> = (operation: Operation) => BatchQueue<Operation, Answer> | null;
 
 interface Entry<Operation, Answer> {
@@ -75,6 +85,12 @@ export class BatchQueue<Operation, Answer> {
 
   get size(): number {
     return this.waiting.length + this.inFlight.length;
+  }
+
+  get load(): Omit<QueueLoad, 'isolatedAccounts'> {
+    const oldest = this.inFlight[0] ?? this.waiting[0];
+    const oldestMs = oldest === undefined ? 0 : this.options.clock.monotonic() - oldest.enqueuedAtMs;
+    return { size: this.size, oldestMs };
   }
 
   /** @throws GatewayError `service_unavailable` after `maxWaitMs`; else the error that the executor returned. */
@@ -315,6 +331,15 @@ export class AccountLanes<Operation extends { readonly organizationId: string },
   /** `true`: too many operations wait, or one for too long; admit no new ones of this organization. */
   isCongested(organizationId: string): boolean {
     return this.shared.congested || this.lanes.get(organizationId)?.congested === true;
+  }
+
+  get load(): QueueLoad {
+    const loads = [this.shared, ...this.lanes.values()].map(({ load }) => load);
+    return {
+      size: loads.reduce((sum, { size }) => sum + size, 0),
+      oldestMs: Math.max(...loads.map(({ oldestMs }) => oldestMs)),
+      isolatedAccounts: this.lanes.size,
+    };
   }
 
   /** @throws GatewayError as {@link BatchQueue.push} */

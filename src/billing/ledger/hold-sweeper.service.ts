@@ -1,6 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Cron } from '@nestjs/schedule';
 import type { Pool } from 'pg';
+import { Metrics } from '../../core/observability/metrics/catalogue';
 import { MONEY_POOL } from '../../core/database/money-pool';
 import { EVERY_5_SECONDS, logFailure, scheduled } from '../../core/scheduling/scheduling.module';
 import { InstanceLeaseService } from './instance-lease.service';
@@ -16,6 +17,7 @@ export class HoldSweeperService {
   constructor(
     @Inject(MONEY_POOL) private readonly pool: Pool,
     private readonly lease: InstanceLeaseService,
+    private readonly metrics: Metrics,
   ) {}
 
   /** Not before this process has a lease: a hold whose owner has none counts as orphaned. */
@@ -41,6 +43,7 @@ export class HoldSweeperService {
       }
     }
     if (total > 0) {
+      this.metrics.holdsSwept.of().inc(total);
       this.logger.warn({ event: 'orphaned_holds_expired', message: 'orphaned holds expired', count: total });
     }
     return total;

@@ -59,6 +59,11 @@ export class LedgerAuditService implements OnModuleDestroy {
     return state !== 'failed' && this.retryAtMs !== null ? 'stale' : state;
   }
 
+  /** The last completed audit of any process; `null`: none is known. */
+  get lastCompleted(): AuditRecord['lastCompleted'] {
+    return this.record?.lastCompleted ?? null;
+  }
+
   /** Runs an audit if one is due, and refreshes the record of the last audit. */
   async poll(): Promise<void> {
     const { dueForMs } = await this.refresh();

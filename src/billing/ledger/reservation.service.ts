@@ -5,9 +5,10 @@ import { CLOCK, type Clock } from '../../core/time/clock';
 import type { IdempotencyCompletion } from '../../core/types/idempotency';
 import { InFlight } from '../../core/concurrency/in-flight';
 import { within } from '../../core/database/in-time';
+import { Metrics } from '../../core/observability/metrics/catalogue';
 import { MONEY_POOL } from '../../core/database/money-pool';
 import { NO_USAGE } from '../../providers/contract/usage';
-import { AccountLanes, BatchQueue, unavailable } from './batch-queue';
+import { AccountLanes, BatchQueue, type BatchQueueOptions, type QueueLoad, unavailable } from './batch-queue';
 import { BILLING_OPTIONS, type BillingOptions } from './billing-options';
 import { InstanceLeaseService } from './instance-lease.service';
 import {
@@ -25,6 +26,8 @@ import {
   voidStatement,
 } from './money-statements';
 import type { FinishCommand, FinishResult, ReserveCommand, StoreAnswer } from './money.types';
+
+type MoneyCall = 'reserve' | 'finish' | 'void';
 
 /** Share of the usual wait: requests for a locked account fail within 1.5 s (fault test F-13). */
 const ISOLATED_WAIT_SHARE = 2 / 3;
@@ -54,6 +57,7 @@ export class ReservationService {
     lease: InstanceLeaseService,
     @Inject(CLOCK) clock: Clock,
     @Inject(BILLING_OPTIONS) private readonly options: BillingOptions,
+    private readonly metrics: Metrics,
   ) {
     const owner = lease.instanceId;
     this.reserving = new MoneyConnection(pool);
@@ -65,10 +69,12 @@ export class ReservationService {
       maxWaitMs: options.reserveMaxWaitMs,
       isolatedMaxWaitMs: options.reserveMaxWaitMs * ISOLATED_WAIT_SHARE,
       persistent: false,
-      execute: async (commands) =>
+      execute: this.measured('reserve', async (commands) =>
         readReserveAnswers(await this.reserving.query(reserveStatement(commands, owner)), commands.length),
-      executeIsolated: async (commands) =>
+      ),
+      executeIsolated: this.measured('reserve', async (commands) =>
         readReserveAnswers(await this.queryIsolated(reserveStatement(commands, owner)), commands.length),
+      ),
       findLockedAccounts,
       onAbandoned: (command) => this.voidInBackground(command),
       onFailure,
@@ -78,10 +84,12 @@ export class ReservationService {
       maxWaitMs: options.finishMaxWaitMs,
       isolatedMaxWaitMs: options.finishMaxWaitMs,
       persistent: true,
-      execute: async (commands, attempt) =>
+      execute: this.measured('finish', async (commands, attempt) =>
         readFinishAnswers(await this.ending.query(finishStatement(commands)), commands, attempt > 1),
-      executeIsolated: async (commands, attempt) =>
+      ),
+      executeIsolated: this.measured('finish', async (commands, attempt) =>
         readFinishAnswers(await this.queryIsolated(finishStatement(commands)), commands, attempt > 1),
+      ),
       findLockedAccounts,
       replaceTimedOut: releaseUndelivered,
       fallbackFor: (command, error) => this.fallbackFor(command, error),
@@ -91,10 +99,10 @@ export class ReservationService {
       clock,
       maxWaitMs: Number.POSITIVE_INFINITY,
       persistent: true,
-      execute: async (commands) => {
+      execute: this.measured('void', async (commands) => {
         await pool.query(voidStatement(commands, owner));
         return [];
-      },
+      }),
       onFailure,
     });
   }
@@ -166,6 +174,39 @@ export class ReservationService {
     this.reserving.close();
     this.ending.close();
     return reserved && stored && ended && voided;
+  }
+
+  /** The queues of this process, for the metrics. */
+  describeQueues(): readonly (QueueLoad & { readonly queue: MoneyCall })[] {
+    return [
+      { queue: 'reserve', ...this.reservations.load },
+      { queue: 'finish', ...this.endings.load },
+      { queue: 'void', ...this.voids.load, isolatedAccounts: 0 },
+    ];
+  }
+
+  /** Counts the calls of a batch and its operations, of which single ones may be refused. */
+  private measured<Operation, Answer>(
+    call: MoneyCall,
+    execute: BatchQueueOptions<Operation, Answer>['execute'],
+  ): BatchQueueOptions<Operation, Answer>['execute'] {
+    const { moneyCalls, moneyOperations, moneyCallSeconds } = this.metrics;
+    return async (operations, attempt) => {
+      const startedAtMs = performance.now();
+      let result: 'ok' | 'failed' = 'failed';
+      let refused = 0;
+      try {
+        const answers = await execute(operations, attempt);
+        result = 'ok';
+        for (const answer of answers) if (answer instanceof Error) refused++;
+        return answers;
+      } finally {
+        moneyCalls.of(call, result).inc();
+        moneyCallSeconds.of(call).observe((performance.now() - startedAtMs) / 1_000);
+        if (refused > 0) moneyOperations.of(call, 'refused').inc(refused);
+        if (operations.length > refused) moneyOperations.of(call, result).inc(operations.length - refused);
+      }
+    };
   }
 
   private queryIsolated(statement: MoneyStatement): Promise<string> {

@@ -5,6 +5,7 @@ import { recordAudit } from '../../core/database/audit-log';
 import type { PaymentProviderName } from '../../core/database/entities/purchase.entity';
 import { limitIdleTime } from '../../core/database/limit-idle-time';
 import { GatewayError } from '../../core/errors/gateway-error';
+import { Metrics } from '../../core/observability/metrics/catalogue';
 import { type Clock, CLOCK } from '../../core/time/clock';
 import type { Actor } from '../../core/types/actor';
 import type { Micro } from '../../core/types/micro';
@@ -51,6 +52,7 @@ export class PaymentEventService {
     private readonly dataSource: DataSource,
     private readonly providers: PaymentProviders,
     @Inject(CLOCK) private readonly clock: Clock,
+    private readonly metrics: Metrics,
   ) {}
 
   /**
@@ -143,6 +145,7 @@ export class PaymentEventService {
     actor: Actor,
   ): Promise<void> {
     const { id, organizationId } = after;
+    this.metrics.purchases.of(outcome).inc();
     const facts = { purchase_id: id, organization_id: organizationId };
     if (outcome === 'mismatch') {
       const { failure } = after;

@@ -3,6 +3,7 @@ import pLimit from 'p-limit';
 import { DataSource, type EntityManager } from 'typeorm';
 import { recordAudit } from '../../core/database/audit-log';
 import type { Actor } from '../../core/types/actor';
+import { Metrics } from '../../core/observability/metrics/catalogue';
 import { CLOCK, type Clock } from '../../core/time/clock';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { uuidV7 } from '../../core/types/ids';
@@ -46,6 +47,8 @@ const PAYABLE_MS = 60 * 60_000;
 /** Purchases of one organization wait for each other; without a limit they could occupy every connection. */
 const CONNECTIONS = 2;
 
+type PurchaseAction = `purchase.${'created' | 'canceled' | 'failed'}`;
+
 const logger = new Logger('Purchases');
 
 /**
@@ -61,6 +64,7 @@ export class PurchaseService {
     private readonly providers: PaymentProviders,
     @Inject(APP_CONFIG) private readonly config: Pick<AppConfig, 'payments'>,
     @Inject(CLOCK) private readonly clock: Clock,
+    private readonly metrics: Metrics,
   ) {}
 
   /**
@@ -215,13 +219,14 @@ export class PurchaseService {
   private async record(
     manager: EntityManager,
     purchase: Purchase,
-    action: string,
+    action: PurchaseAction,
     actor: Actor,
     { before }: { readonly before?: object } = {},
   ): Promise<void> {
     const { id, organizationId } = purchase;
     const target = { type: 'purchase', id };
     await recordAudit(manager, { organizationId, actor, action, target, before, after: summaryOf(purchase) });
+    this.metrics.purchases.of(action.slice('purchase.'.length)).inc();
   }
 
   private async reread(manager: EntityManager, organizationId: string, id: string): Promise<Purchase> {

@@ -31,6 +31,15 @@ export interface AppConfig {
     /** How long a stop waits for requests in flight. */
     readonly drainTimeoutMs: number;
   };
+  /** The port for operators: metrics and probes (src/core/observability). */
+  readonly management: {
+    /** 0: none. */
+    readonly port: number;
+    /** `null`: metrics need no token. */
+    readonly token: string | null;
+    /** Commit of this build. */
+    readonly commit: string;
+  };
   /** `null`: start the embedded server. */
   readonly databaseUrl: string | null;
   /** Set: `databaseUrl` leads to a pooler in transaction mode, and this one past it (src/core/database/README.md). */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DASHBOARD_SETTINGS } from './dashboard-settings';
 import { LIMIT_SETTINGS } from './limit-settings';
+import { OBSERVABILITY_SETTINGS } from './observability-settings';
 import { PAYMENT_SETTINGS } from './payment-settings';
 import { PROVIDER_SETTINGS } from './provider-settings';
 import {
@@ -168,6 +169,7 @@ export const SETTINGS = z.object({
   OUTBOUND_NAT64: flag
     .default(false)
     .describe('Treats DNS answers within 64:ff9b::/96 as IPv4 addresses, for IPv6-only networks'),
+  ...OBSERVABILITY_SETTINGS,
   MOCK_PROVIDER: optional(flag).describe('Serves the mock models; when not set true, in production false'),
   MOCK_MEDIA_PROVIDER: optional(flag).describe(
     'Serves mock video and music; when not set true with the embedded services, else false',

@@ -5,6 +5,8 @@ import { PROVIDER_SETTINGS } from './provider-settings';
 import type { Settings } from './settings';
 
 const MINUTE_MS = 60_000;
+/** The usual port of exporters. */
+const MANAGEMENT_PORT = 9_464;
 
 /** Groups the settings by their consumers and resolves the defaults that depend on other settings. */
 export function toAppConfig(
@@ -19,6 +21,7 @@ export function toAppConfig(
     logLevel: settings.LOG_LEVEL,
     dataDir: resolve(settings.DATA_DIR),
     http: toHttp(settings, production),
+    management: toManagement(settings, production),
     databaseUrl: settings.DATABASE_URL,
     databaseDirectUrl: settings.DATABASE_DIRECT_URL,
     migrateOnStart: settings.MIGRATE_ON_START,
@@ -77,6 +80,14 @@ function toHttp(settings: Settings, production: boolean): AppConfig['http'] {
     trustProxy: settings.TRUST_PROXY,
     ssePingMs: settings.SSE_PING_MS,
     drainTimeoutMs: settings.DRAIN_TIMEOUT_MS,
+  };
+}
+
+function toManagement(settings: Settings, production: boolean): AppConfig['management'] {
+  return {
+    port: settings.MANAGEMENT_PORT ?? (production ? MANAGEMENT_PORT : 0),
+    token: settings.MANAGEMENT_TOKEN,
+    commit: settings.BUILD_COMMIT,
   };
 }
 

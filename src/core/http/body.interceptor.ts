@@ -12,6 +12,7 @@ import type { Observable } from 'rxjs';
 import { IterationQueue } from '../concurrency/iteration-queue';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
 import { GatewayError } from '../errors/gateway-error';
+import { Metrics } from '../observability/metrics/catalogue';
 import { parseStrictJson } from '../json/strict-json';
 import { type Clock, CLOCK } from '../time/clock';
 import type { MultipartForm } from '../types/multipart-form';
@@ -50,8 +51,10 @@ export class BodyInterceptor implements NestInterceptor {
     @Inject(APP_CONFIG) { http }: AppConfig,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(CALLER_GUARD) private readonly callerGuard: CanActivate,
+    metrics: Metrics,
   ) {
     this.budget = new BodyBudget(http.maxBufferedBytes);
+    metrics.addSource(() => metrics.bodyBytes.of().set(this.budget.usedBytes));
     this.maxJsonBytes = http.maxRequestBytes;
     this.maxFormBytes = http.maxMultipartBytes;
   }

@@ -4,6 +4,8 @@ import { type CallHandler, type ExecutionContext, Inject, Injectable, type NestI
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { map, type Observable } from 'rxjs';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
+import { Metrics } from '../observability/metrics/catalogue';
+import type { GaugeSeries } from '../observability/metrics/series-cap';
 import { type Billed, Bytes, EventStream, Json, JSON_TYPE, LiveBytes } from './answer';
 import { ANSWER_SENT } from './fastify-adapter';
 import { ByteReply, EventReply } from './live-reply';
@@ -17,8 +19,10 @@ import { replyOf, requestOf } from './request';
 export class CostHeadersInterceptor implements NestInterceptor {
   private readonly pingMs: number;
   private readonly stallMs: number;
+  private readonly streamsOpen: GaugeSeries;
 
-  constructor(@Inject(APP_CONFIG) { http, inference }: AppConfig) {
+  constructor(@Inject(APP_CONFIG) { http, inference }: AppConfig, metrics: Metrics) {
+    this.streamsOpen = metrics.streamsOpen.of('api');
     this.pingMs = http.ssePingMs;
     this.stallMs = inference.idleTimeoutMs;
   }
@@ -41,7 +45,7 @@ export class CostHeadersInterceptor implements NestInterceptor {
       if (content instanceof LiveBytes) {
         const headersOf = (): Record<string, string> => liveHeaders(request, content.billed());
         const output = new ByteReply(reply, contentType ?? '', headersOf, this.stallMs);
-        return content.produce(output).then(markSent);
+        return this.whileOpen(content.produce(output));
       }
       setHead(reply, request, value);
       sendBytes(reply, value);
@@ -51,14 +55,20 @@ export class CostHeadersInterceptor implements NestInterceptor {
     if (value instanceof EventStream) {
       const headersOf = (): Record<string, string> => liveHeaders(request, value.billed());
       const output = new EventReply(reply, headersOf, value.failureEvents, this.pingMs, this.stallMs);
-      return value.produce(output).then(markSent);
+      return this.whileOpen(value.produce(output));
     }
     return value;
   }
-}
 
-function markSent(): typeof ANSWER_SENT {
-  return ANSWER_SENT;
+  private async whileOpen(produced: Promise<void>): Promise<typeof ANSWER_SENT> {
+    this.streamsOpen.inc();
+    try {
+      await produced;
+      return ANSWER_SENT;
+    } finally {
+      this.streamsOpen.dec();
+    }
+  }
 }
 
 /** Bypasses `reply.send`, whose hooks and serialization have nothing to do here. */

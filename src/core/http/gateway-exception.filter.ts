@@ -8,6 +8,13 @@ import { discardUnreadBody } from './lingering-close';
 
 const logger = new Logger('GatewayExceptionFilter');
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Records the refusal of a request for the metrics. Processes without an API have none. */
+    noteRefusal?: (request: FastifyRequest, error: GatewayError) => void;
+  }
+}
+
 /** Converts every error on the request path to the error envelope. */
 @Catch()
 export class GatewayExceptionFilter implements ExceptionFilter {
@@ -34,6 +41,7 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: 
       err: thrown,
     });
   }
+  request.server.noteRefusal?.(request, error);
   if (reply.sent || reply.raw.headersSent) return;
   reply
     .code(error.status)

@@ -27,6 +27,8 @@ export interface RouteRules {
   readonly session?: Access;
   /** Whether the route costs money: callers over their limits are refused before the body is read. */
   readonly spends?: true;
+  /** Operation id of the document, of a route that spends. */
+  readonly operation?: string;
   /** What the route generates; required of a route that spends. */
   readonly modality?: ModalityName;
   /** Whether the route accepts an `Idempotency-Key`. Other routes ignore the header. */
@@ -61,8 +63,9 @@ export const PublicWithOptionalBody = (): MethodDecorator =>
 export const Session = (session: Access, { maxBodyBytes = MAX_SESSION_BODY_BYTES } = {}): MethodDecorator =>
   rule({ session, maxBodyBytes });
 
-/** Marks a route that costs money. */
-export const Spends = (): MethodDecorator => rule({ spends: true });
+/** Marks a route that costs money. Its method is named like the operation. */
+export const Spends = (): MethodDecorator => (target, name, descriptor) =>
+  rule({ spends: true, operation: String(name) })(target, name, descriptor);
 
 /** What a route generates: keys whose `allowed_modalities` lack it are refused. */
 export const Modality = (modality: ModalityName): MethodDecorator => rule({ modality });

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { Inject, Injectable } from '@nestjs/common';
 import { GatewayError } from '../errors/gateway-error';
+import { Metrics } from '../observability/metrics/catalogue';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
 import { type ObjectOwner, toObjectKey } from './object-key';
 import { OBJECT_STORAGE, type ObjectStorage, type SignedUrl } from './object-storage';
@@ -34,6 +35,7 @@ export class StoredObjects {
     @Inject(OBJECT_STORAGE) private readonly storage: ObjectStorage | null,
     private readonly repository: StoredObjectRepository,
     @Inject(APP_CONFIG) private readonly config: Pick<AppConfig, 'storage'>,
+    private readonly metrics: Metrics,
   ) {}
 
   /** Whether a storage is configured. Without one `store` and `sign` refuse. */
@@ -52,10 +54,10 @@ export class StoredObjects {
     const retentionHours = this.config.storage.retentionHours[owner.kind];
     const announced = await inDatabase(this.repository.announce({ ...owner, key, sizeBytes: known, retentionHours }));
     if (!announced) throw new Error(`${key} has expired and cannot be stored again`);
-    const { sizeBytes } = await storage.put(key, body);
+    const { sizeBytes } = await this.counted('put', storage.put(key, body));
     if (known === null && !(await inDatabase(this.repository.recordSize(key, sizeBytes)))) {
       // A concurrent deletion during the stream missed this object and is not repeated, so delete it here.
-      await storage.delete(key);
+      await this.counted('delete', storage.delete(key));
       throw new Error(`${key} was deleted while it was stored`);
     }
     return { key, sizeBytes };
@@ -63,12 +65,12 @@ export class StoredObjects {
 
   /** `null`: it no longer exists. @throws GatewayError `not_configured`, `service_unavailable`. */
   read(key: string): Promise<Buffer | null> {
-    return this.requireStorage().read(key);
+    return this.counted('read', this.requireStorage().read(key));
   }
 
   /** A fresh URL, without an existence check. @throws GatewayError `not_configured`, `service_unavailable`. */
   sign(key: string): Promise<SignedUrl> {
-    return this.requireStorage().sign(key);
+    return this.counted('sign', this.requireStorage().sign(key));
   }
 
   /** The key of a URL signed here, expired or not; `null` for any other. */
@@ -95,7 +97,7 @@ export class StoredObjects {
     let deleted = 0;
     for (let start = 0; start < keys.length; start += DELETIONS_AT_ONCE) {
       const some = keys.slice(start, start + DELETIONS_AT_ONCE);
-      const outcomes = await Promise.allSettled(some.map((key) => storage.delete(key)));
+      const outcomes = await Promise.allSettled(some.map((key) => this.counted('delete', storage.delete(key))));
       const gone = some.filter((_, index) => outcomes[index]?.status === 'fulfilled');
       for (const outcome of outcomes) if (outcome.status === 'rejected') failures.push(outcome.reason);
       if (gone.length === 0) break;
@@ -103,6 +105,21 @@ export class StoredObjects {
       deleted += gone.length;
     }
     return { deleted, failures };
+  }
+
+  /** Only `service_unavailable` says that the storage is away: an upload may also fail with its source. */
+  private async counted<Result>(operation: 'put' | 'read' | 'sign' | 'delete', call: Promise<Result>): Promise<Result> {
+    const { storageCalls, dependencyUp } = this.metrics;
+    try {
+      const result = await call;
+      storageCalls.of(operation, 'ok').inc();
+      dependencyUp.of('storage').set(1);
+      return result;
+    } catch (error) {
+      storageCalls.of(operation, 'failed').inc();
+      if (error instanceof GatewayError && error.code === 'service_unavailable') dependencyUp.of('storage').set(0);
+      throw error;
+    }
   }
 
   private requireStorage(): ObjectStorage {

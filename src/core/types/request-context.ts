@@ -26,6 +26,8 @@ export interface RequestContext {
   /** The memory claim of the request; `null`: it has no body, or is not admitted yet. */
   memory: MemoryClaim | null;
   readonly connection: ClientConnection;
+  /** Whether the metrics have this request: each is counted once. */
+  isRecorded: boolean;
 }
 
 /** The connection of the client that waits for the response. */

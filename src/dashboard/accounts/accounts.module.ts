@@ -2,6 +2,7 @@
  * User accounts, passwords and sessions, and the mails about them. Authorization is decided by memberships
  * (`organizations/`) and by the routes of the dashboard.
  */
+import { Metrics } from '../../core/observability/metrics/catalogue';
 import { SchedulingModule } from '../../core/scheduling/scheduling.module';
 import { Module, type Provider } from '@nestjs/common';
 import type { Redis } from 'ioredis';
@@ -77,7 +78,16 @@ const PARTS: Provider[] = [
     },
     {
       provide: LoginService,
-      inject: [DataSource, CLOCK, PasswordHasher, SessionService, AttemptThrottle, SignInHistoryStore, APP_CONFIG],
+      inject: [
+        DataSource,
+        CLOCK,
+        PasswordHasher,
+        SessionService,
+        AttemptThrottle,
+        SignInHistoryStore,
+        APP_CONFIG,
+        Metrics,
+      ],
       useFactory: (
         dataSource: DataSource,
         clock: Clock,
@@ -86,7 +96,9 @@ const PARTS: Provider[] = [
         throttle: AttemptThrottle,
         history: SignInHistoryStore,
         { dashboard }: AppConfig,
-      ) => new LoginService(dataSource, clock, hasher, sessions, throttle, history, dashboard.attemptsPerAddress),
+        metrics: Metrics,
+      ) =>
+        new LoginService(dataSource, clock, hasher, sessions, throttle, history, dashboard.attemptsPerAddress, metrics),
     },
     {
       provide: UserService,

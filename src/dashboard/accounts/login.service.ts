@@ -1,6 +1,7 @@
 import type { DataSource, EntityManager } from 'typeorm';
 import { recordAudit } from '../../core/database/audit-log';
 import type { Actor } from '../../core/types/actor';
+import type { Metrics } from '../../core/observability/metrics/catalogue';
 import type { Clock } from '../../core/time/clock';
 import { parseEmailAddress } from '../../core/types/email-address';
 import { GatewayError } from '../../core/errors/gateway-error';
@@ -30,6 +31,7 @@ export class LoginService {
     private readonly throttle: AttemptThrottle,
     private readonly history: SignInHistoryStore,
     private readonly attemptsPerAddress: number,
+    private readonly metrics: Metrics,
   ) {}
 
   /**
@@ -37,6 +39,17 @@ export class LoginService {
    *   `email_not_verified`.
    */
   async login(email: string, password: string, origin: SessionOrigin, visitor: Actor): Promise<Login> {
+    try {
+      const login = await this.openSession(email, password, origin, visitor);
+      this.metrics.logins.of('success').inc();
+      return login;
+    } catch (error) {
+      this.metrics.logins.of(error instanceof GatewayError ? error.code : 'internal_error').inc();
+      throw error;
+    }
+  }
+
+  private async openSession(email: string, password: string, origin: SessionOrigin, visitor: Actor): Promise<Login> {
     const { emailKey } = parseEmailAddress(email);
     const attempt = () => this.tryLogin(emailKey, password, origin, visitor);
     // The account may have changed since verification, for example by a login that rehashed the password: retry once.

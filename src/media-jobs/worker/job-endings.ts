@@ -1,7 +1,9 @@
 import { Inject, Injectable, Logger, Optional } from '@nestjs/common';
 import { CLOCK, type Clock } from '../../core/time/clock';
+import { Metrics } from '../../core/observability/metrics/catalogue';
 import type { GatewayError } from '../../core/errors/gateway-error';
 import type { Micro } from '../../core/types/micro';
+import type { UsageRecord } from '../../billing/ledger/money.types';
 import { NO_USAGE, type UsageVector } from '../../providers/contract/usage';
 import { WebhookDeliveryService } from '../../webhooks/webhook-delivery.service';
 import { JobMoneyRepository } from '../job-money.repository';
@@ -18,6 +20,7 @@ export class JobEndings {
   constructor(
     private readonly money: JobMoneyRepository,
     private readonly jobs: MediaJobRepository,
+    private readonly metrics: Metrics,
     @Inject(CLOCK) private readonly clock: Clock,
     @Optional() private readonly webhooks: WebhookDeliveryService | null = null,
   ) {}
@@ -67,7 +70,16 @@ export class JobEndings {
   private async end(job: MediaJob, ending: JobEnding, usage: UsageVector): Promise<boolean> {
     const receipt = receiptOf(job, ending, usage, this.clock.now());
     const ended = await this.money.finish(job.id, ending, receipt, { fence: job.fence });
+    if (ended !== null) this.record(job, ending, receipt);
     if (ended !== null && ended.webhookUrl !== null) void this.webhooks?.wakeForJob(job.id);
     return ended !== null;
+  }
+
+  private record({ kind, model }: MediaJob, ending: JobEnding, { usage, totalMs }: UsageRecord): void {
+    const { jobDuration, charged, mediaUnits } = this.metrics;
+    jobDuration.of(kind, ending.status).observe(totalMs / 1_000);
+    if (ending.status !== 'succeeded') return;
+    if (ending.costMicro > 0n) charged.of(model).inc(Number(ending.costMicro));
+    if (usage.seconds > 0) mediaUnits.of(model, 'second').inc(usage.seconds);
   }
 }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { CLOCK, type Clock } from '../../core/time/clock';
 import { InFlight } from '../../core/concurrency/in-flight';
+import { Metrics } from '../../core/observability/metrics/catalogue';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import { needsInputs, poolOf, type JobPool } from '../job-lane';
 import { JobWorkRepository } from '../job-work.repository';
@@ -39,6 +40,7 @@ export class JobRunner {
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(APP_CONFIG) { worker }: Pick<AppConfig, 'worker'>,
     @Inject(JOB_WORKER_OPTIONS) private readonly options: JobWorkerOptions,
+    private readonly metrics: Metrics,
   ) {
     this.slots = {
       inputs: new FairConcurrencyLimiter(worker.concurrency),
@@ -93,9 +95,13 @@ export class JobRunner {
     if (job === null) return null;
     const keeper = new LeaseKeeper(this.work, job, this.leaseSeconds, this.clock);
     const stopRequested = AbortSignal.any([keeper.lost, this.stopping.signal]);
+    const step = needsInputs(job) ? 'inputs' : job.handle === null ? 'submit' : 'poll';
     try {
-      return await this.step({ job, leaseLost: keeper.lost, stopRequested });
+      const next = await this.step({ job, leaseLost: keeper.lost, stopRequested });
+      this.metrics.jobSteps.of(step, 'ok').inc();
+      return next;
     } catch (error) {
+      this.metrics.jobSteps.of(step, 'failed').inc();
       return await this.rescheduleFailed(job, error);
     } finally {
       keeper.end();

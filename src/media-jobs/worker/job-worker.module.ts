@@ -11,6 +11,7 @@ import { ArtifactIntake } from './artifact-intake';
 import { FinalizeStep } from './finalize-step';
 import { InputStep } from './input-step';
 import { JobEndings } from './job-endings';
+import { JobGauges } from './job-gauges';
 import { JobSweeps } from './job-sweeps';
 import { JobTargets } from './job-targets';
 import { JobRunner } from './job-runner';
@@ -35,6 +36,7 @@ import { SubmitStep } from './submit-step';
     FinalizeStep,
     InputStep,
     JobEndings,
+    JobGauges,
     JobSweeps,
     JobTargets,
     JobRunner,

@@ -80,6 +80,11 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, CallO
     return load;
   }
 
+  /** Calls in flight by provider. */
+  *inFlightByProvider(): Iterable<readonly [providerId: string, calls: number]> {
+    for (const [providerId, { inFlight }] of this.loads) yield [providerId, inFlight];
+  }
+
   /**
    * Begins a call. `null`: the call is not allowed, since the deployment is unavailable or its provider at capacity. The
    * result is a promise only for a probe, which waits for one Redis command.

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import type { Pool } from 'pg';
+import { Metrics } from '../../../src/core/observability/metrics/catalogue';
 import { DEFAULT_BILLING_OPTIONS, type BillingOptions } from '../../../src/billing/ledger/billing-options';
 import { InstanceLeaseService } from '../../../src/billing/ledger/instance-lease.service';
 import { LedgerService } from '../../../src/billing/ledger/ledger.service';
@@ -43,7 +44,7 @@ export function startPunctualMoneyEngine(url: string, overrides: Partial<Billing
 
 function open(pool: Pool, options: BillingOptions, clock: Clock): MoneyEngine {
   const lease = new InstanceLeaseService(pool, options);
-  const reservations = new ReservationService(pool, lease, clock, options);
+  const reservations = new ReservationService(pool, lease, clock, options, new Metrics());
   return {
     pool,
     lease,

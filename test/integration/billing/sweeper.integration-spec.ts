@@ -1,3 +1,4 @@
+import { Metrics } from '../../../src/core/observability/metrics/catalogue';
 import { HoldSweeperService } from '../../../src/billing/ledger/hold-sweeper.service';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import {
@@ -21,7 +22,7 @@ describe('the sweep of orphaned holds', () => {
     database = await createTestDatabase();
     survivor = startMoneyEngine(database.url);
     victim = startMoneyEngine(database.url);
-    sweeper = new HoldSweeperService(survivor.pool, survivor.lease);
+    sweeper = new HoldSweeperService(survivor.pool, survivor.lease, new Metrics());
     await survivor.lease.renew();
     await victim.lease.renew();
     account = await createAccount(survivor.pool);
@@ -93,7 +94,7 @@ describe('the sweep of orphaned holds', () => {
     await letPass(21, victim);
     const newcomer = startMoneyEngine(database.url);
     await newcomer.lease.renew();
-    expect(await new HoldSweeperService(newcomer.pool, newcomer.lease).sweep()).toBe(1);
+    expect(await new HoldSweeperService(newcomer.pool, newcomer.lease, new Metrics()).sweep()).toBe(1);
     await newcomer.close();
   });
 
@@ -102,7 +103,7 @@ describe('the sweep of orphaned holds', () => {
     await letPass(60, victim, survivor);
     const newcomer = startMoneyEngine(database.url);
     await newcomer.lease.renew();
-    expect(await new HoldSweeperService(newcomer.pool, newcomer.lease).sweep()).toBe(0);
+    expect(await new HoldSweeperService(newcomer.pool, newcomer.lease, new Metrics()).sweep()).toBe(0);
     expect(await reserved()).toBe(2n);
     await newcomer.close();
   });

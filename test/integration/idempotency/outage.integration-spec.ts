@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type { DataSource } from 'typeorm';
+import { Metrics } from '../../../src/core/observability/metrics/catalogue';
 import type { FinishCommand } from '../../../src/billing/ledger/money.types';
 import { createDataSource } from '../../../src/core/database/data-source';
 import { ResponseStore } from '../../../src/auth/idempotency/response-store';
@@ -86,7 +87,7 @@ it('a stream that was delivered is charged later, together with its copy', async
   wire.heal();
   expect(await ended(command.reservationId)).toBe('settled');
   expect(await recordsOf(observer, account)).toMatchObject([{ state: 'completed', charged_micro: '70' }]);
-  const replay = await new IdempotencyService(dataSource).lookUp(account.organizationId, claimOf('key'));
+  const replay = await new IdempotencyService(dataSource, new Metrics()).lookUp(account.organizationId, claimOf('key'));
   expect(replay?.body.toString()).toBe('{"cost":70}');
 });
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
+import { Metrics } from '../../../src/core/observability/metrics/catalogue';
 import { createDataSource } from '../../../src/core/database/data-source';
 import { type ResponseBytes, ResponseStore } from '../../../src/auth/idempotency/response-store';
 import {
@@ -44,7 +45,7 @@ afterAll(async () => {
 
 const storeWith = (options: Partial<IdempotencyOptions> = {}, source = dataSource) =>
   new ResponseStore(source, { ...DEFAULT_IDEMPOTENCY_OPTIONS, ...options });
-const service = () => new IdempotencyService(dataSource);
+const service = () => new IdempotencyService(dataSource, new Metrics());
 const sweep = () => new IdempotencySweeperService(dataSource).sweep();
 
 /** A request that was answered and charged; `body` around the gap for the charge. */
@@ -259,7 +260,9 @@ it('refuses to guess when the database does not answer', async () => {
   const gone = createDataSource({ url: database.url, poolSize: 1 });
   await gone.initialize();
   await gone.destroy();
-  await expect(new IdempotencyService(gone).lookUp(account.organizationId, claimOf('key'))).rejects.toMatchObject({
+  await expect(
+    new IdempotencyService(gone, new Metrics()).lookUp(account.organizationId, claimOf('key')),
+  ).rejects.toMatchObject({
     code: 'service_unavailable',
     retryAfterSeconds: 1,
   });

@@ -1,6 +1,7 @@
 /** A limiter on the test server with keys of its own. */
 import { randomUUID } from 'node:crypto';
 import { Redis, type RedisOptions } from 'ioredis';
+import { Metrics } from '../../../src/core/observability/metrics/catalogue';
 import { type Clock, systemClock } from '../../../src/core/time/clock';
 import type { GatewayError } from '../../../src/core/errors/gateway-error';
 import type { Principal } from '../../../src/core/types/request-context';
@@ -61,6 +62,7 @@ export class LimiterBench {
       new LimitPlanner(settings, keyPrefix, options.lengths ?? LONG),
       new LimitConnection(connection),
       options.clock ?? systemClock,
+      new Metrics(),
       options.times,
     );
     limiter.onModuleInit();

@@ -1,3 +1,4 @@
+import { Metrics } from '../../../src/core/observability/metrics/catalogue';
 import { HoldSweeperService } from '../../../src/billing/ledger/hold-sweeper.service';
 import type { JobWakeUp, MediaJob } from '../../../src/media-jobs/media-job.types';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
@@ -261,7 +262,7 @@ describe('JobWorkRepository', () => {
     await money.lease.renew();
     await money.pool.query(`UPDATE gateway_instance SET steady_since = now() - interval '1 hour'`);
     await tamperWithHold(engine, job.id);
-    const sweeper = new HoldSweeperService(money.pool, money.lease);
+    const sweeper = new HoldSweeperService(money.pool, money.lease, new Metrics());
     expect(await sweeper.sweep()).toBe(0);
     expect((await money.ledger.balance(account.organizationId)).reservedMicro).toBe(1_500n);
     // It is a day and an hour late, which the auditor must report.

@@ -2,6 +2,7 @@
  * The job worker without an application: real steps on a real database and real files, started one by one by the tests,
  * with scripted providers.
  */
+import { Metrics } from '../../../src/core/observability/metrics/catalogue';
 import { JobReportAddress } from '../../../src/media-jobs/job-report-address';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -172,7 +173,7 @@ export class WorkerStage {
     const local = { secret: 's'.repeat(32), signedUrlTtlSeconds: 60, baseUrl: () => 'http://127.0.0.1' };
     this.storage = new FailingStorage(new LocalStorage({ ...local, root: this.directory }, systemClock));
     const rows = new StoredObjectRepository(engine.dataSource);
-    const objects = new StoredObjects(this.storage.asStorage(), rows, config);
+    const objects = new StoredObjects(this.storage.asStorage(), rows, config, new Metrics());
     const outbound = new GuardedClient({
       allowCidrs: ['127.0.0.1'],
       denyCidrs: [],
@@ -181,7 +182,7 @@ export class WorkerStage {
       limits: settings.outboundLimits,
     });
     const intake = new ArtifactIntake(outbound, this.probe, objects, config, options);
-    const endings = new JobEndings(engine.endings, engine.jobs, systemClock);
+    const endings = new JobEndings(engine.endings, engine.jobs, new Metrics(), systemClock);
     const prices = { findPrice: () => Promise.resolve(settings.price ?? PRICE) } as never;
     const finalize = new FinalizeStep(engine.work, intake, prices, endings);
     const targets = this.createTargets();
@@ -200,7 +201,7 @@ export class WorkerStage {
     );
     const poll = new PollStep(engine.work, targets, finalize, endings, systemClock, config, options);
     const fetching = new InputStep(engine.work, this.inputs, endings);
-    this.runner = new JobRunner(engine.work, fetching, submit, poll, systemClock, config, options);
+    this.runner = new JobRunner(engine.work, fetching, submit, poll, systemClock, config, options, new Metrics());
     const removal = {} as never;
     const routes = { hasProviders: true } as JobRoutes;
     const wakeUps = { isReachable: true, wake: () => Promise.resolve() } as Partial<JobWakeUps> as JobWakeUps;

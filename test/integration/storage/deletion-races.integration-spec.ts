@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { DataSource } from 'typeorm';
+import { Metrics } from '../../../src/core/observability/metrics/catalogue';
 import { systemClock } from '../../../src/core/time/clock';
 import { createDataSource } from '../../../src/core/database/data-source';
 import { LocalStorage } from '../../../src/core/storage/local-storage';
@@ -32,7 +33,12 @@ describe('an output whose owner is deleted while it is stored', () => {
     storage = new LocalStorage(options, systemClock);
     const retentionHours = { image: 48, video: 168, music: 168 };
     const config = { storage: { backend: { type: 'none' }, signedUrlTtlSeconds: 3_600, retentionHours } };
-    objects = new StoredObjects(storage, repository, config as ConstructorParameters<typeof StoredObjects>[2]);
+    objects = new StoredObjects(
+      storage,
+      repository,
+      config as ConstructorParameters<typeof StoredObjects>[2],
+      new Metrics(),
+    );
     owner = { kind: 'video', organizationId: randomUUID(), id: randomUUID() };
   });
   afterEach(() => rmSync(root, { recursive: true, force: true }));

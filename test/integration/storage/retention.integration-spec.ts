@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
+import { Metrics } from '../../../src/core/observability/metrics/catalogue';
 import { systemClock } from '../../../src/core/time/clock';
 import { storageUnavailable } from '../../../src/core/storage/storage-failure';
 import { createDataSource } from '../../../src/core/database/data-source';
@@ -63,7 +64,12 @@ function assemble(kept: FailingStorage | null = storage, source = dataSource) {
   const config = {
     storage: { backend: { type: 'none' }, signedUrlTtlSeconds: 3_600, retentionHours: RETENTION_HOURS },
   };
-  const objects = new StoredObjects(kept, repository, config as ConstructorParameters<typeof StoredObjects>[2]);
+  const objects = new StoredObjects(
+    kept,
+    repository,
+    config as ConstructorParameters<typeof StoredObjects>[2],
+    new Metrics(),
+  );
   return { objects, sweeper: new RetentionSweeperService(kept, repository, objects) };
 }
 

@@ -1,6 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { DataSource } from 'typeorm';
+import { Metrics } from '../../../src/core/observability/metrics/catalogue';
 import { type Clock, systemClock } from '../../../src/core/time/clock';
 import { SecretBox } from '../../../src/core/secrets/secret-box';
 import { GuardedClient, type OutboundOptions } from '../../../src/core/outbound/guarded-client';
@@ -63,7 +64,7 @@ export async function startWebhookEngine(url: string, settings: EngineSettings =
   const repository = settings.repository?.(dataSource) ?? new WebhookDeliveryRepository(dataSource);
   const secrets = new WebhookSecretService(new WebhookSecretRepository(dataSource), new SecretBox([SECRETS_KEY]));
   const source = settings.source?.(dataSource) ?? new JobRows(dataSource);
-  const attempts = new WebhookAttemptService(repository, secrets, source, outbound, clock);
+  const attempts = new WebhookAttemptService(repository, secrets, source, outbound, new Metrics(), clock);
   const wakeUpsInHand = new Set<Promise<unknown>>();
   // Wake-ups arrive in this process at once.
   const wake = async (id: string): Promise<void> => {

@@ -2,6 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { systemClock } from '../../../src/core/time/clock';
 import type { AppConfig } from '../../../src/core/config/app-config';
+import { MetricsModule } from '../../../src/core/observability/metrics/metrics.module';
 import { ConfigModule } from '../../../src/core/config/config.module';
 import { DatabaseModule } from '../../../src/core/database/database.module';
 import { RedisModule } from '../../../src/core/redis/redis.module';
@@ -24,6 +25,7 @@ export class WorkerModule {
       module: WorkerModule,
       imports: [
         ConfigModule.forRoot(config, systemClock),
+        MetricsModule,
         DatabaseModule,
         RedisModule,
         WebhooksModule.forSource(JobRows, [JobRowsModule]),

@@ -1,0 +1,12 @@
+import { integer, matching, optional, secret } from './setting-kinds';
+
+/** Metrics, probes, logs and traces. Their table is in the README of `core/observability`. */
+export const OBSERVABILITY_SETTINGS = {
+  MANAGEMENT_PORT: optional(integer(0, 65_535)).describe(
+    'Port of metrics and probes for operators; 0 opens none. When not set 9464 in production, else 0',
+  ),
+  MANAGEMENT_TOKEN: optional(secret(16)).describe('Bearer token that reading the metrics requires; open when not set'),
+  BUILD_COMMIT: matching(/^[\w.-]{1,64}$/, 'a commit hash or tag')
+    .default('unknown')
+    .describe('Commit of this build, a label of gateway_build_info'),
+};

@@ -1,0 +1,94 @@
+import { spawnSync } from 'node:child_process';
+import { assert, asyncProperty, double, string, tuple, uniqueArray } from 'fast-check';
+import { Gauge, Histogram, Registry } from 'prom-client';
+import { Metrics } from './catalogue';
+import { renderMetrics } from './exposition';
+
+const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
+
+interface ReadSample {
+  readonly labels: Record<string, string>;
+  readonly value: number;
+}
+
+/** Reads the text format by its grammar, independently of the writer. */
+function readSamples(text: string, name: string): ReadSample[] {
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith(`${name}{`))
+    .map((line) => {
+      const end = line.lastIndexOf('} ');
+      const pairs = line.slice(name.length + 1, end).matchAll(/([a-z_]+)="((?:[^"\\]|\\.)*)"(?:,|$)/gs);
+      const labels = [...pairs].map(([, label = '', raw = '']) => [label, unescape(raw)] as const);
+      return { labels: Object.fromEntries(labels), value: readValue(line.slice(end + 2)) };
+    });
+}
+
+function unescape(raw: string): string {
+  return raw.replace(/\\(.)/gs, (_, escaped: string) => (escaped === 'n' ? '\n' : escaped));
+}
+
+function readValue(text: string): number {
+  return Number(text.replace('Inf', 'Infinity'));
+}
+
+describe('the exposition', () => {
+  it('keeps any label and value', async () => {
+    const text = string({ unit: 'binary', maxLength: 30 }).filter((each) => each.isWellFormed());
+    const rows = uniqueArray(tuple(text, text, double({ noNaN: true })), {
+      maxLength: 20,
+      selector: ([one, two]) => JSON.stringify([one, two]),
+    });
+    await assert(
+      asyncProperty(rows, async (samples) => {
+        const registry = new Registry();
+        const gauge = new Gauge({
+          name: 'any_value',
+          help: 'a\\b\nc',
+          labelNames: ['one', 'two'],
+          registers: [registry],
+        });
+        // prom-client refuses infinite values.
+        const finite = samples.filter(([, , value]) => Number.isFinite(value));
+        for (const [one, two, value] of finite) gauge.labels(one, two).set(value);
+        const read = readSamples(await renderMetrics(registry), 'any_value');
+        expect(read).toEqual(
+          finite.map(([one, two, value]) => ({ labels: { one, two }, value: value === 0 ? 0 : value })),
+        );
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('yields to the event loop between slices of 2,000 lines', async () => {
+    const registry = new Registry();
+    const histogram = new Histogram({ name: 'h', help: 'h', labelNames: ['l'], registers: [registry] });
+    for (let index = 0; index < 1_000; index++) histogram.labels(String(index)).observe(1);
+    let iterations = 0;
+    const count = (): void => {
+      iterations++;
+      timer = setImmediate(count);
+    };
+    let timer = setImmediate(count);
+    const text = await renderMetrics(registry);
+    clearImmediate(timer);
+    expect(text.split('\n')).toHaveLength(14_003);
+    expect(iterations).toBeGreaterThanOrEqual(7);
+  });
+});
+
+(hasPromtool ? describe : describe.skip)('the exposition of the whole catalogue (needs promtool)', () => {
+  it('passes promtool check metrics', async () => {
+    const metrics = new Metrics();
+    metrics.requests.of('createChatCompletion', 'vendor/"model"\\', 'success', 'true').inc();
+    metrics.requestDuration.of('createChatCompletion', 'true').observe(0.5);
+    metrics.jobDuration.of('video', 'succeeded').observe(90);
+    await metrics.refresh();
+    const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
+      input: await renderMetrics(metrics.registry),
+      encoding: 'utf8',
+    });
+    const complaints = `${stdout}${stderr}`.split('\n').filter((line) => line !== '');
+    expect({ status, complaints }).toEqual({ status: 0, complaints: [] });
+  });
+});

@@ -1,0 +1,77 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { fastify, type FastifyInstance, LogController } from 'fastify';
+import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
+import { Metrics } from '../core/observability/metrics/catalogue';
+import { EXPOSITION_TYPE, renderMetrics } from '../core/observability/metrics/exposition';
+import { DrainService } from './availability';
+import { ReadinessService } from './readiness.service';
+
+/**
+ * Metrics and probes on a port of their own, which only operators reach. It answers until the process ends: while
+ * requests are drained, the probes say so.
+ */
+@Injectable()
+export class ManagementServer {
+  private server: FastifyInstance | null = null;
+  private readonly tokenDigest: Buffer | null;
+
+  constructor(
+    private readonly metrics: Metrics,
+    private readonly readiness: ReadinessService,
+    private readonly drain: DrainService,
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
+  ) {
+    const { management } = config;
+    this.tokenDigest = management.token === null ? null : digest(`Bearer ${management.token}`);
+  }
+
+  /** Listens on the configured port, if there is one. */
+  async start(): Promise<void> {
+    const { http, management } = this.config;
+    if (management.port !== 0) await this.listen(http.host, management.port);
+  }
+
+  /** @returns its address, such as `http://127.0.0.1:9464` */
+  async listen(host: string, port: number): Promise<string> {
+    const server = fastify({
+      logController: new LogController({ disableRequestLogging: true }),
+      forceCloseConnections: true,
+    });
+    this.addRoutes(server);
+    this.server = server;
+    return server.listen({ host, port });
+  }
+
+  async close(): Promise<void> {
+    await this.server?.close();
+  }
+
+  private addRoutes(server: FastifyInstance): void {
+    server.get('/live', () => ({ status: 'live' }));
+    server.get('/serving', (_request, reply) => {
+      const isServing = !this.drain.draining;
+      return reply.code(isServing ? 200 : 503).send({ status: isServing ? 'serving' : 'not_serving' });
+    });
+    server.get('/ready', async (_request, reply) => {
+      const report = await this.readiness.check();
+      return reply.code(report.status === 'ready' ? 200 : 503).send(report);
+    });
+    server.get('/metrics', async ({ headers }, reply) => {
+      if (!this.mayRead(headers.authorization)) {
+        return reply.code(401).header('www-authenticate', 'Bearer').send({ error: 'MANAGEMENT_TOKEN is required' });
+      }
+      await this.metrics.refresh();
+      return reply.type(EXPOSITION_TYPE).send(await renderMetrics(this.metrics.registry));
+    });
+  }
+
+  /** Digests are equally long, as the comparison in constant time requires. */
+  private mayRead(authorization = ''): boolean {
+    return this.tokenDigest === null || timingSafeEqual(this.tokenDigest, digest(authorization));
+  }
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
