@@ -234,7 +234,34 @@ describeJourney('watching requests and spending', () => {
         .split('\r\n')
         .slice(1);
       expect(lines).toHaveLength(7 * series.data.length);
-      expect(lines.reduce((sum, line) => sum + Number(line.split(',').at(-1)), 0)).toBe(series.total.cost_micro);
+      expect(lines.reduce((sum, line) => sum + Number(line.split(',')[7]), 0)).toBe(series.total.cost_micro);
+    });
+
+    it('shows the median and 95 % of the time to the first token and in total, as in getUsageSeries', async () => {
+      const { page } = user;
+      for (const [metric, head] of [
+        ['first_token_ms', 'First token'],
+        ['total_ms', 'Total time'],
+      ] as const) {
+        await open(`/usage?range=7d&metric=${metric}&group=model`);
+        const series = await usage.series(`?from=${sevenDays()}&group_by=model`);
+        const times = [...series.data.map(({ total }) => total), series.total].map((sums) => sums[metric]);
+        const table = page.getByRole('region', { name: 'Totals', exact: true });
+        await table.getByRole('columnheader', { name: `${head}, median` }).waitFor();
+        expect(await column('Totals', 2).allInnerTexts()).toEqual(times.map((each) => `${each?.p50} ms`));
+        expect(await column('Totals', 3).allInnerTexts()).toEqual(times.map((each) => `${each?.p95} ms`));
+        await page.getByText('Half of the requests within').waitFor();
+        await page
+          .getByRole('figure', { name: `${head} by day` })
+          .locator('.recharts-line path')
+          .first()
+          .waitFor();
+      }
+      await open('/usage?range=7d&metric=total_ms&group=none');
+      await page.getByRole('button', { name: 'Show as table' }).click();
+      const { data } = await usage.series(`?from=${sevenDays()}&group_by=none`);
+      const perDay = data[0]?.buckets.map(({ total_ms: times }) => (times === null ? '–' : `${times.p95} ms`));
+      expect(await column('Total time by day as a table', 3).allInnerTexts()).toEqual(perDay);
     });
 
     it('leads from a column to as many requests as it counts', async () => {
@@ -278,6 +305,9 @@ describeJourney('watching requests and spending', () => {
       const { page } = user;
       await open('');
       await page.getByText('Error rate, 24 h').waitFor();
+      await page.getByRole('figure', { name: 'First token by hour' }).locator('.recharts-line').first().waitFor();
+      const median = page.getByText('First token, median, 24 h').locator('..');
+      expect(await median.innerText()).toMatch(/\d+ ms\n+95 % within \d+ ms/);
       await page.getByRole('figure', { name: 'Cost by day' }).locator('.recharts-surface').waitFor();
       expect(await page.getByText('Available', { exact: true }).locator('..').innerText()).toContain('$10.00');
       expect(await column('Last errors', 1).first().innerText()).toBe('local/solo');

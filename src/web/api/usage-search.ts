@@ -1,5 +1,6 @@
 import type { UsageGrouping, UsageInterval } from '../../contract/dashboard';
 import { dayOf, oneOf } from '../app/search-values';
+import { isTime, TIMES, type Time } from '../format/latency';
 import { METRICS, type Metric } from '../format/series';
 import { startOfUtcDay } from '../format/time';
 
@@ -14,11 +15,13 @@ const GROUPINGS = [
 ] as const satisfies readonly UsageGrouping[];
 const RANGES = ['24h', '7d', '30d', '90d', '12m'] as const;
 const LOOKS = ['columns', 'lines'] as const;
+/** What the page can show. */
+export const SHOWN = [...METRICS, ...TIMES] as const;
 export type UsageRange = (typeof RANGES)[number];
 
 /** The view of the usage page, as in its address; what is absent has its default. */
 export interface UsageSearch {
-  readonly metric?: Metric;
+  readonly metric?: Metric | Time;
   readonly group?: UsageGrouping;
   readonly range?: UsageRange;
   /** First and last day, both included, instead of a range. */
@@ -36,7 +39,7 @@ const MOST_DAYS_BY_HOUR = 31;
 
 export function usageSearch(search: Record<string, unknown>): UsageSearch {
   return {
-    metric: oneOf(search.metric, METRICS),
+    metric: oneOf(search.metric, SHOWN),
     group: oneOf(search.group, GROUPINGS),
     range: oneOf(search.range, RANGES),
     from: dayOf(search.from),
@@ -48,7 +51,7 @@ export function usageSearch(search: Record<string, unknown>): UsageSearch {
 
 /** The view with defaults, and what the API is asked for. */
 export interface UsageView {
-  readonly metric: Metric;
+  readonly metric: Metric | Time;
   readonly group: UsageGrouping;
   readonly range: UsageRange | 'days';
   readonly interval: UsageInterval;
@@ -61,12 +64,18 @@ export interface UsageView {
 }
 
 export function usageView(search: UsageSearch, nowMs = Date.now()): UsageView {
-  const { metric = 'cost', group = 'model', look = 'columns' } = search;
+  const { metric = 'cost', look = 'columns' } = search;
+  const group = groupOf(metric, search.group);
   const range = search.from === undefined ? (search.range ?? '30d') : 'days';
   const { from, to, days } = periodOf(search, range, nowMs);
   const mayShowHours = days <= MOST_DAYS_BY_HOUR;
   const interval = mayShowHours ? (search.interval ?? (days <= 2 ? 'hour' : 'day')) : 'day';
   return { metric, group, look, range, interval, mayShowHours, from, to };
+}
+
+/** Times are counted by model and not by key. */
+function groupOf(metric: Metric | Time, group: UsageGrouping = isTime(metric) ? 'none' : 'model'): UsageGrouping {
+  return isTime(metric) && group === 'key' ? 'none' : group;
 }
 
 function periodOf(search: UsageSearch, range: UsageRange | 'days', nowMs: number) {

@@ -10,7 +10,7 @@ export type Metric = (typeof METRICS)[number];
 export const OTHER = 'other';
 
 /** Groups with a colour of their own. */
-const SHOWN_GROUPS = 8;
+export const SHOWN_GROUPS = 8;
 const BUCKET_MS: Readonly<Record<UsageInterval, number>> = { hour: 3_600_000, day: 86_400_000 };
 
 /** The values of one group, a bucket each. */
@@ -143,13 +143,27 @@ export function summaryOf(
   return `${text}. Largest share: ${nameOf(largest.name)}, ${formatTenths(shareInTenths(largest.total, total))}.`;
 }
 
+const CSV_SUMS = ['requests', 'errors', 'input_tokens', 'output_tokens', 'cost_micro'] as const;
+const CSV_TIMES = [
+  ['first_token_ms', 'p50'],
+  ['first_token_ms', 'p95'],
+  ['total_ms', 'p50'],
+  ['total_ms', 'p95'],
+] as const;
+
 /** All groups and buckets with their integers; amounts are micro-units. */
 export function seriesCsv(series: UsageSeries, nameOf: (group: string) => string): string {
   const lines = series.data.flatMap(({ group, buckets }) =>
-    buckets.map(({ starts_at, requests, errors, input_tokens, output_tokens, cost_micro }) =>
-      csvLine([starts_at, group, nameOf(group), requests, errors, input_tokens, output_tokens, cost_micro]),
+    buckets.map((bucket) =>
+      csvLine([
+        bucket.starts_at,
+        group,
+        nameOf(group),
+        ...CSV_SUMS.map((sum) => bucket[sum]),
+        ...CSV_TIMES.map(([time, quantile]) => bucket[time]?.[quantile] ?? ''),
+      ]),
     ),
   );
-  const head = ['starts_at', 'group', 'name', 'requests', 'errors', 'input_tokens', 'output_tokens', 'cost_micro'];
-  return csvLine(head) + lines.join('');
+  const times = CSV_TIMES.map(([time, quantile]) => time.replace('_ms', `_${quantile}_ms`));
+  return csvLine(['starts_at', 'group', 'name', ...CSV_SUMS, ...times]) + lines.join('');
 }

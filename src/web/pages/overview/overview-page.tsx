@@ -13,6 +13,7 @@ import { ErrorsCard } from './errors-card';
 import { FirstRequest, FirstSteps } from './first-steps';
 import { JobsCard } from './jobs-card';
 import { KeysCard } from './keys-card';
+import { LatencyCard } from './latency-card';
 
 const POLL_MS = 30_000;
 /** While the page waits for the first request. */
@@ -57,6 +58,7 @@ function Activity() {
     <>
       <ActivityTiles />
       <CostCard />
+      <LatencyCard />
       <div className="grid items-start gap-5 xl:grid-cols-2">
         <KeysCard />
         <ErrorsCard />

@@ -1,15 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { Balance, UsageGroup } from '../../../contract/dashboard';
+import type { Balance, UsageGroup, UsageSums } from '../../../contract/dashboard';
 import { balanceQuery } from '../../api/billing';
-import { latestRequestsQuery } from '../../api/requests';
 import { usageSeriesQuery } from '../../api/usage';
 import { usageView } from '../../api/usage-search';
 import { useOrganization } from '../../app/use-session';
-import { countOf, formatCount, formatDuration } from '../../format/count';
+import { formatCount, formatDuration } from '../../format/count';
 import { formatTenths } from '../../format/money';
-import { percentile } from '../../format/percentile';
 import { errorTenths } from '../../format/series';
 import { formatMonth, startOfUtcMonth } from '../../format/time';
 import { Amount } from '../../ui/amount';
@@ -27,8 +25,6 @@ function TileRow({ children }: { readonly children: ReactNode }) {
   );
 }
 
-/** The most that a list has on one page. */
-const LATENCY_SAMPLE = 100;
 const LOADING = <Skeleton className="h-28 w-full" />;
 
 /** What is available, held, and spent in this month. */
@@ -109,28 +105,21 @@ export function ActivityTiles() {
           <Tile label="Cost, 24 h" note={<Course group={all} of="cost_micro" color="var(--color-series-2)" />}>
             <Amount micro={total.cost_micro} large />
           </Tile>
-          <LatencyTile />
+          <LatencyTile times={total.first_token_ms} />
         </TileRow>
       )}
     </QueryView>
   );
 }
 
-/** How long the latest requests waited for their first token: half of them at most, and all but one in twenty. */
-function LatencyTile() {
-  const { id } = useOrganization();
-  const latest = useQuery(latestRequestsQuery(id, { status: 'success' }, LATENCY_SAMPLE)).data?.data ?? [];
-  const waits = latest.map(({ first_token_ms: ms }) => ms).filter((ms) => ms !== null);
+/** How long requests waited for their first token. */
+function LatencyTile({ times }: { readonly times: UsageSums['first_token_ms'] }) {
   return (
     <Tile
-      label="First token, median"
-      note={
-        waits.length === 0
-          ? 'No request yet'
-          : `95 % within ${formatDuration(percentile(waits, 0.95))}, of the last ${countOf(waits.length, 'request')}`
-      }
+      label="First token, median, 24 h"
+      note={times === null ? 'No time was counted' : `95 % within ${formatDuration(times.p95)}`}
     >
-      {formatDuration(percentile(waits, 0.5)) || '–'}
+      {times === null ? '–' : formatDuration(times.p50)}
     </Tile>
   );
 }

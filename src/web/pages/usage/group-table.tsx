@@ -1,8 +1,9 @@
 import { Link } from '@tanstack/react-router';
 import type { UsageSeries, UsageSums } from '../../../contract/dashboard';
 import { useOrganization } from '../../app/use-session';
-import { formatCount } from '../../format/count';
+import { formatCount, formatDuration } from '../../format/count';
 import { formatTenths } from '../../format/money';
+import { isTime, type Time } from '../../format/latency';
 import { errorTenths, groupRows, type Metric } from '../../format/series';
 import { Amount } from '../../ui/amount';
 import { DataTable, type Column } from '../../ui/data-table';
@@ -10,7 +11,7 @@ import { GROUP_WORDS, groupColor, groupFilter, METRIC_WORDS } from './usage-word
 
 interface GroupTableProps {
   readonly series: UsageSeries;
-  readonly metric: Metric;
+  readonly metric: Metric | Time;
   readonly labelOf: (group: string) => string;
 }
 
@@ -24,7 +25,11 @@ interface Line {
 
 /** Every group with its sums and its share of the metric, and the totals. */
 export function GroupTable({ series, metric, labelOf }: GroupTableProps) {
-  const rows = groupRows(series, metric).map(({ name, ...row }, rank): Line => ({ group: name, rank, ...row }));
+  const rows = groupRows(series, isTime(metric) ? 'requests' : metric).map(({ name, ...row }, rank): Line => ({
+    group: name,
+    rank,
+    ...row,
+  }));
   const total: Line = { group: null, rank: -1, sums: series.total, shareTenths: null };
   const isGrouped = series.group_by !== 'none';
   const columns: Column<Line>[] = [
@@ -33,7 +38,8 @@ export function GroupTable({ series, metric, labelOf }: GroupTableProps) {
       head: isGrouped ? GROUP_WORDS[series.group_by] : 'Requests of',
       cell: (line) => <GroupName line={line} series={series} labelOf={labelOf} />,
     },
-    ...(isGrouped
+    ...(isTime(metric) ? timeColumns(metric) : []),
+    ...(isGrouped && !isTime(metric)
       ? [
           {
             id: 'share',
@@ -63,6 +69,15 @@ export function GroupTable({ series, metric, labelOf }: GroupTableProps) {
       rowKey={({ group }) => group ?? 'total of all'}
     />
   );
+}
+
+function timeColumns(time: Time): Column<Line>[] {
+  return (['p50', 'p95'] as const).map((quantile) => ({
+    id: quantile,
+    head: quantile === 'p50' ? `${METRIC_WORDS[time]}, median` : '95 % within',
+    end: true,
+    cell: ({ sums }) => formatDuration(sums[time]?.[quantile]) || '–',
+  }));
 }
 
 function GroupName({ line, series, labelOf }: { readonly line: Line } & Omit<GroupTableProps, 'metric'>) {

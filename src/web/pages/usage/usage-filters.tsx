@@ -1,8 +1,8 @@
 import { useNavigate } from '@tanstack/react-router';
 import type { UsageGrouping } from '../../../contract/dashboard';
-import { usageSearch, type UsageSearch, type UsageView } from '../../api/usage-search';
+import { SHOWN, usageSearch, type UsageSearch, type UsageView } from '../../api/usage-search';
 import { oneOf } from '../../app/search-values';
-import { METRICS } from '../../format/series';
+import { isTime } from '../../format/latency';
 import { startOfUtcDay } from '../../format/time';
 import { Select } from '../../ui/select';
 import { GROUP_WORDS, METRIC_WORDS } from './usage-words';
@@ -16,6 +16,7 @@ const RANGE_WORDS = [
   ['days', 'Chosen days'],
 ] as const;
 const GROUPINGS: readonly UsageGrouping[] = ['none', 'model', 'key', 'modality', 'status'];
+const TIME_GROUPINGS: readonly UsageGrouping[] = ['none', 'model', 'modality'];
 const CHOSEN_DAYS = 7;
 
 /** What the page shows; all of it is in the address. */
@@ -34,13 +35,13 @@ export function UsageFilters({ view }: { readonly view: UsageView }) {
       <Select
         label="Show"
         value={view.metric}
-        options={METRICS.map((metric) => [metric, METRIC_WORDS[metric]])}
-        onChange={(value) => change({ metric: oneOf(value, METRICS) })}
+        options={SHOWN.map((metric) => [metric, METRIC_WORDS[metric]])}
+        onChange={(value) => change({ metric: oneOf(value, SHOWN) })}
       />
       <Select
         label="by"
         value={view.group}
-        options={GROUPINGS.map((group) => [group, GROUP_WORDS[group]])}
+        options={(isTime(view.metric) ? TIME_GROUPINGS : GROUPINGS).map((group) => [group, GROUP_WORDS[group]])}
         onChange={(value) => change({ group: oneOf(value, GROUPINGS) })}
       />
       <Select label="Period" value={view.range} options={RANGE_WORDS} onChange={changeRange} />
@@ -56,15 +57,17 @@ export function UsageFilters({ view }: { readonly view: UsageView }) {
           onChange={(value) => change({ interval: oneOf(value, ['hour', 'day']) })}
         />
       )}
-      <Select
-        label="Chart"
-        value={view.look}
-        options={[
-          ['columns', 'Columns'],
-          ['lines', 'Lines'],
-        ]}
-        onChange={(value) => change({ look: oneOf(value, ['columns', 'lines']) })}
-      />
+      {!isTime(view.metric) && (
+        <Select
+          label="Chart"
+          value={view.look}
+          options={[
+            ['columns', 'Columns'],
+            ['lines', 'Lines'],
+          ]}
+          onChange={(value) => change({ look: oneOf(value, ['columns', 'lines']) })}
+        />
+      )}
     </div>
   );
 }

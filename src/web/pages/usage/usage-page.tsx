@@ -6,6 +6,7 @@ import { useKeyLabels } from '../../api/keys';
 import { usageSeriesQuery } from '../../api/usage';
 import { usageView, type UsageView } from '../../api/usage-search';
 import { useOrganization } from '../../app/use-session';
+import { isTime } from '../../format/latency';
 import { seriesCsv } from '../../format/series';
 import { formatDay } from '../../format/time';
 import { Button } from '../../ui/button';
@@ -16,11 +17,12 @@ import { QueryView } from '../../ui/query-view';
 import { saveText } from '../../ui/save-text';
 import { Skeleton } from '../../ui/skeleton';
 import { GroupTable } from './group-table';
+import { LatencyChart } from './latency-chart';
 import { UsageChart } from './usage-chart';
 import { UsageFilters } from './usage-filters';
 import { groupLabel, GROUP_WORDS, METRIC_WORDS } from './usage-words';
 
-/** Cost, requests and tokens over time. */
+/** Cost, requests, tokens and latency over time. */
 export function UsagePage() {
   const view = usageView(useSearch({ from: '/signed-in/o/$org/usage' }));
   const organization = useOrganization();
@@ -79,7 +81,11 @@ function UsageResult({ series, view, labelOf }: UsageResultProps) {
         title={`${metric} by ${view.interval}${by}`}
         description={`${formatDay(series.from)} to ${formatDay(lastDay)}, UTC`}
       >
-        <UsageChart series={series} metric={view.metric} look={view.look} labelOf={labelOf} />
+        {isTime(view.metric) ? (
+          <LatencyChart series={series} time={view.metric} labelOf={labelOf} />
+        ) : (
+          <UsageChart series={series} metric={view.metric} look={view.look} labelOf={labelOf} />
+        )}
       </Card>
       <Card title="Totals" flush>
         <GroupTable series={series} metric={view.metric} labelOf={labelOf} />

@@ -1,14 +1,17 @@
 import type { UsageGrouping } from '../../../contract/dashboard';
 import type { RequestSearch } from '../../api/request-search';
+import type { Time } from '../../format/latency';
 import { OTHER, type Columns, type Metric } from '../../format/series';
 import { OTHER_COLOR, seriesColor } from '../../ui/chart/chart-data';
 
-export const METRIC_WORDS: Readonly<Record<Metric, string>> = {
+export const METRIC_WORDS: Readonly<Record<Metric | Time, string>> = {
   cost: 'Cost',
   requests: 'Requests',
   errors: 'Errors',
   input_tokens: 'Input tokens',
   output_tokens: 'Output tokens',
+  first_token_ms: 'First token',
+  total_ms: 'Total time',
 };
 
 export const GROUP_WORDS: Readonly<Record<UsageGrouping, string>> = {

@@ -12,7 +12,8 @@ export interface ChartData {
 export interface ChartSeries {
   readonly label: string;
   readonly color: string;
-  readonly values: readonly bigint[];
+  /** Null: a gap in a line; columns have none. */
+  readonly values: readonly (bigint | null)[];
   readonly total: bigint;
 }
 

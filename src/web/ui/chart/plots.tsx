@@ -23,12 +23,16 @@ export interface PlotProps {
 
 interface Row {
   readonly label: string;
-  readonly values: readonly number[];
+  readonly values: readonly (number | null)[];
 }
 
 /** Pixels of the plot: only here are values numbers that may be rounded. */
 function rowsOf({ buckets, series }: ChartData): Row[] {
-  return buckets.map((label, index) => ({ label, values: series.map(({ values }) => Number(values[index] ?? 0n)) }));
+  return buckets.map((label, index) => ({ label, values: series.map(({ values }) => toPixels(values[index])) }));
+}
+
+function toPixels(value: bigint | null | undefined): number | null {
+  return value == null ? null : Number(value);
 }
 
 const MARGIN = { top: 8, right: 8, bottom: 0, left: 0 };
@@ -156,7 +160,7 @@ export function LinePlot(props: PlotProps) {
         cursor={{ stroke: 'var(--color-edge)' }}
         content={({ active, activeIndex }) => <PlotTooltip data={data} active={active} index={activeIndex} />}
       />
-      {data.series.map(({ label, color }, index) => (
+      {data.series.map(({ label, color, values }, index) => (
         <Line
           key={label}
           name={label}
@@ -164,7 +168,8 @@ export function LinePlot(props: PlotProps) {
           type="linear"
           stroke={color}
           strokeWidth={2}
-          dot={data.buckets.length === 1}
+          // A value between two gaps has no line.
+          dot={data.buckets.length === 1 || values.includes(null)}
           isAnimationActive={false}
         />
       ))}
