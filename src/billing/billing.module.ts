@@ -7,6 +7,7 @@ import { HoldSweeperService } from './ledger/hold-sweeper.service';
 import { InstanceLeaseService } from './ledger/instance-lease.service';
 import { LedgerAuditRepository } from './ledger/ledger-audit.repository';
 import { LedgerAuditService } from './ledger/ledger-audit.service';
+import { LedgerClosingService } from './ledger/ledger-closing.service';
 import { ReservationService } from './ledger/reservation.service';
 import { SpendingOutlookService } from './ledger/spending-outlook.service';
 
@@ -30,12 +31,14 @@ export class LedgerModule {}
     HoldSweeperService,
     LedgerAuditRepository,
     LedgerAuditService,
+    LedgerClosingService,
     {
       provide: BILLING_OPTIONS,
       inject: [APP_CONFIG],
       useFactory: (config: AppConfig): BillingOptions => ({
         ...DEFAULT_BILLING_OPTIONS,
         auditTimeoutMs: config.ledgerAuditTimeoutMs,
+        closeAfterDays: config.ledgerCloseAfterDays,
       }),
     },
   ],

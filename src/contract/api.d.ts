@@ -2236,6 +2236,8 @@ export interface components {
                 migrations: components["schemas"]["CheckResult"];
                 ledger: components["schemas"]["LedgerState"];
             };
+            /** @description Seconds since an audit of the ledger last completed; null before the first one. */
+            ledger_audit_age_seconds: number | null;
         };
         JobEvent: {
             /** @enum {string} */
@@ -4824,7 +4826,8 @@ export interface operations {
                      *         "redis": "ok",
                      *         "migrations": "ok",
                      *         "ledger": "ok"
-                     *       }
+                     *       },
+                     *       "ledger_audit_age_seconds": 34
                      *     }
                      */
                     "application/json": components["schemas"]["Readiness"];
@@ -4845,7 +4848,8 @@ export interface operations {
                      *         "redis": "failed",
                      *         "migrations": "ok",
                      *         "ledger": "ok"
-                     *       }
+                     *       },
+                     *       "ledger_audit_age_seconds": 34
                      *     }
                      */
                     "application/json": components["schemas"]["Readiness"];

@@ -3959,8 +3959,10 @@ export interface components {
             /** @constant */
             object: "ledger_audit";
             state: components["schemas"]["LedgerState"];
-            /** @description End of the last completed audit, to which the next three fields belong; null before the first one. */
+            /** @description End of the last completed audit, to which the next four fields belong; null before the first one. */
             completed_at: components["schemas"]["Time"] | null;
+            /** @description Seconds since the last completed audit. */
+            age_seconds: number | null;
             duration_ms: number | null;
             /** @description Number of broken invariants, counted up to 1,000. */
             violation_count: number | null;
@@ -3971,6 +3973,12 @@ export interface components {
             /** @description Why the audit did not complete. */
             failure: string | null;
             next_due_at: components["schemas"]["Time"];
+            /**
+             * Format: date
+             * @description First UTC day that is not closed yet; null without requests. Audits read every request of open days, and the sums
+             *     of closed ones.
+             */
+            oldest_open_day: string | null;
         };
         Instance: {
             /** @constant */

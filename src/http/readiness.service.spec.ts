@@ -19,13 +19,13 @@ function createReadiness() {
     {
       ping: () => (servers.redisIsUp ? Promise.resolve('PONG') : Promise.reject(new Error('down'))),
     } as unknown as Redis,
-    { state: 'ok' } as LedgerAuditService,
+    { state: 'ok', ageMs: 34_567 } as LedgerAuditService,
     drain as DrainService,
     { now: () => clock.nowMs, monotonic: () => clock.nowMs } as Clock,
     new Metrics(),
   );
   const ask = async (): Promise<string> => (await readiness.check()).status;
-  return { servers, clock, drain, ask };
+  return { readiness, servers, clock, drain, ask };
 }
 
 describe('ReadinessService', () => {
@@ -41,6 +41,11 @@ describe('ReadinessService', () => {
     servers.asked = 0;
     await Promise.all(Array.from({ length: 1_000 }, ask));
     expect(servers.asked).toBe(0);
+  });
+
+  it('reports the age of the last ledger audit', async () => {
+    const { readiness } = createReadiness();
+    expect(await readiness.check()).toMatchObject({ checks: { ledger: 'ok' }, ledger_audit_age_seconds: 34 });
   });
 
   it('reports draining immediately', async () => {

@@ -18,6 +18,8 @@ export interface ReadinessReport {
     readonly migrations: CheckResult;
     readonly ledger: LedgerState;
   };
+  /** Since the last completed audit; `null`: none has completed. */
+  readonly ledger_audit_age_seconds: number | null;
 }
 
 const CHECK_TIMEOUT_MS = 1_000;
@@ -53,7 +55,12 @@ export class ReadinessService {
   /** Draining shows immediately; dependency checks are shared by all probes within a second. */
   async check(): Promise<ReadinessReport> {
     const checks = await this.currentRun().checks;
-    return { status: isServing(checks) && !this.drain.draining ? 'ready' : 'not_ready', checks };
+    const { ageMs } = this.audit;
+    return {
+      status: isServing(checks) && !this.drain.draining ? 'ready' : 'not_ready',
+      checks,
+      ledger_audit_age_seconds: ageMs && Math.floor(ageMs / 1_000),
+    };
   }
 
   private currentRun(): CheckRun {

@@ -5,6 +5,15 @@ export interface BillingOptions {
   readonly auditIntervalMs: number;
   /** How long an audit may take. */
   readonly auditTimeoutMs: number;
+  /** Time of each audit for verifying closed days; it verifies at least one. */
+  readonly closedDaysBudgetMs: number;
+  /**
+   * Whole UTC days between a day and its closing. Holds of jobs last up to 7 days. At least 3: ids of the last two days are
+   * not looked up among the closed days.
+   */
+  readonly closeAfterDays: number;
+  /** How long the closing of one day may take. */
+  readonly closingTimeoutMs: number;
   /** How long a request waits for its hold before it fails with `service_unavailable`. */
   readonly reserveMaxWaitMs: number;
   /** How long a request waits for its charge to be committed: long enough for a restart of the database. */
@@ -19,6 +28,9 @@ export const DEFAULT_BILLING_OPTIONS: BillingOptions = {
   heartbeatIntervalMs: 5_000,
   auditIntervalMs: 60_000,
   auditTimeoutMs: 60_000,
+  closedDaysBudgetMs: 1_000,
+  closeAfterDays: 8,
+  closingTimeoutMs: 300_000,
   reserveMaxWaitMs: 1_800,
   finishMaxWaitMs: 10_000,
   drainTimeoutMs: 10_000,

@@ -2,7 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { DatabaseError, type Pool, type PoolClient } from 'pg';
 import { CLOCK, type Clock } from '../../core/time/clock';
 import { MONEY_POOL } from '../../core/database/money-pool';
-import { CheckTimeoutError, readViolations, type LedgerViolation } from './ledger-checks';
+import { cancelOnAbort } from './cancel-on-abort';
+import { CheckTimeoutError, type LedgerViolation, readClosedDays, readViolations } from './ledger-checks';
 
 /** The row that all processes share: the last audit, and when the next one is due. */
 export interface AuditRecord {
@@ -13,7 +14,11 @@ export interface AuditRecord {
     readonly violationCount: number;
     /** The first of them. */
     readonly violations: readonly Pick<LedgerViolation, 'invariant' | 'subject'>[];
+    /** By the database's clock. */
+    readonly ageMs: number;
   } | null;
+  /** The first UTC day whose requests the audit reads one by one; `null` without requests. */
+  readonly oldestOpenDay: string | null;
   /** Of the latest audit when it did not complete; `null` once one completes. */
   readonly lastFailure: { readonly failedAt: Date; readonly failure: string } | null;
   readonly nextDueAt: Date;
@@ -29,6 +34,8 @@ export type AuditRun =
 
 export interface AuditSettings {
   readonly timeoutMs: number;
+  /** Closed days are verified for about this long, those first that have not been for the longest time. */
+  readonly closedDaysBudgetMs: number;
   /** From the end of an audit that took this long to the next one, completed or not. */
   readonly pauseMs: (durationMs: number) => number;
   /** Cancels the query that is running. */
@@ -44,11 +51,24 @@ interface AuditRow {
   readonly failure: string | null;
   readonly next_due_at: Date;
   readonly due_for_ms: number;
+  readonly age_ms: number | null;
+  readonly oldest_open_day: string | null;
+}
+
+/** A closed day that this audit has verified. */
+interface VerifiedDay {
+  readonly day: string;
+  readonly violations: readonly LedgerViolation[];
 }
 
 const READ = `
   SELECT completed_at, duration_ms, violation_count, violations, failed_at, failure, next_due_at,
-         (extract(epoch FROM clock_timestamp() - next_due_at) * 1000)::double precision AS due_for_ms
+         (extract(epoch FROM clock_timestamp() - next_due_at) * 1000)::double precision AS due_for_ms,
+         (extract(epoch FROM clock_timestamp() - completed_at) * 1000)::double precision AS age_ms,
+         (SELECT min(day_of_id(oldest.id))::text
+            FROM ledger_open_range o,
+                 LATERAL (SELECT r.id FROM reservation r WHERE r.id BETWEEN o.low AND o.high ORDER BY r.id LIMIT 1) oldest
+         ) AS oldest_open_day
     FROM ledger_audit`;
 const LOCK = `SELECT pg_try_advisory_xact_lock(hashtext('ledger_audit')) AS is_locked`;
 const NEXT_DUE = `next_due_at = clock_timestamp() + make_interval(secs => $1::double precision / 1000)`;
@@ -58,10 +78,13 @@ const COMPLETE = `
          failed_at = NULL, failure = NULL`;
 const FAIL = `UPDATE ledger_audit SET ${NEXT_DUE}, failed_at = clock_timestamp(), failure = $2`;
 
-const MAX_STORED_VIOLATIONS = 20;
-/** Time for the server to cancel a query before its connection is closed. */
-const CANCEL_WAIT_MS = 1_000;
+/** `violations` of a day that could not be closed, or that differs from its closing. */
+const READ_DAY_VIOLATIONS = `
+  SELECT v.invariant, v.subject, v."differenceMicro" AS difference
+    FROM ledger_day d, jsonb_to_recordset(d.violations) AS v (invariant text, subject text, "differenceMicro" text)
+   WHERE d.violations <> '[]' ORDER BY d.day LIMIT 1000`;
 
+const MAX_STORED_VIOLATIONS = 20;
 /** Audits for all processes, one at a time. */
 @Injectable()
 export class LedgerAuditRepository {
@@ -84,7 +107,7 @@ export class LedgerAuditRepository {
    */
   async runIfDue(settings: AuditSettings): Promise<AuditRun> {
     const client = await this.pool.connect();
-    const cancellation = this.cancelOnAbort(client, settings.signal);
+    const cancellation = cancelOnAbort(this.pool, client, settings.signal);
     try {
       await client.query('BEGIN');
       if (!(await lockIfDue(client))) {
@@ -103,15 +126,19 @@ export class LedgerAuditRepository {
     }
   }
 
-  private async audit(client: PoolClient, { timeoutMs, pauseMs, signal }: AuditSettings): Promise<AuditRun> {
+  private async audit(client: PoolClient, settings: AuditSettings): Promise<AuditRun> {
+    const { timeoutMs, pauseMs, signal } = settings;
     const startedAtMs = this.clock.monotonic();
     const elapsedMs = () => Math.round(this.clock.monotonic() - startedAtMs);
     await client.query('SAVEPOINT audit');
     try {
-      const violations = await readViolations(client, 'money_violations', timeoutMs);
+      const found = await readViolations(client, { view: 'money_violations' }, timeoutMs);
+      const verifiedDays = await this.verifyClosedDays(client, settings, elapsedMs);
       const durationMs = elapsedMs();
       // Also resets the statement timeout.
       await client.query('ROLLBACK TO SAVEPOINT audit');
+      for (const { day, violations } of verifiedDays) await storeVerification(client, day, violations);
+      const violations = withoutRepetition([...found, ...(await readDayViolations(client))]);
       const stored = violations.slice(0, MAX_STORED_VIOLATIONS);
       const summary = JSON.stringify(stored.map(({ invariant, subject }) => ({ invariant, subject })));
       await client.query(COMPLETE, [pauseMs(durationMs), durationMs, violations.length, summary]);
@@ -127,32 +154,52 @@ export class LedgerAuditRepository {
     }
   }
 
-  /** Cancels what `client` is running; closes its connection when the server does not. Returns it to the pool at the end. */
-  private cancelOnAbort(client: PoolClient, signal: AbortSignal): { destroy(): void; end(): void } {
-    let released = false;
-    let timer: NodeJS.Timeout | undefined;
-    const release = (destroy: boolean): void => {
-      if (released) return;
-      released = true;
-      client.release(destroy);
-    };
-    const cancel = (): void => {
-      const { processID } = client as PoolClient & { readonly processID: number };
-      timer = setTimeout(() => release(true), CANCEL_WAIT_MS);
-      this.pool.query('SELECT pg_cancel_backend($1)', [processID]).catch(() => release(true));
-    };
-    if (signal.aborted) cancel();
-    else signal.addEventListener('abort', cancel, { once: true });
-    return {
-      destroy: () => release(true),
-      end: () => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', cancel);
-        // A pending cancellation must not hit another query on this connection.
-        release(signal.aborted);
-      },
-    };
+  /** At least one day, if there is one. A day that takes longer than the rest of the audit's time fails the audit. */
+  private async verifyClosedDays(
+    client: PoolClient,
+    { timeoutMs, closedDaysBudgetMs }: AuditSettings,
+    elapsedMs: () => number,
+  ): Promise<VerifiedDay[]> {
+    const endsAtMs = elapsedMs() + closedDaysBudgetMs;
+    const verified: VerifiedDay[] = [];
+    for (const day of await readClosedDays(client)) {
+      const check = { view: 'closed_day_violations', day } as const;
+      verified.push({ day, violations: await readViolations(client, check, timeoutMs - elapsedMs()) });
+      if (elapsedMs() >= endsAtMs) break;
+    }
+    return verified;
   }
+}
+
+/** What an audit or a closing has found in a day; every audit reports it until a later one finds the day intact. */
+export async function storeVerification(
+  client: PoolClient,
+  day: string,
+  violations: readonly LedgerViolation[],
+): Promise<void> {
+  const stored = violations.slice(0, MAX_STORED_VIOLATIONS);
+  await client.query(
+    `INSERT INTO ledger_day (day, verified_at, violations) VALUES ($1, clock_timestamp(), $2)
+     ON CONFLICT (day) DO UPDATE SET verified_at = excluded.verified_at, violations = excluded.violations`,
+    [
+      day,
+      JSON.stringify(stored.map((violation) => ({ ...violation, differenceMicro: String(violation.differenceMicro) }))),
+    ],
+  );
+}
+
+async function readDayViolations(client: PoolClient): Promise<LedgerViolation[]> {
+  const { rows } = await client.query<{ invariant: string; subject: string; difference: string }>(READ_DAY_VIOLATIONS);
+  return rows.map(({ invariant, subject, difference }) => ({
+    invariant,
+    subject,
+    differenceMicro: BigInt(difference),
+  }));
+}
+
+/** A day that could not be closed is also checked as an open one. */
+function withoutRepetition(violations: readonly LedgerViolation[]): LedgerViolation[] {
+  return [...new Map(violations.map((each) => [`${each.invariant} ${each.subject}`, each])).values()];
 }
 
 async function lockIfDue(client: PoolClient): Promise<boolean> {
@@ -174,7 +221,9 @@ function toRecord(row: AuditRow): AuditRecord {
             durationMs: Number(row.duration_ms),
             violationCount: row.violation_count ?? 0,
             violations: row.violations,
+            ageMs: row.age_ms ?? 0,
           },
+    oldestOpenDay: row.oldest_open_day,
     lastFailure: failedAt === null ? null : { failedAt, failure: row.failure ?? '' },
     nextDueAt: row.next_due_at,
     dueForMs: row.due_for_ms,

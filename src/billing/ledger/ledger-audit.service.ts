@@ -64,6 +64,12 @@ export class LedgerAuditService implements OnModuleDestroy {
     return this.record?.lastCompleted ?? null;
   }
 
+  /** Milliseconds since the last completed audit; `null`: none has completed, or this process has not read it yet. */
+  get ageMs(): number | null {
+    const { lastCompleted } = this;
+    return lastCompleted && lastCompleted.ageMs + this.clock.monotonic() - this.recordReadAtMs;
+  }
+
   /** Runs an audit if one is due, and refreshes the record of the last audit. */
   async poll(): Promise<void> {
     const { dueForMs } = await this.refresh();
@@ -101,11 +107,12 @@ export class LedgerAuditService implements OnModuleDestroy {
   }
 
   private async runAudit(): Promise<void> {
-    const { auditIntervalMs, auditTimeoutMs: timeoutMs } = this.options;
+    const { auditIntervalMs, auditTimeoutMs: timeoutMs, closedDaysBudgetMs } = this.options;
     const pauseMs = (durationMs: number): number => Math.max(auditIntervalMs, durationMs * PAUSE_PER_RUN);
     const startedAtMs = this.clock.monotonic();
     try {
-      this.report(await this.audits.runIfDue({ timeoutMs, pauseMs, signal: this.stopping.signal }));
+      const { signal } = this.stopping;
+      this.report(await this.audits.runIfDue({ timeoutMs, closedDaysBudgetMs, pauseMs, signal }));
     } catch (error) {
       const endedAtMs = this.clock.monotonic();
       this.retryAtMs = endedAtMs + pauseMs(endedAtMs - startedAtMs);
@@ -132,7 +139,7 @@ export class LedgerAuditService implements OnModuleDestroy {
     if (run.outcome === 'failed') {
       const { failure } = run;
       const message = 'The ledger audit failed, so its invariants are not verified.';
-      this.logger.error({ event: 'ledger_audit_failed', failure, duration_ms: durationMs, message });
+      this.logger.error({ event: 'ledger_audit_failed', failure, duration_ms: durationMs, ...this.age(), message });
     } else {
       run.violations.slice(0, MAX_LOGGED_VIOLATIONS).forEach((violation) => this.reportViolation(violation));
     }
@@ -146,11 +153,16 @@ export class LedgerAuditService implements OnModuleDestroy {
   private reportOverdue(): void {
     const isOverdue = this.isOverdue() && this.watchedMs() > this.overdueAfterMs();
     if (isOverdue && !this.isReportedOverdue) {
-      const completedAt = this.record?.lastCompleted?.completedAt.toISOString() ?? null;
       const message = 'The ledger audit is overdue.';
-      this.logger.error({ event: 'ledger_audit_overdue', last_completed_at: completedAt, message });
+      this.logger.error({ event: 'ledger_audit_overdue', ...this.age(), message });
     }
     this.isReportedOverdue = isOverdue;
+  }
+
+  /** For how long the invariants have not been verified. */
+  private age(): object {
+    const completedAt = this.record?.lastCompleted?.completedAt.toISOString() ?? null;
+    return { last_completed_at: completedAt, age_ms: this.ageMs && Math.round(this.ageMs) };
   }
 
   /** Logs once per database outage. */

@@ -14,10 +14,14 @@ export class CheckTimeoutError extends Error {
 }
 
 /**
- * Views of broken invariants (migrations), each read by one statement and therefore from one snapshot. The periodic audit
- * reads `money_violations`; `record_violations` also covers all receipts and stored answers.
+ * Checks that return broken invariants (`migrations/views` and `migrations/functions`), each one statement and therefore one
+ * snapshot. The periodic audit reads `money_violations` and some closed days; `record_violations` also covers all receipts
+ * and stored answers.
  */
-export type LedgerView = 'money_violations' | 'record_violations';
+export type LedgerCheck =
+  | { readonly view: 'money_violations' | 'record_violations' }
+  /** `day`: a UTC date. `ledger_close` closes the day unless it returns something. */
+  | { readonly view: 'closed_day_violations' | 'ledger_close'; readonly day: string };
 
 const MAX_VIOLATIONS = 1_000;
 const QUERY_CANCELED = '57014';
@@ -26,20 +30,26 @@ const DRIVER_MARGIN_MS = 2_000;
 /** The longest delay of a Node.js timer: 24 days. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
+/** Compiling a check takes longer than running it, and a pass over many requests groups them in memory. */
+const PLANNER_SETTINGS = `SET LOCAL jit = off; SET LOCAL work_mem = '64MB'`;
+
 /**
- * Reads one view inside the transaction that `client` has open, and sets its statement timeout.
+ * Runs one check inside the transaction that `client` has open, and sets that transaction's statement timeout.
  * @param timeoutMs `null`: no limit
  * @throws CheckTimeoutError when the server cancels the statement
  */
 export async function readViolations(
   client: ClientBase,
-  view: LedgerView,
+  check: LedgerCheck,
   timeoutMs: number | null,
 ): Promise<LedgerViolation[]> {
-  const limitMs = timeoutMs === null ? null : Math.min(timeoutMs, LONGEST_TIMER_MS - DRIVER_MARGIN_MS);
-  await client.query(`SET LOCAL statement_timeout = ${limitMs ?? 0}`);
+  const limitMs =
+    timeoutMs === null ? null : Math.max(1, Math.min(Math.round(timeoutMs), LONGEST_TIMER_MS - DRIVER_MARGIN_MS));
+  await client.query(`SET LOCAL statement_timeout = ${limitMs ?? 0}; ${PLANNER_SETTINGS}`);
+  const [source, values] = 'day' in check ? [`${check.view}($1)`, [check.day]] : [check.view, []];
   const query: QueryConfig & { readonly query_timeout: number } = {
-    text: `SELECT invariant, subject, difference_micro::text AS difference FROM ${view} LIMIT ${MAX_VIOLATIONS}`,
+    text: `SELECT invariant, subject, difference_micro::text AS difference FROM ${source} LIMIT ${MAX_VIOLATIONS}`,
+    values,
     query_timeout: limitMs === null ? LONGEST_TIMER_MS : limitMs + DRIVER_MARGIN_MS,
   };
   try {
@@ -54,4 +64,12 @@ export async function readViolations(
     if (limitMs === null || !isCanceled) throw error;
     throw new CheckTimeoutError(`The audit did not end within its limit of ${limitMs / 1000} s.`, { cause: error });
   }
+}
+
+/** The closed UTC days; first those that have not been verified for the longest time. */
+export async function readClosedDays(client: ClientBase): Promise<string[]> {
+  const { rows } = await client.query<{ day: string }>(
+    'SELECT day::text FROM ledger_day WHERE closed_at IS NOT NULL ORDER BY verified_at, day DESC',
+  );
+  return rows.map(({ day }) => day);
 }

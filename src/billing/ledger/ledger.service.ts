@@ -8,7 +8,7 @@ import { GatewayError } from '../../core/errors/gateway-error';
 import type { Actor } from '../../core/types/actor';
 import { MAX_MICRO, type Micro, microToJson } from '../../core/types/micro';
 import { isPrintable } from '../../core/types/printable';
-import { type LedgerViolation, readViolations } from './ledger-checks';
+import { type LedgerViolation, readClosedDays, readViolations } from './ledger-checks';
 
 export interface AccountBalance {
   readonly balanceMicro: Micro;
@@ -72,8 +72,9 @@ export class LedgerService {
   }
 
   /**
-   * Every broken invariant of money, receipts, their totals and stored answers; empty when there is none. Safe under load.
-   * @param timeoutMs for each of the two statements; default: no limit
+   * Every broken invariant of money, receipts, their totals, stored answers and closed days; empty when there is none. Safe
+   * under load.
+   * @param timeoutMs for each statement: one for money, one for records, one for each closed day; default: no limit
    * @throws CheckTimeoutError
    */
   async verify(timeoutMs: number | null = null): Promise<LedgerViolation[]> {
@@ -83,9 +84,12 @@ export class LedgerService {
       await client.query(`SET client_connection_check_interval = '2s'`).catch(() => undefined);
       await client.query('BEGIN READ ONLY');
       const violations = [
-        ...(await readViolations(client, 'money_violations', timeoutMs)),
-        ...(await readViolations(client, 'record_violations', timeoutMs)),
+        ...(await readViolations(client, { view: 'money_violations' }, timeoutMs)),
+        ...(await readViolations(client, { view: 'record_violations' }, timeoutMs)),
       ];
+      for (const day of await readClosedDays(client)) {
+        violations.push(...(await readViolations(client, { view: 'closed_day_violations', day }, timeoutMs)));
+      }
       await client.query('COMMIT');
       client.release();
       return violations;

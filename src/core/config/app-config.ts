@@ -53,6 +53,7 @@ export interface AppConfig {
   readonly database: { readonly poolSize: number; readonly moneyPoolSize: number };
   /** How long an audit of the ledger may take. */
   readonly ledgerAuditTimeoutMs: number;
+  readonly ledgerCloseAfterDays: number;
   readonly storage: {
     readonly backend: StorageBackend;
     readonly signedUrlTtlSeconds: number;

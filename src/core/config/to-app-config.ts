@@ -29,6 +29,7 @@ export function toAppConfig(
     redisTimeoutMs: settings.REDIS_TIMEOUT_MS,
     database: { poolSize: settings.DATABASE_POOL_SIZE, moneyPoolSize: settings.MONEY_POOL_SIZE },
     ledgerAuditTimeoutMs: settings.LEDGER_AUDIT_TIMEOUT_MS,
+    ledgerCloseAfterDays: settings.LEDGER_CLOSE_AFTER_DAYS,
     storage: {
       backend: toStorageBackend(settings, production),
       signedUrlTtlSeconds: settings.SIGNED_URL_TTL_SECONDS,

@@ -11,6 +11,7 @@ import { LedgerBalances1796300000000 } from '../../../migrations/1796300000000-l
 import { UsageDeltas1796400000000 } from '../../../migrations/1796400000000-usage-deltas';
 import { MoneyLockTimeout1796500000000 } from '../../../migrations/1796500000000-money-lock-timeout';
 import { UsageLatency1796600000000 } from '../../../migrations/1796600000000-usage-latency';
+import { LedgerClosing1796700000000 } from '../../../migrations/1796700000000-ledger-closing';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
@@ -28,4 +29,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   UsageDeltas1796400000000,
   MoneyLockTimeout1796500000000,
   UsageLatency1796600000000,
+  LedgerClosing1796700000000,
 ];

@@ -65,17 +65,19 @@ export class OperatorPlatformController {
   @Get('ledger-audit')
   @Session('operator')
   async getLedgerAudit(): Promise<Schemas['LedgerAudit']> {
-    const { lastCompleted, lastFailure, nextDueAt } = await this.audit.refresh();
+    const { lastCompleted, lastFailure, nextDueAt, oldestOpenDay } = await this.audit.refresh();
     return {
       object: 'ledger_audit',
       state: this.audit.state,
       completed_at: lastCompleted?.completedAt.toISOString() ?? null,
+      age_seconds: lastCompleted && Math.max(0, Math.floor(lastCompleted.ageMs / 1_000)),
       duration_ms: lastCompleted?.durationMs ?? null,
       violation_count: lastCompleted?.violationCount ?? null,
       violations: lastCompleted?.violations.map(({ invariant, subject }) => ({ invariant, subject })) ?? [],
       failed_at: lastFailure?.failedAt.toISOString() ?? null,
       failure: lastFailure?.failure ?? null,
       next_due_at: nextDueAt.toISOString(),
+      oldest_open_day: oldestOpenDay,
     };
   }
 }

@@ -116,6 +116,8 @@ describe('the periodic audit', () => {
         event: 'ledger_audit_failed',
         failure: expect.any(String),
         duration_ms: expect.any(Number),
+        last_completed_at: null,
+        age_ms: null,
       }),
     ]);
     await other.poll();

@@ -243,8 +243,8 @@ describe('the verification of the ledger', () => {
       const planted = statement.replaceAll(/:([a-z]+)'/g, (_text, name: keyof Rows) => `${rows[name]}'`);
       expect((await client.query(planted)).rowCount).toBeGreaterThan(0);
       const views = [
-        await readViolations(client, 'money_violations', null),
-        await readViolations(client, 'record_violations', null),
+        await readViolations(client, { view: 'money_violations' }, null),
+        await readViolations(client, { view: 'record_violations' }, null),
       ];
       return views.flat().map((violation) => violation.invariant.split(' ', 1)[0]);
     });

@@ -115,6 +115,17 @@ describe('operators and the health of providers', () => {
     const audit = async () => (await stage.operator.call(`${OPERATOR}/ledger-audit`)).json;
     await until('the first audit has completed', async () => (await audit()).state === 'ok');
     expect(await audit()).toMatchObject({ violation_count: 0, violations: [], failed_at: null, failure: null });
+    expect((await audit()).age_seconds).toBeGreaterThanOrEqual(0);
+
+    // An ended request of a day that is not closed yet.
+    const [id, day] = ['018cc251-f400-7000-8000-000000000000', '2024-01-01'];
+    await pool.query(
+      `INSERT INTO reservation (id, organization_id, key_id, state, amount_micro, day, month, owner, expires_at, ended_at)
+       VALUES ($1, $2, $2, 'released', 0, $3, $3, 'past', now(), now())`,
+      [id, customer.organizationId, day],
+    );
+    expect(await audit()).toMatchObject({ oldest_open_day: day });
+    await pool.query('DELETE FROM reservation WHERE id = $1', [id]);
 
     await pool.query(`UPDATE ledger_audit SET failed_at = clock_timestamp(), failure = 'too slow'`);
     expect(await audit()).toMatchObject({ state: 'stale', failure: 'too slow', violation_count: 0 });

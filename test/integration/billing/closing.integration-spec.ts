@@ -1,0 +1,286 @@
+import { Logger } from '@nestjs/common';
+import type { Pool, PoolClient } from 'pg';
+import { type BillingOptions, DEFAULT_BILLING_OPTIONS } from '../../../src/billing/ledger/billing-options';
+import { LedgerAuditRepository } from '../../../src/billing/ledger/ledger-audit.repository';
+import { LedgerAuditService } from '../../../src/billing/ledger/ledger-audit.service';
+import { type LedgerViolation, readViolations } from '../../../src/billing/ledger/ledger-checks';
+import { type Closing, LedgerClosingService } from '../../../src/billing/ledger/ledger-closing.service';
+import { systemClock } from '../../../src/core/time/clock';
+import { uuidV7 } from '../../../src/core/types/ids';
+import { createTestDatabase, createTestPool, PATIENCE_MS, type TestDatabase } from '../../harness/database';
+import { FULL, report } from '../../faults/figures';
+import {
+  type Account,
+  createAccount,
+  type MoneyEngine,
+  reserveCommand,
+  settleCommand,
+  startMoneyEngine,
+} from './money-engine';
+import { CORRUPTIONS, FORBIDDEN, type Rows, UNLOCKED } from './closing-corruptions';
+import { insertPastRequests } from './past-requests';
+
+const REQUESTS = FULL ? 2_000_000 : 200_000;
+const DAYS = 60;
+const DAY_MS = 86_400_000;
+
+describe('closed days of the ledger', () => {
+  let database: TestDatabase;
+  let engine: MoneyEngine;
+  let pool: Pool;
+  let rows: Rows;
+  let soundBefore: readonly LedgerViolation[];
+  let closings: readonly Closing[];
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    engine = startMoneyEngine(database.url);
+    await engine.lease.renew();
+    pool = createTestPool(database.url, 2);
+    await insertPastRequests(pool, { count: REQUESTS, days: DAYS, organizations: 20, keysPerOrganization: 3 });
+    soundBefore = await engine.ledger.verify();
+    closings = await close();
+    rows = await chooseRows();
+  }, 600_000);
+  afterAll(async () => {
+    await pool.end();
+    await engine.close();
+    await database.drop();
+  });
+
+  const close = () => startClosing().close();
+  const startClosing = () =>
+    new LedgerClosingService(engine.pool, { ...DEFAULT_BILLING_OPTIONS, closingTimeoutMs: PATIENCE_MS });
+
+  /** The audit of a process, always due, which by default verifies one closed day. */
+  function startAudit(overrides: Partial<BillingOptions> = {}): { run(): Promise<LedgerAuditService> } {
+    const options = { ...DEFAULT_BILLING_OPTIONS, auditTimeoutMs: PATIENCE_MS, closedDaysBudgetMs: 0, ...overrides };
+    const audit = new LedgerAuditService(new LedgerAuditRepository(engine.pool, systemClock), systemClock, options);
+    return {
+      run: async () => {
+        await pool.query('UPDATE ledger_audit SET next_due_at = clock_timestamp()');
+        await audit.poll();
+        return audit;
+      },
+    };
+  }
+
+  async function chooseRows(): Promise<Rows> {
+    const request = async (days: number) => {
+      const { rows: found } = await pool.query(
+        `SELECT r.id, r.organization_id, r.key_id, r.day::text, r.month::text
+           FROM reservation r JOIN ledger_entry l ON l.reservation_id = r.id
+          WHERE r.day = (now() AT TIME ZONE 'UTC')::date - $1::integer AND r.charged_micro > 1 LIMIT 1`,
+        [days],
+      );
+      return found[0];
+    };
+    const [closed, open, other] = [await request(40), await request(3), await createAccount(pool)];
+    return {
+      closed: closed.id,
+      day: closed.day,
+      month: closed.month,
+      organization: closed.organization_id,
+      key: closed.key_id,
+      open: open.id,
+      opened: open.day,
+      other: other.organizationId,
+      owned: other.keyId,
+    };
+  }
+
+  const named = (statement: string) =>
+    statement.replaceAll(/:([a-z]+)(?=['}])/g, (_text, name: keyof Rows) => rows[name]);
+
+  /** Runs in a transaction that is always rolled back, to isolate the cases. */
+  async function inSandbox<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+    const client = await pool.connect();
+    try {
+      await client.query('BEGIN');
+      return await work(client);
+    } finally {
+      await client.query('ROLLBACK');
+      client.release();
+    }
+  }
+
+  it('are all days of requests but the last eight, and leave the books sound', async () => {
+    expect(soundBefore).toEqual([]);
+    expect(new Set(closings)).toEqual(new Set(['closed']));
+    const { rows: open } = await pool.query<{ days: number }>(
+      `SELECT (now() AT TIME ZONE 'UTC')::date - min(day_of_id(r.id)) AS days
+         FROM ledger_open_range o JOIN reservation r ON r.id BETWEEN o.low AND o.high`,
+    );
+    expect(open).toEqual([{ days: 8 }]);
+    const startedAtMs = performance.now();
+    expect(await (await startAudit().run()).refresh()).toMatchObject({ lastCompleted: { violationCount: 0 } });
+    report('audit', { requests: REQUESTS, ms: Math.round(performance.now() - startedAtMs) });
+    expect(await engine.ledger.verify()).toEqual([]);
+    expect(await close()).toEqual([]);
+  }, 300_000);
+
+  it.each(CORRUPTIONS)('%s reports %s', async (invariant, _planted, statement) => {
+    const reported = await inSandbox(async (client) => {
+      await client.query(UNLOCKED.join(';'));
+      await client.query(named(statement));
+      const found = [
+        await readViolations(client, { view: 'money_violations' }, null),
+        await readViolations(client, { view: 'closed_day_violations', day: rows.day }, null),
+      ];
+      return found.flat().map((violation) => violation.invariant.split(' ', 1)[0]);
+    });
+    expect(reported).toContain(invariant);
+  });
+
+  it.each(FORBIDDEN)('the database refuses %s', async (_name, statement) => {
+    await inSandbox(async (client) => {
+      await expect(client.query(named(statement))).rejects.toMatchObject({ code: '23514' });
+    });
+  });
+
+  it('I6 reports a window of a closed month with one of its days', async () => {
+    const reported = await inSandbox(async (client) => {
+      await client.query(
+        `UPDATE spend_window SET spent_micro = spent_micro + 1 WHERE scope = 3 AND window_start = $1`,
+        [rows.month],
+      );
+      const { rows: days } = await client.query<{ day: string }>('SELECT day::text FROM ledger_day ORDER BY day');
+      const found = [];
+      for (const { day } of days)
+        found.push(await readViolations(client, { view: 'closed_day_violations', day }, null));
+      return found.flat().map(({ subject }) => subject);
+    });
+    // 20 organizations with 3 keys each, exactly once.
+    expect(reported.length).toBe(60);
+    expect(new Set(reported).size).toBe(60);
+  });
+
+  it('are verified in turn: an audit soon finds a changed request, and all report it until it is restored', async () => {
+    const change = async (by: number) => {
+      const client = await pool.connect();
+      await client.query('BEGIN; ALTER TABLE ledger_entry DISABLE TRIGGER USER');
+      await client.query(
+        `UPDATE ledger_entry SET created_at = created_at + make_interval(secs => $2) WHERE reservation_id = $1`,
+        [rows.closed, by],
+      );
+      await client.query('ALTER TABLE ledger_entry ENABLE TRIGGER USER; COMMIT');
+      client.release();
+    };
+    const auditUntil = async (isSo: (state: string) => boolean): Promise<LedgerAuditService> => {
+      for (let runs = 0; runs < DAYS; runs++) {
+        const audit = await startAudit({ closedDaysBudgetMs: 200 }).run();
+        if (isSo(audit.state)) return audit;
+      }
+      throw new Error('no audit noticed');
+    };
+    const spy = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    await change(1);
+    const first = await auditUntil((state) => state === 'failed');
+    const reported = { invariant: 'I22 a closed day is as it was closed', subject: `${rows.day} ${rows.organization}` };
+    expect((await first.refresh()).lastCompleted?.violations).toContainEqual(reported);
+    expect((await (await startAudit().run()).refresh()).lastCompleted?.violations).toContainEqual(reported);
+    await change(-1);
+    await auditUntil((state) => state === 'ok');
+    spy.mockRestore();
+    expect(await engine.ledger.verify()).toEqual([]);
+  }, 120_000);
+
+  /** Holds an amount on a day in the past, like a job that has been running since then. */
+  async function holdInThePast(account: Account, days: number): Promise<{ id: string; at: Date; day: string }> {
+    const at = new Date(systemClock.now() - days * DAY_MS);
+    const id = uuidV7(at.getTime());
+    await pool.query(
+      `SELECT money_reserve(ARRAY[$1::uuid], ARRAY[$2::uuid], ARRAY[$3::uuid], '{9}', '{9999999}', 'media_job', $4)`,
+      [id, account.organizationId, account.keyId, at],
+    );
+    return { id, at, day: at.toISOString().slice(0, 10) };
+  }
+
+  const settle = (account: Account, { id, at }: { readonly id: string; readonly at: Date }) =>
+    pool.query(`SELECT money_finish(ARRAY[$1::uuid], ARRAY[$2::uuid], '{settled}', '{7}', NULL, $3)`, [
+      id,
+      account.organizationId,
+      at,
+    ]);
+
+  it('wait until their last hold has ended', async () => {
+    const account = await createAccount(pool);
+    const hold = await holdInThePast(account, 100);
+    expect(await close()).toEqual(['held']);
+    await settle(account, hold);
+    expect(await close()).toEqual(['closed']);
+    expect(await engine.ledger.verify()).toEqual([]);
+  });
+
+  it('a day with a broken invariant stays open, and audits report it until it can be closed', async () => {
+    const account = await createAccount(pool);
+    const hold = await holdInThePast(account, 120);
+    await settle(account, hold);
+    const changeBalance = (by: number) =>
+      inUnlocked(
+        `UPDATE ledger_entry SET balance_after_micro = balance_after_micro + ${by} WHERE reservation_id = '${hold.id}'`,
+      );
+    const next = reserveCommand(account, 9n);
+    await engine.reservations.reserve(next);
+    await engine.reservations.finish(settleCommand(next, 7n, {}));
+    const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    await changeBalance(1);
+    expect(await close()).toEqual(['broken']);
+    expect(errors).toHaveBeenCalledWith(
+      expect.objectContaining({ event: 'ledger_day_broken', day: hold.day, difference_micro: '1' }),
+    );
+    expect((await startAudit().run()).state).toBe('failed');
+    await changeBalance(-1);
+    expect(await close()).toEqual(['closed']);
+    expect((await startAudit().run()).state).toBe('ok');
+    errors.mockRestore();
+  });
+
+  async function inUnlocked(statement: string): Promise<void> {
+    const client = await pool.connect();
+    await client.query(
+      `BEGIN; ALTER TABLE ledger_entry DISABLE TRIGGER USER; ${statement};
+       ALTER TABLE ledger_entry ENABLE TRIGGER USER; COMMIT`,
+    );
+    client.release();
+  }
+
+  it('do not block requests while they are being closed, and exclude a late write of another process', async () => {
+    const account = await createAccount(pool);
+    const hold = await holdInThePast(account, 140);
+    await settle(account, hold);
+    const closing = await pool.connect();
+    await closing.query('BEGIN');
+    expect((await closing.query('SELECT * FROM ledger_close($1)', [hold.day])).rows).toEqual([]);
+
+    const command = reserveCommand(account, 9n);
+    await engine.reservations.reserve(command);
+    await engine.reservations.finish(settleCommand(command, 7n, {}));
+
+    const late = pool
+      .query(`SELECT money_void(ARRAY[first_id_of($1)], ARRAY[$2::uuid], ARRAY[$3::uuid], 'late')`, [
+        hold.day,
+        account.organizationId,
+        account.keyId,
+      ])
+      .then(
+        () => 'written',
+        (error: { code?: string }) => error.code,
+      );
+    await closing.query('COMMIT');
+    closing.release();
+    expect(await late).toBe('23514');
+    expect(await engine.ledger.verify()).toEqual([]);
+  });
+
+  it('are closed by one process at a time', async () => {
+    const account = await createAccount(pool);
+    await settle(account, await holdInThePast(account, 160));
+    const other = await pool.connect();
+    await other.query(`BEGIN; SELECT pg_advisory_xact_lock(hashtext('ledger_closing'))`);
+    expect(await close()).toEqual(['skipped']);
+    await other.query('ROLLBACK');
+    other.release();
+    expect(await close()).toEqual(['closed']);
+  });
+});
