@@ -134,7 +134,10 @@ function imageEnvironment(): Record<string, string> {
   const stages = instructions.join('\n').split(/^(?=FROM )/m);
   const ours = stages.filter((stage) => / AS (runtime|gateway)\n/.test(stage)).join('\n');
   const pairs = [...ours.matchAll(/^ENV (.+)$/gm)].flatMap(([, line = '']) => line.split(' '));
-  return Object.fromEntries(pairs.map((pair) => pair.split('=', 2))) as Record<string, string>;
+  return Object.fromEntries(pairs.map((pair) => pair.replace('${REVISION}', 'unknown').split('=', 2))) as Record<
+    string,
+    string
+  >;
 }
 
 function parse(file: (typeof FILES)[number]): { services: Record<string, ComposeService> } {

@@ -22,8 +22,10 @@ const VALUE_SETS = globSync('test/conformance/helm/*.yaml', { cwd: ROOT }).toSor
 const KUBERNETES = ['1.29', '1.37'];
 /** In `secrets.existingSecret`. */
 const SECRET = /(_KEY|_SECRET|_TOKEN|_PEPPER|_ACCESS_KEY_ID)$|^(DATABASE_URL|REDIS_URL|SMTP_URL)$/;
+/** Or by the image. */
 const SET_BY_CHART = [
   'NODE_ENV',
+  'BUILD_COMMIT',
   'PORT',
   'HOST',
   'DATA_DIR',

@@ -6,8 +6,8 @@ import { CORE_SCHEMA, dump, load } from 'js-yaml';
 import type { Command } from 'commander';
 import { createProgram } from '../../src/cli/program';
 import { SETTINGS } from '../../src/core/config/settings';
+import { Metrics } from '../../src/core/observability/metrics/catalogue';
 import { describeWith, runProgram } from '../harness/external-program';
-import { METRIC_NAMES } from './metric-names';
 
 interface Rule {
   readonly alert?: string;
@@ -24,6 +24,7 @@ interface Panel {
 }
 
 const ROOT = join(__dirname, '../..');
+const METRIC_NAMES = new Metrics().registry.getMetricsAsArray().map(({ name }) => name);
 const RULE_FILES = ['docker/prometheus/alerts.yml', 'docker/prometheus/genai.rules.yml'];
 const ALERT_TESTS = 'test/conformance/prometheus/alerts.test.yml';
 const rules = RULE_FILES.flatMap((file) => read<{ groups: { rules: Rule[] }[] }>(file).groups).flatMap(
