@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { Redis } from 'ioredis';
+import { Redis, type RedisOptions } from 'ioredis';
 import { pino } from 'pino';
 import type { DataSource } from 'typeorm';
 import { resolveApiKeyPepper } from '../auth/api-keys/api-key-pepper';
@@ -15,6 +15,7 @@ import { createMoneyPool } from '../core/database/money-pool';
 import { onceReachable } from '../core/database/once-reachable';
 import { hasPendingMigrations, runMigrations } from '../core/database/run-migrations';
 import { attachEmbeddedServices } from '../core/embedded/embedded-services';
+import { sentinelOptions } from '../core/redis/redis.module';
 import { ApiKeyService } from '../auth/api-keys/api-key.service';
 import { OrganizationService } from '../dashboard/organizations/organization.service';
 import { PROVIDER_MODULES } from '../provider-modules';
@@ -66,7 +67,7 @@ export function withContext<Result>(work: (context: CliContext) => Promise<Resul
   return withServices(async ({ databaseUrl, redisUrl }, config) => {
     const dataSource = createDataSource({ url: databaseUrl, poolSize: POOL_SIZE });
     const moneyPool = createMoneyPool({ url: databaseUrl, poolSize: 1, onPoolError: () => undefined });
-    const redis = connectRedis(redisUrl);
+    const redis = connectRedis(redisUrl, sentinelOptions(config));
     try {
       await onceReachable(() => dataSource.initialize());
       await ensureMigrated(dataSource, databaseUrl, config);
@@ -107,8 +108,10 @@ async function ensureMigrated(dataSource: DataSource, databaseUrl: string, confi
 }
 
 /** Connects on first publish, tries once, and warns on standard error on failure. */
-function connectRedis(url: string): KeyInvalidationTransport & { disconnect(): void } {
+function connectRedis(url: string, servers: RedisOptions): KeyInvalidationTransport & { disconnect(): void } {
   const redis = new Redis(url, {
+    ...servers,
+    sentinelRetryStrategy: () => null,
     lazyConnect: true,
     connectTimeout: REDIS_TIMEOUT_MS,
     commandTimeout: REDIS_TIMEOUT_MS,

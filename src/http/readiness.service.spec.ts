@@ -17,7 +17,11 @@ function createReadiness() {
       showMigrations: async () => false,
     } as unknown as DataSource,
     {
-      ping: () => (servers.redisIsUp ? Promise.resolve('PONG') : Promise.reject(new Error('down'))),
+      on: () => undefined,
+      evalsha: async (_sha: string, _keys: number, _key: string, payload: string) => {
+        if (!servers.redisIsUp) throw new Error('down');
+        return JSON.stringify([JSON.parse(payload)[0], 0, [[0, 0]]]);
+      },
     } as unknown as Redis,
     { state: 'ok', ageMs: 34_567 } as LedgerAuditService,
     drain as DrainService,

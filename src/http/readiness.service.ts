@@ -1,6 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { DataSource } from 'typeorm';
+import { LimitConnection } from '../auth/rate-limits/limit-connection';
+import { probeLimits } from '../auth/rate-limits/limit-probe';
 import { LedgerAuditService, type LedgerState } from '../billing/ledger/ledger-audit.service';
 import { hasPendingMigrations } from '../core/database/run-migrations';
 import { Metrics } from '../core/observability/metrics/catalogue';
@@ -22,6 +24,8 @@ export interface ReadinessReport {
   readonly ledger_audit_age_seconds: number | null;
 }
 
+/** Counts the probes of all processes. */
+const PROBE_KEY = 'gateway:ready';
 const CHECK_TIMEOUT_MS = 1_000;
 /** How long a result is cached. Failures are cached more briefly, so that recovery shows soon. */
 const GOOD_FOR_MS = { ready: 1_000, not_ready: 100 };
@@ -42,15 +46,18 @@ interface CheckRun {
 export class ReadinessService {
   private migrated = false;
   private lastRun: CheckRun | null = null;
+  private readonly limitScript: LimitConnection;
 
   constructor(
     private readonly dataSource: DataSource,
-    @Inject(REDIS) private readonly redis: Redis,
+    @Inject(REDIS) redis: Redis,
     private readonly audit: LedgerAuditService,
     private readonly drain: DrainService,
     @Inject(CLOCK) private readonly clock: Clock,
     private readonly metrics: Metrics,
-  ) {}
+  ) {
+    this.limitScript = new LimitConnection(redis);
+  }
 
   /** Draining shows immediately; dependency checks are shared by all probes within a second. */
   async check(): Promise<ReadinessReport> {
@@ -79,7 +86,7 @@ export class ReadinessService {
   private async askServers(): Promise<Checks> {
     const [postgres, redis, migrations] = await Promise.all([
       succeeds(this.dataSource.query('SELECT 1')),
-      succeeds(this.redis.ping()),
+      succeeds(probeLimits(this.limitScript, PROBE_KEY)),
       succeeds(this.requireMigrations()),
     ]);
     this.metrics.dependencyUp.of('postgres').set(postgres === 'ok' ? 1 : 0);

@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { createHash, randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Metrics } from '../../core/observability/metrics/catalogue';
+import { isNotPrimary } from '../../core/redis/redis.module';
 import type { LimitCheck, LimitPlan } from './limit-check';
 import { BUCKETS_PER_WINDOW, LIMIT_SCRIPT } from './limit-script';
 
@@ -299,6 +301,8 @@ function refundsOf({ tokenPositions, refunds }: PlanPart): number[] {
 const SCRIPT_SHA = createHash('sha1').update(LIMIT_SCRIPT).digest('hex');
 /** Consecutive timeouts after which the connection counts as dead: calls to a vanished host never end. */
 const MAX_TIMEOUTS = 4;
+/** How long a call waits for the new primary after a failover. */
+const RECONNECT_WITHIN_MS = 250;
 
 /**
  * The limiter's dedicated Redis connection. Every call carries a nonce that the script echoes: a reply to another call
@@ -308,8 +312,13 @@ export class LimitConnection {
   private readonly prefix = randomBytes(6).toString('base64url');
   private calls = 0;
   private timeouts = 0;
+  /** The server executed no call because it is not the primary, and the client reconnects. */
+  private isLeaving = false;
 
   constructor(private readonly redis: Redis) {
+    redis.on('ready', () => {
+      this.isLeaving = false;
+    });
     // The connection retries indefinitely, and the shared one reports the Redis outage.
     redis.on('error', () => undefined);
   }
@@ -337,7 +346,12 @@ export class LimitConnection {
 
   private async evaluate(keys: readonly string[], payload: string): Promise<unknown> {
     try {
-      const reply = await this.evaluateOnce(keys, payload);
+      if (this.isLeaving) await this.untilReady();
+      const reply = await this.evaluateOnce(keys, payload).catch(async (error: unknown) => {
+        if (!isNotPrimary(error)) throw error;
+        await this.untilReady();
+        return this.evaluateOnce(keys, payload);
+      });
       this.timeouts = 0;
       return reply;
     } catch (error) {
@@ -355,7 +369,12 @@ export class LimitConnection {
     }
   }
 
+  private async untilReady(): Promise<void> {
+    await once(this.redis, 'ready', { signal: AbortSignal.timeout(RECONNECT_WITHIN_MS) });
+  }
+
   private noteFailure(error: unknown): void {
+    this.isLeaving = isNotPrimary(error);
     const timedOut = error instanceof Error && error.message === 'Command timed out';
     this.timeouts = timedOut ? this.timeouts + 1 : 0;
     if (this.timeouts < MAX_TIMEOUTS) return;

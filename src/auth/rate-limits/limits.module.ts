@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { CLOCK, type Clock } from '../../core/time/clock';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import { Metrics } from '../../core/observability/metrics/catalogue';
-import { createRedis } from '../../core/redis/redis.module';
+import { createRedis, sentinelOptions } from '../../core/redis/redis.module';
 import { LimitConnection } from './limit-connection';
 import { LimiterService, LimitPlanner } from './limiter.service';
 
@@ -15,9 +15,14 @@ const KEY_PREFIX = 'gateway:limit:';
     {
       provide: LimiterService,
       inject: [APP_CONFIG, CLOCK, Metrics],
-      useFactory: ({ redisUrl, redisTimeoutMs, limits }: AppConfig, clock: Clock, metrics: Metrics): LimiterService => {
+      useFactory: (config: AppConfig, clock: Clock, metrics: Metrics): LimiterService => {
+        const { redisUrl, redisTimeoutMs, limits } = config;
         if (redisUrl === null) throw new Error('The embedded Redis must be started before the application');
-        const options = { connectionName: 'gateway limits', commandTimeout: redisTimeoutMs };
+        const options = {
+          ...sentinelOptions(config),
+          connectionName: 'gateway limits',
+          commandTimeout: redisTimeoutMs,
+        };
         const connection = new LimitConnection(createRedis(redisUrl, options));
         return new LimiterService(new LimitPlanner(limits, KEY_PREFIX), connection, clock, metrics);
       },

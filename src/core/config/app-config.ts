@@ -1,5 +1,6 @@
 import type { Mailbox } from '../types/mailbox';
 import type { RateLimits } from '../types/rate-limits';
+import type { RedisNode } from '../types/redis-node';
 import type { ProviderEnvironment } from './provider-environment';
 import type { ProviderInstance } from './provider-instances';
 
@@ -48,6 +49,8 @@ export interface AppConfig {
   readonly migrateOnStart: boolean;
   /** `null`: start the embedded server. */
   readonly redisUrl: string | null;
+  /** Servers that know the address of the primary, whose name is then the host of `redisUrl`. `null`: there are none. */
+  readonly redisSentinels: readonly RedisNode[] | null;
   /** For the reply to one command. */
   readonly redisTimeoutMs: number;
   readonly database: { readonly poolSize: number; readonly moneyPoolSize: number };

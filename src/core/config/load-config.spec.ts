@@ -59,6 +59,7 @@ describe('loadConfig', () => {
       databaseDirectUrl: null,
       migrateOnStart: true,
       redisUrl: null,
+      redisSentinels: null,
       redisTimeoutMs: 250,
       database: { poolSize: 10, moneyPoolSize: 4 },
       ledgerAuditTimeoutMs: 60_000,

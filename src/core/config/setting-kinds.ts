@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { EMAIL_ADDRESS } from '../types/email-address';
 import { parseIpRange } from '../types/ip-range';
 import type { Mailbox } from '../types/mailbox';
+import type { RedisNode } from '../types/redis-node';
 
 interface SettingKind {
   /** Completes the sentence "… accepts". */
@@ -124,6 +125,14 @@ export const trustedProxies = z
       'false, the number of proxies in front (1 to 32), or addresses and CIDR ranges, none /0, separated by commas',
   });
 
+/** Addresses of Redis servers with optional credentials, which make the setting secret. */
+export const redisNodes = z
+  .string()
+  .transform(splitList)
+  .refine((nodes) => nodes.every((node) => isUrl(`redis://${node}`, ['redis']) && /:\d+$/.test(node)))
+  .transform((nodes): readonly RedisNode[] => nodes.map(toRedisNode))
+  .register(KINDS, { accepts: 'host:port or user:password@host:port, separated by commas', secret: true });
+
 /** Names of hosts, in lower case. */
 export const hostNames = z
   .string()
@@ -134,6 +143,16 @@ export const hostNames = z
 
 function splitList(text: string): readonly string[] {
   return text.split(',').map((item) => item.trim());
+}
+
+function toRedisNode(text: string): RedisNode {
+  const { hostname, port, username, password } = new URL(`redis://${text}`);
+  return {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: Number(port),
+    username: decodeURIComponent(username) || null,
+    password: decodeURIComponent(password) || null,
+  };
 }
 
 function isUrl(text: string, schemes: readonly string[]): boolean {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { DataSource } from 'typeorm';
-import { REDIS } from '../redis/redis.module';
+import { isNotPrimary, REDIS } from '../redis/redis.module';
 import { CLOCK, type Clock } from '../time/clock';
 
 /** Minimum interval between log lines of a lasting failure. */
@@ -35,6 +35,8 @@ export class QueueConnection implements OnApplicationShutdown {
       maxRetriesPerRequest: null,
       autoResendUnfulfilledCommands: true,
       commandTimeout: undefined,
+      // Reconnects and sends the command again.
+      reconnectOnError: (error) => (isNotPrimary(error) ? 2 : false),
     });
     // The shared connection reports Redis outages.
     this.redis.on('error', () => undefined);

@@ -12,9 +12,14 @@ export interface SubscriptionHandlers {
  */
 export class RedisSubscription {
   private readonly connection: Redis;
+  /**
+   * A demoted server keeps the sockets of subscribers, which receive nothing more. The shared connection notices, since it
+   * writes, and is ready again when it has reached the new primary.
+   */
+  private readonly follow = (): void => this.connection.disconnect(true);
 
   constructor(
-    redis: Redis,
+    private readonly redis: Redis,
     private readonly channel: string,
     private readonly handlers: SubscriptionHandlers,
   ) {
@@ -32,9 +37,11 @@ export class RedisSubscription {
     // The connection retries indefinitely, and the shared one reports Redis outages.
     this.connection.on('error', () => undefined);
     this.connection.connect().catch(() => undefined);
+    this.redis.on('ready', this.follow);
   }
 
   stop(): void {
+    this.redis.off('ready', this.follow);
     this.connection.disconnect();
   }
 

@@ -20,6 +20,35 @@ const LONGEST_RECONNECT_DELAY_MS = 500;
 
 const logger = new Logger('Redis');
 
+/** Options of a client whose primary is found through sentinels; none otherwise. */
+export function sentinelOptions({
+  redisUrl,
+  redisSentinels,
+}: Pick<AppConfig, 'redisUrl' | 'redisSentinels'>): RedisOptions {
+  if (redisUrl === null || redisSentinels === null) return {};
+  const { hostname, protocol } = new URL(redisUrl);
+  const hasTls = protocol === 'rediss:';
+  return {
+    name: hostname,
+    sentinels: redisSentinels.map(({ host, port }) => ({ host, port })),
+    sentinelUsername: redisSentinels[0]?.username ?? undefined,
+    sentinelPassword: redisSentinels[0]?.password ?? undefined,
+    ...(hasTls && { sentinelTLS: {}, enableTLSForSentinelMode: true }),
+    sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
+    sentinelRetryStrategy: (attempt) => Math.min(attempt * 50, LONGEST_RECONNECT_DELAY_MS),
+    // Ends connections to a primary that was replaced but still holds its sockets open.
+    failoverDetector: true,
+  };
+}
+
+/**
+ * The server has executed nothing: it was demoted to a replica, or loads its data. Managed servers do both with the socket
+ * open, and only a new connection reaches the primary. A script names the cause after its own position.
+ */
+export function isNotPrimary(error: unknown): boolean {
+  return error instanceof Error && /\b(?:READONLY|LOADING|MASTERDOWN) /.test(error.message);
+}
+
 /** A connection that starts immediately and reconnects automatically; commands fail while it is down. */
 export function createRedis(url: string, options: RedisOptions = {}): Redis {
   const redis = new Redis(url, {
@@ -30,6 +59,7 @@ export function createRedis(url: string, options: RedisOptions = {}): Redis {
     maxRetriesPerRequest: 1,
     autoResendUnfulfilledCommands: false,
     retryStrategy: (attempt) => Math.min(attempt * 50, LONGEST_RECONNECT_DELAY_MS),
+    reconnectOnError: isNotPrimary,
     ...options,
   });
   logChangesOfState(redis);
@@ -68,11 +98,12 @@ async function waitForFirstConnection(redis: Redis): Promise<void> {
     {
       provide: REDIS,
       inject: [APP_CONFIG],
-      useFactory: async ({ redisUrl, redisTimeoutMs }: AppConfig) => {
+      useFactory: async (config: AppConfig) => {
+        const { redisUrl, redisTimeoutMs } = config;
         if (redisUrl === null) {
           throw new Error('The embedded Redis must be started before the application');
         }
-        const redis = createRedis(redisUrl, { commandTimeout: redisTimeoutMs });
+        const redis = createRedis(redisUrl, { ...sentinelOptions(config), commandTimeout: redisTimeoutMs });
         await waitForFirstConnection(redis);
         return redis;
       },

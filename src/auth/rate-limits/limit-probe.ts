@@ -1,0 +1,18 @@
+import { planOf } from './limit-check';
+import { LimitCall, type LimitConnection } from './limit-connection';
+import { BUCKETS_PER_WINDOW } from './limit-script';
+
+/** More than all probes of a second. */
+const MAX_PROBES = 1_000_000;
+
+/**
+ * Counts one request at the key, which shows that the script runs and may write.
+ * @throws Error when Redis does not answer, or cannot check limits
+ */
+export async function probeLimits(connection: LimitConnection, redisKey: string): Promise<void> {
+  const plan = planOf([{ scope: 'global', kind: 'requests_per_second', limit: MAX_PROBES, redisKey, windowMs: 1_000 }]);
+  const call = new LimitCall(0, BUCKETS_PER_WINDOW);
+  call.addRequest({ member: '', plan, tokens: 0 });
+  const { results } = await connection.run(call);
+  if (results[0]?.[0] === -1) throw new Error('the key of the probe cannot be read');
+}
