@@ -39,7 +39,7 @@ async function serve(
 ): Promise<void> {
   const management = app.get(ManagementServer, { strict: false });
   try {
-    await management.start();
+    logger.info({ event: 'management_port', address: await management.start() }, 'started');
     process.stdout.write(await welcome(app, config));
     logger.info({ signal: await stopSignal }, 'stopping');
     await drain(app, config, logger);
@@ -64,13 +64,15 @@ async function startApplication(
 }
 
 /**
- * Requests and job steps in flight may finish until the deadline; then connections are closed, and other workers
- * continue the jobs.
+ * The probes send new requests elsewhere before any is refused. Requests and job steps in flight may finish until the
+ * deadline; then connections are closed, and other workers continue the jobs.
  */
 async function drain(app: NestFastifyApplication, config: AppConfig, logger: Logger): Promise<void> {
-  const { drainTimeoutMs: timeoutMs } = config.http;
+  const { drainTimeoutMs: timeoutMs, shutdownDelayMs } = config.http;
+  const service = app.get(DrainService, { strict: false });
+  await service.announce(shutdownDelayMs);
   const [finished] = await Promise.all([
-    app.get(DrainService, { strict: false }).drain(timeoutMs),
+    service.drain(timeoutMs),
     config.worker.inline && app.get(MediaJobProcessor, { strict: false }).drain(timeoutMs),
   ]);
   if (!finished) logger.warn({ event: 'drain_deadline_passed' }, 'requests were still in flight at the drain deadline');

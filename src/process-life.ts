@@ -23,9 +23,19 @@ export function runProcess(program: (stopSignal: Promise<string>) => Promise<voi
   );
 }
 
+/** A terminal's Ctrl-C arrives twice under npm, which passes it on to its child. */
+const SAME_SIGNAL_MS = 500;
+
+/** Resolves with the first signal. A further one ends the process at once: the operator does not want to wait. */
 function waitForStopSignal(): Promise<string> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve(signal));
+    let firstAtMs: number | null = null;
+    const receive = (signal: string): void => {
+      firstAtMs ??= performance.now();
+      if (performance.now() - firstAtMs > SAME_SIGNAL_MS) process.exit(1);
+      resolve(signal);
+    };
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, receive);
   });
 }
 

@@ -36,8 +36,8 @@ async function work(config: ConnectedConfig, logger: Logger, stopSignal: Promise
   serveOnlyPublicRoutes(app);
   const management = app.get(ManagementServer, { strict: false });
   try {
-    await management.start();
     await app.listen({ port: config.worker.port, host: config.http.host });
+    logger.info({ event: 'management_port', address: await management.start() }, 'started');
     process.stdout.write(`\nThe worker answers probes on ${await app.getUrl()}\n\n`);
     logger.info({ signal: await stopSignal }, 'stopping');
     const { drainTimeoutMs } = config.http;

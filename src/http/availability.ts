@@ -1,9 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type CanActivate, Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { InFlight } from '../core/concurrency/in-flight';
-import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import { GatewayError } from '../core/errors/gateway-error';
 import { Metrics } from '../core/observability/metrics/catalogue';
 import { type Clock, CLOCK } from '../core/time/clock';
@@ -19,6 +19,7 @@ const DASHBOARD_PATH = '/dashboard';
 export class DrainService implements OnModuleInit {
   private readonly answering = new InFlight();
   private readonly ofDashboard = new InFlight();
+  private isAnnounced = false;
   private hasBegun = false;
 
   constructor(
@@ -26,6 +27,11 @@ export class DrainService implements OnModuleInit {
     private readonly admission: RequestAdmission,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
+
+  /** Whether the process is about to end: probes send further requests elsewhere. */
+  get stopping(): boolean {
+    return this.isAnnounced;
+  }
 
   /** Whether new requests are refused. */
   get draining(): boolean {
@@ -56,11 +62,18 @@ export class DrainService implements OnModuleInit {
     });
   }
 
+  /** Turns the probes of readiness to 503, and resolves after `delayMs`: until then requests are still accepted. */
+  async announce(delayMs: number): Promise<void> {
+    this.isAnnounced = true;
+    if (delayMs > 0) await delay(delayMs);
+  }
+
   /**
    * Refuses new requests. Resolves when all accepted requests are answered, including those of disconnected clients
    * that may retry with their key; `false`: the deadline passed first.
    */
   async drain(timeoutMs: number): Promise<boolean> {
+    this.isAnnounced = true;
     this.hasBegun = true;
     const deadlineMs = this.clock.monotonic() + timeoutMs;
     const answered = await this.answering.whenIdle(timeoutMs);
@@ -81,10 +94,11 @@ const ALERT_MS = 5_000;
  * busy. From then on a new request is admitted only when another has ended, because an immediate 503 is better than a
  * long wait for all. The number in flight alone means little: a thousand may be waiting for providers.
  */
-export class OverloadDetector {
+export class OverloadDetector implements OnModuleInit, OnModuleDestroy {
   private busySinceMs: number | null = null;
   private alertUntilMs = Number.NEGATIVE_INFINITY;
   private isAlert = false;
+  private alertSinceMs = 0;
   private timer: NodeJS.Timeout | null = null;
 
   /**
@@ -102,7 +116,12 @@ export class OverloadDetector {
     return this.isAlert && this.inFlight() > this.limit;
   }
 
-  start(): void {
+  /** How long the overload has lasted; 0: there is none. */
+  get overloadedForMs(): number {
+    return this.isAlert ? this.monotonic() - this.alertSinceMs : 0;
+  }
+
+  onModuleInit(): void {
     if (this.limit === 0) return;
     let last = performance.eventLoopUtilization();
     this.timer = setInterval(() => {
@@ -112,7 +131,7 @@ export class OverloadDetector {
     }, SAMPLE_EVERY_MS).unref();
   }
 
-  stop(): void {
+  onModuleDestroy(): void {
     if (this.timer !== null) clearInterval(this.timer);
   }
 
@@ -124,6 +143,7 @@ export class OverloadDetector {
     } else {
       this.busySinceMs = null;
     }
+    if (!this.isAlert) this.alertSinceMs = nowMs;
     this.isAlert = nowMs < this.alertUntilMs;
   }
 }
@@ -135,29 +155,12 @@ const OVERLOADED = new GatewayError('service_unavailable', 'The server is overlo
 
 /** Refuses requests while the process shuts down or is overloaded (503). It does not guard public routes, such as probes. */
 @Injectable()
-export class AvailabilityGuard implements CanActivate, OnModuleInit, OnModuleDestroy {
-  private readonly load: OverloadDetector;
-
+export class AvailabilityGuard implements CanActivate {
   constructor(
     private readonly drain: DrainService,
+    private readonly load: OverloadDetector,
     private readonly metrics: Metrics,
-    @Inject(APP_CONFIG) { http }: AppConfig,
-    @Inject(CLOCK) clock: Clock,
-  ) {
-    this.load = new OverloadDetector(
-      http.overloadConcurrency,
-      () => drain.inFlight,
-      () => clock.monotonic(),
-    );
-  }
-
-  onModuleInit(): void {
-    this.load.start();
-  }
-
-  onModuleDestroy(): void {
-    this.load.stop();
-  }
+  ) {}
 
   canActivate(): boolean {
     if (this.drain.draining) {

@@ -4,8 +4,8 @@ import { fastify, type FastifyInstance, LogController } from 'fastify';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import { Metrics } from '../core/observability/metrics/catalogue';
 import { EXPOSITION_TYPE, renderMetrics } from '../core/observability/metrics/exposition';
-import { DrainService } from './availability';
 import { ReadinessService } from './readiness.service';
+import { ServingState } from './serving-state';
 
 /**
  * Metrics and probes on a port of their own, which only operators reach. It answers until the process ends: while
@@ -19,17 +19,17 @@ export class ManagementServer {
   constructor(
     private readonly metrics: Metrics,
     private readonly readiness: ReadinessService,
-    private readonly drain: DrainService,
+    private readonly serving: ServingState,
     @Inject(APP_CONFIG) private readonly config: AppConfig,
   ) {
     const { management } = config;
     this.tokenDigest = management.token === null ? null : digest(`Bearer ${management.token}`);
   }
 
-  /** Listens on the configured port, if there is one. */
-  async start(): Promise<void> {
+  /** Listens on the configured port. @returns as `listen`; `null`: none is configured */
+  async start(): Promise<string | null> {
     const { http, management } = this.config;
-    if (management.port !== 0) await this.listen(http.host, management.port);
+    return management.port === 0 ? null : this.listen(http.host, management.port);
   }
 
   /** @returns its address, such as `http://127.0.0.1:9464` */
@@ -49,8 +49,8 @@ export class ManagementServer {
 
   private addRoutes(server: FastifyInstance): void {
     server.get('/live', () => ({ status: 'live' }));
-    server.get('/serving', (_request, reply) => {
-      const isServing = !this.drain.draining;
+    server.get('/serving', async (_request, reply) => {
+      const isServing = await this.serving.isServing();
       return reply.code(isServing ? 200 : 503).send({ status: isServing ? 'serving' : 'not_serving' });
     });
     server.get('/ready', async (_request, reply) => {

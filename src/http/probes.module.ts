@@ -3,17 +3,36 @@ import { BillingModule } from '../billing/billing.module';
 import { InferenceModule } from '../inference/inference.module';
 import { ModelsModule } from '../models/models.module';
 import { RoutingModule } from '../models/routing/routing.module';
-import { DrainService } from './availability';
+import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
+import { CLOCK, type Clock } from '../core/time/clock';
+import { DrainService, OverloadDetector } from './availability';
 import { HealthController } from './health.controller';
 import { ManagementServer } from './management-server';
 import { ProcessState } from './process-state';
+import { ServingState } from './serving-state';
 import { ReadinessService } from './readiness.service';
 
 /** `/health`, `/ready` and draining: the HTTP surface of a process without an API. */
 @Module({
   imports: [BillingModule, InferenceModule, ModelsModule, RoutingModule],
   controllers: [HealthController],
-  providers: [DrainService, ManagementServer, ProcessState, ReadinessService],
-  exports: [DrainService, ReadinessService],
+  providers: [
+    DrainService,
+    ManagementServer,
+    ProcessState,
+    ReadinessService,
+    ServingState,
+    {
+      provide: OverloadDetector,
+      inject: [DrainService, APP_CONFIG, CLOCK],
+      useFactory: (drain: DrainService, { http }: AppConfig, clock: Clock) =>
+        new OverloadDetector(
+          http.overloadConcurrency,
+          () => drain.inFlight,
+          () => clock.monotonic(),
+        ),
+    },
+  ],
+  exports: [DrainService, OverloadDetector, ReadinessService],
 })
 export class ProbesModule {}

@@ -56,7 +56,7 @@ export class ProcessState implements OnModuleInit, OnModuleDestroy {
     const { metrics, drain } = this;
     metrics.requestsInFlight.of('api').set(drain.inFlight - drain.inFlightOfDashboard);
     metrics.requestsInFlight.of('dashboard').set(drain.inFlightOfDashboard);
-    metrics.draining.of().set(drain.draining ? 1 : 0);
+    metrics.draining.of().set(drain.stopping ? 1 : 0);
   }
 
   /** Models and deployments come and go, so their series are made anew. */

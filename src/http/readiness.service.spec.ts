@@ -9,7 +9,7 @@ import { ReadinessService } from './readiness.service';
 function createReadiness() {
   const servers = { asked: 0, redisIsUp: true };
   const clock = { nowMs: 0 };
-  const drain = { draining: false };
+  const drain = { stopping: false };
   const readiness = new ReadinessService(
     {
       query: async () => void servers.asked++,
@@ -52,10 +52,10 @@ describe('ReadinessService', () => {
     expect(await readiness.check()).toMatchObject({ checks: { ledger: 'ok' }, ledger_audit_age_seconds: 34 });
   });
 
-  it('reports draining immediately', async () => {
+  it('reports a shutdown immediately', async () => {
     const { drain, ask } = createReadiness();
     expect(await ask()).toBe('ready');
-    drain.draining = true;
+    drain.stopping = true;
     expect(await ask()).toBe('not_ready');
   });
 

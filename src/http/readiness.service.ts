@@ -64,7 +64,7 @@ export class ReadinessService {
     const checks = await this.currentRun().checks;
     const { ageMs } = this.audit;
     return {
-      status: isServing(checks) && !this.drain.draining ? 'ready' : 'not_ready',
+      status: isServing(checks) && !this.drain.stopping ? 'ready' : 'not_ready',
       checks,
       ledger_audit_age_seconds: ageMs && Math.floor(ageMs / 1_000),
     };
@@ -92,6 +92,12 @@ export class ReadinessService {
     this.metrics.dependencyUp.of('postgres').set(postgres === 'ok' ? 1 : 0);
     this.metrics.dependencyUp.of('redis').set(redis === 'ok' ? 1 : 0);
     return { postgres, redis, migrations, ledger: this.audit.state };
+  }
+
+  /** Whether the schema was seen to be up to date. It does not depend on servers from then on. */
+  async knowsSchema(): Promise<boolean> {
+    if (!this.migrated) await this.currentRun().checks;
+    return this.migrated;
   }
 
   /** Checked until it succeeds once: a schema does not go back. */

@@ -29,7 +29,9 @@ export interface AppConfig {
     /** Proxies whose `X-Forwarded-For` is trusted: `false`, a hop count, or a list of addresses and CIDR ranges. */
     readonly trustProxy: false | number | readonly string[];
     readonly ssePingMs: number;
-    /** How long a stop waits for requests in flight. */
+    /** How long a stop accepts requests, so that load balancers notice it. */
+    readonly shutdownDelayMs: number;
+    /** How long it then waits for requests in flight. */
     readonly drainTimeoutMs: number;
   };
   /** The port for operators: metrics and probes (src/core/observability). */

@@ -6,6 +6,9 @@ export const OBSERVABILITY_SETTINGS = {
     'Port of metrics and probes for operators; 0 opens none. When not set 9464 in production, else 0',
   ),
   MANAGEMENT_TOKEN: optional(secret(16)).describe('Bearer token that reading the metrics requires; open when not set'),
+  SHUTDOWN_DELAY_MS: optional(integer(0, 600_000)).describe(
+    'How long a shutdown still accepts requests after /serving turned 503. When not set 5000 in production, else 0',
+  ),
   BUILD_COMMIT: matching(/^[\w.-]{1,64}$/, 'a commit hash or tag')
     .default('unknown')
     .describe('Commit of this build, a label of gateway_build_info'),

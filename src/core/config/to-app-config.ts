@@ -7,6 +7,8 @@ import type { Settings } from './settings';
 const MINUTE_MS = 60_000;
 /** The usual port of exporters. */
 const MANAGEMENT_PORT = 9_464;
+/** Two probes of a load balancer that asks every two seconds. */
+const SHUTDOWN_DELAY_MS = 5_000;
 
 /** Groups the settings by their consumers and resolves the defaults that depend on other settings. */
 export function toAppConfig(
@@ -81,6 +83,7 @@ function toHttp(settings: Settings, production: boolean): AppConfig['http'] {
     overloadConcurrency: settings.OVERLOAD_CONCURRENCY,
     trustProxy: settings.TRUST_PROXY,
     ssePingMs: settings.SSE_PING_MS,
+    shutdownDelayMs: settings.SHUTDOWN_DELAY_MS ?? (production ? SHUTDOWN_DELAY_MS : 0),
     drainTimeoutMs: settings.DRAIN_TIMEOUT_MS,
   };
 }

@@ -1,0 +1,127 @@
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { FakeUpstream } from '../conformance/fake-upstream';
+import { endChildren } from '../harness/child-process';
+import { createTestDatabase, type TestDatabase } from '../harness/database';
+import { GatewayProcess } from '../harness/gateway-process';
+import { createTestRedis } from '../harness/redis';
+import { chunk, createCatalog, event, usageChunk } from '../harness/upstream-models';
+import { chat, chatUntilServed, type Exchange, summarize } from './chat-load';
+import { report, until } from './figures';
+import { type Customer, Operator } from './operator';
+
+const STREAMS = 50;
+const SHUTDOWN_DELAY_MS = 1_500;
+
+describe('a gateway that is stopped behind a load balancer', () => {
+  const catalog = createCatalog();
+  let upstream: FakeUpstream;
+  let database: TestDatabase;
+  let operator: Operator;
+  let customer: Customer;
+  let gateway: GatewayProcess;
+  let managementUrl: string;
+
+  beforeAll(async () => {
+    upstream = await FakeUpstream.start();
+    database = await createTestDatabase();
+    operator = await Operator.connect(database.url);
+    customer = await operator.customer();
+  });
+  beforeEach(async () => {
+    const port = await findFreePort();
+    managementUrl = `http://127.0.0.1:${port}`;
+    gateway = await GatewayProcess.start({
+      databaseUrl: database.url,
+      redisUrl: createTestRedis().url,
+      catalogDir: catalog.path,
+      environment: {
+        OPENAI_COMPATIBLE_BASE_URL: `${upstream.origin}/v1`,
+        MANAGEMENT_PORT: String(port),
+        SHUTDOWN_DELAY_MS: String(SHUTDOWN_DELAY_MS),
+      },
+    });
+  });
+  afterEach(endChildren);
+  afterAll(async () => {
+    await upstream.stop();
+    await operator.close();
+    await database.drop();
+    catalog.remove();
+  });
+
+  const probe = async (path: string): Promise<number> => (await fetch(`${managementUrl}${path}`)).status;
+  const ask = (stream: boolean, send = chatUntilServed): Promise<Exchange> => {
+    const messages = [{ role: 'user', content: 'hi' }];
+    return send({ url: gateway.url, key: customer.key, body: { model: 'local/chat', stream, messages } });
+  };
+
+  it('refuses no request before /serving was 503 for the whole delay, and cuts no stream', async () => {
+    const waiting: (() => void)[] = [];
+    upstream.answer = (response, { body }) => {
+      response.setHeader('content-type', 'text/event-stream');
+      if (JSON.parse(body).stream !== true) {
+        response.setHeader('content-type', 'application/json');
+        response.end(
+          JSON.stringify({
+            id: 'c',
+            choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
+            usage: { prompt_tokens: 10, completion_tokens: 5 },
+          }),
+        );
+        return;
+      }
+      response.write(chunk({ role: 'assistant', content: 'Hello' }));
+      waiting.push(() => response.end(chunk({}, 'stop') + usageChunk(10, 5) + event('[DONE]')));
+    };
+    expect([await probe('/live'), await probe('/serving')]).toEqual([200, 200]);
+    const streams = Promise.all(Array.from({ length: STREAMS }, () => ask(true)));
+    await until('the streams', 20_000, () => waiting.length === STREAMS);
+
+    const stopping = gateway.stop();
+    while ((await probe('/serving')) === 200) await delay(1);
+    const unservingAtMs = performance.now();
+    // Clients of a balancer that has not noticed yet keep sending.
+    let served = 0;
+    let refusedAfterMs: number | null = null;
+    while (refusedAfterMs === null) {
+      const startedAtMs = performance.now();
+      const reply = summarize([await ask(false, chat)]);
+      if ('complete' in reply) served++;
+      else if ('503 service_unavailable' in reply) refusedAfterMs = startedAtMs - unservingAtMs;
+      else throw new Error(JSON.stringify(reply));
+    }
+    expect([await probe('/live'), await probe('/serving'), await probe('/ready')]).toEqual([200, 503, 503]);
+    waiting.forEach((finish) => finish());
+    const exchanges = await streams;
+
+    expect(await stopping).toEqual({ code: 0, signal: null });
+    report('rolling stop', { streams: summarize(exchanges), served, refusedAfterMs: Math.round(refusedAfterMs) });
+    expect(summarize(exchanges)).toEqual({ complete: STREAMS });
+    expect(served).toBeGreaterThan(0);
+    // The probe noticed the change a little later than it happened.
+    expect(refusedAfterMs).toBeGreaterThan(SHUTDOWN_DELAY_MS - 1_000);
+    expect(await operator.violations()).toEqual([]);
+  });
+
+  it('exits at once on a second signal', async () => {
+    const stopping = gateway.stop();
+    while ((await probe('/serving')) === 200) await delay(1);
+    // A signal within half a second is the same Ctrl-C.
+    await delay(600);
+    await gateway.stop();
+    expect(await stopping).toEqual({ code: 1, signal: null });
+  });
+});
+
+/** The management port cannot choose one itself: 0 disables it. */
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
