@@ -34,7 +34,11 @@ app.kubernetes.io/component: {{ .component }}
 
 {{/* Settings of the values, as environment variables. Numbers of YAML are floats: whole ones must not become 1e+06. */}}
 {{- define "gateway.settings" -}}
+{{- $known := .Files.Get "files/settings.env" }}
 {{- range $name, $value := .Values.config }}
+{{- if not (regexMatch (printf "(?m)^# %s=" $name) $known) }}
+{{- fail (printf "config.%s is not a setting of .env.example" $name) }}
+{{- end }}
 - name: {{ $name }}
   value: {{ if kindIs "float64" $value }}{{ ternary ($value | int64 | toString) ($value | toString) (eq $value (floor $value)) | quote }}{{ else }}{{ $value | toString | quote }}{{ end }}
 {{- end }}
