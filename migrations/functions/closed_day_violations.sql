@@ -46,8 +46,8 @@ UNION ALL
 SELECT 'I22 a closed day is as it was closed', p_day || ' ' || organization_id || ' ' || key_id,
        COALESCE(c.spent_micro, 0) - COALESCE(s.spent, 0)
   FROM (SELECT * FROM ledger_closing_window WHERE closed_day = p_day) c
-  FULL JOIN (SELECT organization_id, key_id, day, month, sum(spent_micro) AS spent FROM sums GROUP BY 1, 2, 3, 4) s
-       USING (organization_id, key_id, day, month)
+  FULL JOIN (SELECT organization_id, key_id, day, month, sum(spent_micro) AS spent FROM sums
+              WHERE organization_id IS NOT NULL GROUP BY 1, 2, 3, 4) s USING (organization_id, key_id, day, month)
  WHERE c.spent_micro IS DISTINCT FROM s.spent
 
 -- The open days are only read when a window differs: it may count reservations of days that are not closed.

@@ -5,8 +5,8 @@ export interface BillingOptions {
   readonly auditIntervalMs: number;
   /** How long an audit may take. */
   readonly auditTimeoutMs: number;
-  /** Time of each audit for verifying closed days; it verifies at least one. */
-  readonly closedDaysBudgetMs: number;
+  /** Time of each audit for verifying single days; it verifies at least one closed and one open day. */
+  readonly daysBudgetMs: number;
   /**
    * Whole UTC days between a day and its closing. Holds of jobs last up to 7 days. At least 3: ids of the last two days are
    * not looked up among the closed days.
@@ -28,7 +28,7 @@ export const DEFAULT_BILLING_OPTIONS: BillingOptions = {
   heartbeatIntervalMs: 5_000,
   auditIntervalMs: 60_000,
   auditTimeoutMs: 60_000,
-  closedDaysBudgetMs: 1_000,
+  daysBudgetMs: 1_000,
   closeAfterDays: 8,
   closingTimeoutMs: 300_000,
   reserveMaxWaitMs: 1_800,

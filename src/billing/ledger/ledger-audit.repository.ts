@@ -3,7 +3,7 @@ import { DatabaseError, type Pool, type PoolClient } from 'pg';
 import { CLOCK, type Clock } from '../../core/time/clock';
 import { MONEY_POOL } from '../../core/database/money-pool';
 import { cancelOnAbort } from './cancel-on-abort';
-import { CheckTimeoutError, type LedgerViolation, readClosedDays, readViolations } from './ledger-checks';
+import { CheckTimeoutError, DAY_CHECKS, type LedgerViolation, readDays, readViolations } from './ledger-checks';
 
 /** The row that all processes share: the last audit, and when the next one is due. */
 export interface AuditRecord {
@@ -34,8 +34,8 @@ export type AuditRun =
 
 export interface AuditSettings {
   readonly timeoutMs: number;
-  /** Closed days are verified for about this long, those first that have not been for the longest time. */
-  readonly closedDaysBudgetMs: number;
+  /** Days are verified for about this long, those first that have not been for the longest time. */
+  readonly daysBudgetMs: number;
   /** From the end of an audit that took this long to the next one, completed or not. */
   readonly pauseMs: (durationMs: number) => number;
   /** Cancels the query that is running. */
@@ -55,7 +55,7 @@ interface AuditRow {
   readonly oldest_open_day: string | null;
 }
 
-/** A closed day that this audit has verified. */
+/** A day that this audit has verified. */
 interface VerifiedDay {
   readonly day: string;
   readonly violations: readonly LedgerViolation[];
@@ -133,7 +133,7 @@ export class LedgerAuditRepository {
     await client.query('SAVEPOINT audit');
     try {
       const found = await readViolations(client, { view: 'money_violations' }, timeoutMs);
-      const verifiedDays = await this.verifyClosedDays(client, settings, elapsedMs);
+      const verifiedDays = await this.verifyDays(client, settings, elapsedMs);
       const durationMs = elapsedMs();
       // Also resets the statement timeout.
       await client.query('ROLLBACK TO SAVEPOINT audit');
@@ -154,18 +154,21 @@ export class LedgerAuditRepository {
     }
   }
 
-  /** At least one day, if there is one. A day that takes longer than the rest of the audit's time fails the audit. */
-  private async verifyClosedDays(
+  /** At least one closed and one open day. A day that takes longer than the rest of the audit's time fails the audit. */
+  private async verifyDays(
     client: PoolClient,
-    { timeoutMs, closedDaysBudgetMs }: AuditSettings,
+    { timeoutMs, daysBudgetMs }: AuditSettings,
     elapsedMs: () => number,
   ): Promise<VerifiedDay[]> {
-    const endsAtMs = elapsedMs() + closedDaysBudgetMs;
     const verified: VerifiedDay[] = [];
-    for (const day of await readClosedDays(client)) {
-      const check = { view: 'closed_day_violations', day } as const;
-      verified.push({ day, violations: await readViolations(client, check, timeoutMs - elapsedMs()) });
-      if (elapsedMs() >= endsAtMs) break;
+    const days = await readDays(client);
+    for (const kind of ['closed', 'open'] as const) {
+      const endsAtMs = elapsedMs() + daysBudgetMs / 2;
+      for (const day of days[kind]) {
+        const check = { view: DAY_CHECKS[kind], day };
+        verified.push({ day, violations: await readViolations(client, check, timeoutMs - elapsedMs()) });
+        if (elapsedMs() >= endsAtMs) break;
+      }
     }
     return verified;
   }

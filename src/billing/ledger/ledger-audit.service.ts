@@ -107,12 +107,12 @@ export class LedgerAuditService implements OnModuleDestroy {
   }
 
   private async runAudit(): Promise<void> {
-    const { auditIntervalMs, auditTimeoutMs: timeoutMs, closedDaysBudgetMs } = this.options;
+    const { auditIntervalMs, auditTimeoutMs: timeoutMs, daysBudgetMs } = this.options;
     const pauseMs = (durationMs: number): number => Math.max(auditIntervalMs, durationMs * PAUSE_PER_RUN);
     const startedAtMs = this.clock.monotonic();
     try {
       const { signal } = this.stopping;
-      this.report(await this.audits.runIfDue({ timeoutMs, closedDaysBudgetMs, pauseMs, signal }));
+      this.report(await this.audits.runIfDue({ timeoutMs, daysBudgetMs, pauseMs, signal }));
     } catch (error) {
       const endedAtMs = this.clock.monotonic();
       this.retryAtMs = endedAtMs + pauseMs(endedAtMs - startedAtMs);

@@ -21,7 +21,7 @@ export class CheckTimeoutError extends Error {
 export type LedgerCheck =
   | { readonly view: 'money_violations' | 'record_violations' }
   /** `day`: a UTC date. `ledger_close` closes the day unless it returns something. */
-  | { readonly view: 'closed_day_violations' | 'ledger_close'; readonly day: string };
+  | { readonly view: 'closed_day_violations' | 'balance_violations' | 'ledger_close'; readonly day: string };
 
 const MAX_VIOLATIONS = 1_000;
 const QUERY_CANCELED = '57014';
@@ -66,10 +66,30 @@ export async function readViolations(
   }
 }
 
-/** The closed UTC days; first those that have not been verified for the longest time. */
-export async function readClosedDays(client: ClientBase): Promise<string[]> {
-  const { rows } = await client.query<{ day: string }>(
-    'SELECT day::text FROM ledger_day WHERE closed_at IS NOT NULL ORDER BY verified_at, day DESC',
-  );
-  return rows.map(({ day }) => day);
+/** All UTC days of requests up to today. */
+export interface LedgerDays {
+  readonly closed: readonly string[];
+  readonly open: readonly string[];
 }
+
+const READ_DAYS = `
+  SELECT d.day::text AS day, k.closed_at IS NOT NULL AS is_closed
+    FROM (SELECT day FROM ledger_day
+          UNION
+          SELECT generate_series(
+                   COALESCE((SELECT (max(c.day) + 1)::timestamp FROM ledger_day c WHERE c.closed_at IS NOT NULL),
+                            (SELECT day_of_id(r.id)::timestamp FROM reservation r ORDER BY r.id LIMIT 1)),
+                   (clock_timestamp() AT TIME ZONE 'UTC')::date, interval '1 day')::date) d
+    LEFT JOIN ledger_day k ON k.day = d.day
+   ORDER BY COALESCE(k.verified_at, '-infinity'), d.day DESC`;
+
+/** First those that have not been verified for the longest time. */
+export async function readDays(client: ClientBase): Promise<LedgerDays> {
+  const { rows } = await client.query<{ day: string; is_closed: boolean }>(READ_DAYS);
+  const days = (isClosed: boolean): string[] =>
+    rows.filter(({ is_closed: is }) => is === isClosed).map(({ day }) => day);
+  return { closed: days(true), open: days(false) };
+}
+
+/** What is checked of a single day: everything of a closed one, and what `money_violations` leaves out of an open one. */
+export const DAY_CHECKS = { closed: 'closed_day_violations', open: 'balance_violations' } as const;

@@ -8,7 +8,7 @@ import { GatewayError } from '../../core/errors/gateway-error';
 import type { Actor } from '../../core/types/actor';
 import { MAX_MICRO, type Micro, microToJson } from '../../core/types/micro';
 import { isPrintable } from '../../core/types/printable';
-import { type LedgerViolation, readClosedDays, readViolations } from './ledger-checks';
+import { DAY_CHECKS, type LedgerViolation, readDays, readViolations } from './ledger-checks';
 
 export interface AccountBalance {
   readonly balanceMicro: Micro;
@@ -72,9 +72,9 @@ export class LedgerService {
   }
 
   /**
-   * Every broken invariant of money, receipts, their totals, stored answers and closed days; empty when there is none. Safe
+   * Every broken invariant of money, receipts, their totals, stored answers and days; empty when there is none. Safe
    * under load.
-   * @param timeoutMs for each statement: one for money, one for records, one for each closed day; default: no limit
+   * @param timeoutMs for each statement: one for money, one for records, one for each day; default: no limit
    * @throws CheckTimeoutError
    */
   async verify(timeoutMs: number | null = null): Promise<LedgerViolation[]> {
@@ -87,8 +87,11 @@ export class LedgerService {
         ...(await readViolations(client, { view: 'money_violations' }, timeoutMs)),
         ...(await readViolations(client, { view: 'record_violations' }, timeoutMs)),
       ];
-      for (const day of await readClosedDays(client)) {
-        violations.push(...(await readViolations(client, { view: 'closed_day_violations', day }, timeoutMs)));
+      const days = await readDays(client);
+      for (const kind of ['closed', 'open'] as const) {
+        for (const day of days[kind]) {
+          violations.push(...(await readViolations(client, { view: DAY_CHECKS[kind], day }, timeoutMs)));
+        }
       }
       await client.query('COMMIT');
       client.release();

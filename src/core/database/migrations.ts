@@ -12,6 +12,7 @@ import { UsageDeltas1796400000000 } from '../../../migrations/1796400000000-usag
 import { MoneyLockTimeout1796500000000 } from '../../../migrations/1796500000000-money-lock-timeout';
 import { UsageLatency1796600000000 } from '../../../migrations/1796600000000-usage-latency';
 import { LedgerClosing1796700000000 } from '../../../migrations/1796700000000-ledger-closing';
+import { LedgerDayChecks1796800000000 } from '../../../migrations/1796800000000-ledger-day-checks';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
@@ -30,4 +31,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   MoneyLockTimeout1796500000000,
   UsageLatency1796600000000,
   LedgerClosing1796700000000,
+  LedgerDayChecks1796800000000,
 ];

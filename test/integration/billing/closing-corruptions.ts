@@ -132,6 +132,11 @@ export const CORRUPTIONS: readonly (readonly [invariant: string, planted: string
   ],
   [
     'I21',
+    'a balance of an entry of an open day changed',
+    `UPDATE ledger_entry SET balance_after_micro = balance_after_micro + 1 WHERE reservation_id = ':open'`,
+  ],
+  [
+    'I21',
     'the balance of the latest entry changed',
     `UPDATE ledger_entry SET balance_after_micro = balance_after_micro + 1
       WHERE id IN (SELECT max(id) FROM ledger_entry GROUP BY organization_id)`,

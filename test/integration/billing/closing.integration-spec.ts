@@ -52,9 +52,9 @@ describe('closed days of the ledger', () => {
   const startClosing = () =>
     new LedgerClosingService(engine.pool, { ...DEFAULT_BILLING_OPTIONS, closingTimeoutMs: PATIENCE_MS });
 
-  /** The audit of a process, always due, which by default verifies one closed day. */
+  /** The audit of a process, always due, which by default verifies one closed and one open day. */
   function startAudit(overrides: Partial<BillingOptions> = {}): { run(): Promise<LedgerAuditService> } {
-    const options = { ...DEFAULT_BILLING_OPTIONS, auditTimeoutMs: PATIENCE_MS, closedDaysBudgetMs: 0, ...overrides };
+    const options = { ...DEFAULT_BILLING_OPTIONS, auditTimeoutMs: PATIENCE_MS, daysBudgetMs: 0, ...overrides };
     const audit = new LedgerAuditService(new LedgerAuditRepository(engine.pool, systemClock), systemClock, options);
     return {
       run: async () => {
@@ -126,6 +126,7 @@ describe('closed days of the ledger', () => {
       const found = [
         await readViolations(client, { view: 'money_violations' }, null),
         await readViolations(client, { view: 'closed_day_violations', day: rows.day }, null),
+        await readViolations(client, { view: 'balance_violations', day: rows.opened }, null),
       ];
       return found.flat().map((violation) => violation.invariant.split(' ', 1)[0]);
     });
@@ -144,7 +145,9 @@ describe('closed days of the ledger', () => {
         `UPDATE spend_window SET spent_micro = spent_micro + 1 WHERE scope = 3 AND window_start = $1`,
         [rows.month],
       );
-      const { rows: days } = await client.query<{ day: string }>('SELECT day::text FROM ledger_day ORDER BY day');
+      const { rows: days } = await client.query<{ day: string }>(
+        'SELECT day::text FROM ledger_day WHERE closed_at IS NOT NULL',
+      );
       const found = [];
       for (const { day } of days)
         found.push(await readViolations(client, { view: 'closed_day_violations', day }, null));
@@ -154,6 +157,23 @@ describe('closed days of the ledger', () => {
     expect(reported.length).toBe(60);
     expect(new Set(reported).size).toBe(60);
   });
+
+  it('leave the balances of open entries to be verified in turn: an audit soon finds a changed one', async () => {
+    const change = (by: number) =>
+      inUnlocked(
+        `UPDATE ledger_entry SET balance_after_micro = balance_after_micro + ${by} WHERE reservation_id = '${rows.open}'`,
+      );
+    const spy = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    await change(1);
+    const states: string[] = [];
+    for (let runs = 0; runs < 10; runs++) states.push((await startAudit().run()).state);
+    expect(states).toContain('failed');
+    expect(await engine.ledger.verify()).toMatchObject([{ differenceMicro: 1n }, { differenceMicro: -1n }]);
+    await change(-1);
+    for (let runs = 0; runs < 10; runs++) await startAudit().run();
+    expect((await startAudit().run()).state).toBe('ok');
+    spy.mockRestore();
+  }, 120_000);
 
   it('are verified in turn: an audit soon finds a changed request, and all report it until it is restored', async () => {
     const change = async (by: number) => {
@@ -168,7 +188,7 @@ describe('closed days of the ledger', () => {
     };
     const auditUntil = async (isSo: (state: string) => boolean): Promise<LedgerAuditService> => {
       for (let runs = 0; runs < DAYS; runs++) {
-        const audit = await startAudit({ closedDaysBudgetMs: 200 }).run();
+        const audit = await startAudit({ daysBudgetMs: 200 }).run();
         if (isSo(audit.state)) return audit;
       }
       throw new Error('no audit noticed');
