@@ -177,14 +177,42 @@ describe('many files', () => {
   });
 
   it('are queued per organization, and organizations alternate', async () => {
-    const done: string[] = [];
-    const measured = (ownerId: string): Promise<unknown> =>
-      probe.probe(wav(1), 'file', ownerId).then(() => done.push(ownerId));
-    // Both threads are busy before the order matters.
-    await Promise.all(['many', 'few'].map(measured));
-    const flood = Array.from({ length: 20 }, () => measured('many'));
-    await Promise.all([...flood, measured('few')]);
-    expect(done.lastIndexOf('few')).toBeLessThan(15);
+    // Threads that report a file when they get it, and finish it when the test says so: how fast they run does not matter.
+    const held = new ProbeThreads(60_000, require.resolve('../../../test/harness/held-probe.js'));
+    const reports = new BroadcastChannel('held-probe');
+    const begun: string[] = [];
+    let onBegun: () => void = () => undefined;
+    reports.addEventListener('message', (event) => {
+      const { begun: file } = (event as MessageEvent).data as { begun?: string };
+      if (file === undefined) return;
+      begun.push(file);
+      onBegun();
+    });
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel between threads has no origin
+    const finish = (file: string): void => reports.postMessage({ finish: file });
+    const areBegun = (count: number): Promise<void> =>
+      new Promise((resolve) => {
+        onBegun = () => {
+          if (begun.length >= count) resolve();
+        };
+        onBegun();
+      });
+    const probe = (file: string): Promise<unknown> => held.probe(Buffer.from(file), file.slice(0, -2));
+    const first = probe('many 1');
+    await areBegun(1);
+    const others = ['many 2', 'many 3', 'few 1', 'few 2', 'one 1'].map(probe);
+    await areBegun(2);
+    finish('few 1');
+    await areBegun(3);
+    finish('one 1');
+    await areBegun(4);
+    const begunWithFirst = [...begun];
+    for (const file of ['few 2', 'many 1', 'many 2', 'many 3']) finish(file);
+    await Promise.all([first, ...others]);
+    reports.close();
+    await held.close();
+    // While the first file of an organization is read, its others wait.
+    expect(begunWithFirst).toEqual(['many 1', 'few 1', 'one 1', 'few 2']);
   });
 
   it('do not wait for a thread that died after its last reply', async () => {
