@@ -57,6 +57,7 @@ const BEGIN_SUBMISSION = `
   UPDATE media_job
      SET version = version + 1, submissions = submissions + 1, submit_started_at = now(),
          provider = $3, deployment_id = $4, price_version_id = $5, provider_token = id || '-' || (submissions + 1),
+         submission_account = $7,
          status = CASE WHEN $6 THEN 'submitted' ELSE status END,
          started_at = CASE WHEN $6 THEN COALESCE(started_at, now()) ELSE started_at END
    WHERE ${OWNED} AND ${UNSENT} AND submit_started_at IS NULL
@@ -97,6 +98,8 @@ export interface SubmissionTarget {
   readonly deploymentId: string;
   readonly priceVersionId: string;
   readonly mode: JobAdapter['mode'];
+  /** Absent: the provider has one account, or does not deduplicate. */
+  readonly account?: string;
 }
 
 /** The result of a poll. */
@@ -148,7 +151,7 @@ export class JobWorkRepository {
    * a synchronous provider the job is `submitted` at once, otherwise when its handle is stored.
    */
   async beginSubmission({ id, fence }: JobClaim, target: SubmissionTarget): Promise<string | null> {
-    const { provider, deploymentId, priceVersionId, mode } = target;
+    const { provider, deploymentId, priceVersionId, mode, account } = target;
     const [row] = await this.change<{ provider_token: string }>(BEGIN_SUBMISSION, [
       id,
       fence,
@@ -156,6 +159,7 @@ export class JobWorkRepository {
       deploymentId,
       priceVersionId,
       mode === 'sync',
+      account ?? null,
     ]);
     return row?.provider_token ?? null;
   }

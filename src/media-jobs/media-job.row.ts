@@ -26,6 +26,7 @@ export interface MediaJobRow {
   readonly deployment_id: string | null;
   readonly price_version_id: string | null;
   readonly provider_token: string | null;
+  readonly submission_account: string | null;
   readonly provider_handle: JobHandle | null;
   readonly submissions: number;
   readonly submit_started_at: Date | null;
@@ -77,6 +78,7 @@ export function toMediaJob(row: MediaJobRow): MediaJob {
     deploymentId: row.deployment_id,
     priceVersionId: row.price_version_id,
     providerToken: row.provider_token,
+    submissionAccount: row.submission_account,
     handle: row.provider_handle,
     submissions: row.submissions,
     submitStartedAt: row.submit_started_at,

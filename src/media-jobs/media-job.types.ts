@@ -52,6 +52,8 @@ export interface MediaJob {
   readonly deploymentId: string | null;
   readonly priceVersionId: string | null;
   readonly providerToken: string | null;
+  /** Of the provider's accounts, the one that got the last submission; `null`: it has one, or does not deduplicate. */
+  readonly submissionAccount: string | null;
   readonly handle: JobHandle | null;
   /** Number of submissions to providers. */
   readonly submissions: number;

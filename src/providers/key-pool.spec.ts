@@ -159,10 +159,10 @@ describe('KeyPool', () => {
   });
 
   it.each([
-    [[1], true],
-    [[1, 1], false],
-  ])('deduplicates submissions of jobs only as one account: with the weights %j %s', (weights, idempotentSubmit) => {
-    expect(stage(weights).pool.video?.capabilities).toEqual({ cancel: 'always', idempotentSubmit });
+    [[1], { idempotentSubmit: true, submissionAccount: 'key-0' }],
+    [[1, 1], { idempotentSubmit: false }],
+  ])('deduplicates submissions of jobs only as one account: with the weights %j %j', (weights, expected) => {
+    expect(stage(weights).pool.video?.capabilities).toEqual({ cancel: 'always', ...expected });
   });
 
   it('keeps a job with the key that submitted it', async () => {

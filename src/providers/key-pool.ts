@@ -153,6 +153,7 @@ export class KeyPool implements Provider {
         ...first.capabilities,
         // Keys may belong to different accounts, and an account knows only its own tokens.
         idempotentSubmit: first.capabilities.idempotentSubmit && this.keys.length === 1,
+        ...(this.keys.length === 1 && { submissionAccount: this.keys[0].id }),
       },
       ...(first.assertSupported !== undefined && { assertSupported: first.assertSupported.bind(first) }),
       ...(first.open !== undefined && { open: (output, call) => openersOf(call).open(output, call) }),

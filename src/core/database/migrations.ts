@@ -13,6 +13,7 @@ import { MoneyLockTimeout1796500000000 } from '../../../migrations/1796500000000
 import { UsageLatency1796600000000 } from '../../../migrations/1796600000000-usage-latency';
 import { LedgerClosing1796700000000 } from '../../../migrations/1796700000000-ledger-closing';
 import { LedgerDayChecks1796800000000 } from '../../../migrations/1796800000000-ledger-day-checks';
+import { JobAccounts1796990000000 } from '../../../migrations/1796990000000-job-accounts';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
@@ -32,4 +33,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   UsageLatency1796600000000,
   LedgerClosing1796700000000,
   LedgerDayChecks1796800000000,
+  JobAccounts1796990000000,
 ];

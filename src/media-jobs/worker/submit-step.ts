@@ -86,12 +86,17 @@ export class SubmitStep {
     };
     let token: string | null = null;
     try {
-      token = await this.work.beginSubmission(job, { ...place, mode: adapter.mode });
+      const { submissionAccount: account } = adapter.capabilities;
+      token = await this.work.beginSubmission(job, { ...place, mode: adapter.mode, account });
     } finally {
       if (token === null) flight.abandon();
     }
     if (token === null) return null;
-    return { ...lease, job: { ...job, ...place, providerToken: token, submissions: job.submissions + 1 } };
+    const submissionAccount = adapter.capabilities.submissionAccount ?? null;
+    return {
+      ...lease,
+      job: { ...job, ...place, submissionAccount, providerToken: token, submissions: job.submissions + 1 },
+    };
   }
 
   /** Handles an earlier submission whose outcome was not recorded. */
@@ -99,7 +104,7 @@ export class SubmitStep {
     const { job } = lease;
     const target = this.targets.find(job);
     const adapter = target?.adapter;
-    if (target === null || adapter?.mode !== 'async' || !adapter.capabilities.idempotentSubmit) {
+    if (target === null || adapter?.mode !== 'async' || !mayRepeat(job, adapter)) {
       await this.endings.failUnknown(job);
       return null;
     }
@@ -171,15 +176,11 @@ export class SubmitStep {
   }
 
   /** Whether the row has this handle, or will: from a provider that deduplicates, the next worker gets the same one. */
-  private async isHandleRecorded(
-    job: MediaJob,
-    { capabilities }: AsyncJobAdapter,
-    handle: JobHandle,
-  ): Promise<boolean> {
+  private async isHandleRecorded(job: MediaJob, adapter: AsyncJobAdapter, handle: JobHandle): Promise<boolean> {
     const current = await this.jobs.find(job.id, job.organizationId, job.kind);
     if (current === null) return false;
     if (current.handle !== null) return current.handle.id === handle.id;
-    return capabilities.idempotentSubmit && current.completedAt === null;
+    return mayRepeat(current, adapter) && current.completedAt === null;
   }
 
   /** Waits for a synchronous provider. No other worker can take over the call. */
@@ -255,7 +256,7 @@ export class SubmitStep {
       await this.endings.fail(job, toJobError(error), error);
       return null;
     }
-    if (!adapter.capabilities.idempotentSubmit || this.isOutOfPatience(job)) {
+    if (!mayRepeat(job, adapter) || this.isOutOfPatience(job)) {
       await this.endings.failUnknown(job, error);
       return null;
     }
@@ -284,6 +285,11 @@ export class SubmitStep {
     if (credentialRefused === true) this.logger.error({ message: 'a provider refused our credential', ...facts });
     else this.logger.warn({ message: 'a provider did not accept a job', ...facts });
   }
+}
+
+/** Whether a second submission returns the first one's job. The provider's keys may have changed since. */
+function mayRepeat({ submissionAccount }: MediaJob, { capabilities }: AsyncJobAdapter): boolean {
+  return capabilities.idempotentSubmit && (capabilities.submissionAccount ?? null) === submissionAccount;
 }
 
 function isPermanent(error: unknown): boolean {

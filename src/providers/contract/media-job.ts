@@ -76,6 +76,11 @@ export interface JobCapabilities {
   readonly progress: boolean;
   /** A repeated token returns the same job: a submission whose response was lost may be retried. */
   readonly idempotentSubmit: boolean;
+  /**
+   * The account that deduplicates, where keys may belong to several: only a submission to the same one may be retried. Not
+   * secret; absent: the provider has one account.
+   */
+  readonly submissionAccount?: string;
   /** How long the outputs can be fetched. */
   readonly outputTtlSeconds: number;
   /** Poll interval in milliseconds: first and maximum. */

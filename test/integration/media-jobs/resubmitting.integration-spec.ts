@@ -43,6 +43,15 @@ describe('resubmitting a job', () => {
     [first, second] = [new ScriptedProvider('first', video), new ScriptedProvider('second', video)];
     for (const provider of [first, second]) stage.adapters.set(provider.id, provider.adapter);
   }
+  /** The accounts as the keys of one provider. */
+  function poolOf(accounts: readonly ScriptedProvider[]): JobAdapter {
+    const keys = accounts.map(({ id, adapter: video }): PooledKey => {
+      const provider = { capabilities: {}, quirks: {}, video } as unknown as Provider;
+      return { id, coolDownId: id, weight: 1, provider };
+    });
+    const pool = new KeyPool('first', keys as [PooledKey, ...PooledKey[]], new KeyCoolDowns(systemClock));
+    return pool.video as JobAdapter;
+  }
   const newJob = (route = ['first', 'second']) => submit(engine, account, { route });
 
   /** Refusals that say nothing about the earlier submission. */
@@ -98,12 +107,7 @@ describe('resubmitting a job', () => {
     'repeats a submission at a provider that deduplicates only for one account: with %d API keys the job has %j',
     async (count, expected) => {
       const accounts = [first, second].slice(0, count);
-      const [key, ...keys] = accounts.map(({ id, adapter: video }): PooledKey => {
-        const provider = { capabilities: {}, quirks: {}, video } as unknown as Provider;
-        return { id, coolDownId: id, weight: 1, provider };
-      });
-      const { video: pooled } = new KeyPool('first', [key as PooledKey, ...keys], new KeyCoolDowns(systemClock));
-      stage.adapters.set('first', pooled as JobAdapter);
+      stage.adapters.set('first', poolOf(accounts));
       for (const account of accounts) account.onSubmit = () => Promise.reject(failure('provider_timeout'));
       const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation();
       const job = await newJob(['first']);
@@ -114,6 +118,31 @@ describe('resubmitting a job', () => {
       expect([status, [...first.submissions, ...second.submissions].length]).toEqual(expected);
       expect(error?.message.includes('It is unknown') ?? false).toBe(count > 1);
       expect(errors).toHaveBeenCalledTimes(count > 1 ? 1 : 0);
+    },
+  );
+
+  it.each([
+    ['one of two keys', () => [first, second]],
+    ['the key', () => [first]],
+  ])(
+    'does not repeat a submission whose outcome is lost when %s is replaced by another account',
+    async (_what, before) => {
+      const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation();
+      stage.adapters.set('first', poolOf(before()));
+      const job = await newJob(['first']);
+      const account = stage.adapters.get('first')?.capabilities.submissionAccount;
+      const target = { provider: 'first', deploymentId: 'first', priceVersionId: 'price-1', mode: 'async' } as const;
+      const claimed = await engine.work.claim(job, 'the dead');
+      await engine.work.beginSubmission({ id: job.id, fence: claimed?.fence ?? 0 }, { ...target, account });
+      await stage.loseWorker(job);
+      stage.adapters.set('first', poolOf([second]));
+      expect(await stage.step(job)).toMatchObject({
+        status: 'failed',
+        error: { message: expect.stringContaining('It is unknown') },
+        costMicro: 0n,
+      });
+      expect([first.submissions, second.submissions]).toEqual([[], []]);
+      expect(errors).toHaveBeenCalledWith(expect.objectContaining({ event: 'provider_submit_unknown' }));
     },
   );
 
