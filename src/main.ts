@@ -11,18 +11,22 @@ import { DrainService } from './http/availability';
 import { ManagementServer } from './http/management-server';
 import { MediaJobProcessor } from './media-jobs/worker/media-job.processor';
 import { createLogger, toNestLogger } from './core/observability/logger';
+import { Metrics } from './core/observability/metrics/catalogue';
+import { countSuppressedLines, StormGuard } from './core/observability/storm-guard';
 import { runProcess } from './process-life';
 import { welcome } from './welcome';
 
 async function main(stopSignal: Promise<string>): Promise<void> {
   const config = loadConfig();
-  const logger = createLogger({ level: config.logLevel, production: config.production });
+  const storms = new StormGuard();
+  const logger = createLogger({ level: config.logLevel, production: config.production, storms });
   const services = await startEmbeddedServices(config, logger);
   try {
     const migrate = config.migrateOnStart || config.databaseUrl === null;
     const databaseUrl = config.databaseDirectUrl ?? services.databaseUrl;
     if (await ensureSchema({ databaseUrl, migrate, logger, stopSignal })) {
       const app = await startApplication(config, services, logger);
+      countSuppressedLines(storms, app.get(Metrics));
       await serve(app, config, logger, stopSignal);
     }
   } finally {

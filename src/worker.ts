@@ -15,25 +15,34 @@ import { createFastifyAdapter } from './core/http/fastify-adapter';
 import { serveOnlyPublicRoutes } from './http/public-routes-only';
 import { MediaJobProcessor } from './media-jobs/worker/media-job.processor';
 import { createLogger, toNestLogger } from './core/observability/logger';
+import { Metrics } from './core/observability/metrics/catalogue';
+import { countSuppressedLines, StormGuard } from './core/observability/storm-guard';
 import { runProcess } from './process-life';
 import { WorkerModule } from './worker.module';
 
 async function main(stopSignal: Promise<string>): Promise<void> {
   const config = connect(loadConfig());
-  const logger = createLogger({ level: config.logLevel, production: config.production });
+  const storms = new StormGuard();
+  const logger = createLogger({ level: config.logLevel, production: config.production, storms });
   const { migrateOnStart: migrate } = config;
   const databaseUrl = config.databaseDirectUrl ?? config.databaseUrl;
-  if (await ensureSchema({ databaseUrl, migrate, logger, stopSignal })) await work(config, logger, stopSignal);
+  if (await ensureSchema({ databaseUrl, migrate, logger, stopSignal })) await work(config, logger, storms, stopSignal);
   logger.info('stopped');
 }
 
-async function work(config: ConnectedConfig, logger: Logger, stopSignal: Promise<string>): Promise<void> {
+async function work(
+  config: ConnectedConfig,
+  logger: Logger,
+  storms: StormGuard,
+  stopSignal: Promise<string>,
+): Promise<void> {
   const app = await NestFactory.create<NestFastifyApplication>(
     WorkerModule.forRoot(config, systemClock),
     createFastifyAdapter(config, systemClock),
     { bodyParser: false, logger: toNestLogger(logger), abortOnError: false },
   );
   serveOnlyPublicRoutes(app);
+  countSuppressedLines(storms, app.get(Metrics));
   const management = app.get(ManagementServer, { strict: false });
   try {
     await app.listen({ port: config.worker.port, host: config.http.host });

@@ -1,17 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Metrics } from '../core/observability/metrics/catalogue';
 import type { RequestContext } from '../core/types/request-context';
-import { outcomeOf, type RequestMetrics } from '../inference/request-metrics';
+import type { RequestMetrics } from '../inference/request-metrics';
 
 /** Counts the requests that inference does not: refusals before a hold, and those of the dashboard. */
 export function addRequestCounts(server: FastifyInstance, metrics: Metrics, requests: RequestMetrics): void {
-  server.decorate('noteRefusal', (request, { code }) => {
+  server.decorate('noteRefusal', (request, error) => {
     const { operation } = request.routeOptions.config;
     // Requests with an undecodable path have no context.
     const context = request.context as RequestContext | undefined;
     if (operation === undefined || context === undefined || context.isRecorded) return;
     context.isRecorded = true;
-    requests.recordUncharged(operation, context.modelId, outcomeOf(0, code), isStreamed(request));
+    requests.recordRefusal(operation, context, error, isStreamed(request));
   });
   const countDashboard = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     const { url = '' } = request.routeOptions;

@@ -94,7 +94,7 @@ export class ImageMaker {
       logger.warn({
         event: 'provider_image_not_fetched',
         message: 'an image could not be fetched from its provider URL',
-        requestId,
+        request_id: requestId,
         err: error,
       });
       return null;

@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { Metrics } from '../core/observability/metrics/catalogue';
 import { RequestMetrics } from './request-metrics';
+import { RequestLog } from './request-log';
 import type { AppConfig } from '../core/config/app-config';
 import { systemClock } from '../core/time/clock';
 import { GatewayError } from '../core/errors/gateway-error';
@@ -79,7 +80,7 @@ function run(
     beginAttempt: () => asked.length + 1,
     noteFailure: () => undefined,
   } as unknown as RequestReservation;
-  const metrics = new RequestMetrics(new Metrics());
+  const metrics = new RequestMetrics(new Metrics(), new RequestLog('none'));
   const settings = {
     health,
     metrics,

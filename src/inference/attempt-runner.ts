@@ -113,10 +113,10 @@ export class AttemptSeries {
     logger.warn({
       event: 'provider_event_skipped',
       message: 'skipped a provider event that cannot be parsed',
-      requestId,
+      request_id: requestId,
       provider: provider.id,
       deployment: deployment.id,
-      skippedEvents,
+      skipped_events: skippedEvents,
     });
   }
 
@@ -247,14 +247,14 @@ export class AttemptSeries {
     const facts = {
       event: credentialRefused === true ? 'provider_credential_refused' : 'provider_call_failed',
       message: credentialRefused === true ? 'a provider refused our credential' : 'a provider call failed',
-      requestId: this.reservation.input.context.requestId,
+      request_id: this.reservation.input.context.requestId,
       client_request_id: this.reservation.input.context.clientRequestId,
       provider: provider.id,
       deployment: deployment.id,
       attempt: this.attemptsMade,
       code: error.code,
       phase,
-      tookMs: Math.round(this.settings.clock.monotonic() - deploymentCall.startedAtMs),
+      duration_ms: Math.round(this.settings.clock.monotonic() - deploymentCall.startedAtMs),
       upstream,
     };
     // Only a refused credential needs action by the operator.

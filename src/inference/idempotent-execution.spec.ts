@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { Metrics } from '../core/observability/metrics/catalogue';
 import { RequestMetrics } from './request-metrics';
+import { RequestLog } from './request-log';
 import { KeyClaimedError } from '../billing/ledger/money.types';
 import { GatewayError } from '../core/errors/gateway-error';
 import { ResponseConnection } from '../core/http/request';
@@ -44,7 +45,7 @@ function setUp(
     context: { idempotencyKey: key },
     body: { a: 1 },
   } as unknown as InferenceInput;
-  const metrics = new RequestMetrics(new Metrics());
+  const metrics = new RequestMetrics(new Metrics(), new RequestLog('none'));
   const execution = new IdempotentExecution(admission, idempotency, {} as ResponseStore, metrics);
   return { steps, outcome: execution.admitOrReplay(input) };
 }

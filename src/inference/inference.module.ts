@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import { SchedulingModule } from '../core/scheduling/scheduling.module';
 import { SecretsModule } from '../core/secrets/secrets.module';
 import { BillingModule } from '../billing/billing.module';
@@ -12,6 +13,7 @@ import { CandidateSelector, RoutePlanner } from './route-planner';
 import { DisconnectTracker, IdempotentExecution } from './idempotent-execution';
 import { ReasoningVaults } from './reasoning-vaults';
 import { RequestAdmission } from './request-reservation';
+import { RequestLog } from './request-log';
 import { RequestMetrics } from './request-metrics';
 import { RequestExplainer, RouteExplainer } from './request-explainer';
 import { StreamedInferenceService } from './streamed-inference.service';
@@ -41,6 +43,11 @@ import { UnaryInferenceService } from './unary-inference.service';
     ReasoningVaults,
     RequestAdmission,
     RequestExplainer,
+    {
+      provide: RequestLog,
+      inject: [APP_CONFIG],
+      useFactory: ({ logRequests }: AppConfig) => new RequestLog(logRequests),
+    },
     RequestMetrics,
     RouteExplainer,
     RoutePlanner,

@@ -37,7 +37,7 @@ function report(failure: unknown, { requestId, publicModel }: ProviderCall): voi
   const facts = {
     event: 'parallel_call_failed',
     message: 'a parallel call failed while others succeeded',
-    requestId,
+    request_id: requestId,
     model: publicModel,
   };
   if (!(failure instanceof ProviderError)) {

@@ -3,6 +3,7 @@ import { renderMetrics } from '../core/observability/metrics/exposition';
 import { NO_USAGE } from '../providers/contract/usage';
 import type { Candidate } from './inference.types';
 import { type EndedRequest, RequestMetrics } from './request-metrics';
+import { RequestLog } from './request-log';
 
 const model = { id: 'vendor/model' };
 const candidate = {
@@ -14,6 +15,7 @@ const candidate = {
 /** A stream of 101 output tokens in two seconds, the first one after half a second. */
 const STREAM = {
   record: {
+    id: '01a1fefd-b7c6-77b7-856a-7a2d456e08a6',
     operation: 'createChatCompletion',
     status: 200,
     errorCode: null,
@@ -33,7 +35,7 @@ const STREAM = {
 
 async function samplesAfter(record: (requests: RequestMetrics) => void): Promise<string[]> {
   const metrics = new Metrics();
-  record(new RequestMetrics(metrics));
+  record(new RequestMetrics(metrics, new RequestLog('none')));
   return (await renderMetrics(metrics.registry)).split('\n');
 }
 
@@ -87,7 +89,7 @@ describe('an admitted request', () => {
 
 describe('the cost of all observations of a request', () => {
   it('is printed for 100,000 streams; the limit of the design is 6 µs on an idle machine', () => {
-    const requests = new RequestMetrics(new Metrics());
+    const requests = new RequestMetrics(new Metrics(), new RequestLog('none'));
     const record = (): void => {
       requests.recordEnd(STREAM);
       requests.recordAttempt(candidate, 'createChatCompletion', 'success', 1_990);

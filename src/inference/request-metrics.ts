@@ -3,9 +3,14 @@ import type { FinishResult, UsageRecord } from '../billing/ledger/money.types';
 import { ERROR_CATALOG, type ErrorCode, type ErrorType } from '../core/errors/catalog';
 import { Metrics } from '../core/observability/metrics/catalogue';
 import { type CounterSeries, type HistogramSeries, OTHER } from '../core/observability/metrics/series-cap';
+import { toRequestId } from '../core/types/ids';
+import type { RequestContext } from '../core/types/request-context';
+import type { GatewayError } from '../core/errors/gateway-error';
+import { microToJson } from '../core/types/micro';
 import type { CatalogModel } from '../models/catalog-model';
 import { inputTokensOf, outputTokensOf, type UsageVector } from '../providers/contract/usage';
 import type { Candidate } from './inference.types';
+import { type EndedFields, RequestLog } from './request-log';
 
 /** How a request or call ended: the label `outcome`. */
 export type Outcome = 'success' | 'canceled' | ErrorType;
@@ -36,7 +41,7 @@ export interface EndedRequest {
 }
 
 /**
- * Records requests. The series of a model are resolved once and kept for as long as the catalogue has the model, so that
+ * Records requests in the metrics and the log. The series of a model are resolved once and kept for as long as the catalogue has the model, so that
  * the request path builds no label objects.
  */
 @Injectable()
@@ -45,13 +50,17 @@ export class RequestMetrics {
   private readonly operations = new Map<string, OperationSeries>();
   private readonly deployments = new WeakMap<Candidate['deployment'], DeploymentSeries>();
 
-  constructor(private readonly metrics: Metrics) {}
+  constructor(
+    private readonly metrics: Metrics,
+    private readonly log: RequestLog,
+  ) {}
 
   /** Records an admitted request, once, after its charge is committed or has failed. */
   recordEnd(ended: EndedRequest): void {
     const { record, result, served, servedModel, totalMs, admitMs, finishMs } = ended;
     const { operation, streamed } = record;
     const outcome = result === null ? 'internal_error' : outcomeOf(record.status, record.errorCode);
+    this.log.write(outcome, () => fieldsOf(ended));
     const ofModel = this.seriesOf(servedModel);
     const ofOperation = this.operationOf(operation);
     ofModel.requests(operation, outcome, streamed).inc();
@@ -66,6 +75,22 @@ export class RequestMetrics {
     if (served === null) return;
     ofModel.recordUsage(served.provider.id, record.usage);
     if (record.usageEstimated) this.metrics.usageEstimated.of(served.provider.id).inc();
+  }
+
+  /** Records a refusal before a hold. */
+  recordRefusal(operation: string, context: RequestContext, error: GatewayError, streamed: boolean): void {
+    const outcome = outcomeOf(0, error.code);
+    this.recordUncharged(operation, context.modelId, outcome, streamed);
+    this.log.write(outcome, () => ({
+      request_id: context.requestId,
+      organization_id: context.principal?.organizationId,
+      api_key_id: context.principal?.keyId,
+      operation,
+      model: context.modelId,
+      status: error.status,
+      code: error.code,
+      streamed,
+    }));
   }
 
   /** Records a request that ended without a hold: refused, replayed, or the submission of a job. */
@@ -105,6 +130,27 @@ export class RequestMetrics {
     if (series === undefined) this.operations.set(operation, (series = new OperationSeries(this.metrics, operation)));
     return series;
   }
+}
+
+/** What the log says of an admitted request. */
+function fieldsOf({ record, result, totalMs }: EndedRequest): EndedFields {
+  const { deploymentId, keyId, errorCode, organizationId, operation, model, provider, status, streamed, attempts } =
+    record;
+  return {
+    request_id: toRequestId(record.id),
+    organization_id: organizationId,
+    api_key_id: keyId,
+    operation,
+    model,
+    provider,
+    deployment: deploymentId,
+    status,
+    code: result === null ? 'internal_error' : errorCode,
+    streamed,
+    attempts,
+    charged_micro: result === null ? null : microToJson(result.chargedMicro),
+    duration_ms: Math.round(totalMs),
+  };
 }
 
 /** The label `deployment`: `provider:upstream_model`. */

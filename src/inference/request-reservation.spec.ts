@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { Metrics } from '../core/observability/metrics/catalogue';
 import { RequestMetrics } from './request-metrics';
+import { RequestLog } from './request-log';
 import { compilePrice } from '../billing/pricing/price';
 import type { FinishCommand } from '../billing/ledger/money.types';
 import type { ReservationService } from '../billing/ledger/reservation.service';
@@ -39,7 +40,7 @@ async function settle(kind: Pick<InferenceInput, 'streamed' | 'allOrNothing'>): 
     clock,
     openRequestReservations,
     {} as TokenRatios,
-    new RequestMetrics(new Metrics()),
+    new RequestMetrics(new Metrics(), new RequestLog('none')),
   );
   await meter.settle({ usage: NO_USAGE, usageEstimated: false, costMicro: 7n });
   return commands[0];
@@ -72,7 +73,7 @@ describe("a vendor's bill", () => {
       clock,
       new InFlight(),
       {} as TokenRatios,
-      new RequestMetrics(new Metrics()),
+      new RequestMetrics(new Metrics(), new RequestLog('none')),
     );
     reservation.beginAttempt(candidate as unknown as Candidate);
     const usage = { ...NO_USAGE, images: 1, ...(units !== undefined && { units }) };

@@ -171,7 +171,7 @@ export class RequestReservation {
     logger.error({
       event: 'provider_usage_implausible',
       message: 'a provider reported implausible usage',
-      requestId: this.input.context.requestId,
+      request_id: this.input.context.requestId,
       deployment: this.candidate?.deployment.id,
     });
     return cost < this.holdMicro ? cost : this.holdMicro;
@@ -184,12 +184,12 @@ export class RequestReservation {
     logger.warn({
       event: 'vendor_bill_differs',
       message: "a vendor's bill differs from the catalogue's price",
-      requestId: this.input.context.requestId,
+      request_id: this.input.context.requestId,
       model: this.servedModel.id,
       deployment: this.candidate?.deployment.id,
-      billedMicro: microToJson(billedMicro),
-      listedMicro: microToJson(listedMicro),
-      holdMicro: microToJson(this.holdMicro),
+      billed_micro: microToJson(billedMicro),
+      listed_micro: microToJson(listedMicro),
+      hold_micro: microToJson(this.holdMicro),
       bill: vendorBillOf(usage),
     });
   }

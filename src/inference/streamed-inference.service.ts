@@ -223,7 +223,7 @@ export class StreamedInferenceService {
       this.logger.error({
         event: 'stream_settlement_delayed',
         message: 'an interrupted stream is not settled yet',
-        requestId,
+        request_id: requestId,
         err: cause,
       });
     }
@@ -239,7 +239,7 @@ export class StreamedInferenceService {
   /** Failures before the start are reported by the attempt series or the error response. */
   private report(error: unknown, { input }: Pick<StreamedInference, 'input'>): void {
     const { requestId, clientRequestId } = input.context;
-    const facts = { requestId, client_request_id: clientRequestId, model: input.model.id, err: error };
+    const facts = { request_id: requestId, client_request_id: clientRequestId, model: input.model.id, err: error };
     if (error instanceof ProviderError) {
       this.logger.warn({
         event: 'stream_interrupted',

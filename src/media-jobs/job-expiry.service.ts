@@ -60,7 +60,7 @@ export class JobExpiry implements OnModuleDestroy {
       if (this.stopped || blocked.has(organizationId)) continue;
       try {
         if (await this.expire(job)) {
-          this.logger.warn({ message: 'job expired', event: 'job_expired', jobId, status, provider });
+          this.logger.warn({ message: 'job expired', event: 'job_expired', job_id: jobId, status, provider });
         }
       } catch (error) {
         blocked.add(organizationId);
@@ -68,7 +68,7 @@ export class JobExpiry implements OnModuleDestroy {
         this.logger.warn({
           message: 'failed to expire a job',
           event: 'job_expiry_failed',
-          jobId,
+          job_id: jobId,
           err: error,
         });
       }

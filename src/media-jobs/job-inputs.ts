@@ -86,7 +86,7 @@ export class JobInputs {
       this.logger.warn({
         message: 'failed to delete the images of a rejected job; retention will remove them',
         event: 'job_input_cleanup_failed',
-        jobId: owner.id,
+        job_id: owner.id,
         err: error,
       });
     }

@@ -77,7 +77,7 @@ export class JobTermination {
       this.logger.warn({
         message: 'failed to remove a deleted job; the sweep will retry',
         event: 'job_removal_failed',
-        jobId: job.id,
+        job_id: job.id,
         err: error,
       });
     }

@@ -231,7 +231,7 @@ export class KeyPool implements Provider {
     const namedMs = options.retryAfterSeconds === undefined ? null : options.retryAfterSeconds * 1_000;
     const pauseMs = namedMs ?? (isRefused ? REFUSED_COOL_DOWN_MS : LIMITED_COOL_DOWN_MS);
     this.coolDowns.begin(key.coolDownId, pauseMs);
-    const facts = { provider: this.id, key: key.id, pauseMs, status: options.upstream?.status };
+    const facts = { provider: this.id, key: key.id, pause_ms: pauseMs, status: options.upstream?.status };
     if (isRefused) {
       KeyPool.logger.error({ event: 'provider_key_refused', message: 'a provider refused one of its keys', ...facts });
     } else {

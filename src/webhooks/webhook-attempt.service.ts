@@ -125,7 +125,14 @@ export class WebhookAttemptService {
     }
     const { attempt } = delivery;
     this.metrics.webhookDeliveries.of(step.state === 'pending' ? 'retry' : step.state).inc();
-    this.logger.debug({ message: 'webhook', ...idsOf(delivery), attempt, ...outcome, durationMs, state: step.state });
+    this.logger.debug({
+      message: 'webhook',
+      ...idsOf(delivery),
+      attempt,
+      ...outcome,
+      duration_ms: durationMs,
+      state: step.state,
+    });
     if (step.state === 'exhausted') {
       this.logger.warn({
         message: 'webhook attempts exhausted',

@@ -80,11 +80,11 @@ export class ResponseStore {
         if (cause instanceof DatabaseError && cause.code === UNIQUE_VIOLATION) return true;
         if (isPermanentDatabaseError(cause)) {
           // The error object holds the response among its parameters.
-          this.logger.error({ event: 'answer_not_stored', message: String(error), reservationId });
+          this.logger.error({ event: 'answer_not_stored', message: String(error), reservation_id: reservationId });
           return false;
         }
         if (attempt === 1) {
-          this.logger.warn({ event: 'answer_storing_delayed', message: String(error), reservationId });
+          this.logger.warn({ event: 'answer_storing_delayed', message: String(error), reservation_id: reservationId });
         }
         await delay(Math.min(FIRST_RETRY_MS * 2 ** (attempt - 1), LONGEST_RETRY_MS), undefined, { signal });
       }

@@ -253,7 +253,7 @@ export class ReservationService {
     this.logger.warn({
       event: 'late_ending_unconfirmed',
       message: 'the end of a hold is still not committed; the queue or the sweeper ends it',
-      reservationId,
+      reservation_id: reservationId,
       err: error,
     });
   }

@@ -135,7 +135,7 @@ export class PurchaseService {
       logger.warn({
         message: 'a checkout could not be closed',
         event: 'checkout_not_closed',
-        purchaseId: id,
+        purchase_id: id,
         reason: nameOf(error),
       });
       throw new GatewayError('service_unavailable', 'The payment provider cannot be reached. Nothing has changed.', {

@@ -13,6 +13,8 @@ export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' |
 export interface AppConfig {
   readonly production: boolean;
   readonly logLevel: LogLevel;
+  /** Which requests get a line in the log when they have ended. */
+  readonly logRequests: 'none' | 'failures' | 'all';
   /** Absolute path; holds the embedded services and generated secrets. */
   readonly dataDir: string;
   readonly http: {

@@ -21,6 +21,7 @@ export function toAppConfig(
   return {
     production,
     logLevel: settings.LOG_LEVEL,
+    logRequests: settings.LOG_REQUESTS,
     dataDir: resolve(settings.DATA_DIR),
     http: toHttp(settings, production),
     management: toManagement(settings, production),
@@ -58,12 +59,7 @@ export function toAppConfig(
     inference: toInference(settings),
     routing: toRouting(settings),
     limits: toLimits(settings),
-    outbound: {
-      allowCidrs: settings.OUTBOUND_ALLOW_CIDRS ?? [],
-      denyCidrs: settings.OUTBOUND_DENY_CIDRS ?? [],
-      denyHosts: settings.OUTBOUND_DENY_HOSTS ?? [],
-      nat64: settings.OUTBOUND_NAT64,
-    },
+    outbound: toOutbound(settings),
     dashboard: toDashboard(settings, production),
     payments: toPayments(settings, { production, isEmbedded }),
     mail: { smtpUrl: settings.SMTP_URL, from: settings.MAIL_FROM },
@@ -145,6 +141,15 @@ function toLimits(settings: Settings): AppConfig['limits'] {
     keyDefaults: of('KEY'),
     organizationDefaults: of('ORGANIZATION'),
     keyReadsPerSecond: settings.LIMIT_KEY_READS_PER_SECOND,
+  };
+}
+
+function toOutbound(settings: Settings): AppConfig['outbound'] {
+  return {
+    allowCidrs: settings.OUTBOUND_ALLOW_CIDRS ?? [],
+    denyCidrs: settings.OUTBOUND_DENY_CIDRS ?? [],
+    denyHosts: settings.OUTBOUND_DENY_HOSTS ?? [],
+    nat64: settings.OUTBOUND_NAT64,
   };
 }
 

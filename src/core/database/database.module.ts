@@ -15,7 +15,8 @@ import { reportMissingLimits } from './role-limits';
 const logger = new Logger('Database');
 
 /** Without a listener a broken idle connection would end the process; the pool replaces it by itself. */
-const onPoolError = (error: Error) => logger.warn(`An idle connection broke: ${error.message}`);
+const onPoolError = (error: Error) =>
+  logger.warn({ event: 'database_connection_broke', message: 'an idle connection broke', err: error });
 
 /** The class of all connections to the primary. */
 const PRIMARY_CLIENT = Symbol('PrimaryClient');

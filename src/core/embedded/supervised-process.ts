@@ -63,7 +63,7 @@ export class SupervisedProcess {
     const onExit = (exitCode: number | null, signal: string | null) => {
       if (!this.stopping.signal.aborted) {
         this.logger.error(
-          { event: 'embedded_server_exited', exitCode, signal },
+          { event: 'embedded_server_exited', exit_code: exitCode, signal },
           `${this.definition.name} exited unexpectedly and is restarted`,
         );
         this.child = null;

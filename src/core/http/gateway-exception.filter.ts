@@ -34,7 +34,7 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: 
     logger.error({
       event: 'unexpected_failure',
       message: 'unexpected failure',
-      requestId,
+      request_id: requestId,
       client_request_id: context?.clientRequestId,
       // Not the path, which may be signed.
       route: request.routeOptions.url,

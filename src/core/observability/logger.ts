@@ -1,31 +1,52 @@
 /**
  * The process's log: one JSON line per event on standard output, without credentials (redaction.ts) and, by convention,
- * without bodies. Lines are buffered up to 4 KiB, because a write per request costs more than the rest of the line;
+ * without bodies. A storm of one event is cut (storm-guard.ts). Lines are buffered up to 4 KiB, because a write per request costs more than the rest of the line;
  * pino flushes at process exit, and immediately for `fatal`.
  */
+import { hostname } from 'node:os';
 import type { LoggerService } from '@nestjs/common';
 import pino, { type DestinationStream, type Logger } from 'pino';
 import type { LogLevel } from '../config/app-config';
-import { serializers } from './redaction';
+import { SERVICE_VERSION } from '../types/service-version';
+import { maskSecrets, serializers } from './redaction';
+import { StormGuard } from './storm-guard';
 
 export interface LoggerSettings {
   readonly level: LogLevel;
-  /** Production lines include the process id and host for log collectors. */
+  /** Production lines include the process id, host and version for log collectors. */
   readonly production: boolean;
+  /** Default: a new one. */
+  readonly storms?: StormGuard;
 }
+
+/** pino's number of the level; lower ones are for development. */
+const INFO = 30;
+
+/** The level is the first field of a line. Lower levels are frequent, and log no foreign text. */
+const MAY_HOLD_SECRETS = /^\{"level":"(?:warn|error|fatal)"/;
 
 const BUFFER_BYTES = 4_096;
 const FLUSH_MS = 1_000;
 
 /** The logger of this process. */
 export function createLogger(settings: LoggerSettings, destination: DestinationStream = openStandardOutput()): Logger {
+  const { storms = new StormGuard() } = settings;
   return pino(
     {
       level: settings.level,
+      hooks: {
+        logMethod(args, method, level) {
+          const event = eventOf(args[0]);
+          const report = (suppressed: string, count: number): void =>
+            method.call(this, { event: suppressed, suppressed: count }, 'lines of this event were not written');
+          if (event === null || level < INFO || storms.admit(event, report)) method.apply(this, args);
+        },
+        streamWrite: (line) => (MAY_HOLD_SECRETS.test(line) ? maskSecrets(line) : line),
+      },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       serializers,
-      ...(settings.production ? {} : { base: null }),
+      base: settings.production ? { pid: process.pid, hostname: hostname(), version: SERVICE_VERSION } : null,
     },
     destination,
   );
@@ -33,11 +54,11 @@ export function createLogger(settings: LoggerSettings, destination: DestinationS
 
 /**
  * Adapts Nest's logger, and thus that of every class, to this log. A message is a text, or an object of fields whose
- * `message` is the text. Nest's listings of modules and routes appear at `debug`.
+ * `message` is the text. Nest's listings of modules and routes appear at `debug`; what has an event, at `info`.
  */
 export function toNestLogger(logger: Logger): LoggerService {
   const write =
-    (level: 'debug' | 'trace' | 'warn' | 'error' | 'fatal') =>
+    (level: 'info' | 'debug' | 'trace' | 'warn' | 'error' | 'fatal') =>
     (message: unknown, ...parameters: unknown[]): void => {
       const context = contextOf(parameters);
       if (message instanceof Error) {
@@ -52,13 +73,20 @@ export function toNestLogger(logger: Logger): LoggerService {
       }
     };
   return {
-    log: write('debug'),
+    log: (message: unknown, ...parameters: unknown[]) =>
+      write(eventOf(message) === null ? 'debug' : 'info')(message, ...parameters),
     debug: write('debug'),
     verbose: write('trace'),
     warn: write('warn'),
     error: write('error'),
     fatal: write('fatal'),
   };
+}
+
+/** The `event` of a line's fields; `null`: it has none. */
+function eventOf(fields: unknown): string | null {
+  if (typeof fields !== 'object' || fields === null || !('event' in fields)) return null;
+  return typeof fields.event === 'string' ? fields.event : null;
 }
 
 /** Nest passes the name of the class that logs as the last parameter. */

@@ -24,6 +24,13 @@ const SECRET_FIELDS = [
 /** Fields with foreign objects, which are searched for secrets. */
 const SEARCHED_FIELDS = ['headers', 'request', 'response', 'config', 'options'];
 
+/**
+ * What looks like a credential, wherever it stands: our keys, bearer tokens, passwords in URLs, and the parameters that
+ * grant access to a signed URL.
+ */
+const SECRET_VALUE =
+  /(\bsk-llm-)[\w-]{6,}|(\bBearer\s+)[^\s"\\,]+|(:\/\/[^\s"/:@]*:)[^\s"/]+(?=@)|([?&](?:X-Amz-(?:Signature|Credential|Security-Token)|signature|sig|token|key|api_?key|access_token)=)[^\s"&\\]+/gi;
+
 const DEEPEST_LEVEL = 4;
 const LONGEST_CAUSE_CHAIN = 5;
 
@@ -32,6 +39,15 @@ export const serializers: Readonly<Record<string, (value: unknown) => unknown>> 
   ...Object.fromEntries(SEARCHED_FIELDS.map((name) => [name, (value: unknown) => withoutSecrets(value)])),
   err: (value) => describeError(value),
 };
+
+/** Replaces what looks like a credential in a text, such as a whole line of the log. */
+export function maskSecrets(text: string): string {
+  return text.replace(
+    SECRET_VALUE,
+    (_secret, key?: string, bearer?: string, url?: string, parameter?: string) =>
+      (key ?? bearer ?? url ?? parameter ?? '') + REMOVED,
+  );
+}
 
 /** A copy whose secrets, found by name, are replaced. */
 function withoutSecrets(value: unknown, level = 1): unknown {

@@ -56,7 +56,7 @@ export class FinalizeStep {
   }
 
   private async judge(job: MediaJob, error: unknown): Promise<Finalized> {
-    const facts = { jobId: job.id, provider: job.provider, err: error };
+    const facts = { job_id: job.id, provider: job.provider, err: error };
     if (!(error instanceof ResultError)) {
       this.logger.warn({ message: 'failed to store the result of a job', event: 'job_result_store_failed', ...facts });
       return 'no-storage';
@@ -90,11 +90,11 @@ export class FinalizeStep {
     this.logger.warn({
       message: "a vendor's bill differs from the catalogue's price",
       event: 'vendor_bill_differs',
-      jobId: id,
+      job_id: id,
       model,
       deployment: deploymentId,
-      billedMicro: microToJson(billedMicro),
-      listedMicro: microToJson(listedMicro),
+      billed_micro: microToJson(billedMicro),
+      listed_micro: microToJson(listedMicro),
       bill: vendorBillOf(usage),
     });
   }

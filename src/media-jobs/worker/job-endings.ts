@@ -28,7 +28,7 @@ export class JobEndings {
   /** @param cause only logged: the client gets `error` and nothing else */
   async fail(job: MediaJob, error: JobError, cause?: unknown): Promise<void> {
     const { provider, deploymentId, submissions } = job;
-    const facts = { jobId: job.id, code: error.code, provider, deployment: deploymentId, submissions, err: cause };
+    const facts = { job_id: job.id, code: error.code, provider, deployment: deploymentId, submissions, err: cause };
     if (await this.end(job, { status: 'failed', error }, NO_USAGE)) {
       this.logger.warn({ message: 'job failed', event: 'job_failed', ...facts });
     }
@@ -37,7 +37,13 @@ export class JobEndings {
   /** Logs an error: the provider may be working on a result that the gateway never fetches. */
   async failUnknown(job: MediaJob, cause?: unknown): Promise<void> {
     const { id: jobId, provider, providerToken } = job;
-    const facts = { jobId, provider, providerToken, event: 'provider_submit_unknown', err: cause };
+    const facts = {
+      job_id: jobId,
+      provider,
+      provider_token: providerToken,
+      event: 'provider_submit_unknown',
+      err: cause,
+    };
     this.logger.error({ message: 'unknown whether the provider accepted the job', ...facts });
     await this.fail(job, UNKNOWN_SUBMISSION, cause);
   }
@@ -60,10 +66,10 @@ export class JobEndings {
     this.logger.warn({
       message: 'a provider finished a job that had already ended',
       event: 'late_provider_success',
-      jobId: id,
+      job_id: id,
       status: current?.status ?? 'deleted',
       provider,
-      providerJobId: handle?.id,
+      provider_job_id: handle?.id,
     });
   }
 

@@ -81,7 +81,7 @@ export class JobRunner {
     try {
       return await this.claimAndRun(due);
     } catch (error) {
-      this.logger.error({ message: 'a job step failed', event: 'job_step_failed', jobId: due.id, err: error });
+      this.logger.error({ message: 'a job step failed', event: 'job_step_failed', job_id: due.id, err: error });
       return null;
     } finally {
       this.underWay.delete(due.id);
@@ -120,7 +120,7 @@ export class JobRunner {
       this.logger.error({
         message: 'a job step failed and will be retried',
         event: 'job_step_retried',
-        jobId: job.id,
+        job_id: job.id,
         err: error,
       });
     }

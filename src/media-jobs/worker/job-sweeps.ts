@@ -139,7 +139,7 @@ export class JobSweeps {
       this.logger.warn({
         message: 'failed to cancel a job at its provider',
         event: 'provider_cancel_failed',
-        jobId: job.id,
+        job_id: job.id,
         err: error,
       });
     }

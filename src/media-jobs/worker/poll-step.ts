@@ -48,7 +48,7 @@ export class PollStep {
       this.logger.warn({
         message: 'the provider of a job is not configured',
         event: 'job_provider_not_configured',
-        jobId: job.id,
+        job_id: job.id,
       });
       return nextStep(await this.work.reschedule(job, UNKNOWN_PROVIDER_RETRY_MS), UNKNOWN_PROVIDER_RETRY_MS);
     }
@@ -107,7 +107,7 @@ export class PollStep {
   private unanswered(job: MediaJob, adapter: AsyncJobAdapter, error: ProviderError): Promise<NextStep> {
     const { id, provider, polls } = job;
     const { phase, upstream, retryAfterSeconds } = error.options;
-    const facts = { jobId: id, provider, polls, code: error.code, phase, upstream };
+    const facts = { job_id: id, provider, polls, code: error.code, phase, upstream };
     this.logger.warn({ message: 'polling a job failed', event: 'provider_poll_failed', ...facts });
     if (isGone(error)) return this.setback(job, adapter, JOB_UNKNOWN_TO_PROVIDER, error);
     const askedMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1_000;

@@ -170,7 +170,7 @@ export class SubmitStep {
         adapter.cancel?.(handle, toCall(job, target, deadlines, signal)),
       );
     } catch (error) {
-      const facts = { event: 'provider_cancel_failed', jobId: job.id, err: error };
+      const facts = { event: 'provider_cancel_failed', job_id: job.id, err: error };
       this.logger.warn({ message: 'failed to cancel a job at its provider', ...facts });
     }
   }
@@ -215,7 +215,7 @@ export class SubmitStep {
   /** Treats a transient database error like unavailable storage. @throws any other error */
   private assertTransient({ id: jobId }: MediaJob, error: unknown): Finalized {
     if (isPermanent(error)) throw error;
-    this.logger.warn({ message: 'failed to end a job', event: 'job_end_failed', jobId, err: error });
+    this.logger.warn({ message: 'failed to end a job', event: 'job_end_failed', job_id: jobId, err: error });
     return 'no-storage';
   }
 
@@ -281,7 +281,7 @@ export class SubmitStep {
   private report({ id, provider, deploymentId }: MediaJob, { code, options }: ProviderError): void {
     const { credentialRefused, phase, upstream } = options;
     const event = credentialRefused === true ? 'provider_credential_refused' : 'provider_submit_refused';
-    const facts = { event, jobId: id, provider, deployment: deploymentId, code, phase, upstream };
+    const facts = { event, job_id: id, provider, deployment: deploymentId, code, phase, upstream };
     if (credentialRefused === true) this.logger.error({ message: 'a provider refused our credential', ...facts });
     else this.logger.warn({ message: 'a provider did not accept a job', ...facts });
   }

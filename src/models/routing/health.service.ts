@@ -188,7 +188,7 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, CallO
     health.trip(this.clock.monotonic() + this.openMs);
     void this.sharing.announce({ kind: 'open', id: health.id, forMs: this.openMs });
     if (again) return;
-    const facts = { deployment: health.id, forMs: this.openMs, code, upstream: options.upstream };
+    const facts = { deployment: health.id, for_ms: this.openMs, code, upstream: options.upstream };
     this.logger.warn({ event: 'breaker_opened', message: 'circuit breaker opened', ...facts });
   }
 
@@ -207,7 +207,7 @@ export class HealthService implements OnModuleInit, OnApplicationShutdown, CallO
       event: 'cool_down_started',
       message: 'deployment is rate limited and cools down',
       deployment: health.id,
-      forMs,
+      for_ms: forMs,
     });
   }
 
