@@ -42,6 +42,8 @@ describe('loadConfig', () => {
     expect(loadConfig({})).toEqual({
       production: false,
       logLevel: 'info',
+      logRequests: 'failures',
+      management: { port: 0, token: null, commit: 'unknown' },
       dataDir: resolve('.data'),
       http: {
         host: '127.0.0.1',
@@ -53,6 +55,7 @@ describe('loadConfig', () => {
         overloadConcurrency: 2_048,
         trustProxy: false,
         ssePingMs: 15_000,
+        shutdownDelayMs: 0,
         drainTimeoutMs: 30_000,
       },
       databaseUrl: null,
@@ -294,5 +297,16 @@ describe('variables of other programs', () => {
     ['SOME_TOOL_API_KEY', 'two words'],
   ])('are accepted without validation: %s=%s', (name, value) => {
     expect(() => loadConfig({ [name]: value })).not.toThrow();
+  });
+
+  it('in production opens the management port and announces a shutdown for five seconds', () => {
+    const { management, http } = loadConfig({
+      NODE_ENV: 'production',
+      DATABASE_URL: 'postgres://db/gateway',
+      REDIS_URL: 'redis://redis',
+      API_KEY_PEPPER: 'p'.repeat(32),
+      SECRETS_KEY: 'ab'.repeat(32),
+    });
+    expect([management.port, http.shutdownDelayMs]).toEqual([9_464, 5_000]);
   });
 });
