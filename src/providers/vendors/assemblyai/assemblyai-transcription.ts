@@ -29,7 +29,7 @@ import type { UpstreamHttp } from '../../kit/upstream-http';
 
 const MILLISECONDS = 1_000;
 /** Failures that only another file would avoid. */
-const FILE_FAULT = /not appear to contain audio|too short|no (spoken )?audio|unsupported|corrupt/i;
+const FILE_FAULT = /not appear to contain audio|too short|no (spoken )?audio|no speech|unsupported|corrupt/i;
 
 export class AssemblyAiTranscription implements TranscriptionProvider {
   private readonly upload: string;
@@ -45,9 +45,12 @@ export class AssemblyAiTranscription implements TranscriptionProvider {
     refuseTemperature(request);
     const deadline = new SharedDeadline(call);
     const file = new RawBody('application/octet-stream', request.audio);
-    const address = textOf(await this.http.post(this.upload, file, deadline.next()), 'upload_url');
-    const body = JSON.stringify(toTranscriptRequest(request, call, address));
-    const id = textOf(await this.http.post(this.transcripts, body, deadline.next()), 'id');
+    const uploaded = await this.http.post(this.upload, file, deadline.next()).catch(blame('file'));
+    const body = JSON.stringify(toTranscriptRequest(request, call, textOf(uploaded, 'upload_url')));
+    // Beside the language the request has nothing of the client's.
+    const culprit = request.language === null ? null : 'language';
+    const created = await this.http.post(this.transcripts, body, deadline.next()).catch(blame(culprit));
+    const id = textOf(created, 'id');
     const target = this.http.endpoint(`transcript/${encodeURIComponent(id)}`);
     return awaitResult(deadline, async (limits) => this.read(target, request, limits));
   }
@@ -99,6 +102,23 @@ function toFailure(reason: unknown): ProviderError {
     param: 'file',
     details: { provider_code: null, provider_message: toSafeText(message) },
   });
+}
+
+/**
+ * Its 400 and 422 have a sentence and no code (https://www.assemblyai.com/docs/guides/common_errors_and_solutions), so the
+ * only part of the request that a client wrote tells whose fault they are; `null`: there is none.
+ */
+function blame(param: string | null): (error: unknown) => never {
+  return (error) => {
+    if (param === null || !(error instanceof ProviderError) || error.code !== 'provider_error') throw error;
+    const { credentialRefused, upstream } = error.options;
+    if (credentialRefused === true || (upstream?.status !== 400 && upstream?.status !== 422)) throw error;
+    throw new ProviderError('validation_failed', 'The provider refused the request as invalid.', {
+      ...error.options,
+      fallback: false,
+      param,
+    });
+  };
 }
 
 function textOf(reply: Buffer, field: string): string {

@@ -1,4 +1,4 @@
-import { FakeUpstream } from '../../../../test/conformance/fake-upstream';
+import { type Answer, FakeUpstream } from '../../../../test/conformance/fake-upstream';
 import { disconnect, fault, json, script } from '../../../../test/conformance/media-answers';
 import { transcriptionRequest } from '../../../../test/conformance/media-requests';
 import { providerCall, providerErrorOf } from '../../../../test/conformance/provider-call';
@@ -54,6 +54,21 @@ describe('AssemblyAiTranscription', () => {
     const { code, options } = await providerErrorOf(transcribe());
     expect([code, options.param, options.details?.['provider_message']]).toEqual(['validation_failed', 'file', error]);
   });
+
+  const refused = (status: number) => json({ error: 'Invalid value.' }, status);
+  it.each([
+    ['an upload', 422, [refused(422)], {}, ['validation_failed', 'file']],
+    ['a language', 400, [uploaded, refused(400)], { language: 'xx' }, ['validation_failed', 'language']],
+    ['a request without a language', 400, [uploaded, refused(400)], {}, ['provider_error', undefined]],
+    ['a language', 401, [uploaded, refused(401)], { language: 'de' }, ['provider_error', undefined]],
+  ] as const)(
+    'blames the client for what it wrote: %s answered with %d',
+    async (_what, _status, answers, fields, expected) => {
+      upstream.answer = script(...(answers as readonly [Answer, ...Answer[]]));
+      const { code, options } = await providerErrorOf(transcribe(fields));
+      expect([code, options.param]).toEqual(expected);
+    },
+  );
 
   it.each([{ prompt: 'names' }, { temperature: 0.5 }])('refuses %p before the upload', async (option) => {
     const { options } = await providerErrorOf(transcribe(option));
