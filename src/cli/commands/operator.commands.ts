@@ -62,6 +62,14 @@ export function addOperatorCommands(program: Command): void {
     .requiredOption('--model <id>', '<vendor>/<name>', parseText)
     .requiredOption('--price <id>', 'price version id', parseId)
     .action(run(withdrawPrice));
+  price
+    .command('end')
+    .description('end a price in force, now or later; the one in force without it applies, or the model is not served')
+    .requiredOption('--model <id>', '<vendor>/<name>', parseText)
+    .requiredOption('--price <id>', 'price version id', parseId)
+    .requiredOption('--ref <text>', 'why it ends', parseText)
+    .option('--effective-to <time>', 'end; default: now', parseText)
+    .action(run(endPrice));
 }
 
 function addAdjustCommand(program: Command): void {
@@ -194,6 +202,23 @@ function withdrawPrice({ model, price }: PriceWithdrawal): Promise<CommandResult
     return {
       text: `The price of ${model} was withdrawn.`,
       json: { id, model, effective_from: effectiveFrom.toISOString(), revision, price: content },
+    };
+  });
+}
+
+interface PriceEndingOptions extends PriceWithdrawal {
+  readonly ref: string;
+  readonly effectiveTo?: string;
+}
+
+function endPrice({ model, price, ref, effectiveTo }: PriceEndingOptions): Promise<CommandResult> {
+  return withContext(async (context) => {
+    const ending = { effectiveTo, reference: ref };
+    const ended = await pricesOf(context).end(model, price, ending, COMMAND_LINE);
+    const end = ended.effectiveTo?.toISOString() ?? null;
+    return {
+      text: `The price of ${model} ends at ${end}.`,
+      json: { id: ended.id, model, effective_to: end, revision: ended.revision },
     };
   });
 }

@@ -5,6 +5,7 @@ import { microToJson, type Micro } from '../../core/types/micro';
 import { SecretBox } from '../../core/secrets/secret-box';
 import type { OrganizationEntity } from '../../core/database/entities/organization.entity';
 import { resolveSecretsKeys } from '../../core/secrets/service-secrets';
+import { OperatorOrganizationService } from '../../dashboard/organizations/operator-organization.service';
 import { WebhookSecretRepository } from '../../webhooks/webhook-secret.repository';
 import { WebhookSecretService } from '../../webhooks/webhook-secret.service';
 import { withContext, type CliContext } from '../cli-context';
@@ -14,6 +15,7 @@ import {
   parseAmountOrNone,
   parseId,
   parseInteger,
+  parseIntegerOrNone,
   parsePositiveAmount,
   parseText,
 } from '../option-parsers';
@@ -51,6 +53,11 @@ export function addOrganizationCommands(program: Command): void {
     '--monthly-limit-micro <amount>',
     'maximum spending per calendar month (UTC), or "none"; a lower limit set by the organization still applies',
     parseAmountOrNone,
+  );
+  limit.option(
+    '--max-api-keys <count>',
+    'API keys that are not revoked, or "none" for the default; keys beyond a lower limit stay valid',
+    parseIntegerOrNone,
   );
   addRateChanges(limit).action(run(limitOrganization));
   organizationCommand(organization, 'webhook-secret', 'show the webhook signing secret; creates one if there is none')
@@ -138,11 +145,16 @@ function creditOrganization({ org, amountMicro, ref }: CreditOptions): Promise<C
 }
 
 interface LimitOptions extends OrganizationOptions, RateOptions<number | 'none'> {
+  readonly maxApiKeys?: number | 'none';
   readonly monthlyLimitMicro?: Micro | 'none';
 }
 
-function limitOrganization({ org, monthlyLimitMicro, ...rates }: LimitOptions): Promise<CommandResult> {
+function limitOrganization({ org, maxApiKeys, monthlyLimitMicro, ...rates }: LimitOptions): Promise<CommandResult> {
   return withContext(async (context) => {
+    if (maxApiKeys !== undefined) {
+      const operators = new OperatorOrganizationService(context.dataSource, context.redis);
+      await operators.updateLimits(org, { maxApiKeys: noneToNull(maxApiKeys) }, COMMAND_LINE);
+    }
     await context.organizations.setRateLimits(org, toRateLimits(rates), COMMAND_LINE);
     if (monthlyLimitMicro !== undefined) {
       await context.organizations.setMonthlyLimit(org, noneToNull(monthlyLimitMicro), COMMAND_LINE);
@@ -190,6 +202,7 @@ async function describe({ organizations, ledger }: CliContext, organizationId: s
       ['Spent this month', formatMicro(spentMicro)],
       ['Monthly limit', operatorMonthlyLimitMicro === null ? 'none' : formatMicro(operatorMonthlyLimitMicro)],
       ['Own monthly limit', ownMonthlyLimitMicro === null ? 'none' : formatMicro(ownMonthlyLimitMicro)],
+      ['API keys', `at most ${organization.maxApiKeys}`],
       ...rateFields(organization),
     ]),
     json: {
@@ -214,6 +227,7 @@ function toRecord(organization: OrganizationEntity) {
     requests_per_minute: organization.requestsPerMinute,
     tokens_per_minute: organization.tokensPerMinute,
     concurrency: organization.concurrency,
+    max_api_keys: organization.maxApiKeys,
     created_at: createdAt.toISOString(),
   };
 }

@@ -8,6 +8,7 @@ import type { DataSource } from 'typeorm';
 import { digestApiKey, hasValidShape } from '../../../src/auth/api-keys/api-key';
 import { ApiKeyRepository } from '../../../src/auth/api-keys/api-key.repository';
 import { KEY_INVALIDATION_CHANNEL } from '../../../src/auth/api-keys/key-invalidation';
+import { DEFAULT_MAX_API_KEYS } from '../../../src/core/database/entities/organization.entity';
 import { MIGRATIONS } from '../../../src/core/database/migrations';
 import { openDataSource } from '../../harness/data-source';
 import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '../../harness/database';
@@ -93,6 +94,22 @@ describe('the command line', () => {
         monthly_limit_micro: null,
         own_monthly_limit_micro: null,
       });
+    });
+
+    it('have a maximum of API keys, which is set, shown and enforced', async () => {
+      const { id } = await createOrganization();
+      const change = (limit: string) => cli.json('org', 'limit', '--org', id, '--max-api-keys', limit);
+      await expect(change('1')).resolves.toMatchObject({ max_api_keys: 1 });
+      await cli.json('key', 'create', '--org', id, '--name', 'first');
+      const second = await cli.run('key', 'create', '--org', id, '--name', 'second');
+      expect(second).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('API keys') });
+      const refused = await cli.run('org', 'limit', '--org', id, '--max-api-keys', '1000001', '--rpm', '60');
+      expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--max-api-keys') });
+      await expect(cli.json('org', 'show', '--org', id)).resolves.toMatchObject({
+        max_api_keys: 1,
+        requests_per_minute: null,
+      });
+      await expect(change('none')).resolves.toMatchObject({ max_api_keys: DEFAULT_MAX_API_KEYS });
     });
 
     it('are suspended and activated', async () => {

@@ -90,6 +90,31 @@ describe('the commands of operators', () => {
     ]);
   });
 
+  it('end a price in force, now or later', async () => {
+    const file = join(directory, 'ending.yaml');
+    writeFileSync(file, 'tokens: { per_1m_micro: { input: 3, output: 4 } }\n');
+    const { id: price } = await cli.json<{ id: string }>(
+      'price',
+      'add',
+      '--model',
+      MODEL,
+      '--file',
+      file,
+      '--ref',
+      'x',
+    );
+    const end = ['price', 'end', '--model', MODEL, '--ref', 'the contract ended', '--price'];
+    const later = await cli.json<{ id: string }>(...end, price, '--effective-to', '2199-01-01T00:00:00Z');
+    expect(later).toMatchObject({ model: MODEL, effective_to: '2199-01-01T00:00:00.000Z' });
+    const past = await cli.run(...end, later.id, '--effective-to', '2026-01-01');
+    expect(past).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--effective-to') });
+    const ended = await cli.json<{ effective_to: string }>(...end, later.id);
+    expect(Date.parse(ended.effective_to)).toBeLessThanOrEqual(Date.now());
+    // The first revision is no longer the last one.
+    await expect(cli.run(...end, price)).resolves.toMatchObject({ exitCode: 1 });
+    expect((await actions()).slice(-3)).toEqual(['price.created', 'price.ended', 'price.ended']);
+  });
+
   it('correct a balance once per reference', async () => {
     const { id } = await cli.json<{ id: string }>('org', 'create', '--name', 'Adjusted');
     const credit = ['org', 'credit', '--org', id, '--ref', 'invoice', '--amount-micro', '7'];
