@@ -1403,6 +1403,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/dashboard/api/operator/purchases/{purchase_id}/review": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Mark a payment as reviewed
+         * @description For a payment with `needs_review`, once a person has compared it with the payment provider and done what is necessary: it
+         *     no longer needs a review, until the payment changes again. Nothing is booked.
+         */
+        post: operations["reviewPurchase"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/dashboard/api/operator/users": {
         parameters: {
             query?: never;
@@ -3479,7 +3500,7 @@ export interface components {
              */
             provider: "stripe" | "test";
             status: components["schemas"]["PurchaseStatus"];
-            /** @description Whether the payment differs from the order, arrived twice, or an amount is owed. */
+            /** @description Whether the payment differs from the order, arrived twice, or an amount is owed, and no operator has reviewed it since. */
             needs_review: boolean;
             amount_micro: number;
             /** @description Refunded part of the amount. */
@@ -3502,12 +3523,21 @@ export interface components {
             created_at: components["schemas"]["Time"];
             /** Format: date-time */
             ended_at: string | null;
+            /**
+             * Format: date-time
+             * @description When an operator reviewed the payment; null if nobody has since it last changed.
+             */
+            reviewed_at: string | null;
         };
         OperatorPurchaseList: {
             /** @constant */
             object: "list";
             data: components["schemas"]["OperatorPurchase"][];
             next_cursor: components["schemas"]["NextCursor"];
+        };
+        PurchaseReview: {
+            /** @description What was found, for the audit log, which the organization can read. */
+            note: string;
         };
         OperatorUser: {
             /** @constant */
@@ -4206,6 +4236,8 @@ export interface components {
         DeliveryId: string;
         /** @description An organization; an unknown ID gets 404 `not_found`. */
         AnyOrganizationId: string;
+        /** @description A purchase of any organization; an unknown ID gets 404 `not_found`. */
+        AnyPurchaseId: string;
         /** @description A user; an unknown ID gets 404 `not_found`. */
         AnyUserId: string;
         /** @description The part of the model ID before the slash. An unknown model gets 404 `not_found`. */
@@ -4399,6 +4431,7 @@ export type BalanceAdjustmentRequest = components['schemas']['BalanceAdjustmentR
 export type BalanceAdjustment = components['schemas']['BalanceAdjustment'];
 export type OperatorPurchase = components['schemas']['OperatorPurchase'];
 export type OperatorPurchaseList = components['schemas']['OperatorPurchaseList'];
+export type PurchaseReview = components['schemas']['PurchaseReview'];
 export type OperatorUser = components['schemas']['OperatorUser'];
 export type OperatorUserList = components['schemas']['OperatorUserList'];
 export type CatalogSource = components['schemas']['CatalogSource'];
@@ -4466,6 +4499,7 @@ export type ParameterPurchaseId = components['parameters']['PurchaseId'];
 export type ParameterOrganizationJobId = components['parameters']['OrganizationJobId'];
 export type ParameterDeliveryId = components['parameters']['DeliveryId'];
 export type ParameterAnyOrganizationId = components['parameters']['AnyOrganizationId'];
+export type ParameterAnyPurchaseId = components['parameters']['AnyPurchaseId'];
 export type ParameterAnyUserId = components['parameters']['AnyUserId'];
 export type ParameterModelVendor = components['parameters']['ModelVendor'];
 export type ParameterModelName = components['parameters']['ModelName'];
@@ -7103,7 +7137,7 @@ export interface operations {
                 status?: components["schemas"]["PurchaseStatus"];
                 /**
                  * @description With `true`, only purchases that need attention: those with status `mismatch`, those that were paid twice, and those
-                 *     with an owed amount. With `false`, only the others.
+                 *     with an owed amount, unless they were reviewed since. With `false`, only the others.
                  */
                 needs_review?: boolean;
                 /** @description Maximum number of entries in the response. */
@@ -7135,6 +7169,44 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    reviewPurchase: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A purchase of any organization; an unknown ID gets 404 `not_found`. */
+                purchase_id: components["parameters"]["AnyPurchaseId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PurchaseReview"];
+            };
+        };
+        responses: {
+            /** @description The reviewed purchase. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorPurchase"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     listUsers: {
         parameters: {
             query?: {
@@ -7144,6 +7216,8 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 /** @description Part of the e-mail, case-insensitive. */
                 search?: string;
+                /** @description Only users with this status. */
+                status?: "active" | "disabled";
             };
             header?: never;
             path?: never;

@@ -30,6 +30,7 @@ import {
   BalanceAdjustmentRequestDto,
   OrganizationLimitsUpdateDto,
   OrganizationStatusChangeDto,
+  PurchaseReviewDto,
 } from '../../src/dashboard/operator/dto/operator-organization.dto';
 import { TestWebhookRequestDto } from '../../src/dashboard/webhooks/test-webhook-request.dto';
 import { childOf, isObject, openapiDocument, operationsOf } from '../harness/openapi-document';
@@ -119,6 +120,7 @@ const PAIRS: readonly Pair[] = [
     'OrganizationStatusChange',
     OrganizationStatusChangeDto,
   ),
+  pair<'PurchaseReview', PurchaseReviewDto>('PurchaseReview', PurchaseReviewDto),
   pair<'OrganizationLimitsUpdate', OrganizationLimitsUpdateDto>(
     'OrganizationLimitsUpdate',
     OrganizationLimitsUpdateDto,

@@ -49,7 +49,11 @@ describeJourney('inspection by operators', () => {
     await attention.getByText('Another amount was paid.').waitFor();
     await user.page.getByText('1 waiting, oldest').waitFor();
     await user.picture('operator-platform-attention');
-    await attention.getByRole('link', { name: 'test' }).click();
+    await attention.getByRole('button', { name: 'Mark as reviewed' }).click();
+    await user.page.getByLabel('What you found').fill('paid back by hand');
+    await user.page.getByRole('dialog').getByRole('button', { name: 'Mark as reviewed' }).click();
+    await user.page.getByText('Every payment matches its order').waitFor();
+    await user.page.goto(`/dashboard/operator/organizations/${organizationId}`);
     await user.page.getByRole('heading', { level: 1, name: 'test' }).waitFor();
     const region = (name: string) => user.page.getByRole('region', { name, exact: true });
     await region('Members').getByText(member.email).waitFor();

@@ -120,7 +120,12 @@ export class PaymentEventService {
     const now = new Date(this.clock.now());
     const { purchase: next, outcome } = await this.judge(manager, before, fact, now);
     if (next.state === 'paid' && before.state !== 'paid') await bookPayment(manager, next);
-    const after = { ...next, owedMicro: await bookTakenBack(manager, before, next, event.id) };
+    const after = {
+      ...next,
+      owedMicro: await bookTakenBack(manager, before, next, event.id),
+      // A review covers what was known then.
+      reviewedAt: outcome === 'nothing' ? next.reviewedAt : null,
+    };
     await savePurchase(manager, after);
     await insertEvent(manager, after, event, outcome, now);
     if (outcome !== 'nothing') await this.record(manager, before, after, outcome, actor);

@@ -58,14 +58,14 @@ export async function findPurchaseById(manager: EntityManager, id: string): Prom
   return entity && toPurchase(entity);
 }
 
-/** Locks the purchase until the transaction ends: its events wait. */
+/** Locks the purchase until the transaction ends: its events wait. @param organizationId absent: of any organization */
 export async function lockPurchaseOf(
   manager: EntityManager,
-  organizationId: string,
+  organizationId: string | undefined,
   id: string,
 ): Promise<Purchase | null> {
   const entity = await manager.findOne(PurchaseEntity, {
-    where: { id, organizationId },
+    where: { id, ...(organizationId !== undefined && { organizationId }) },
     lock: { mode: 'pessimistic_write' },
   });
   return entity && toPurchase(entity);
@@ -85,6 +85,7 @@ export async function findPurchases(
 
 /** An absent member does not filter. */
 export interface StaffPurchaseFilter {
+  readonly id?: string;
   readonly organizationId?: string;
   readonly state?: PurchaseState;
   readonly needsReview?: boolean;
@@ -98,12 +99,13 @@ export interface StaffPurchase extends Purchase {
 /** Newest first. @throws GatewayError `validation_failed` for an invalid cursor. */
 export async function findPurchasesForStaff(
   manager: EntityManager,
-  { organizationId, state, needsReview }: StaffPurchaseFilter,
+  { id: only, organizationId, state, needsReview }: StaffPurchaseFilter,
   page: PageRequest,
 ): Promise<Page<StaffPurchase>> {
   const query = newestFirst(manager, page)
     .innerJoin(OrganizationEntity, 'organization', 'organization.id = purchase.organization_id')
     .addSelect('organization.name', 'organization_name');
+  if (only !== undefined) query.andWhere('purchase.id = :only', { only });
   if (organizationId !== undefined) query.andWhere('purchase.organization_id = :organizationId', { organizationId });
   if (state !== undefined) query.andWhere('purchase.state = :state', { state });
   if (needsReview !== undefined) query.andWhere(`${needsReview ? '' : 'NOT '}(${NEEDS_REVIEW})`);
@@ -200,9 +202,9 @@ export async function insertEvent(
   await manager.insert(PaymentEventEntity, { provider, id, type, purchaseId, outcome, receivedAt });
 }
 
-/** Writes the columns that events can change. */
+/** Writes the columns that events and reviews can change. */
 export async function savePurchase(manager: EntityManager, purchase: Purchase): Promise<void> {
-  const { id, state, checkoutReference, paymentReference, failure, endedAt } = purchase;
+  const { id, state, checkoutReference, paymentReference, failure, endedAt, reviewedAt } = purchase;
   await manager.update(
     PurchaseEntity,
     { id },
@@ -212,6 +214,7 @@ export async function savePurchase(manager: EntityManager, purchase: Purchase): 
       paymentReference,
       failure,
       endedAt,
+      reviewedAt,
       refundedMicro: purchase.refundedMicro.toString(),
       highestRefundedMicro: purchase.highestRefundedMicro.toString(),
       disputedMicro: purchase.disputedMicro.toString(),

@@ -20,7 +20,7 @@ import {
 } from './billing-settings.service';
 import { CheckoutNotMadeError, type PaymentProvider } from './payment-provider';
 import { PaymentProviders } from './payment-providers';
-import type { Purchase } from './purchase';
+import { needsReview, type Purchase } from './purchase';
 import {
   failPurchase,
   findPurchase,
@@ -122,6 +122,36 @@ export class PurchaseService {
       await savePurchase(manager, after);
       await this.record(manager, after, 'purchase.canceled', actor, { before: summaryOf(before) });
       return after;
+    });
+  }
+
+  /**
+   * Ends the review of a payment that needs one, until the payment changes again. Idempotent.
+   * @param note what was found, for the audit log
+   * @throws GatewayError `not_found`, `conflict` for a payment that needs no review.
+   */
+  async review(id: string, note: string, actor: Actor): Promise<StaffPurchase> {
+    const purchaseId = requireUuid(id, NOT_FOUND);
+    return this.dataSource.transaction(async (manager) => {
+      await limitIdleTime(manager);
+      const before = await lockPurchaseOf(manager, undefined, purchaseId);
+      if (before === null) throw purchaseNotFound();
+      if (before.reviewedAt === null && !needsReview(before)) {
+        throw new GatewayError('conflict', 'This purchase needs no review.');
+      }
+      const after = { ...before, reviewedAt: before.reviewedAt ?? new Date(this.clock.now()) };
+      await savePurchase(manager, after);
+      await recordAudit(manager, {
+        organizationId: after.organizationId,
+        actor,
+        action: 'purchase.reviewed',
+        target: { type: 'purchase', id: purchaseId },
+        before: summaryOf(before),
+        after: { ...summaryOf(after), reviewed: true, note },
+      });
+      const { items } = await findPurchasesForStaff(manager, { id: purchaseId }, { limit: 1, cursor: null });
+      if (items[0] === undefined) throw purchaseNotFound();
+      return items[0];
     });
   }
 

@@ -23,6 +23,7 @@ const ordered: Purchase = {
   createdAt: NOW,
   expiresAt: NOW,
   endedAt: null,
+  reviewedAt: null,
 };
 
 /** Stripe's events for one purchase, in chronological order. */

@@ -21,6 +21,7 @@ export interface Purchase {
   readonly createdAt: Date;
   readonly expiresAt: Date;
   readonly endedAt: Date | null;
+  readonly reviewedAt: Date | null;
 }
 
 export function toPurchase(entity: PurchaseEntity): Purchase {
@@ -43,7 +44,8 @@ export function takenBackMicro({ state, amountMicro, refundedMicro, disputedMicr
 }
 
 /** The condition of `NEEDS_REVIEW`: a person has to look at the payment. */
-export function needsReview({ state, failure, owedMicro }: Purchase): boolean {
+export function needsReview({ state, failure, owedMicro, reviewedAt }: Purchase): boolean {
+  if (reviewedAt !== null) return false;
   return state === 'mismatch' || (state === 'paid' && failure !== null) || owedMicro > 0n;
 }
 

@@ -14,6 +14,7 @@ import { UsageLatency1796600000000 } from '../../../migrations/1796600000000-usa
 import { LedgerClosing1796700000000 } from '../../../migrations/1796700000000-ledger-closing';
 import { LedgerDayChecks1796800000000 } from '../../../migrations/1796800000000-ledger-day-checks';
 import { JobAccounts1796990000000 } from '../../../migrations/1796990000000-job-accounts';
+import { ReviewedPurchases1797000000000 } from '../../../migrations/1797000000000-reviewed-purchases';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
@@ -34,4 +35,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   LedgerClosing1796700000000,
   LedgerDayChecks1796800000000,
   JobAccounts1796990000000,
+  ReviewedPurchases1797000000000,
 ];

@@ -24,6 +24,13 @@ export interface UserPage {
   readonly nextCursor: string | null;
 }
 
+/** `null` does not filter. */
+export interface UserFilter {
+  /** Part of the e-mail, whatever its case. */
+  readonly search: string | null;
+  readonly status: UserStatus | null;
+}
+
 type Row = Omit<UserSummary, 'organizations'> & { readonly createdAtText: string; readonly organizations: string };
 
 const COLUMNS = `
@@ -36,8 +43,9 @@ const COLUMNS = `
 /** Sorts all matching users: operators list them rarely. */
 const FIND = `${COLUMNS}
    WHERE ($1::text IS NULL OR position(lower($1) IN lower(u.email)) > 0)
-     AND ($2::timestamptz IS NULL OR (u.created_at, u.id) < ($2::timestamptz, $3::uuid))
-   ORDER BY u.created_at DESC, u.id DESC LIMIT $4`;
+     AND ($2::text IS NULL OR u.status = $2)
+     AND ($3::timestamptz IS NULL OR (u.created_at, u.id) < ($3::timestamptz, $4::uuid))
+   ORDER BY u.created_at DESC, u.id DESC LIMIT $5`;
 
 /** All users, for operators. */
 @Injectable()
@@ -46,15 +54,20 @@ export class UserDirectoryService {
 
   /**
    * Newest first.
-   * @param search part of the e-mail, whatever its case; `null`: all
    * @throws GatewayError `validation_failed` for an invalid cursor.
    */
   async list(
-    search: string | null,
+    { search, status }: UserFilter,
     { limit, cursor }: { readonly limit: number; readonly cursor: string | null },
   ): Promise<UserPage> {
     const after = cursor === null ? null : decodeCursor(cursor, ['time', 'uuid']);
-    const rows = await this.dataSource.query<Row[]>(FIND, [search, after?.[0] ?? null, after?.[1] ?? null, limit + 1]);
+    const rows = await this.dataSource.query<Row[]>(FIND, [
+      search,
+      status,
+      after?.[0] ?? null,
+      after?.[1] ?? null,
+      limit + 1,
+    ]);
     const { items, nextCursor } = toPage(rows, limit, ({ createdAtText, id }) => [createdAtText, id]);
     return { items: items.map(toSummary), nextCursor };
   }

@@ -1,4 +1,4 @@
-import { Controller, Get, Param, Query } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiKeyReader } from '../../auth/api-keys/api-key.reader';
 import { PurchaseService } from '../../billing/payments/purchase.service';
 import type { components } from '../../contract/dashboard';
@@ -11,13 +11,14 @@ import { toList, toPageRequest } from '../list';
 import { MemberService } from '../organizations/member.service';
 import { OperatorOrganizationService } from '../organizations/operator-organization.service';
 import { toMember } from '../organizations/replies';
-import { OperatorPurchasesQuery } from './dto/operator-organization.dto';
+import { Caller, type DashboardCaller } from '../session/caller';
+import { OperatorPurchasesQuery, PurchaseReviewDto } from './dto/operator-organization.dto';
 import { requireOrganizationId } from './operator-organization-record';
 import { toOperatorPurchase } from './purchase-record';
 
 type Schemas = components['schemas'];
 
-/** What operators read of organizations: their people, keys and payments. */
+/** What operators read of organizations: their people, keys and payments, which they also review. */
 @Controller('dashboard/api/operator')
 export class OperatorInspectionController {
   constructor(
@@ -60,6 +61,17 @@ export class OperatorInspectionController {
   @Session('operator')
   listOperatorPurchases(@Query(strictDto) query: OperatorPurchasesQuery): Promise<Schemas['OperatorPurchaseList']> {
     return this.listPurchases(query);
+  }
+
+  @Post('purchases/:purchase_id/review')
+  @HttpCode(200)
+  @Session('operator')
+  async reviewPurchase(
+    @Param('purchase_id') purchaseId: string,
+    @Body(strictDto) { note }: PurchaseReviewDto,
+    @Caller() { actor }: DashboardCaller,
+  ): Promise<Schemas['OperatorPurchase']> {
+    return toOperatorPurchase(await this.purchases.review(purchaseId, note, actor));
   }
 
   private async listPurchases(

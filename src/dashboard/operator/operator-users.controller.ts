@@ -2,7 +2,8 @@ import { Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { UserAdministrationService } from '../accounts/user-administration.service';
 import { type UserSummary, UserDirectoryService } from '../accounts/user-directory.service';
 import { requireUuid } from '../../core/types/require-uuid';
-import { DEFAULT_PAGE_LIMIT, PageQuery, QueryText } from '../../core/validation/query-fields';
+import { USER_STATUSES, type UserStatus } from '../../core/database/entities/user-account.entity';
+import { DEFAULT_PAGE_LIMIT, PageQuery, QueryOneOf, QueryText } from '../../core/validation/query-fields';
 import { strictDto } from '../../core/validation/strict-dto.pipe';
 import type { components } from '../../contract/dashboard';
 import { Session } from '../../core/http/route.decorators';
@@ -14,6 +15,9 @@ class UsersQuery extends PageQuery {
   /** Part of the e-mail. */
   @QueryText({ max: 254 })
   search?: string;
+
+  @QueryOneOf(USER_STATUSES)
+  status?: UserStatus;
 }
 
 @Controller('dashboard/api/operator/users')
@@ -26,8 +30,8 @@ export class OperatorUsersController {
   @Get()
   @Session('operator')
   async listUsers(@Query(strictDto) query: UsersQuery): Promise<Schemas['OperatorUserList']> {
-    const { search = null, limit = DEFAULT_PAGE_LIMIT, cursor = null } = query;
-    const { items, nextCursor } = await this.directory.list(search, { limit, cursor });
+    const { search = null, status = null, limit = DEFAULT_PAGE_LIMIT, cursor = null } = query;
+    const { items, nextCursor } = await this.directory.list({ search, status }, { limit, cursor });
     return { object: 'list', data: items.map(toRecord), next_cursor: nextCursor };
   }
 

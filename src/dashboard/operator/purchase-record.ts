@@ -22,5 +22,6 @@ export function toOperatorPurchase(purchase: StaffPurchase): OperatorPurchase {
     created_by: purchase.userId,
     created_at: purchase.createdAt.toISOString(),
     ended_at: purchase.endedAt?.toISOString() ?? null,
+    reviewed_at: purchase.reviewedAt?.toISOString() ?? null,
   };
 }

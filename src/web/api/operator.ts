@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
-import type { operations, OrganizationStatus, PriceVersion } from '../../contract/dashboard';
+import type { operations, OperatorUser, OrganizationStatus, PriceVersion } from '../../contract/dashboard';
 import { nextCursor } from '../ui/pager';
 import { api, unwrap } from './client';
 import { pollEvery } from './polling';
@@ -15,6 +15,7 @@ const PLATFORM_POLL_MS = 30_000;
 export const operatorKeys = {
   organizations: ['operator', 'organizations'],
   users: ['operator', 'users'],
+  purchases: ['operator', 'purchases'],
   models: ['operator', 'models'],
   deployments: ['operator', 'deployments'],
   providers: ['operator', 'providers'],
@@ -97,7 +98,7 @@ export const operatorOrganizationPurchasesQuery = (organizationId: string) =>
 
 /** Payments of all organizations that a person has to look at. */
 export const purchasesToReviewQuery = infiniteQueryOptions({
-  queryKey: ['operator', 'purchases', 'to-review'],
+  queryKey: [...operatorKeys.purchases, 'to-review'],
   queryFn: ({ pageParam: cursor, signal }) =>
     unwrap(
       api.GET('/dashboard/api/operator/purchases', {
@@ -110,12 +111,20 @@ export const purchasesToReviewQuery = infiniteQueryOptions({
   refetchInterval: pollEvery(PLATFORM_POLL_MS),
 });
 
-export const usersQuery = (search: string | undefined) =>
+interface UserFilter {
+  readonly search?: string;
+  readonly status?: OperatorUser['status'];
+}
+
+export const usersQuery = (filter: UserFilter) =>
   infiniteQueryOptions({
-    queryKey: [...operatorKeys.users, search],
+    queryKey: [...operatorKeys.users, filter],
     queryFn: ({ pageParam: cursor, signal }) =>
       unwrap(
-        api.GET('/dashboard/api/operator/users', { params: { query: { search, limit: PAGE_SIZE, cursor } }, signal }),
+        api.GET('/dashboard/api/operator/users', {
+          params: { query: { ...filter, limit: PAGE_SIZE, cursor } },
+          signal,
+        }),
       ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: nextCursor,

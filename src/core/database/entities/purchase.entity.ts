@@ -8,8 +8,12 @@ export const PURCHASE_STATES = ['pending', 'processing', 'paid', 'failed', 'expi
 export type PurchaseState = (typeof PURCHASE_STATES)[number];
 export type PaymentProviderName = 'stripe' | 'test';
 
-/** SQL: a payment that differs from its order, was paid a second time, or was taken back without enough balance. */
-export const NEEDS_REVIEW = `state = 'mismatch' OR (state = 'paid' AND failure IS NOT NULL) OR owed_micro > 0`;
+/**
+ * SQL: a payment that differs from its order, was paid a second time, or was taken back without enough balance, and that no
+ * person has reviewed since.
+ */
+export const NEEDS_REVIEW = `reviewed_at IS NULL
+  AND (state = 'mismatch' OR (state = 'paid' AND failure IS NOT NULL) OR owed_micro > 0)`;
 
 /** An order of credit and its state. */
 @Entity('purchase')
@@ -97,4 +101,8 @@ export class PurchaseEntity {
 
   @Column('timestamptz', { nullable: true })
   endedAt!: Date | null;
+
+  /** When a person reviewed it; `null` again after every change of the payment. */
+  @Column('timestamptz', { nullable: true })
+  reviewedAt!: Date | null;
 }

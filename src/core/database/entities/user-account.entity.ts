@@ -1,6 +1,7 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-export type UserStatus = 'active' | 'disabled';
+export const USER_STATUSES = ['active', 'disabled'] as const;
+export type UserStatus = (typeof USER_STATUSES)[number];
 
 /** A user account. Permissions are in the memberships; operators are platform staff. */
 @Entity('user_account')

@@ -29,6 +29,12 @@ export class OperatorPurchasesQuery extends PageQuery {
   needs_review?: boolean;
 }
 
+/** The document's `PurchaseReview`. */
+export class PurchaseReviewDto {
+  @CodePointLength(1, 500)
+  note!: string;
+}
+
 /** Body of suspend and activate: the document's `OrganizationStatusChange`. */
 export class OrganizationStatusChangeDto {
   @CodePointLength(1, 500)

@@ -32,6 +32,7 @@ export const ORGANIZATION_ACTIONS = [
   'purchase.created',
   'purchase.canceled',
   'purchase.expired',
+  'purchase.reviewed',
   'payment.received',
   'key.created',
   'key.updated',

@@ -17,7 +17,8 @@ function compact<T extends object>(filter: T): Partial<T> {
 export const organizationsSearch = (search: Search) =>
   compact({ search: textOf(search.search), status: oneOf(search.status, ['active', 'suspended'] as const) });
 
-export const usersSearch = (search: Search) => compact({ search: textOf(search.search, 254) });
+export const usersSearch = (search: Search) =>
+  compact({ search: textOf(search.search, 254), status: oneOf(search.status, ['active', 'disabled'] as const) });
 
 export const MODALITIES = ['text', 'embedding', 'image', 'speech', 'transcription', 'video', 'music'] as const;
 

@@ -5,6 +5,7 @@ import type { OperatorUser } from '../../../contract/dashboard';
 import { api, unwrap } from '../../api/client';
 import { operatorKeys, usersQuery } from '../../api/operator';
 import { useNotice } from '../../app/notices';
+import { oneOf } from '../../app/search-values';
 import { useCurrentUser } from '../../app/use-session';
 import { formatCount } from '../../format/count';
 import { Badge } from '../../ui/badge';
@@ -16,24 +17,37 @@ import { Empty } from '../../ui/empty';
 import { Ago } from '../../ui/moment';
 import { PageHeader } from '../../ui/page-header';
 import { LoadMore } from '../../ui/pager';
+import { Select } from '../../ui/select';
 import { useChange } from '../../ui/use-change';
 import { ListView } from './list-view';
 import { SearchBox } from './search-box';
 
+const STATES = [
+  ['', 'all'],
+  ['active', 'active'],
+  ['disabled', 'disabled'],
+] as const;
+
 export function UsersPage() {
-  const { search = '' } = useSearch({ from: '/signed-in/operator/users' });
+  const search = useSearch({ from: '/signed-in/operator/users' });
   const navigate = useNavigate({ from: '/operator/users' });
-  const query = useInfiniteQuery(usersQuery(search || undefined));
+  const query = useInfiniteQuery(usersQuery(search));
   const [changing, setChanging] = useState<OperatorUser>();
   const ownId = useCurrentUser().id;
   return (
     <>
       <PageHeader title="Users" description="All accounts of this platform, newest first." />
-      <div className="mb-4 flex">
+      <div className="mb-4 flex flex-wrap items-center gap-3">
         <SearchBox
           label="Search by e-mail"
-          value={search}
-          onChange={(text) => void navigate({ search: text === '' ? {} : { search: text }, replace: true })}
+          value={search.search ?? ''}
+          onChange={(text) => void navigate({ search: { ...search, search: text || undefined }, replace: true })}
+        />
+        <Select
+          label="State"
+          value={search.status ?? ''}
+          options={STATES}
+          onChange={(value) => void navigate({ search: { ...search, status: oneOf(value, ['active', 'disabled']) } })}
         />
       </div>
       <Card flush>
@@ -44,7 +58,11 @@ export function UsersPage() {
               columns={columnsFor(ownId, setChanging)}
               rows={rows}
               rowKey={({ id }) => id}
-              empty={<Empty title="No user matches">Search for another part of the e-mail address.</Empty>}
+              empty={
+                <Empty title="No user matches">
+                  Search for another part of the e-mail address, or show all states.
+                </Empty>
+              }
             />
           )}
         </ListView>

@@ -35,6 +35,7 @@ export const ACTION_TEXTS: Readonly<Record<string, string>> = {
   'purchase.created': 'Purchase started',
   'purchase.canceled': 'Purchase canceled',
   'purchase.failed': 'Purchase failed',
+  'purchase.reviewed': 'Payment reviewed',
   'payment.received': 'Payment received',
   'webhook_secret.revealed': 'Webhook secret revealed',
   'webhook_secret.rotated': 'Webhook secret rotated',

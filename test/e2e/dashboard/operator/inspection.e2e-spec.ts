@@ -97,6 +97,33 @@ describe('the purchases that need a review', () => {
     await stage.deliver(signEvent('charge.refunded', refund));
   }
 
+  it('end with a note in the audit log, and return when the payment changes again', async () => {
+    const twice = await stage.order();
+    await stage.pay(twice);
+    const review = (id: string, note = 'paid back by hand') =>
+      operator.call(`${OPERATOR}/purchases/${id}/review`, { body: { note } });
+    expect((await review(twice.purchaseId)).json.error.code).toBe('conflict');
+    await stage.pay(twice, { payment_intent: `pi_${randomUUID()}` });
+    const toReview = async () => (await purchasesAt(within('/purchases?needs_review=true'))).map(({ id }) => id);
+    expect(await toReview()).toEqual([twice.purchaseId]);
+
+    for (let repeated = 0; repeated < 2; repeated++) {
+      const { json } = await review(twice.purchaseId);
+      expect(json).toMatchObject({ id: twice.purchaseId, needs_review: false, reviewed_at: expect.any(String) });
+    }
+    expect(await toReview()).toEqual([]);
+    const { json: log } = await stage.client.call(stage.client.path('/audit-log?action=purchase.reviewed'));
+    expect(log.data[0]).toMatchObject({
+      after: { state: 'paid', note: 'paid back by hand' },
+      actor: { kind: 'operator' },
+    });
+
+    await stage.pay(twice, { payment_intent: `pi_${randomUUID()}` });
+    expect(await toReview()).toEqual([twice.purchaseId]);
+    expect((await review(randomUUID())).json.error.code).toBe('not_found');
+    await review(twice.purchaseId, 'paid back again');
+  });
+
   it('are those of all organizations that differ, were paid twice, or owe an amount', async () => {
     const differing = await stage.order();
     await stage.pay(differing, { amount_total: 1 });

@@ -190,6 +190,15 @@ describe('operators and users', () => {
     const user = await gateway.dashboardUser();
     const { json } = await operator.call(`${OPERATOR}/users?search=${user.email.slice(0, 30).toUpperCase()}`);
     expect(json.data).toEqual([expect.objectContaining({ id: user.userId, status: 'active', organizations: 1 })]);
+    await operator.call(`${OPERATOR}/users/${user.userId}/disable`, { method: 'POST' });
+    for (const [status, found] of [
+      ['disabled', [user.userId]],
+      ['active', []],
+    ] as const) {
+      const query = `?search=${user.email}&status=${status}`;
+      const { data }: { data: { id: string }[] } = (await operator.call(`${OPERATOR}/users${query}`)).json;
+      expect(data.map(({ id }) => id)).toEqual(found);
+    }
     const first = (await operator.call(`${OPERATOR}/users?limit=1`)).json;
     const second = (await operator.call(`${OPERATOR}/users?limit=1&cursor=${first.next_cursor}`)).json;
     expect(first.data[0].id).toBe(user.userId);

@@ -1,0 +1,57 @@
+import type { OperatorPurchase } from '../../../contract/dashboard';
+import { api, unwrap } from '../../api/client';
+import { operatorKeys } from '../../api/operator';
+import { useNotice } from '../../app/notices';
+import { Button } from '../../ui/button';
+import { Dialog } from '../../ui/dialog';
+import { ChangeForm, TextField } from '../../ui/form';
+import { useChange } from '../../ui/use-change';
+
+interface ReviewDialogProps {
+  readonly purchase: OperatorPurchase;
+  readonly onClose: () => void;
+}
+
+/** Marks a payment as reviewed, with a note that the organization can read. */
+export function ReviewDialog({ purchase, onClose }: ReviewDialogProps) {
+  const notice = useNotice();
+  const change = useChange({
+    change: (body: { note: string }) =>
+      unwrap(
+        api.POST('/dashboard/api/operator/purchases/{purchase_id}/review', {
+          params: { path: { purchase_id: purchase.id } },
+          body,
+        }),
+      ),
+    invalidates: [operatorKeys.purchases, operatorKeys.organizations, operatorKeys.audit],
+    onDone: () => {
+      notice('Payment marked as reviewed');
+      onClose();
+    },
+  });
+  return (
+    <Dialog title={`Mark the payment of “${purchase.organization_name}” as reviewed?`} onClose={onClose}>
+      <p className="mb-4">
+        Compare it with the payment provider first. Nothing is booked: correct the balance on the page of the
+        organization. The payment appears here again when it changes.
+      </p>
+      <ChangeForm
+        fields={['note']}
+        submit="Mark as reviewed"
+        pending={change.pending}
+        error={change.error}
+        onSubmit={({ note = '' }) => change.run({ note })}
+        actions={<Button onClick={onClose}>Cancel</Button>}
+      >
+        <TextField
+          name="note"
+          label="What you found"
+          hint="In the audit log, which the organization can read."
+          required
+          maxLength={500}
+          autoFocus
+        />
+      </ChangeForm>
+    </Dialog>
+  );
+}
