@@ -1,13 +1,13 @@
 -- Closes a UTC day: its sums and its checksum take the place of its requests in the audit. Returns no rows when the day is closed
 -- or has nothing to close; `held`: a hold of this day has not ended; else its violations, and it stays open.
 --
--- Locks no row that requests use. The advisory lock excludes reservations and charges of this day that are being written
--- (`closed_day_stays`); later ones are refused.
+-- Locks no row that requests use. The advisory lock of the day excludes reservations and charges of this day that are being
+-- written (`closed_day_stays`); later ones are refused.
 CREATE OR REPLACE FUNCTION ledger_close(p_day date)
 RETURNS TABLE (invariant text, subject text, difference_micro numeric) LANGUAGE plpgsql SET jit = off SET work_mem = '64MB'
 AS $$
 BEGIN
-  PERFORM pg_advisory_xact_lock(hashtext('ledger_close'));
+  PERFORM pg_advisory_xact_lock(hashtext('ledger_close'), p_day - DATE '2000-01-01');
   IF EXISTS (SELECT FROM ledger_day d WHERE d.day = p_day AND d.closed_at IS NOT NULL)
      OR NOT EXISTS (SELECT FROM reservation r WHERE r.id BETWEEN first_id_of(p_day) AND last_id_of(p_day)) THEN
     RETURN;

@@ -15,6 +15,7 @@ import { LedgerClosing1796700000000 } from '../../../migrations/1796700000000-le
 import { LedgerDayChecks1796800000000 } from '../../../migrations/1796800000000-ledger-day-checks';
 import { JobAccounts1796990000000 } from '../../../migrations/1796990000000-job-accounts';
 import { ReviewedPurchases1797000000000 } from '../../../migrations/1797000000000-reviewed-purchases';
+import { LedgerDayLock1797100000000 } from '../../../migrations/1797100000000-ledger-day-lock';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
@@ -36,4 +37,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   LedgerDayChecks1796800000000,
   JobAccounts1796990000000,
   ReviewedPurchases1797000000000,
+  LedgerDayLock1797100000000,
 ];

@@ -287,11 +287,25 @@ describe('closed days of the ledger', () => {
         () => 'written',
         (error: { code?: string }) => error.code,
       );
+    await Promise.race([late, untilBlocked('money_void')]);
     await closing.query('COMMIT');
     closing.release();
     expect(await late).toBe('23514');
     expect(await engine.ledger.verify()).toEqual([]);
   });
+
+  /** Resolves when a statement with this text waits for an advisory lock. */
+  async function untilBlocked(text: string): Promise<void> {
+    const isBlocked = async () => {
+      const { rows: blocked } = await engine.pool.query(
+        `SELECT FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event = 'advisory' AND strpos(query, $1) > 0`,
+        [text],
+      );
+      return blocked.length > 0;
+    };
+    while (!(await isBlocked())) await new Promise((resolve) => setTimeout(resolve, 10));
+  }
 
   it('are closed by one process at a time', async () => {
     const account = await createAccount(pool);
