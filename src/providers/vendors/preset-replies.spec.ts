@@ -220,6 +220,22 @@ describe('the answers of vendors', () => {
   });
 
   it.each([
+    [['<think>why</think>', '\n\nHi', ' there'], 'why', 'Hi there'],
+    [['</thi', 'nk>', 'Hi', ' there'], undefined, 'Hi there'],
+    [['Hi', ' </think>'], undefined, 'Hi </think>'],
+  ])('of MiniMax M3 may begin with reasoning in the text: %j', async (texts, reasoning, content) => {
+    const { body } = await complete('minimax', completion({}, { content: texts.join('') }));
+    expect(body.choices).toMatchObject([{ message: { content } }]);
+    const chunks = texts.map((text) => chunk({ content: text }));
+    const { sink } = await stream('minimax', sse(...chunks, FINISH, '[DONE]'));
+    const deltas = sink.chunks.map(deltaOf);
+    const joined = (field: string) => deltas.map((delta) => delta[field] ?? '').join('');
+    expect([joined('content'), joined('reasoning_content')]).toEqual([content, reasoning ?? '']);
+    const [choice] = body.choices as [{ message: Record<string, unknown> }];
+    expect(choice.message['reasoning_content']).toBe(reasoning);
+  });
+
+  it.each([
     ['together', 'eos', 'stop'],
     ['mistral', 'model_length', 'length'],
     ['zai', 'sensitive', 'content_filter'],

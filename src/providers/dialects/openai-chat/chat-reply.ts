@@ -9,6 +9,7 @@ import { mapInBandError } from '../../kit/upstream-errors';
 import { toUsageVector } from '../../kit/usage';
 import { fromLogprobLists } from './logprobs';
 import { fromReasoningDetails } from './reasoning-details';
+import { type SplitText, ThinkTags } from './think-tags';
 import { normalizeToolCalls } from './tool-calls';
 
 /**
@@ -98,6 +99,11 @@ function toMessage(
   const message: JsonObject = { role: 'assistant', ...rest, content: upstream['content'] ?? null };
   message['refusal'] ??= null;
   normalizeTexts(message);
+  if (reasoningDetails === true) {
+    const tags = new ThinkTags();
+    separateReasoning(message, tags);
+    addHeldText(message, tags);
+  }
   let outputBytes = textBytes(message);
   const calledTools = Array.isArray(toolCalls) && toolCalls.length > 0;
   if (calledTools) {
@@ -129,6 +135,25 @@ export function normalizeTexts(message: JsonObject): void {
   if (typeof reasoning === 'string') message['reasoning_content'] = reasoning;
   else delete message['reasoning_content'];
   if (content !== undefined) message['content'] = toText(content);
+}
+
+/** Moves the reasoning at the beginning of a text to `reasoning_content`, in a message or in the next delta of one. */
+export function separateReasoning(message: JsonObject, tags: ThinkTags): void {
+  const { content } = message;
+  if (typeof content !== 'string' || tags.isOver) return;
+  message['content'] = '';
+  addSplitText(message, tags.split(content));
+}
+
+/** Adds what the tags hold back, once the text has ended. */
+export function addHeldText(message: JsonObject, tags: ThinkTags): void {
+  if (!tags.isOver) addSplitText(message, tags.end());
+}
+
+function addSplitText(message: JsonObject, { reasoning, content }: SplitText): void {
+  const { content: earlier, reasoning_content: thought } = message;
+  if (content !== '') message['content'] = (typeof earlier === 'string' ? earlier : '') + content;
+  if (reasoning !== '') message['reasoning_content'] = (typeof thought === 'string' ? thought : '') + reasoning;
 }
 
 /** Some upstreams send a list of parts where the format has a string. */

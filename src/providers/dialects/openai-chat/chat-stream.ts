@@ -12,9 +12,11 @@ import {
 } from '../../kit/upstream-stream';
 import { toUsageVector } from '../../kit/usage';
 import {
+  addHeldText,
   failedGeneration,
   isFailedFinish,
   normalizeTexts,
+  separateReasoning,
   textBytes,
   toAnnotations,
   toCreated,
@@ -26,6 +28,7 @@ import {
 import { FrameTemplate, TemplateLearner } from './content-template';
 import { fromReasoningDetails } from './reasoning-details';
 import { ReasoningRecorder } from './reasoning-replay';
+import { ThinkTags } from './think-tags';
 import { ToolCallDeltas } from './tool-calls';
 
 const CHUNKS: StreamOutput<Buffer> = {
@@ -94,7 +97,7 @@ export class ChatChunkTranslator implements EventTranslator<Buffer> {
     if (read === null) return null;
     this.recorder?.add(read.delta);
     // The first forwarded chunk carries the role, so it is not a template for the others.
-    if (!read.isFirst) this.learn(event, chunk);
+    if (!read.isFirst && this.reader.passesTextOn) this.learn(event, chunk);
     return Buffer.from(`data: ${this.toJson(chunk, read)}\n\n`);
   }
 
@@ -172,7 +175,7 @@ class ChatEventTranslator implements EventTranslator<readonly ChatEvent[]> {
     if (read !== null) {
       this.recorder?.add(read.delta);
       if (read.isFirst) events.push(this.start(chunk));
-      else this.templates.learn(event, chunk);
+      else if (this.reader.passesTextOn) this.templates.learn(event, chunk);
       addDelta(events, read);
       if (this.state.finishReason !== null) events.push({ type: 'finish', reason: this.state.finishReason });
     }
@@ -247,11 +250,20 @@ export interface ReadChunk {
 /** Reads the chunks of one stream in order (sheet A, rules 2 to 9) and keeps its state. */
 export class ChunkReader {
   private readonly toolCalls = new ToolCallDeltas();
+  /** For upstreams that write reasoning into the text. */
+  private readonly thinkTags: ThinkTags | null;
 
   constructor(
     private readonly call: ProviderCall,
     private readonly state: ChatStreamState,
-  ) {}
+  ) {
+    this.thinkTags = call.quirks.reasoningDetails === true ? new ThinkTags() : null;
+  }
+
+  /** Whether texts are passed on as they are, so that chunks may serve as templates. */
+  get passesTextOn(): boolean {
+    return this.thinkTags?.isOver !== false;
+  }
 
   /** Whether the event is the end mark; sets the state. */
   isDone(event: Buffer): boolean {
@@ -281,6 +293,7 @@ export class ChunkReader {
 
     const delta = this.toDelta(isJsonObject(choice['delta']) ? choice['delta'] : {});
     if (typeof reason === 'string') {
+      if (this.thinkTags !== null) addHeldText(delta, this.thinkTags);
       const annotations = call.quirks.citations === true ? toAnnotations(chunk) : null;
       if (annotations !== null) delta['annotations'] = annotations;
       state.finishReason = toFinishReason(reason, this.toolCalls.any, call.quirks.trustFinishReason === true);
@@ -304,6 +317,7 @@ export class ChunkReader {
       ...delta
     } = reasoningDetails === true ? fromReasoningDetails(upstream) : upstream;
     normalizeTexts(delta);
+    if (this.thinkTags !== null) separateReasoning(delta, this.thinkTags);
     if (upstream['function_call'] != null) state.callsTools = true;
     state.generatedBytes += textBytes(delta);
     if (Array.isArray(toolCalls)) {
