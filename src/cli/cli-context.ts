@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { Redis, type RedisOptions } from 'ioredis';
+import type { RedisOptions } from 'ioredis';
 import { pino } from 'pino';
 import type { DataSource } from 'typeorm';
 import { resolveApiKeyPepper } from '../auth/api-keys/api-key-pepper';
@@ -15,7 +15,8 @@ import { createMoneyPool } from '../core/database/money-pool';
 import { onceReachable } from '../core/database/once-reachable';
 import { hasPendingMigrations, runMigrations } from '../core/database/run-migrations';
 import { attachEmbeddedServices } from '../core/embedded/embedded-services';
-import { sentinelOptions } from '../core/redis/redis.module';
+import { readDeploymentId } from '../core/redis/deployment-identity';
+import { PrefixedRedis, sentinelOptions } from '../core/redis/redis.module';
 import { ApiKeyService } from '../auth/api-keys/api-key.service';
 import { OrganizationService } from '../dashboard/organizations/organization.service';
 import { PROVIDER_MODULES } from '../provider-modules';
@@ -67,10 +68,12 @@ export function withContext<Result>(work: (context: CliContext) => Promise<Resul
   return withServices(async ({ databaseUrl, redisUrl }, config) => {
     const dataSource = createDataSource({ url: databaseUrl, poolSize: POOL_SIZE });
     const moneyPool = createMoneyPool({ url: databaseUrl, poolSize: 1, onPoolError: () => undefined });
-    const redis = connectRedis(redisUrl, sentinelOptions(config));
+    let redis: PrefixedRedis | null = null;
     try {
       await onceReachable(() => dataSource.initialize());
       await ensureMigrated(dataSource, databaseUrl, config);
+      const keyPrefix = `${await readDeploymentId(dataSource)}:`;
+      redis = connectRedis(redisUrl, { ...sentinelOptions(config), keyPrefix });
       return await work({
         config,
         clock: systemClock,
@@ -81,7 +84,7 @@ export function withContext<Result>(work: (context: CliContext) => Promise<Resul
         redis,
       });
     } finally {
-      redis.disconnect();
+      redis?.disconnect();
       await moneyPool.end();
       if (dataSource.isInitialized) await dataSource.destroy();
     }
@@ -108,9 +111,9 @@ async function ensureMigrated(dataSource: DataSource, databaseUrl: string, confi
 }
 
 /** Connects on first publish, tries once, and warns on standard error on failure. */
-function connectRedis(url: string, servers: RedisOptions): KeyInvalidationTransport & { disconnect(): void } {
-  const redis = new Redis(url, {
-    ...servers,
+function connectRedis(url: string, options: RedisOptions): PrefixedRedis {
+  const redis = new PrefixedRedis(url, {
+    ...options,
     sentinelRetryStrategy: () => null,
     lazyConnect: true,
     connectTimeout: REDIS_TIMEOUT_MS,

@@ -33,8 +33,7 @@ class FakeRedis {
 const model = { id: 'vendor/model', tokensPerByte: 0.25 };
 const tokens = (inputText: number): UsageVector => ({ ...NO_USAGE, inputText });
 const text = (textBytes: number, fixedTokens = 0) => ({ textBytes, fixedTokens });
-const start = (redis = new FakeRedis()): TokenRatios =>
-  new TokenRatios(redis as unknown as Redis, { databaseUrl: 'postgres://host/name' });
+const start = (redis = new FakeRedis()): TokenRatios => new TokenRatios(redis as unknown as Redis);
 
 const learn = (ratios: TokenRatios, ratio: number, times: number): void => {
   for (let time = 0; time < times; time++) ratios.observe(model, text(10_000), tokens(10_000 * ratio));

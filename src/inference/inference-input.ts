@@ -7,7 +7,6 @@ import {
 } from '@nestjs/common';
 import { Cron, CronExpression } from '@nestjs/schedule';
 import type { Redis } from 'ioredis';
-import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import { GatewayError } from '../core/errors/gateway-error';
 import { REDIS } from '../core/redis/redis.module';
 import { scheduled } from '../core/scheduling/scheduling.module';
@@ -261,6 +260,7 @@ const LEAST_TEXT_BYTES = 1_024;
 /** Prompts with a higher share of fixed tokens (images, many short messages) are ignored too. */
 const MOST_FIXED_SHARE = 0.25;
 
+const RATIOS_KEY = 'gateway:token-ratios';
 /** Ratios of models unused for this long are reset. */
 const LIFETIME_SECONDS = 30 * 86_400;
 
@@ -285,15 +285,8 @@ export class TokenRatios implements OnApplicationBootstrap, BeforeApplicationShu
   private readonly ratios = new Map<string, Ratio>();
   /** The last values read from Redis, by field. */
   private shared: Readonly<Record<string, string>> = {};
-  /** Includes the database name, so that installations can share a Redis. */
-  private readonly key: string;
 
-  constructor(
-    @Inject(REDIS) private readonly redis: Redis,
-    @Inject(APP_CONFIG) { databaseUrl }: Pick<AppConfig, 'databaseUrl'>,
-  ) {
-    this.key = `gateway:token-ratios:${new URL(databaseUrl ?? 'embedded:').pathname.slice(1)}`;
-  }
+  constructor(@Inject(REDIS) private readonly redis: Redis) {}
 
   onApplicationBootstrap(): Promise<void> {
     return this.shareScheduled();
@@ -330,7 +323,7 @@ export class TokenRatios implements OnApplicationBootstrap, BeforeApplicationShu
    * @throws Error when Redis is unavailable
    */
   async share(): Promise<void> {
-    this.shared = await this.redis.hgetall(this.key);
+    this.shared = await this.redis.hgetall(RATIOS_KEY);
     const learned: Record<string, string> = {};
     for (const [id, ratio] of this.ratios) {
       const field = fieldOf(id, ratio.seed);
@@ -340,8 +333,8 @@ export class TokenRatios implements OnApplicationBootstrap, BeforeApplicationShu
       ratio.observed = false;
     }
     if (Object.keys(learned).length === 0) return;
-    await this.redis.hset(this.key, learned);
-    await this.redis.expire(this.key, LIFETIME_SECONDS);
+    await this.redis.hset(RATIOS_KEY, learned);
+    await this.redis.expire(RATIOS_KEY, LIFETIME_SECONDS);
   }
 
   private entry({ id, tokensPerByte: seed }: RatedModel): Ratio {

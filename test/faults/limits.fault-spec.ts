@@ -123,7 +123,9 @@ describe('two gateway processes that share a limit', () => {
   it('of concurrent requests admit exactly that many, repeatedly', async () => {
     const { key, keyId } = await operator.customer(undefined, { concurrency: 20 });
     const redis = new Redis(createTestRedis().url);
-    const slots = `gateway:limit:key:${keyId}:concurrency`;
+    const [deployment] = await operator.rows<{ id: string }>('SELECT id FROM deployment_identity');
+    const prefix = deployment?.id.replaceAll('-', '').slice(0, 12);
+    const slots = `${prefix}:gateway:limit:key:${keyId}:concurrency`;
     for (let round = 0; round < (FULL ? 20 : 2); round++) {
       // A slot is released at the end of the response, which the client can see before the other gateway does.
       await until('free slots', 10_000, async () => (await redis.zcard(slots)) === 0);

@@ -66,10 +66,22 @@ export function databaseUrl(name: string): string {
 async function createDatabase(template: string): Promise<TestDatabase> {
   const name = `${requireEnvironment('TEST_DATABASE_PREFIX')}${randomUUID().replaceAll('-', '')}`;
   await queryServer(`CREATE DATABASE ${name} TEMPLATE ${template}`);
+  if (template !== 'template1') await renewIdentity(databaseUrl(name));
   return {
     url: databaseUrl(name),
     drop: () => queryServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
   };
+}
+
+/** Copies share a Redis, and must not take each other's wake-ups. */
+async function renewIdentity(url: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query('UPDATE deployment_identity SET id = gen_random_uuid()');
+  } finally {
+    await client.end();
+  }
 }
 
 function requireEnvironment(name: string): string {

@@ -2,11 +2,11 @@ import { Module } from '@nestjs/common';
 import { CLOCK, type Clock } from '../../core/time/clock';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import { Metrics } from '../../core/observability/metrics/catalogue';
-import { createRedis, sentinelOptions } from '../../core/redis/redis.module';
+import { createRedis, DEPLOYMENT_KEY_PREFIX, sentinelOptions } from '../../core/redis/redis.module';
 import { LimitConnection } from './limit-connection';
 import { LimiterService, LimitPlanner } from './limiter.service';
 
-/** A prefix separates this gateway's keys from those of other users of the same Redis server. */
+/** Follows the prefix of the deployment. */
 const KEY_PREFIX = 'gateway:limit:';
 
 /** Rate limits (README of this folder). */
@@ -14,12 +14,13 @@ const KEY_PREFIX = 'gateway:limit:';
   providers: [
     {
       provide: LimiterService,
-      inject: [APP_CONFIG, CLOCK, Metrics],
-      useFactory: (config: AppConfig, clock: Clock, metrics: Metrics): LimiterService => {
+      inject: [APP_CONFIG, CLOCK, Metrics, DEPLOYMENT_KEY_PREFIX],
+      useFactory: (config: AppConfig, clock: Clock, metrics: Metrics, keyPrefix: string): LimiterService => {
         const { redisUrl, redisTimeoutMs, limits } = config;
         if (redisUrl === null) throw new Error('The embedded Redis must be started before the application');
         const options = {
           ...sentinelOptions(config),
+          keyPrefix,
           connectionName: 'gateway limits',
           commandTimeout: redisTimeoutMs,
         };

@@ -14,6 +14,7 @@ import { PriceAdminService } from '../../models/price-admin.service';
 import { type CliContext, CliError, loadProviders, withContext } from '../cli-context';
 import { type CommandResult, formatMicro, formatTable, run } from '../command-result';
 import { parseAmount, parseId, parseInteger, parseText } from '../option-parsers';
+import { addRenewCommand } from './renew.command';
 
 /** Operator commands for balances, models, deployments and prices, equivalent to the dashboard. */
 export function addOperatorCommands(program: Command): void {
@@ -30,7 +31,10 @@ export function addOperatorCommands(program: Command): void {
       .action(run((options: ModelOptions) => decideModel(options, enabled)));
   }
 
-  const deployment = program.command('deployment').description('manage deployments of models');
+  const deployment = program
+    .command('deployment')
+    .description('manage deployments of models, and the identity of this one');
+  addRenewCommand(deployment);
   deployment
     .command('list')
     .description('list deployments in the order of attempts')

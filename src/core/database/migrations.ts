@@ -16,6 +16,7 @@ import { LedgerDayChecks1796800000000 } from '../../../migrations/1796800000000-
 import { JobAccounts1796990000000 } from '../../../migrations/1796990000000-job-accounts';
 import { ReviewedPurchases1797000000000 } from '../../../migrations/1797000000000-reviewed-purchases';
 import { LedgerDayLock1797100000000 } from '../../../migrations/1797100000000-ledger-day-lock';
+import { DeploymentIdentity1797110000000 } from '../../../migrations/1797110000000-deployment-identity';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
@@ -38,4 +39,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   JobAccounts1796990000000,
   ReviewedPurchases1797000000000,
   LedgerDayLock1797100000000,
+  DeploymentIdentity1797110000000,
 ];

@@ -1,17 +1,12 @@
-import { createHash } from 'node:crypto';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { DataSource } from 'typeorm';
+import { readDeploymentId } from '../redis/deployment-identity';
 import { isNotPrimary, REDIS } from '../redis/redis.module';
 import { CLOCK, type Clock } from '../time/clock';
 
 /** Minimum interval between log lines of a lasting failure. */
 const REPORT_EVERY_MS = 60_000;
-
-/** Identifies a database uniquely, except for copies of its server's data. */
-const IDENTIFY = `
-  SELECT system_identifier || '/' || d.oid AS name
-    FROM pg_control_system(), pg_database d WHERE d.datname = current_database()`;
 
 /**
  * The connection of all queues and workers of a process. Its commands wait for Redis and are sent again after a lost
@@ -31,6 +26,8 @@ export class QueueConnection implements OnApplicationShutdown {
   ) {
     this.redis = redis.duplicate({
       connectionName: 'gateway queues',
+      // BullMQ has a prefix of its own.
+      keyPrefix: undefined,
       enableOfflineQueue: true,
       maxRetriesPerRequest: null,
       autoResendUnfulfilledCommands: true,
@@ -62,13 +59,9 @@ export class QueueConnection implements OnApplicationShutdown {
 }
 
 /**
- * The Redis key prefix of a deployment. A deployment is a database: without the prefix, deployments that share a Redis
- * would take each other's wake-ups. The braces keep the keys of a queue on one cluster node.
+ * The key prefix of the queues of a deployment: without it, deployments that share a Redis would take each other's wake-ups.
+ * The braces keep the keys of a queue on one cluster node.
  */
 export async function readQueuePrefix(dataSource: Pick<DataSource, 'query'>): Promise<string> {
-  const [row] = await dataSource.query<{ name: string }[]>(IDENTIFY);
-  const digest = createHash('sha256')
-    .update(row?.name ?? '')
-    .digest('hex');
-  return `{gateway:${digest.slice(0, 12)}}`;
+  return `{gateway:${await readDeploymentId(dataSource)}}`;
 }

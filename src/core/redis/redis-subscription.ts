@@ -12,6 +12,7 @@ export interface SubscriptionHandlers {
  */
 export class RedisSubscription {
   private readonly connection: Redis;
+  private readonly channel: string;
   /**
    * A demoted server keeps the sockets of subscribers, which receive nothing more. The shared connection notices, since it
    * writes, and is ready again when it has reached the new primary.
@@ -20,9 +21,10 @@ export class RedisSubscription {
 
   constructor(
     private readonly redis: Redis,
-    private readonly channel: string,
+    channel: string,
     private readonly handlers: SubscriptionHandlers,
   ) {
+    this.channel = `${redis.options.keyPrefix ?? ''}${channel}`;
     this.connection = redis.duplicate({
       connectionName: `gateway ${channel}`,
       lazyConnect: true,

@@ -6,10 +6,14 @@
 import { once } from 'node:events';
 import { Global, Inject, Logger, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Redis, type RedisOptions } from 'ioredis';
+import { DataSource } from 'typeorm';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
+import { readDeploymentId } from './deployment-identity';
 
 /** Injection token of the connection for commands. */
 export const REDIS = Symbol('Redis');
+/** Injection token of the prefix of all keys of this deployment (deployment-identity.ts). */
+export const DEPLOYMENT_KEY_PREFIX = Symbol('DeploymentKeyPrefix');
 
 /** Defaults for connections without process settings. */
 const COMMAND_TIMEOUT_MS = 250;
@@ -49,9 +53,16 @@ export function isNotPrimary(error: unknown): boolean {
   return error instanceof Error && /\b(?:READONLY|LOADING|MASTERDOWN) /.test(error.message);
 }
 
+/** `ioredis` prefixes keys only; channels belong to one deployment too. */
+export class PrefixedRedis extends Redis {
+  override publish(...[channel, ...rest]: Parameters<Redis['publish']>): Promise<number> {
+    return super.publish(`${this.options.keyPrefix ?? ''}${String(channel)}`, ...rest);
+  }
+}
+
 /** A connection that starts immediately and reconnects automatically; commands fail while it is down. */
 export function createRedis(url: string, options: RedisOptions = {}): Redis {
-  const redis = new Redis(url, {
+  const redis = new PrefixedRedis(url, {
     connectionName: 'gateway',
     connectTimeout: CONNECT_TIMEOUT_MS,
     commandTimeout: COMMAND_TIMEOUT_MS,
@@ -96,20 +107,25 @@ async function waitForFirstConnection(redis: Redis): Promise<void> {
 @Module({
   providers: [
     {
+      provide: DEPLOYMENT_KEY_PREFIX,
+      inject: [DataSource],
+      useFactory: async (dataSource: DataSource) => `${await readDeploymentId(dataSource)}:`,
+    },
+    {
       provide: REDIS,
-      inject: [APP_CONFIG],
-      useFactory: async (config: AppConfig) => {
+      inject: [APP_CONFIG, DEPLOYMENT_KEY_PREFIX],
+      useFactory: async (config: AppConfig, keyPrefix: string) => {
         const { redisUrl, redisTimeoutMs } = config;
         if (redisUrl === null) {
           throw new Error('The embedded Redis must be started before the application');
         }
-        const redis = createRedis(redisUrl, { ...sentinelOptions(config), commandTimeout: redisTimeoutMs });
+        const redis = createRedis(redisUrl, { ...sentinelOptions(config), keyPrefix, commandTimeout: redisTimeoutMs });
         await waitForFirstConnection(redis);
         return redis;
       },
     },
   ],
-  exports: [REDIS],
+  exports: [REDIS, DEPLOYMENT_KEY_PREFIX],
 })
 export class RedisModule implements OnApplicationShutdown {
   constructor(@Inject(REDIS) private readonly redis: Redis) {}

@@ -21,6 +21,7 @@ export interface HealthNews {
   readonly forMs: number;
 }
 
+const CHANNEL = 'gateway:health';
 /** The keys share a hash tag, so that a script can use them together in a cluster. */
 const STATES_KEY = '{gateway:health}:states';
 const failuresKey = (deploymentId: string): string => `{gateway:health}:failures:${deploymentId}`;
@@ -81,17 +82,17 @@ export class HealthSharing {
   private readonly logger = new Logger(HealthSharing.name);
   /** Identifies messages of this process, which it ignores. */
   private readonly origin = randomUUID();
-  /** Contains the database number, because channels, unlike keys, are not scoped to a database. */
+  /** Of this deployment, as scripts publish to it. */
   private readonly channel: string;
   private subscription: RedisSubscription | null = null;
 
   constructor(@Inject(REDIS) private readonly redis: Redis) {
-    this.channel = `gateway:health:${redis.options.db ?? 0}`;
+    this.channel = `${redis.options.keyPrefix ?? ''}${CHANNEL}`;
   }
 
   /** Subscribes to other processes. `onListening`: earlier messages may have been missed. */
   listen(onNews: (news: HealthNews) => void, onListening: () => void): void {
-    this.subscription = new RedisSubscription(this.redis, this.channel, {
+    this.subscription = new RedisSubscription(this.redis, CHANNEL, {
       onMessage: (message) => {
         const news = this.parse(message);
         if (news !== null) onNews(news);

@@ -7,6 +7,7 @@ import { Redis } from 'ioredis';
 import type { DataSource } from 'typeorm';
 import { digestApiKey, hasValidShape } from '../../../src/auth/api-keys/api-key';
 import { ApiKeyRepository } from '../../../src/auth/api-keys/api-key.repository';
+import { readDeploymentId } from '../../../src/core/redis/deployment-identity';
 import { KEY_INVALIDATION_CHANNEL } from '../../../src/auth/api-keys/key-invalidation';
 import { DEFAULT_MAX_API_KEYS } from '../../../src/core/database/entities/organization.entity';
 import { MIGRATIONS } from '../../../src/core/database/migrations';
@@ -158,7 +159,7 @@ describe('the command line', () => {
         ...given,
       );
       const subscriber = new Redis(createTestRedis().url);
-      await subscriber.subscribe(KEY_INVALIDATION_CHANNEL);
+      await subscriber.subscribe(`${await readDeploymentId(dataSource)}:${KEY_INVALIDATION_CHANNEL}`);
       const published = nextMessage(subscriber, `key:${created.id}`);
 
       const change = (...options: string[]) => cli.json('key', 'limit', '--key', created.id, ...options);
@@ -238,6 +239,13 @@ describe('the command line', () => {
       expect(asText).toMatchObject({ exitCode: 1, stdout: expect.stringContaining(id) });
       await dataSource.query('UPDATE organization_account SET balance_micro = 0 WHERE organization_id = $1', [id]);
     });
+  });
+
+  it('gives a restored copy an identity of its own', async () => {
+    const before = await readDeploymentId(dataSource);
+    const { id } = await cli.json<{ id: string }>('deployment', 'renew');
+    expect(id).not.toBe(before);
+    expect(await readDeploymentId(dataSource)).toBe(id);
   });
 
   describe('what goes wrong', () => {

@@ -8,14 +8,21 @@ import { createTestRedis, untilReady } from '../../harness/redis';
 const DAY_SECONDS = 86_400;
 const model = { id: 'vendor/model', tokensPerByte: 0.25 };
 let redis: Redis;
+const opened: Redis[] = [];
 
 beforeAll(async () => {
-  redis = createRedis(createTestRedis().url);
-  await untilReady(redis);
+  redis = await open('');
 });
-afterAll(() => redis.disconnect());
+afterAll(() => opened.forEach((connection) => connection.disconnect()));
 
-const start = (database: string): TokenRatios => new TokenRatios(redis, { databaseUrl: `postgres://host/${database}` });
+async function open(keyPrefix: string): Promise<Redis> {
+  const connection = createRedis(createTestRedis().url, { keyPrefix });
+  opened.push(connection);
+  await untilReady(connection);
+  return connection;
+}
+
+const start = async (deployment: string): Promise<TokenRatios> => new TokenRatios(await open(`${deployment}:`));
 
 function learn(ratios: TokenRatios): void {
   for (let time = 0; time < 500; time++) {
@@ -25,21 +32,21 @@ function learn(ratios: TokenRatios): void {
 
 it('what one process has learned is known to the next one, and kept for weeks', async () => {
   const database = randomUUID();
-  const first = start(database);
+  const first = await start(database);
   learn(first);
   await first.beforeApplicationShutdown();
-  const next = start(database);
+  const next = await start(database);
   await next.onApplicationBootstrap();
   expect(next.of(model)).toBeCloseTo(0.4, 3);
-  expect(await redis.ttl(`gateway:token-ratios:${database}`)).toBeGreaterThan(29 * DAY_SECONDS);
+  expect(await redis.ttl(`${database}:gateway:token-ratios`)).toBeGreaterThan(29 * DAY_SECONDS);
   await next.beforeApplicationShutdown();
 });
 
 it('installations with databases of their own learn nothing from each other', async () => {
-  const mine = start(randomUUID());
+  const mine = await start(randomUUID());
   learn(mine);
   await mine.share();
-  const other = start(randomUUID());
+  const other = await start(randomUUID());
   await other.share();
   expect(other.of(model)).toBe(0.25);
 });

@@ -38,12 +38,12 @@ interface Process {
   readonly seen: readonly string[];
 }
 
-/** One process with a sender and, with `answer`, a processor. Deployments differ in the name of their database. */
+/** One process with a sender and, with `answer`, a processor. Deployments differ in the id that their database holds. */
 async function open(database: string, answer?: Answer, databaseFailures = 0): Promise<Process> {
   const seen: string[] = [];
   let failures = databaseFailures;
   const away = Object.assign(new Error('the database is away'), { syscall: 'connect' });
-  const query = () => (failures-- > 0 ? Promise.reject(away) : Promise.resolve([{ name: database }]));
+  const query = () => (failures-- > 0 ? Promise.reject(away) : Promise.resolve([{ id: database }]));
   const redis = createRedis(server.url).on('error', () => undefined);
 
   @Processor(QUEUE, WAKE_UP_WORKER_OPTIONS)
