@@ -3,6 +3,7 @@ import { APP_INTERCEPTOR } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import type { FastifyRequest } from 'fastify';
+import { Metrics } from '../../core/observability/metrics/catalogue';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import { createFastifyAdapter } from '../../core/http/fastify-adapter';
 import { GatewayError } from '../../core/errors/gateway-error';
@@ -72,6 +73,7 @@ beforeAll(async () => {
     controllers: [Routes],
     providers: [
       { provide: APP_CONFIG, useValue: CONFIG },
+      Metrics,
       { provide: APP_INTERCEPTOR, useClass: CostHeadersInterceptor },
       { provide: APP_INTERCEPTOR, useClass: IdempotencyInterceptor },
     ],

@@ -6,6 +6,7 @@ import { Controller, Get, HttpCode, Post } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
+import { Metrics } from '../observability/metrics/catalogue';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
 import { GatewayError } from '../errors/gateway-error';
 import type { RequestContext } from '../types/request-context';
@@ -134,6 +135,7 @@ beforeAll(async () => {
     controllers: [Routes],
     providers: [
       { provide: APP_CONFIG, useValue: CONFIG },
+      Metrics,
       { provide: APP_INTERCEPTOR, useClass: CostHeadersInterceptor },
     ],
   }).compile();

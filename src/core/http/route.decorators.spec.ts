@@ -20,7 +20,7 @@ it('merges the rules of all decorators of a method, and shares them with no othe
       FASTIFY_ROUTE_CONFIG_METADATA,
       Object.getOwnPropertyDescriptor(Controller.prototype, name)?.value as object,
     );
-  expect(rulesOf('handle')).toEqual({ spends: true, modality: 'image' });
+  expect(rulesOf('handle')).toEqual({ spends: true, operation: 'handle', modality: 'image' });
   expect(rulesOf('other')).toBeUndefined();
 });
 
