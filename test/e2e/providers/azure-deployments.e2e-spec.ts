@@ -1,4 +1,7 @@
-/** Deployments of Azure OpenAI, which operators name, as README.md describes: a catalogue file, and an instance per resource. */
+/**
+ * Deployments of Azure OpenAI, which operators name, as src/models/README.md describes: a catalogue file, and an instance
+ * per resource.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
