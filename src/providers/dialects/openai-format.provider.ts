@@ -5,6 +5,7 @@ import type { DownloadCredential, JobAdapter } from '../contract/media-job';
 import type { Provider, ProviderCapabilities, ProviderDefinition } from '../contract/provider';
 import type { Quirks } from '../contract/provider-call';
 import type { SpeechProvider } from '../contract/speech';
+import type { TranscriptionProvider } from '../contract/transcription';
 import { parseBaseUrl, UpstreamHttp } from '../kit/upstream-http';
 import { OpenAiChat } from './openai-chat/openai-chat.provider';
 import { OpenAiCompletions } from './openai-completions';
@@ -49,6 +50,8 @@ export interface OpenAiPreset {
   readonly images?: (http: UpstreamHttp) => ImagesProvider;
   /** The same for speech. */
   readonly speech?: (http: UpstreamHttp) => SpeechProvider;
+  /** The same for transcription. */
+  readonly transcription?: (http: UpstreamHttp) => TranscriptionProvider;
   /** Videos, in a format of the vendor's own. */
   readonly video?: (provider: string, http: UpstreamHttp, credential: DownloadCredential) => JobAdapter;
   /** The same for music. */
@@ -97,7 +100,7 @@ function createProvider(preset: OpenAiPreset, environment: ProviderEnvironment):
     ...(capabilities.embeddings && { embeddings: new OpenAiEmbeddings(http) }),
     ...(capabilities.images && { images: preset.images?.(http) ?? new OpenAiImages(http) }),
     ...(capabilities.speech && { speech: preset.speech?.(http) ?? new OpenAiSpeech(http) }),
-    ...(capabilities.transcription && { transcription: new OpenAiTranscription(http) }),
+    ...(capabilities.transcription && { transcription: preset.transcription?.(http) ?? new OpenAiTranscription(http) }),
     ...(video !== undefined && { video }),
     ...(music !== undefined && { music }),
     drain: () => http.drain(),

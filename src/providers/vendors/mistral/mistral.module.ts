@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OpenAiFormatProvider } from '../../dialects/openai-format.provider';
+import { MistralTranscription } from './mistral-transcription';
 
 /**
  * Mistral refuses any field that it does not know (https://github.com/mistralai/platform-docs-public/issues/7), also in
@@ -14,7 +15,8 @@ export class MistralProvider extends OpenAiFormatProvider {
       apiKeyVariable: 'MISTRAL_API_KEY',
       baseUrlVariable: 'MISTRAL_BASE_URL',
       defaultBaseUrl: 'https://api.mistral.ai/v1',
-      capabilities: ['chat', 'embeddings'],
+      capabilities: ['chat', 'embeddings', 'transcription'],
+      transcription: (http) => new MistralTranscription(http),
       quirks: {
         // Streams end with usage without being asked.
         streamUsage: 'none',
