@@ -2554,6 +2554,8 @@ export interface components {
             deployment_id: string;
             /** @description `success`, `canceled` if the client no longer waited, otherwise an error code. */
             outcome: string;
+            /** @description From arrival of the request to the call; null for a single attempt, and in older receipts. */
+            started_ms: number | null;
             /** @description For a single attempt, and for a job, the duration of the whole request. */
             duration_ms: number;
         };

@@ -96,8 +96,9 @@ export class RequestReservation {
   private currentAttempt(outcome: string): AttemptNote[] {
     if (this.candidate === null) return [];
     const { provider, deployment } = this.candidate;
+    const startedMs = Math.round(this.attemptBeganMs - this.input.context.startedAtMs);
     const tookMs = Math.round(this.clock.monotonic() - this.attemptBeganMs);
-    return [{ provider: provider.id, deployment: deployment.id, outcome, duration_ms: tookMs }];
+    return [{ provider: provider.id, deployment: deployment.id, outcome, started_ms: startedMs, duration_ms: tookMs }];
   }
 
   /** The model of the last attempt, or the requested model before the first. */

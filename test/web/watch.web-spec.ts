@@ -170,7 +170,22 @@ describeJourney('watching requests and spending', () => {
         const text = await attempts.nth(number - 1).innerText();
         expect(text).toContain(`${number}. ${provider}`);
         expect(text).toContain(outcome);
+        expect(text).toMatch(/called after \d/);
       }
+      await user.close();
+    });
+
+    it('leads developers to Explain with its key, operation and model', async () => {
+      const receipt = await usage.receiptOf(await usage.upstreams.call('local/pair'));
+      const { organizationId } = usage.viewer;
+      const developer = await usage.upstreams.gateway.dashboardUser({ organizationId, role: 'developer' });
+      user = await BrowserUser.signedIn(usage.upstreams.gateway, developer);
+      const { page } = user;
+      await open(`/requests/${receipt.request_id}`);
+      await page.getByRole('main').getByRole('link', { name: 'Explain' }).click();
+      await page.getByRole('heading', { level: 1, name: 'Explain' }).waitFor();
+      expect(await page.getByLabel('API key', { exact: true }).inputValue()).toBe(receipt.key_id);
+      expect(await page.getByLabel('Body (JSON)').inputValue()).toContain('"model": "local/pair"');
       await user.close();
     });
 

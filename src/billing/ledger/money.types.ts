@@ -59,6 +59,8 @@ export interface AttemptNote {
   readonly deployment: string;
   /** `success`, `canceled` after a disconnect, else a code of the error table. */
   readonly outcome: string;
+  /** From the request's arrival; older notes have none. */
+  readonly started_ms?: number;
   readonly duration_ms: number;
 }
 

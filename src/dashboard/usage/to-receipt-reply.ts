@@ -90,9 +90,10 @@ function toAttempts(request: RequestDetails): UsageAttempt[] {
       number: index + 1,
       deployment_id: deployment,
       ...note,
+      started_ms: note.started_ms ?? null,
     }));
   }
   if (attempts === 0 || provider === null || deploymentId === null) return [];
   const outcome = errorCode ?? (httpStatus < 400 ? 'success' : 'canceled');
-  return [{ number: attempts, provider, deployment_id: deploymentId, outcome, duration_ms: totalMs }];
+  return [{ number: attempts, provider, deployment_id: deploymentId, outcome, started_ms: null, duration_ms: totalMs }];
 }

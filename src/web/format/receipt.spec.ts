@@ -45,19 +45,24 @@ describe('usedOf', () => {
   });
 });
 
-it('places attempts one after another', () => {
-  const attempt = (number: number, durationMs: number): UsageAttempt => ({
+it('places attempts on the time line of the request, or one after another', () => {
+  const attempt = (number: number, durationMs: number, startedMs: number | null = null): UsageAttempt => ({
     number,
     provider: 'mock',
     deployment_id: 'd',
     outcome: 'success',
+    started_ms: startedMs,
     duration_ms: durationMs,
   });
   const bars = (...attempts: UsageAttempt[]): number[][] =>
-    attemptBars(attempts).map(({ startPercent, lengthPercent }) => [startPercent, lengthPercent]);
+    attemptBars(attempts, 100).map(({ startPercent, lengthPercent }) => [startPercent, lengthPercent]);
   expect(bars(attempt(1, 10), attempt(2, 30))).toEqual([
     [0, 25],
     [25, 75],
   ]);
   expect(bars(attempt(1, 0))).toEqual([[0, 0]]);
+  expect(bars(attempt(1, 10, 5), attempt(2, 30, 65))).toEqual([
+    [5, 10],
+    [65, 30],
+  ]);
 });

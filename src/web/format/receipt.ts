@@ -72,22 +72,25 @@ export function usedOf(use: Use): readonly [amount: string, unit: string] {
   return input === 0 && output === 0 ? ['', ''] : [`${formatCount(input)} → ${formatCount(output)}`, 'tokens'];
 }
 
-/** Where the bar of an attempt begins and how long it is, in percent of all attempts. */
+/** Where the bar of an attempt begins and how long it is, in percent of the time line. */
 export interface AttemptBar {
   readonly attempt: UsageAttempt;
   readonly startPercent: number;
   readonly lengthPercent: number;
 }
 
-/** One after another: how long the gateway waited between them is not known. */
-export function attemptBars(attempts: readonly UsageAttempt[]): readonly AttemptBar[] {
-  const wholeMs = Math.max(attemptsMs(attempts), 1);
-  let startMs = 0;
-  return attempts.map((attempt) => {
-    const startPercent = (startMs / wholeMs) * 100;
-    startMs += attempt.duration_ms;
-    return { attempt, startPercent, lengthPercent: (attempt.duration_ms / wholeMs) * 100 };
-  });
+/** On the time line of the request; one after another if it is not known when they began. */
+export function attemptBars(attempts: readonly UsageAttempt[], totalMs: number): readonly AttemptBar[] {
+  const starts = attempts.map(({ started_ms: startedMs }) => startedMs);
+  const known = starts.every((startedMs) => startedMs !== null);
+  const begins = known ? starts : attempts.map((_, index) => attemptsMs(attempts.slice(0, index)));
+  const ends = attempts.map(({ duration_ms: durationMs }, index) => (begins[index] ?? 0) + durationMs);
+  const wholeMs = Math.max(...ends, known ? totalMs : 0, 1);
+  return attempts.map((attempt, index) => ({
+    attempt,
+    startPercent: ((begins[index] ?? 0) / wholeMs) * 100,
+    lengthPercent: (attempt.duration_ms / wholeMs) * 100,
+  }));
 }
 
 export function attemptsMs(attempts: readonly UsageAttempt[]): number {

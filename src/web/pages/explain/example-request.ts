@@ -74,10 +74,10 @@ interface ModelChoice {
   readonly modality: string;
 }
 
-/** A body to begin with, for a model that is served. */
-export function exampleBody(operation: ExplainedOperation, models: readonly ModelChoice[]): string {
+/** A body to begin with, for the wanted model or one that is served. */
+export function exampleBody(operation: ExplainedOperation, models: readonly ModelChoice[], wanted?: string): string {
   const { modality, fields } = OPERATION_FACTS[operation];
-  const model = models.find((each) => each.modality === modality)?.id ?? 'vendor/model';
+  const model = wanted ?? models.find((each) => each.modality === modality)?.id ?? 'vendor/model';
   return JSON.stringify({ model, ...fields }, null, 2);
 }
 

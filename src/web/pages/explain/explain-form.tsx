@@ -23,13 +23,13 @@ interface ExplainFormProps {
 const DEFAULT_OPERATION = 'createChatCompletion';
 
 export function ExplainForm({ keys, firstKey, models, pending, error, onSubmit }: ExplainFormProps) {
-  const { operation = DEFAULT_OPERATION } = useSearch({ from: '/signed-in/o/$org/explain' });
+  const { operation = DEFAULT_OPERATION, model } = useSearch({ from: '/signed-in/o/$org/explain' });
   const navigate = useNavigate({ from: '/o/$org/explain' });
   // What the reader typed or brought from the playground; without it, the example of the operation.
   const [typed, setTyped] = useState(handedRequest);
   useEffect(() => forgetHandedRequest, []);
   const [syntaxError, setSyntaxError] = useState<Error | null>(null);
-  const body = typed ?? exampleBody(operation, models);
+  const body = typed ?? exampleBody(operation, models, model);
   const keyId = firstKey ?? keys[0]?.id ?? '';
   return (
     <Card title="Request">
@@ -61,7 +61,7 @@ export function ExplainForm({ keys, firstKey, models, pending, error, onSubmit }
           options={OPERATIONS.map((each) => [each, OPERATION_FACTS[each].label])}
           onChange={(next) =>
             void navigate({
-              search: (search) => ({ ...search, operation: oneOf(next, OPERATIONS) }),
+              search: (search) => ({ ...search, operation: oneOf(next, OPERATIONS), model: undefined }),
               replace: true,
             })
           }

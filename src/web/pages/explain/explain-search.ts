@@ -16,8 +16,17 @@ export const OPERATIONS = [
 export interface ExplainSearch {
   readonly key?: string;
   readonly operation?: (typeof OPERATIONS)[number];
+  /** The model of the example. */
+  readonly model?: string;
 }
 
 export function explainSearch(search: Record<string, unknown>): ExplainSearch {
-  return { key: uuidOf(search.key), operation: oneOf(search.operation, OPERATIONS) };
+  return { key: uuidOf(search.key), operation: oneOf(search.operation, OPERATIONS), model: modelOf(search.model) };
+}
+
+/** The most characters of a model id in a request. */
+const LONGEST_MODEL = 200;
+
+function modelOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value.includes('/') ? value.slice(0, LONGEST_MODEL) : undefined;
 }

@@ -6,6 +6,7 @@ import { modelsQuery } from '../../api/models';
 import { useOrganization } from '../../app/use-session';
 import { countOf } from '../../format/count';
 import { formatMicro } from '../../format/money';
+import { modelPath } from '../../format/model-path';
 import { priceLines } from '../../format/model-price';
 import { Badge } from '../../ui/badge';
 import { Card } from '../../ui/card';
@@ -81,7 +82,7 @@ export function ModelsPage() {
                 columns={COLUMNS}
                 rows={shown}
                 rowKey={({ id }) => id}
-                rowLink={({ id }) => ({ to: '/o/$org/models/$vendor/$name', params: { org, ...pathOf(id) } })}
+                rowLink={({ id }) => ({ to: '/o/$org/models/$vendor/$name', params: { org, ...modelPath(id) } })}
                 empty={
                   all.length === 0 ? (
                     <Empty title="No model is served">An operator of this service can enable providers.</Empty>
@@ -96,12 +97,6 @@ export function ModelsPage() {
       </QueryView>
     </>
   );
-}
-
-/** The parts of a model id in a path of the dashboard. */
-function pathOf(id: string): { readonly vendor: string; readonly name: string } {
-  const slash = id.indexOf('/');
-  return { vendor: id.slice(0, slash), name: id.slice(slash + 1) };
 }
 
 function ModelName({ id, name }: { readonly id: string; readonly name: string }) {

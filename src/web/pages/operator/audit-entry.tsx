@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { OperatorAuditActor, OperatorAuditEntry } from '../../../contract/dashboard';
 import { formatMicro } from '../../format/money';
 import { Moment } from '../../ui/moment';
+import { fieldChanges, type FieldChange } from '../people/audit-changes';
 
 /** `price.created` as words. */
 export function actionInWords(action: string): string {
@@ -23,7 +24,7 @@ export function actorInWords({ kind, name, email }: OperatorAuditActor): string 
 /** One change: what, by whom, when, and the changed fields before and after. */
 export function AuditEntry({ entry }: { readonly entry: OperatorAuditEntry }) {
   const { action, actor, address, target, created_at, organization_id: organization } = entry;
-  const changes = changesOf(entry);
+  const changes = fieldChanges(entry.before, entry.after);
   return (
     <li className="border-b px-4 py-3.5 last:border-0 sm:px-5">
       <div className="flex flex-wrap items-baseline justify-between gap-x-6 gap-y-1">
@@ -80,28 +81,13 @@ function ActorLink({ actor, organization }: ActorLinkProps) {
   );
 }
 
-interface FieldChange {
-  readonly field: string;
-  readonly before: string | null;
-  readonly after: string | null;
-}
-
-/** The fields whose values differ, as text; null where the field did not exist. */
-function changesOf({ before, after }: OperatorAuditEntry): FieldChange[] {
-  const fields = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})]);
-  return [...fields]
-    .map((field) => ({ field, before: textOf(before, field), after: textOf(after, field) }))
-    .filter((change) => change.before !== change.after);
-}
-
 /** Amounts are shown in dollars. */
 function fieldInWords(field: string): string {
   return field.replace(/_micro$/, '').replaceAll('_', ' ');
 }
 
-function textOf(state: Readonly<Record<string, unknown>> | null, field: string): string | null {
-  const value = state?.[field];
-  if (value === undefined) return null;
+function textOf(field: string, value: unknown): string | null {
+  if (value === null) return null;
   if (field.endsWith('_micro') && typeof value === 'number') return formatMicro(value);
   return typeof value === 'string' ? value : JSON.stringify(value, null, 1);
 }
@@ -124,8 +110,8 @@ function Changes({ changes }: { readonly changes: readonly FieldChange[] }) {
             <th scope="row" className="py-1 pe-4 text-start align-top font-normal wrap-anywhere">
               {fieldInWords(field)}
             </th>
-            <td className={cell}>{before ?? <span className="text-muted">–</span>}</td>
-            <td className={cell}>{after ?? <span className="text-muted">–</span>}</td>
+            <td className={cell}>{textOf(field, before) ?? <span className="text-muted">–</span>}</td>
+            <td className={cell}>{textOf(field, after) ?? <span className="text-muted">–</span>}</td>
           </tr>
         ))}
       </tbody>

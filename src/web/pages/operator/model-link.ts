@@ -1,10 +1,6 @@
 import type { LinkProps } from '@tanstack/react-router';
+import { modelPath } from '../../format/model-path';
 
-/** A model id is `<vendor>/<name>`. */
 export function modelLink(id: string): LinkProps {
-  const slash = id.indexOf('/');
-  return {
-    to: '/operator/models/$vendor/$name',
-    params: { vendor: id.slice(0, slash), name: id.slice(slash + 1) },
-  };
+  return { to: '/operator/models/$vendor/$name', params: modelPath(id) };
 }

@@ -3,7 +3,7 @@ import { formatMicro } from '../../format/money';
 
 type State = AuditEntry['before'];
 
-interface FieldChange {
+export interface FieldChange {
   readonly field: string;
   readonly before: unknown;
   readonly after: unknown;

@@ -20,7 +20,7 @@ export function AttemptsCard({ receipt }: { readonly receipt: UsageReceipt }) {
       description={`${countOf(count, 'call')} to providers, ${formatDuration(attemptsMs(attempts))} of ${formatDuration(totalMs)}${attempts.length < count ? '; only the last is known' : ''}`}
     >
       <ol className="mt-2 space-y-4">
-        {attemptBars(attempts).map(({ attempt, startPercent, lengthPercent }) => (
+        {attemptBars(attempts, totalMs).map(({ attempt, startPercent, lengthPercent }) => (
           <li key={attempt.number}>
             <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-1">
               <span className="flex min-w-0 flex-wrap items-center gap-2">
@@ -37,7 +37,10 @@ export function AttemptsCard({ receipt }: { readonly receipt: UsageReceipt }) {
                 style={{ marginInlineStart: `${Math.min(startPercent, 99)}%`, width: `${lengthPercent}%` }}
               />
             </div>
-            <p className="mt-1 text-muted wrap-anywhere">{attempt.deployment_id}</p>
+            <p className="mt-1 text-muted wrap-anywhere">
+              {attempt.deployment_id}
+              {attempt.started_ms !== null && `, called after ${formatDuration(attempt.started_ms)}`}
+            </p>
           </li>
         ))}
       </ol>

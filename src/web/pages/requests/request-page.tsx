@@ -11,6 +11,7 @@ import { formatMicro } from '../../format/money';
 import { usedOf, usedTokens } from '../../format/receipt';
 import { Amount } from '../../ui/amount';
 import { Badge } from '../../ui/badge';
+import { ButtonLink } from '../../ui/button';
 import { Card, Facts, Tile } from '../../ui/card';
 import { CopyButton } from '../../ui/copy-button';
 import { Moment } from '../../ui/moment';
@@ -32,6 +33,9 @@ export function RequestPage() {
     <>
       <PageHeader
         title="Request"
+        actions={
+          query.data !== undefined && organization.may('developer') ? <ExplainLink receipt={query.data} /> : undefined
+        }
         description={
           <span className="flex flex-wrap items-center gap-2">
             <code className="font-mono text-[0.8125rem] break-all">{id}</code>
@@ -43,6 +47,17 @@ export function RequestPage() {
         {(receipt) => <Receipt receipt={receipt} />}
       </QueryView>
     </>
+  );
+}
+
+/** What would happen to such a request now. */
+function ExplainLink({ receipt }: { readonly receipt: UsageReceipt }) {
+  const { id } = useOrganization();
+  const { key_id: key, operation, model } = receipt;
+  return (
+    <ButtonLink to="/o/$org/explain" params={{ org: id }} search={{ key, operation, model }}>
+      Explain
+    </ButtonLink>
   );
 }
 

@@ -64,6 +64,9 @@ describe('the receipt of a request', () => {
     const receipt = await usage.receiptOf(await usage.upstreams.call('local/solo'));
     expect(receipt).toMatchObject({ status: 'error', error_code: 'provider_unavailable', cost_micro: 0, lines: [] });
     expect(receipt.attempts.map((each) => each.outcome)).toEqual(['provider_unavailable', 'provider_unavailable']);
+    const [first, second] = receipt.attempts;
+    expect(second?.started_ms).toBeGreaterThanOrEqual((first?.started_ms ?? Infinity) + (first?.duration_ms ?? 0) - 1);
+    expect(receipt.total_ms).toBeGreaterThanOrEqual((second?.started_ms ?? Infinity) + (second?.duration_ms ?? 0) - 1);
   });
 
   it.each([
