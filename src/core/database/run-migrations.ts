@@ -1,35 +1,55 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { type DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
 import { CONNECT_TIMEOUT_MS, createDataSource } from './data-source';
+import { driverErrorOf, isLockTimeout } from './driver-error';
 import { MIGRATIONS } from './migrations';
 import { onceReachable } from './once-reachable';
 import { readRoutines } from './migration-files';
 
 /** An arbitrary constant that no other program locks in the same database. */
 const MIGRATION_LOCK_ID = 7_319_420_417;
+/** Every statement on a table waits behind a migration that waits for it. */
+const LOCK_TIMEOUT_MS = 3_000;
+const LOCK_ATTEMPTS = 10;
+/** In which the statements that waited behind it finish. */
+const PAUSE_MS = 1_000;
 
 /**
  * Brings the database up to date and returns the names of the migrations that ran, oldest first. All of them and the
  * functions and views (migrations/README.md) are one transaction: a failed upgrade leaves the database as it was. An
- * advisory lock serializes replicas that start together; PostgreSQL releases it when its holder dies.
+ * advisory lock serializes replicas that start together; PostgreSQL releases it when its holder dies. A table that others
+ * lock is waited for in several attempts.
  */
 export async function runMigrations(url: string, migrations = MIGRATIONS): Promise<string[]> {
   return withMigrationLock(url, migrations, async (dataSource) => {
-    const runner = dataSource.createQueryRunner();
-    try {
-      await runner.startTransaction();
-      const applied = await new MigrationExecutor(dataSource, runner).executePendingMigrations();
-      if (applied.length > 0) await replaceRoutines(runner);
-      await runner.commitTransaction();
-      return applied.map((migration) => migration.name);
-    } catch (error) {
-      // The first error names the cause; when the connection is lost, the server rolls back by itself.
-      await runner.rollbackTransaction().catch(() => undefined);
-      throw error;
-    } finally {
-      await runner.release();
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await applyPending(dataSource);
+      } catch (error) {
+        if (!isLockTimeout(driverErrorOf(error)) || attempt === LOCK_ATTEMPTS) throw error;
+        await delay(PAUSE_MS);
+      }
     }
   });
+}
+
+async function applyPending(dataSource: DataSource): Promise<string[]> {
+  const runner = dataSource.createQueryRunner();
+  try {
+    await runner.startTransaction();
+    await runner.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
+    const applied = await new MigrationExecutor(dataSource, runner).executePendingMigrations();
+    if (applied.length > 0) await replaceRoutines(runner);
+    await runner.commitTransaction();
+    return applied.map((migration) => migration.name);
+  } catch (error) {
+    // The first error names the cause; when the connection is lost, the server rolls back by itself.
+    await runner.rollbackTransaction().catch(() => undefined);
+    throw error;
+  } finally {
+    await runner.release();
+  }
 }
 
 async function replaceRoutines(runner: QueryRunner): Promise<void> {

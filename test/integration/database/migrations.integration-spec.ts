@@ -1,8 +1,9 @@
-import type { DataSource } from 'typeorm';
+import type { DataSource, QueryRunner } from 'typeorm';
 import { createDataSource } from '../../../src/core/database/data-source';
 import type { Migration } from '../../../src/core/database/migration-files';
 import { MIGRATIONS } from '../../../src/core/database/migrations';
 import { hasPendingMigrations, runMigrations } from '../../../src/core/database/run-migrations';
+import { allowedMs, until } from '../../faults/figures';
 import { createEmptyTestDatabase, type TestDatabase } from '../../harness/database';
 
 const ALL = MIGRATIONS.map((migration) => migration.name);
@@ -53,6 +54,28 @@ describe('migrations', () => {
     }
   });
 
+  it('give way to the statements behind them after 3 s, while another transaction holds a table that they change', async () => {
+    await runMigrations(database.url);
+    const dataSource = await createDataSource({ url: database.url, poolSize: 3, statementTimeoutMs: 0 }).initialize();
+    const holder = dataSource.createQueryRunner();
+    await holder.startTransaction();
+    await holder.query('SELECT FROM purchase');
+    const migrating = runMigrations(database.url, [...MIGRATIONS, ChangePurchase1999000000001]);
+    await until('the migration that waits', 60_000, async () => {
+      const waiting = await dataSource.query(
+        `SELECT FROM pg_locks WHERE NOT granted AND relation = 'purchase'::regclass`,
+      );
+      return waiting.length > 0;
+    });
+    const startedAtMs = performance.now();
+    await dataSource.query('SELECT FROM purchase');
+    expect(performance.now() - startedAtMs).toBeLessThan(allowedMs(3_000));
+    await holder.commitTransaction();
+    await holder.release();
+    expect(await migrating).toEqual(['ChangePurchase1999000000001']);
+    await dataSource.destroy();
+  });
+
   it('run once when several replicas start together', async () => {
     const replicas = await Promise.all([1, 2, 3].map(() => runMigrations(database.url)));
     expect(replicas.flat().toSorted()).toEqual(ALL.toSorted());
@@ -76,6 +99,17 @@ class ChangeFunction1999000000000 implements Migration {
   readonly routines = '';
 
   async up(): Promise<void> {}
+
+  async down(): Promise<void> {}
+}
+
+class ChangePurchase1999000000001 implements Migration {
+  readonly name = 'ChangePurchase1999000000001';
+  readonly routines = '';
+
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('ALTER TABLE purchase ADD COLUMN note text');
+  }
 
   async down(): Promise<void> {}
 }
