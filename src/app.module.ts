@@ -16,6 +16,7 @@ import { ImagesModule } from './images/images.module';
 import { MediaJobsModule } from './media-jobs/media-jobs.module';
 import { JobWorkerModule } from './media-jobs/worker/job-worker.module';
 import { MetricsModule } from './core/observability/metrics/metrics.module';
+import { TracingModule } from './core/observability/traces/tracing.module';
 import { ModelsModule } from './models/models.module';
 import { OrganizationsModule } from './dashboard/organizations/organizations.module';
 import { PROVIDER_MODULES } from './provider-modules';
@@ -32,6 +33,7 @@ export class AppModule {
       imports: [
         ConfigModule.forRoot(config, clock),
         MetricsModule,
+        TracingModule,
         DatabaseModule,
         RedisModule,
         ...PROVIDER_MODULES,

@@ -8,6 +8,7 @@ import { DatabaseModule } from './core/database/database.module';
 import { ProbesModule } from './http/probes.module';
 import { JobWorkerModule } from './media-jobs/worker/job-worker.module';
 import { MetricsModule } from './core/observability/metrics/metrics.module';
+import { TracingModule } from './core/observability/traces/tracing.module';
 import { ModelsModule } from './models/models.module';
 import { PROVIDER_MODULES } from './provider-modules';
 import { RedisModule } from './core/redis/redis.module';
@@ -21,6 +22,7 @@ export class WorkerModule {
       imports: [
         ConfigModule.forRoot(config, clock),
         MetricsModule,
+        TracingModule,
         DatabaseModule,
         RedisModule,
         ...PROVIDER_MODULES,

@@ -15,6 +15,7 @@ import { BodyInterceptor, CALLER_GUARD } from '../core/http/body.interceptor';
 import { CostHeadersInterceptor, RequestIdInterceptor } from '../core/http/cost-headers.interceptor';
 import { GatewayExceptionFilter } from '../core/http/gateway-exception.filter';
 import { Metrics } from '../core/observability/metrics/catalogue';
+import { Tracing } from '../core/observability/traces/tracing';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { DashboardSessionModule } from '../dashboard/session/dashboard-session.module';
 import { ChangeLimitGuard, CsrfGuard, RolesGuard, SessionGuard } from '../dashboard/session/session.guards';
@@ -90,9 +91,10 @@ export class RequestPathModule {
     drain: DrainService,
     metrics: Metrics,
     requests: RequestMetrics,
+    tracing: Tracing,
     @Inject(CLOCK) clock: Clock,
   ) {
-    addRequestContext(httpAdapter.getInstance(), clock, drain);
+    addRequestContext(httpAdapter.getInstance(), clock, drain, tracing);
     addRequestCounts(httpAdapter.getInstance(), metrics, requests);
     addReplyCompression(httpAdapter.getInstance());
   }

@@ -1,12 +1,14 @@
 import type { IncomingMessage } from 'node:http';
-import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { CallHandler, CanActivate, ExecutionContext, NestInterceptor } from '@nestjs/common';
 import { Observable } from 'rxjs';
 import { GatewayError } from '../core/errors/gateway-error';
 import { requestOf, ResponseConnection, toClientAddress } from '../core/http/request';
 import { assertRulesDecided } from '../core/http/route.decorators';
 import type { Clock } from '../core/time/clock';
+import type { Tracing } from '../core/observability/traces/tracing';
 import { toRequestId } from '../core/types/ids';
+import type { RequestTrace } from '../core/types/trace';
 import type { DrainService } from './availability';
 
 const MAX_CLIENT_REQUEST_ID_LENGTH = 128;
@@ -17,7 +19,12 @@ const METHODS_WITH_BODY = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
  * Prepares every request before Nest: its context and rules, and the refusals of the raw request that apply to unknown routes
  * too. A route that leaves open who may call it fails the start.
  */
-export function addRequestContext(server: FastifyInstance, clock: Clock, drain: Pick<DrainService, 'draining'>): void {
+export function addRequestContext(
+  server: FastifyInstance,
+  clock: Clock,
+  drain: Pick<DrainService, 'draining'>,
+  tracing: Pick<Tracing, 'begin'>,
+): void {
   for (const method of METHODS_WITH_BODY) server.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   server.decorateRequest('context');
   server.decorateRequest('rules');
@@ -29,10 +36,11 @@ export function addRequestContext(server: FastifyInstance, clock: Clock, drain: 
   server.addHook('onRoute', ({ url, config = {} }: RouteOptions) => assertRulesDecided(url, config));
   server.addHook('onRequest', (request, reply, done) => {
     request.rules = request.routeOptions.config;
+    const startedAtMs = clock.monotonic();
     request.context = {
       id: request.id,
       requestId: toRequestId(request.id),
-      startedAtMs: clock.monotonic(),
+      startedAtMs,
       clientAddress: toClientAddress(request.ip),
       clientRequestId: readClientRequestId(request),
       principal: null,
@@ -42,10 +50,45 @@ export function addRequestContext(server: FastifyInstance, clock: Clock, drain: 
       memory: null,
       connection: new ResponseConnection(reply.raw),
       isRecorded: false,
+      trace: beginTrace(tracing, request, reply, clock, startedAtMs),
     };
     if (drain.draining) reply.raw.shouldKeepAlive = false;
     done(findRawFault(request));
   });
+}
+
+/** Traces the requests that cost money, from their arrival to the end of the response. */
+function beginTrace(
+  tracing: Pick<Tracing, 'begin'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  clock: Clock,
+  startedAtMs: number,
+): RequestTrace | null {
+  const { operation } = request.routeOptions.config;
+  if (operation === undefined) return null;
+  const { method } = request;
+  const route = request.routeOptions.url ?? '';
+  const trace = tracing.begin(`${method} ${route}`, request.headers.traceparent, startedAtMs);
+  if (trace === null) return null;
+  trace.set({
+    'http.request.method': method,
+    'http.route': route,
+    'gateway.request_id': toRequestId(request.id),
+    'gateway.operation': operation,
+  });
+  reply.raw.once('close', () => {
+    const { statusCode } = reply.raw;
+    const { principal, modelId } = request.context;
+    const attributes = {
+      'http.response.status_code': statusCode,
+      'gateway.organization_id': principal?.organizationId,
+      'gateway.api_key_id': principal?.keyId,
+      'gateway.model': modelId,
+    };
+    trace.close(clock.monotonic(), attributes, statusCode >= 500 ? String(statusCode) : undefined);
+  });
+  return trace;
 }
 
 function readClientRequestId({ headers }: FastifyRequest): string | undefined {

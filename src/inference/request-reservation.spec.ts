@@ -41,6 +41,7 @@ async function settle(kind: Pick<InferenceInput, 'streamed' | 'allOrNothing'>): 
     openRequestReservations,
     {} as TokenRatios,
     new RequestMetrics(new Metrics(), new RequestLog('none')),
+    null,
   );
   await meter.settle({ usage: NO_USAGE, usageEstimated: false, costMicro: 7n });
   return commands[0];
@@ -74,6 +75,7 @@ describe("a vendor's bill", () => {
       new InFlight(),
       {} as TokenRatios,
       new RequestMetrics(new Metrics(), new RequestLog('none')),
+      null,
     );
     reservation.beginAttempt(candidate as unknown as Candidate);
     const usage = { ...NO_USAGE, images: 1, ...(units !== undefined && { units }) };

@@ -6,6 +6,7 @@ import { estimating, type PricedDetails, sanitizeUsage } from '../billing/pricin
 import { differsFromList } from '../billing/pricing/vendor-bill';
 import { InFlight } from '../core/concurrency/in-flight';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
+import { GENAI_NAMES, type GenaiNames } from '../core/observability/genai-names';
 import type { ErrorCode } from '../core/errors/catalog';
 import { GatewayError } from '../core/errors/gateway-error';
 import { type Clock, CLOCK } from '../core/time/clock';
@@ -24,8 +25,10 @@ import {
 import type { Bill, Candidate, InferenceInput, UsageEstimator } from './inference.types';
 import { asGatewayError } from './provider-failure';
 import { RequestMetrics } from './request-metrics';
+import { RequestSteps } from './request-steps';
 import { RoutePlanner } from './route-planner';
 import { TokenRatios } from './inference-input';
+import { fitsModel, withReported } from './usage-plausibility';
 
 const logger = new Logger('RequestReservation');
 
@@ -73,6 +76,7 @@ export class RequestReservation {
     private readonly openReservations: InFlight,
     private readonly ratios: TokenRatios,
     private readonly metrics: RequestMetrics,
+    private readonly steps: RequestSteps | null,
   ) {}
 
   /** Milliseconds since the request arrived. */
@@ -84,12 +88,14 @@ export class RequestReservation {
   beginAttempt(candidate: Candidate): number {
     this.candidate = candidate;
     this.attemptBeganMs = this.clock.monotonic();
+    this.steps?.beginAttempt(candidate, this.attempts + 1, this.attemptBeganMs);
     this.calledMs ??= this.attemptBeganMs - this.input.context.startedAtMs;
     return ++this.attempts;
   }
 
   /** Records the outcome of the current attempt when it fails. */
   noteFailure(outcome: ErrorCode | 'canceled'): void {
+    this.steps?.endAttempt(this.clock.monotonic(), outcome);
     this.attemptLog = [...(this.attemptLog ?? []), ...this.currentAttempt(outcome)];
   }
 
@@ -113,6 +119,7 @@ export class RequestReservation {
   /** The last byte of the answer has arrived; what follows is the gateway's own work. */
   markAnswered(): void {
     this.answeredMs = this.elapsedMs;
+    this.steps?.markAnswered(this.clock.monotonic());
   }
 
   /**
@@ -213,6 +220,7 @@ export class RequestReservation {
     completion: IdempotencyCompletion | null = null,
   ): Promise<FinishResult> {
     this.ended = true;
+    const settleBeganMs = this.clock.monotonic();
     const command: FinishCommand = {
       reservationId: this.input.context.id,
       organizationId: this.input.principal.organizationId,
@@ -230,18 +238,19 @@ export class RequestReservation {
     this.input.context.isRecorded = true;
     return ending.then(
       (result) => {
-        this.report(record, result);
+        this.report(record, result, settleBeganMs);
         return result;
       },
       (error: unknown) => {
-        this.report(record, null);
+        this.report(record, null, settleBeganMs);
         throw error;
       },
     );
   }
 
-  private report(record: UsageRecord, result: FinishResult | null): void {
+  private report(record: UsageRecord, result: FinishResult | null, settleBeganMs: number): void {
     const totalMs = this.elapsedMs;
+    this.steps?.end(record, result, this.holdMicro, settleBeganMs, this.clock.monotonic());
     this.metrics.recordEnd({
       record,
       result,
@@ -286,22 +295,6 @@ export class RequestReservation {
   }
 }
 
-/** Assumed for models with an unknown context length: larger than that of any model. */
-const LONGEST_CONTEXT = 2_097_152;
-
-/** An estimate, with the side of the exchange that the provider did report. */
-function withReported(estimate: UsageVector, reported: UsageVector | null): UsageVector {
-  if (reported === null) return estimate;
-  if (inputTokensOf(reported) > 0) return { ...reported, outputText: estimate.outputText };
-  return outputTokensOf(reported) > 0 ? { ...reported, inputText: estimate.inputText } : estimate;
-}
-
-/** Whether the usage fits the model's context length and output limit. */
-function fitsModel(usage: UsageVector, { contextLength, maxOutputTokens }: CatalogModel, promptCount = 1): boolean {
-  const limit = contextLength ?? LONGEST_CONTEXT;
-  return inputTokensOf(usage) <= limit * promptCount && outputTokensOf(usage) <= Math.max(limit, maxOutputTokens ?? 0);
-}
-
 /** Added to the total time limit of a request; afterwards its hold expires even if its process is alive. */
 const HOLD_MARGIN_SECONDS = 120;
 /** Time for requests whose connections were closed by a shutdown to hand their charges to billing. */
@@ -314,6 +307,7 @@ const LAST_CHARGES_TIMEOUT_MS = 5_000;
 @Injectable()
 export class RequestAdmission implements OnApplicationShutdown {
   private readonly answerSeconds: number;
+  private readonly genaiNames: GenaiNames;
   private readonly openReservations = new InFlight();
 
   constructor(
@@ -325,6 +319,7 @@ export class RequestAdmission implements OnApplicationShutdown {
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(APP_CONFIG) config: AppConfig,
   ) {
+    this.genaiNames = GENAI_NAMES[config.traces.genaiConventions];
     this.answerSeconds = Math.ceil(config.inference.totalTimeoutMs / 1000) + HOLD_MARGIN_SECONDS;
   }
 
@@ -336,6 +331,8 @@ export class RequestAdmission implements OnApplicationShutdown {
   async admit(input: InferenceInput, claim: IdempotencyClaim | null): Promise<RequestReservation> {
     const candidates = this.planner.plan(input);
     const holdMicro = worstCaseCost(candidates, input);
+    const steps = RequestSteps.of(input, this.genaiNames);
+    const admittedMs = this.clock.monotonic();
     const lease = await this.limiter.admit({
       context: input.context,
       principal: input.principal,
@@ -343,6 +340,8 @@ export class RequestAdmission implements OnApplicationShutdown {
       fallbacks: input.fallbacks,
       tokens: tokensOf(input.estimate),
     });
+    const limitedMs = this.clock.monotonic();
+    steps?.add('limits', admittedMs, limitedMs);
     try {
       await this.reservations.reserve({
         reservationId: input.context.id,
@@ -356,6 +355,8 @@ export class RequestAdmission implements OnApplicationShutdown {
       lease.release(0);
       throw error;
     }
+    steps?.add('hold', limitedMs, this.clock.monotonic());
+    steps?.hold();
     this.openReservations.begin();
     return new RequestReservation(
       input,
@@ -367,6 +368,7 @@ export class RequestAdmission implements OnApplicationShutdown {
       this.openReservations,
       this.ratios,
       this.metrics,
+      steps,
     );
   }
 

@@ -84,6 +84,7 @@ describe('ModelsController', () => {
         rateLimitHeaders: null,
         memory: null,
         isRecorded: false,
+        trace: null,
         idempotencyKey: null,
         connection: { closed: false, onDisconnect: () => undefined },
         principal,

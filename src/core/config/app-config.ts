@@ -36,6 +36,17 @@ export interface AppConfig {
     /** How long it then waits for requests in flight. */
     readonly drainTimeoutMs: number;
   };
+  /** Traces (src/core/observability/traces). */
+  readonly traces: {
+    /** Where spans are sent; `null`: nothing is traced. */
+    readonly endpoint: string | null;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly serviceName: string;
+    readonly resource: Readonly<Record<string, string>>;
+    /** Share of the requests, from 0 to 1. */
+    readonly ratio: number;
+    readonly genaiConventions: '1.41' | 'latest';
+  };
   /** The port for operators: metrics and probes (src/core/observability). */
   readonly management: {
     /** 0: none. */

@@ -43,6 +43,14 @@ describe('loadConfig', () => {
       production: false,
       logLevel: 'info',
       logRequests: 'failures',
+      traces: {
+        endpoint: null,
+        headers: {},
+        serviceName: 'inference-gateway',
+        resource: {},
+        ratio: 0.01,
+        genaiConventions: 'latest',
+      },
       management: { port: 0, token: null, commit: 'unknown' },
       dataDir: resolve('.data'),
       http: {

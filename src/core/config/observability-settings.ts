@@ -1,4 +1,4 @@
-import { choice, integer, matching, optional, secret } from './setting-kinds';
+import { baseUrl, choice, integer, matching, optional, secret } from './setting-kinds';
 
 /** Metrics, probes, logs and traces. Their table is in the README of `core/observability`. */
 export const OBSERVABILITY_SETTINGS = {
@@ -12,6 +12,27 @@ export const OBSERVABILITY_SETTINGS = {
   LOG_REQUESTS: choice(['none', 'failures', 'all'])
     .default('failures')
     .describe('Which requests get a line request_ended: those that the gateway or a provider failed, or all'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: optional(baseUrl).describe(
+    'Collector of OpenTelemetry, such as http://127.0.0.1:4318; without it nothing is traced',
+  ),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: optional(baseUrl).describe(
+    'Where spans go; when not set /v1/traces at the collector',
+  ),
+  OTEL_EXPORTER_OTLP_HEADERS: optional(secret()).describe(
+    'Headers for the collector, as name=value separated by commas',
+  ),
+  OTEL_SERVICE_NAME: matching(/^[\w.-]{1,128}$/, 'a name')
+    .default('inference-gateway')
+    .describe('Name of this service in traces'),
+  OTEL_RESOURCE_ATTRIBUTES: optional(
+    matching(/^[^\s=,]+=[^\s=,]*(?:,[^\s=,]+=[^\s=,]*)*$/, 'name=value pairs separated by commas'),
+  ).describe('Further attributes of this process, as name=value separated by commas'),
+  OTEL_TRACES_SAMPLER_ARG: matching(/^(?:0(?:\.\d+)?|1(?:\.0+)?)$/, 'a number from 0 to 1')
+    .default('0.01')
+    .describe('Share of the requests that are traced, where the caller does not decide'),
+  GENAI_SEMCONV: choice(['1.41', 'latest'])
+    .default('latest')
+    .describe('Version of the conventions that name the attributes of model calls'),
   BUILD_COMMIT: matching(/^[\w.-]{1,64}$/, 'a commit hash or tag')
     .default('unknown')
     .describe('Commit of this build, a label of gateway_build_info'),

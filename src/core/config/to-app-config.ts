@@ -24,6 +24,7 @@ export function toAppConfig(
     logRequests: settings.LOG_REQUESTS,
     dataDir: resolve(settings.DATA_DIR),
     http: toHttp(settings, production),
+    traces: toTraces(settings),
     management: toManagement(settings, production),
     databaseUrl: settings.DATABASE_URL,
     databaseDirectUrl: settings.DATABASE_DIRECT_URL,
@@ -82,6 +83,29 @@ function toHttp(settings: Settings, production: boolean): AppConfig['http'] {
     shutdownDelayMs: settings.SHUTDOWN_DELAY_MS ?? (production ? SHUTDOWN_DELAY_MS : 0),
     drainTimeoutMs: settings.DRAIN_TIMEOUT_MS,
   };
+}
+
+function toTraces(settings: Settings): AppConfig['traces'] {
+  const collector = settings.OTEL_EXPORTER_OTLP_ENDPOINT;
+  return {
+    endpoint: settings.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? (collector === null ? null : `${collector}/v1/traces`),
+    headers: toPairs(settings.OTEL_EXPORTER_OTLP_HEADERS),
+    serviceName: settings.OTEL_SERVICE_NAME,
+    resource: toPairs(settings.OTEL_RESOURCE_ATTRIBUTES),
+    ratio: Number(settings.OTEL_TRACES_SAMPLER_ARG),
+    genaiConventions: settings.GENAI_SEMCONV,
+  };
+}
+
+/** Of the form `name=value,name=value`. */
+function toPairs(text: string | null): Record<string, string> {
+  if (text === null) return {};
+  return Object.fromEntries(
+    text.split(',').map((pair) => {
+      const end = pair.indexOf('=');
+      return [pair.slice(0, end).trim(), pair.slice(end + 1).trim()];
+    }),
+  );
 }
 
 function toManagement(settings: Settings, production: boolean): AppConfig['management'] {

@@ -1,6 +1,7 @@
 import { GatewayError } from '../errors/gateway-error';
 import type { Modality } from './modality';
 import type { RateLimits } from './rate-limits';
+import type { RequestTrace } from './trace';
 
 /** The context of one HTTP request, without its body. Created by the first hook, filled by authentication. */
 export interface RequestContext {
@@ -26,6 +27,8 @@ export interface RequestContext {
   /** The memory claim of the request; `null`: it has no body, or is not admitted yet. */
   memory: MemoryClaim | null;
   readonly connection: ClientConnection;
+  /** `null`: the request is not traced. */
+  readonly trace: RequestTrace | null;
   /** Whether the metrics have this request: each is counted once. */
   isRecorded: boolean;
 }

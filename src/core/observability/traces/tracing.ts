@@ -1,0 +1,145 @@
+import type { Context, Span, SpanKind, TimeInput } from '@opentelemetry/api' with { 'resolution-mode': 'import' };
+import type { AppConfig } from '../../config/app-config';
+import type { Clock } from '../../time/clock';
+import type { RequestTrace, SpanAttributes, TraceStep } from '../../types/trace';
+import type { Metrics } from '../metrics/catalogue';
+import { openSpanExport, type SpanExport } from './span-export';
+
+const FLUSH_WITHIN_MS = 2_000;
+
+/** Version 0 of W3C Trace Context. */
+const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
+const SAMPLED = 1;
+
+interface RemoteParent {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly traceFlags: number;
+}
+
+/** The caller's place in a trace; `null`: it sent none, or not a valid one. */
+function parseTraceparent(header: unknown): RemoteParent | null {
+  const [, traceId, spanId, flags] = (typeof header === 'string' && TRACEPARENT.exec(header)) || [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return null;
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) };
+}
+
+/**
+ * Traces requests with OpenTelemetry, where a collector is configured; otherwise its SDK is not even loaded. Whether a
+ * request is traced is decided before anything else, so that the others cost nothing. Spans get their parents and times
+ * explicitly: there is no context that follows the code.
+ */
+export class Tracing {
+  private constructor(
+    private readonly spans: SpanExport | null,
+    private readonly ratio: number,
+    private readonly clock: Clock,
+    private readonly random: () => number,
+  ) {}
+
+  static async open(
+    { traces }: Pick<AppConfig, 'traces'>,
+    metrics: Metrics,
+    clock: Clock,
+    random: () => number = Math.random,
+  ): Promise<Tracing> {
+    const spans = traces.endpoint === null ? null : await openSpanExport(traces, traces.endpoint, metrics);
+    return new Tracing(spans, traces.ratio, clock, random);
+  }
+
+  /** Begins the trace of a request. `null`: it is not sampled. @param startMs monotonic */
+  begin(name: string, traceparent: unknown, startMs: number): RequestTrace | null {
+    if (this.spans === null) return null;
+    const parent = parseTraceparent(traceparent);
+    const isSampled = parent === null ? this.random() < this.ratio : (parent.traceFlags & SAMPLED) === SAMPLED;
+    return isSampled ? new SampledTrace(this.spans, name, parent, startMs, this.clock) : null;
+  }
+
+  /** Sends the last spans, for at most two seconds. */
+  async flush(): Promise<void> {
+    if (this.spans === null) return;
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, FLUSH_WITHIN_MS);
+    });
+    await Promise.race([this.spans.flush().catch(() => undefined), timeout]);
+    clearTimeout(timer);
+  }
+}
+
+class SampledTrace implements RequestTrace {
+  private readonly root: Span;
+  private readonly context: Context;
+  /** From the monotonic clock to the time of day, in milliseconds. */
+  private readonly offsetMs: number;
+  private holders = 0;
+  private ending: (() => void) | null = null;
+
+  constructor(
+    private readonly spans: SpanExport,
+    name: string,
+    parent: RemoteParent | null,
+    startMs: number,
+    clock: Clock,
+  ) {
+    const { api, tracer } = spans;
+    this.offsetMs = clock.now() - clock.monotonic();
+    const outside =
+      parent === null ? api.ROOT_CONTEXT : api.trace.setSpanContext(api.ROOT_CONTEXT, { ...parent, isRemote: true });
+    const options = { kind: api.SpanKind.SERVER, startTime: this.timeOf(startMs) };
+    this.root = tracer.startSpan(name, options, outside);
+    this.context = api.trace.setSpan(outside, this.root);
+  }
+
+  get traceId(): string {
+    return this.root.spanContext().traceId;
+  }
+
+  begin(name: string, kind: 'client' | 'internal', startMs: number, attributes: SpanAttributes = {}): TraceStep {
+    const { tracer, api } = this.spans;
+    const spanKind: SpanKind = kind === 'client' ? api.SpanKind.CLIENT : api.SpanKind.INTERNAL;
+    const startTime = this.timeOf(startMs);
+    const span = tracer.startSpan(name, { kind: spanKind, startTime, attributes: known(attributes) }, this.context);
+    const { traceId, spanId } = span.spanContext();
+    return {
+      traceparent: `00-${traceId}-${spanId}-01`,
+      end: (endMs, more = {}, errorType) => this.end(span, endMs, more, errorType),
+    };
+  }
+
+  set(attributes: SpanAttributes): void {
+    this.root.setAttributes(known(attributes));
+  }
+
+  hold(): void {
+    this.holders++;
+  }
+
+  release(): void {
+    if (--this.holders === 0) this.ending?.();
+  }
+
+  close(endMs: number, attributes: SpanAttributes, errorType?: string): void {
+    this.ending = () => this.end(this.root, endMs, attributes, errorType);
+    if (this.holders === 0) this.ending();
+  }
+
+  private end(span: Span, endMs: number, attributes: SpanAttributes, errorType: string | undefined): void {
+    span.setAttributes(known({ ...attributes, 'error.type': errorType }));
+    if (errorType !== undefined) span.setStatus({ code: this.spans.api.SpanStatusCode.ERROR });
+    span.end(this.timeOf(endMs));
+  }
+
+  private timeOf(monotonicMs: number): TimeInput {
+    return monotonicMs + this.offsetMs;
+  }
+}
+
+function known(attributes: SpanAttributes): Record<string, string | number | boolean | string[]> {
+  return Object.fromEntries(
+    Object.entries(attributes).flatMap(([name, value]) => {
+      if (value === undefined) return [];
+      return [[name, Array.isArray(value) ? [...value] : (value as string | number | boolean)]];
+    }),
+  );
+}

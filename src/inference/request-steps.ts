@@ -1,0 +1,90 @@
+import type { FinishResult, UsageRecord } from '../billing/ledger/money.types';
+import { type GenaiNames, genaiOperationOf } from '../core/observability/genai-names';
+import { type Micro, microToJson } from '../core/types/micro';
+import type { RequestTrace, TraceStep } from '../core/types/trace';
+import { inputTokensOf, outputTokensOf } from '../providers/contract/usage';
+import type { Candidate, InferenceInput } from './inference.types';
+
+/** The spans of one traced request: its checks, its calls of providers and its charge. Times are monotonic milliseconds. */
+export class RequestSteps {
+  private attempt: TraceStep | null = null;
+  private attemptBeganMs = 0;
+  private answeredAtMs: number | null = null;
+
+  private constructor(
+    private readonly trace: RequestTrace,
+    private readonly input: InferenceInput,
+    private readonly names: GenaiNames,
+  ) {}
+
+  /** `null`: the request is not traced. */
+  static of(input: InferenceInput, names: GenaiNames): RequestSteps | null {
+    const { trace } = input.context;
+    return trace === null ? null : new RequestSteps(trace, input, names);
+  }
+
+  /** A step that has succeeded. */
+  add(name: 'limits' | 'hold', startMs: number, endMs: number): void {
+    this.trace.begin(name, 'internal', startMs).end(endMs);
+  }
+
+  /** The trace ends with the charge, not with the response. */
+  hold(): void {
+    this.trace.hold();
+  }
+
+  beginAttempt({ model, provider, deployment }: Candidate, attempt: number, startMs: number): void {
+    const { names } = this;
+    const operation = genaiOperationOf(this.input.operation);
+    this.attemptBeganMs = startMs;
+    this.attempt = this.trace.begin(`${operation} ${model.id}`, 'client', startMs, {
+      [names.operation]: operation,
+      [names.provider]: provider.id,
+      [names.requestModel]: deployment.upstreamModel,
+      [names.stream]: this.input.streamed,
+      'gateway.attempt': attempt,
+    });
+  }
+
+  /** The current call has failed. */
+  endAttempt(endMs: number, errorType: string): void {
+    this.attempt?.end(endMs, {}, errorType);
+    this.attempt = null;
+  }
+
+  /** The last byte of the answer has arrived; its usage follows. */
+  markAnswered(atMs: number): void {
+    this.answeredAtMs = atMs;
+  }
+
+  /** The charge is committed, or has failed with `null`. */
+  end(record: UsageRecord, result: FinishResult | null, holdMicro: Micro, settleBeganMs: number, endMs: number): void {
+    const { usage, firstTokenMs, streamed, errorCode } = record;
+    const { names, trace } = this;
+    const firstChunkMs = firstTokenMs === null ? null : this.input.context.startedAtMs + firstTokenMs;
+    this.attempt?.end(
+      this.answeredAtMs ?? settleBeganMs,
+      {
+        [names.inputTokens]: inputTokensOf(usage),
+        [names.outputTokens]: outputTokensOf(usage),
+        [names.cacheReadTokens]: usage.inputCacheRead,
+        [names.cacheWriteTokens]: usage.inputCacheWrite5m + usage.inputCacheWrite1h,
+        [names.reasoningTokens]: usage.outputReasoning,
+        [names.firstChunkSeconds]:
+          streamed && firstChunkMs !== null ? Math.max(0, firstChunkMs - this.attemptBeganMs) / 1_000 : undefined,
+      },
+      errorCode ?? undefined,
+    );
+    const outcome = result === null ? 'failed' : result.applied ? 'applied' : 'expired';
+    trace.begin('settle', 'internal', settleBeganMs).end(endMs, { 'gateway.money.result': outcome });
+    trace.set({
+      'gateway.streamed': streamed,
+      'gateway.attempts': record.attempts,
+      'gateway.hold_micro': microToJson(holdMicro),
+      'gateway.charged_micro': result === null ? undefined : microToJson(result.chargedMicro),
+      'gateway.price_version_id': record.priceVersionId ?? undefined,
+      'gateway.error_code': errorCode ?? undefined,
+    });
+    trace.release();
+  }
+}

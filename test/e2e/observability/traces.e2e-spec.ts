@@ -1,0 +1,166 @@
+import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { Metrics } from '../../../src/core/observability/metrics/catalogue';
+import { renderMetrics } from '../../../src/core/observability/metrics/exposition';
+import { Tracing } from '../../../src/core/observability/traces/tracing';
+import { TestGateway, type TestCustomer } from '../../harness/gateway';
+import { until } from '../idempotency/keyed-gateway';
+
+interface ReceivedSpan {
+  readonly name: string;
+  readonly kind: number;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
+}
+
+/** A collector that keeps the spans it receives (OTLP over HTTP, with JSON). */
+class Collector {
+  readonly spans: ReceivedSpan[] = [];
+  readonly headers: (string | undefined)[] = [];
+
+  private constructor(private readonly server: Server) {}
+
+  static async start(): Promise<Collector> {
+    const server = createServer();
+    const collector = new Collector(server);
+    server.on('request', (request, response) => {
+      const pieces: Buffer[] = [];
+      request.on('data', (piece: Buffer) => pieces.push(piece));
+      request.on('end', () => {
+        collector.headers.push(request.headers.authorization);
+        const { resourceSpans } = JSON.parse(Buffer.concat(pieces).toString());
+        for (const { scopeSpans } of resourceSpans) {
+          for (const { spans } of scopeSpans) collector.spans.push(...spans);
+        }
+        response.setHeader('content-type', 'application/json').end('{}');
+      });
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return collector;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  stop(): void {
+    this.server.closeAllConnections();
+    this.server.close();
+  }
+}
+
+const PARENT = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' };
+const traceparent = (flags: string): string => `00-${PARENT.traceId}-${PARENT.spanId}-${flags}`;
+
+function attributesOf({ attributes }: ReceivedSpan): Record<string, unknown> {
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+}
+
+let collector: Collector;
+let gateway: TestGateway;
+let customer: TestCustomer;
+
+beforeAll(async () => {
+  collector = await Collector.start();
+  gateway = await TestGateway.start({
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_HEADERS: 'authorization=collector-token',
+    OTEL_TRACES_SAMPLER_ARG: '0',
+  });
+  customer = await gateway.customer();
+});
+afterAll(async () => {
+  await gateway.stop();
+  collector.stop();
+});
+beforeEach(() => {
+  collector.spans.length = 0;
+});
+
+const chat = (headers: Record<string, string>, body: object = {}) =>
+  gateway.call('/v1/chat/completions', {
+    key: customer.key,
+    headers,
+    body: { model: 'mock/chat-1', messages: [{ role: 'user', content: 'a private prompt' }], ...body },
+  });
+
+/** The spans of all requests so far, by name. */
+async function exported(): Promise<Map<string, ReceivedSpan>> {
+  await gateway.app.get(Tracing, { strict: false }).flush();
+  return new Map(collector.spans.map((span) => [span.name, span]));
+}
+
+describe('the trace of a request', () => {
+  it.each([
+    ['a stream', true],
+    ['a complete response', false],
+  ])('of %s has a span for limits, hold, call and charge below that of the request', async (_what, stream) => {
+    const reply = await chat({ traceparent: traceparent('01') }, { stream });
+    expect(reply.status).toBe(200);
+    await until(async () => (await exported()).has('POST /v1/chat/completions'));
+    const spans = await exported();
+    const names = ['POST /v1/chat/completions', 'limits', 'hold', 'chat mock/chat-1', 'settle'];
+    expect([...spans.keys()].toSorted()).toEqual(names.toSorted());
+    const request = spans.get('POST /v1/chat/completions') as ReceivedSpan;
+    const children = names.slice(1).map((name) => spans.get(name) as ReceivedSpan);
+    // Kinds: 1 internal, 2 server, 3 client.
+    expect([request.kind, ...children.map(({ kind }) => kind)]).toEqual([2, 1, 1, 3, 1]);
+    expect([request.traceId, request.parentSpanId]).toEqual([PARENT.traceId, PARENT.spanId]);
+    for (const child of children) {
+      expect([child.traceId, child.parentSpanId]).toEqual([PARENT.traceId, request.spanId]);
+      expect(BigInt(child.startTimeUnixNano)).toBeGreaterThanOrEqual(BigInt(request.startTimeUnixNano));
+      expect(BigInt(child.endTimeUnixNano)).toBeGreaterThanOrEqual(BigInt(child.startTimeUnixNano));
+    }
+    expect(attributesOf(request)).toMatchObject({
+      'http.request.method': 'POST',
+      'http.route': '/v1/chat/completions',
+      'http.response.status_code': 200,
+      'gateway.request_id': reply.headers.get('x-request-id'),
+      'gateway.organization_id': customer.organizationId,
+      'gateway.operation': 'createChatCompletion',
+      'gateway.model': 'mock/chat-1',
+      'gateway.streamed': stream,
+      'gateway.attempts': 1,
+    });
+    expect(attributesOf(spans.get('chat mock/chat-1') as ReceivedSpan)).toMatchObject({
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': 'mock',
+      'gen_ai.request.stream': stream,
+      'gen_ai.usage.cache_write.input_tokens': 0,
+      'gen_ai.usage.output_tokens': expect.any(Number),
+    });
+    expect(JSON.stringify(collector.spans)).not.toMatch(/a private prompt|127\.0\.0\.1|sk-llm-/);
+    expect(new Set(collector.headers)).toEqual(new Set(['collector-token']));
+  });
+
+  it.each([
+    ['the caller does not sample', { traceparent: traceparent('00') }],
+    ['the caller sends no trace and the ratio is 0', {}],
+    ['the header is not valid', { traceparent: '00-0-0-01' }],
+  ])('is not made when %s', async (_when, headers) => {
+    expect((await chat(headers as Record<string, string>)).status).toBe(200);
+    expect((await exported()).size).toBe(0);
+  });
+});
+
+describe('a collector that cannot be reached', () => {
+  it('harms no request, and its lost spans are counted', async () => {
+    const gone = await Collector.start();
+    const { url } = gone;
+    gone.stop();
+    const alone = await TestGateway.start({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_TRACES_SAMPLER_ARG: '1' });
+    const { key } = await alone.customer();
+    const body = { model: 'mock/chat-1', messages: [{ role: 'user', content: 'hi' }] };
+    expect((await alone.call('/v1/chat/completions', { key, body })).status).toBe(200);
+    const { registry } = alone.app.get(Metrics, { strict: false });
+    await alone.app.get(Tracing, { strict: false }).flush();
+    await until(async () => /gateway_traces_dropped_total [1-9]/.test(await renderMetrics(registry)));
+    await alone.stop();
+  });
+});
