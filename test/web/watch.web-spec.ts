@@ -175,6 +175,21 @@ describeJourney('watching requests and spending', () => {
       await user.close();
     });
 
+    it('names the deployment that answered as a fallback, and the calls that failed before', async () => {
+      usage.upstreams.first.answer = refuses(503);
+      const receipt = await usage.receiptOf(await usage.upstreams.call('local/pair'));
+      const answered = receipt.attempts.at(-1);
+      expect([receipt.status, answered?.outcome, answered?.provider]).toEqual(['success', 'success', 'openai']);
+      await signIn();
+      const { page } = user;
+      await open(`/requests/${receipt.request_id}`);
+      const details = page.getByRole('region', { name: 'Details' });
+      const failed = receipt.attempts.length - 1;
+      await details.getByText(`Fallback after ${failed} failed call${failed === 1 ? '' : 's'}`).waitFor();
+      expect(await details.innerText()).toContain(answered?.deployment_id);
+      await user.close();
+    });
+
     it('leads developers to Explain with its key, operation and model', async () => {
       const receipt = await usage.receiptOf(await usage.upstreams.call('local/pair'));
       const { organizationId } = usage.viewer;

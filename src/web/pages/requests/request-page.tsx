@@ -6,7 +6,7 @@ import { useKeyLabels } from '../../api/keys';
 import { receiptQuery } from '../../api/requests';
 import { NoSuchPage } from '../../app/no-such-page';
 import { useOrganization } from '../../app/use-session';
-import { formatCount, formatDuration } from '../../format/count';
+import { countOf, formatCount, formatDuration } from '../../format/count';
 import { formatMicro } from '../../format/money';
 import { usedOf, usedTokens } from '../../format/receipt';
 import { Amount } from '../../ui/amount';
@@ -93,6 +93,20 @@ function firstByteOf({ first_token_ms: ms, streamed }: UsageReceipt): string {
   return `First ${streamed ? 'token' : 'byte'} after ${formatDuration(ms)}`;
 }
 
+/** The deployment of the last call; a success after failed calls is a fallback. */
+function Deployment({ receipt: { attempts, attempt_count: count, status } }: { readonly receipt: UsageReceipt }) {
+  const last = attempts.at(-1);
+  const failed = new Set(attempts.slice(0, -1).map((attempt) => attempt.deployment_id));
+  return (
+    <span className="inline-flex flex-wrap items-center gap-2 wrap-anywhere">
+      {last?.deployment_id}
+      {status === 'success' && failed.size > 0 && !failed.has(last?.deployment_id ?? '') && (
+        <Badge tone="warn">Fallback after {countOf(count - 1, 'failed call')}</Badge>
+      )}
+    </span>
+  );
+}
+
 function DetailsCard({ receipt }: { readonly receipt: UsageReceipt }) {
   const organization = useOrganization();
   const keyLabel = useKeyLabels(organization.id);
@@ -117,6 +131,7 @@ function DetailsCard({ receipt }: { readonly receipt: UsageReceipt }) {
             </Link>,
           ],
           ['Provider', receipt.provider ?? 'none was called'],
+          ['Deployment', receipt.attempts.length === 0 ? null : <Deployment key="deployment" receipt={receipt} />],
           [
             'API key',
             <Link key="key" to="/o/$org/keys/$key" params={{ ...params, key }} className="link">
