@@ -18,6 +18,7 @@ const row = (name: string, value: string) => ({
 /** A process without Redis, on a table of credentials that the test controls. */
 function stage() {
   const connection = { on: () => connection, connect: () => Promise.resolve(), disconnect: () => undefined };
+  const redis = { options: {}, duplicate: () => connection, on: () => redis, off: () => redis };
   const used: ProviderEnvironment[] = [];
   const table = { rows: [row('OPENAI_API_KEY', 'first')], isAway: false };
   const repository = {
@@ -34,7 +35,7 @@ function stage() {
     { list: () => Promise.resolve([]) } as unknown as ProviderInstanceRepository,
     box,
     providers as unknown as ProvidersService,
-    { duplicate: () => connection } as unknown as Redis,
+    redis as unknown as Redis,
   );
   return { stored, used, table, repository };
 }
