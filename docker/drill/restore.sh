@@ -20,7 +20,13 @@ done
 
 work=$(mktemp -d)
 chmod 711 "$work"
-source_port=54411 copy_port=54412 source_redis=63811 copy_redis=63812
+read -r source_port copy_port source_redis copy_redis < <(node -e "
+  const servers = [1, 2, 3, 4].map(() => require('node:net').createServer().listen(0, '127.0.0.1'));
+  setImmediate(() => {
+    console.log(servers.map((server) => server.address().port).join(' '));
+    servers.forEach((server) => server.close());
+  });
+")
 pids=()
 as_postgres() { if [ "$(id -u)" = 0 ]; then (cd / && su postgres -c "$1"); else bash -c "$1"; fi; }
 finish() {
@@ -118,6 +124,7 @@ copied=$(psql "$DATABASE_URL" -Atc 'SELECT count(*) FROM usage_record')
 [ "$copied" -lt "$answered" ] || { echo "the copy has all $copied receipts: it went beyond the target"; exit 1; }
 
 echo '--- the copy at the point in time'
+gateway deployment renew >/dev/null
 bash "$here/verify.sh"
 
 at=$(date +%s.%N)
