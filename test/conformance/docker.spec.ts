@@ -91,8 +91,8 @@ describe('docker/compose*.yaml', () => {
     expect(targets.filter((target) => !instructions.some((line) => line.endsWith(` AS ${target}`)))).toEqual([]);
   });
 
-  it('compose.try.yaml gives its container only existing settings', () => {
-    const environment = Object.keys(parse('compose.try.yaml').services.gateway?.environment ?? {});
+  it.each(FILES)('%s gives its gateway only existing settings', (file) => {
+    const environment = Object.keys(parse(file).services.gateway?.environment ?? {});
     expect(environment.filter((variable) => !(variable in SETTINGS.shape))).toEqual([]);
   });
 
