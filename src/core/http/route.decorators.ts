@@ -25,6 +25,8 @@ export interface RouteRules {
   readonly public?: true;
   /** The dashboard's access rule. Without it, and unless public, the route requires an API key. */
   readonly session?: Access;
+  /** A dashboard route that only answers, although its method is that of a change. */
+  readonly answersOnly?: true;
   /** Whether the route costs money: callers over their limits are refused before the body is read. */
   readonly spends?: true;
   /** Operation id of the document, of a route that spends. */
@@ -62,6 +64,9 @@ export const PublicWithOptionalBody = (): MethodDecorator =>
 /** Declares who may call a dashboard route. The process does not start if one lacks it. */
 export const Session = (session: Access, { maxBodyBytes = MAX_SESSION_BODY_BYTES } = {}): MethodDecorator =>
   rule({ session, maxBodyBytes });
+
+/** Counts the calls of a dashboard route apart from changes, because it has a body but changes nothing. */
+export const AnswersOnly = (): MethodDecorator => rule({ answersOnly: true });
 
 /** Marks a route that costs money. Its method is named like the operation. */
 export const Spends = (): MethodDecorator => (target, name, descriptor) =>

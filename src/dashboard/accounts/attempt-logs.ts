@@ -78,6 +78,11 @@ export function changeLogOfUser(userId: string, limit: number): AttemptLog {
   return { key: `attempts:change:user:${userId}`, limit, windowMs: MINUTE_MS };
 }
 
+/** Calls with a body that change nothing, such as estimates while a user types. */
+export function questionLogOfUser(userId: string, limit: number): AttemptLog {
+  return { key: `attempts:question:user:${userId}`, limit, windowMs: MINUTE_MS };
+}
+
 /** Manual webhook redeliveries: each is a request to a host that the organization chooses. */
 export function redeliveryLogOf(organizationId: string): AttemptLog {
   return { key: `attempts:redelivery:${organizationId}`, limit: REDELIVERIES_PER_ORGANIZATION, windowMs: MINUTE_MS };

@@ -7,7 +7,7 @@ import { parseIpAddress } from '../../core/types/ip-range';
 import { requireUuid } from '../../core/types/require-uuid';
 import { mayActAs, ROLES } from '../../core/types/role';
 import type { components } from '../../contract/dashboard';
-import { AcceptsUnfaithful, Session } from '../../core/http/route.decorators';
+import { AcceptsUnfaithful, AnswersOnly, Session } from '../../core/http/route.decorators';
 import { RequestExplainer } from '../../inference/request-explainer';
 import { Caller, type DashboardCaller } from '../session/caller';
 import { EXPLAINED_OPERATIONS, ExplainRequestDto } from './explain-request.dto';
@@ -32,6 +32,7 @@ export class ExplainController {
   @Post()
   @HttpCode(200)
   @Session('user', { maxBodyBytes: MAX_BODY_BYTES })
+  @AnswersOnly()
   @AcceptsUnfaithful()
   async explainRequest(
     @Caller() caller: DashboardCaller,

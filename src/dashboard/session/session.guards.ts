@@ -8,7 +8,7 @@ import type { Access } from '../../core/http/route.decorators';
 import type { Actor } from '../../core/types/actor';
 import { isUuid } from '../../core/types/require-uuid';
 import { mayActAs, type Role } from '../../core/types/role';
-import { changeLogOfUser } from '../accounts/attempt-logs';
+import { changeLogOfUser, questionLogOfUser } from '../accounts/attempt-logs';
 import { AttemptThrottle } from '../../auth/rate-limits/attempt-throttle';
 import { SessionService, type VerifiedSession } from '../accounts/session.service';
 import { SessionCookie } from './session-cookie';
@@ -142,7 +142,7 @@ function forbidden(): GatewayError {
   return new GatewayError('forbidden', 'Your role does not allow this.');
 }
 
-/** Limits the changes per user and minute (429). */
+/** Limits the changes per user and minute, and as many calls that only answer (429). */
 @Injectable()
 export class ChangeLimitGuard implements CanActivate {
   private readonly changesPerMinute: number;
@@ -157,7 +157,8 @@ export class ChangeLimitGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = requestOf(context);
     if (request.caller === null || isRead(request)) return true;
-    return this.throttle.take([changeLogOfUser(request.caller.userId, this.changesPerMinute)]).then(() => true);
+    const logOf = request.rules.answersOnly === true ? questionLogOfUser : changeLogOfUser;
+    return this.throttle.take([logOf(request.caller.userId, this.changesPerMinute)]).then(() => true);
   }
 }
 

@@ -34,10 +34,25 @@ describe('changes in the dashboard', () => {
     expect((await create()).status).toBe(201);
   });
 
+  it('are not used up by estimates, which have the same limit of their own', async () => {
+    const owner = await gateway.dashboardUser();
+    const estimate = () =>
+      owner.call('/dashboard/api/explain', {
+        body: { key_id: owner.organizationId, operation: 'createChatCompletion', request: {} },
+      });
+    const replies = await Promise.all(Array.from({ length: CHANGES_PER_MINUTE + 1 }, estimate));
+    expect(replies.filter(({ status }) => status === 429)).toHaveLength(1);
+    expect((await owner.call(owner.path('/keys'), { body: { name: 'ci' } })).status).toBe(201);
+  });
+
   it('are limited in every operation that needs a session', async () => {
     const owner = await gateway.dashboardUser({ operator: true });
     const changes = OPERATIONS.filter(
-      (operation) => isMutation(operation) && operation.access !== 'anonymous' && operation.access !== 'machine',
+      (operation) =>
+        isMutation(operation) &&
+        operation.access !== 'anonymous' &&
+        operation.access !== 'machine' &&
+        operation.operationId !== 'explainRequest',
     );
     for (let change = 0; change < CHANGES_PER_MINUTE; change++) {
       await owner.call('/dashboard/api/me', { method: 'PATCH', body: { name: `Name ${change}` } });
