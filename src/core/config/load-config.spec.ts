@@ -74,7 +74,7 @@ describe('loadConfig', () => {
       redisTimeoutMs: 250,
       database: { poolSize: 10, moneyPoolSize: 4 },
       ledgerAuditTimeoutMs: 60_000,
-      ledgerCloseAfterDays: 8,
+      ledgerCloseAfterDays: 3,
       storage: {
         backend: { type: 'local', signingSecret: null },
         signedUrlTtlSeconds: 3_600,

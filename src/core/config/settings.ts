@@ -74,7 +74,7 @@ export const SETTINGS = z.object({
   MONEY_POOL_SIZE: integer(4, 100).default(4).describe('Connections of the pool for reservations and settlements'),
   LEDGER_AUDIT_TIMEOUT_MS: timeoutMs.default(60_000).describe('Time limit of one periodic audit of the ledger'),
   LEDGER_CLOSE_AFTER_DAYS: integer(3, 365)
-    .default(8)
+    .default(3)
     .describe('Age from which a day of the ledger is closed: audits read its sums and no longer every request'),
   REDIS_URL: optional(serverUrl('redis', 'rediss')).describe('Redis 7 or later; an embedded one when not set'),
   REDIS_MODE: choice(['single', 'sentinel'])

@@ -104,14 +104,14 @@ describe('closed days of the ledger', () => {
     }
   }
 
-  it('are all days of requests but the last eight, and leave the books sound', async () => {
+  it('are all days of requests but the last three, and leave the books sound', async () => {
     expect(soundBefore).toEqual([]);
     expect(new Set(closings)).toEqual(new Set(['closed']));
     const { rows: open } = await pool.query<{ days: number }>(
       `SELECT (now() AT TIME ZONE 'UTC')::date - min(day_of_id(r.id)) AS days
          FROM ledger_open_range o JOIN reservation r ON r.id BETWEEN o.low AND o.high`,
     );
-    expect(open).toEqual([{ days: 8 }]);
+    expect(open).toEqual([{ days: 3 }]);
     const startedAtMs = performance.now();
     expect(await (await startAudit().run()).refresh()).toMatchObject({ lastCompleted: { violationCount: 0 } });
     report('audit', { requests: REQUESTS, ms: Math.round(performance.now() - startedAtMs) });
