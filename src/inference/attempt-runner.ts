@@ -149,9 +149,11 @@ export class AttemptSeries {
     const { context, principal } = this.reservation.input;
     const { model, deployment } = candidate;
     const { vaults } = this.settings;
+    const attempt = this.reservation.beginAttempt(candidate);
     return {
       requestId: context.requestId,
-      attempt: this.reservation.beginAttempt(candidate),
+      traceparent: this.reservation.steps?.traceparent,
+      attempt,
       publicModel: model.id,
       upstreamModel: deployment.upstreamModel,
       features: candidate.features,

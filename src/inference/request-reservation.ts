@@ -6,7 +6,6 @@ import { estimating, type PricedDetails, sanitizeUsage } from '../billing/pricin
 import { differsFromList } from '../billing/pricing/vendor-bill';
 import { InFlight } from '../core/concurrency/in-flight';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
-import { GENAI_NAMES, type GenaiNames } from '../core/observability/genai-names';
 import type { ErrorCode } from '../core/errors/catalog';
 import { GatewayError } from '../core/errors/gateway-error';
 import { type Clock, CLOCK } from '../core/time/clock';
@@ -76,7 +75,7 @@ export class RequestReservation {
     private readonly openReservations: InFlight,
     private readonly ratios: TokenRatios,
     private readonly metrics: RequestMetrics,
-    private readonly steps: RequestSteps | null,
+    readonly steps: RequestSteps | null,
   ) {}
 
   /** Milliseconds since the request arrived. */
@@ -307,7 +306,7 @@ const LAST_CHARGES_TIMEOUT_MS = 5_000;
 @Injectable()
 export class RequestAdmission implements OnApplicationShutdown {
   private readonly answerSeconds: number;
-  private readonly genaiNames: GenaiNames;
+  private readonly traces: AppConfig['traces'];
   private readonly openReservations = new InFlight();
 
   constructor(
@@ -319,7 +318,7 @@ export class RequestAdmission implements OnApplicationShutdown {
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(APP_CONFIG) config: AppConfig,
   ) {
-    this.genaiNames = GENAI_NAMES[config.traces.genaiConventions];
+    this.traces = config.traces;
     this.answerSeconds = Math.ceil(config.inference.totalTimeoutMs / 1000) + HOLD_MARGIN_SECONDS;
   }
 
@@ -331,7 +330,7 @@ export class RequestAdmission implements OnApplicationShutdown {
   async admit(input: InferenceInput, claim: IdempotencyClaim | null): Promise<RequestReservation> {
     const candidates = this.planner.plan(input);
     const holdMicro = worstCaseCost(candidates, input);
-    const steps = RequestSteps.of(input, this.genaiNames);
+    const steps = RequestSteps.of(input, this.traces);
     const admittedMs = this.clock.monotonic();
     const lease = await this.limiter.admit({
       context: input.context,

@@ -1,5 +1,6 @@
 import type { FinishResult, UsageRecord } from '../billing/ledger/money.types';
-import { type GenaiNames, genaiOperationOf } from '../core/observability/genai-names';
+import type { AppConfig } from '../core/config/app-config';
+import { GENAI_NAMES, type GenaiNames, genaiOperationOf } from '../core/observability/genai-names';
 import { type Micro, microToJson } from '../core/types/micro';
 import type { RequestTrace, TraceStep } from '../core/types/trace';
 import { inputTokensOf, outputTokensOf } from '../providers/contract/usage';
@@ -9,18 +10,23 @@ import type { Candidate, InferenceInput } from './inference.types';
 export class RequestSteps {
   private attempt: TraceStep | null = null;
   private attemptBeganMs = 0;
+  /** Of the current call, where its provider may have it. */
+  traceparent: string | undefined;
+  private readonly names: GenaiNames;
   private answeredAtMs: number | null = null;
 
   private constructor(
     private readonly trace: RequestTrace,
     private readonly input: InferenceInput,
-    private readonly names: GenaiNames,
-  ) {}
+    private readonly settings: AppConfig['traces'],
+  ) {
+    this.names = GENAI_NAMES[settings.genaiConventions];
+  }
 
   /** `null`: the request is not traced. */
-  static of(input: InferenceInput, names: GenaiNames): RequestSteps | null {
+  static of(input: InferenceInput, settings: AppConfig['traces']): RequestSteps | null {
     const { trace } = input.context;
-    return trace === null ? null : new RequestSteps(trace, input, names);
+    return trace === null ? null : new RequestSteps(trace, input, settings);
   }
 
   /** A step that has succeeded. */
@@ -44,6 +50,7 @@ export class RequestSteps {
       [names.stream]: this.input.streamed,
       'gateway.attempt': attempt,
     });
+    this.traceparent = this.settings.propagateTo.includes(provider.id) ? this.attempt.traceparent : undefined;
   }
 
   /** The current call has failed. */

@@ -46,6 +46,8 @@ export interface AppConfig {
     /** Share of the requests, from 0 to 1. */
     readonly ratio: number;
     readonly genaiConventions: '1.41' | 'latest';
+    /** Ids of providers that get the `traceparent` of their calls. */
+    readonly propagateTo: readonly string[];
   };
   /** The port for operators: metrics and probes (src/core/observability). */
   readonly management: {

@@ -50,6 +50,7 @@ describe('loadConfig', () => {
         resource: {},
         ratio: 0.01,
         genaiConventions: 'latest',
+        propagateTo: [],
       },
       management: { port: 0, token: null, commit: 'unknown' },
       dataDir: resolve('.data'),

@@ -33,6 +33,9 @@ export const OBSERVABILITY_SETTINGS = {
   GENAI_SEMCONV: choice(['1.41', 'latest'])
     .default('latest')
     .describe('Version of the conventions that name the attributes of model calls'),
+  TRACE_PROPAGATE_TO: optional(matching(/^[\w-]+(?:,[\w-]+)*$/, 'ids of providers separated by commas')).describe(
+    'Ids of providers that get the traceparent header, such as a vLLM of your own, separated by commas',
+  ),
   BUILD_COMMIT: matching(/^[\w.-]{1,64}$/, 'a commit hash or tag')
     .default('unknown')
     .describe('Commit of this build, a label of gateway_build_info'),

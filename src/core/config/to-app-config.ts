@@ -94,6 +94,7 @@ function toTraces(settings: Settings): AppConfig['traces'] {
     resource: toPairs(settings.OTEL_RESOURCE_ATTRIBUTES),
     ratio: Number(settings.OTEL_TRACES_SAMPLER_ARG),
     genaiConventions: settings.GENAI_SEMCONV,
+    propagateTo: settings.TRACE_PROPAGATE_TO?.split(',') ?? [],
   };
 }
 

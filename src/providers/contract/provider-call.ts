@@ -129,6 +129,8 @@ export interface CallDeadlines {
 /** One attempt at one deployment. */
 export interface ProviderCall {
   readonly requestId: string;
+  /** Continues the trace of the request at the provider, for its own hosts only; absent: not traced. */
+  readonly traceparent?: string;
   /** Counts from 1. */
   readonly attempt: number;
   /** The id the client used; replies carry it. */
@@ -152,7 +154,7 @@ export interface ProviderCall {
 }
 
 /** What bounds an upstream exchange, of a call or of what precedes it. */
-export type CallLimits = Pick<ProviderCall, 'deadlines' | 'signal'>;
+export type CallLimits = Pick<ProviderCall, 'deadlines' | 'signal' | 'traceparent'>;
 
 /** The catalogue's description of a deployment, which every call carries too. */
 export type DeploymentTraits = Pick<ProviderCall, 'features' | 'quirks'>;

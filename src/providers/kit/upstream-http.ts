@@ -173,14 +173,15 @@ export class UpstreamHttp {
     const exchange = new UpstreamExchange(call, expected, receiver, this.clock);
     if (!call.signal.aborted) {
       const method = body === null ? 'GET' : 'POST';
-      this.pool.dispatch({ path, method, ...this.payload(body, expected) }, exchange);
+      this.pool.dispatch({ path, method, ...this.payload(body, expected, call.traceparent) }, exchange);
     }
     return exchange;
   }
 
-  private payload(body: UpstreamBody | null, expected: ExpectedReply) {
+  private payload(body: UpstreamBody | null, expected: ExpectedReply, traceparent?: string) {
     const credential = this.options.authorization?.();
     const added = credential === undefined ? [] : ['authorization', credential];
+    if (traceparent !== undefined) added.push('traceparent', traceparent);
     const shared = (typeof body === 'string' ? this.headers : this.bareHeaders)[expected];
     const headers = added.length === 0 ? shared : [...shared, ...added];
     if (body === null || typeof body === 'string') return { headers, body };

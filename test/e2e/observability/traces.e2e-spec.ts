@@ -5,7 +5,9 @@ import { Metrics } from '../../../src/core/observability/metrics/catalogue';
 import { renderMetrics } from '../../../src/core/observability/metrics/exposition';
 import { Tracing } from '../../../src/core/observability/traces/tracing';
 import { TestGateway, type TestCustomer } from '../../harness/gateway';
-import { until } from '../idempotency/keyed-gateway';
+import { FakeUpstream } from '../../conformance/fake-upstream';
+import { createCatalog } from '../../harness/upstream-models';
+import { answerWhole, until } from '../idempotency/keyed-gateway';
 
 interface ReceivedSpan {
   readonly name: string;
@@ -146,6 +148,37 @@ describe('the trace of a request', () => {
   ])('is not made when %s', async (_when, headers) => {
     expect((await chat(headers as Record<string, string>)).status).toBe(200);
     expect((await exported()).size).toBe(0);
+  });
+});
+
+describe('traceparent', () => {
+  it.each([
+    ['goes to a provider of TRACE_PROPAGATE_TO, with the span of the call', 'openai-compatible', true],
+    ['goes to no other provider', 'vllm', false],
+  ])('%s', async (_title, propagateTo, isSent) => {
+    const upstream = await FakeUpstream.start();
+    const catalog = createCatalog();
+    const traced = await TestGateway.start({
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_TRACES_SAMPLER_ARG: '0',
+      TRACE_PROPAGATE_TO: propagateTo,
+      OPENAI_COMPATIBLE_BASE_URL: `${upstream.origin}/v1`,
+      CATALOG_DIR: catalog.path,
+    });
+    const sent: (string | undefined)[] = [];
+    upstream.answer = (response, { headers }) => {
+      sent.push(headers.traceparent as string | undefined);
+      answerWhole(response, 'Hello');
+    };
+    const { key } = await traced.customer();
+    const body = { model: 'local/chat', messages: [{ role: 'user', content: 'hi' }] };
+    await traced.call('/v1/chat/completions', { key, headers: { traceparent: traceparent('01') }, body });
+    await traced.app.get(Tracing, { strict: false }).flush();
+    const call = collector.spans.find(({ name }) => name === 'chat local/chat');
+    expect(sent).toEqual([isSent ? `00-${PARENT.traceId}-${call?.spanId}-01` : undefined]);
+    await traced.stop();
+    await upstream.stop();
+    catalog.remove();
   });
 });
 
