@@ -44,6 +44,7 @@ spec:
           env:
             {{- include "gateway.settings" $root | nindent 12 }}
             - { name: DRAIN_TIMEOUT_MS, value: {{ $root.Values.drainTimeoutMs | int64 | toString | quote }} }
+            - { name: SHUTDOWN_DELAY_MS, value: {{ $root.Values.shutdownDelayMs | int64 | toString | quote }} }
             - { name: NODE_OPTIONS, value: '--max-old-space-size={{ include "gateway.heapMiB" $values.resources.limits.memory }}' }
             {{- if $root.Values.catalog }}
             - { name: CATALOG_DIR, value: /catalog }
@@ -51,9 +52,6 @@ spec:
             {{- range $name, $value := .environment }}
             - { name: {{ $name }}, value: {{ $value | quote }} }
             {{- end }}
-          lifecycle:
-            preStop:
-              exec: { command: [node, -e, 'setTimeout(() => {}, {{ $root.Values.shutdownDelayMs | int64 }})'] }
           {{- include "gateway.probes" . | nindent 10 }}
       volumes: {{- include "gateway.volumes" . | nindent 8 }}
 {{- end }}
