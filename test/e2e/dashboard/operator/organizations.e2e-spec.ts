@@ -145,11 +145,12 @@ describe('operators and organizations', () => {
     // Booked before balances had an upper bound.
     await gateway.rows(`ALTER TABLE organization_account DISABLE TRIGGER organization_account_stays_exact`);
     await gateway.rows(
-      `WITH booked AS (
-         INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro,
-                                   organization_delta_micro, external_reference)
-         VALUES ($1, 'topup', 'cash', 'organization', $2, $2, 'too much'))
-       UPDATE organization_account SET balance_micro = balance_micro + $2 WHERE organization_id = $1`,
+      `WITH raised AS (
+         UPDATE organization_account SET balance_micro = balance_micro + $2 WHERE organization_id = $1
+         RETURNING balance_micro)
+       INSERT INTO ledger_entry (organization_id, kind, debit_account, credit_account, amount_micro,
+                                 organization_delta_micro, balance_after_micro, external_reference)
+       SELECT $1, 'topup', 'cash', 'organization', $2, $2, balance_micro, 'too much' FROM raised`,
       [customer.organizationId, String(2n ** 53n)],
     );
     await gateway.rows(`ALTER TABLE organization_account ENABLE TRIGGER organization_account_stays_exact`);
