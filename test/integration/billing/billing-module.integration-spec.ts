@@ -9,6 +9,7 @@ import { CLOCK, systemClock } from '../../../src/core/time/clock';
 import { APP_CONFIG } from '../../../src/core/config/app-config';
 import { loadConfig } from '../../../src/core/config/load-config';
 import { createMoneyPool, MONEY_POOL } from '../../../src/core/database/money-pool';
+import { MetricsModule } from '../../../src/core/observability/metrics/metrics.module';
 import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
 import { createAccount, reserveCommand, settleCommand } from './money-engine';
 
@@ -40,7 +41,9 @@ describe('BillingModule', () => {
     })
     class Surroundings {}
 
-    const module: TestingModule = await Test.createTestingModule({ imports: [Surroundings, BillingModule] }).compile();
+    const module: TestingModule = await Test.createTestingModule({
+      imports: [Surroundings, MetricsModule, BillingModule],
+    }).compile();
     await module.init();
     const leases = async () => (await observer.query('SELECT id FROM gateway_instance')).rows;
     expect(await leases()).toEqual([{ id: module.get(InstanceLeaseService).instanceId }]);
