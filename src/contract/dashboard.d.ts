@@ -3527,7 +3527,7 @@ export interface components {
             ended_at: string | null;
             /**
              * Format: date-time
-             * @description When an operator reviewed the payment; null if nobody has since it last changed.
+             * @description When an operator reviewed the payment; null if it was not reviewed since its last change.
              */
             reviewed_at: string | null;
         };

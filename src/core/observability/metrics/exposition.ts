@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client';
 /** The text format of Prometheus, version 0.0.4. */
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Lines rendered before the event loop gets its turn: about 2 ms. */
+/** Lines rendered before other work of the event loop may run: about 2 ms. */
 const LINES_PER_SLICE = 2_000;
 
 interface Sample {
