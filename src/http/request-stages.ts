@@ -86,7 +86,7 @@ function beginTrace(
       'gateway.api_key_id': principal?.keyId,
       'gateway.model': modelId,
     };
-    trace.close(clock.monotonic(), attributes, statusCode >= 500 ? String(statusCode) : undefined);
+    trace.close(clock.monotonic(), attributes, statusCode >= 500);
   });
   return trace;
 }

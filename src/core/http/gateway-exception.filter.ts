@@ -42,6 +42,7 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: 
     });
   }
   request.server.noteRefusal?.(request, error);
+  context?.trace?.set({ 'error.type': error.code });
   if (reply.sent || reply.raw.headersSent) return;
   reply
     .code(error.status)

@@ -18,6 +18,9 @@ export interface RequestTrace {
   /** Keeps the trace open beyond the response, until `release`: charges may be committed later. */
   hold(): void;
   release(): void;
-  /** The response has ended; a trace that is held ends with its release. */
-  close(endMs: number, attributes: SpanAttributes, errorType?: string): void;
+  /**
+   * The response has ended; a trace that is held ends with its release.
+   * @param isFailed the gateway or a provider failed, not the caller
+   */
+  close(endMs: number, attributes: SpanAttributes, isFailed: boolean): void;
 }

@@ -141,6 +141,18 @@ describe('the trace of a request', () => {
     expect(new Set(collector.headers)).toEqual(new Set(['collector-token']));
   });
 
+  it('of a refused request names the code of the error', async () => {
+    const reply = await chat({ traceparent: traceparent('01') }, { model: 'mock/unknown' });
+    expect(reply.status).toBe(404);
+    const name = 'POST /v1/chat/completions';
+    await until(async () => (await exported()).has(name));
+    const request = (await exported()).get(name) as ReceivedSpan;
+    expect(attributesOf(request)).toMatchObject({
+      'http.response.status_code': 404,
+      'error.type': 'model_not_found',
+    });
+  });
+
   it.each([
     ['the caller does not sample', { traceparent: traceparent('00') }],
     ['the caller sends no trace and the ratio is 0', {}],

@@ -103,7 +103,8 @@ class SampledTrace implements RequestTrace {
     const { traceId, spanId } = span.spanContext();
     return {
       traceparent: `00-${traceId}-${spanId}-01`,
-      end: (endMs, more = {}, errorType) => this.end(span, endMs, more, errorType),
+      end: (endMs, more = {}, errorType) =>
+        this.end(span, endMs, { ...more, 'error.type': errorType }, errorType !== undefined),
     };
   }
 
@@ -119,14 +120,14 @@ class SampledTrace implements RequestTrace {
     if (--this.holders === 0) this.ending?.();
   }
 
-  close(endMs: number, attributes: SpanAttributes, errorType?: string): void {
-    this.ending = () => this.end(this.root, endMs, attributes, errorType);
+  close(endMs: number, attributes: SpanAttributes, isFailed: boolean): void {
+    this.ending = () => this.end(this.root, endMs, attributes, isFailed);
     if (this.holders === 0) this.ending();
   }
 
-  private end(span: Span, endMs: number, attributes: SpanAttributes, errorType: string | undefined): void {
-    span.setAttributes(known({ ...attributes, 'error.type': errorType }));
-    if (errorType !== undefined) span.setStatus({ code: this.spans.api.SpanStatusCode.ERROR });
+  private end(span: Span, endMs: number, attributes: SpanAttributes, isFailed: boolean): void {
+    span.setAttributes(known(attributes));
+    if (isFailed) span.setStatus({ code: this.spans.api.SpanStatusCode.ERROR });
     span.end(this.timeOf(endMs));
   }
 
