@@ -219,7 +219,8 @@ describeJourney('watching requests and spending', () => {
 
   describe.each(['Asia/Kolkata', 'America/Los_Angeles'])('usage with a browser in %s', (timezoneId) => {
     beforeEach(async () => {
-      await insert(150, 24 * 6);
+      // Seven whole days, so that the first one has requests at any time of day.
+      await insert(175, 24 * 7);
       await signIn({ timezoneId, viewport: DASHBOARD_WIDTHS });
     });
     afterEach(() => user.close());

@@ -8,6 +8,8 @@ import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Answer, FakeUpstream } from '../../conformance/fake-upstream';
+import { systemClock } from '../../../src/core/time/clock';
+import { createTestPool } from '../../harness/database';
 import { type CallReply, type TestCustomer, TestGateway } from '../../harness/gateway';
 import { chunk, event, usageChunk } from '../../harness/upstream-models';
 
@@ -101,9 +103,15 @@ export class TwoUpstreams {
     return new TwoUpstreams(await TestGateway.start(settings), first, second, catalogDir, settings);
   }
 
-  /** A second process of the same gateway: the same upstreams and the same Redis. */
-  startReplica(): Promise<TestGateway> {
-    return TestGateway.start(this.settings);
+  /** A second process of the same deployment: the same upstreams and the same Redis, and a database with the same id. */
+  async startReplica(): Promise<TestGateway> {
+    const [identity] = await this.gateway.rows<{ id: string }>('SELECT id FROM deployment_identity');
+    return TestGateway.start(this.settings, systemClock, async (url) => {
+      const pool = createTestPool(url, 1);
+      await pool.query('UPDATE deployment_identity SET id = $1', [identity?.id]);
+      await pool.end();
+      return url;
+    });
   }
 
   /** Creates a customer and resets both upstreams. */

@@ -88,6 +88,8 @@ describe('the limits of a role behind a pooler', () => {
   beforeAll(async () => {
     database = await createTestDatabase();
     await queryServer(`CREATE ROLE ${role} LOGIN PASSWORD 'only-for-tests'`);
+    // The embedded server runs without.
+    await queryServer(`ALTER ROLE ${role} SET jit = on`);
   });
   afterAll(async () => {
     await database.drop();
