@@ -1,9 +1,6 @@
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FakeUpstream } from '../conformance/fake-upstream';
-import { endChildren } from '../harness/child-process';
+import { endChildren, findFreePort } from '../harness/child-process';
 import { createTestDatabase, type TestDatabase } from '../harness/database';
 import { GatewayProcess } from '../harness/gateway-process';
 import { createTestRedis } from '../harness/redis';
@@ -117,11 +114,3 @@ describe('a gateway that is stopped behind a load balancer', () => {
 });
 
 /** The management port cannot choose one itself: 0 disables it. */
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}

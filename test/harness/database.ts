@@ -3,7 +3,7 @@
  * about 50 ms and isolates the tests' rows.
  */
 import { randomUUID } from 'node:crypto';
-import { Client, Pool } from 'pg';
+import { Client, Pool, type PoolClient } from 'pg';
 
 /** More than any busy machine takes for a connection or a statement. */
 export const PATIENCE_MS = 60_000;
@@ -30,6 +30,18 @@ export async function createEmptyTestDatabase(): Promise<TestDatabase> {
  */
 export function createTestPool(url: string, size: number): Pool {
   return new Pool({ connectionString: url, max: size }).on('error', () => undefined);
+}
+
+/** Runs `work` in a transaction that is always rolled back, so that cases do not affect each other. */
+export async function inSandbox<Result>(pool: Pool, work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+  const client = await pool.connect();
+  try {
+    await client.query('BEGIN');
+    return await work(client);
+  } finally {
+    await client.query('ROLLBACK');
+    client.release();
+  }
 }
 
 /**

@@ -1,29 +1,19 @@
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import type { Page } from 'playwright-core';
 import { LedgerService } from '../../src/billing/ledger/ledger.service';
 import type { Role } from '../../src/core/types/role';
 import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
+import { findFreePort } from '../harness/child-process';
 import type { DashboardClient } from '../harness/dashboard-client';
 import { TestGateway } from '../harness/gateway';
 import { pictures } from '../harness/pictures';
-
-/** Payment pages link back to the dashboard, so its port must be known before it starts. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 describeJourney('billing', () => {
   let gateway: TestGateway;
 
   beforeAll(async () => {
-    gateway = await TestGateway.start({ PORT: String(await freePort()), PAYMENT_PROVIDER: 'test' });
+    // Payment pages link back to the dashboard, so its port must be known before it starts.
+    gateway = await TestGateway.start({ PORT: String(await findFreePort()), PAYMENT_PROVIDER: 'test' });
   });
   afterAll(async () => {
     await closeBrowser();

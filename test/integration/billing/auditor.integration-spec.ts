@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
-import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
+import { createTestDatabase, createTestPool, inSandbox, type TestDatabase } from '../../harness/database';
 import {
   createAccount,
   releaseCommand,
@@ -183,18 +183,6 @@ describe('the auditor', () => {
     await database.drop();
   });
 
-  /** Runs in a transaction that is always rolled back, to isolate the cases. */
-  async function inSandbox<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
-    const client = await pool.connect();
-    try {
-      await client.query('BEGIN');
-      return await work(client);
-    } finally {
-      await client.query('ROLLBACK');
-      client.release();
-    }
-  }
-
   /** Inserts the two ids as text, because not every statement uses both as parameters. */
   function run(client: PoolClient, statement: string) {
     return client.query(
@@ -207,7 +195,7 @@ describe('the auditor', () => {
   });
 
   it.each(CORRUPTIONS)('%s reports %s', async (invariant, _planted, statement) => {
-    const seen = await inSandbox(async (client) => {
+    const seen = await inSandbox(pool, async (client) => {
       await client.query(`
         ALTER TABLE organization_account DROP CONSTRAINT organization_account_available_check,
                                          DROP CONSTRAINT organization_account_reserved_check;
@@ -224,7 +212,7 @@ describe('the auditor', () => {
   });
 
   it.each(FORBIDDEN)('the database refuses %s', async (_name, statement) => {
-    await inSandbox(async (client) => {
+    await inSandbox(pool, async (client) => {
       await expect(run(client, statement)).rejects.toMatchObject({
         code: expect.stringMatching(/^23(514|505)$/),
       });
@@ -232,7 +220,7 @@ describe('the auditor', () => {
   });
 
   it('reports no orphaned hold while no instance was steady enough to sweep it', async () => {
-    const rows = await inSandbox(async (client) => {
+    const rows = await inSandbox(pool, async (client) => {
       await client.query(`UPDATE gateway_instance SET heartbeat_at = now() - interval '1 hour'`);
       return (await client.query('SELECT * FROM money_violations')).rows;
     });

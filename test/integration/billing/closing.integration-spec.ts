@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import type { Pool, PoolClient } from 'pg';
+import type { Pool } from 'pg';
 import { type BillingOptions, DEFAULT_BILLING_OPTIONS } from '../../../src/billing/ledger/billing-options';
 import { LedgerAuditRepository } from '../../../src/billing/ledger/ledger-audit.repository';
 import { LedgerAuditService } from '../../../src/billing/ledger/ledger-audit.service';
@@ -7,7 +7,7 @@ import { type LedgerViolation, readViolations } from '../../../src/billing/ledge
 import { type Closing, LedgerClosingService } from '../../../src/billing/ledger/ledger-closing.service';
 import { systemClock } from '../../../src/core/time/clock';
 import { uuidV7 } from '../../../src/core/types/ids';
-import { createTestDatabase, createTestPool, PATIENCE_MS, type TestDatabase } from '../../harness/database';
+import { createTestDatabase, createTestPool, inSandbox, PATIENCE_MS, type TestDatabase } from '../../harness/database';
 import { FULL, report } from '../../faults/figures';
 import {
   type Account,
@@ -92,18 +92,6 @@ describe('closed days of the ledger', () => {
   const named = (statement: string) =>
     statement.replaceAll(/:([a-z]+)(?=['}])/g, (_text, name: keyof Rows) => rows[name]);
 
-  /** Runs in a transaction that is always rolled back, to isolate the cases. */
-  async function inSandbox<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
-    const client = await pool.connect();
-    try {
-      await client.query('BEGIN');
-      return await work(client);
-    } finally {
-      await client.query('ROLLBACK');
-      client.release();
-    }
-  }
-
   it('are all days of requests but the last three, and leave the books sound', async () => {
     expect(soundBefore).toEqual([]);
     expect(new Set(closings)).toEqual(new Set(['closed']));
@@ -120,7 +108,7 @@ describe('closed days of the ledger', () => {
   }, 300_000);
 
   it.each(CORRUPTIONS)('%s reports %s', async (invariant, _planted, statement) => {
-    const reported = await inSandbox(async (client) => {
+    const reported = await inSandbox(pool, async (client) => {
       await client.query(UNLOCKED.join(';'));
       await client.query(named(statement));
       const found = [
@@ -134,13 +122,13 @@ describe('closed days of the ledger', () => {
   });
 
   it.each(FORBIDDEN)('the database refuses %s', async (_name, statement) => {
-    await inSandbox(async (client) => {
+    await inSandbox(pool, async (client) => {
       await expect(client.query(named(statement))).rejects.toMatchObject({ code: '23514' });
     });
   });
 
   it('I6 reports a window of a closed month with one of its days', async () => {
-    const reported = await inSandbox(async (client) => {
+    const reported = await inSandbox(pool, async (client) => {
       await client.query(
         `UPDATE spend_window SET spent_micro = spent_micro + 1 WHERE scope = 3 AND window_start = $1`,
         [rows.month],

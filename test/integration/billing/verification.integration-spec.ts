@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { Pool, PoolClient } from 'pg';
+import type { Pool } from 'pg';
 import { readViolations } from '../../../src/billing/ledger/ledger-checks';
 import { recordValues } from '../../../src/billing/ledger/money-statements';
 import { ResponseStore } from '../../../src/auth/idempotency/response-store';
 import { DEFAULT_IDEMPOTENCY_OPTIONS } from '../../../src/auth/idempotency/idempotency-options';
 import { IdempotencySweeperService } from '../../../src/auth/idempotency/idempotency-sweeper.service';
 import { NO_USAGE } from '../../../src/providers/contract/usage';
-import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
+import { createTestDatabase, createTestPool, inSandbox, type TestDatabase } from '../../harness/database';
 import { claimOf, COMPLETION, completing, keyedCommand } from '../idempotency/keyed-commands';
 import { finish, type JobEngine, startJobEngine, submit, SUCCEEDED, workOn } from '../media-jobs/job-engine';
 import {
@@ -221,24 +221,12 @@ describe('the verification of the ledger', () => {
     return command.reservationId;
   }
 
-  /** Runs in a transaction that is always rolled back, to isolate the cases. */
-  async function inSandbox<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
-    const client = await pool.connect();
-    try {
-      await client.query('BEGIN');
-      return await work(client);
-    } finally {
-      await client.query('ROLLBACK');
-      client.release();
-    }
-  }
-
   it('reports no violations in an unmodified ledger', async () => {
     expect(await engine.money.ledger.verify()).toEqual([]);
   });
 
   it.each(CORRUPTIONS)('%s reports %s', async (invariant, _planted, statement) => {
-    const reported = await inSandbox(async (client) => {
+    const reported = await inSandbox(pool, async (client) => {
       await client.query(UNLOCKED);
       const planted = statement.replaceAll(/:([a-z]+)'/g, (_text, name: keyof Rows) => `${rows[name]}'`);
       expect((await client.query(planted)).rowCount).toBeGreaterThan(0);

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
+import { createTestDatabase, createTestPool, inSandbox, type TestDatabase } from '../../harness/database';
 import {
   createAccount,
   settleCommand,
@@ -85,16 +85,8 @@ describe('the auditor of idempotency', () => {
     await database.drop();
   });
 
-  /** Runs in a transaction that is always rolled back, so that no case meets the traces of another. */
-  async function inSandbox<Result>(work: (query: (statement: string) => Promise<Row[]>) => Promise<Result>) {
-    const client = await pool.connect();
-    try {
-      await client.query('BEGIN');
-      return await work(async (statement) => (await client.query<Row>(statement)).rows);
-    } finally {
-      await client.query('ROLLBACK');
-      client.release();
-    }
+  function querySandbox<Result>(work: (query: (statement: string) => Promise<Row[]>) => Promise<Result>) {
+    return inSandbox(pool, (client) => work(async (statement) => (await client.query<Row>(statement)).rows));
   }
   interface Row {
     readonly invariant: string;
@@ -105,7 +97,7 @@ describe('the auditor of idempotency', () => {
   });
 
   it.each(CORRUPTIONS)('%s sees %s', async (invariant, _planted, statement) => {
-    const seen = await inSandbox(async (query) => {
+    const seen = await querySandbox(async (query) => {
       await query('ALTER TABLE reservation DISABLE TRIGGER USER');
       await query(statement);
       return query('SELECT invariant FROM money_violations');
@@ -114,7 +106,7 @@ describe('the auditor of idempotency', () => {
   });
 
   it.each(FORBIDDEN)('cannot happen: %s', async (_name, statement) => {
-    await inSandbox(async (query) => {
+    await querySandbox(async (query) => {
       await expect(query(statement)).rejects.toMatchObject({ code: expect.stringMatching(/^23(514|505)$/) });
     });
   });

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
+import { createTestDatabase, createTestPool, inSandbox, type TestDatabase } from '../../harness/database';
 import { type Account, createAccount } from '../billing/money-engine';
 import { FAILED, finish, type JobEngine, startJobEngine, submit, SUCCEEDED, workOn } from './job-engine';
 
@@ -152,16 +152,8 @@ describe('job auditor', () => {
   interface Row {
     readonly invariant: string;
   }
-  /** Runs in a transaction that is always rolled back, so that cases do not affect each other. */
-  async function inSandbox<Result>(work: (query: (statement: string) => Promise<Row[]>) => Promise<Result>) {
-    const client = await pool.connect();
-    try {
-      await client.query('BEGIN');
-      return await work(async (statement) => (await client.query<Row>(statement)).rows);
-    } finally {
-      await client.query('ROLLBACK');
-      client.release();
-    }
+  function querySandbox<Result>(work: (query: (statement: string) => Promise<Row[]>) => Promise<Result>) {
+    return inSandbox(pool, (client) => work(async (statement) => (await client.query<Row>(statement)).rows));
   }
 
   it('reports no violation for consistent data', async () => {
@@ -169,7 +161,7 @@ describe('job auditor', () => {
   });
 
   it.each(CORRUPTIONS)('invariant %s detects %s', async (invariant, _planted, statement) => {
-    const seen = await inSandbox(async (query) => {
+    const seen = await querySandbox(async (query) => {
       await query('ALTER TABLE reservation DISABLE TRIGGER USER');
       await query('ALTER TABLE reservation DROP CONSTRAINT reservation_job_charge_check');
       await query('ALTER TABLE media_job DISABLE TRIGGER USER');
@@ -180,13 +172,13 @@ describe('job auditor', () => {
   });
 
   it.each(FORBIDDEN)('a constraint rejects %s', async (_name, statement) => {
-    await inSandbox(async (query) => {
+    await querySandbox(async (query) => {
       await expect(query(statement)).rejects.toMatchObject({ code: expect.stringMatching(/^23(503|514|505)$/) });
     });
   });
 
   it('reports no missing delivery for jobs past the log retention or deleted jobs', async () => {
-    const seen = await inSandbox(async (query) => {
+    const seen = await querySandbox(async (query) => {
       await query('ALTER TABLE media_job DISABLE TRIGGER USER');
       await query(`UPDATE media_job SET completed_at = now() - interval '30 days' WHERE status = 'succeeded'`);
       await query(`UPDATE media_job SET deleted_at = now() WHERE status = 'failed'`);
@@ -198,7 +190,7 @@ describe('job auditor', () => {
 
   it('rolls back the end of a job whose hold is missing', async () => {
     const job = await submit(engine, account);
-    await inSandbox(async (query) => {
+    await querySandbox(async (query) => {
       await query(
         `SELECT money_finish(ARRAY['${job.id}'::uuid], ARRAY['${account.organizationId}'::uuid], '{released}', '{0}')`,
       );

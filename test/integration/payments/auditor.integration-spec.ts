@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Pool, PoolClient } from 'pg';
-import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
+import type { Pool } from 'pg';
+import { createTestDatabase, createTestPool, inSandbox, type TestDatabase } from '../../harness/database';
 
 let database: TestDatabase;
 let pool: Pool;
@@ -28,18 +28,6 @@ afterAll(async () => {
   await pool.end();
   await database.drop();
 });
-
-/** Runs in a transaction that is always rolled back, to isolate the cases. */
-async function inSandbox<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
-  const client = await pool.connect();
-  try {
-    await client.query('BEGIN');
-    return await work(client);
-  } finally {
-    await client.query('ROLLBACK');
-    client.release();
-  }
-}
 
 describe('the auditor', () => {
   it('reports no violations when purchases match the ledger', async () => {
@@ -71,7 +59,7 @@ describe('the auditor', () => {
     ['I15', 'a failed refund that is still taken back', `UPDATE payment_refund SET has_failed = true`],
     ['I15', 'a refund that was never reported', `UPDATE purchase SET highest_refunded_micro = 0`],
   ])('%s reports %s', async (invariant, _planted, statement) => {
-    const seen = await inSandbox(async (client) => {
+    const seen = await inSandbox(pool, async (client) => {
       expect((await client.query(statement)).rowCount).toBeGreaterThan(0);
       const { rows } = await client.query<{ invariant: string }>('SELECT invariant FROM money_violations');
       return rows.map((row) => row.invariant.slice(0, 3));
@@ -91,7 +79,7 @@ describe('the auditor', () => {
     ['a negative debt', `UPDATE purchase SET owed_micro = -1`],
     ['an ended purchase without an end', `UPDATE purchase SET ended_at = NULL`],
   ])('the database refuses %s', async (_name, statement) => {
-    await inSandbox(async (client) => {
+    await inSandbox(pool, async (client) => {
       await expect(client.query(statement)).rejects.toMatchObject({ code: expect.stringMatching(/^23/) });
     });
   });

@@ -1,4 +1,5 @@
-import type { PurchaseStatus } from '../../../contract/dashboard';
+import type { Purchase, PurchaseStatus } from '../../../contract/dashboard';
+import { Amount } from '../../ui/amount';
 import { Badge } from '../../ui/badge';
 import type { Tone } from '../../ui/banner';
 
@@ -24,4 +25,27 @@ export const PURCHASE_IN_WORDS: Readonly<Record<PurchaseStatus, string>> = {
 
 export function PurchaseBadge({ status }: { readonly status: PurchaseStatus }) {
   return <Badge tone={TONES[status]}>{status}</Badge>;
+}
+
+type Amounts = Pick<Purchase, 'amount_micro' | 'refunded_micro' | 'disputed_micro' | 'owed_micro'>;
+
+/** What was ordered, and what was paid back, disputed or is owed of it. */
+export function PurchaseAmount(purchase: Amounts & { readonly owedLabel: string }) {
+  const parts = [
+    ['refunded', purchase.refunded_micro],
+    ['disputed', purchase.disputed_micro],
+    [purchase.owedLabel, purchase.owed_micro],
+  ] as const;
+  return (
+    <>
+      <Amount micro={purchase.amount_micro} />
+      {parts
+        .filter(([, micro]) => micro > 0)
+        .map(([word, micro]) => (
+          <span key={word} className="block text-xs text-warn">
+            <Amount micro={micro} /> {word}
+          </span>
+        ))}
+    </>
+  );
 }

@@ -7,7 +7,6 @@ import { membersQuery } from '../../api/organizations';
 import { useNotice } from '../../app/notices';
 import { useOrganization } from '../../app/use-session';
 import { formatMicro } from '../../format/money';
-import { Amount } from '../../ui/amount';
 import { Button, ButtonAnchor } from '../../ui/button';
 import { Card } from '../../ui/card';
 import { ConfirmDialog } from '../../ui/confirm-dialog';
@@ -17,7 +16,7 @@ import { Ago, Moment, TimeHead } from '../../ui/moment';
 import { LoadMore } from '../../ui/pager';
 import { QueryView } from '../../ui/query-view';
 import { useChange } from '../../ui/use-change';
-import { PURCHASE_IN_WORDS, PurchaseBadge } from './purchase-words';
+import { PURCHASE_IN_WORDS, PurchaseAmount, PurchaseBadge } from './purchase-words';
 
 const COLUMNS: ReadonlyArray<Column<Purchase>> = [
   {
@@ -26,7 +25,12 @@ const COLUMNS: ReadonlyArray<Column<Purchase>> = [
     cell: ({ created_at }) => <Moment time={created_at} />,
     priority: 'middle',
   },
-  { id: 'amount', head: 'Amount', cell: (purchase) => <PurchaseAmount {...purchase} />, end: true },
+  {
+    id: 'amount',
+    head: 'Amount',
+    cell: (purchase) => <PurchaseAmount {...purchase} owedLabel="still owed" />,
+    end: true,
+  },
   { id: 'status', head: 'Status', cell: (purchase) => <PurchaseState {...purchase} /> },
   { id: 'by', head: 'By', cell: ({ created_by }) => <Buyer userId={created_by} />, priority: 'low' },
   {
@@ -74,26 +78,6 @@ function PurchaseState({ status, failure, expires_at }: Purchase) {
         )}
       </p>
     </div>
-  );
-}
-
-function PurchaseAmount({ amount_micro, refunded_micro, disputed_micro, owed_micro }: Purchase) {
-  const parts = [
-    ['refunded', refunded_micro],
-    ['disputed', disputed_micro],
-    ['still owed', owed_micro],
-  ] as const;
-  return (
-    <>
-      <Amount micro={amount_micro} />
-      {parts
-        .filter(([, micro]) => micro > 0)
-        .map(([word, micro]) => (
-          <span key={word} className="block text-xs text-warn">
-            <Amount micro={micro} /> {word}
-          </span>
-        ))}
-    </>
   );
 }
 
