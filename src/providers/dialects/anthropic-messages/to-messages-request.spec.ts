@@ -70,7 +70,7 @@ const REFUSED: readonly [string, Partial<ChatRequest>, ModelFeatures?][] = [
   ['tool_choice', { tools: [TOOL], tool_choice: 'required' }, { forced_tools: false }],
   ['tool_choice', { tools: [TOOL], tool_choice: { type: 'custom', custom: { name: 'x' } } }],
   ['tool_choice', { tool_choice: 'required' }],
-  ['messages', { messages: [{ role: 'system', content: 'only this' }] }],
+  ['messages', { messages: [{ role: 'user', content: ' ' }] }],
   ['messages[0]', { messages: [{ role: 'function', name: 'f', content: '' }] }],
   ['messages[0].content[1]', { messages: [user(['a', { type: 'input_audio', input_audio: {} }])] }],
   [

@@ -111,6 +111,24 @@ describe('toConversation', () => {
     ]);
   });
 
+  it('starts with the user where the client starts with an answer, and counts its tool calls from there', () => {
+    const greeted = [say('assistant', 'Hello!'), say('user', 'go'), calls('a'), result('a')];
+    const { messages, toolSteps } = toConversation(greeted, {});
+    expect(messages.slice(0, 2)).toEqual([
+      { role: 'user', content: [text('.')] },
+      { role: 'assistant', content: [text('Hello!')] },
+    ]);
+    expect(toolSteps.map(({ index }) => idsIn(messages[index]))).toEqual([['a']]);
+  });
+
+  it('takes instructions without a user as the request, and refuses a conversation without text', () => {
+    expect(toConversation([say('system', 'Write a haiku.')], {})).toMatchObject({
+      system: [],
+      messages: [{ role: 'user', content: [text('Write a haiku.')] }],
+    });
+    expect(paramOf([say('user', ' ')])).toBe('messages');
+  });
+
   describe('instructions between messages', () => {
     const later = (...messages: ChatMessage[]): ChatMessage[] => [say('user', 'hi'), ...messages];
 

@@ -15,6 +15,9 @@ export interface Conversation {
   readonly toolSteps: ToolStep[];
 }
 
+/** Text that says nothing, but is neither empty nor white space, which upstream refuses. */
+const NO_QUESTION: TextBlock = { type: 'text', text: '.' };
+
 export interface ToolStep {
   /** Place in `messages`. */
   readonly index: number;
@@ -78,9 +81,25 @@ class ConversationWriter implements Conversation {
   end(): Conversation {
     this.checkResults();
     const last = this.messages.at(-1);
-    if (last === undefined) throw unsupported('messages', 'This model needs a message of the user.');
-    if (last.role === 'assistant') this.endWithAnswer(last.content);
+    if (last === undefined) this.askInstructions();
+    else if (last.role === 'assistant') this.endWithAnswer(last.content);
+    if (this.messages[0]?.role === 'assistant') this.startWithUser();
     return this;
+  }
+
+  /** Without a user the instructions are the request. */
+  private askInstructions(): void {
+    if (this.system.length === 0) throw unsupported('messages', 'This model needs a message that is not empty.');
+    this.messages.push({ role: 'user', content: this.system.splice(0) });
+  }
+
+  /**
+   * The first message is the user's, but a client may start with a greeting of the assistant:
+   * https://github.com/lobehub/lobehub/issues/1601
+   */
+  private startWithUser(): void {
+    this.messages.unshift({ role: 'user', content: [NO_QUESTION] });
+    for (const [at, step] of this.toolSteps.entries()) this.toolSteps[at] = { ...step, index: step.index + 1 };
   }
 
   /** An answer at the end is one that the model is to continue. Upstream refuses white space at its end. */
