@@ -134,6 +134,8 @@ const quirks = z.strictObject({
   acceptFields: z.array(label).optional(),
   fieldNames: z.record(label, label).optional(),
   dropMessageFields: z.array(label).optional(),
+  acceptMessageFields: z.array(label).optional(),
+  joinTextParts: z.boolean().optional(),
   shortToolCallIds: z.boolean().optional(),
   reasoningEfforts: z.record(label, label).optional(),
   minTemperature: z.number().min(0).max(2).optional(),

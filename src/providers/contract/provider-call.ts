@@ -62,6 +62,13 @@ export interface Quirks {
   readonly fieldNames?: Readonly<Record<string, string>>;
   /** Fields of messages that it refuses; dropped. */
   readonly dropMessageFields?: readonly string[];
+  /**
+   * The only fields of messages that it accepts: it refuses a message with any other, and unknown members of parts, tool
+   * calls and tools. All of these are dropped.
+   */
+  readonly acceptMessageFields?: readonly string[];
+  /** It takes the content of a message as a string only, so a list of texts is joined. */
+  readonly joinTextParts?: boolean;
   /** It accepts ids of tool calls of nine letters and digits only; other ids are replaced by a digest. */
   readonly shortToolCallIds?: boolean;
   /** Efforts that it lacks, and the nearest that it has. The efforts that the catalogue lists for a model are sent as is. */

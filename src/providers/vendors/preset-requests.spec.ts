@@ -41,6 +41,8 @@ async function sentChat(id: string, fields: Fields, features: ModelFeatures = {}
 }
 
 const messages = [{ role: 'user', content: 'Hello' }];
+const called = { id: 'abc123xyz', type: 'function', function: { name: 'f', arguments: '{}' } };
+const tools = [{ type: 'function', function: { name: 'f', parameters: {} } }];
 const PLAIN = { model: 'upstream-model', messages };
 
 describe('the chat requests of presets', () => {
@@ -57,8 +59,8 @@ describe('the chat requests of presets', () => {
     ['fireworks', { reasoning_effort: 'xhigh' }, { reasoning_effort: 'high' }],
     [
       'ollama',
-      { reasoning_effort: 'xhigh', tool_choice: 'required' },
-      { reasoning_effort: 'high', tool_choice: 'required' },
+      { reasoning_effort: 'xhigh', tools, tool_choice: 'required' },
+      { reasoning_effort: 'high', tools, tool_choice: 'required' },
     ],
     ['cohere', { prediction: {}, user: 'ada', reasoning_effort: 'max' }, { reasoning_effort: 'high' }],
     ['zai', { tool_choice: 'auto', seed: 7, frequency_penalty: 0 }, {}],
@@ -121,6 +123,46 @@ describe('the chat requests of presets', () => {
   it.each(['groq', 'mistral', 'xai', 'zai'])('%s gets no names of authors', async (id) => {
     const body = await sentChat(id, { messages: [{ ...messages[0], name: 'ada' }] });
     expect(body['messages']).toEqual(messages);
+  });
+
+  it.each(['groq', 'cerebras', 'mistral'])(
+    '%s gets nothing in messages and tools that it does not know',
+    async (id) => {
+      const cache_control = { type: 'ephemeral' };
+      const part = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } };
+      const body = await sentChat(id, {
+        messages: [
+          { role: 'user', content: [{ ...part, cache_control }], metadata: { id: 1 } },
+          { role: 'assistant', content: null, tool_calls: [{ ...called, extra_content: {} }], annotations: [] },
+          { role: 'tool', tool_call_id: called.id, content: 'Done', cache_control },
+          { role: 'assistant', content: null, refusal: 'No.' },
+        ],
+        tools: [{ ...tools[0], cache_control }],
+      });
+      expect(body).toMatchObject({ tools });
+      expect(body['messages']).toEqual([
+        { role: 'user', content: [part] },
+        { role: 'assistant', content: null, tool_calls: [called] },
+        { role: 'tool', tool_call_id: called.id, content: 'Done' },
+        { role: 'assistant', content: 'No.' },
+      ]);
+    },
+  );
+
+  it.each(['deepseek', 'moonshot', 'cerebras'])('%s gets text in parts as one string', async (id) => {
+    const part = { type: 'text', cache_control: { type: 'ephemeral' } };
+    const body = await sentChat(id, {
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { ...part, text: 'One' },
+            { ...part, text: 'Two' },
+          ],
+        },
+      ],
+    });
+    expect(body['messages']).toEqual([{ role: 'user', content: 'One\nTwo' }]);
   });
 
   it.each([

@@ -10,12 +10,7 @@ export interface RequestTools {
 
 /** @throws ProviderError `validation_failed` with `param` */
 export function toTools({ tools: offered, tool_choice: choice }: ChatRequest): RequestTools {
-  if (!Array.isArray(offered) || offered.length === 0) {
-    if (choice != null && choice !== 'none' && choice !== 'auto') {
-      throw unsupported('tool_choice', 'tool_choice needs tools.');
-    }
-    return {};
-  }
+  if (!Array.isArray(offered) || offered.length === 0) return {};
   const functions = offered.map((tool: unknown, index) => functionOf(tool, `tools[${index}]`));
   const calling = toCallingConfig(choice, functions);
   return {

@@ -99,6 +99,30 @@ describe('toOpenAiChatRequest', () => {
     ]);
   });
 
+  it('leaves out what an answer sent back does not have, which upstreams refuse as null or as an empty list', () => {
+    const answer = { role: 'assistant', content: 'Hi', refusal: null, function_call: null, audio: null, name: null };
+    const request = chatRequest({
+      messages: [
+        { ...answer, tool_calls: [] },
+        { ...answer, tool_calls: null },
+        { role: 'assistant', content: null, reasoning_content: null, tool_calls: [{ id: 'a' }] },
+      ],
+    });
+    const call = providerCall({ quirks: { reasoningReplay: true } });
+    expect(toOpenAiChatRequest(request, call, false)['messages']).toEqual([
+      { role: 'assistant', content: 'Hi' },
+      { role: 'assistant', content: 'Hi' },
+      { role: 'assistant', content: null, tool_calls: [{ id: 'a' }] },
+    ]);
+  });
+
+  it('sends options for tools only with tools, and refuses to force a call without any', () => {
+    const idle = { tools: [], tool_choice: 'auto', parallel_tool_calls: false };
+    expect(toOpenAiChatRequest(chatRequest(idle), providerCall(), false)).toEqual(reduced);
+    const forced = chatRequest({ tools: [], tool_choice: 'required' });
+    expect(refusedParam(() => toOpenAiChatRequest(forced, providerCall(), false))).toBe('tool_choice');
+  });
+
   it('drops fields that cannot change the meaning', () => {
     const call = providerCall({ quirks: { dropFields: ['store', 'metadata'] } });
     expect(toOpenAiChatRequest(chatRequest({ store: true, metadata: { a: 'b' } }), call, false)).toEqual(reduced);

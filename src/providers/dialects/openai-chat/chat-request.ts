@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
-import { type ChatMessage, type ChatRequest, SAMPLING_FIELDS, STANDARD_SERVICE_TIERS } from '../../contract/chat';
+import { type ChatRequest, SAMPLING_FIELDS, STANDARD_SERVICE_TIERS } from '../../contract/chat';
 import type { DeploymentTraits, ModelFeatures, ProviderCall, Quirks } from '../../contract/provider-call';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import { unsupported } from '../../kit/unsupported';
+import { toUpstreamMessages, toUpstreamTools } from './chat-messages';
 import { toLogprobsCount } from './logprobs';
-import { toReasoningDetails } from './reasoning-details';
 
 /** Set below, or not meant for an upstream. */
 const HANDLED_FIELDS: ReadonlySet<string> = new Set([
@@ -18,6 +17,8 @@ const HANDLED_FIELDS: ReadonlySet<string> = new Set([
   'routing',
 ]);
 
+const TOOL_FIELDS: ReadonlySet<string> = new Set(['tools', 'tool_choice', 'parallel_tool_calls']);
+
 /**
  * The body for the upstream (sheet A). Pure; the request is not changed.
  * @throws ProviderError `validation_failed` with `param` for features that this model or upstream does not support
@@ -27,7 +28,7 @@ export function toOpenAiChatRequest(request: ChatRequest, call: ProviderCall, st
   const { quirks } = call;
   const body: JsonObject = { model: call.upstreamModel, messages: toUpstreamMessages(request.messages, quirks) };
   for (const field of Object.keys(request)) {
-    if (isForwarded(field, request[field], call)) {
+    if (isForwarded(field, request, call)) {
       body[quirks.fieldNames?.[field] ?? field] = toUpstreamValue(field, request[field], call);
     }
   }
@@ -39,13 +40,20 @@ export function toOpenAiChatRequest(request: ChatRequest, call: ProviderCall, st
   return body;
 }
 
-function isForwarded(field: string, value: unknown, { quirks, features }: ProviderCall): boolean {
+function isForwarded(field: string, request: ChatRequest, { quirks, features }: ProviderCall): boolean {
+  const value = request[field];
   if (value === null || value === undefined || HANDLED_FIELDS.has(field) || field.startsWith('x_')) return false;
   if (features.sampling === false && SAMPLING_FIELDS.has(field)) return false;
   if (quirks.logprobLists === true && (field === 'logprobs' || field === 'top_logprobs')) return false;
+  // Upstreams refuse an empty list, and options for tools without any: https://github.com/Upsonic/Upsonic/issues/323
+  if (TOOL_FIELDS.has(field) && !hasTools(request)) return false;
   // The model never makes parallel calls, so both values of the field are satisfied.
   if (field === 'parallel_tool_calls' && features.parallel_tools === false) return false;
   return accepts(field, quirks);
+}
+
+function hasTools({ tools }: ChatRequest): boolean {
+  return Array.isArray(tools) && tools.length > 0;
 }
 
 /** Whether the upstream accepts the field, given that it is not used where it would be refused. */
@@ -55,6 +63,7 @@ function accepts(field: string, { acceptFields, dropFields, rejectFields }: Quir
 }
 
 function toUpstreamValue(field: string, value: unknown, { features, quirks }: ProviderCall): unknown {
+  if (field === 'tools') return toUpstreamTools(value, quirks);
   if (field === 'temperature' && typeof value === 'number') return Math.max(value, quirks.minTemperature ?? value);
   if (field !== 'reasoning_effort' || typeof value !== 'string' || features.reasoning !== undefined) return value;
   return quirks.reasoningEfforts?.[value] ?? value;
@@ -81,61 +90,6 @@ function addStreaming(body: JsonObject, { streamUsage, includeObfuscation }: Qui
   };
 }
 
-/** The conversation in the upstream's format. Messages that need no change are shared, not copied. */
-function toUpstreamMessages(messages: readonly ChatMessage[], quirks: Quirks): readonly ChatMessage[] {
-  return messages.some((message) => needsChange(message, quirks))
-    ? messages.map((message) => (needsChange(message, quirks) ? toUpstreamMessage(message, quirks) : message))
-    : messages;
-}
-
-function needsChange(message: ChatMessage, quirks: Quirks): boolean {
-  return (
-    (message.role === 'developer' && quirks.developerRole !== true) ||
-    (message['reasoning_content'] !== undefined &&
-      (quirks.reasoningReplay !== true || quirks.reasoningDetails === true)) ||
-    hasEmptyTextBesideToolCalls(message) ||
-    quirks.dropMessageFields?.some((field) => message[field] !== undefined) === true ||
-    (quirks.shortToolCallIds === true && (message['tool_calls'] ?? message['tool_call_id']) != null)
-  );
-}
-
-function toUpstreamMessage(message: ChatMessage, quirks: Quirks): ChatMessage {
-  const { reasoning_content: reasoning, ...rest } = message;
-  const { dropMessageFields = [] } = quirks;
-  return {
-    ...Object.fromEntries(Object.entries(rest).filter(([field]) => !dropMessageFields.includes(field))),
-    ...(quirks.reasoningReplay === true && reasoning !== undefined && returnedReasoning(reasoning, quirks)),
-    ...(quirks.shortToolCallIds === true && toShortIds(message)),
-    role: message.role === 'developer' && quirks.developerRole !== true ? 'system' : message.role,
-    ...(hasEmptyTextBesideToolCalls(message) && { content: null }),
-  };
-}
-
-function returnedReasoning(reasoning: unknown, { reasoningDetails }: Quirks): JsonObject {
-  return reasoningDetails === true ? toReasoningDetails(reasoning) : { reasoning_content: reasoning };
-}
-
-/** The members of a message that hold ids of tool calls, with short ids. */
-function toShortIds({ tool_calls: calls, tool_call_id: callId }: ChatMessage): JsonObject {
-  return {
-    ...(Array.isArray(calls) && {
-      tool_calls: calls.map((call: unknown) => (isJsonObject(call) ? { ...call, id: toShortId(call['id']) } : call)),
-    }),
-    ...(callId != null && { tool_call_id: toShortId(callId) }),
-  };
-}
-
-/** The same id for the call and its result: a pure function, so that it also holds across requests. */
-function toShortId(id: unknown): unknown {
-  if (typeof id !== 'string' || /^[A-Za-z0-9]{9}$/.test(id)) return id;
-  return createHash('sha256').update(id).digest('hex').slice(0, 9);
-}
-
-/** Clients write `''` where the format has null; some upstreams refuse empty text. */
-function hasEmptyTextBesideToolCalls({ role, content, tool_calls: toolCalls }: ChatMessage): boolean {
-  return role === 'assistant' && content === '' && Array.isArray(toolCalls) && toolCalls.length > 0;
-}
-
 /**
  * Refuses what the model or its upstream does not support and what must not be dropped silently. Features that the
  * catalogue does not mention are left to the upstream.
@@ -143,7 +97,10 @@ function hasEmptyTextBesideToolCalls({ role, content, tool_calls: toolCalls }: C
  */
 export function checkSupport(request: ChatRequest, { features, quirks }: DeploymentTraits): void {
   checkNoRejectedFields(request, quirks);
-  if (features.tools === false && !isUnused('tools', request['tools'])) throw unsupported('tools');
+  if (features.tools === false && hasTools(request)) throw unsupported('tools');
+  if (!hasTools(request) && forcesCall(request['tool_choice'])) {
+    throw unsupported('tool_choice', 'tool_choice requires a tool call, but the request has no tools.');
+  }
   if (features.logprobs === false && request['logprobs'] === true) throw unsupported('logprobs');
   checkResponseFormat(request['response_format'], features);
   checkReasoningEffort(request['reasoning_effort'], features);
@@ -176,6 +133,10 @@ export function isUnused(field: string, value: unknown): boolean {
   if ((field === 'presence_penalty' || field === 'frequency_penalty') && value === 0) return true;
   if (value === false) return true;
   return Array.isArray(value) ? value.length === 0 : isJsonObject(value) && Object.keys(value).length === 0;
+}
+
+function forcesCall(choice: unknown): boolean {
+  return choice != null && choice !== 'auto' && choice !== 'none';
 }
 
 function checkResponseFormat(format: unknown, features: ModelFeatures): void {

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
+import { ESSENTIAL_MESSAGE_FIELDS } from '../../dialects/openai-chat/chat-messages';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 
 /**
@@ -19,6 +20,10 @@ export class CerebrasProvider extends OpenAiFormatProvider {
         maxTokensField: 'max_completion_tokens',
         rejectFields: ['frequency_penalty', 'presence_penalty', 'logit_bias'],
         dropFields: OPENAI_PLATFORM_FIELDS,
+        // https://github.com/yetone/alma-releases/issues/59
+        acceptMessageFields: [...ESSENTIAL_MESSAGE_FIELDS, 'name'],
+        // https://github.com/musistudio/llms/issues/25
+        joinTextParts: true,
       },
     });
   }

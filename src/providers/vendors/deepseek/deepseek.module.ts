@@ -19,6 +19,8 @@ export class DeepSeekProvider extends OpenAiFormatProvider {
         streamUsage: 'include_usage',
         maxTokensField: 'max_tokens',
         reasoningReplay: true,
+        // https://github.com/BerriAI/litellm/issues/6642
+        joinTextParts: true,
         rejectFields: ['logit_bias'],
         dropFields: [...OPENAI_PLATFORM_FIELDS, 'seed', 'parallel_tool_calls'],
       },

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
+import { ESSENTIAL_MESSAGE_FIELDS } from '../../dialects/openai-chat/chat-messages';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 
 /**
@@ -18,7 +19,8 @@ export class GroqProvider extends OpenAiFormatProvider {
       quirks: {
         streamUsage: 'include_usage',
         rejectFields: ['logprobs', 'top_logprobs', 'logit_bias'],
-        dropMessageFields: ['name'],
+        // https://github.com/yetone/alma-releases/issues/59
+        acceptMessageFields: ESSENTIAL_MESSAGE_FIELDS,
         dropFields: OPENAI_PLATFORM_FIELDS,
       },
     });

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
+import { ESSENTIAL_MESSAGE_FIELDS } from '../../dialects/openai-chat/chat-messages';
 import { OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 import { MistralTranscription } from './mistral-transcription';
 
@@ -39,7 +40,7 @@ export class MistralProvider extends OpenAiFormatProvider {
         ],
         rejectFields: ['logprobs', 'top_logprobs', 'logit_bias'],
         fieldNames: { seed: 'random_seed', dimensions: 'output_dimension' },
-        dropMessageFields: ['name'],
+        acceptMessageFields: [...ESSENTIAL_MESSAGE_FIELDS, 'prefix'],
         // https://github.com/langchain-ai/langchain/pull/24668
         shortToolCallIds: true,
         plainEmbeddings: true,

@@ -19,6 +19,8 @@ export class MoonshotProvider extends OpenAiFormatProvider {
         streamUsage: 'include_usage',
         maxTokensField: 'max_tokens',
         reasoningReplay: true,
+        // https://github.com/BerriAI/litellm/blob/main/litellm/llms/moonshot/chat/transformation.py
+        joinTextParts: true,
         dropFields: OPENAI_PLATFORM_FIELDS,
       },
     });
