@@ -110,8 +110,13 @@ export class JobFixture {
     });
   }
 
-  /** Submits a job and returns its id. @param directives script of the job at its provider */
-  async submit(directives: string): Promise<string> {
+  /**
+   * Submits a job and returns its id.
+   *
+   * @param directives script of the job at its provider
+   * @param fields more fields of the request
+   */
+  async submit(directives: string, fields: object = {}): Promise<string> {
     const request = {
       method: 'POST',
       headers: {
@@ -119,7 +124,7 @@ export class JobFixture {
         'content-type': 'application/json',
         'idempotency-key': randomUUID(),
       },
-      body: JSON.stringify({ ...TUNE, prompt: `[[mock: ${directives}]] a waltz` }),
+      body: JSON.stringify({ ...TUNE, prompt: `[[mock: ${directives}]] a waltz`, ...fields }),
     };
     for (;;) {
       const response = await fetch(`${this.gateway.url}/v1/music/generations`, request);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 /** Resident memory of another process in MiB (Linux). */
-function residentMiB(pid: number): number {
+export function residentMiB(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kilobytes) / 1024;
 }
