@@ -26,6 +26,8 @@ export interface JobVendor {
   readonly filesNeedKey?: boolean;
   /** Its reports do not refer to files. */
   readonly alwaysHasFile?: boolean;
+  /** The body of a submission asks for music; absent: all are videos. */
+  isMusic?(body: string): boolean;
   /** Does not know a job once it has canceled it. */
   readonly forgetsCanceled?: boolean;
   /** The id of the job that a request is about; `null`: it submits one. */
@@ -34,7 +36,8 @@ export interface JobVendor {
   tokenOf?(request: ReceivedRequest): string | null;
   /** Whether a request about a job cancels it; absent: every one but `GET` does. */
   cancels?(request: ReceivedRequest): boolean;
-  accepted(id: string): object;
+  /** @param origin of the vendor */
+  accepted(id: string, origin: string): object;
   report(job: ReportedJob): object | string;
   /** Status and document for an unknown job. */
   readonly unknown: readonly [status: number, document: object];
@@ -75,14 +78,21 @@ interface VendorJob {
 }
 
 export const MP4 = readFileSync(join(__dirname, '../../src/providers/vendors/mock/fixtures/video-480x480.mp4'));
-const FILE_PATH = '/files/result.mp4';
+const MP3 = readFileSync(join(__dirname, '../../src/providers/vendors/mock/fixtures/music-44100.mp3'));
+const VIDEO_PATH = '/files/result.mp4';
+const MUSIC_PATH = '/files/result.mp3';
 
 /** The answers of a vendor, with the jobs that it has accepted. */
 export function playJobs(vendor: JobVendor): Answer {
   const jobs = new Map<string, VendorJob>();
   return (response, request) => {
     const at = `http://${request.headers.host}`;
-    if (request.url.split('?', 1)[0] === FILE_PATH || request.url.endsWith('/content')) {
+    const path = request.url.split('?', 1)[0] ?? '';
+    if (path === MUSIC_PATH) {
+      response.setHeader('content-type', 'audio/mpeg').end(MP3);
+      return;
+    }
+    if (path === VIDEO_PATH || path.endsWith('/content')) {
       const isRefused =
         vendor.filesNeedKey === true &&
         ![request.headers.authorization, request.headers['x-goog-api-key']].some(Boolean);
@@ -99,11 +109,9 @@ export function playJobs(vendor: JobVendor): Answer {
     }
     const id = vendor.jobOf(request);
     if (id === null) submit(vendor, jobs, request, response);
-    else ask(vendor, jobs, { id, file: at + FILE_PATH }, request, response);
+    else ask(vendor, jobs, { id, at }, request, response);
   };
 }
-
-const MP3 = readFileSync(join(__dirname, '../../src/providers/vendors/mock/fixtures/music-44100.mp3'));
 
 /** The answers of a vendor whose reply is the piece of music, an MP3 file that `deliver` wraps in the vendor's document. */
 export function playMusic(deliver: (response: ServerResponse, file: Buffer) => void): Answer {
@@ -119,7 +127,12 @@ export function playMusic(deliver: (response: ServerResponse, file: Buffer) => v
   };
 }
 
-function submit(vendor: JobVendor, jobs: Map<string, VendorJob>, { body }: ReceivedRequest, response: ServerResponse) {
+function submit(
+  vendor: JobVendor,
+  jobs: Map<string, VendorJob>,
+  { body, headers }: ReceivedRequest,
+  response: ServerResponse,
+) {
   const says = (prompt: string) => body.includes(prompt);
   if (says(VENDOR_PROMPTS.silent)) return;
   if (says(VENDOR_PROMPTS.rateLimited)) {
@@ -146,13 +159,13 @@ function submit(vendor: JobVendor, jobs: Map<string, VendorJob>, { body }: Recei
   const id = `job-${jobs.size + 1}`;
   jobs.set(id, { token: /"(token-[\w-]+)"/.exec(body)?.[1] ?? '', body, polls: 0, isCanceled: false });
   if (says(VENDOR_PROMPTS.answerLost)) response.destroy();
-  else send(response, 200, says(FAULT_PROMPTS.noId) ? {} : vendor.accepted(id));
+  else send(response, 200, says(FAULT_PROMPTS.noId) ? {} : vendor.accepted(id, `http://${headers.host}`));
 }
 
 function ask(
   vendor: JobVendor,
   jobs: Map<string, VendorJob>,
-  { id, file }: { readonly id: string; readonly file: string },
+  { id, at }: { readonly id: string; readonly at: string },
   request: ReceivedRequest,
   response: ServerResponse,
 ) {
@@ -162,6 +175,11 @@ function ask(
     return;
   }
   if (vendor.cancels?.(request) ?? request.method !== 'GET') {
+    // An end is final.
+    if (request.method === 'POST' && stateOf(vendor, job) === 'done') {
+      send(response, 200, vendor.report({ id, token: job.token, state: 'done', file: null }));
+      return;
+    }
     job.isCanceled = true;
     if (vendor.forgetsCanceled === true) jobs.delete(id);
     const { token } = job;
@@ -180,7 +198,9 @@ function ask(
     return;
   }
   const { token, body } = job;
-  const report = { id, token, state: stateOf(vendor, job), file: body.includes(FAULT_PROMPTS.noFile) ? null : file };
+  const path = vendor.isMusic?.(body) === true ? MUSIC_PATH : VIDEO_PATH;
+  const file = body.includes(FAULT_PROMPTS.noFile) ? null : at + path;
+  const report = { id, token, state: stateOf(vendor, job), file };
   send(response, 200, vendor.report(report));
 }
 

@@ -1,5 +1,6 @@
 /** The documents of vendors with a queue of videos, as their documentation shows them. */
 import type { ReceivedRequest } from './fake-upstream';
+import type { RequestMapping } from '../../src/providers/contract/request-mapping';
 import type { JobVendor, VendorState } from './job-upstream';
 
 const SECRET_PROMPT = 'the secret of my prompt';
@@ -276,3 +277,45 @@ export const OPENAI_VIDEO_JOBS: JobVendor = {
   unknown: [404, { error: { message: 'Video not found', type: 'NotFoundError', code: 404 } }],
   limited: { error: { message: 'limit', type: 'rate_limit_error', code: 'rate_limit_exceeded' } },
 };
+
+const REPLICATE_STATES: Readonly<Record<VendorState, string>> = {
+  queued: 'starting',
+  running: 'processing',
+  done: 'succeeded',
+  failed: 'failed',
+  moderated: 'failed',
+  expired: 'aborted',
+  canceled: 'canceled',
+  strange: 'reviewing',
+};
+
+/** https://replicate.com/docs/reference/http and https://replicate.com/docs/topics/predictions/lifecycle */
+export const REPLICATE_JOBS: JobVendor = {
+  expires: true,
+  isMusic: (body) => body.includes('"duration"'),
+  jobOf: ({ url }) => /\/predictions\/([^/?]+)/.exec(url)?.[1] ?? null,
+  cancels: ({ url }) => url.endsWith('/cancel'),
+  accepted: (id, origin) => {
+    const prediction = `${origin}/v1/predictions/${id}`;
+    return { id, status: 'starting', output: null, urls: { get: prediction, cancel: `${prediction}/cancel` } };
+  },
+  report: ({ id, state, file }) => ({
+    id,
+    status: REPLICATE_STATES[state],
+    input: { prompt: SECRET_PROMPT },
+    // Without its data a prediction still says that it has succeeded.
+    output: state === 'done' ? file : null,
+    error: null,
+    ...(state === 'done' && { metrics: { predict_time: 12.5 } }),
+    ...(state === 'failed' && { error: `E1001: out of memory for ${SECRET_PROMPT}` }),
+    ...(state === 'moderated' && { error: `The input was flagged as sensitive (E005): ${SECRET_PROMPT}` }),
+  }),
+  unknown: [404, { title: 'Not found', detail: 'The requested resource could not be found.', status: 404 }],
+  limited: { title: 'Throttled', detail: 'Request was throttled. Your rate limit resets in ~7s.', status: 429 },
+};
+
+/** Of models that the stand-in plays. */
+export const REPLICATE_JOB_MAPPINGS = {
+  video: { map: { prompt: 'prompt', resolution: 'resolution' }, output: { video: '$' } },
+  music: { map: { prompt: 'prompt', duration_seconds: 'duration' }, output: { audio: '$' } },
+} as const satisfies Readonly<Record<'video' | 'music', RequestMapping>>;

@@ -62,7 +62,6 @@ const opened: Provider[] = [];
 
 const SUBJECTS_WITH_JOBS: readonly JobSubject[] = SUBJECTS.flatMap((subject) => {
   const { mappedJobs: mapped } = subject;
-  if (mapped === 'by its dialect') return [];
   const { definition, environment, jobPrompts: prompts, jobVendor: vendor, musicVendor } = subject;
   const open = (origin: string) => definition.create(environment(origin));
   const shared = open(NOWHERE);

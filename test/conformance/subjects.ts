@@ -45,6 +45,8 @@ import {
   MINIMAX_JOBS,
   OPENAI_VIDEO_JOBS,
   OPENROUTER_JOBS,
+  REPLICATE_JOB_MAPPINGS,
+  REPLICATE_JOBS,
   RUNWAY_JOBS,
   XAI_JOBS,
 } from './job-vendors';
@@ -56,9 +58,12 @@ import { FAL_MEDIA, REPLICATE_MEDIA } from './media-vendors/mapped';
 import { PRESETS } from './presets';
 import { ANTHROPIC_ANSWERS, GEMINI_ANSWERS, RESPONSES_ANSWERS, type TextAnswers } from './text-answers';
 
-/** Plays an upstream whose requests the catalogue maps. */
-export type MappedJobs =
-  'by its dialect' | { play(): Answer; readonly mappings: Readonly<Record<'video' | 'music', RequestMapping>> };
+/** Of an upstream whose requests the catalogue maps. */
+export interface MappedJobs {
+  /** Plays it; absent: its `jobVendor` does. */
+  play?(): Answer;
+  readonly mappings: Readonly<Record<'video' | 'music', RequestMapping>>;
+}
 
 /** How the conformance suites configure a provider. */
 export interface Subject {
@@ -75,9 +80,9 @@ export interface Subject {
   readonly media?: MediaWire;
   /** A prompt that triggers a rate limit of 7 seconds; for providers without an upstream. */
   readonly rateLimitPrompt?: string;
-  /** For providers of jobs that the catalogue maps; the spec of the dialect may play them. */
+  /** For providers of jobs that the catalogue maps. */
   readonly mappedJobs?: MappedJobs;
-  /** For other providers of jobs. */
+  /** For providers of jobs. */
   readonly jobPrompts?: JobPrompts;
   /** Plays the vendor of the jobs; for providers with an upstream. */
   readonly jobVendor?: JobVendor;
@@ -241,7 +246,9 @@ export const SUBJECTS: readonly Subject[] = [
     definition: new ReplicateProvider(),
     environment: (origin) => ({ REPLICATE_API_KEY: 'r8-test-1234', REPLICATE_BASE_URL: `${origin}/v1` }),
     speaksOpenAi: false,
-    mappedJobs: 'by its dialect',
+    jobPrompts: VENDOR_PROMPTS,
+    jobVendor: REPLICATE_JOBS,
+    mappedJobs: { mappings: REPLICATE_JOB_MAPPINGS },
     media: REPLICATE_MEDIA,
   },
   {

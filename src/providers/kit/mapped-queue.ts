@@ -8,6 +8,7 @@ import { awaitResult, SharedDeadline } from './await-result';
 import { imageOfUrl, notImages } from './image-replies';
 import type { JsonObject } from './json';
 import { requireMapping, toImageInput, toJobInput, urlsAt, valuesAt } from './request-mapping';
+import { asRefusal, failedJob } from './video-jobs';
 
 const CANCEL_TIMEOUT_MS = 5_000;
 
@@ -45,14 +46,18 @@ export class MappedJobs implements AsyncJobAdapter {
 
   async submit(spec: JobSpec, _token: string, call: ProviderCall): Promise<JobHandle> {
     const mapping = requireMapping(call);
-    const { id, urls } = await this.queue.submit(toJobInput(spec, mapping), call);
+    const input = toJobInput(spec, mapping);
+    const { id, urls } = await this.queue.submit(input, call).catch((error: unknown) => {
+      throw error instanceof ProviderError ? asRefusal(error) : error;
+    });
     return { v: 1, provider: this.provider, upstreamModel: call.upstreamModel, id, urls, output: mapping.output };
   }
 
   async poll(handle: JobHandle, call: ProviderCall): Promise<JobSnapshot> {
     const found = await this.queue.poll(requestOf(handle), call);
     if (found.state === 'queued' || found.state === 'running') return { state: found.state, progress: null };
-    if (found.state !== 'done') return found;
+    if (found.state !== 'done')
+      return isModerated(found) ? failedJob([found.error.options.upstream?.code], true) : found;
     const { video, audio, seconds } = handle.output ?? {};
     const outputs = [
       ...urlsAt(found.document, video).map((url) => ({ type: 'video', url }) as const),
@@ -131,6 +136,11 @@ export function queueFailure(
 ): QueueFailure {
   const upstream = { code: kind.slice(0, 100) };
   return { state, error: new ProviderError(code, message, { ...options, phase: 'job', fallback: false, upstream }) };
+}
+
+/** A job that moderation ends has the same error at every vendor. */
+function isModerated({ error }: QueueFailure): boolean {
+  return error.options.details?.['reason'] === 'content_filtered';
 }
 
 /** The vendor's moderation refused the input or withheld the result. */

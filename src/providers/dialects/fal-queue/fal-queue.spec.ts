@@ -201,7 +201,7 @@ describe('a job at fal', () => {
     [
       'content policy',
       { code: 422, result: { detail: [{ loc: ['body', 'prompt'], msg: 'no', type: 'content_policy_violation' }] } },
-      { state: 'failed', error: { code: 'validation_failed', options: { details: { reason: 'content_filtered' } } } },
+      { state: 'failed', error: { code: 'provider_error', options: { details: { reason: 'content_filtered' } } } },
     ],
     [
       'an image that cannot be used',

@@ -107,7 +107,10 @@ describe('a prediction of Replicate', () => {
       { status: 'succeeded', output: null, data_removed: true },
       { state: 'failed', error: { code: 'provider_error' } },
     ],
-    [{ status: 'failed', error: 'NSFW content detected (E005)' }, { error: { code: 'validation_failed' } }],
+    [
+      { status: 'failed', error: 'NSFW content detected (E005)' },
+      { error: { code: 'provider_error', options: { details: { reason: 'content_filtered' } } } },
+    ],
     [
       { status: 'failed', error: 'Prediction interrupted; please retry (code: PA)' },
       { error: { code: 'provider_unavailable' } },
