@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { FastifyReply } from 'fastify';
 import type { GatewayError } from '../errors/gateway-error';
 import { type ByteSink, DONE, EVENT_STREAM_TYPE, type LiveOutput } from './answer';
@@ -12,10 +13,16 @@ const NO_BYTES = Buffer.alloc(0);
 /** Called when the headers are sent. */
 type HeadersOf = () => Readonly<Record<string, string>>;
 
-/** Writes with back-pressure. A client that reads nothing for `stallMs` is disconnected. */
+/**
+ * Writes with back-pressure. A client that reads nothing for `stallMs` is disconnected.
+ *
+ * The first write and the end are Node's. All between go to the socket as one buffer for each chunk of the body, because
+ * Node writes four pieces for each, which costs 11 instead of 7 us of CPU.
+ */
 class PacedWriter implements ByteSink {
   private stallTimer: NodeJS.Timeout | null = null;
   private waiting: Promise<void> | null = null;
+  private begun = false;
 
   constructor(
     private readonly response: ServerResponse,
@@ -23,19 +30,28 @@ class PacedWriter implements ByteSink {
   ) {}
 
   write(bytes: string | Buffer): boolean {
-    return this.response.destroyed || this.response.write(bytes);
+    const { response } = this;
+    // An empty chunk would end the body.
+    if (response.destroyed || bytes.length === 0) return true;
+    const socket = this.begun ? directSocketOf(response) : null;
+    this.begun = true;
+    return socket === null ? response.write(bytes) : socket.write(toBodyChunk(bytes));
   }
 
   drained(): Promise<void> {
-    if (!this.response.writableNeedDrain || this.response.destroyed) return Promise.resolve();
+    const { response } = this;
+    const stream = directSocketOf(response) ?? response;
+    if (!stream.writableNeedDrain || response.destroyed) return Promise.resolve();
     this.waiting ??= new Promise((resolve) => {
       const finish = (): void => {
-        this.response.off('drain', finish).off('close', finish);
+        stream.off('drain', finish);
+        response.off('close', finish);
         this.stopStallTimer();
         this.waiting = null;
         resolve();
       };
-      this.response.on('drain', finish).on('close', finish);
+      stream.on('drain', finish);
+      response.on('close', finish);
       this.startStallTimer();
     });
     return this.waiting;
@@ -57,6 +73,26 @@ class PacedWriter implements ByteSink {
     if (this.stallTimer !== null) clearTimeout(this.stallTimer);
     this.stallTimer = null;
   }
+}
+
+/**
+ * The socket, if chunks of the body may be written to it: not to that of a client without chunked encoding (HTTP/1.0),
+ * nor while an earlier response of the connection is being sent (pipelining).
+ */
+function directSocketOf({ socket, chunkedEncoding }: ServerResponse): Socket | null {
+  return chunkedEncoding && socket?.writable === true ? socket : null;
+}
+
+/** A chunk of a body in chunked encoding: https://www.rfc-editor.org/rfc/rfc9112#section-7.1 */
+function toBodyChunk(bytes: string | Buffer): Buffer {
+  const length = Buffer.byteLength(bytes);
+  const head = `${length.toString(16)}\r\n`;
+  const chunk = Buffer.allocUnsafe(head.length + length + 2);
+  chunk.write(head, 'latin1');
+  if (typeof bytes === 'string') chunk.write(bytes, head.length);
+  else bytes.copy(chunk, head.length);
+  chunk.write('\r\n', head.length + length, 'latin1');
+  return chunk;
 }
 
 /**

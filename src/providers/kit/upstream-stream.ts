@@ -281,7 +281,9 @@ export class UpstreamStream<Output> implements StreamedAnswer<Output>, ReplyRece
 
   private end(): void {
     const { phase } = this.relay;
-    this.onFailure(
+    // The error is created only when it is needed: its stack costs more than several events.
+    if (this.progress.finishReason !== null) return this.relay.end();
+    this.relay.fail(
       new ProviderError('provider_disconnect', 'The provider ended the stream before the response was complete.', {
         phase,
         fallback: phase === 'first_token',

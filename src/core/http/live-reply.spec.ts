@@ -1,0 +1,124 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import { DONE } from './answer';
+import { EventReply } from './live-reply';
+
+const NEVER_MS = 60_000;
+
+let server: FastifyInstance;
+/** Streams by path; each test writes to them. */
+let opened: Map<string, EventReply>;
+
+beforeAll(async () => {
+  server = Fastify();
+  server.get('/*', (request, reply) => void opened.set(request.url, start(reply)));
+  await server.listen({ port: 0, host: '127.0.0.1' });
+});
+beforeEach(() => (opened = new Map()));
+afterAll(() => server.close());
+
+function start(reply: FastifyReply): EventReply {
+  const stream = new EventReply(
+    reply,
+    () => ({}),
+    () => '',
+    NEVER_MS,
+    NEVER_MS,
+  );
+  stream.start();
+  return stream;
+}
+
+/** Sends requests at once, waits for the last one, lets `write` produce the responses, and returns all bytes received. */
+async function exchange(requests: readonly string[], write: () => unknown): Promise<string> {
+  const client = connect((server.server.address() as AddressInfo).port, '127.0.0.1').setEncoding('utf8');
+  client.write(requests.join(''));
+  const received = text(client);
+  while (opened.size < requests.length) await once(server.server, 'request');
+  await write();
+  return received;
+}
+
+function get(path: string, version = '1.1', connection = 'close'): string {
+  return `GET ${path} HTTP/${version}\r\nhost: gateway\r\nconnection: ${connection}\r\n\r\n`;
+}
+
+function stream(path: string): EventReply {
+  const found = opened.get(path);
+  if (found === undefined) throw new Error(`no stream at ${path}`);
+  return found;
+}
+
+function chunk(bytes: string): string {
+  return `${Buffer.byteLength(bytes).toString(16)}\r\n${bytes}\r\n`;
+}
+
+const bodyOf = (response: string): string => response.slice(response.indexOf('\r\n\r\n') + 4);
+const nextTick = (): Promise<void> => new Promise(setImmediate);
+
+describe('an event stream', () => {
+  it('sends each write as one chunk of the body, and none for an empty write, which would end it', async () => {
+    const response = await exchange([get('/a')], async () => {
+      stream('/a').write('data: first\n\n');
+      stream('/a').write('');
+      stream('/a').write('data: grüße 😀\n\n');
+      await nextTick();
+      stream('/a').write(Buffer.from('data: bytes ü\n\n'));
+      stream('/a').write(Buffer.alloc(0));
+      stream('/a').finish('data: last\n\n');
+    });
+    const writes = ['data: first\n\n', 'data: grüße 😀\n\n', 'data: bytes ü\n\n', `data: last\n\n${DONE}`];
+    expect(bodyOf(response)).toBe(`${writes.map(chunk).join('')}0\r\n\r\n`);
+  });
+
+  it('waits for an earlier stream of the same connection', async () => {
+    const response = await exchange([get('/a', '1.1', 'keep-alive'), get('/b')], async () => {
+      for (const round of [1, 2]) {
+        stream('/b').write(`data: b${round}\n\n`);
+        stream('/a').write(`data: a${round}\n\n`);
+        await nextTick();
+      }
+      stream('/a').finish('');
+      await nextTick();
+      stream('/b').write('data: b3\n\n');
+      stream('/b').finish('');
+    });
+    expect(response.match(/data: \S+/g)).toEqual([
+      'data: a1',
+      'data: a2',
+      'data: [DONE]',
+      'data: b1',
+      'data: b2',
+      'data: b3',
+      'data: [DONE]',
+    ]);
+    expect(response.match(/^0\r$/gm)).toHaveLength(2);
+  });
+
+  it('has no chunks for a client of HTTP/1.0', async () => {
+    const response = await exchange([get('/a', '1.0')], async () => {
+      stream('/a').write('data: 1\n\n');
+      await nextTick();
+      stream('/a').write('data: 2\n\n');
+      stream('/a').finish('');
+    });
+    expect(bodyOf(response)).toBe(`data: 1\n\ndata: 2\n\n${DONE}`);
+  });
+
+  it('is drained once a client that stopped reading has read on', async () => {
+    const piece = `data: ${'x'.repeat(65_536)}\n\n`;
+    let written = 0;
+    const response = await exchange([get('/a')], async () => {
+      for (let full = 0; full < 3;) {
+        written += 1;
+        if (stream('/a').write(piece)) continue;
+        full += 1;
+        await stream('/a').drained();
+      }
+      stream('/a').finish('');
+    });
+    expect(response.split(piece)).toHaveLength(written + 1);
+  });
+});
