@@ -75,6 +75,15 @@ describe('a gateway with embedded servers', () => {
     expect(servers.filter(isRunning)).toEqual([]);
   });
 
+  it('leaves no server behind after kill -9 of the gateway, without another start', async () => {
+    const gateway = await start();
+    const servers = serversOf(dataDir);
+    expect(servers.length).toBeGreaterThan(4);
+    await gateway.kill();
+    const endedMs = await until('the end of the servers', 10_000, () => servers.filter(isRunning).length === 0);
+    report('embedded, servers end after kill -9', { endedMs: Math.round(endedMs) });
+  });
+
   it.each(['of the gateway alone', 'of everything'])(
     'serves again after kill -9 %s, with a valid ledger',
     async (what) => {

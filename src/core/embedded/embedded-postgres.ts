@@ -12,9 +12,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import type { Logger } from 'pino';
+import { OrphanGuard } from './orphan-guard';
 import { choosePostgresAccount, type PostgresAccount } from './postgres-account';
 import { locateHome, locatePrograms, type PostgresPrograms } from './postgres-files';
-import { endProcess, processCommand } from './process-control';
+import { type EndStep, endProcess, processCommand } from './process-control';
 import { type EmbeddedServer, SupervisedProcess } from './supervised-process';
 
 export interface EmbeddedPostgresSettings {
@@ -33,7 +34,7 @@ const RETRY_MS = 200;
 /** Transient start failures: a port taken in the meantime, and children of a killed server that still run. */
 const PASSING_FAILURE = /Address already in use|pre-existing shared memory block/;
 /** Fast, then immediate shutdown (PostgreSQL manual, *Shutting Down the Server*). SIGKILL would orphan its children. */
-const END_STEPS: readonly (readonly [NodeJS.Signals, number])[] = [
+const END_STEPS: readonly EndStep[] = [
   ['SIGINT', 15_000],
   ['SIGQUIT', 5_000],
 ];
@@ -77,26 +78,31 @@ export async function startEmbeddedPostgres(
   }
   await endOrphan(cluster.data);
   let port = await findFreePort();
+  const guard = new OrphanGuard(END_STEPS);
   const server = new SupervisedProcess(
     {
       name: 'The embedded PostgreSQL server',
       onLaunch: settings.onLaunch,
       endSteps: END_STEPS,
-      launch: () => launchServer(cluster, port),
+      launch: () => launchServer(cluster, port, guard),
     },
     logger,
   );
-  await startOnFreePort(server, async () => {
-    port = await findFreePort();
-  });
+  const stop = async (): Promise<void> => {
+    await server.stop();
+    guard.dismiss();
+  };
   const urlOf = (database: string) => `postgres://${USER}:${settings.password}@127.0.0.1:${port}/${database}`;
   try {
+    await startOnFreePort(server, async () => {
+      port = await findFreePort();
+    });
     await createDatabase(urlOf('postgres'));
   } catch (error) {
-    await server.stop();
+    await stop();
     throw error;
   }
-  return { url: urlOf(DATABASE), stop: () => server.stop() };
+  return { url: urlOf(DATABASE), stop };
 }
 
 /** Created in a temporary place and moved, so that an interrupted start leaves no seemingly complete cluster. */
@@ -126,7 +132,7 @@ async function createCluster(cluster: Cluster, password: string): Promise<void> 
 }
 
 /**
- * Ends the server that a killed gateway left running on this cluster.
+ * Ends the server that a killed gateway left running on this cluster, and that its guard has not ended yet.
  *
  * A dead server's lock file is never removed, because PostgreSQL uses it to detect remaining children. But PostgreSQL
  * does not start while any process has the id in it, such as a zombie or a program with a reused id. So the id is
@@ -157,7 +163,7 @@ async function startOnFreePort(server: SupervisedProcess, choosePort: () => Prom
   }
 }
 
-async function launchServer(cluster: Cluster, port: number): Promise<ChildProcess> {
+async function launchServer(cluster: Cluster, port: number, guard: OrphanGuard): Promise<ChildProcess> {
   const settings = Object.entries({ ...SERVER_SETTINGS, port: String(port) });
   const log = openSync(cluster.logPath, 'a', 0o600);
   const child = spawn(
@@ -168,6 +174,7 @@ async function launchServer(cluster: Cluster, port: number): Promise<ChildProces
   );
   closeSync(log);
   await once(child, 'spawn');
+  if (child.pid !== undefined) guard.watch(child.pid);
   child.unref();
   for (let waitedMs = 0; waitedMs < READY_TIMEOUT_MS; waitedMs += POLL_MS) {
     if (child.exitCode !== null || child.signalCode !== null) {

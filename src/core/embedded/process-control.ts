@@ -4,6 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 20;
 
+/** A signal, and how long to wait for its effect, in milliseconds. */
+export type EndStep = readonly [NodeJS.Signals, number];
+
 /**
  * The start time of a process in the system's notation, or `null` when none has this id. Together with the id it
  * identifies a process uniquely; ids alone are reused.
@@ -32,7 +35,7 @@ export function isRunning(pid: number): boolean {
 }
 
 /** Sends the signals one after another, each after the timeout of the previous one, until the process has ended. */
-export async function endProcess(pid: number, steps: readonly (readonly [NodeJS.Signals, number])[]): Promise<void> {
+export async function endProcess(pid: number, steps: readonly EndStep[]): Promise<void> {
   for (const [signal, waitMs] of steps) {
     sendSignal(pid, signal);
     for (let waitedMs = 0; waitedMs < waitMs; waitedMs += POLL_MS) {

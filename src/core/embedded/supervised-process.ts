@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { endProcess, sendSignal } from './process-control';
+import { type EndStep, endProcess, sendSignal } from './process-control';
 
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 5_000;
@@ -19,8 +19,8 @@ export interface ProcessDefinition {
   launch(): Promise<ChildProcess>;
   /** Called for every process, the first one and each restart. */
   onLaunch(pid: number): void;
-  /** How to stop it: signals in order, each with a timeout in milliseconds. */
-  readonly endSteps: readonly (readonly [NodeJS.Signals, number])[];
+  /** How to stop it. */
+  readonly endSteps: readonly EndStep[];
 }
 
 /** A server process that is restarted when it exits unexpectedly, like a service under an init system. */
