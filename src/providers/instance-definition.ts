@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { ProviderEnvironment } from '../core/config/provider-environment';
 import type { ProviderInstance, WeightedKey } from '../core/config/provider-instances';
 import type { Provider, ProviderDefinition } from './contract/provider';
 import type { KeyCoolDowns } from './key-cool-downs';
 import { KeyPool, type PooledKey } from './key-pool';
+import { accountIdOf, keyIdOf } from './kit/key-id';
 
 /** A provider with the wire format and quirks of a module, and an address and keys of its own. */
 export class InstanceDefinition implements ProviderDefinition {
@@ -29,8 +29,8 @@ export class InstanceDefinition implements ProviderDefinition {
       const provider = this.module.create({ ...environment, ...this.settingsOf(weighted?.key) });
       if (provider === null) continue;
       const key = weighted?.key ?? '';
-      const coolDownId = digestOf(`key of ${this.module.id} at ${baseUrl ?? 'its address'}: ${key}`);
-      pooled.push({ id: keyIdOf(key), coolDownId, weight: weighted?.weight ?? 1, provider });
+      const accountId = accountIdOf(this.module.id, baseUrl, key);
+      pooled.push({ id: keyIdOf(key), accountId, weight: weighted?.weight ?? 1, provider });
     }
     const [first, ...others] = pooled;
     return first === undefined ? null : new KeyPool(this.id, [first, ...others], this.coolDowns);
@@ -42,13 +42,4 @@ export class InstanceDefinition implements ProviderDefinition {
     const baseUrl = this.instance.baseUrl ?? undefined;
     return Object.fromEntries(credentials.map((name) => [name, name.endsWith('_BASE_URL') ? baseUrl : apiKey]));
   }
-}
-
-/** Identifies a key without revealing it: keys of vendors are long and random. */
-export function keyIdOf(apiKey: string): string {
-  return digestOf(`provider key ${apiKey}`);
-}
-
-function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 12);
 }

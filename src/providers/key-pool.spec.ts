@@ -47,7 +47,7 @@ function stage(weights: readonly number[]) {
       open: async () => use(id),
     };
     const provider = { capabilities: {}, quirks: {}, chat, responses, video } as unknown as Provider;
-    return { id, coolDownId: `${id} at its address`, weight, provider };
+    return { id, accountId: `${id} at its address`, weight, provider };
   };
   let nowMs = 1_000;
   const keys = weights.map(toKey) as [PooledKey, ...PooledKey[]];
@@ -159,7 +159,7 @@ describe('KeyPool', () => {
   });
 
   it.each([
-    [[1], { idempotentSubmit: true, submissionAccount: 'key-0' }],
+    [[1], { idempotentSubmit: true, submissionAccount: 'key-0 at its address' }],
     [[1, 1], { idempotentSubmit: false }],
   ])('deduplicates submissions of jobs only as one account: with the weights %j %j', (weights, expected) => {
     expect(stage(weights).pool.video?.capabilities).toEqual({ cancel: 'always', ...expected });

@@ -10,8 +10,11 @@ import type { KeyCoolDowns } from './key-cool-downs';
 export interface PooledKey {
   /** Not secret, and the same in every process: stored with jobs and shown in logs. */
   readonly id: string;
-  /** Identifies the key at its address, also in other instances: both are limited together. Not secret either. */
-  readonly coolDownId: string;
+  /**
+   * Identifies the key at its address, also in other instances: both are limited together, and deduplicate jobs together.
+   * Not secret either.
+   */
+  readonly accountId: string;
   readonly weight: number;
   readonly provider: Provider;
 }
@@ -78,7 +81,7 @@ export class KeyPool implements Provider {
 
   /** Makes its keys ready, in every process. */
   endCoolDowns(): void {
-    for (const { coolDownId } of this.keys) this.coolDowns.end(coolDownId);
+    for (const { accountId } of this.keys) this.coolDowns.end(accountId);
   }
 
   private poolChat(select: (provider: Provider) => ChatProvider | undefined): ChatProvider | undefined {
@@ -153,7 +156,7 @@ export class KeyPool implements Provider {
         ...first.capabilities,
         // Keys may belong to different accounts, and an account knows only its own tokens.
         idempotentSubmit: first.capabilities.idempotentSubmit && this.keys.length === 1,
-        ...(this.keys.length === 1 && { submissionAccount: this.keys[0].id }),
+        ...(this.keys.length === 1 && { submissionAccount: this.keys[0].accountId }),
       },
       ...(first.assertSupported !== undefined && { assertSupported: first.assertSupported.bind(first) }),
       ...(first.open !== undefined && { open: (output, call) => openersOf(call).open(output, call) }),
@@ -216,7 +219,7 @@ export class KeyPool implements Provider {
 
   /** At random, by weight, among the keys that are ready. */
   private choose(tried: ReadonlySet<PooledKey>): PooledKey | null {
-    const ready = this.keys.filter((key) => !tried.has(key) && this.coolDowns.waitMs(key.coolDownId) === 0);
+    const ready = this.keys.filter((key) => !tried.has(key) && this.coolDowns.waitMs(key.accountId) === 0);
     let rest = Math.random() * ready.reduce((sum, { weight }) => sum + weight, 0);
     return ready.find(({ weight }) => (rest -= weight) < 0) ?? ready.at(-1) ?? null;
   }
@@ -230,7 +233,7 @@ export class KeyPool implements Provider {
     const isRefused = options.credentialRefused === true;
     const namedMs = options.retryAfterSeconds === undefined ? null : options.retryAfterSeconds * 1_000;
     const pauseMs = namedMs ?? (isRefused ? REFUSED_COOL_DOWN_MS : LIMITED_COOL_DOWN_MS);
-    this.coolDowns.begin(key.coolDownId, pauseMs);
+    this.coolDowns.begin(key.accountId, pauseMs);
     const facts = { provider: this.id, key: key.id, pause_ms: pauseMs, status: options.upstream?.status };
     if (isRefused) {
       KeyPool.logger.error({ event: 'provider_key_refused', message: 'a provider refused one of its keys', ...facts });
@@ -240,7 +243,7 @@ export class KeyPool implements Provider {
   }
 
   private allCooling(): ProviderError {
-    const waitMs = Math.min(...this.keys.map(({ coolDownId }) => this.coolDowns.waitMs(coolDownId)));
+    const waitMs = Math.min(...this.keys.map(({ accountId }) => this.coolDowns.waitMs(accountId)));
     return new ProviderError('provider_rate_limited', 'The provider is limiting the rate of requests.', {
       phase: 'connect',
       fallback: true,

@@ -6,7 +6,7 @@ import { recordAudit } from '../../core/database/audit-log';
 import type { ProviderInstanceEntity } from '../../core/database/entities/provider-instance.entity';
 import { GatewayError } from '../../core/errors/gateway-error';
 import type { Actor } from '../../core/types/actor';
-import { keyIdOf } from '../../providers/instance-definition';
+import { keyIdOf } from '../../providers/kit/key-id';
 import { ProvidersService } from '../../providers/providers.service';
 import { lastCharactersOf } from './credential.service';
 import { CredentialAnnouncer } from './stored-credentials';

@@ -15,7 +15,7 @@ import { REDIS } from '../../core/redis/redis.module';
  */
 export interface HealthNews {
   readonly kind: 'open' | 'cool' | 'close' | 'reset' | 'key';
-  /** Of the deployment, or of the key (`PooledKey.coolDownId`). */
+  /** Of the deployment, or of the key (`PooledKey.accountId`). */
   readonly id: string;
   /** Milliseconds from now. */
   readonly forMs: number;

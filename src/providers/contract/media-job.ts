@@ -77,8 +77,9 @@ export interface JobCapabilities {
   /** A repeated token returns the same job: a submission whose response was lost may be retried. */
   readonly idempotentSubmit: boolean;
   /**
-   * The account that deduplicates, where keys may belong to several: only a submission to the same one may be retried. Not
-   * secret; absent: the provider has one account.
+   * The account that deduplicates: only a submission to the same one may be retried. No vendor says whose a key is, so it
+   * is the key at its address: after a change of either, the outcome of a lost submission is unknown. Not secret; absent:
+   * the provider has no keys.
    */
   readonly submissionAccount?: string;
   /** How long the outputs can be fetched. */

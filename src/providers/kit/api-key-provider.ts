@@ -8,6 +8,7 @@ import {
 } from '../contract/provider';
 import type { DownloadCredential } from '../contract/media-job';
 import type { Quirks } from '../contract/provider-call';
+import { accountIdOf } from './key-id';
 import { parseBaseUrl, UpstreamHttp } from './upstream-http';
 
 /** The members of a provider that serve requests. */
@@ -25,8 +26,16 @@ export interface ApiKeyPreset {
   /** For keys that sign short-lived tokens: the `Authorization` header of each request. */
   readonly authorization?: (apiKey: string, clock: Clock) => () => string;
   readonly quirks?: Quirks;
-  /** `credential` gives access to files at the same host; it lacks an `authorization` that changes. */
-  readonly serve: (http: UpstreamHttp, provider: string, credential: DownloadCredential) => ServedCapabilities;
+  /**
+   * `credential` gives access to files at the same host; it lacks an `authorization` that changes. `account` is the
+   * `submissionAccount` of jobs that can be submitted again.
+   */
+  readonly serve: (
+    http: UpstreamHttp,
+    provider: string,
+    credential: DownloadCredential,
+    account: string,
+  ) => ServedCapabilities;
 }
 
 /** A vendor with one key and one host. All that its class needs is its preset. */
@@ -50,7 +59,7 @@ export abstract class ApiKeyProvider implements ProviderDefinition {
       headers,
       ...(authorization !== undefined && { authorization: authorization(apiKey, systemClock) }),
     });
-    const served = serve(http, id, { hosts: [baseUrl.host], headers });
+    const served = serve(http, id, { hosts: [baseUrl.host], headers }, accountIdOf(id, baseUrl.href, apiKey));
     const capabilities = Object.fromEntries(Object.keys(served).map((capability) => [capability, true]));
     return {
       id,

@@ -47,7 +47,7 @@ describe('resubmitting a job', () => {
   function poolOf(accounts: readonly ScriptedProvider[]): JobAdapter {
     const keys = accounts.map(({ id, adapter: video }): PooledKey => {
       const provider = { capabilities: {}, quirks: {}, video } as unknown as Provider;
-      return { id, coolDownId: id, weight: 1, provider };
+      return { id, accountId: id, weight: 1, provider };
     });
     const pool = new KeyPool('first', keys as [PooledKey, ...PooledKey[]], new KeyCoolDowns(systemClock));
     return pool.video as JobAdapter;

@@ -166,7 +166,7 @@ describe('a key of a provider instance that one of two processes finds limited',
       return upstream.failure === null ? Promise.resolve({ body: {} }) : Promise.reject(upstream.failure);
     };
     const provider = { capabilities: {}, quirks: {}, chat: { complete } } as unknown as PooledKey['provider'];
-    const pool = new KeyPool('team', [{ id: 'key', coolDownId: keyId, weight: 1, provider }], process.keys);
+    const pool = new KeyPool('team', [{ id: 'key', accountId: keyId, weight: 1, provider }], process.keys);
     return { upstream, ask: () => pool.chat?.complete(chatRequest(), providerCall()) ?? Promise.reject() };
   }
   afterEach(() => redis.hdel('{gateway:health}:states', `key:${id}`));

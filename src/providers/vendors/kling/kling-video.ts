@@ -21,6 +21,7 @@ import {
   videoAt,
   VideoJobs,
 } from '../../kit/video-jobs';
+import type { UpstreamHttp } from '../../kit/upstream-http';
 
 /**
  * Kling 3.0 (https://kling.ai/document-api/api/video/3-0-omni/image-to-video). The model is part of the path, and every
@@ -28,14 +29,20 @@ import {
  * `external_task_id`, which is unique in the account and can be asked for, so that a submission can be repeated.
  */
 export class KlingVideo extends VideoJobs {
-  readonly capabilities: JobCapabilities = {
-    cancel: 'never',
-    progress: false,
-    idempotentSubmit: true,
-    // "Generated results will be cleared after 30 days"
-    outputTtlSeconds: 2_592_000,
-    pollMs: [10_000, 30_000],
-  };
+  readonly capabilities: JobCapabilities;
+
+  constructor(provider: string, http: UpstreamHttp, submissionAccount: string) {
+    super(provider, http);
+    this.capabilities = {
+      cancel: 'never',
+      progress: false,
+      idempotentSubmit: true,
+      submissionAccount,
+      // "Generated results will be cleared after 30 days"
+      outputTtlSeconds: 2_592_000,
+      pollMs: [10_000, 30_000],
+    };
+  }
 
   assertSupported(spec: JobSpec): void {
     toKlingRequest(asVideo(spec), '', UNSENT);

@@ -14,7 +14,7 @@ export class KlingProvider extends ApiKeyProvider {
       baseUrlVariable: 'KLING_BASE_URL',
       defaultBaseUrl: 'https://api-singapore.klingai.com',
       authorization: klingAuthorization,
-      serve: (http, provider) => ({ video: new KlingVideo(provider, http) }),
+      serve: (http, provider, _credential, account) => ({ video: new KlingVideo(provider, http, account) }),
     });
   }
 }
