@@ -1,16 +1,70 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { Redis } from 'ioredis';
+import type { ChainableCommander, Redis } from 'ioredis';
 import { REDIS } from '../core/redis/redis.module';
 import { SecretBox } from '../core/secrets/secret-box';
 import type { ReasoningVault } from '../providers/contract/reasoning-vault';
 
-/** Longer than the steps of a tool loop take, a person who approves one included. */
-const LIFETIME_SECONDS = 6 * 3_600;
+/** Since it was last used. Longer than a step of a tool loop takes, a person who approves it included. */
+const LIFETIME_MS = 6 * 3_600_000;
+/** Of one organization, beyond which what it has not used for longest goes: Redis also holds the limits of all others. */
+const MAX_ORGANIZATION_BYTES = 16 * 1_048_576;
 const MAX_STATE_BYTES = 65_536;
 /** Providers issue ids of at most 64 characters; longer ones were made by a client. */
 const MAX_ID_LENGTH = 256;
 /** The newest steps of a conversation; limits what one request can read to 8 MiB. */
 const MAX_LOADED = 128;
+
+/**
+ * The entries of an organization are a hash, whose field '' is their size in bytes, and a sorted set of the times at which
+ * they were last used, by Redis' clock.
+ *
+ * KEYS  entries, uses
+ * ARGV  lifetime in milliseconds, then what each script names
+ */
+const PREAMBLE = `
+local entries, uses, lifetime = KEYS[1], KEYS[2], tonumber(ARGV[1])
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local function expire()
+  redis.call('PEXPIRE', entries, lifetime)
+  redis.call('PEXPIRE', uses, lifetime)
+end
+`;
+
+/** Makes room for a value, which the same transaction then writes. ARGV: the most bytes, a field, the bytes of its value. */
+const MAKE_ROOM_SCRIPT = `${PREAMBLE}
+local OVERHEAD, MAX_REMOVED = 256, 1000
+local most, field, bytes = tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+local function remove(name)
+  local freed = redis.call('HSTRLEN', entries, name)
+  if freed > 0 then redis.call('HINCRBY', entries, '', -(freed + OVERHEAD)) end
+  redis.call('HDEL', entries, name)
+  redis.call('ZREM', uses, name)
+end
+remove(field)
+redis.call('ZADD', uses, now, field)
+redis.call('HINCRBY', entries, '', bytes + OVERHEAD)
+for _ = 1, MAX_REMOVED do
+  local oldest = redis.call('ZRANGE', uses, 0, 0, 'WITHSCORES')
+  local kept = tonumber(redis.call('HGET', entries, '')) <= most and tonumber(oldest[2]) > now - lifetime
+  if kept or oldest[1] == field then break end
+  remove(oldest[1])
+end
+expire()
+`;
+
+/** ARGV: fields. Returns 1 for those that may be read, else 0; a full Redis still does. */
+const TOUCH_SCRIPT = `${PREAMBLE}
+local found = {}
+for at = 2, #ARGV do
+  local used = redis.call('ZSCORE', uses, ARGV[at])
+  local lives = used and tonumber(used) > now - lifetime
+  found[at - 1] = lives and 1 or 0
+  if lives then redis.pcall('ZADD', uses, now, ARGV[at]) end
+end
+expire()
+return found
+`;
 
 /**
  * The reasoning vaults of all processes, in Redis. Entries are sealed with a key of the organization, each for its own
@@ -30,7 +84,6 @@ export class ReasoningVaults {
   }
 }
 
-/** The keys of a vault share a hash tag, so that a cluster can read several at once. */
 class RedisReasoningVault implements ReasoningVault {
   private static readonly logger = new Logger('ReasoningVault');
   private derived: SecretBox | null = null;
@@ -51,8 +104,15 @@ class RedisReasoningVault implements ReasoningVault {
       return;
     }
     try {
-      const key = this.keyOf(toolCallId);
-      await this.redis.set(key, this.box.seal(state, key), 'EX', LIFETIME_SECONDS);
+      const field = this.fieldOf(toolCallId);
+      const sealed = this.box.seal(state, this.purposeOf(field));
+      const [entries, uses] = this.keys;
+      await execute(
+        this.redis
+          .multi()
+          .eval(MAKE_ROOM_SCRIPT, 2, entries, uses, LIFETIME_MS, MAX_ORGANIZATION_BYTES, field, sealed.length)
+          .hset(entries, field, sealed),
+      );
     } catch (error) {
       this.warn('reasoning_not_stored', 'reasoning could not be stored', { err: error });
     }
@@ -64,12 +124,19 @@ class RedisReasoningVault implements ReasoningVault {
     const ids = [...new Set(known)].slice(-MAX_LOADED);
     if (ids.length === 0) return found;
     try {
-      const keys = ids.map((id) => this.keyOf(id));
-      const entries = await this.redis.mget(keys);
-      entries.forEach((sealed, at) => {
-        const state = sealed === null ? null : this.open(sealed, keys[at] as string);
-        if (state !== null) found.set(ids[at] as string, state);
-      });
+      const fields = ids.map((id) => this.fieldOf(id));
+      const [entries, uses] = this.keys;
+      const [alive, values] = (await execute(
+        this.redis
+          .multi()
+          .eval(TOUCH_SCRIPT, 2, entries, uses, LIFETIME_MS, ...fields)
+          .hmget(entries, ...fields),
+      )) as [alive: number[], values: (string | null)[]];
+      for (const [at, id] of ids.entries()) {
+        const sealed = alive[at] === 1 ? (values[at] ?? null) : null;
+        const state = sealed === null ? null : this.open(sealed, fields[at] as string);
+        if (state !== null) found.set(id, state);
+      }
     } catch (error) {
       this.warn('reasoning_not_loaded', 'reasoning could not be loaded', { err: error });
     }
@@ -81,20 +148,37 @@ class RedisReasoningVault implements ReasoningVault {
   }
 
   /** `null` for an entry that was sealed under a key that is no longer set, or was changed: as if it had expired. */
-  private open(sealed: string, key: string): string | null {
+  private open(sealed: string, field: string): string | null {
     try {
-      return this.box.open(sealed, key);
+      return this.box.open(sealed, this.purposeOf(field));
     } catch (error) {
       this.warn('reasoning_unreadable', 'stored reasoning could not be opened', { err: error });
       return null;
     }
   }
 
-  private keyOf(toolCallId: string): string {
-    return `{gateway:reasoning:${this.organizationId}:${this.deploymentId}}:${toolCallId}`;
+  /** With a hash tag, since a script uses both. */
+  private get keys(): [entries: string, uses: string] {
+    const tag = `{gateway:reasoning:${this.organizationId}}`;
+    return [`${tag}:entries`, `${tag}:uses`];
+  }
+
+  private fieldOf(toolCallId: string): string {
+    return `${this.deploymentId}:${toolCallId}`;
+  }
+
+  private purposeOf(field: string): string {
+    return `reasoning of ${this.organizationId}: ${field}`;
   }
 
   private warn(event: string, message: string, facts: Readonly<Record<string, unknown>>): void {
     RedisReasoningVault.logger.warn({ event, message, deployment: this.deploymentId, ...facts });
   }
+}
+
+/** The replies of a transaction. @throws the first error among them */
+async function execute(transaction: ChainableCommander): Promise<unknown[]> {
+  const replies = (await transaction.exec()) ?? [];
+  for (const [error] of replies) if (error !== null) throw error;
+  return replies.map(([, reply]) => reply);
 }

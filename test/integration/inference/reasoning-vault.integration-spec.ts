@@ -10,7 +10,8 @@ import { createTestRedis, untilReady } from '../../harness/redis';
 
 const STATE = '{"signature":"sealed"}';
 const BOX = new SecretBox(['ab'.repeat(32)]);
-const SIX_HOURS = 6 * 3_600;
+const SIX_HOURS_MS = 6 * 3_600_000;
+const MOST_BYTES = 16 * 1_048_576;
 
 let redis: Redis;
 let organization: string;
@@ -29,7 +30,10 @@ beforeEach(() => {
 afterEach(() => jest.restoreAllMocks());
 afterAll(() => redis.disconnect());
 
-const keyOf = (id: string): string => `{gateway:reasoning:${organization}:${deployment}}:${id}`;
+const entriesKey = (): string => `{gateway:reasoning:${organization}}:entries`;
+const usesKey = (): string => `{gateway:reasoning:${organization}}:uses`;
+const fieldOf = (id: string): string => `${deployment}:${id}`;
+const rewrite = (id: string, entry: string) => redis.hset(entriesKey(), fieldOf(id), entry);
 
 it('returns what another replica stored, and nothing for other calls', async () => {
   await vault.store('call_1', STATE);
@@ -52,7 +56,7 @@ it('isolates organizations and deployments that use the same tool call id', asyn
 
 it('keeps no reasoning readable in Redis', async () => {
   await vault.store('call_1', '{"thinking":"the patient has a fever"}');
-  const stored = await redis.get(keyOf('call_1'));
+  const stored = await redis.hget(entriesKey(), fieldOf('call_1'));
   expect(stored).toMatch(/^v1\.[0-9a-f]{16}\.[\w-]+$/);
   const bytes = Buffer.from(stored?.split('.')[2] ?? '', 'base64url').toString('latin1');
   for (const text of ['patient', 'fever', 'thinking']) expect(`${stored}${bytes}`).not.toContain(text);
@@ -68,14 +72,14 @@ describe('an entry that cannot be opened', () => {
     [
       'moved to another call',
       async (entry) => {
-        await redis.set(keyOf('call_1'), entry);
+        await rewrite('call_1', entry);
         return vault;
       },
     ],
     [
       'of an older version, in plain text',
       async () => {
-        await redis.set(keyOf('call_1'), STATE);
+        await rewrite('call_1', STATE);
         return vault;
       },
     ],
@@ -83,18 +87,58 @@ describe('an entry that cannot be opened', () => {
     const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation();
     await vault.store('call_1', STATE);
     await vault.store('call_2', '{"signature":"other"}');
-    const reading = await reader((await redis.get(keyOf('call_2'))) ?? '');
+    const reading = await reader((await redis.hget(entriesKey(), fieldOf('call_2'))) ?? '');
     expect((await reading.load(['call_1'])).size).toBe(0);
     expect(warn.mock.calls).toEqual([[expect.objectContaining({ event: 'reasoning_unreadable', deployment })]]);
     expect(JSON.stringify(warn.mock.calls)).not.toContain('signature');
   });
 });
 
-it('expires six hours after the answer', async () => {
-  await vault.store('call_1', STATE);
-  const ttl = await redis.ttl(keyOf('call_1'));
-  expect(ttl).toBeLessThanOrEqual(SIX_HOURS);
-  expect(ttl).toBeGreaterThan(SIX_HOURS - 600);
+describe('the lifetime', () => {
+  const age = (id: string, ageMs: number) => redis.zincrby(usesKey(), -ageMs, fieldOf(id));
+
+  it('is six hours after the last use', async () => {
+    await vault.store('used', STATE);
+    await vault.store('unused', STATE);
+    await age('used', SIX_HOURS_MS - 60_000);
+    await vault.load(['used']);
+    for (const id of ['used', 'unused']) await age(id, SIX_HOURS_MS - 60_000);
+    expect([...(await vault.load(['used', 'unused'])).keys()]).toEqual(['used', 'unused']);
+    await age('unused', SIX_HOURS_MS);
+    expect([...(await vault.load(['used', 'unused'])).keys()]).toEqual(['used']);
+    await vault.store('call_1', STATE);
+    expect(await redis.hexists(entriesKey(), fieldOf('unused'))).toBe(0);
+  });
+
+  it('ends for all entries of an organization six hours after the last of them', async () => {
+    await vault.store('call_1', STATE);
+    for (const key of [entriesKey(), usesKey()]) {
+      const leftMs = await redis.pttl(key);
+      expect(leftMs).toBeLessThanOrEqual(SIX_HOURS_MS);
+      expect(leftMs).toBeGreaterThan(SIX_HOURS_MS - 600_000);
+    }
+  });
+});
+
+it('keeps at most 16 MiB for an organization, without what it has not used for longest', async () => {
+  const state = 'x'.repeat(60_000);
+  const other = new ReasoningVaults(redis, BOX).of(randomUUID(), deployment);
+  await other.store('call_0', STATE);
+  for (let at = 0; at < 150; at++) await vault.store(`call_${at}`, state);
+  await vault.load(['call_0']);
+  for (let at = 150; at < 300; at++) await vault.store(`call_${at}`, state);
+  const bytes = (await redis.memory('USAGE', entriesKey(), 'SAMPLES', 0)) ?? 0;
+  expect(bytes).toBeGreaterThan(MOST_BYTES * 0.9);
+  expect(bytes).toBeLessThan(MOST_BYTES * 1.3);
+  const load = async (id: string) => (await vault.load([id])).size;
+  expect([await load('call_0'), await load('call_1'), await load('call_299')]).toEqual([1, 0, 1]);
+  expect((await other.load(['call_0'])).size).toBe(1);
+});
+
+it('keeps the size of an organization when an entry is replaced', async () => {
+  for (const state of [STATE, STATE.repeat(1_000), STATE]) await vault.store('call_1', state);
+  const size = Number(await redis.hget(entriesKey(), ''));
+  expect(size).toBe((await redis.hstrlen(entriesKey(), fieldOf('call_1'))) + 256);
 });
 
 it('stores up to 64 KiB in UTF-8 and logs larger reasoning without storing it', async () => {
@@ -110,12 +154,10 @@ it('stores up to 64 KiB in UTF-8 and logs larger reasoning without storing it', 
 });
 
 it('reads at most the last 128 different ids of a conversation', async () => {
-  const mget = jest.spyOn(redis, 'mget');
   await vault.store('first', STATE);
   await vault.store('last', STATE);
   const ids = ['first', ...Array.from({ length: 127 }, (_, at) => `call_${at}`), 'last', 'last'];
   expect([...(await vault.load(ids)).keys()]).toEqual(['last']);
-  expect(mget.mock.calls[0]?.[0]).toHaveLength(128);
 });
 
 it('sends no command for a conversation without tool calls, nor for ids that no provider issues', async () => {
