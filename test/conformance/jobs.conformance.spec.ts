@@ -6,7 +6,6 @@ import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import type { ProviderEnvironment } from '../../src/core/config/provider-environment';
 import { ArtifactProbe } from '../../src/core/media/media-probes';
 import type {
   AsyncJobAdapter,
@@ -167,34 +166,6 @@ const wordsOf = (snapshot: JobSnapshot): string =>
   'error' in snapshot ? JSON.stringify([snapshot.error.message, snapshot.error.options]) : '';
 
 const FILES = { video: { type: 'video' }, music: { type: 'audio', width: null } } as const;
-
-describe('the account that deduplicates submissions', () => {
-  it('is another one with another key or address, since no vendor says whose a key is', () => {
-    const checked: string[] = [];
-    for (const { definition, environment } of SUBJECTS) {
-      const accountIn = (settings: ProviderEnvironment): string | undefined => {
-        const created = definition.create(settings);
-        if (created === null) return undefined;
-        opened.push(created);
-        const { capabilities } = created.video ?? created.music ?? {};
-        return capabilities?.idempotentSubmit === true ? (capabilities.submissionAccount ?? 'any') : undefined;
-      };
-      const settings = environment(NOWHERE);
-      const account = accountIn(settings);
-      const key = definition.credentials.find((name) => name.endsWith('_KEY'));
-      if (account === undefined || key === undefined) continue;
-      const accounts = [
-        account,
-        accountIn(environment('http://127.0.0.2:9')),
-        accountIn({ ...settings, [key]: `${settings[key]}0` }),
-      ];
-      expect([new Set(accounts).size, accountIn(settings)]).toEqual([accounts.length, account]);
-      expect(accounts.join()).not.toContain(settings[key]);
-      checked.push(definition.id);
-    }
-    expect(checked).toEqual(['kling']);
-  });
-});
 
 describe.each(named(SUBJECTS_WITH_JOBS))('jobs of %s', (_name, { capabilities }) => {
   it('declare an output lifetime over a minute and ordered poll intervals', () => {
