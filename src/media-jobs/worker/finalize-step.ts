@@ -10,7 +10,7 @@ import { JobWorkRepository } from '../job-work.repository';
 import type { MediaJob, NewArtifact } from '../media-job.types';
 import { ArtifactIntake, type OutputSource, ResultError } from './artifact-intake';
 import { JobEndings } from './job-endings';
-import { NO_RESULT, TOO_LARGE } from './job-failure';
+import { TOO_LARGE } from './job-failure';
 import type { JobLease } from './job-lease';
 
 export type Success = Extract<JobSnapshot, { readonly state: 'succeeded' }>;
@@ -39,7 +39,7 @@ export class FinalizeStep {
       return 'ended';
     }
     if (success.outputs.length === 0) {
-      await this.endings.fail(job, NO_RESULT);
+      await this.endings.failWithoutResult(job);
       return 'ended';
     }
     const artifacts: NewArtifact[] = [];
@@ -51,7 +51,8 @@ export class FinalizeStep {
       return stopRequested.aborted ? 'no-storage' : this.judge(job, error);
     }
     const usage = usageOf(job, success.usage, artifacts);
-    await this.endings.succeed(job, await this.costOf(job, usage), artifacts, usage);
+    const costMicro = await this.costOf(job, usage, (success.usage?.seconds ?? 0) > 0);
+    await this.endings.succeed(job, costMicro, artifacts, usage);
     return 'ended';
   }
 
@@ -72,29 +73,39 @@ export class FinalizeStep {
     return 'ended';
   }
 
-  /** Uses the price of the submission: price versions are never changed or removed. */
-  private async costOf(job: MediaJob, usage: UsageVector): Promise<bigint> {
+  /**
+   * Uses the price of the submission: price versions are never changed or removed.
+   * @param isReported whether the provider has reported the seconds of the usage
+   */
+  private async costOf(job: MediaJob, usage: UsageVector, isReported: boolean): Promise<bigint> {
     const { id, priceVersionId, settings } = job;
     const stored = priceVersionId === null ? null : await this.prices.findPrice(priceVersionId);
     const price = stored === null ? null : compilePrice(stored);
     const cost = price === null ? null : jobUsageCostMicro(price, settings, usage);
     if (price === null || cost === null) throw new Error(`The price of job ${id} is missing`);
-    const listedMicro = jobCostMicro(price, settings, usage.seconds);
-    if (price.isBilledBy(usage) && listedMicro !== null && differsFromList(cost, listedMicro)) {
-      this.noteBill(job, usage, cost, listedMicro);
+    const estimateMicro = jobCostMicro(price, settings, settings.durationSeconds);
+    const isBilled = isReported || price.isBilledBy(usage);
+    if (isBilled && estimateMicro !== null && differsFromList(cost, estimateMicro)) {
+      this.noteBill(job, usage, cost, estimateMicro);
     }
     return cost;
   }
 
-  private noteBill({ id, model, deploymentId }: MediaJob, usage: UsageVector, billedMicro: Micro, listedMicro: Micro) {
+  private noteBill(
+    { id, model, deploymentId }: MediaJob,
+    usage: UsageVector,
+    billedMicro: Micro,
+    estimateMicro: Micro,
+  ) {
     this.logger.warn({
-      message: "a vendor's bill differs from the catalogue's price",
+      message: "a vendor's bill differs from the estimate of the job",
       event: 'vendor_bill_differs',
       job_id: id,
       model,
       deployment: deploymentId,
       billed_micro: microToJson(billedMicro),
-      listed_micro: microToJson(listedMicro),
+      estimated_micro: microToJson(estimateMicro),
+      seconds: usage.seconds,
       bill: vendorBillOf(usage),
     });
   }

@@ -9,7 +9,7 @@ import { WebhookDeliveryService } from '../../webhooks/webhook-delivery.service'
 import { JobMoneyRepository } from '../job-money.repository';
 import { receiptOf } from '../job-receipt';
 import { MediaJobRepository } from '../media-job.repository';
-import { UNKNOWN_SUBMISSION } from './job-failure';
+import { NO_RESULT, UNKNOWN_SUBMISSION } from './job-failure';
 import type { JobEnding, JobError, MediaJob, NewArtifact } from '../media-job.types';
 
 /** Ends jobs for workers. Each end is one transaction, and only the first end of a job takes effect. */
@@ -46,6 +46,20 @@ export class JobEndings {
     };
     this.logger.error({ message: 'unknown whether the provider accepted the job', ...facts });
     await this.fail(job, UNKNOWN_SUBMISSION, cause);
+  }
+
+  /** Logs an error: the provider has made the result, which it may bill, and no longer delivers it. */
+  async failWithoutResult(job: MediaJob): Promise<void> {
+    const { id: jobId, provider, deploymentId, handle } = job;
+    this.logger.error({
+      message: 'the finished result of a job is lost',
+      event: 'job_result_lost',
+      job_id: jobId,
+      provider,
+      deployment: deploymentId,
+      provider_job_id: handle?.id,
+    });
+    await this.fail(job, NO_RESULT);
   }
 
   /** An image of the job is permanently unavailable. A submission that has begun may still have been accepted. */

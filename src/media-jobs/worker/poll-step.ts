@@ -4,11 +4,11 @@ import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import type { AsyncJobAdapter, JobHandle, JobSnapshot } from '../../providers/contract/media-job';
 import type { ProviderError } from '../../providers/contract/provider-error';
 import { JobWorkRepository } from '../job-work.repository';
-import type { JobError, MediaJob } from '../media-job.types';
+import type { MediaJob } from '../media-job.types';
 import { FinalizeStep, type Success } from './finalize-step';
 import { withTimeLimit } from './time-limit';
 import { JobEndings } from './job-endings';
-import { JOB_UNKNOWN_TO_PROVIDER, isGone, NO_RESULT, toJobError, toProviderError } from './job-failure';
+import { JOB_UNKNOWN_TO_PROVIDER, isGone, toJobError, toProviderError } from './job-failure';
 import { deadlinesOf, type JobTarget, JobTargets, toCall } from './job-targets';
 import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
 import { pollPauseMs } from './pauses';
@@ -100,7 +100,7 @@ export class PollStep {
     const finalized = await this.finalize.run(lease, success, { adapter, call });
     if (finalized === 'ended') return null;
     if (stopRequested.aborted) return this.again(job, 0);
-    if (finalized === 'no-result') return this.setback(job, adapter, NO_RESULT);
+    if (finalized === 'no-result') return this.setback(job, adapter, () => this.endings.failWithoutResult(job));
     return this.again(job, this.options.repairMs);
   }
 
@@ -109,22 +109,19 @@ export class PollStep {
     const { phase, upstream, retryAfterSeconds } = error.options;
     const facts = { job_id: id, provider, polls, code: error.code, phase, upstream };
     this.logger.warn({ message: 'polling a job failed', event: 'provider_poll_failed', ...facts });
-    if (isGone(error)) return this.setback(job, adapter, JOB_UNKNOWN_TO_PROVIDER, error);
+    if (isGone(error)) {
+      return this.setback(job, adapter, () => this.endings.fail(job, JOB_UNKNOWN_TO_PROVIDER, error));
+    }
     const askedMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1_000;
     return this.again(job, pollPauseMs(adapter.capabilities, polls, askedMs));
   }
 
   /** Counts a possibly transient failure; fails the job after {@link SETBACKS} in a row over `setbackMs`. */
-  private async setback(
-    job: MediaJob,
-    adapter: AsyncJobAdapter,
-    verdict: JobError,
-    cause?: unknown,
-  ): Promise<NextStep> {
+  private async setback(job: MediaJob, adapter: AsyncJobAdapter, fail: () => Promise<void>): Promise<NextStep> {
     const { setbacks, setbackSince } = job;
     const sinceMs = setbackSince === null ? 0 : this.clock.now() - setbackSince.getTime();
     if (setbacks + 1 >= SETBACKS && sinceMs >= this.options.setbackMs) {
-      await this.endings.fail(job, verdict, cause);
+      await fail();
       return null;
     }
     const inMs = pollPauseMs(adapter.capabilities, job.polls);

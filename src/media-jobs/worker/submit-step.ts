@@ -15,7 +15,7 @@ import type { MediaJob } from '../media-job.types';
 import { type Finalized, FinalizeStep } from './finalize-step';
 import { withTimeLimit } from './time-limit';
 import { JobEndings } from './job-endings';
-import { NO_RESULT, NO_PROVIDER_ACCEPTED, toJobError, toProviderError, INVALID_PROVIDER_HANDLE } from './job-failure';
+import { NO_PROVIDER_ACCEPTED, toJobError, toProviderError, INVALID_PROVIDER_HANDLE } from './job-failure';
 import { deadlinesOf, type SelectedDeployment, type JobTarget, JobTargets, toCall } from './job-targets';
 import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
 import { pollPauseMs, submitPauseMs } from './pauses';
@@ -208,7 +208,7 @@ export class SubmitStep {
       const pauseMs = submitPauseMs(attempt, undefined);
       await delay(pauseMs, undefined, { signal: lease.stopRequested }).catch(() => undefined);
     }
-    if (!lease.stopRequested.aborted) await this.endings.fail(job, NO_RESULT);
+    if (!lease.stopRequested.aborted) await this.endings.failWithoutResult(job);
     return null;
   }
 

@@ -1,7 +1,9 @@
 import { Readable } from 'node:stream';
+import { Logger } from '@nestjs/common';
 import type { JobEnding, MediaJob } from '../../../src/media-jobs/media-job.types';
 import { RequestLogRepository } from '../../../src/billing/usage/request-log.repository';
-import { NO_USAGE } from '../../../src/providers/contract/usage';
+import type { Price } from '../../../src/models/catalog-model';
+import { NO_USAGE, type UsageVector } from '../../../src/providers/contract/usage';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { makeTestVideo } from '../../harness/media-files';
 import { type Account, createAccount, requireSoundBooks } from '../billing/money-engine';
@@ -26,6 +28,7 @@ describe('polling a submitted job', () => {
     await begin();
   });
   afterEach(async () => {
+    jest.restoreAllMocks();
     await stage.close();
     await requireSoundBooks(engine.money);
   });
@@ -113,6 +116,37 @@ describe('polling a submitted job', () => {
     }
   });
 
+  it.each<[string, Price, Partial<UsageVector>, boolean]>([
+    ['units 4 % above the estimate', { ...PRICE, unit: { per_unit_micro: 400 } }, { units: 2.6 }, false],
+    ['units 10 % above the estimate', { ...PRICE, unit: { per_unit_micro: 400 } }, { units: 2.75 }, true],
+    [
+      'a charge of its own below the estimate',
+      { ...PRICE, vendor_cost: { per_usd_micro: 1_000_000 } },
+      { vendorCostMicro: 900 },
+      true,
+    ],
+    ['seconds as requested', PRICE, { seconds: 5.04 }, false],
+    ['seconds beyond the requested ones', PRICE, { seconds: 6 }, true],
+    ['fewer seconds than requested', PRICE, { seconds: 4 }, true],
+    ['nothing', PRICE, {}, false],
+  ])(
+    'logs a difference of over 5 %% between the estimate and the bill: %s',
+    async (_what, price, reported, isLogged) => {
+      const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
+      await begin({ price });
+      provider.onPoll = () => Promise.resolve({ ...SUCCESS, usage: { ...NO_USAGE, ...reported } } as typeof SUCCESS);
+      const job = await stage.work(await newJob());
+      const note = expect.objectContaining({
+        event: 'vendor_bill_differs',
+        job_id: job.id,
+        billed_micro: Number(job.costMicro),
+        estimated_micro: 1_000,
+      });
+      expect(warn.mock.calls.map(([facts]) => facts as object)).toEqual(isLogged ? [note] : []);
+      warn.mockRestore();
+    },
+  );
+
   it.each(['failed', 'canceled', 'expired'] as const)('fails when the provider reports %s', async (state) => {
     const error = failure('provider_error', { phase: 'job', cause: new Error('sk-secret of the provider') });
     provider.onPoll = () => Promise.resolve({ state, error });
@@ -165,6 +199,27 @@ describe('polling a submitted job', () => {
     await letSetbackPass(job);
     expect(await stage.step(job)).toMatchObject({ status: 'running', setbacks: 2 });
     expect(await stage.step(job)).toMatchObject({ status: 'failed', error: { code: 'provider_error' } });
+  });
+
+  it('fails without a charge when the provider no longer has the result, and tells the operator once', async () => {
+    const errors = jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
+    jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
+    provider.onOpen = () => Promise.reject(failure('provider_error', { upstream: { status: 410 } }));
+    const job = await submitted();
+    await stage.step(job);
+    await letSetbackPass(job);
+    await stage.step(job);
+    const ended = await stage.step(job);
+    expect(ended).toMatchObject({ status: 'failed', error: { code: 'provider_error' }, costMicro: 0n });
+    expect(await chargeOf(ended)).toEqual([{ charges: 0, events: 1 }]);
+    expect(errors.mock.calls.map(([facts]) => facts as object)).toEqual([
+      expect.objectContaining({
+        event: 'job_result_lost',
+        job_id: job.id,
+        provider: 'first',
+        provider_job_id: expect.any(String),
+      }),
+    ]);
   });
 
   /** Moves the first setback two minutes into the past. */
