@@ -53,6 +53,8 @@ const CANCELED: FalEnd = {
 export class FalUpstream {
   readonly jobs = new Map<string, FalJob>();
   readonly submissions: ReceivedRequest[] = [];
+  /** How often a status is asked for before a request ends. */
+  questionsToEnd = 0;
   /** What requests end with, unless their prompt says more. */
   end: FalEnd | null = null;
   /** Replaces an answer; `true`: it has answered. */
@@ -127,8 +129,9 @@ export class FalUpstream {
     else send(response, end.code ?? 200, end.result);
   }
 
-  private endOf({ body, canceled }: FalJob, origin: string): FalEnd | null {
+  private endOf({ body, canceled, questions }: FalJob, origin: string): FalEnd | null {
     if (canceled) return CANCELED;
+    if (questions < this.questionsToEnd) return null;
     if (body.includes(FAL_PROMPTS.underWay)) return null;
     if (body.includes(FAL_PROMPTS.failed)) return FAILED;
     if (body.includes(FAL_PROMPTS.expired)) return EXPIRED;

@@ -78,12 +78,15 @@ interface VendorJob {
 }
 
 export const MP4 = readFileSync(join(__dirname, '../../src/providers/vendors/mock/fixtures/video-480x480.mp4'));
-const MP3 = readFileSync(join(__dirname, '../../src/providers/vendors/mock/fixtures/music-44100.mp3'));
+export const MP3 = readFileSync(join(__dirname, '../../src/providers/vendors/mock/fixtures/music-44100.mp3'));
 const VIDEO_PATH = '/files/result.mp4';
 const MUSIC_PATH = '/files/result.mp3';
 
-/** The answers of a vendor, with the jobs that it has accepted. */
-export function playJobs(vendor: JobVendor): Answer {
+/**
+ * The answers of a vendor, with the jobs that it has accepted.
+ * @param fileHost origin of the results; absent: the vendor's own
+ */
+export function playJobs(vendor: JobVendor, fileHost?: string): Answer {
   const jobs = new Map<string, VendorJob>();
   return (response, request) => {
     const at = `http://${request.headers.host}`;
@@ -109,7 +112,7 @@ export function playJobs(vendor: JobVendor): Answer {
     }
     const id = vendor.jobOf(request);
     if (id === null) submit(vendor, jobs, request, response);
-    else ask(vendor, jobs, { id, at }, request, response);
+    else ask(vendor, jobs, { id, at: fileHost ?? at }, request, response);
   };
 }
 

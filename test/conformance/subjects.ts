@@ -24,6 +24,7 @@ import { MockProvider } from '../../src/providers/vendors/mock/mock.module';
 import { VertexProvider } from '../../src/providers/vendors/vertex/vertex.module';
 import { type MediaWire, OPENAI_MEDIA, without } from './media-uses';
 import { MISTRAL_MEDIA } from './media-vendors/mistral';
+import { MINIMAX_MEDIA } from './media-vendors/minimax';
 import { FIREWORKS_MEDIA } from './media-vendors/fireworks';
 import { XAI_MEDIA } from './media-vendors/xai';
 import { DEEPGRAM_MEDIA } from './media-vendors/deepgram';
@@ -135,6 +136,7 @@ export function preset(definition: OpenAiFormatProvider): Subject {
 /** Of presets whose images have a format of their own, or that take no input images. */
 const PRESET_MEDIA: Readonly<Record<string, MediaWire>> = {
   fireworks: FIREWORKS_MEDIA,
+  minimax: MINIMAX_MEDIA,
   mistral: MISTRAL_MEDIA,
   recraft: without(OPENAI_MEDIA, 'edits'),
   together: without(OPENAI_MEDIA, 'edits'),

@@ -39,6 +39,11 @@ export function toFault(document: unknown): UpstreamFault {
   if (fault['err_msg'] !== undefined) {
     return { ...EMPTY_FAULT, message: textOf(fault['err_msg']), code: textOf(fault['err_code']) };
   }
+  // MiniMax: https://platform.minimax.io/docs/api-reference/errorcode
+  const { base_resp: base } = document;
+  if (isJsonObject(base)) {
+    return { ...EMPTY_FAULT, message: textOf(base['status_msg']), code: textOf(base['status_code']) };
+  }
   // Stability: https://platform.stability.ai/docs/api-reference
   if (Array.isArray(fault['errors']) && typeof fault['name'] === 'string') {
     return { ...EMPTY_FAULT, message: fault['errors'].map(textOf).join(' '), type: fault['name'] };

@@ -5,7 +5,6 @@
  */
 import type { JobCapabilities, JobSpec, MusicSpec, SyncJobAdapter } from '../../contract/media-job';
 import type { ProviderCall } from '../../contract/provider-call';
-import { ProviderError, type ProviderErrorOptions } from '../../contract/provider-error';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import {
   asMusic,
@@ -17,11 +16,11 @@ import {
   WITHIN_ONE_REQUEST,
 } from '../../kit/music-jobs';
 import type { UpstreamHttp } from '../../kit/upstream-http';
-import { billed, contentRefused, toCount } from '../../kit/video-jobs';
+import { billed, toCount } from '../../kit/video-jobs';
+import { assertAccepted, decodeHex } from './minimax-replies';
 
 const SAMPLE_RATE = 44_100;
 const BITS_PER_SECOND = 256_000;
-const HEXADECIMAL = /^(?:[\da-f]{2})+$/i;
 
 export class MiniMaxMusic implements SyncJobAdapter {
   readonly mode = 'sync';
@@ -56,47 +55,12 @@ function toMusicBody(spec: MusicSpec, model: string): JsonObject {
 }
 
 function fromComposition(body: Buffer): ComposedMusic {
-  const { base_resp: base, data, extra_info: facts } = parseJsonObject(body) ?? {};
-  const code = isJsonObject(base) ? base['status_code'] : undefined;
-  if (typeof code === 'number' && code !== 0) throw miniMaxFault(code);
+  const reply = parseJsonObject(body) ?? {};
+  assertAccepted(reply, 'first_token');
+  const { data, extra_info: facts } = reply;
   const audio = isJsonObject(data) ? data['audio'] : undefined;
-  if (typeof audio !== 'string' || !HEXADECIMAL.test(audio)) throw notMusic();
+  const file = decodeHex(audio);
+  if (file === null) throw notMusic();
   const lengthMs = toCount(isJsonObject(facts) ? facts['music_duration'] : undefined);
-  return composed(Buffer.from(audio, 'hex'), lengthMs === undefined ? null : billed({ seconds: lengthMs / 1_000 }));
-}
-
-/** A refusal comes with status 200: https://platform.minimax.io/docs/api-reference/errorcode */
-function miniMaxFault(code: number): ProviderError {
-  const refused = (status: number): ProviderErrorOptions => ({
-    phase: 'first_token',
-    fallback: true,
-    upstream: { status, code: String(code) },
-  });
-  switch (code) {
-    case 1002:
-    case 1039:
-    case 2045:
-      return new ProviderError('provider_rate_limited', 'The provider is limiting the rate of requests.', refused(429));
-    case 1004:
-    case 1008:
-    case 2049:
-    case 2056: {
-      const message = 'The provider refused the gateway’s account.';
-      return new ProviderError('provider_error', message, { ...refused(401), credentialRefused: true });
-    }
-    case 1026:
-    case 1027:
-      return contentRefused(refused(400));
-    case 2013: {
-      const message = 'The provider refused the request as invalid.';
-      return new ProviderError('validation_failed', message, { ...refused(400), fallback: false });
-    }
-    default:
-      return new ProviderError('provider_error', 'The provider failed to make the result.', {
-        phase: 'first_token',
-        fallback: false,
-        outcomeUnknown: true,
-        upstream: { code: String(code) },
-      });
-  }
+  return composed(file, lengthMs === undefined ? null : billed({ seconds: lengthMs / 1_000 }));
 }

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OPENAI_PLATFORM_FIELDS, OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 import { MiniMaxMusic } from './minimax-music';
+import { MiniMaxSpeech } from './minimax-speech';
 import { MiniMaxVideo } from './minimax-video';
 
 /** MiniMax (https://platform.minimax.io/docs/api-reference/text-openai-api). */
@@ -13,7 +14,7 @@ export class MiniMaxProvider extends OpenAiFormatProvider {
       apiKeyVariable: 'MINIMAX_API_KEY',
       baseUrlVariable: 'MINIMAX_BASE_URL',
       defaultBaseUrl: 'https://api.minimax.io/v1',
-      capabilities: ['chat'],
+      capabilities: ['chat', 'speech'],
       quirks: {
         streamUsage: 'include_usage',
         maxTokensField: 'max_completion_tokens',
@@ -23,6 +24,7 @@ export class MiniMaxProvider extends OpenAiFormatProvider {
         reasoningReplay: true,
         dropFields: OPENAI_PLATFORM_FIELDS,
       },
+      speech: (http) => new MiniMaxSpeech(http),
       video: (provider, http) => new MiniMaxVideo(provider, http),
       music: (http) => new MiniMaxMusic(http),
     });

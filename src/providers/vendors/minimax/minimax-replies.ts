@@ -1,0 +1,60 @@
+/** What the replies of MiniMax's music and speech share. */
+import { ProviderError, type ProviderErrorOptions } from '../../contract/provider-error';
+import { isJsonObject, type JsonObject } from '../../kit/json';
+import { contentRefused } from '../../kit/video-jobs';
+
+const HEXADECIMAL = /^(?:[\da-f]{2})+$/i;
+
+/** The bytes of a file; `null` for anything else. */
+export function decodeHex(text: unknown): Buffer | null {
+  return typeof text === 'string' && HEXADECIMAL.test(text) ? Buffer.from(text, 'hex') : null;
+}
+
+/** A refusal comes with status 200. @throws ProviderError for one */
+export function assertAccepted({ base_resp: base }: JsonObject, phase: 'first_token' | 'stream'): void {
+  const code = isJsonObject(base) ? base['status_code'] : undefined;
+  if (typeof code === 'number' && code !== 0) throw faultOf(code, phase);
+}
+
+/** The same for a reply that the HTTP client has refused. */
+export function asMiniMaxFault(error: unknown): unknown {
+  if (!(error instanceof ProviderError)) return error;
+  const { status, code = '' } = error.options.upstream ?? {};
+  return status === 200 && /^\d{4}$/.test(code) ? faultOf(Number(code), 'first_token') : error;
+}
+
+/** https://platform.minimax.io/docs/api-reference/errorcode */
+function faultOf(code: number, phase: 'first_token' | 'stream'): ProviderError {
+  const refused = (status: number): ProviderErrorOptions => ({
+    phase,
+    fallback: phase !== 'stream',
+    upstream: { status, code: String(code) },
+  });
+  switch (code) {
+    case 1002:
+    case 1039:
+    case 2045:
+      return new ProviderError('provider_rate_limited', 'The provider is limiting the rate of requests.', refused(429));
+    case 1004:
+    case 1008:
+    case 2049:
+    case 2056: {
+      const message = 'The provider refused the gateway’s account.';
+      return new ProviderError('provider_error', message, { ...refused(401), credentialRefused: true });
+    }
+    case 1026:
+    case 1027:
+      return contentRefused(refused(400));
+    case 2013: {
+      const message = 'The provider refused the request as invalid.';
+      return new ProviderError('validation_failed', message, { ...refused(400), fallback: false });
+    }
+    default:
+      return new ProviderError('provider_error', 'The provider failed to make the result.', {
+        phase,
+        fallback: false,
+        outcomeUnknown: true,
+        upstream: { code: String(code) },
+      });
+  }
+}
