@@ -1,4 +1,4 @@
-import { ProviderError } from '../../providers/contract/provider-error';
+import { ProviderError, REPLY_TOO_LONG } from '../../providers/contract/provider-error';
 import type { JobError } from '../media-job.types';
 
 /** Wraps an unexpected adapter error as a `ProviderError`. */
@@ -23,6 +23,11 @@ export function toJobError({ code, message }: ProviderError): JobError {
 export function isGone({ options }: ProviderError): boolean {
   const status = options.upstream?.status;
   return status === 404 || status === 410;
+}
+
+/** The provider's report contains a result that exceeds what the gateway reads. */
+export function isTooLong({ options }: ProviderError): boolean {
+  return options.upstream?.code === REPLY_TOO_LONG;
 }
 
 export const NO_RESULT: JobError = {

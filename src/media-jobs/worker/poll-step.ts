@@ -8,7 +8,7 @@ import type { MediaJob } from '../media-job.types';
 import { FinalizeStep, type Success } from './finalize-step';
 import { withTimeLimit } from './time-limit';
 import { JobEndings } from './job-endings';
-import { JOB_UNKNOWN_TO_PROVIDER, isGone, toJobError, toProviderError } from './job-failure';
+import { JOB_UNKNOWN_TO_PROVIDER, isGone, isTooLong, toJobError, TOO_LARGE, toProviderError } from './job-failure';
 import { deadlinesOf, type JobTarget, JobTargets, toCall } from './job-targets';
 import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
 import { pollPauseMs } from './pauses';
@@ -112,6 +112,7 @@ export class PollStep {
     if (isGone(error)) {
       return this.setback(job, adapter, () => this.endings.fail(job, JOB_UNKNOWN_TO_PROVIDER, error));
     }
+    if (isTooLong(error)) return this.setback(job, adapter, () => this.endings.fail(job, TOO_LARGE, error));
     const askedMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1_000;
     return this.again(job, pollPauseMs(adapter.capabilities, polls, askedMs));
   }

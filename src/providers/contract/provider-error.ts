@@ -15,6 +15,9 @@ export type ProviderErrorCode = Extract<
 /** How far the call got: decides what may be retried, and what the client has already received. */
 export type ProviderPhase = 'connect' | 'headers' | 'first_token' | 'stream' | 'job';
 
+/** The code of a reply that exceeds what the gateway reads: asking again returns the same. */
+export const REPLY_TOO_LONG = 'reply_too_long';
+
 export interface ProviderErrorOptions {
   readonly phase: ProviderPhase;
   /** Whether failover to another provider is allowed. */

@@ -1,4 +1,4 @@
-import { ProviderError } from '../contract/provider-error';
+import { ProviderError, REPLY_TOO_LONG } from '../contract/provider-error';
 import type { ReplyReceiver } from './reply-receiver';
 
 const MAX_WHOLE_REPLY_BYTES = 32 * 1024 * 1024;
@@ -19,6 +19,7 @@ export class WholeReply implements ReplyReceiver {
       throw new ProviderError('provider_error', 'The provider sent a response longer than 32 MiB.', {
         phase: 'first_token',
         fallback: true,
+        upstream: { code: REPLY_TOO_LONG },
       });
     }
     this.chunks.push(chunk);

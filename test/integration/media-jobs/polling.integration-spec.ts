@@ -3,6 +3,7 @@ import { Logger } from '@nestjs/common';
 import type { JobEnding, MediaJob } from '../../../src/media-jobs/media-job.types';
 import { RequestLogRepository } from '../../../src/billing/usage/request-log.repository';
 import type { Price } from '../../../src/models/catalog-model';
+import { REPLY_TOO_LONG } from '../../../src/providers/contract/provider-error';
 import { NO_USAGE, type UsageVector } from '../../../src/providers/contract/usage';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { makeTestVideo } from '../../harness/media-files';
@@ -199,6 +200,16 @@ describe('polling a submitted job', () => {
     await letSetbackPass(job);
     expect(await stage.step(job)).toMatchObject({ status: 'running', setbacks: 2 });
     expect(await stage.step(job)).toMatchObject({ status: 'failed', error: { code: 'provider_error' } });
+  });
+
+  it('fails without a charge when the report with the result stays longer than the gateway reads', async () => {
+    provider.onPoll = () => Promise.reject(failure('provider_error', { upstream: { code: REPLY_TOO_LONG } }));
+    const job = await submitted();
+    await stage.step(job);
+    await letSetbackPass(job);
+    expect(await stage.step(job)).toMatchObject({ status: 'submitted', setbacks: 2 });
+    const message = "The provider's result exceeds the gateway's size limit.";
+    expect(await stage.step(job)).toMatchObject({ status: 'failed', error: { message }, costMicro: 0n });
   });
 
   it('fails without a charge when the provider no longer has the result, and tells the operator once', async () => {
