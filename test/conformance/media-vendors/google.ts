@@ -1,7 +1,7 @@
 /** Gemini: https://ai.google.dev/gemini-api/docs/image-generation. */
 import type { Answer } from '../fake-upstream';
 import { eventStream, json, tinyPng } from '../media-answers';
-import { imageRequest, speechRequest } from '../media-requests';
+import { imageRequest, speechRequest, transcriptionRequest } from '../media-requests';
 import { type MediaWire, NOT_JSON, PNG } from '../media-uses';
 
 const SKETCH = { inlineData: { mimeType: 'image/png', data: tinyPng(7).toString('base64') }, thought: true };
@@ -26,6 +26,12 @@ function refusal(status: number, name: string, message: string, reason = ''): An
 function spoken(text: string): object {
   const data = Buffer.from(text).toString('base64');
   return { content: { parts: [{ inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000', data } }] } };
+}
+
+function written(text: string, finishReason: string | null = 'STOP'): Answer {
+  const content = { role: 'model', parts: [{ text: 'Hm.', thought: true }, { text }] };
+  const heard = { ...USAGE, promptTokensDetails: [{ modality: 'AUDIO', tokenCount: 12 }], candidatesTokensDetails: [] };
+  return json({ candidates: [{ content, finishReason }], usageMetadata: heard });
 }
 
 const GENERATE = ['/v1beta/models/upstream-model:generateContent'];
@@ -80,6 +86,20 @@ export const GOOGLE_MEDIA: MediaWire = {
         JSON: json('{}'),
       },
       run: ({ speech }, call) => speech?.speak(speechRequest({ voice: 'Kore', format: 'pcm' }), call),
+    },
+    {
+      name: 'transcripts',
+      capability: 'transcription',
+      targets: GENERATE,
+      happy: written('Hello there. Bye\n'),
+      delivers: { text: 'Hello there. Bye', usage: { inputAudio: 12, outputText: 1120, outputReasoning: 80 } },
+      broken: {
+        ...NOT_JSON,
+        'no candidates': json({ candidates: [] }),
+        'a transcript that was cut off': written('Hello', 'MAX_TOKENS'),
+        'no end': written('Hello', null),
+      },
+      run: ({ transcription }, call) => transcription?.transcribe(transcriptionRequest(), call),
     },
   ],
   invalid: refusal(400, 'INVALID_ARGUMENT', 'Invalid value.'),

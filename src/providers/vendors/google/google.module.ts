@@ -4,6 +4,7 @@ import { GeminiEmbeddings } from '../../dialects/gemini-generate/gemini-embeddin
 import { GeminiImages } from '../../dialects/gemini-generate/gemini-images';
 import { GeminiGenerate } from '../../dialects/gemini-generate/gemini-generate.provider';
 import { GeminiSpeech } from '../../dialects/gemini-generate/gemini-speech';
+import { GeminiTranscription } from '../../dialects/gemini-generate/gemini-transcription';
 import { ApiKeyProvider } from '../../kit/api-key-provider';
 import { LyriaMusic } from './lyria-music';
 import { OmniVideo } from './omni-video';
@@ -26,6 +27,7 @@ export class GoogleProvider extends ApiKeyProvider {
         embeddings: new GeminiEmbeddings(http),
         images: new GeminiImages(http),
         speech: new GeminiSpeech(http),
+        transcription: new GeminiTranscription(http),
         video: new OmniVideo(provider, http, credential),
         music: new LyriaMusic(http),
       }),
