@@ -101,14 +101,17 @@ export class LiveModel {
     return Buffer.from(await response.arrayBuffer());
   }
 
+  /** With the times of words where the model has them. */
   async transcribe(file: File): Promise<OpenAI.Audio.TranscriptionVerbose> {
+    const isTimed = this.entry.features.timestamps?.includes('word') === true;
     // Its types know the models of OpenAI only.
     const transcript = await this.client.audio.transcriptions.create({
       model: this.entry.id,
       file,
       language: 'en',
-      response_format: 'verbose_json',
-      timestamp_granularities: ['word'],
+      // Both formats have the text and what it cost.
+      response_format: (isTimed ? 'verbose_json' : 'json') as 'verbose_json',
+      ...(isTimed && { timestamp_granularities: ['word' as const] }),
       ...(this.routing() as { routing: never }),
     });
     this.spendOnMedia(transcript.usage);
@@ -264,8 +267,7 @@ export const JOURNEYS: readonly Journey[] = [
   })),
   {
     name: 'transcription',
-    isOffered: ({ modality, features }) =>
-      modality === 'transcription' && features.timestamps?.includes('word') === true,
+    isOffered: ({ modality }) => modality === 'transcription',
     async run(model) {
       // Silence: only the request is tested, not the accuracy.
       const file = new File([new Uint8Array(silentWav())], 'silence.wav', { type: 'audio/wav' });
