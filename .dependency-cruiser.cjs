@@ -1,6 +1,6 @@
 /**
  * Which way imports may go (README, *Map of the tree*): a wing imports only wings of lower ranks, and of its own rank
- * only what is listed under `within`, as pairs of importer and imported.
+ * only the imports listed under `within`, as pairs of importer and imported.
  */
 const wings = [
   { folders: ['contract', 'core'], within: [['core', 'contract']] },

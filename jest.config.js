@@ -21,7 +21,7 @@ const shared = {
           transform: { legacyDecorator: true, decoratorMetadata: true },
           target: 'es2023',
         },
-        // What is loaded late is an ES module here too, as it is in the build: a library may exist once only.
+        // Modules that are loaded late are ES modules here too, as it is in the build: a library may exist once only.
         module: { type: 'commonjs', ignoreDynamic: true },
         sourceMaps: 'inline',
       },

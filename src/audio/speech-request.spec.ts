@@ -20,7 +20,7 @@ describe('assertCanSpeak', () => {
     ['response_format', { format: 'opus' }, { allowed: ['mp3', 'wav'] }],
     ['speed', { speed: 2 }, undefined],
     ['instructions', { instructions: 'Whisper.' }, undefined],
-  ] as const)('refuses another %s, with what is allowed', (param, option, details) => {
+  ] as const)('refuses another %s, with the allowed values', (param, option, details) => {
     expect(() => assertCanSpeak(model, { ...request, ...option })).toThrow(
       expect.objectContaining({ code: 'validation_failed', param, details }),
     );

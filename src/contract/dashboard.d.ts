@@ -1414,7 +1414,7 @@ export interface paths {
         put?: never;
         /**
          * Mark a payment as reviewed
-         * @description For a payment with `needs_review`, once a person has compared it with the payment provider and done what is necessary: it
+         * @description For a payment with `needs_review`, once a person has compared it with the payment provider and taken the necessary steps: it
          *     no longer needs a review, until the payment changes again. Nothing is booked.
          */
         post: operations["reviewPurchase"];

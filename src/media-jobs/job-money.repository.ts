@@ -31,7 +31,7 @@ interface SubmitRow {
   readonly headers: Record<string, string> | null;
 }
 
-/** Preconditions of an end, when one no longer holds, nothing changes; and what is written with it. */
+/** Preconditions of an end, when one no longer holds, nothing changes; and the values written with it. */
 export interface EndOptions {
   /** For a worker: no other worker has claimed the job since. */
   readonly fence?: number;

@@ -36,7 +36,7 @@ export class SoakCensus {
     this.samples.push(Object.assign(sample, ...Object.entries(this.processes).map(figuresOf)));
   }
 
-  /** What is left of the work; nothing, when it has ended. */
+  /** The work that remains; empty when it has ended. */
   async leftOvers(): Promise<Sample> {
     const rows = await this.rows();
     return Object.fromEntries(LEFT_OVERS.flatMap((name) => (rows[name] === 0 ? [] : [[name, rows[name] ?? 0]])));

@@ -32,7 +32,7 @@ const PAGES = [
 export class SoakLoad {
   /** How requests ended, by gateway and kind. */
   readonly endings: Record<string, Record<string, number>> = {};
-  /** What clients were told that their complete responses cost, by request id. */
+  /** The cost of each complete response as its client received it, by request id. */
   readonly costs = new Map<string, number>();
   keyed = 0;
   private readonly open = new Set<Promise<void>>();

@@ -124,7 +124,7 @@ describeJourney('every page', () => {
   const at = (path: string, objects: Readonly<Record<string, string>>): string =>
     `/dashboard${path.replaceAll(/\$(\w+)/g, (_all, name: string) => objects[name] ?? '')}`;
 
-  /** Opens a page in both themes and narrow, and returns what is wrong with it. */
+  /** Opens a page in both themes and narrow, and returns its faults. */
   async function problemsOf(user: BrowserUser, path: string, name: string): Promise<readonly string[]> {
     const { page } = user;
     const problems: string[] = [];

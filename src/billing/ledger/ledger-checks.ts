@@ -91,5 +91,5 @@ export async function readDays(client: ClientBase): Promise<LedgerDays> {
   return { closed: days(true), open: days(false) };
 }
 
-/** What is checked of a single day: everything of a closed one, and what `money_violations` leaves out of an open one. */
+/** The checks of a single day: all of a closed one, and those of an open one that `money_violations` leaves out. */
 export const DAY_CHECKS = { closed: 'closed_day_violations', open: 'balance_violations' } as const;

@@ -72,7 +72,7 @@ describe('redaction by value', () => {
     expect(JSON.stringify(lines)).not.toMatch(HIDDEN);
   });
 
-  it('keeps what is around them', () => {
+  it('keeps the text around them', () => {
     const { logger, lines } = record();
     logger.warn({ event: 'e', url: SECRETS[2], other: SECRETS[3] }, 'a "Bearer abc", then text');
     expect(lines[0]).toMatchObject({

@@ -19,7 +19,7 @@ const LOOKS = ['columns', 'lines'] as const;
 export const SHOWN = [...METRICS, ...TIMES] as const;
 export type UsageRange = (typeof RANGES)[number];
 
-/** The view of the usage page, as in its address; what is absent has its default. */
+/** The view of the usage page, as in its address; absent fields have their defaults. */
 export interface UsageSearch {
   readonly metric?: Metric | Time;
   readonly group?: UsageGrouping;

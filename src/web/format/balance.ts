@@ -1,6 +1,6 @@
 import type { MicroAmount } from './money';
 
-/** What can be spent: the balance without what is held for requests in flight. */
+/** The available credit: the balance without the holds for requests in flight. */
 export function availableMicro(balance: MicroAmount, reserved: MicroAmount): bigint {
   return BigInt(balance) - BigInt(reserved);
 }

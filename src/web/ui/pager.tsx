@@ -12,7 +12,7 @@ export function nextCursor({ next_cursor: cursor }: CursorPage): string | undefi
   return cursor ?? undefined;
 }
 
-/** Loads the next page of a list below what is shown. */
+/** Loads the next page of a list below the rows shown. */
 export function LoadMore<Page extends CursorPage>({
   query,
 }: {

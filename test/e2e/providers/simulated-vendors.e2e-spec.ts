@@ -114,7 +114,7 @@ describe.each(['anthropic/claude-haiku-5-5', 'google/gemini-3.8-flash', 'openai/
       expect([status, json.choices[0].message.content]).toEqual([200, TEXT]);
     });
 
-    it("turns the vendor's refusal into an error of the gateway", async () => {
+    it("maps the vendor's refusal to an error of the gateway", async () => {
       const { status, json } = await ask('refuse', { routing: { max_attempts: 1 } });
       expect([status, json.error.code]).toEqual([429, 'provider_rate_limited']);
     });

@@ -18,7 +18,7 @@ const EXPORT_TIMEOUT_MS = 5_000;
 export interface SpanExport {
   readonly tracer: Api.Tracer;
   readonly api: Pick<typeof Api, 'ROOT_CONTEXT' | 'SpanKind' | 'SpanStatusCode' | 'trace'>;
-  /** Sends what is queued. */
+  /** Sends the queued spans. */
   flush(): Promise<void>;
 }
 

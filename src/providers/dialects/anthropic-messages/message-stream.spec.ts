@@ -95,7 +95,7 @@ describe('a message stream', () => {
     expect(stream.progress.outputBytes).toBe(0);
   });
 
-  it('replaces earlier usage by later usage, which is cumulative, and keeps what is null', async () => {
+  it('replaces earlier usage by later usage, which is cumulative, and keeps it where the later one is null', async () => {
     const update = finish('end_turn') as Extract<ReturnType<typeof finish>, { type: 'message_delta' }>;
     const early = { ...update, delta: { ...update.delta, stop_reason: null }, usage: { output_tokens: 4 } };
     const late = { ...update, usage: { ...update.usage, input_tokens: null, output_tokens: 20 } };

@@ -119,7 +119,7 @@ describe('the reasoning state of an answer', () => {
     expect(restoreReasoning(later, states)).toEqual([]);
   });
 
-  it('turns reasoning off where a model with a budget would insist on thinking that is lost', () => {
+  it('disables reasoning where a model with a budget would insist on thinking that is lost', () => {
     const features: ModelFeatures = { thinking: 'budget' };
     const lost = translate({ messages: history, reasoning_effort: 'low' }, features);
     restoreReasoning(lost, new Map());

@@ -173,7 +173,7 @@ describe('fromOpenAiChatReply', () => {
   it.each([
     ['pages', { search_results: pages, citations: ['https://a.example'] }, 'A page'],
     ['addresses', { citations: ['https://a.example'] }, 'https://a.example'],
-  ])('turns %s that an upstream lists as sources into annotations', (_name, sources, title) => {
+  ])('converts %s that an upstream lists as sources to annotations', (_name, sources, title) => {
     const { body } = fromOpenAiChatReply(reply(sources), providerCall({ quirks: { citations: true } }));
     const citation = { start_index: 0, end_index: 0, url: 'https://a.example', title };
     expect(body.choices).toMatchObject([

@@ -30,7 +30,7 @@ export class ThinkTags {
     return { reasoning, content: this.place === 'answer' ? this.takeHeld() : '' };
   }
 
-  /** What is still held back when the text has ended. */
+  /** The text still held back when the answer has ended. */
   end(): SplitText {
     const rest = this.place === 'blank' ? '' : this.takeHeld();
     const isReasoning = this.place === 'reasoning';

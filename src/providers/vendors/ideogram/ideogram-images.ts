@@ -103,7 +103,7 @@ function refused(error: unknown): never {
   throw error.options.upstream?.status === UNSAFE ? imageFiltered(error.options) : asRefusal(error);
 }
 
-/** Images that turn out to be unsafe have no address; the others are delivered. */
+/** Images judged unsafe have no address; the others are delivered. */
 function fromGeneration(body: Buffer, { prompt }: ImageRequest): ImageResult {
   const data = parseJsonObject(body)?.['data'];
   const made = Array.isArray(data) ? (data as readonly unknown[]).filter(isJsonObject) : [];

@@ -19,7 +19,7 @@ const COLUMNS: ReadonlyArray<Column<Hold>> = [
   { id: 'amount', head: 'Amount', cell: ({ amount_micro }) => <Amount micro={amount_micro} />, end: true },
 ];
 
-/** What is held for requests in flight and for jobs that have not ended. */
+/** The holds for requests in flight and for jobs that have not ended. */
 export function Holds() {
   const holds = useInfiniteQuery(holdsQuery(useOrganization().id));
   return (

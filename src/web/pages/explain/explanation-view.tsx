@@ -134,7 +134,7 @@ function LimitsAndBudgets({ explanation: { limits, budgets, hold_micro } }: Omit
           ))}
         </div>
       </Card>
-      <Card title="Limits" description="What is left before this request">
+      <Card title="Limits" description="Remaining before this request">
         {limits.length === 0 ? (
           <p className="text-muted">No limit applies to this request.</p>
         ) : (

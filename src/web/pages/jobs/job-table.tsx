@@ -53,7 +53,7 @@ function JobName({ kind, model }: JobSummary) {
   );
 }
 
-/** Before the end, what is held for the job. */
+/** Before the end, the amount held for the job. */
 function Charged({ completed_at, cost_micro, estimated_cost_micro }: JobSummary) {
   if (completed_at !== null) return <Amount micro={cost_micro} />;
   return (

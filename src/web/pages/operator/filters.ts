@@ -9,7 +9,7 @@ function textOf(value: unknown, maxLength = 200): string | undefined {
   return typeof text === 'string' && text !== '' ? text.slice(0, maxLength) : undefined;
 }
 
-/** Leaves out what is not set, so that addresses stay short. */
+/** Leaves out fields that are not set, so that addresses stay short. */
 function compact<T extends object>(filter: T): Partial<T> {
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined)) as Partial<T>;
 }

@@ -37,7 +37,7 @@ export function LedgerAuditTile({ query: { data, error } }: { readonly query: Us
   );
 }
 
-/** What is wrong with the ledger, when something is. */
+/** The violations that the audit found, if any. */
 export function LedgerViolations({ audit }: { readonly audit: LedgerAudit }) {
   const { state, violations, violation_count: count, failure } = audit;
   if (state === 'stale') {

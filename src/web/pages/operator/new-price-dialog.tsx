@@ -134,7 +134,7 @@ function parsePrice(text: string): Record<string, unknown> {
     const price: unknown = JSON.parse(text);
     if (typeof price === 'object' && price !== null && !Array.isArray(price)) return { ...price };
   } catch {
-    // The error below says what is wrong with the field.
+    // The error below explains the fault of the field.
   }
   throw fieldError('price', 'This is not a JSON object.');
 }

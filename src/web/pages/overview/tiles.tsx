@@ -27,7 +27,7 @@ function TileRow({ children }: { readonly children: ReactNode }) {
 
 const LOADING = <Skeleton className="h-28 w-full" />;
 
-/** What is available, held, and spent in this month. */
+/** Credit available, held, and spent in this month. */
 export function MoneyTiles() {
   const { id } = useOrganization();
   return (

@@ -2,12 +2,12 @@ import { useState } from 'react';
 import { draftKey } from '../../app/drafts';
 import { useCurrentUser } from '../../app/use-session';
 
-/** Also of what is too large for the storage of the browser; empty after the page is loaded again. */
+/** Also of values that are too large for the storage of the browser; empty after the page is loaded again. */
 const memory = new Map<string, unknown>();
 
 /**
- * State of a user that lasts until the tab of the browser closes or the user signs out, for example a prompt; what is
- * too large for that, such as pictures, lasts until the page is loaded again. `name` must be unique among the drafts.
+ * State of a user that lasts until the tab of the browser closes or the user signs out, for example a prompt; values
+ * too large for that, such as pictures, last until the page is loaded again. `name` must be unique among the drafts.
  */
 export function useDraft<Value>(
   name: string,

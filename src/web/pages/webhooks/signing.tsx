@@ -34,7 +34,7 @@ export function Signing() {
           <p className="text-muted">Owners and admins of the organization can reveal and rotate the secret.</p>
         </Card>
       )}
-      <Card title="Verify a signature" description="Reject what is not signed: the address of a receiver is no secret.">
+      <Card title="Verify a signature" description="Reject unsigned requests: the address of a receiver is no secret.">
         <div className="space-y-4">
           <Sample title="TypeScript, with the library standardwebhooks" code={WITH_LIBRARY} />
           <Sample title="Python, with the library standardwebhooks" code={IN_PYTHON} />

@@ -33,5 +33,5 @@ export function seriesColor(rank: number): string {
   return COLORS[rank] ?? 'var(--color-series-other)';
 }
 
-/** Colour of what is not a rank of its own. */
+/** Colour of series that have no rank of their own. */
 export const OTHER_COLOR = 'var(--color-series-other)';
