@@ -113,21 +113,25 @@ function createKey({ org, rps, rpm, tpm, ...settings }: CreateKeyOptions): Promi
 }
 
 function listKeys({ org }: { readonly org: string }): Promise<CommandResult> {
-  return withContext(async ({ keys, clock }) => {
-    const records = (await keys.list(org)).map((apiKey) => toApiKeyRecord(apiKey, clock.now()));
+  return withContext(async ({ keys, organizations, clock }) => {
+    const { maxApiKeys } = await organizations.require(org);
+    const all = await keys.list(org);
+    const records = all.map((apiKey) => toApiKeyRecord(apiKey, clock.now()));
+    const counted = all.filter(({ revokedAt, playgroundUserId }) => revokedAt === null && playgroundUserId === null);
+    const table = formatTable(
+      ['ID', 'KEY', 'STATUS', 'CREATED', 'NAME'],
+      records.map(({ id, prefix, last4, status, created_at, name }) => [
+        id,
+        `${prefix}...${last4}`,
+        status,
+        created_at,
+        name,
+      ]),
+      'The organization has no keys.',
+    );
     return {
-      text: formatTable(
-        ['ID', 'KEY', 'STATUS', 'CREATED', 'NAME'],
-        records.map(({ id, prefix, last4, status, created_at, name }) => [
-          id,
-          `${prefix}...${last4}`,
-          status,
-          created_at,
-          name,
-        ]),
-        'The organization has no keys.',
-      ),
-      json: { keys: records },
+      text: `${table}\n\n${counted.length} of at most ${maxApiKeys} keys; replaced, revoked and playground keys do not count`,
+      json: { keys: records, max_api_keys: maxApiKeys },
     };
   });
 }

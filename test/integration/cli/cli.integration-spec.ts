@@ -199,6 +199,18 @@ describe('the command line', () => {
       expect(list.stdout).not.toContain(key.slice(11));
       expect(list.stdout).not.toContain('digest');
     });
+
+    it('are listed with how many count and how many the organization may have', async () => {
+      const { id: organizationId } = await createOrganization();
+      await cli.json('org', 'limit', '--org', organizationId, '--max-api-keys', '5');
+      const [first] = await Promise.all(
+        ['a', 'b', 'c'].map((name) => cli.json<KeyRecord>('key', 'create', '--org', organizationId, '--name', name)),
+      );
+      await cli.json('key', 'revoke', '--key', first?.id ?? '');
+      await expect(cli.json('key', 'list', '--org', organizationId)).resolves.toMatchObject({ max_api_keys: 5 });
+      const { stdout } = await cli.run('key', 'list', '--org', organizationId);
+      expect(stdout).toContain('2 of at most 5 keys');
+    });
   });
 
   describe('the catalogue', () => {
