@@ -13,6 +13,7 @@ import { Dialog } from '../../ui/dialog';
 import { ChangeForm, SelectField, TextField } from '../../ui/form';
 import { useChange } from '../../ui/use-change';
 import { dollarsOf, DollarsField, type FormValues } from './limit-fields';
+import { ReasonField } from './reason-field';
 
 interface BalanceDialogProps {
   readonly organization: OperatorOrganization;
@@ -80,13 +81,7 @@ export function BalanceDialog({ organization, onClose }: BalanceDialogProps) {
           required
           maxLength={200}
         />
-        <TextField
-          name="reason"
-          label="Reason"
-          hint="In the audit log, which the organization can read."
-          required
-          maxLength={500}
-        />
+        <ReasonField />
       </ChangeForm>
     </Dialog>
   );

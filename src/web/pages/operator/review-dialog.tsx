@@ -4,8 +4,9 @@ import { operatorKeys } from '../../api/operator';
 import { useNotice } from '../../app/notices';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
-import { ChangeForm, TextField } from '../../ui/form';
+import { ChangeForm } from '../../ui/form';
 import { useChange } from '../../ui/use-change';
+import { ReasonField } from './reason-field';
 
 interface ReviewDialogProps {
   readonly purchase: OperatorPurchase;
@@ -43,14 +44,7 @@ export function ReviewDialog({ purchase, onClose }: ReviewDialogProps) {
         onSubmit={({ note = '' }) => change.run({ note })}
         actions={<Button onClick={onClose}>Cancel</Button>}
       >
-        <TextField
-          name="note"
-          label="What you found"
-          hint="In the audit log, which the organization can read."
-          required
-          maxLength={500}
-          autoFocus
-        />
+        <ReasonField name="note" label="What you found" autoFocus />
       </ChangeForm>
     </Dialog>
   );

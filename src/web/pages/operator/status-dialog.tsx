@@ -4,8 +4,9 @@ import { operatorKeys } from '../../api/operator';
 import { useNotice } from '../../app/notices';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
-import { ChangeForm, TextField } from '../../ui/form';
+import { ChangeForm } from '../../ui/form';
 import { useChange } from '../../ui/use-change';
+import { ReasonField } from './reason-field';
 
 interface StatusDialogProps {
   readonly organization: OperatorOrganization;
@@ -51,14 +52,7 @@ export function StatusDialog({ organization, onClose }: StatusDialogProps) {
         onSubmit={({ reason = '' }) => change.run({ reason })}
         actions={<Button onClick={onClose}>Cancel</Button>}
       >
-        <TextField
-          name="reason"
-          label="Reason"
-          hint="In the audit log, which the organization can read."
-          required
-          maxLength={500}
-          autoFocus
-        />
+        <ReasonField autoFocus />
       </ChangeForm>
     </Dialog>
   );
