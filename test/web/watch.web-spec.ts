@@ -105,7 +105,7 @@ describeJourney('watching requests and spending', () => {
         expect(await focused()).toBe(ids[index]);
       }
       await page.keyboard.press('Enter');
-      await page.getByRole('heading', { level: 1, name: 'Request', exact: true }).waitFor();
+      await page.getByRole('region', { name: 'Receipt', exact: true }).getByText('Charged', { exact: true }).waitFor();
       expect(page.url()).toContain(ids[1]);
       await user.close();
     });

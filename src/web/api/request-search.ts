@@ -36,6 +36,15 @@ export interface RequestSearch extends RequestFilters {
   readonly range?: RequestRange;
 }
 
+/** The address of the requests page: the filters, and the id of the request whose receipt is open next to the list. */
+export interface RequestsPageSearch extends RequestSearch {
+  readonly request?: string;
+}
+
+export function requestsPageSearch(search: Record<string, unknown>): RequestsPageSearch {
+  return { ...requestSearch(search), request: textOf(search.request) };
+}
+
 export function requestSearch(search: Record<string, unknown>): RequestSearch {
   return {
     range: oneOf(search.range, RANGES),
@@ -67,7 +76,7 @@ function momentOf(value: unknown): string | undefined {
 }
 
 const HOUR_MS = 3_600_000;
-const RANGE_HOURS: Readonly<Record<RequestRange, number>> = { '1h': 1, '24h': 24, '7d': 168, '30d': 720 };
+export const RANGE_HOURS: Readonly<Record<RequestRange, number>> = { '1h': 1, '24h': 24, '7d': 168, '30d': 720 };
 
 /** The filters as the API takes them now. */
 export function filtersOf({ range, ...filters }: RequestSearch, nowMs = Date.now()): RequestFilters {

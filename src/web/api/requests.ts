@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from './client';
 import { pollEvery } from './polling';
+import { fallbackCalls } from '../format/receipt';
 import { filtersOf, type RequestFilters, type RequestSearch } from './request-search';
 
 const LIVE_POLL_MS = 3000;
@@ -44,6 +45,11 @@ export function readReceipt(organizationId: string, requestId: string, signal?: 
       signal,
     }),
   );
+}
+
+/** How many calls failed before another deployment answered; 0 also while the receipt cannot be read. */
+export async function fallbackCallsOf(organizationId: string, requestId: string): Promise<number> {
+  return readReceipt(organizationId, requestId).then(fallbackCalls, () => 0);
 }
 
 export const receiptQuery = (organizationId: string, requestId: string) =>

@@ -3,7 +3,7 @@ import type { operations } from '../../contract/dashboard';
 import { api, unwrap } from './client';
 import { pollEvery } from './polling';
 
-type SeriesParameters = NonNullable<operations['getUsageSeries']['parameters']['query']>;
+export type SeriesParameters = NonNullable<operations['getUsageSeries']['parameters']['query']>;
 
 const POLL_MS = 60_000;
 

@@ -7,6 +7,8 @@ interface Preferences {
   readonly dense: boolean;
   readonly singleKeyShortcuts: boolean;
   readonly lastOrganizationId: string | null;
+  /** Columns of the list of requests, by user; absent: the usual ones. */
+  readonly requestColumns: Readonly<Record<string, readonly string[]>>;
   /** Whether a user was signed in when the browser last saw a reply, so that `/login` need not begin with a 401. */
   readonly signedIn: boolean;
 }
@@ -20,6 +22,7 @@ const DEFAULTS: Preferences = {
   dense: false,
   singleKeyShortcuts: true,
   lastOrganizationId: null,
+  requestColumns: {},
   signedIn: false,
 };
 

@@ -43,14 +43,16 @@ export function useShortcuts(groups: readonly NavigationGroup[], organizationId:
 }
 
 /** In fields and dialogs, letters are text. */
-function isTyping({ target }: KeyboardEvent): boolean {
+export function isTyping({ target }: KeyboardEvent): boolean {
   return target instanceof Element && target.closest('input, textarea, select, dialog, [contenteditable]') !== null;
 }
 
 /** Moves the focus among the links of the rows, in the displayed order. */
 function focusRow(step: 1 | -1): void {
   const links = [...document.querySelectorAll<HTMLElement>('[data-row-link]')];
-  const index = links.findIndex((link) => link === document.activeElement);
+  const focused = links.findIndex((link) => link === document.activeElement);
+  // From the row whose receipt is open, when the focus is in the receipt.
+  const index = focused === -1 ? links.findIndex((link) => link.ariaCurrent === 'true') : focused;
   links[index === -1 ? (step === 1 ? 0 : links.length - 1) : index + step]?.focus();
 }
 
@@ -64,6 +66,8 @@ export function ShortcutHelp({ groups, onClose }: ShortcutHelpProps) {
     ['Ctrl K', 'Search pages and objects'],
     ['/', 'Search in a list'],
     ['j, k', 'Next and previous row'],
+    ['Enter', 'Open the row'],
+    ['Esc', 'Close the receipt next to the list'],
     ['?', 'This list'],
   ] as const;
   const pages = groups.flatMap(({ items }) => items.map(({ shortcut, label }) => [`g ${shortcut}`, label] as const));

@@ -1,4 +1,4 @@
-import type { UsageAttempt, UsageLine, UsageRequest, UsageTokens } from '../../contract/dashboard';
+import type { UsageAttempt, UsageLine, UsageReceipt, UsageRequest, UsageTokens } from '../../contract/dashboard';
 import { formatCount } from './count';
 import { formatMicro } from './money';
 
@@ -95,4 +95,15 @@ export function attemptBars(attempts: readonly UsageAttempt[], totalMs: number):
 
 export function attemptsMs(attempts: readonly UsageAttempt[]): number {
   return attempts.reduce((sum, { duration_ms: ms }) => sum + ms, 0);
+}
+
+/** How many calls failed before another deployment answered; 0 without such a fallback. */
+export function fallbackCalls({
+  attempts,
+  attempt_count: count,
+  status,
+}: Pick<UsageReceipt, 'attempts' | 'attempt_count' | 'status'>): number {
+  const answered = attempts.at(-1)?.deployment_id;
+  const failed = new Set(attempts.slice(0, -1).map((attempt) => attempt.deployment_id));
+  return status === 'success' && failed.size > 0 && !failed.has(answered ?? '') ? count - 1 : 0;
 }

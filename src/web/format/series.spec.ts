@@ -90,6 +90,11 @@ describe('axisTicks', () => {
     expect(axisTicks(highest)).toEqual(ticks);
   });
 
+  it('of a low chart are three at most', () => {
+    expect(axisTicks(200n, 2n)).toEqual([0n, 100n, 200n]);
+    expect(axisTicks(201n, 2n)).toEqual([0n, 200n, 400n]);
+  });
+
   it('reaches every value with at most six ticks', () => {
     for (let value = 1n; value < 10n ** 20n; value = value * 3n + 1n) {
       const ticks = axisTicks(value);

@@ -50,7 +50,7 @@ export function columnsOf(series: UsageSeries, metric: Metric): Columns {
   const groups = [...named.slice(0, SHOWN_GROUPS), ...(rest.length === 0 ? [] : [sumOf(rest)])];
   const starts = startsOf(series);
   const totals = starts.map((_, index) => groups.reduce((sum, { values }) => sum + (values[index] ?? 0n), 0n));
-  return { starts, groups, totals, total: valueOf(series.total, metric) };
+  return { starts, groups, totals, total: groups.reduce((sum, { total }) => sum + total, 0n) };
 }
 
 function sumOf(groups: readonly ColumnGroup[]): ColumnGroup {
@@ -84,14 +84,13 @@ export function formatBucket(start: string, interval: UsageInterval): string {
   return interval === 'day' ? day : `${day} ${start.slice(11, 16)}`;
 }
 
-const MOST_TICKS = 5n;
 const STEPS = [1n, 2n, 5n, 10n];
 
-/** Round values of an axis from zero to at least the given value. */
-export function axisTicks(highest: bigint): readonly bigint[] {
+/** Round values of an axis from zero to at least the given value, `most` of them above zero. */
+export function axisTicks(highest: bigint, most = 5n): readonly bigint[] {
   let power = 1n;
-  while (highest > MOST_TICKS * 10n * power) power *= 10n;
-  const step = (STEPS.find((each) => highest <= MOST_TICKS * each * power) ?? 10n) * power;
+  while (highest > most * 10n * power) power *= 10n;
+  const step = (STEPS.find((each) => highest <= most * each * power) ?? 10n) * power;
   const last = highest <= 0n ? 1n : (highest + step - 1n) / step;
   return Array.from({ length: Number(last) + 1 }, (_, index) => BigInt(index) * step);
 }

@@ -1,5 +1,5 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { requestSearch } from '../api/request-search';
+import { requestsPageSearch } from '../api/request-search';
 import { usageSearch } from '../api/usage-search';
 import { billingSearch } from '../pages/billing/billing-search';
 import { explainSearch } from '../pages/explain/explain-search';
@@ -39,7 +39,7 @@ const usageRoute = createRoute({
 const requestsRoute = createRoute({
   getParentRoute: () => organizationRoute,
   path: 'requests',
-  validateSearch: requestSearch,
+  validateSearch: requestsPageSearch,
   staticData: { title: 'Requests', least: 'viewer', reads: ['listRequests', 'getUsageSeries', 'listApiKeys'] },
   component: lazyRouteComponent(() => import('../pages/requests/requests-page'), 'RequestsPage'),
 });

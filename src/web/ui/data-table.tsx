@@ -1,5 +1,5 @@
 import { Link, type LinkProps } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import type { MouseEvent, ReactNode } from 'react';
 import { usePreferences } from '../app/preferences';
 
 export interface Column<Row> {
@@ -20,6 +20,10 @@ interface DataTableProps<Row> {
   readonly rowKey: (row: Row) => string;
   /** Where a row leads: its first cell is a link, and a click anywhere in the row follows it. */
   readonly rowLink?: (row: Row) => LinkProps;
+  /** Before a row is followed; `preventDefault` stays on the page. */
+  readonly onFollow?: (row: Row, event: MouseEvent) => void;
+  /** Whether the details of the row are shown next to the list. */
+  readonly isCurrent?: (row: Row) => boolean;
   readonly empty?: ReactNode;
 }
 
@@ -29,7 +33,8 @@ const HIDDEN: Readonly<Record<'low' | 'middle', string>> = {
 };
 
 /** A list of objects in the order of the server. Scrolls in its own region when it is too wide. */
-export function DataTable<Row>({ label, columns, rows, rowKey, rowLink, empty }: DataTableProps<Row>) {
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const { label, columns, rows, rowKey, rowLink, onFollow, isCurrent, empty } = props;
   const { dense } = usePreferences();
   if (rows.length === 0 && empty !== undefined) return empty;
   const padding = dense ? 'py-1' : 'py-2.5';
@@ -53,13 +58,18 @@ export function DataTable<Row>({ label, columns, rows, rowKey, rowLink, empty }:
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={rowKey(row)} className={`border-b last:border-0 ${rowLink ? 'relative hover:bg-sunken' : ''}`}>
+            <tr
+              key={rowKey(row)}
+              className={`border-b last:border-0 ${rowLink ? 'relative hover:bg-sunken' : ''} ${isCurrent?.(row) === true ? 'bg-accent-soft' : ''}`}
+            >
               {columns.map((column, index) => (
                 <td key={column.id} className={`${classOf(column)} ${padding} align-middle`}>
                   {index === 0 && rowLink !== undefined ? (
                     <Link
                       {...rowLink(row)}
                       data-row-link=""
+                      aria-current={isCurrent?.(row) === true ? 'true' : undefined}
+                      onClick={onFollow === undefined ? undefined : (event) => onFollow(row, event)}
                       className="font-medium after:absolute after:inset-0 focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:-outline-offset-2 focus-visible:after:outline-accent"
                     >
                       {column.cell(row)}

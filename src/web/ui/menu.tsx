@@ -1,4 +1,5 @@
 import { Menu as BaseMenu } from '@base-ui/react/menu';
+import { Check } from 'lucide-react';
 import type { ReactNode } from 'react';
 
 interface MenuProps {
@@ -47,6 +48,26 @@ export function MenuItem({ children, onClick, disabled, render }: MenuItemProps)
     >
       {children}
     </BaseMenu.Item>
+  );
+}
+
+interface MenuCheckboxProps {
+  readonly label: string;
+  readonly checked: boolean;
+  readonly onChange: (checked: boolean) => void;
+}
+
+/** A choice that is on or off; the menu stays open for further ones. */
+export function MenuCheckbox({ label, checked, onChange }: MenuCheckboxProps) {
+  return (
+    <BaseMenu.CheckboxItem
+      checked={checked}
+      onCheckedChange={onChange}
+      className="flex min-h-8 cursor-pointer items-center gap-2 rounded-md px-2.5 py-1.5 outline-none data-highlighted:bg-sunken"
+    >
+      <span className="size-4 shrink-0">{checked && <Check size={16} aria-hidden="true" />}</span>
+      {label}
+    </BaseMenu.CheckboxItem>
   );
 }
 

@@ -1,26 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
-import type { UsageReceipt } from '../../../contract/dashboard';
+import { useParams } from '@tanstack/react-router';
 import { isApiError } from '../../api/errors';
-import { useKeyLabels } from '../../api/keys';
 import { receiptQuery } from '../../api/requests';
 import { NoSuchPage } from '../../app/no-such-page';
 import { useOrganization } from '../../app/use-session';
-import { countOf, formatCount, formatDuration } from '../../format/count';
-import { formatMicro } from '../../format/money';
-import { usedOf, usedTokens } from '../../format/receipt';
-import { Amount } from '../../ui/amount';
-import { Badge } from '../../ui/badge';
-import { ButtonLink } from '../../ui/button';
-import { Card, Facts, Tile } from '../../ui/card';
 import { CopyButton } from '../../ui/copy-button';
-import { Moment } from '../../ui/moment';
 import { PageHeader } from '../../ui/page-header';
 import { QueryView } from '../../ui/query-view';
 import { Skeleton } from '../../ui/skeleton';
-import { AttemptsCard } from './attempts-card';
-import { CostCard } from './cost-card';
-import { RequestStatus } from './request-status';
+import { ExplainLink } from './explain-link';
+import { Receipt } from './receipt';
 
 /** The receipt of one request. */
 export function RequestPage() {
@@ -33,9 +22,7 @@ export function RequestPage() {
     <>
       <PageHeader
         title="Request"
-        actions={
-          query.data !== undefined && organization.may('developer') ? <ExplainLink receipt={query.data} /> : undefined
-        }
+        actions={query.data !== undefined && <ExplainLink receipt={query.data} />}
         description={
           <span className="flex flex-wrap items-center gap-2">
             <code className="font-mono text-[0.8125rem] break-all">{id}</code>
@@ -47,117 +34,5 @@ export function RequestPage() {
         {(receipt) => <Receipt receipt={receipt} />}
       </QueryView>
     </>
-  );
-}
-
-/** What would happen to such a request now. */
-function ExplainLink({ receipt }: { readonly receipt: UsageReceipt }) {
-  const { id } = useOrganization();
-  const { key_id: key, operation, model } = receipt;
-  return (
-    <ButtonLink to="/o/$org/explain" params={{ org: id }} search={{ key, operation, model }}>
-      Explain
-    </ButtonLink>
-  );
-}
-
-function Receipt({ receipt }: { readonly receipt: UsageReceipt }) {
-  const [amount, unit] = usedOf(receipt);
-  return (
-    <div className="space-y-5">
-      <div className="grid grid-cols-2 gap-3 lg:grid-cols-4 lg:gap-5">
-        <Tile label="Cost" note={receipt.usage_estimated ? 'From estimated usage' : undefined}>
-          <Amount micro={receipt.cost_micro} large />
-        </Tile>
-        <Tile label="Status" note={receipt.error_code ?? (receipt.status === 'success' ? 'success' : 'error')}>
-          {receipt.http_status}
-        </Tile>
-        <Tile label="Total time" note={firstByteOf(receipt)}>
-          {formatDuration(receipt.total_ms)}
-        </Tile>
-        <Tile label="Used" note={unit || receipt.modality}>
-          {amount || 'Nothing'}
-        </Tile>
-      </div>
-      <CostCard receipt={receipt} />
-      <div className="grid items-start gap-5 lg:grid-cols-2">
-        <DetailsCard receipt={receipt} />
-        <AttemptsCard receipt={receipt} />
-      </div>
-    </div>
-  );
-}
-
-function firstByteOf({ first_token_ms: ms, streamed }: UsageReceipt): string {
-  if (ms === null) return 'No reply';
-  return `First ${streamed ? 'token' : 'byte'} after ${formatDuration(ms)}`;
-}
-
-/** The deployment of the last call; a success after failed calls is a fallback. */
-function Deployment({ receipt: { attempts, attempt_count: count, status } }: { readonly receipt: UsageReceipt }) {
-  const last = attempts.at(-1);
-  const failed = new Set(attempts.slice(0, -1).map((attempt) => attempt.deployment_id));
-  return (
-    <span className="inline-flex flex-wrap items-center gap-2 wrap-anywhere">
-      {last?.deployment_id}
-      {status === 'success' && failed.size > 0 && !failed.has(last?.deployment_id ?? '') && (
-        <Badge tone="warn">Fallback after {countOf(count - 1, 'failed call')}</Badge>
-      )}
-    </span>
-  );
-}
-
-function DetailsCard({ receipt }: { readonly receipt: UsageReceipt }) {
-  const organization = useOrganization();
-  const keyLabel = useKeyLabels(organization.id);
-  const params = { org: organization.id };
-  const { key_id: key, job_id: job } = receipt;
-  const used: [string, string][] = [
-    ...usedTokens(receipt.tokens).map(([label, count]): [string, string] => [label, `${formatCount(count)} tokens`]),
-    ...(receipt.images > 0 ? ([['Images', formatCount(receipt.images)]] as [string, string][]) : []),
-    ...(receipt.seconds > 0 ? ([['Length', `${formatCount(receipt.seconds)} s`]] as [string, string][]) : []),
-    ...(receipt.characters > 0 ? ([['Characters', formatCount(receipt.characters)]] as [string, string][]) : []),
-  ];
-  return (
-    <Card title="Details" description="Prompts and responses are not stored.">
-      <Facts
-        facts={[
-          ['Ended', <Moment key="ended" time={receipt.created_at} />],
-          ['Status', <RequestStatus key="status" request={receipt} />],
-          [
-            'Model',
-            <Link key="model" to="/o/$org/requests" params={params} search={{ model: receipt.model }} className="link">
-              {receipt.model}
-            </Link>,
-          ],
-          ['Provider', receipt.provider ?? 'none was called'],
-          ['Deployment', receipt.attempts.length === 0 ? null : <Deployment key="deployment" receipt={receipt} />],
-          [
-            'API key',
-            <Link key="key" to="/o/$org/keys/$key" params={{ ...params, key }} className="link">
-              {keyLabel(key)}
-            </Link>,
-          ],
-          [
-            'Operation',
-            <span key="operation" className="inline-flex flex-wrap items-center gap-2">
-              {receipt.operation}
-              {receipt.streamed && <Badge>streamed</Badge>}
-            </span>,
-          ],
-          [
-            'Job',
-            job === null ? null : (
-              <Link key="job" to="/o/$org/jobs/$job" params={{ ...params, job }} className="link break-all">
-                {job}
-              </Link>
-            ),
-          ],
-          ...used,
-          ['Held before', formatMicro(receipt.hold_micro)],
-          ['Uncollected', receipt.uncollected_micro === 0 ? null : formatMicro(receipt.uncollected_micro)],
-        ]}
-      />
-    </Card>
   );
 }

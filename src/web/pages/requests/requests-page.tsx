@@ -1,9 +1,10 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Download, Radio } from 'lucide-react';
-import { useRef, useState } from 'react';
+import { useRef, useState, type MouseEvent } from 'react';
+import type { UsageRequest } from '../../../contract/dashboard';
 import { requestsExport, requestsQuery } from '../../api/requests';
-import { isFiltered } from '../../api/request-search';
+import { isFiltered, type RequestSearch } from '../../api/request-search';
 import { FailureView } from '../../app/failure-view';
 import { useOrganization } from '../../app/use-session';
 import { countOf } from '../../format/count';
@@ -14,15 +15,23 @@ import { Empty } from '../../ui/empty';
 import { PageHeader } from '../../ui/page-header';
 import { LoadMore } from '../../ui/pager';
 import { SkeletonRows } from '../../ui/skeleton';
+import { ColumnMenu } from './column-menu';
 import { RequestFilters } from './request-filters';
+import { RequestPanel } from './request-panel';
 import { RequestTable } from './request-table';
 import { useHeldRows } from './use-held-rows';
+import { isWide } from './is-wide';
+import { VolumeCard } from './volume-card';
 
 /** Every request of the organization's keys, latest first. */
 export function RequestsPage() {
-  const search = useSearch({ from: '/signed-in/o/$org/requests' });
+  const { request, ...search } = useSearch({ from: '/signed-in/o/$org/requests' });
   const organization = useOrganization();
+  const navigate = useNavigate();
   const [live, setLive] = useState(false);
+  const params = { org: organization.id };
+  const show = (next: string | undefined): void =>
+    void navigate({ to: '/o/$org/requests', params, search: { ...search, request: next }, resetScroll: false });
   return (
     <>
       <PageHeader
@@ -33,6 +42,7 @@ export function RequestsPage() {
             <Button aria-pressed={live} variant={live ? 'primary' : 'secondary'} onClick={() => setLive(!live)}>
               <Radio size={16} aria-hidden="true" /> Live
             </Button>
+            <ColumnMenu />
             <ButtonAnchor href={requestsExport(organization.id, search)} download>
               <Download size={16} aria-hidden="true" /> CSV
             </ButtonAnchor>
@@ -40,13 +50,32 @@ export function RequestsPage() {
         }
       />
       <RequestFilters search={search} />
-      <RequestList key={JSON.stringify(search)} live={live} />
+      <VolumeCard search={search} />
+      <RequestList
+        key={JSON.stringify(search)}
+        search={search}
+        live={live}
+        current={request}
+        onFollow={({ request_id: followed }, event) => {
+          // A click that opens a new tab or window is for the browser.
+          if (!isWide() || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+          event.preventDefault();
+          show(followed);
+        }}
+      />
+      {request !== undefined && <RequestPanel request={request} onClose={() => show(undefined)} />}
     </>
   );
 }
 
-function RequestList({ live }: { readonly live: boolean }) {
-  const search = useSearch({ from: '/signed-in/o/$org/requests' });
+interface RequestListProps {
+  readonly search: RequestSearch;
+  readonly live: boolean;
+  readonly current: string | undefined;
+  readonly onFollow: (request: UsageRequest, event: MouseEvent) => void;
+}
+
+function RequestList({ search, live, current, onFollow }: RequestListProps) {
   const organization = useOrganization();
   const query = useInfiniteQuery(requestsQuery(organization.id, search, live));
   const region = useRef<HTMLDivElement>(null);
@@ -79,7 +108,12 @@ function RequestList({ live }: { readonly live: boolean }) {
             )
           ) : (
             <>
-              <RequestTable rows={rows} empty={query.hasNextPage ? <NoneYet /> : <NoRequests />} />
+              <RequestTable
+                rows={rows}
+                current={current}
+                onFollow={onFollow}
+                empty={query.hasNextPage ? <NoneYet /> : <NoRequests search={search} />}
+              />
               <LoadMore query={query} />
             </>
           )}
@@ -94,8 +128,7 @@ function NoneYet() {
   return <Empty title="No match among the latest requests">Show more to search the older ones.</Empty>;
 }
 
-function NoRequests() {
-  const search = useSearch({ from: '/signed-in/o/$org/requests' });
+function NoRequests({ search }: { readonly search: RequestSearch }) {
   const { id } = useOrganization();
   const navigate = useNavigate();
   if (isFiltered(search)) {

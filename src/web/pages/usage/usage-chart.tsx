@@ -1,5 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import type { UsageSeries } from '../../../contract/dashboard';
+import type { RequestSearch } from '../../api/request-search';
 import { useOrganization } from '../../app/use-session';
 import {
   axisTicks,
@@ -21,10 +22,14 @@ interface UsageChartProps {
   readonly metric: Metric;
   readonly look?: 'columns' | 'lines';
   readonly labelOf: (group: string) => string;
+  /** Filters of the requests that a column leads to, besides its period. */
+  readonly filters?: RequestSearch;
+  /** Half as high. */
+  readonly low?: boolean;
 }
 
 /** One metric over time; a column leads to its requests. */
-export function UsageChart({ series, metric, look = 'columns', labelOf }: UsageChartProps) {
+export function UsageChart({ series, metric, look = 'columns', labelOf, filters, low }: UsageChartProps) {
   const organization = useOrganization();
   const navigate = useNavigate();
   const columns = columnsOf(series, metric);
@@ -33,7 +38,10 @@ export function UsageChart({ series, metric, look = 'columns', labelOf }: UsageC
   const data = {
     buckets: columns.starts.map((start) => formatBucket(start, interval)),
     series: chartSeries(columns, labelOf),
-    ticks: axisTicks(highest.reduce((best, value) => (value > best ? value : best), 0n)),
+    ticks: axisTicks(
+      highest.reduce((best, value) => (value > best ? value : best), 0n),
+      low === true ? 2n : undefined,
+    ),
     format: (value: bigint) => formatValue(value, metric),
     formatTick: (value: bigint) => formatTick(value, metric),
   };
@@ -42,15 +50,16 @@ export function UsageChart({ series, metric, look = 'columns', labelOf }: UsageC
       label={`${METRIC_WORDS[metric]} by ${interval}`}
       data={data}
       look={look}
+      low={low}
       summary={summaryOf(columns, metric, interval, labelOf)}
-      table={<BucketTable columns={columns} series={series} metric={metric} labelOf={labelOf} />}
+      table={<BucketTable columns={columns} series={series} metric={metric} labelOf={labelOf} filters={filters} />}
       onPick={(index) => {
         const start = columns.starts[index];
         if (start === undefined) return;
         void navigate({
           to: '/o/$org/requests',
           params: { org: organization.id },
-          search: bucketPeriod(start, interval),
+          search: { ...filters, ...bucketPeriod(start, interval) },
         });
       }}
     />
@@ -62,10 +71,11 @@ interface BucketTableProps {
   readonly series: UsageSeries;
   readonly metric: Metric;
   readonly labelOf: (group: string) => string;
+  readonly filters: RequestSearch | undefined;
 }
 
 /** The chart as numbers: a row for each bucket. */
-function BucketTable({ columns, series, metric, labelOf }: BucketTableProps) {
+function BucketTable({ columns, series, metric, labelOf, filters }: BucketTableProps) {
   const { id } = useOrganization();
   const { interval } = series;
   const groups = columns.groups.length < 2 ? [] : columns.groups;
@@ -92,7 +102,7 @@ function BucketTable({ columns, series, metric, labelOf }: BucketTableProps) {
       rowLink={(index) => ({
         to: '/o/$org/requests',
         params: { org: id },
-        search: bucketPeriod(columns.starts[index] ?? '', interval),
+        search: { ...filters, ...bucketPeriod(columns.starts[index] ?? '', interval) },
       })}
     />
   );

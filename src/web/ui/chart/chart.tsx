@@ -17,12 +17,14 @@ interface ChartProps {
   /** The same values as a table. */
   readonly table: ReactNode;
   readonly look?: 'columns' | 'lines';
+  /** Half as high, above a list that matters more. */
+  readonly low?: boolean;
   /** Called with the index of the bucket that was clicked; the table needs the same as links. */
   readonly onPick?: (bucket: number) => void;
 }
 
 /** Stacked columns or lines, with a legend, a sentence and a table. The library loads with the first chart. */
-export function Chart({ label, data, summary, table, look = 'columns', onPick }: ChartProps) {
+export function Chart({ label, data, summary, table, look = 'columns', low = false, onPick }: ChartProps) {
   const [asTable, setAsTable] = useState(false);
   const Plot = look === 'columns' ? ColumnPlot : LinePlot;
   return (
@@ -39,7 +41,7 @@ export function Chart({ label, data, summary, table, look = 'columns', onPick }:
         <div className="max-h-96 overflow-y-auto rounded-xl border">{table}</div>
       ) : (
         <>
-          <div className="h-64">
+          <div className={low ? 'h-32' : 'h-64'}>
             <Suspense fallback={<Skeleton className="h-full w-full" />}>
               <Plot data={data} label={`${label}; arrow keys read it`} onPick={onPick} />
             </Suspense>

@@ -59,7 +59,8 @@ function axes({ ticks, formatTick }: ChartData) {
         width={width}
         domain={[0, Number(ticks.at(-1) ?? 1n)]}
         ticks={ticks.map(Number)}
-        tickFormatter={(_, index) => formatTick(ticks[index] ?? 0n)}
+        // By value: ticks without room are left out.
+        tickFormatter={(value) => formatTick(ticks.find((tick) => Number(tick) === value) ?? 0n)}
         tickLine={false}
         axisLine={false}
         tick={TICK}
