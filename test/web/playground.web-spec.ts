@@ -47,7 +47,7 @@ describeJourney('the playground', () => {
   async function receiptOf(
     developer: DashboardClient,
     answer: Locator,
-  ): Promise<{ cost_micro: number; model: string }> {
+  ): Promise<{ cost_micro: number; model: string; attempts: readonly object[] }> {
     const href = (await answer.getByRole('link', { name: 'Receipt' }).getAttribute('href')) ?? '';
     const { status, json } = await developer.call(developer.path(`/usage/requests/${href.split('/').at(-1)}`));
     expect(status).toBe(200);
@@ -239,6 +239,56 @@ describeJourney('the playground', () => {
     await transcript.getByRole('button', { name: 'SRT' }).click();
     expect((await download).suggestedFilename()).toBe('fox.srt');
     await pictures(user, 'playground-transcription');
+    await user.close();
+  });
+
+  it('keeps a picture whose tab is left, also while it is made, and forgets it when the page is loaded again', async () => {
+    const { developer, user, page } = await visit('image');
+    const picture = page.getByRole('img', { name: 'A lighthouse' });
+    const width = () => picture.evaluate((image: HTMLImageElement) => image.decode().then(() => image.naturalWidth));
+    await page.getByLabel('Prompt').fill('A lighthouse');
+    await page.getByLabel('Size').selectOption('256x256');
+    await page.getByRole('button', { name: 'Make a picture' }).click();
+    await page.getByRole('link', { name: 'Chat', exact: true }).click();
+    await page.getByLabel('Message', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Image', exact: true }).click();
+    await picture.waitFor();
+    expect(await width()).toBe(256);
+    const cost = await expectCostOfReceipt(developer, page.getByRole('figure'));
+    await page.getByText('Spent on this page').getByTitle(`${cost} micro-dollars`).waitFor();
+
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Usage' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
+    await page.goBack();
+    await picture.waitFor();
+    expect(await width()).toBe(256);
+    await page.reload();
+    await page.getByText('No picture yet').waitFor();
+    await user.close();
+  });
+
+  it('marks an answer of another deployment as a fallback, as its receipt does', async () => {
+    upstream.answer = (response, { body }) => {
+      if ((JSON.parse(body) as { model: string }).model === 'one') {
+        response.writeHead(503, { 'content-type': 'application/json' });
+        response.end('{}');
+        return;
+      }
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(`${chunk({ content: 'Here.' })}${chunk({}, 'stop')}${usageChunk(1, 1)}data: [DONE]\n\n`);
+    };
+    const { developer, user, page } = await visit('chat');
+    await choose(page, 'Model').selectOption('local/four');
+    await page.getByLabel('Message', { exact: true }).fill('Are you there?');
+    await page.getByRole('button', { name: 'Send' }).click();
+    const answer = page.getByRole('article');
+    const mark = answer.getByText(/^Fallback after \d failed calls?$/);
+    await mark.waitFor();
+    const { attempts } = await receiptOf(developer, answer);
+    expect(await mark.innerText()).toContain(` ${attempts.length - 1} failed`);
+    await pictures(user, 'playground-fallback');
+    await page.reload();
+    await mark.waitFor();
     await user.close();
   });
 

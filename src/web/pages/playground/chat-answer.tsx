@@ -43,6 +43,7 @@ export function ChatAnswer({ model, modelId, reply }: ChatAnswerProps) {
           requestId={failure === null ? reply.requestId : null}
           totalMs={reply.totalMs}
           facts={factsOf(reply)}
+          fallbackCalls={reply.fallbackCalls}
         />
       )}
     </article>

@@ -1,6 +1,6 @@
 import { isApiError } from '../../api/errors';
 import { eventData } from '../../api/event-stream';
-import { readReceipt } from '../../api/requests';
+import { fallbackCallsOf, readReceipt } from '../../api/requests';
 import { callV1, requestIdOf } from '../../api/v1';
 
 export interface ReplyFailure {
@@ -22,6 +22,8 @@ export interface ChatReply {
   readonly promptTokens: number | null;
   readonly completionTokens: number | null;
   readonly costMicro: number | null;
+  /** How many calls failed before another deployment answered; absent while that is not known. */
+  readonly fallbackCalls?: number;
   readonly firstTokenMs: number | null;
   readonly totalMs: number | null;
   readonly failure: ReplyFailure | null;
@@ -119,12 +121,18 @@ export async function followChat(
   return reply;
 }
 
+/** The reply with what its receipt says. */
+export async function settled(organizationId: string, reply: ChatReply): Promise<ChatReply> {
+  if (reply.requestId === null) return reply;
+  if (reply.costMicro === null) return { ...reply, costMicro: await chargeOf(organizationId, reply.requestId) };
+  return { ...reply, fallbackCalls: await fallbackCallsOf(organizationId, reply.requestId) };
+}
+
 /**
- * What a stream that was cut off has cost: its receipt appears when the gateway has noticed the end. Null for a request
- * that was refused, and when the receipt does not appear soon.
+ * What a stream that was cut off has cost: its receipt appears when the gateway has noticed the end. Null when the receipt
+ * does not appear soon.
  */
-export async function chargeOf(organizationId: string, { requestId }: ChatReply): Promise<number | null> {
-  if (requestId === null) return null;
+async function chargeOf(organizationId: string, requestId: string): Promise<number | null> {
   for (const pauseMs of RECEIPT_PAUSES_MS) {
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
     const receipt = await readReceipt(organizationId, requestId).catch(() => null);

@@ -16,7 +16,8 @@ import { ModelField } from './model-field';
 import { ReceiptLine } from './receipt-line';
 import { modelOf, type TabProps } from './tab';
 import { useDraft } from './use-draft';
-import { useResults } from './use-results';
+import type { TabResult } from './result-store';
+import { useResults, type Settled } from './use-results';
 
 interface ImageDraft {
   readonly model: string;
@@ -26,12 +27,8 @@ interface ImageDraft {
   readonly style: string;
 }
 
-interface ImageResult {
+interface ImageResult extends TabResult {
   readonly prompt: string;
-  /** `blob:` URLs. */
-  readonly urls: readonly string[];
-  readonly costMicro: number;
-  readonly requestId: string;
   readonly totalMs: number;
 }
 
@@ -42,7 +39,7 @@ export function ImageTab(props: TabProps) {
   const { id } = useOrganization();
   const [draft, setDraft] = useDraft(`${id} image`, EMPTY);
   const [picture, setPicture] = useState<File | null>(null);
-  const { results, pending, error, run } = useResults<ImageResult>();
+  const { results, pending, error, run } = useResults<ImageResult>('image');
   const model = modelOf(props, draft.model);
   const set = (changes: Partial<ImageDraft>): void => setDraft({ ...draft, ...changes });
   const body = bodyOf(model, draft);
@@ -131,9 +128,16 @@ async function makeImages(
       ? await callV1(organizationId, '/v1/images/generations', { body, signal })
       : await callV1(organizationId, '/v1/images/edits', { body: formOf(body, source), signal });
   const { data } = (await reply.json()) as { data: ReadonlyArray<{ b64_json?: string }> };
-  const urls = data.flatMap(({ b64_json: text }) => (text === undefined ? [] : [URL.createObjectURL(imageOf(text))]));
+  const images = data.flatMap(({ b64_json: text }) => (text === undefined ? [] : [imageOf(text)]));
   const totalMs = Math.round(performance.now() - startedAt);
-  return { prompt, urls, costMicro: costOf(reply), requestId: requestIdOf(reply), totalMs };
+  return {
+    prompt,
+    urls: images.map((image) => URL.createObjectURL(image)),
+    bytes: images.reduce((sum, { size }) => sum + size, 0),
+    costMicro: costOf(reply),
+    requestId: requestIdOf(reply),
+    totalMs,
+  };
 }
 
 function formOf(body: Readonly<Record<string, string>>, source: File): FormData {
@@ -153,7 +157,8 @@ function imageType([first, second]: Uint8Array): string {
   return first === 0xff && second === 0xd8 ? 'image/jpeg' : 'image/webp';
 }
 
-function ImageCard({ result: { prompt, urls, costMicro, requestId, totalMs } }: { readonly result: ImageResult }) {
+function ImageCard({ result }: { readonly result: Settled<ImageResult> }) {
+  const { prompt, urls, costMicro, requestId, totalMs, fallbackCalls } = result;
   return (
     <figure className="rounded-xl border bg-surface p-4">
       <div className="flex flex-wrap gap-3">
@@ -168,7 +173,7 @@ function ImageCard({ result: { prompt, urls, costMicro, requestId, totalMs } }: 
         ))}
       </div>
       <figcaption className="mt-2 wrap-anywhere">{prompt}</figcaption>
-      <ReceiptLine costMicro={costMicro} requestId={requestId} totalMs={totalMs} />
+      <ReceiptLine costMicro={costMicro} requestId={requestId} totalMs={totalMs} fallbackCalls={fallbackCalls} />
     </figure>
   );
 }

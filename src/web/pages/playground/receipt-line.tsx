@@ -1,7 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import { useOrganization } from '../../app/use-session';
-import { formatDuration } from '../../format/count';
+import { countOf, formatDuration } from '../../format/count';
 import { Amount } from '../../ui/amount';
+import { Badge } from '../../ui/badge';
 
 interface ReceiptLineProps {
   readonly costMicro: number | null;
@@ -9,10 +10,12 @@ interface ReceiptLineProps {
   readonly totalMs?: number | null;
   /** Further facts, for example `12 tokens in`. */
   readonly facts?: readonly string[];
+  /** How many calls failed before another deployment answered. */
+  readonly fallbackCalls?: number;
 }
 
 /** Below an answer: what it cost and took, with its receipt. */
-export function ReceiptLine({ costMicro, requestId, totalMs = null, facts = [] }: ReceiptLineProps) {
+export function ReceiptLine({ costMicro, requestId, totalMs = null, facts = [], fallbackCalls = 0 }: ReceiptLineProps) {
   const { id } = useOrganization();
   const parts = [...facts, ...(totalMs === null ? [] : [`${formatDuration(totalMs)} in total`])];
   return (
@@ -25,6 +28,7 @@ export function ReceiptLine({ costMicro, requestId, totalMs = null, facts = [] }
       {parts.map((part) => (
         <span key={part}>{part}</span>
       ))}
+      {fallbackCalls > 0 && <Badge tone="warn">Fallback after {countOf(fallbackCalls, 'failed call')}</Badge>}
       {requestId !== null && requestId !== '' && (
         <Link to="/o/$org/requests/$request" params={{ org: id, request: requestId }} className="link">
           Receipt

@@ -14,7 +14,8 @@ import { ModelField } from './model-field';
 import { ReceiptLine } from './receipt-line';
 import { modelOf, type TabProps } from './tab';
 import { useDraft } from './use-draft';
-import { useResults } from './use-results';
+import type { TabResult } from './result-store';
+import { useResults, type Settled } from './use-results';
 
 interface SpeechDraft {
   readonly model: string;
@@ -25,13 +26,11 @@ interface SpeechDraft {
   readonly instructions: string;
 }
 
-interface SpeechResult {
+interface SpeechResult extends TabResult {
   readonly input: string;
   /** `blob:` URL of the sound. */
   readonly urls: readonly [string];
   readonly format: string;
-  readonly costMicro: number;
-  readonly requestId: string;
   readonly totalMs: number;
 }
 
@@ -43,7 +42,7 @@ const RAW_FORMAT = 'pcm';
 export function SpeechTab(props: TabProps) {
   const { id } = useOrganization();
   const [draft, setDraft] = useDraft(`${id} speech`, EMPTY);
-  const { results, pending, error, run } = useResults<SpeechResult>();
+  const { results, pending, error, run } = useResults<SpeechResult>('speech');
   const model = modelOf(props, draft.model);
   const voices = model.media?.voices;
   const formats = (model.media?.formats ?? ['mp3']).filter((format) => format !== RAW_FORMAT);
@@ -133,14 +132,22 @@ async function speak(
 ): Promise<SpeechResult> {
   const startedAt = performance.now();
   const reply = await callV1(organizationId, '/v1/audio/speech', { body, signal });
-  const url = URL.createObjectURL(await reply.blob());
+  const sound = await reply.blob();
   const totalMs = Math.round(performance.now() - startedAt);
   const { input, response_format: format } = body;
-  return { input, urls: [url], format, costMicro: costOf(reply), requestId: requestIdOf(reply), totalMs };
+  return {
+    input,
+    urls: [URL.createObjectURL(sound)],
+    bytes: sound.size,
+    format,
+    costMicro: costOf(reply),
+    requestId: requestIdOf(reply),
+    totalMs,
+  };
 }
 
-function SpeechCard({ result }: { readonly result: SpeechResult }) {
-  const { input, urls, format, costMicro, requestId, totalMs } = result;
+function SpeechCard({ result }: { readonly result: Settled<SpeechResult> }) {
+  const { input, urls, format, costMicro, requestId, totalMs, fallbackCalls } = result;
   return (
     <article className="rounded-xl border bg-surface p-4">
       <p className="mb-3 line-clamp-3 wrap-anywhere">{input}</p>
@@ -152,7 +159,7 @@ function SpeechCard({ result }: { readonly result: SpeechResult }) {
           Download
         </ButtonAnchor>
       </div>
-      <ReceiptLine costMicro={costMicro} requestId={requestId} totalMs={totalMs} />
+      <ReceiptLine costMicro={costMicro} requestId={requestId} totalMs={totalMs} fallbackCalls={fallbackCalls} />
     </article>
   );
 }

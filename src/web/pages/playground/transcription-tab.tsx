@@ -17,21 +17,20 @@ import { ReceiptLine } from './receipt-line';
 import { type Segment, toSrt, toVtt } from './subtitles';
 import { modelOf, type TabProps } from './tab';
 import { useDraft } from './use-draft';
-import { useResults } from './use-results';
+import type { TabResult } from './result-store';
+import { useResults, type Settled } from './use-results';
 
 interface TranscriptionDraft {
   readonly model: string;
   readonly language: string;
 }
 
-interface TranscriptionResult {
+interface TranscriptionResult extends TabResult {
   readonly fileName: string;
   /** `blob:` URL of the sound. */
   readonly urls: readonly [string];
   readonly text: string;
   readonly segments: readonly Segment[];
-  readonly costMicro: number;
-  readonly requestId: string;
   readonly totalMs: number;
 }
 
@@ -42,7 +41,7 @@ export function TranscriptionTab(props: TabProps) {
   const { id } = useOrganization();
   const [draft, setDraft] = useDraft(`${id} transcription`, EMPTY);
   const [file, setFile] = useState<File | null>(null);
-  const { results, pending, error, run } = useResults<TranscriptionResult>();
+  const { results, pending, error, run } = useResults<TranscriptionResult>('transcription');
   const model = modelOf(props, draft.model);
   const body = bodyOf(model, draft);
   return (
@@ -118,10 +117,10 @@ async function transcribe(
   const reply = await callV1(organizationId, '/v1/audio/transcriptions', { body: form, signal });
   const { text, segments = [] } = (await reply.json()) as { text: string; segments?: readonly Segment[] };
   const totalMs = Math.round(performance.now() - startedAt);
-  const url = URL.createObjectURL(file);
   return {
     fileName: file.name,
-    urls: [url],
+    urls: [URL.createObjectURL(file)],
+    bytes: file.size,
     text,
     segments,
     costMicro: costOf(reply),
@@ -130,8 +129,8 @@ async function transcribe(
   };
 }
 
-function Transcript({ result }: { readonly result: TranscriptionResult }) {
-  const { fileName, urls, text, segments, costMicro, requestId, totalMs } = result;
+function Transcript({ result }: { readonly result: Settled<TranscriptionResult> }) {
+  const { fileName, urls, text, segments, costMicro, requestId, totalMs, fallbackCalls } = result;
   const player = useRef<HTMLAudioElement>(null);
   const playFrom = (seconds: number): void => {
     if (player.current === null) return;
@@ -170,7 +169,7 @@ function Transcript({ result }: { readonly result: TranscriptionResult }) {
           </>
         )}
       </div>
-      <ReceiptLine costMicro={costMicro} requestId={requestId} totalMs={totalMs} />
+      <ReceiptLine costMicro={costMicro} requestId={requestId} totalMs={totalMs} fallbackCalls={fallbackCalls} />
     </article>
   );
 }

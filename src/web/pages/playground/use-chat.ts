@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Model } from '../../../contract/dashboard';
 import { useOrganization } from '../../app/use-session';
-import { chargeOf, followChat, type ChatReply } from './chat-reply';
+import { followChat, settled, type ChatReply } from './chat-reply';
 import { chatBody, type ChatSettings, type Exchange, type UserMessage } from './chat-request';
 import { useSpending } from './playground-context';
 import { useDraft } from './use-draft';
@@ -58,9 +58,9 @@ export function useChat(): Chat {
       setLive(turn);
       const asked = requests.map(async ([modelId, body]) => {
         const reply = await followChat(organizationId, body, abort.signal, (next) => show(modelId, next));
-        const costMicro = reply.costMicro ?? (await chargeOf(organizationId, reply));
-        addSpent(costMicro ?? 0);
-        return [modelId, { ...reply, costMicro }] as const;
+        const final = await settled(organizationId, reply);
+        addSpent(final.costMicro ?? 0);
+        return [modelId, final] as const;
       });
       void Promise.all(asked).then((replies) => {
         cancelAnimationFrame(frame);

@@ -1,59 +1,31 @@
-import { useEffect, useRef, useState } from 'react';
+import { useSyncExternalStore } from 'react';
+import { fallbackCallsOf } from '../../api/requests';
+import { useCurrentUser, useOrganization } from '../../app/use-session';
 import { useSpending } from './playground-context';
+import { results as store, type TabResult, type TabResults } from './result-store';
 
-interface Costing {
-  readonly costMicro: number;
-  /** `blob:` URLs of its files. */
-  readonly urls: readonly string[];
-}
+/** An answer with what its receipt says. */
+export type Settled<Result> = Result & { readonly fallbackCalls: number };
 
-export interface Results<Result> {
-  /** Newest first. */
-  readonly results: readonly Result[];
-  readonly pending: boolean;
-  readonly error: Error | null;
+interface Results<Result extends TabResult> extends TabResults<Settled<Result>> {
   /** Runs one request at a time; a click while it runs is ignored. */
   readonly run: (request: (signal: AbortSignal) => Promise<Result>) => void;
 }
 
-/** The answers of a tab while it is open. Their files exist in memory only. */
-export function useResults<Result extends Costing>(): Results<Result> {
+/** The answers of a tab; they outlive the tab, and `name` must be unique among the tabs. */
+export function useResults<Result extends TabResult>(name: string): Results<Result> {
   const { addSpent } = useSpending();
-  const [results, setResults] = useState<readonly Result[]>([]);
-  const [pending, setPending] = useState(false);
-  const [error, setError] = useState<Error | null>(null);
-  const controller = useRef<AbortController | null>(null);
-  const created = useRef<string[]>([]);
-  useEffect(
-    () => () => {
-      controller.current?.abort();
-      for (const url of created.current) URL.revokeObjectURL(url);
-    },
-    [],
-  );
+  const { id: userId } = useCurrentUser();
+  const { id: organizationId } = useOrganization();
+  const tab = `${userId} ${organizationId} ${name}`;
+  const state = useSyncExternalStore(store.subscribe, () => store.get(tab)) as TabResults<Settled<Result>>;
   return {
-    results,
-    pending,
-    error,
-    run: (request) => {
-      if (controller.current !== null) return;
-      const abort = new AbortController();
-      controller.current = abort;
-      setPending(true);
-      setError(null);
-      request(abort.signal)
-        .then((result) => {
-          addSpent(result.costMicro);
-          created.current.push(...result.urls);
-          setResults((before) => [result, ...before]);
-        })
-        .catch((reason: unknown) => {
-          if (!abort.signal.aborted) setError(reason instanceof Error ? reason : new Error(String(reason)));
-        })
-        .finally(() => {
-          controller.current = null;
-          setPending(false);
-        });
-    },
+    ...state,
+    run: (request) =>
+      void store.run(tab, async (signal) => {
+        const result = await request(signal);
+        addSpent(result.costMicro);
+        return { ...result, fallbackCalls: await fallbackCallsOf(organizationId, result.requestId) };
+      }),
   };
 }
