@@ -89,7 +89,7 @@ function BalanceLink({ organizationId }: { readonly organizationId: string }) {
   const balance = useQuery(balanceQuery(organizationId)).data;
   if (balance === undefined) return null;
   return (
-    <ButtonLink variant="quiet" to="/o/$org/billing" params={{ org: organizationId }} className="hidden sm:inline-flex">
+    <ButtonLink variant="quiet" to="/o/$org/billing" params={{ org: organizationId }} className="max-sm:hidden">
       <span className="sr-only">Available balance</span>
       <Amount micro={balance.available_micro} large />
     </ButtonLink>

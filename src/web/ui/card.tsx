@@ -46,7 +46,7 @@ export function Tile({ label, children, note }: TileProps) {
   return (
     <div className="min-w-0 rounded-xl border bg-surface px-4 py-3.5 sm:px-5">
       <p className="text-muted">{label}</p>
-      <p className="mt-1 truncate text-2xl font-semibold tracking-tight">{children}</p>
+      <p className="mt-1 text-xl font-semibold tracking-tight wrap-anywhere sm:text-2xl">{children}</p>
       {note !== undefined && <div className="mt-1 wrap-anywhere text-muted">{note}</div>}
     </div>
   );
@@ -66,7 +66,7 @@ export function Facts({ facts }: FactsProps) {
         .map(([label, value]) => (
           <div key={label} className="contents">
             <dt className="text-muted">{label}</dt>
-            <dd className="min-w-0 wrap-anywhere">{value}</dd>
+            <dd className="min-w-0 wrap-anywhere max-[22rem]:-mt-2 max-[22rem]:mb-1">{value}</dd>
           </div>
         ))}
     </dl>

@@ -28,11 +28,11 @@ interface DayInputProps {
 
 function DayInput({ label, value = '', onChange }: DayInputProps) {
   return (
-    <label className="flex items-center gap-2">
-      <span className="text-muted">{label}</span>
+    <label className="flex items-center gap-2 max-sm:w-full">
+      <span className="text-muted max-sm:w-20 max-sm:shrink-0">{label}</span>
       <input
         type="date"
-        className="control w-auto!"
+        className="control w-auto! max-sm:grow"
         value={value}
         max="9999-12-31"
         onChange={(event) => onChange(event.currentTarget.value === '' ? undefined : event.currentTarget.value)}

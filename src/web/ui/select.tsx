@@ -9,10 +9,10 @@ interface SelectProps {
 /** A labelled choice in a toolbar, outside of forms. */
 export function Select({ label, value, options, onChange }: SelectProps) {
   return (
-    <label className="flex max-w-full min-w-0 items-center gap-2">
-      <span className="text-muted">{label}</span>
+    <label className="flex max-w-full min-w-0 items-center gap-2 max-sm:w-full">
+      <span className="text-muted max-sm:w-20 max-sm:shrink-0">{label}</span>
       <select
-        className="control w-auto! max-w-72 min-w-0"
+        className="control w-auto! max-w-72 min-w-0 max-sm:grow"
         value={value}
         onChange={(event) => onChange(event.currentTarget.value)}
       >
