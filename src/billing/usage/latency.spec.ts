@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { latencyOf, NO_LATENCIES, readLatencies, STEP_BOUNDS_MS, sumLatencies, withoutLatencies } from './latency';
+import { latencyOf, NO_LATENCIES, readLatencies, STEP_BOUNDS_MS, sumLatencies } from './latency';
 
 const FIRST_TOKEN = 128;
 const durations = fc.array(fc.integer({ min: 1, max: 2 ** 24 - 1 }), { minLength: 1, maxLength: 200 });
@@ -32,13 +32,20 @@ describe('latency counters', () => {
     expect(latencyOf(both)).toEqual({ firstToken: { p50: 5, p95: 6 }, total: { p50: 20, p95: 20 } });
   });
 
-  it('are what remains when a part is taken from a sum', () => {
+  it('of a sum are those of all its requests, in whatever order and however split', () => {
     fc.assert(
       fc.property(durations, durations, (one, other) => {
-        const [left, right] = [countersOf(one), countersOf(other)];
-        expect(latencyOf(withoutLatencies(sumLatencies([left, right]), right))).toEqual(latencyOf(left));
+        const all = latencyOf(countersOf([...one, ...other]));
+        expect(latencyOf(sumLatencies([countersOf(one), countersOf(other)]))).toEqual(all);
+        expect(latencyOf(sumLatencies([countersOf(other), NO_LATENCIES, countersOf(one)]))).toEqual(all);
       }),
     );
+  });
+
+  it('count more requests than 32 bits can', () => {
+    const many = 2 ** 40;
+    const counters = readLatencies(`${many * 256 + 3},${many * 256 + 5},${256 + 3}`);
+    expect(latencyOf(counters).total).toEqual({ p50: 3, p95: 5 });
   });
 
   it('are null without requests', () => {

@@ -10,8 +10,8 @@ function row(value: string | null, requests: number): TotalsRow {
 it('keeps a model named "other" apart from the group of the remaining models', async () => {
   const totals = {
     findMostExpensive: () => Promise.resolve(['other', 'a']),
-    // The last row is the sum of all models.
-    sumNamed: () => Promise.resolve([row('other', 5), row('a', 3), row(null, 10)]),
+    // The last row is the sum of the remaining models.
+    sumNamed: () => Promise.resolve([row('other', 5), row('a', 3), row(null, 2)]),
   };
   const service = new UsageSeriesService(totals as unknown as UsageTotalsRepository, systemClock);
   const { total, groups } = await service.series('organization', { interval: 'day', groupBy: 'model' });

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, type Clock } from '../../core/time/clock';
 import { GatewayError } from '../../core/errors/gateway-error';
-import { NO_LATENCIES, readLatencies, sumLatencies, withoutLatencies } from './latency';
+import { NO_LATENCIES, readLatencies, sumLatencies } from './latency';
 import { OPERATION_MODALITIES, type Operation } from './operations';
 import type { UsageSums } from './usage.types';
 import { type Span, type TotalsQuery, type TotalsRow, UsageTotalsRepository } from './usage-totals.repository';
@@ -106,7 +106,8 @@ export class UsageSeriesService {
     const { from, to } = this.bucketsOf(interval, period);
     const query = { organizationId, span: interval, from, to, only: scopeOf(groupBy, model, keyId) };
     const sums = await this.sumsOf(query, groupBy);
-    const groups = sums.map(([name, buckets]) => toGroup(name, buckets, from, SPAN_MS[interval])).toSorted(byCost);
+    const starts = startsOf(query);
+    const groups = sums.map(([name, buckets]) => toGroup(name, buckets, starts)).toSorted(byCost);
     const total = sumOf(groups.map((group) => group.total));
     return { from, to, interval, groupBy, total, groups };
   }
@@ -118,12 +119,16 @@ export class UsageSeriesService {
     if (groupBy === 'model' || groupBy === 'key' || groupBy === 'organization') {
       if (query.only?.dimension === groupBy) {
         const { value } = query.only;
-        return [...gather(await this.totals.sumNamed(query, groupBy, [value], { withAll: false }), query, () => value)];
+        return [...gather(await this.totals.sumNamed(query, groupBy, [value], 'none'), query, () => value)];
       }
       const found = await this.totals.findMostExpensive(query, groupBy, MAX_GROUPS + 1);
-      const withAll = found.length > MAX_GROUPS;
-      const rows = await this.totals.sumNamed(query, groupBy, found.slice(0, MAX_GROUPS), { withAll });
-      return withOthers(gather(rows, query, (value) => value));
+      // There can be as many keys as requests, and the others of them are far more rows than all models.
+      const unnamed = found.length <= MAX_GROUPS ? 'none' : groupBy === 'key' ? 'all' : 'others';
+      const rows = await this.totals.sumNamed(query, groupBy, found.slice(0, MAX_GROUPS), unnamed);
+      const sums = gather(rows, query, (value) => value);
+      return unnamed === 'all'
+        ? withDifference(sums)
+        : [...sums].map(([name, each]) => [name ?? OTHERS, each] as const);
     }
     const rows = await this.totals.sum(query, DIMENSIONS[groupBy]);
     return [...gather(rows, query, (value) => groupOf(groupBy, value))];
@@ -196,7 +201,7 @@ function gather<Name>(
 }
 
 /** The unnamed group is the sum of all; subtracting the named groups leaves `other`. */
-function withOthers(sums: GroupSums<string | null>): (readonly [string, UsageSums[]])[] {
+function withDifference(sums: GroupSums<string | null>): (readonly [string, UsageSums[]])[] {
   const named = [...sums].flatMap(([name, buckets]) => (name === null ? [] : [[name, buckets] as const]));
   const others = named.reduce(
     (left, [, buckets]) => left.map((sum, index) => subtract(sum, buckets[index] as UsageSums)),
@@ -205,12 +210,15 @@ function withOthers(sums: GroupSums<string | null>): (readonly [string, UsageSum
   return others.every(({ requests }) => requests === 0) ? named : [...named, [OTHERS, others]];
 }
 
-function toGroup(name: string, sums: readonly UsageSums[], from: Date, spanMs: number): SeriesGroup {
-  return {
-    name,
-    total: sumOf(sums),
-    buckets: sums.map((each, index) => ({ startsAt: new Date(from.getTime() + index * spanMs), ...each })),
-  };
+/** Of all buckets; the groups share them. */
+function startsOf({ span, from, to }: TotalsQuery): readonly Date[] {
+  const count = (to.getTime() - from.getTime()) / SPAN_MS[span];
+  return Array.from({ length: count }, (_, index) => new Date(from.getTime() + index * SPAN_MS[span]));
+}
+
+function toGroup(name: string, sums: readonly UsageSums[], starts: readonly Date[]): SeriesGroup {
+  const buckets = sums.map((each, index) => ({ startsAt: starts[index] as Date, ...each }));
+  return { name, total: sumOf(sums), buckets };
 }
 
 function byCost(left: SeriesGroup, right: SeriesGroup): number {
@@ -240,7 +248,8 @@ function subtract(one: UsageSums, other: UsageSums): UsageSums {
     inputTokens: one.inputTokens - other.inputTokens,
     outputTokens: one.outputTokens - other.outputTokens,
     chargedMicro: one.chargedMicro - other.chargedMicro,
-    latency: withoutLatencies(one.latency, other.latency),
+    // Only keys are subtracted, which have none.
+    latency: NO_LATENCIES,
   };
 }
 

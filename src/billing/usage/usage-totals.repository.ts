@@ -111,14 +111,15 @@ export class UsageTotalsRepository {
   }
 
   /**
-   * Sums by bucket for each of the values, read through an index on the value, and with `withAll` also for all values
-   * together. Rows of one value in one organization are not added up: the caller does so faster than PostgreSQL.
+   * Sums by bucket for each of the values, read through an index on the value, and under `null` what `unnamed` says: nothing,
+   * the values that are not named, or all values together. Rows of one value in one organization are not added up: the caller
+   * does so faster than PostgreSQL.
    */
   sumNamed(
     query: TotalsQuery,
     dimension: NamedDimension,
     values: readonly string[],
-    { withAll }: { readonly withAll: boolean },
+    unnamed: 'none' | 'others' | 'all',
   ): Promise<TotalsRow[]> {
     const { table, column, type } = TABLES[dimension];
     const condition = `AND ${column} = ANY ($4::${type}[])`;
@@ -127,10 +128,13 @@ export class UsageTotalsRepository {
       query.organizationId === null
         ? sumsOf(table, column, query.span, condition)
         : `SELECT ${bucketOf(query.span)}, value, ${COUNTS.join(', ')}, charged_micro, latency FROM (${rows}) usage`;
-    // The difference of all and the named keys would have the latencies of all.
-    const latency = dimension === 'key' ? NO_LATENCY : undefined;
-    const all = withAll ? ` UNION ALL ${sumsOf('usage_by_model', null, query.span, '', latency)}` : '';
-    return this.readPacked(`${named}${all}`, [query.organizationId, query.from, query.to, values]);
+    const rest = {
+      none: '',
+      others: ` UNION ALL ${sumsOf(table, null, query.span, `AND ${column} <> ALL ($4::${type}[])`)}`,
+      // Totals by model are fewer. Without latencies, because those of the named keys are not known.
+      all: ` UNION ALL ${sumsOf('usage_by_model', null, query.span, '', NO_LATENCY)}`,
+    };
+    return this.readPacked(`${named}${rest[unnamed]}`, [query.organizationId, query.from, query.to, values]);
   }
 
   /**

@@ -17,6 +17,8 @@ export function toPlatformSeriesReply(series: UsageSeries<PlatformGrouping>): Pl
 }
 
 function toLines({ interval, from, to, total, groups }: Omit<UsageSeries, 'groupBy'>) {
+  // The groups have the same buckets, and writing 15,000 dates takes longer than reading their sums.
+  const starts = groups[0]?.buckets.map(({ startsAt }) => startsAt.toISOString()) ?? [];
   return {
     interval,
     from: from.toISOString(),
@@ -26,7 +28,7 @@ function toLines({ interval, from, to, total, groups }: Omit<UsageSeries, 'group
       object: 'usage.group' as const,
       group: group.name,
       total: toSums(group.total),
-      buckets: group.buckets.map(({ startsAt, ...sums }) => ({ starts_at: startsAt.toISOString(), ...toSums(sums) })),
+      buckets: group.buckets.map((bucket, index) => ({ starts_at: starts[index] as string, ...toSums(bucket) })),
     })),
   };
 }
