@@ -81,7 +81,7 @@ function changesOf(values: Readonly<Record<string, string>>, balance: Balance): 
     const text = values[name]?.trim() ?? '';
     const micro = text === '' ? null : parseDollars(text);
     if (text !== '' && micro === null) {
-      throw fieldError(name, 'Digits with at most six decimals after a point, for example 250 or 12.50.');
+      throw fieldError(name, 'Enter digits with at most six decimals after a point, for example 250 or 12.50.');
     }
     if (micro !== balance[name]) changes[name] = micro;
   }

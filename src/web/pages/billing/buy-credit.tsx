@@ -72,7 +72,7 @@ function usePurchase(onClose: () => void) {
   return useChange({
     change: async ({ amount, idempotencyKey }: Order) => {
       const micro = parseDollars(amount, 2);
-      if (micro === null) throw fieldError('amount_micro', 'An amount in whole cents, for example 25 or 12.50.');
+      if (micro === null) throw fieldError('amount_micro', 'Enter an amount in whole cents, for example 25 or 12.50.');
       return unwrap(
         api.POST('/dashboard/api/organizations/{organization_id}/billing/purchases', {
           params: { path: { organization_id: org }, header: { 'Idempotency-Key': idempotencyKey } },

@@ -98,5 +98,5 @@ export function ExplainForm({ keys, firstKey, models, pending, error, onSubmit }
 function bodyError(body: string): Error | null {
   const line = jsonErrorLine(body);
   if (line !== null) return fieldError('request', `Not valid JSON: see line ${line}.`);
-  return body.trimStart().startsWith('{') ? null : fieldError('request', 'A JSON object, in braces.');
+  return body.trimStart().startsWith('{') ? null : fieldError('request', 'Enter a JSON object, in braces.');
 }

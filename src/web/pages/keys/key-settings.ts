@@ -91,7 +91,7 @@ function toValue(field: SettingsField, text: string): ApiKeySettings[SettingsFie
 function dollarsOf(field: SettingsField, text: string): number {
   const micro = parseDollars(text);
   if (micro === null)
-    throw fieldError(field, 'Dollars with at most six decimals after a point, for example 250 or 12.50.');
+    throw fieldError(field, 'Enter dollars with at most six decimals after a point, for example 250 or 12.50.');
   return micro;
 }
 

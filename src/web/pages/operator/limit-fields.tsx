@@ -73,7 +73,7 @@ export function dollarsOf(values: FormValues, name: string): Limit {
   const text = values[name]?.trim() ?? '';
   if (text === '') return null;
   const micro = parseDollars(text);
-  if (micro === null) throw fieldError(name, 'This is not an amount in dollars, for example 12.50.');
+  if (micro === null) throw fieldError(name, 'Enter an amount in dollars, for example 12.50.');
   return micro;
 }
 

@@ -136,5 +136,5 @@ function parsePrice(text: string): Record<string, unknown> {
   } catch {
     // The error below explains the fault of the field.
   }
-  throw fieldError('price', 'This is not a JSON object.');
+  throw fieldError('price', 'This is not a JSON object. Enter one in braces.');
 }
