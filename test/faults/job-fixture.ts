@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { endChildren } from '../harness/child-process';
 import { createTestDatabase, type TestDatabase } from '../harness/database';
-import { createDataDirectory, GatewayProcess } from '../harness/gateway-process';
+import { createDataDirectory, type DataDirectory, GatewayProcess } from '../harness/gateway-process';
 import { type MockMediaEvent, readMockMediaLog, readMockMediaTokens } from '../harness/mock-media';
 import { WorkerProcess } from '../harness/worker-process';
 import { FULL, until } from './figures';
@@ -79,7 +79,7 @@ export class JobFixture {
     readonly operator: Operator,
     readonly customer: Customer,
     readonly gateway: GatewayProcess,
-    private readonly data: { readonly path: string; remove(): void },
+    private readonly data: DataDirectory,
     private readonly environment: Readonly<Record<string, string>>,
   ) {}
 

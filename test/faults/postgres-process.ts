@@ -8,7 +8,7 @@ import { choosePostgresAccount } from '../../src/core/embedded/postgres-account'
 import { locatePrograms } from '../../src/core/embedded/postgres-files';
 import { isRunning } from '../../src/core/embedded/process-control';
 import { findFreePort, ManagedChild } from '../harness/child-process';
-import { createDataDirectory } from '../harness/gateway-process';
+import { createDataDirectory, type DataDirectory } from '../harness/gateway-process';
 
 const READY_WITHIN_MS = 100_000;
 const POLL_MS = 10;
@@ -17,18 +17,20 @@ export class PostgresProcess {
   private child: ManagedChild | null = null;
   private readonly account = choosePostgresAccount();
   private readonly programs = locatePrograms(this.account);
-  private readonly directory = createDataDirectory();
-  private readonly data = join(this.directory.path, 'data');
-
+  private readonly data: string;
   private readonly settings: string[];
 
-  private constructor(private readonly port: number) {
+  private constructor(
+    private readonly port: number,
+    private readonly directory: DataDirectory,
+  ) {
+    this.data = join(directory.path, 'data');
     this.settings = ['listen_addresses=127.0.0.1', `port=${port}`, 'unix_socket_directories=', 'fsync=on'];
   }
 
   /** Starts a new cluster. As durable as a real one: fsync is on. */
-  static async create(): Promise<PostgresProcess> {
-    const server = new PostgresProcess(await findFreePort());
+  static async create(directory = createDataDirectory()): Promise<PostgresProcess> {
+    const server = new PostgresProcess(await findFreePort(), directory);
     server.initialize();
     await server.start();
     return server;
@@ -36,7 +38,7 @@ export class PostgresProcess {
 
   /** Starts a streaming replica of this server, which is restarted for the copy of its files. */
   async createStandby(): Promise<PostgresProcess> {
-    const standby = new PostgresProcess(await findFreePort());
+    const standby = new PostgresProcess(await findFreePort(), createDataDirectory());
     await this.stop();
     execFileSync('cp', ['-a', this.data, standby.data]);
     await this.start();
@@ -45,6 +47,11 @@ export class PostgresProcess {
     standby.settings.push(`primary_conninfo=host=${primary.hostname} port=${primary.port} user=${primary.username}`);
     await standby.start();
     return standby;
+  }
+
+  /** Whether it runs, which includes that it recovers from a crash. */
+  get isUp(): boolean {
+    return this.child !== null && !this.child.hasExited;
   }
 
   /** URL of its database `postgres`. */

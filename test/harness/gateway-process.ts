@@ -126,8 +126,14 @@ export async function runCommand(
   return { ...(await child.exited), output: child.output };
 }
 
-/** A directory for one test; `remove` also deletes files created by the process. */
-export function createDataDirectory(): { readonly path: string; remove(): void } {
+export interface DataDirectory {
+  readonly path: string;
+  /** Also deletes files created by processes. */
+  remove(): void;
+}
+
+/** A directory for one test. */
+export function createDataDirectory(): DataDirectory {
   const path = mkdtempSync(join(tmpdir(), 'gateway-process-'));
   // When the tests run as root, the unprivileged account of PostgreSQL needs access.
   chmodSync(path, 0o711);

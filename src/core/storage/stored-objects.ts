@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { GatewayError } from '../errors/gateway-error';
 import { Metrics } from '../observability/metrics/catalogue';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
@@ -31,6 +31,10 @@ export interface Deletions {
 /** Outputs with limited retention: stored under keys, served by signed URLs, deleted after expiry. */
 @Injectable()
 export class StoredObjects {
+  private readonly logger = new Logger(StoredObjects.name);
+  /** Whether the last object could not be stored. Other calls can succeed meanwhile, as on a full disk. */
+  private isAway = false;
+
   constructor(
     @Inject(OBJECT_STORAGE) private readonly storage: ObjectStorage | null,
     private readonly repository: StoredObjectRepository,
@@ -114,12 +118,29 @@ export class StoredObjects {
       const result = await call;
       storageCalls.of(operation, 'ok').inc();
       dependencyUp.of('storage').set(1);
+      if (operation === 'put') this.reportBack();
       return result;
     } catch (error) {
       storageCalls.of(operation, 'failed').inc();
-      if (error instanceof GatewayError && error.code === 'service_unavailable') dependencyUp.of('storage').set(0);
+      if (error instanceof GatewayError && error.code === 'service_unavailable') {
+        dependencyUp.of('storage').set(0);
+        if (operation === 'put') this.reportAway(error.cause);
+      }
       throw error;
     }
+  }
+
+  /** Once per outage: clients only learn that outputs cannot be stored, not why. */
+  private reportAway(cause: unknown): void {
+    if (this.isAway) return;
+    this.isAway = true;
+    this.logger.error({ event: 'storage_away', message: `Object storage is away: ${String(cause)}` });
+  }
+
+  private reportBack(): void {
+    if (!this.isAway) return;
+    this.isAway = false;
+    this.logger.warn({ event: 'storage_back', message: 'Object storage is back' });
   }
 
   private requireStorage(): ObjectStorage {
