@@ -137,6 +137,7 @@ export class ChatInference {
           : async (candidate, call) =>
               format.complete(candidate, await images.requestFor(candidate, call.signal), call),
       estimateUsage,
+      finishReasonOf: ({ body }) => (body.choices[0] as { readonly finish_reason?: string } | undefined)?.finish_reason,
       render: (result, bill) => format.render(result, bill),
     });
   }

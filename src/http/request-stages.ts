@@ -50,6 +50,7 @@ export function addRequestContext(
       memory: null,
       connection: new ResponseConnection(reply.raw),
       isRecorded: false,
+      traceparent: request.headers.traceparent,
       trace: beginTrace(tracing, request, reply, clock, startedAtMs),
     };
     if (drain.draining) reply.raw.shouldKeepAlive = false;

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, type Clock } from '../core/time/clock';
+import type { RequestTrace } from '../core/types/trace';
 import { GatewayError } from '../core/errors/gateway-error';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import type { StoredResponse } from '../auth/idempotency/idempotency.service';
@@ -17,6 +18,7 @@ export interface ImageOwner {
   readonly organizationId: string;
   /** Id of the request. */
   readonly id: string;
+  readonly trace: RequestTrace | null;
 }
 
 /** The response body of `renderImages` with image URLs. */
@@ -101,11 +103,11 @@ export class ImageDelivery {
     }
   }
 
-  private async store(image: MadeImage, index: number, { organizationId, id }: ImageOwner): Promise<ReplyItem> {
+  private async store(image: MadeImage, index: number, { organizationId, id, trace }: ImageOwner): Promise<ReplyItem> {
     const { revisedPrompt } = image;
     if ('url' in image) return { url: image.url, revisedPrompt };
     const { bytes: body, contentType } = image;
-    const { key } = await this.objects.store({ kind: 'image', organizationId, id, index, contentType, body });
+    const { key } = await this.objects.store({ kind: 'image', organizationId, id, index, contentType, body, trace });
     const { url } = await this.objects.sign(key);
     return { url, revisedPrompt };
   }

@@ -73,6 +73,7 @@ class ImageInference implements UnaryInference<MadeImages> {
     this.items = await this.parts.delivery.deliver(images, this.order.responseFormat, {
       organizationId: principal.organizationId,
       id: context.id,
+      trace: context.trace,
     });
   }
 

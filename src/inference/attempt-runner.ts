@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
+import { traceFieldsOf } from '../core/observability/traces/tracing';
 import { CLOCK, type Clock } from '../core/time/clock';
 import type { CatalogModel, DeploymentTimeouts } from '../models/catalog-model';
 import type { DeploymentCall } from '../models/routing/deployment-health';
@@ -152,7 +153,7 @@ export class AttemptSeries {
     const attempt = this.reservation.beginAttempt(candidate);
     return {
       requestId: context.requestId,
-      traceparent: this.reservation.steps?.traceparent,
+      trace: this.reservation.steps ?? undefined,
       attempt,
       publicModel: model.id,
       upstreamModel: deployment.upstreamModel,
@@ -247,6 +248,7 @@ export class AttemptSeries {
     if (this.signal.aborted || isUnsupported(error)) return;
     const { credentialRefused, phase, upstream } = error.options;
     const facts = {
+      ...traceFieldsOf(this.reservation.input.context),
       event: credentialRefused === true ? 'provider_credential_refused' : 'provider_call_failed',
       message: credentialRefused === true ? 'a provider refused our credential' : 'a provider call failed',
       request_id: this.reservation.input.context.requestId,
@@ -344,8 +346,9 @@ export class AttemptRunner {
     const { answer, deploymentCall, candidate } = await series.callCandidates(attempt, onLastCandidate);
     deploymentCall.answered();
     return new ObservedStream(answer, {
-      completed: ({ outputBytes }) => {
+      completed: ({ outputBytes, finishReason }) => {
         reservation.markAnswered();
+        reservation.steps?.noteFinish(finishReason);
         series.recordCall(deploymentCall, candidate, null);
         series.noteSkippedEvents(deploymentCall, candidate, answer.progress.skippedEvents);
         deploymentCall.succeed(outputBytes);

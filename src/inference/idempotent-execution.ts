@@ -7,10 +7,19 @@ import { KeyClaimedError, type StoreAnswer } from '../billing/ledger/money.types
 import type { IdempotencyClaim } from '../core/types/idempotency';
 import { MultipartForm } from '../core/types/multipart-form';
 import type { ClientConnection } from '../core/types/request-context';
+import { inStep, type StepFacts } from '../core/types/trace';
 import { ProviderError } from '../providers/contract/provider-error';
 import type { InferenceInput, RenderedAnswer } from './inference.types';
 import { outcomeOf, RequestMetrics } from './request-metrics';
 import { RequestAdmission, type RequestReservation } from './request-reservation';
+
+/** The look-up of an idempotency key. */
+export const KEY_FACTS: StepFacts<StoredResponse | null> = {
+  done: (stored) =>
+    stored === null
+      ? { 'gateway.idempotency': 'claimed' }
+      : { 'gateway.idempotency': 'replayed', 'gateway.bytes': stored.body.length },
+};
 
 /** Attempts to claim a contended key before the client has to retry later. */
 const MAX_CLAIMS = 3;
@@ -56,7 +65,11 @@ export class IdempotentExecution {
     const answer = { status: 200, contentType, headers: { 'x-llm-model': servedModel.id, ...headers } };
     return async (signal) => ({
       ...answer,
-      bodyStored: head !== null && (await this.store.keep(context.id, principal.organizationId, head, tail, signal)),
+      bodyStored:
+        head !== null &&
+        (await inStep(context.trace, 'store response', () =>
+          this.store.keep(context.id, principal.organizationId, head, tail, signal),
+        )),
     });
   }
 
@@ -70,7 +83,10 @@ export class IdempotentExecution {
     claim: IdempotencyClaim,
   ): Promise<RequestReservation | StoredResponse> {
     const { organizationId } = input.principal;
-    let stored = await this.idempotency.lookUp(organizationId, claim);
+    const { trace } = input.context;
+    const lookUp = (claimLost: boolean) =>
+      inStep(trace, 'idempotency', () => this.idempotency.lookUp(organizationId, claim, claimLost), KEY_FACTS);
+    let stored = await lookUp(false);
     for (let attempt = 1; stored === null; attempt++) {
       try {
         return await this.admission.admit(input, claim);
@@ -78,7 +94,7 @@ export class IdempotentExecution {
         if (!(error instanceof KeyClaimedError)) throw error;
         if (attempt === MAX_CLAIMS) throw this.idempotency.inProgress(claim.operation);
         // A concurrent duplicate claimed the key first. By now it may have completed, or failed and freed the key.
-        stored = await this.idempotency.lookUp(organizationId, claim, true);
+        stored = await lookUp(true);
       }
     }
     const code = stored.status < 400 ? null : 'internal_error';

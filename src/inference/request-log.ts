@@ -5,6 +5,8 @@ import type { ErrorType } from '../core/errors/catalog';
 /** The fields of a line, as stored in the receipt where the request has one. */
 export interface EndedFields {
   readonly request_id: string;
+  readonly trace_id?: string;
+  readonly span_id?: string;
   readonly organization_id: string | undefined;
   readonly api_key_id: string | undefined;
   readonly operation: string;

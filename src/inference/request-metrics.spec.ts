@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { Metrics } from '../core/observability/metrics/catalogue';
 import { renderMetrics } from '../core/observability/metrics/exposition';
 import { NO_USAGE } from '../providers/contract/usage';
@@ -31,6 +32,7 @@ const STREAM = {
   totalMs: 2_000,
   admitMs: 3,
   finishMs: 4,
+  context: { trace: null },
 } as unknown as EndedRequest;
 
 async function samplesAfter(record: (requests: RequestMetrics) => void): Promise<string[]> {
@@ -40,6 +42,17 @@ async function samplesAfter(record: (requests: RequestMetrics) => void): Promise
 }
 
 describe('an admitted request', () => {
+  it('whose caller names a trace has its id in the log', () => {
+    const write = jest.spyOn(Logger.prototype, 'log').mockReturnValue(undefined);
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00';
+    new RequestMetrics(new Metrics(), new RequestLog('all')).recordEnd({
+      ...STREAM,
+      context: { trace: null, traceparent },
+    });
+    expect(write.mock.calls).toMatchObject([[{ trace_id: '4bf92f3577b34da6a3ce929d0e0e4736' }]]);
+    write.mockRestore();
+  });
+
   it('is recorded with its outcome, times, tokens by direction and charge', async () => {
     const lines = await samplesAfter((requests) => {
       requests.recordEnd(STREAM);

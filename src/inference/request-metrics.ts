@@ -3,6 +3,7 @@ import type { FinishResult, UsageRecord } from '../billing/ledger/money.types';
 import { ERROR_CATALOG, type ErrorCode, type ErrorType } from '../core/errors/catalog';
 import { Metrics } from '../core/observability/metrics/catalogue';
 import { type CounterSeries, type HistogramSeries, OTHER } from '../core/observability/metrics/series-cap';
+import { traceFieldsOf } from '../core/observability/traces/tracing';
 import { toRequestId } from '../core/types/ids';
 import type { RequestContext } from '../core/types/request-context';
 import type { GatewayError } from '../core/errors/gateway-error';
@@ -38,6 +39,7 @@ export interface EndedRequest {
   readonly admitMs: number | null;
   /** From the provider's last byte to the commit; `null`: there was no complete answer. */
   readonly finishMs: number | null;
+  readonly context: Pick<RequestContext, 'trace' | 'traceparent'>;
 }
 
 /**
@@ -83,6 +85,7 @@ export class RequestMetrics {
     this.recordUncharged(operation, context.modelId, outcome, streamed);
     this.log.write(outcome, () => ({
       request_id: context.requestId,
+      ...traceFieldsOf(context),
       organization_id: context.principal?.organizationId,
       api_key_id: context.principal?.keyId,
       operation,
@@ -133,11 +136,12 @@ export class RequestMetrics {
 }
 
 /** What the log says of an admitted request. */
-function fieldsOf({ record, result, totalMs }: EndedRequest): EndedFields {
+function fieldsOf({ record, result, totalMs, context }: EndedRequest): EndedFields {
   const { deploymentId, keyId, errorCode, organizationId, operation, model, provider, status, streamed, attempts } =
     record;
   return {
     request_id: toRequestId(record.id),
+    ...traceFieldsOf(context),
     organization_id: organizationId,
     api_key_id: keyId,
     operation,

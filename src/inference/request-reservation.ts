@@ -11,6 +11,7 @@ import { GatewayError } from '../core/errors/gateway-error';
 import { type Clock, CLOCK } from '../core/time/clock';
 import type { IdempotencyClaim, IdempotencyCompletion } from '../core/types/idempotency';
 import { type Micro, microToJson } from '../core/types/micro';
+import { inStep } from '../core/types/trace';
 import type { CatalogModel } from '../models/catalog-model';
 import {
   inputTokensOf,
@@ -24,7 +25,7 @@ import {
 import type { Bill, Candidate, InferenceInput, UsageEstimator } from './inference.types';
 import { asGatewayError } from './provider-failure';
 import { RequestMetrics } from './request-metrics';
-import { RequestSteps } from './request-steps';
+import { holdFacts, LIMITS_FACTS, RequestSteps } from './request-steps';
 import { RoutePlanner } from './route-planner';
 import { TokenRatios } from './inference-input';
 import { fitsModel, withReported } from './usage-plausibility';
@@ -259,6 +260,7 @@ export class RequestReservation {
       totalMs,
       admitMs: this.calledMs,
       finishMs: this.answeredMs === null ? null : totalMs - this.answeredMs,
+      context: this.input.context,
     });
   }
 
@@ -331,30 +333,23 @@ export class RequestAdmission implements OnApplicationShutdown {
     const candidates = this.planner.plan(input);
     const holdMicro = worstCaseCost(candidates, input);
     const steps = RequestSteps.of(input, this.traces);
-    const admittedMs = this.clock.monotonic();
-    const lease = await this.limiter.admit({
-      context: input.context,
-      principal: input.principal,
-      model: input.model,
-      fallbacks: input.fallbacks,
-      tokens: tokensOf(input.estimate),
-    });
-    const limitedMs = this.clock.monotonic();
-    steps?.add('limits', admittedMs, limitedMs);
+    const { context, principal, model, fallbacks } = input;
+    const limited = { context, principal, model, fallbacks, tokens: tokensOf(input.estimate) };
+    const lease = await inStep(context.trace, 'limits', () => this.limiter.admit(limited), LIMITS_FACTS);
     try {
-      await this.reservations.reserve({
-        reservationId: input.context.id,
-        organizationId: input.principal.organizationId,
-        keyId: input.principal.keyId,
+      const hold = {
+        reservationId: context.id,
+        organizationId: principal.organizationId,
+        keyId: principal.keyId,
         amountMicro: holdMicro,
         ttlSeconds: this.answerSeconds,
         claim,
-      });
+      };
+      await inStep(context.trace, 'hold', () => this.reservations.reserve(hold), holdFacts(holdMicro));
     } catch (error) {
       lease.release(0);
       throw error;
     }
-    steps?.add('hold', limitedMs, this.clock.monotonic());
     steps?.hold();
     this.openReservations.begin();
     return new RequestReservation(

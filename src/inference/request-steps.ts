@@ -1,19 +1,42 @@
-import type { FinishResult, UsageRecord } from '../billing/ledger/money.types';
+import { type FinishResult, KeyClaimedError, type UsageRecord } from '../billing/ledger/money.types';
 import type { AppConfig } from '../core/config/app-config';
+import { GatewayError } from '../core/errors/gateway-error';
 import { GENAI_NAMES, type GenaiNames, genaiOperationOf } from '../core/observability/genai-names';
 import { type Micro, microToJson } from '../core/types/micro';
-import type { RequestTrace, TraceStep } from '../core/types/trace';
+import type { RequestTrace, SpanAttributes, StepFacts, TraceStep } from '../core/types/trace';
+import type { CallTrace } from '../providers/contract/provider-call';
 import { inputTokensOf, outputTokensOf } from '../providers/contract/usage';
 import type { Candidate, InferenceInput } from './inference.types';
 
+/** The scope of the limit that refused a request. */
+export const LIMITS_FACTS: StepFacts<unknown> = {
+  failed: (error) => {
+    const details = error instanceof GatewayError ? (error.details as { readonly scope?: string } | undefined) : {};
+    return { 'gateway.limit.refused_by': details?.scope };
+  },
+};
+
+export function holdFacts(holdMicro: Micro): StepFacts<unknown> {
+  const amount = { 'gateway.hold_micro': microToJson(holdMicro) };
+  return {
+    done: () => ({ ...amount, 'gateway.money.result': 'held' }),
+    failed: (error) => ({
+      ...amount,
+      'gateway.money.result': error instanceof KeyClaimedError ? 'key_claimed' : 'refused',
+    }),
+  };
+}
+
 /** The spans of one traced request: its checks, its calls of providers and its charge. Times are monotonic milliseconds. */
-export class RequestSteps {
+export class RequestSteps implements CallTrace {
   private attempt: TraceStep | null = null;
   private attemptBeganMs = 0;
   /** Of the current call, where its provider may have it. */
   traceparent: string | undefined;
   private readonly names: GenaiNames;
   private answeredAtMs: number | null = null;
+  private server: URL | null = null;
+  private finishReason: string | null = null;
 
   private constructor(
     private readonly trace: RequestTrace,
@@ -29,11 +52,6 @@ export class RequestSteps {
     return trace === null ? null : new RequestSteps(trace, input, settings);
   }
 
-  /** A step that has succeeded. */
-  add(name: 'limits' | 'hold', startMs: number, endMs: number): void {
-    this.trace.begin(name, 'internal', startMs).end(endMs);
-  }
-
   /** The trace ends with the charge, not with the response. */
   hold(): void {
     this.trace.hold();
@@ -43,6 +61,7 @@ export class RequestSteps {
     const { names } = this;
     const operation = genaiOperationOf(this.input.operation);
     this.attemptBeganMs = startMs;
+    this.server = null;
     this.attempt = this.trace.begin(`${operation} ${model.id}`, 'client', startMs, {
       [names.operation]: operation,
       [names.provider]: provider.id,
@@ -53,9 +72,19 @@ export class RequestSteps {
     this.traceparent = this.settings.propagateTo.includes(provider.id) ? this.attempt.traceparent : undefined;
   }
 
+  /** Called by the provider's client: an address may differ from that of the provider's other models. */
+  noteServer(baseUrl: URL): void {
+    this.server = baseUrl;
+  }
+
+  /** Why the model stopped. */
+  noteFinish(reason: string | null | undefined): void {
+    this.finishReason = reason ?? null;
+  }
+
   /** The current call has failed. */
   endAttempt(endMs: number, errorType: string): void {
-    this.attempt?.end(endMs, {}, errorType);
+    this.attempt?.end(endMs, this.serverAttributes(), errorType);
     this.attempt = null;
   }
 
@@ -72,6 +101,8 @@ export class RequestSteps {
     this.attempt?.end(
       this.answeredAtMs ?? settleBeganMs,
       {
+        ...this.serverAttributes(),
+        [names.finishReasons]: this.finishReason === null ? undefined : [this.finishReason],
         [names.inputTokens]: inputTokensOf(usage),
         [names.outputTokens]: outputTokensOf(usage),
         [names.cacheReadTokens]: usage.inputCacheRead,
@@ -93,5 +124,12 @@ export class RequestSteps {
       'gateway.error_code': errorCode ?? undefined,
     });
     trace.release();
+  }
+
+  /** https://opentelemetry.io/docs/specs/semconv/general/attributes/#server-attributes */
+  private serverAttributes(): SpanAttributes {
+    if (this.server === null) return {};
+    const { hostname, port, protocol } = this.server;
+    return { 'server.address': hostname, 'server.port': Number(port) || (protocol === 'https:' ? 443 : 80) };
   }
 }

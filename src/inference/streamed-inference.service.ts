@@ -12,6 +12,7 @@ import {
   type LiveOutput,
 } from '../core/http/answer';
 import type { StoreAnswer } from '../billing/ledger/money.types';
+import { traceFieldsOf } from '../core/observability/traces/tracing';
 import type { Micro } from '../core/types/micro';
 import type { ResponseRecording } from '../auth/idempotency/response-recording';
 import { ReplayedResponse } from '../auth/idempotency/replayed-response';
@@ -239,7 +240,8 @@ export class StreamedInferenceService {
   /** Failures before the start are reported by the attempt series or the error response. */
   private report(error: unknown, { input }: Pick<StreamedInference, 'input'>): void {
     const { requestId, clientRequestId } = input.context;
-    const facts = { request_id: requestId, client_request_id: clientRequestId, model: input.model.id, err: error };
+    const ids = { request_id: requestId, ...traceFieldsOf(input.context) };
+    const facts = { ...ids, client_request_id: clientRequestId, model: input.model.id, err: error };
     if (error instanceof ProviderError) {
       this.logger.warn({
         event: 'stream_interrupted',

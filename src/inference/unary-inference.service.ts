@@ -38,6 +38,8 @@ export interface UnaryInference<Result extends MeteredResult> extends UsageEstim
    * @throws GatewayError then nothing is charged.
    */
   deliver?(result: Result): Promise<void>;
+  /** Why the model stopped, for traces; absent for formats without it. */
+  finishReasonOf?(result: Result): string | undefined;
   /** The response in the endpoint's format. */
   render(result: Result, bill: Bill): RenderedAnswer;
   /** Restores a stored response for replay: for content that expires, such as signed URLs, or is stored packed. */
@@ -88,6 +90,7 @@ export class UnaryInferenceService {
         inference.attempt(candidate, call),
       );
       reservation.markFirstToken();
+      reservation.steps?.noteFinish(inference.finishReasonOf?.(result));
       if (inference.deliver !== undefined) await inference.deliver(result);
       // The client may have disconnected in the meantime.
       if (client.signal.aborted) throw cancellation('first_token', client.signal.reason);

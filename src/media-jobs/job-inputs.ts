@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { type ImageInput, ImageInputs, type ParsedImage, verifyImage } from '../core/media/image-inputs';
+import { inStep, type RequestTrace } from '../core/types/trace';
 import { OutboundClient } from '../core/outbound/outbound-client';
 import type { ImageFile } from '../providers/contract/images';
 import type { JobSpec } from '../providers/contract/media-job';
@@ -98,16 +99,20 @@ export class JobInputs {
    * @throws GatewayError `validation_failed` or `ssrf_blocked` with the field as `param`, both permanent;
    * `service_unavailable`
    */
-  async fetch(job: Owner & Pick<MediaJob, 'params'>, signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
+  async fetch(
+    job: Owner & Pick<MediaJob, 'params'>,
+    signal: AbortSignal,
+    trace: RequestTrace | null,
+  ): Promise<Readonly<Record<string, string>>> {
     const named = imagesOf(job.params);
-    const sources = await Promise.all(named.map((image) => this.locate(job, image)));
-    const images = await this.images.load(sources, signal);
+    const sources = await Promise.all(named.map((image) => this.locate(job, image, trace)));
+    const images = await inStep(trace, 'download', () => this.images.load(sources, signal), { kind: 'client' });
     const types: Record<string, string> = {};
     await Promise.all(
       images.map(async ({ bytes: body, contentType }, position) => {
         const { param, source, index } = named[position] as NamedImage;
         if (INLINE_IMAGE.test(source)) return;
-        await this.objects.store({ ...objectOwner(job), index, contentType, body });
+        await this.objects.store({ ...objectOwner(job), index, contentType, body, trace });
         types[param] = contentType;
       }),
     );
@@ -118,9 +123,12 @@ export class JobInputs {
    * Reads the images of a job from object storage, after {@link fetch}.
    * @throws GatewayError `validation_failed` for an image that is no longer stored; `service_unavailable`
    */
-  async load(job: Owner & Pick<MediaJob, 'params' | 'inputTypes'>): Promise<VideoImages> {
+  async load(
+    job: Owner & Pick<MediaJob, 'params' | 'inputTypes'>,
+    trace: RequestTrace | null = null,
+  ): Promise<VideoImages> {
     const named = imagesOf(job.params);
-    const images = await Promise.all(named.map((image) => this.read(job, image, job.inputTypes?.[image.param])));
+    const images = await Promise.all(named.map((image) => this.read(job, image, trace, job.inputTypes?.[image.param])));
     const at = (param: string): ImageFile | null => images[named.findIndex((image) => image.param === param)] ?? null;
     return {
       firstFrame: at('image_url'),
@@ -129,16 +137,21 @@ export class JobInputs {
     };
   }
 
-  private async locate(job: Owner, image: NamedImage): Promise<ParsedImage> {
+  private async locate(job: Owner, image: NamedImage, trace: RequestTrace | null): Promise<ParsedImage> {
     const { param, source } = image;
-    return INLINE_IMAGE.test(source) ? { param, image: await this.read(job, image) } : { param, url: source };
+    return INLINE_IMAGE.test(source) ? { param, image: await this.read(job, image, trace) } : { param, url: source };
   }
 
   /** @param fetchedType content type of an image that was fetched from its URL */
-  private async read(job: Owner, { param, source, index }: NamedImage, fetchedType?: string): Promise<ImageInput> {
+  private async read(
+    job: Owner,
+    { param, source, index }: NamedImage,
+    trace: RequestTrace | null,
+    fetchedType?: string,
+  ): Promise<ImageInput> {
     const contentType = INLINE_IMAGE.exec(source)?.[1] ?? fetchedType;
     const key = contentType === undefined ? null : toObjectKey(objectOwner(job), index, contentType);
-    const bytes = key === null ? null : await this.objects.read(key);
+    const bytes = key === null ? null : await this.objects.read(key, trace);
     // An image that retention has removed is verified as empty bytes, which fails with its `param`.
     return verifyImage(bytes ?? Buffer.alloc(0), param);
   }
@@ -179,8 +192,8 @@ function objectOwner({ id, organizationId }: Owner) {
  * Builds the provider request of a job, with the stored images of a video.
  * @throws GatewayError `validation_failed` for an image that is no longer stored; `service_unavailable`
  */
-export async function readJobSpec(job: MediaJob, inputs: JobInputs): Promise<JobSpec> {
+export async function readJobSpec(job: MediaJob, inputs: JobInputs, trace: RequestTrace | null): Promise<JobSpec> {
   const prompt = String(job.params.prompt);
   if (job.kind === 'music') return { kind: 'music', prompt, ...(job.settings as MusicSettings) };
-  return { kind: 'video', prompt, ...(job.settings as VideoSettings), ...(await inputs.load(job)) };
+  return { kind: 'video', prompt, ...(job.settings as VideoSettings), ...(await inputs.load(job, trace)) };
 }

@@ -3,6 +3,7 @@ import { type Answer, Bytes } from '../core/http/answer';
 import { GatewayError } from '../core/errors/gateway-error';
 import type { IdempotencyClaim } from '../core/types/idempotency';
 import type { RequestContext } from '../core/types/request-context';
+import { inStep } from '../core/types/trace';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
 import { fingerprintJson } from '../auth/idempotency/fingerprint';
 import { IdempotencyService } from '../auth/idempotency/idempotency.service';
@@ -10,7 +11,9 @@ import { ReplayedResponse } from '../auth/idempotency/replayed-response';
 import type { ExplainedRequest, PricedRoute } from '../inference/explanation.types';
 import type { Candidate } from '../inference/inference.types';
 import { type InferenceTarget, requireTarget } from '../inference/inference-input';
+import { KEY_FACTS } from '../inference/idempotent-execution';
 import { RequestMetrics } from '../inference/request-metrics';
+import { holdFacts, LIMITS_FACTS } from '../inference/request-steps';
 import { LimiterService } from '../auth/rate-limits/limiter.service';
 import type { ParsedImage } from '../core/media/image-inputs';
 import { ModelCatalogService } from '../models/model-catalog.service';
@@ -59,7 +62,12 @@ export class JobSubmissionService {
     const claim = claimOf(order, context);
     const { organizationId } = target.principal;
     const submitted = await this.underWay.run(organizationId, claim, async () => {
-      const known = await this.idempotency.lookUp(organizationId, claim);
+      const known = await inStep(
+        context.trace,
+        'idempotency',
+        () => this.idempotency.lookUp(organizationId, claim),
+        KEY_FACTS,
+      );
       return known === null ? this.accept(order, target, claim, references) : { ...known, isReplayed: true };
     });
     context.isRecorded = true;
@@ -120,9 +128,11 @@ export class JobSubmissionService {
   ): Promise<SubmissionResponse> {
     const submission = await this.prepare(order, target, claim, references);
     const { context, principal, model, fallbacks } = target;
-    const lease = await this.limiter.admit({ context, principal, model, fallbacks, tokens: NO_TOKENS });
+    const limited = { context, principal, model, fallbacks, tokens: NO_TOKENS };
+    const lease = await inStep(context.trace, 'limits', () => this.limiter.admit(limited), LIMITS_FACTS);
     try {
-      return await this.commit(submission, references);
+      const facts = holdFacts(submission.holdMicro);
+      return await inStep(context.trace, 'hold', () => this.commit(submission, references), facts);
     } finally {
       // The job that continues is not a request in flight.
       lease.release(0);
@@ -155,6 +165,7 @@ export class JobSubmissionService {
       route: candidates.map(({ deployment }) => deployment.id),
       webhookUrl: body.webhook_url ?? null,
       metadata: body.metadata ?? {},
+      traceParent: context.trace?.traceparent ?? null,
       ttlSeconds: this.ttlSeconds,
       claim,
     };

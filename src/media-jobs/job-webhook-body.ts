@@ -17,6 +17,6 @@ export class JobWebhookBody implements WebhookBodySource {
     const job = await this.jobs.find(jobId, organizationId, null);
     if (job === null) return null;
     const bytes = Buffer.from(JSON.stringify({ event, job: await this.replies.of(job) }));
-    return { bytes, requestId: toRequestId(jobId) };
+    return { bytes, requestId: toRequestId(jobId), traceparent: job.traceParent };
   }
 }

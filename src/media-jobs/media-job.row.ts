@@ -22,6 +22,7 @@ export interface MediaJobRow {
   readonly route: string[];
   readonly webhook_url: string | null;
   readonly metadata: Record<string, string>;
+  readonly trace_parent: string | null;
   readonly provider: string | null;
   readonly deployment_id: string | null;
   readonly price_version_id: string | null;
@@ -74,6 +75,7 @@ export function toMediaJob(row: MediaJobRow): MediaJob {
     route: row.route,
     webhookUrl: row.webhook_url,
     metadata: row.metadata,
+    traceParent: row.trace_parent,
     provider: row.provider,
     deploymentId: row.deployment_id,
     priceVersionId: row.price_version_id,

@@ -47,6 +47,8 @@ export interface MediaJob {
   readonly route: readonly string[];
   readonly webhookUrl: string | null;
   readonly metadata: Readonly<Record<string, string>>;
+  /** The `traceparent` of the submission; `null`: it was not traced. */
+  readonly traceParent: string | null;
   /** This and the next two: the target of the last submission; `null` before the first. */
   readonly provider: string | null;
   readonly deploymentId: string | null;
@@ -110,6 +112,8 @@ export interface JobSubmission {
   readonly route: readonly string[];
   readonly webhookUrl: string | null;
   readonly metadata: Readonly<Record<string, string>>;
+  /** `null`: the request is not traced. */
+  readonly traceParent: string | null;
   /** From the submission to `expires_at`. */
   readonly ttlSeconds: number;
   readonly claim: Omit<IdempotencyClaim, 'atMostOnce'>;

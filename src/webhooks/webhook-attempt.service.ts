@@ -4,6 +4,8 @@ import { CLOCK, type Clock } from '../core/time/clock';
 import { Metrics } from '../core/observability/metrics/catalogue';
 import { OutboundClient, type WebhookAnswer } from '../core/outbound/outbound-client';
 import { OutboundError } from '../core/outbound/outbound-error';
+import { Tracing } from '../core/observability/traces/tracing';
+import type { RequestTrace } from '../core/types/trace';
 import { toRequestId } from '../core/types/ids';
 import { nextStep, toOutcome } from './delivery-schedule';
 import { WEBHOOK_BODY_SOURCE, type WebhookBody, type WebhookBodySource } from './webhook-body-source';
@@ -34,6 +36,7 @@ export class WebhookAttemptService {
     @Inject(WEBHOOK_BODY_SOURCE) private readonly source: WebhookBodySource,
     private readonly outbound: OutboundClient,
     private readonly metrics: Metrics,
+    @Inject(Tracing) private readonly tracing: Pick<Tracing, 'follow'>,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -68,7 +71,7 @@ export class WebhookAttemptService {
 
   private async deliver(
     delivery: ClaimedDelivery,
-    { bytes, requestId }: WebhookBody,
+    { bytes, requestId, traceparent }: WebhookBody,
     secret: string,
     claimedAtMs: number,
   ): Promise<void> {
@@ -79,7 +82,9 @@ export class WebhookAttemptService {
       ...signatureHeaders({ id: delivery.id, timestamp, body: bytes }, secret),
     };
     const startedAtMs = this.clock.monotonic();
+    const trace = this.tracing.follow('webhook', 'client', traceparent, startedAtMs);
     const result = await this.post(delivery.url, headers, bytes);
+    closeTrace(trace, delivery, result, this.clock.monotonic());
     await this.record(delivery, result, this.since(startedAtMs), claimedAtMs);
   }
 
@@ -147,6 +152,25 @@ export class WebhookAttemptService {
   }
 }
 
+/** The host is not named: customers choose it. */
+function closeTrace(
+  trace: RequestTrace | null,
+  { id, jobId, event, attempt }: ClaimedDelivery,
+  result: WebhookAnswer | OutboundError,
+  endMs: number,
+): void {
+  const { status, error } = toOutcome(result);
+  const attributes = {
+    'gateway.delivery_id': id,
+    'gateway.job_id': jobId ?? undefined,
+    'gateway.event': event,
+    'gateway.attempt': attempt,
+    'http.response.status_code': status ?? undefined,
+    'error.type': error ?? undefined,
+  };
+  trace?.close(endMs, attributes, error !== null);
+}
+
 /** The URL is not logged: it may contain credentials. */
 function idsOf({ id, jobId, organizationId }: ClaimedDelivery) {
   return { delivery_id: id, job_id: jobId, organization_id: organizationId };
@@ -155,5 +179,5 @@ function idsOf({ id, jobId, organizationId }: ClaimedDelivery) {
 /** The body of a test event. Its delivery has the id of the dashboard request. */
 function testEventBody({ id, organizationId }: Pick<ClaimedDelivery, 'id' | 'organizationId'>): WebhookBody {
   const text = JSON.stringify({ event: TEST_EVENT, test: true, org_id: organizationId, message: TEST_MESSAGE });
-  return { bytes: Buffer.from(text), requestId: toRequestId(id) };
+  return { bytes: Buffer.from(text), requestId: toRequestId(id), traceparent: null };
 }

@@ -8,6 +8,8 @@ export interface WebhookBody {
   readonly bytes: Buffer;
   /** The id of the submission, or of the request for a test. */
   readonly requestId: string;
+  /** Of the submission; `null`: it was not traced. */
+  readonly traceparent: string | null;
 }
 
 /**

@@ -17,6 +17,7 @@ import { JobAccounts1796990000000 } from '../../../migrations/1796990000000-job-
 import { ReviewedPurchases1797000000000 } from '../../../migrations/1797000000000-reviewed-purchases';
 import { LedgerDayLock1797100000000 } from '../../../migrations/1797100000000-ledger-day-lock';
 import { DeploymentIdentity1797110000000 } from '../../../migrations/1797110000000-deployment-identity';
+import { JobTraces1797120000000 } from '../../../migrations/1797120000000-job-traces';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
@@ -40,4 +41,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   ReviewedPurchases1797000000000,
   LedgerDayLock1797100000000,
   DeploymentIdentity1797110000000,
+  JobTraces1797120000000,
 ];

@@ -1,6 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../errors/gateway-error';
+import { traceFieldsOf } from '../observability/traces/tracing';
 import { toRequestId } from '../types/ids';
 import type { RequestContext } from '../types/request-context';
 import { isDatabaseAway } from '../database/database-away';
@@ -35,6 +36,7 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: 
       event: 'unexpected_failure',
       message: 'unexpected failure',
       request_id: requestId,
+      ...(context !== undefined && traceFieldsOf(context)),
       client_request_id: context?.clientRequestId,
       // Not the path, which may be signed.
       route: request.routeOptions.url,

@@ -3,6 +3,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { GatewayError } from '../errors/gateway-error';
 import { Metrics } from '../observability/metrics/catalogue';
 import { APP_CONFIG, type AppConfig } from '../config/app-config';
+import { inStep, type RequestTrace, type StepFacts } from '../types/trace';
 import { type ObjectOwner, toObjectKey } from './object-key';
 import { OBJECT_STORAGE, type ObjectStorage, type SignedUrl } from './object-storage';
 import { storageUnavailable } from './storage-failure';
@@ -16,12 +17,17 @@ export interface ObjectToStore extends ObjectOwner {
   readonly index: number;
   readonly contentType: string;
   readonly body: Buffer | Readable;
+  /** Gets a span for the upload. */
+  readonly trace?: RequestTrace | null;
 }
 
 export interface StoredObject {
   readonly key: string;
   readonly sizeBytes: number;
 }
+
+const STORE_FACTS: StepFacts<StoredObject> = { done: ({ sizeBytes }) => ({ 'gateway.bytes': sizeBytes }) };
+const READ_FACTS: StepFacts<Buffer | null> = { done: (bytes) => ({ 'gateway.bytes': bytes?.length }) };
 
 export interface Deletions {
   readonly deleted: number;
@@ -51,7 +57,11 @@ export class StoredObjects {
    * Resolves when the object is durable.
    * @throws GatewayError `not_configured`, `service_unavailable`; or the error of a stream.
    */
-  async store({ body, index, contentType, ...owner }: ObjectToStore): Promise<StoredObject> {
+  store(object: ObjectToStore): Promise<StoredObject> {
+    return inStep(object.trace, 'store object', () => this.upload(object), STORE_FACTS);
+  }
+
+  private async upload({ body, index, contentType, trace: _trace, ...owner }: ObjectToStore): Promise<StoredObject> {
     const storage = this.requireStorage();
     const key = toObjectKey(owner, index, contentType);
     const known = Buffer.isBuffer(body) ? body.length : null;
@@ -68,8 +78,8 @@ export class StoredObjects {
   }
 
   /** `null`: it no longer exists. @throws GatewayError `not_configured`, `service_unavailable`. */
-  read(key: string): Promise<Buffer | null> {
-    return this.counted('read', this.requireStorage().read(key));
+  read(key: string, trace?: RequestTrace | null): Promise<Buffer | null> {
+    return inStep(trace, 'read object', () => this.counted('read', this.requireStorage().read(key)), READ_FACTS);
   }
 
   /** A fresh URL, without an existence check. @throws GatewayError `not_configured`, `service_unavailable`. */

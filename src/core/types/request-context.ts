@@ -29,6 +29,8 @@ export interface RequestContext {
   readonly connection: ClientConnection;
   /** `null`: the request is not traced. */
   readonly trace: RequestTrace | null;
+  /** The caller's own `traceparent`, unchecked, for the log only. */
+  readonly traceparent?: unknown;
   /** Whether the metrics have this request: each is counted once. */
   isRecorded: boolean;
 }

@@ -8,9 +8,24 @@ export interface TraceStep {
   end(endMs: number, attributes?: SpanAttributes, errorType?: string): void;
 }
 
-/** The trace of one sampled request. */
+/** What a span says about a step besides its times. */
+export interface StepFacts<Result> {
+  /** `client` for calls to other hosts; default `internal`. */
+  readonly kind?: 'client' | 'internal';
+  done?(result: Result): SpanAttributes;
+  /** Besides `error.type`. */
+  failed?(error: unknown): SpanAttributes;
+}
+
+/** The trace of one sampled request, or of work that follows from one. */
 export interface RequestTrace {
   readonly traceId: string;
+  /** The span of the request itself. */
+  readonly spanId: string;
+  /** Names the request itself, so that later work can refer to it. */
+  readonly traceparent: string;
+  /** Runs `work` as a step. */
+  run<Result>(name: string, work: () => Promise<Result>, facts?: StepFacts<NoInfer<Result>>): Promise<Result>;
   /** @param kind `client` for calls to other hosts */
   begin(name: string, kind: 'client' | 'internal', startMs: number, attributes?: SpanAttributes): TraceStep;
   /** Adds to the attributes of the request itself. */
@@ -23,4 +38,14 @@ export interface RequestTrace {
    * @param isFailed the gateway or a provider failed, not the caller
    */
   close(endMs: number, attributes: SpanAttributes, isFailed: boolean): void;
+}
+
+/** Runs `work` as a step of the trace; without a trace it only runs. */
+export function inStep<Result>(
+  trace: RequestTrace | null | undefined,
+  name: string,
+  work: () => Promise<Result>,
+  facts?: StepFacts<NoInfer<Result>>,
+): Promise<Result> {
+  return trace == null ? work() : trace.run(name, work, facts);
 }

@@ -6,6 +6,7 @@ import { OutboundClient } from '../../core/outbound/outbound-client';
 import { OutboundError } from '../../core/outbound/outbound-error';
 import type { JobAdapter, JobOutput } from '../../providers/contract/media-job';
 import type { ProviderCall } from '../../providers/contract/provider-call';
+import { inStep, type RequestTrace } from '../../core/types/trace';
 import { StoredObjects } from '../../core/storage/stored-objects';
 import type { MediaJob, NewArtifact } from '../media-job.types';
 import { JOB_WORKER_OPTIONS, type JobWorkerOptions } from './job-worker-options';
@@ -53,10 +54,16 @@ export class ArtifactIntake {
    * @param index of the output among those of its job
    * @throws ResultError; or the error of our own disk, storage or database, which may be transient
    */
-  async take(job: MediaJob, index: number, output: JobOutput, source: OutputSource): Promise<NewArtifact> {
+  async take(
+    job: MediaJob,
+    index: number,
+    output: JobOutput,
+    source: OutputSource,
+    trace: RequestTrace | null,
+  ): Promise<NewArtifact> {
     const file = await TemporaryFile.create();
     try {
-      await this.download(file, output, source);
+      await inStep(trace, 'download', () => this.download(file, output, source), { kind: 'client' });
       const probed = await this.probe.probe(file);
       if (probed === null || probed.type !== output.type) throw new ResultError('unreadable');
       const { kind, organizationId, id } = job;
@@ -66,6 +73,7 @@ export class ArtifactIntake {
         index,
         contentType: probed.contentType,
         body: file.read(),
+        trace,
       });
       return { ...probed, sizeBytes: stored.sizeBytes, storageKey: stored.key };
     } finally {

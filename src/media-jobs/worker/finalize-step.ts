@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { compilePrice, sanitizeUsage } from '../../billing/pricing/price';
 import { differsFromList } from '../../billing/pricing/vendor-bill';
+import { inStep } from '../../core/types/trace';
 import { type Micro, microToJson } from '../../core/types/micro';
 import { CatalogRepository } from '../../models/catalog.repository';
 import type { JobSnapshot } from '../../providers/contract/media-job';
@@ -33,7 +34,16 @@ export class FinalizeStep {
     private readonly endings: JobEndings,
   ) {}
 
-  async run({ job, stopRequested }: JobLease, success: Success, source: OutputSource): Promise<Finalized> {
+  run(lease: JobLease, success: Success, source: OutputSource): Promise<Finalized> {
+    const done = (outcome: Finalized) => ({ 'gateway.outcome': outcome });
+    return inStep(lease.trace, 'job finalize', () => this.complete(lease, success, source), { done });
+  }
+
+  private async complete(
+    { job, stopRequested, trace }: JobLease,
+    success: Success,
+    source: OutputSource,
+  ): Promise<Finalized> {
     if (!(await this.work.beginFinalizing(job))) {
       await this.endings.noteLateSuccess(job);
       return 'ended';
@@ -45,7 +55,7 @@ export class FinalizeStep {
     const artifacts: NewArtifact[] = [];
     try {
       for (const [index, output] of success.outputs.entries()) {
-        artifacts.push(await this.intake.take(job, index, output, source));
+        artifacts.push(await this.intake.take(job, index, output, source, trace));
       }
     } catch (error) {
       return stopRequested.aborted ? 'no-storage' : this.judge(job, error);

@@ -17,10 +17,10 @@ export class InputStep {
     private readonly endings: JobEndings,
   ) {}
 
-  async run({ job, stopRequested }: JobLease): Promise<NextStep> {
+  async run({ job, stopRequested, trace }: JobLease): Promise<NextStep> {
     let inputTypes: Readonly<Record<string, string>>;
     try {
-      inputTypes = await this.inputs.fetch(job, stopRequested);
+      inputTypes = await this.inputs.fetch(job, stopRequested, trace);
     } catch (error) {
       // An aborted fetch says nothing about the image.
       if (stopRequested.aborted) return nextStep(await this.work.reschedule(job, 0), 0);

@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/time/clock';
+import type { RequestTrace } from '../../core/types/trace';
 import type { JobWorkRepository } from '../job-work.repository';
 import type { JobClaim, JobWakeUp, MediaJob } from '../media-job.types';
 
@@ -8,6 +9,8 @@ export type NextStep = number | null;
 /** A claimed job, until its lease is released or lost. */
 export interface JobLease {
   readonly job: MediaJob;
+  /** Of this step; `null`: the submission of the job was not traced. */
+  readonly trace: RequestTrace | null;
   /** Aborted when the job has ended or belongs to another worker: further work has no effect. */
   readonly leaseLost: AbortSignal;
   /** Also aborted when the process shuts down: work that another process can repeat should stop. */

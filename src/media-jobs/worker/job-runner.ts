@@ -4,6 +4,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { CLOCK, type Clock } from '../../core/time/clock';
 import { InFlight } from '../../core/concurrency/in-flight';
 import { Metrics } from '../../core/observability/metrics/catalogue';
+import { Tracing } from '../../core/observability/traces/tracing';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import { needsInputs, poolOf, type JobPool } from '../job-lane';
 import { JobWorkRepository } from '../job-work.repository';
@@ -41,6 +42,7 @@ export class JobRunner {
     @Inject(APP_CONFIG) { worker }: Pick<AppConfig, 'worker'>,
     @Inject(JOB_WORKER_OPTIONS) private readonly options: JobWorkerOptions,
     private readonly metrics: Metrics,
+    @Inject(Tracing) private readonly tracing: Pick<Tracing, 'follow'>,
   ) {
     this.slots = {
       inputs: new FairConcurrencyLimiter(worker.concurrency),
@@ -96,15 +98,20 @@ export class JobRunner {
     const keeper = new LeaseKeeper(this.work, job, this.leaseSeconds, this.clock);
     const stopRequested = AbortSignal.any([keeper.lost, this.stopping.signal]);
     const step = needsInputs(job) ? 'inputs' : job.handle === null ? 'submit' : 'poll';
+    const trace = this.tracing.follow(`job ${step}`, 'internal', job.traceParent, this.clock.monotonic());
+    trace?.set({ 'gateway.job_id': job.id, 'gateway.kind': job.kind, 'gateway.fence': job.fence });
+    let isFailed = false;
     try {
-      const next = await this.step({ job, leaseLost: keeper.lost, stopRequested });
+      const next = await this.step({ job, trace, leaseLost: keeper.lost, stopRequested });
       this.metrics.jobSteps.of(step, 'ok').inc();
       return next;
     } catch (error) {
+      isFailed = true;
       this.metrics.jobSteps.of(step, 'failed').inc();
       return await this.rescheduleFailed(job, error);
     } finally {
       keeper.end();
+      trace?.close(this.clock.monotonic(), isFailed ? { 'error.type': 'internal_error' } : {}, isFailed);
     }
   }
 

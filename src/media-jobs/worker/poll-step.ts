@@ -52,6 +52,7 @@ export class PollStep {
       });
       return nextStep(await this.work.reschedule(job, UNKNOWN_PROVIDER_RETRY_MS), UNKNOWN_PROVIDER_RETRY_MS);
     }
+    lease.trace?.set({ 'gateway.provider': job.provider ?? undefined });
     const { pollTimeoutMs } = this.options;
     const call = toCall(job, target, deadlinesOf(pollTimeoutMs, this.connectTimeoutMs), stopRequested);
     let snapshot: JobSnapshot;
@@ -61,7 +62,9 @@ export class PollStep {
       );
     } catch (error) {
       if (stopRequested.aborted) return this.again(job, 0);
-      return this.unanswered(job, adapter, toProviderError(error));
+      const failure = toProviderError(error);
+      lease.trace?.set({ 'error.type': failure.code });
+      return this.unanswered(job, adapter, failure);
     }
     return this.handleSnapshot(lease, target, adapter, snapshot);
   }

@@ -66,9 +66,9 @@ export class SubmitStep {
   }
 
   /** `null`: an image of the job is no longer stored, and the job has failed. */
-  private async readSpec({ job }: JobLease): Promise<JobSpec | null> {
+  private async readSpec({ job, trace }: JobLease): Promise<JobSpec | null> {
     try {
-      return await readJobSpec(job, this.inputs);
+      return await readJobSpec(job, this.inputs, trace);
     } catch (error) {
       if (!(error instanceof GatewayError) || error.status >= 500) throw error;
       await this.endings.failInputs(job, error);
@@ -92,6 +92,7 @@ export class SubmitStep {
       if (token === null) flight.abandon();
     }
     if (token === null) return null;
+    lease.trace?.set({ 'gateway.provider': place.provider, 'gateway.deployment': place.deploymentId });
     const submissionAccount = adapter.capabilities.submissionAccount ?? null;
     return {
       ...lease,
@@ -227,6 +228,7 @@ export class SubmitStep {
   ): Promise<NextStep> {
     const { job } = lease;
     conclude(selected, error);
+    lease.trace?.set({ 'error.type': error.code });
     this.report(job, error);
     // The refusal of a repeated submission says nothing about the earlier one.
     const isRepetition = selected === null;

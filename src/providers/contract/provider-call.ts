@@ -133,11 +133,19 @@ export interface CallDeadlines {
   readonly totalMs: number;
 }
 
+/** The span of a call. */
+export interface CallTrace {
+  /** Continues the trace at the provider, for its own hosts only; `undefined`: the provider may not have it. */
+  readonly traceparent: string | undefined;
+  /** Names the server that is called. */
+  noteServer(baseUrl: URL): void;
+}
+
 /** One attempt at one deployment. */
 export interface ProviderCall {
   readonly requestId: string;
-  /** Continues the trace of the request at the provider, for its own hosts only; absent: not traced. */
-  readonly traceparent?: string;
+  /** Absent: the request is not traced. */
+  readonly trace?: CallTrace;
   /** Counts from 1. */
   readonly attempt: number;
   /** The id the client used; replies carry it. */
@@ -161,7 +169,7 @@ export interface ProviderCall {
 }
 
 /** What bounds an upstream exchange, of a call or of what precedes it. */
-export type CallLimits = Pick<ProviderCall, 'deadlines' | 'signal' | 'traceparent'>;
+export type CallLimits = Pick<ProviderCall, 'deadlines' | 'signal' | 'trace'>;
 
 /** The catalogue's description of a deployment, which every call carries too. */
 export type DeploymentTraits = Pick<ProviderCall, 'features' | 'quirks'>;

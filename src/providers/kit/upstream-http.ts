@@ -173,7 +173,8 @@ export class UpstreamHttp {
     const exchange = new UpstreamExchange(call, expected, receiver, this.clock);
     if (!call.signal.aborted) {
       const method = body === null ? 'GET' : 'POST';
-      this.pool.dispatch({ path, method, ...this.payload(body, expected, call.traceparent) }, exchange);
+      call.trace?.noteServer(this.options.baseUrl);
+      this.pool.dispatch({ path, method, ...this.payload(body, expected, call.trace?.traceparent) }, exchange);
     }
     return exchange;
   }

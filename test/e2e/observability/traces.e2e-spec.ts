@@ -1,75 +1,21 @@
-import { createServer, type Server } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { Metrics } from '../../../src/core/observability/metrics/catalogue';
 import { renderMetrics } from '../../../src/core/observability/metrics/exposition';
 import { Tracing } from '../../../src/core/observability/traces/tracing';
+import { attributesOf, type ReceivedSpan, SpanCollector } from '../../harness/span-collector';
 import { TestGateway, type TestCustomer } from '../../harness/gateway';
 import { FakeUpstream } from '../../conformance/fake-upstream';
 import { createCatalog } from '../../harness/upstream-models';
 import { answerWhole, until } from '../idempotency/keyed-gateway';
 
-interface ReceivedSpan {
-  readonly name: string;
-  readonly kind: number;
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId?: string;
-  readonly startTimeUnixNano: string;
-  readonly endTimeUnixNano: string;
-  readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
-}
-
-/** A collector that keeps the spans it receives (OTLP over HTTP, with JSON). */
-class Collector {
-  readonly spans: ReceivedSpan[] = [];
-  readonly headers: (string | undefined)[] = [];
-
-  private constructor(private readonly server: Server) {}
-
-  static async start(): Promise<Collector> {
-    const server = createServer();
-    const collector = new Collector(server);
-    server.on('request', (request, response) => {
-      const pieces: Buffer[] = [];
-      request.on('data', (piece: Buffer) => pieces.push(piece));
-      request.on('end', () => {
-        collector.headers.push(request.headers.authorization);
-        const { resourceSpans } = JSON.parse(Buffer.concat(pieces).toString());
-        for (const { scopeSpans } of resourceSpans) {
-          for (const { spans } of scopeSpans) collector.spans.push(...spans);
-        }
-        response.setHeader('content-type', 'application/json').end('{}');
-      });
-    });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return collector;
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
-  }
-
-  stop(): void {
-    this.server.closeAllConnections();
-    this.server.close();
-  }
-}
-
 const PARENT = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' };
 const traceparent = (flags: string): string => `00-${PARENT.traceId}-${PARENT.spanId}-${flags}`;
 
-function attributesOf({ attributes }: ReceivedSpan): Record<string, unknown> {
-  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
-}
-
-let collector: Collector;
+let collector: SpanCollector;
 let gateway: TestGateway;
 let customer: TestCustomer;
 
 beforeAll(async () => {
-  collector = await Collector.start();
+  collector = await SpanCollector.start();
   gateway = await TestGateway.start({
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_HEADERS: 'authorization=collector-token',
@@ -85,9 +31,9 @@ beforeEach(() => {
   collector.spans.length = 0;
 });
 
-const chat = (headers: Record<string, string>, body: object = {}) =>
+const chat = (headers: Record<string, string>, body: object = {}, key = customer.key) =>
   gateway.call('/v1/chat/completions', {
-    key: customer.key,
+    key,
     headers,
     body: { model: 'mock/chat-1', messages: [{ role: 'user', content: 'a private prompt' }], ...body },
   });
@@ -130,10 +76,15 @@ describe('the trace of a request', () => {
       'gateway.streamed': stream,
       'gateway.attempts': 1,
     });
+    expect(attributesOf(spans.get('hold') as ReceivedSpan)).toMatchObject({
+      'gateway.hold_micro': attributesOf(request)['gateway.hold_micro'],
+      'gateway.money.result': 'held',
+    });
     expect(attributesOf(spans.get('chat mock/chat-1') as ReceivedSpan)).toMatchObject({
       'gen_ai.operation.name': 'chat',
       'gen_ai.provider.name': 'mock',
       'gen_ai.request.stream': stream,
+      'gen_ai.response.finish_reasons': { values: [{ stringValue: 'stop' }] },
       'gen_ai.usage.cache_write.input_tokens': 0,
       'gen_ai.usage.output_tokens': expect.any(Number),
     });
@@ -151,6 +102,46 @@ describe('the trace of a request', () => {
       'http.response.status_code': 404,
       'error.type': 'model_not_found',
     });
+  });
+
+  it('of a request over a limit names the scope that refused it', async () => {
+    const limited = await gateway.customer({ requestsPerMinute: 1 });
+    const send = (): ReturnType<typeof chat> => chat({ traceparent: traceparent('01') }, {}, limited.key);
+    await send();
+    collector.spans.length = 0;
+    expect((await send()).status).toBe(429);
+    await until(async () => (await exported()).has('POST /v1/chat/completions'));
+    const limits = (await exported()).get('limits') as ReceivedSpan;
+    expect(attributesOf(limits)).toEqual({ 'gateway.limit.refused_by': 'key', 'error.type': 'rate_limited' });
+  });
+
+  it('of a request without credit names the refused hold', async () => {
+    const poor = await gateway.customer({}, 0n);
+    expect((await chat({ traceparent: traceparent('01') }, {}, poor.key)).status).toBe(402);
+    await until(async () => (await exported()).has('POST /v1/chat/completions'));
+    const hold = (await exported()).get('hold') as ReceivedSpan;
+    expect(attributesOf(hold)).toMatchObject({
+      'gateway.hold_micro': expect.any(Number),
+      'gateway.money.result': 'refused',
+      'error.type': 'insufficient_credits',
+    });
+  });
+
+  it('of a replayed request has one step, the look-up of the key', async () => {
+    const key = { 'idempotency-key': 'traced-once', traceparent: traceparent('01') };
+    await chat(key);
+    await until(async () => (await exported()).has('settle'));
+    expect([...(await exported()).keys()]).toContain('store response');
+    collector.spans.length = 0;
+    const replay = await chat(key);
+    await until(async () => (await exported()).has('POST /v1/chat/completions'));
+    const spans = await exported();
+    expect([...spans.keys()].toSorted()).toEqual(['POST /v1/chat/completions', 'idempotency']);
+    expect(attributesOf(spans.get('idempotency') as ReceivedSpan)).toMatchObject({
+      'gateway.idempotency': 'replayed',
+      'gateway.bytes': expect.any(Number),
+    });
+    expect(replay.headers.get('idempotent-replayed')).toBe('true');
   });
 
   it.each([
@@ -187,6 +178,10 @@ describe('traceparent', () => {
     await traced.call('/v1/chat/completions', { key, headers: { traceparent: traceparent('01') }, body });
     await traced.app.get(Tracing, { strict: false }).flush();
     const call = collector.spans.find(({ name }) => name === 'chat local/chat');
+    expect(attributesOf(call as ReceivedSpan)).toMatchObject({
+      'server.address': '127.0.0.1',
+      'server.port': Number(new URL(upstream.origin).port),
+    });
     expect(sent).toEqual([isSent ? `00-${PARENT.traceId}-${call?.spanId}-01` : undefined]);
     await traced.stop();
     await upstream.stop();
@@ -196,7 +191,7 @@ describe('traceparent', () => {
 
 describe('a collector that cannot be reached', () => {
   it('harms no request, and its lost spans are counted', async () => {
-    const gone = await Collector.start();
+    const gone = await SpanCollector.start();
     const { url } = gone;
     gone.stop();
     const alone = await TestGateway.start({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_TRACES_SAMPLER_ARG: '1' });

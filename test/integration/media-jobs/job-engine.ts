@@ -72,6 +72,7 @@ export function submissionOf(account: Account, wishes: SubmissionWishes = {}): J
     route: ['mock-video'],
     webhookUrl: null,
     metadata: {},
+    traceParent: null,
     ttlSeconds: 86_400,
     claim: { operation: 'createVideo', key: key ?? id, fingerprint: createHash('sha256').update(body).digest('hex') },
     ...overrides,

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Readable } from 'node:stream';
 import { compilePrice } from '../../../src/billing/pricing/price';
+import { UNTRACED } from '../../harness/span-collector';
 import { systemClock } from '../../../src/core/time/clock';
 import { loadConfig } from '../../../src/core/config/load-config';
 import type { Candidate } from '../../../src/inference/inference.types';
@@ -201,7 +202,17 @@ export class WorkerStage {
     );
     const poll = new PollStep(engine.work, targets, finalize, endings, systemClock, config, options);
     const fetching = new InputStep(engine.work, this.inputs, endings);
-    this.runner = new JobRunner(engine.work, fetching, submit, poll, systemClock, config, options, new Metrics());
+    this.runner = new JobRunner(
+      engine.work,
+      fetching,
+      submit,
+      poll,
+      systemClock,
+      config,
+      options,
+      new Metrics(),
+      UNTRACED,
+    );
     const removal = {} as never;
     const routes = { hasProviders: true } as JobRoutes;
     const wakeUps = { isReachable: true, wake: () => Promise.resolve() } as Partial<JobWakeUps> as JobWakeUps;

@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../../../src/core/time/clock';
 import { SecretBox } from '../../../src/core/secrets/secret-box';
 import { GuardedClient, type OutboundOptions } from '../../../src/core/outbound/guarded-client';
 import { WebhookAttemptService } from '../../../src/webhooks/webhook-attempt.service';
+import { UNTRACED } from '../../harness/span-collector';
 import type { WebhookBody, WebhookBodySource } from '../../../src/webhooks/webhook-body-source';
 import { WebhookDeliveryRepository } from '../../../src/webhooks/webhook-delivery.repository';
 import { WebhookDeliveryService } from '../../../src/webhooks/webhook-delivery.service';
@@ -29,7 +30,8 @@ export class JobRows implements WebhookBodySource {
     );
     const [job] = rows;
     if (job === undefined) return null;
-    return { bytes: Buffer.from(JSON.stringify({ event, job, text: 'é\u{1f3b5}' })), requestId: requestIdOf(jobId) };
+    const bytes = Buffer.from(JSON.stringify({ event, job, text: 'é\u{1f3b5}' }));
+    return { bytes, requestId: requestIdOf(jobId), traceparent: null };
   }
 }
 
@@ -64,7 +66,7 @@ export async function startWebhookEngine(url: string, settings: EngineSettings =
   const repository = settings.repository?.(dataSource) ?? new WebhookDeliveryRepository(dataSource);
   const secrets = new WebhookSecretService(new WebhookSecretRepository(dataSource), new SecretBox([SECRETS_KEY]));
   const source = settings.source?.(dataSource) ?? new JobRows(dataSource);
-  const attempts = new WebhookAttemptService(repository, secrets, source, outbound, new Metrics(), clock);
+  const attempts = new WebhookAttemptService(repository, secrets, source, outbound, new Metrics(), UNTRACED, clock);
   const wakeUpsInHand = new Set<Promise<unknown>>();
   // Wake-ups arrive in this process at once.
   const wake = async (id: string): Promise<void> => {

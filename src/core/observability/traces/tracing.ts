@@ -1,7 +1,11 @@
-import type { Context, Span, SpanKind, TimeInput } from '@opentelemetry/api' with { 'resolution-mode': 'import' };
+import type { Context, Span, SpanKind, SpanOptions, TimeInput } from '@opentelemetry/api' with {
+  'resolution-mode': 'import',
+};
 import type { AppConfig } from '../../config/app-config';
 import type { Clock } from '../../time/clock';
-import type { RequestTrace, SpanAttributes, TraceStep } from '../../types/trace';
+import { ERROR_CATALOG } from '../../errors/catalog';
+import type { RequestContext } from '../../types/request-context';
+import type { RequestTrace, SpanAttributes, StepFacts, TraceStep } from '../../types/trace';
 import type { Metrics } from '../metrics/catalogue';
 import { openSpanExport, type SpanExport } from './span-export';
 
@@ -15,6 +19,16 @@ interface RemoteParent {
   readonly traceId: string;
   readonly spanId: string;
   readonly traceFlags: number;
+}
+
+/** What a log line says about the trace of a request: also of one that is not sampled, as its caller names it. */
+export function traceFieldsOf({ trace, traceparent }: Pick<RequestContext, 'trace' | 'traceparent'>): {
+  readonly trace_id?: string;
+  readonly span_id?: string;
+} {
+  if (trace != null) return { trace_id: trace.traceId, span_id: trace.spanId };
+  const caller = parseTraceparent(traceparent);
+  return caller === null ? {} : { trace_id: caller.traceId };
 }
 
 /** The caller's place in a trace; `null`: it sent none, or not a valid one. */
@@ -52,7 +66,24 @@ export class Tracing {
     if (this.spans === null) return null;
     const parent = parseTraceparent(traceparent);
     const isSampled = parent === null ? this.random() < this.ratio : (parent.traceFlags & SAMPLED) === SAMPLED;
-    return isSampled ? new SampledTrace(this.spans, name, parent, startMs, this.clock) : null;
+    if (!isSampled) return null;
+    const { api } = this.spans;
+    const outside =
+      parent === null ? api.ROOT_CONTEXT : api.trace.setSpanContext(api.ROOT_CONTEXT, { ...parent, isRemote: true });
+    return new SampledTrace(this.spans, name, { kind: api.SpanKind.SERVER }, outside, startMs, this.clock);
+  }
+
+  /**
+   * Begins a trace of work that follows from a traced request, linked to it: the work may last for days and be repeated.
+   * `null`: the request was not traced, or this process traces nothing.
+   * @param traceparent of the request. @param startMs monotonic
+   */
+  follow(name: string, kind: 'client' | 'internal', traceparent: string | null, startMs: number): RequestTrace | null {
+    const origin = parseTraceparent(traceparent);
+    if (this.spans === null || origin === null) return null;
+    const { api } = this.spans;
+    const options = { kind: spanKindOf(api, kind), links: [{ context: { ...origin, isRemote: true } }] };
+    return new SampledTrace(this.spans, name, options, api.ROOT_CONTEXT, startMs, this.clock);
   }
 
   /** Sends the last spans, for at most two seconds. */
@@ -78,16 +109,14 @@ class SampledTrace implements RequestTrace {
   constructor(
     private readonly spans: SpanExport,
     name: string,
-    parent: RemoteParent | null,
+    options: SpanOptions,
+    outside: Context,
     startMs: number,
-    clock: Clock,
+    private readonly clock: Clock,
   ) {
     const { api, tracer } = spans;
     this.offsetMs = clock.now() - clock.monotonic();
-    const outside =
-      parent === null ? api.ROOT_CONTEXT : api.trace.setSpanContext(api.ROOT_CONTEXT, { ...parent, isRemote: true });
-    const options = { kind: api.SpanKind.SERVER, startTime: this.timeOf(startMs) };
-    this.root = tracer.startSpan(name, options, outside);
+    this.root = tracer.startSpan(name, { ...options, startTime: this.timeOf(startMs) }, outside);
     this.context = api.trace.setSpan(outside, this.root);
   }
 
@@ -95,14 +124,33 @@ class SampledTrace implements RequestTrace {
     return this.root.spanContext().traceId;
   }
 
+  get spanId(): string {
+    return this.root.spanContext().spanId;
+  }
+
+  get traceparent(): string {
+    return traceparentOf(this.root);
+  }
+
+  async run<Result>(name: string, work: () => Promise<Result>, facts: StepFacts<Result> = {}): Promise<Result> {
+    const step = this.begin(name, facts.kind ?? 'internal', this.clock.monotonic());
+    try {
+      const result = await work();
+      step.end(this.clock.monotonic(), facts.done?.(result));
+      return result;
+    } catch (error) {
+      step.end(this.clock.monotonic(), facts.failed?.(error), errorTypeOf(error));
+      throw error;
+    }
+  }
+
   begin(name: string, kind: 'client' | 'internal', startMs: number, attributes: SpanAttributes = {}): TraceStep {
     const { tracer, api } = this.spans;
-    const spanKind: SpanKind = kind === 'client' ? api.SpanKind.CLIENT : api.SpanKind.INTERNAL;
     const startTime = this.timeOf(startMs);
-    const span = tracer.startSpan(name, { kind: spanKind, startTime, attributes: known(attributes) }, this.context);
-    const { traceId, spanId } = span.spanContext();
+    const options = { kind: spanKindOf(api, kind), startTime, attributes: known(attributes) };
+    const span = tracer.startSpan(name, options, this.context);
     return {
-      traceparent: `00-${traceId}-${spanId}-01`,
+      traceparent: traceparentOf(span),
       end: (endMs, more = {}, errorType) =>
         this.end(span, endMs, { ...more, 'error.type': errorType }, errorType !== undefined),
     };
@@ -134,6 +182,21 @@ class SampledTrace implements RequestTrace {
   private timeOf(monotonicMs: number): TimeInput {
     return monotonicMs + this.offsetMs;
   }
+}
+
+function spanKindOf(api: SpanExport['api'], kind: 'client' | 'internal'): SpanKind {
+  return kind === 'client' ? api.SpanKind.CLIENT : api.SpanKind.INTERNAL;
+}
+
+function traceparentOf(span: Span): string {
+  const { traceId, spanId } = span.spanContext();
+  return `00-${traceId}-${spanId}-01`;
+}
+
+/** The code of an error of the gateway or of a provider; other errors say nothing that clients could know. */
+function errorTypeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' && code in ERROR_CATALOG ? code : 'internal_error';
 }
 
 function known(attributes: SpanAttributes): Record<string, string | number | boolean | string[]> {
