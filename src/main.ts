@@ -9,6 +9,7 @@ import { ensureSchema } from './core/database/schema-at-start';
 import { startEmbeddedServices, type RunningServices } from './core/embedded/embedded-services';
 import { DrainService } from './http/availability';
 import { ManagementServer } from './http/management-server';
+import { withWaitingProbes } from './http/waiting-probes';
 import { MediaJobProcessor } from './media-jobs/worker/media-job.processor';
 import { createLogger, toNestLogger } from './core/observability/logger';
 import { Metrics } from './core/observability/metrics/catalogue';
@@ -24,7 +25,7 @@ async function main(stopSignal: Promise<string>): Promise<void> {
   try {
     const migrate = config.migrateOnStart || config.databaseUrl === null;
     const databaseUrl = config.databaseDirectUrl ?? services.databaseUrl;
-    if (await ensureSchema({ databaseUrl, migrate, logger, stopSignal })) {
+    if (await withWaitingProbes(config, () => ensureSchema({ databaseUrl, migrate, logger, stopSignal }))) {
       const app = await startApplication(config, services, logger);
       countSuppressedLines(storms, app.get(Metrics));
       await serve(app, config, logger, stopSignal);

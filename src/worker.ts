@@ -13,6 +13,7 @@ import { DrainService } from './http/availability';
 import { ManagementServer } from './http/management-server';
 import { createFastifyAdapter } from './core/http/fastify-adapter';
 import { serveOnlyPublicRoutes } from './http/public-routes-only';
+import { withWaitingProbes } from './http/waiting-probes';
 import { MediaJobProcessor } from './media-jobs/worker/media-job.processor';
 import { createLogger, toNestLogger } from './core/observability/logger';
 import { Metrics } from './core/observability/metrics/catalogue';
@@ -26,7 +27,8 @@ async function main(stopSignal: Promise<string>): Promise<void> {
   const logger = createLogger({ level: config.logLevel, production: config.production, storms });
   const { migrateOnStart: migrate } = config;
   const databaseUrl = config.databaseDirectUrl ?? config.databaseUrl;
-  if (await ensureSchema({ databaseUrl, migrate, logger, stopSignal })) await work(config, logger, storms, stopSignal);
+  const isCurrent = await withWaitingProbes(config, () => ensureSchema({ databaseUrl, migrate, logger, stopSignal }));
+  if (isCurrent) await work(config, logger, storms, stopSignal);
   logger.info('stopped');
 }
 

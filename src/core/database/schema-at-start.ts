@@ -17,7 +17,7 @@ const MAX_LOGGED_NAMES = 5;
 
 /**
  * Brings the schema up to date, or waits for it: a process that does not migrate must not serve on an older schema, and
- * is not ready while it waits, because it does not listen yet.
+ * is not ready while it waits: it listens only on the management port.
  * @returns `false` when the stop signal came first
  */
 export async function ensureSchema({ databaseUrl, migrate, logger, stopSignal }: SchemaAtStart): Promise<boolean> {

@@ -1,6 +1,9 @@
 import { Client } from 'pg';
 import { runMigrations } from '../../../src/core/database/run-migrations';
 import { ensureSchema } from '../../../src/core/database/schema-at-start';
+import { withWaitingProbes } from '../../../src/http/waiting-probes';
+import { loadConfig } from '../../../src/core/config/load-config';
+import { findFreePort } from '../../harness/child-process';
 import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '../../harness/database';
 
 interface Line {
@@ -46,6 +49,26 @@ describe('MIGRATE_ON_START=false', () => {
     signal.resolve('SIGTERM');
     await expect(started).resolves.toBe(false);
     expect(await countTables(database.url)).toBe(0);
+  });
+
+  it('answers on the management port meanwhile: live, but neither ready nor serving', async () => {
+    database = await createEmptyTestDatabase();
+    const port = await findFreePort();
+    const { http, management } = loadConfig({ MANAGEMENT_PORT: String(port), HOST: '127.0.0.1' });
+    const started = withWaitingProbes({ http, management }, () => start(new Promise(() => undefined)));
+    await firstLine;
+    const probe = async (path: string): Promise<unknown> => {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`);
+      return [response.status, await response.json()];
+    };
+    expect(await probe('/live')).toEqual([200, { status: 'live' }]);
+    const reason = 'waiting for migrations';
+    expect(await probe('/ready')).toEqual([503, { status: 'not_ready', reason }]);
+    expect(await probe('/serving')).toEqual([503, { status: 'not_serving', reason }]);
+    await runMigrations(database.url);
+    await expect(started).resolves.toBe(true);
+    // The port is free for the process that starts now.
+    await expect(probe('/live')).rejects.toThrow();
   });
 
   it('goes on at once, without a word, when nothing is pending', async () => {
