@@ -1,11 +1,43 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+interface LockedPackage {
+  readonly dev?: boolean;
+  readonly devOptional?: boolean;
+  readonly license?: string;
+  readonly optionalDependencies?: Record<string, string>;
+}
+
+/**
+ * Licenses that allow any use of the whole with their notices. MPL-2.0 asks for the source of changed files only, and
+ * none is changed.
+ */
+const PERMITTED_LICENSES = new Set([
+  '0BSD',
+  'Apache-2.0',
+  'BlueOak-1.0.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'ISC',
+  'MIT',
+  'MIT-0',
+  'MPL-2.0',
+  'PSF-2.0',
+]);
+
 describe('package-lock.json', () => {
+  const { packages } = JSON.parse(readFileSync(join(__dirname, '../../package-lock.json'), 'utf8')) as {
+    packages: Record<string, LockedPackage>;
+  };
+
+  it('has a license for every package of production that permits any use, and no copyleft such as the GPL', () => {
+    const others = Object.entries(packages).flatMap(([place, { dev, devOptional, license = 'none' }]) =>
+      place === '' || dev || devOptional || PERMITTED_LICENSES.has(license) ? [] : [`${place}: ${license}`],
+    );
+    expect(others).toEqual([]);
+  });
+
   it('has every optional package that its packages reference, so that npm ci accepts it', () => {
-    const { packages } = JSON.parse(readFileSync(join(__dirname, '../../package-lock.json'), 'utf8')) as {
-      packages: Record<string, { optionalDependencies?: Record<string, string> }>;
-    };
     const missing = Object.entries(packages).flatMap(([place, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies).filter(
         (name) => !(`node_modules/${name}` in packages) && !(`${place}/node_modules/${name}` in packages),
