@@ -1,7 +1,11 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+const ROOT = join(__dirname, '../..');
+
 interface LockedPackage {
+  readonly version: string;
   readonly dev?: boolean;
   readonly devOptional?: boolean;
   readonly license?: string;
@@ -26,7 +30,7 @@ const PERMITTED_LICENSES = new Set([
 ]);
 
 describe('package-lock.json', () => {
-  const { packages } = JSON.parse(readFileSync(join(__dirname, '../../package-lock.json'), 'utf8')) as {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, LockedPackage>;
   };
 
@@ -44,5 +48,23 @@ describe('package-lock.json', () => {
       ),
     );
     expect(missing).toEqual([]);
+  });
+
+  it('leads to an SBOM with every package of production, its license, and no other package', () => {
+    const text = execFileSync('node', ['docker/sbom.mjs'], {
+      cwd: ROOT,
+      encoding: 'utf8',
+      maxBuffer: 64 * 1024 * 1024,
+    });
+    const { components } = JSON.parse(text) as {
+      components: { name: string; version: string; licenses?: readonly object[] }[];
+    };
+    const shipped = Object.entries(packages).flatMap(([place, { dev, version }]) =>
+      place === '' || dev ? [] : [`${place.split('node_modules/').at(-1)}@${version}`],
+    );
+    expect(components.map(({ name, version }) => `${name}@${version}`).toSorted()).toEqual(
+      [...new Set(shipped)].toSorted(),
+    );
+    expect(components.filter(({ licenses = [] }) => licenses.length === 0)).toEqual([]);
   });
 });
