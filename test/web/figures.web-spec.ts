@@ -60,6 +60,10 @@ describeJourney('the figures of the pages', () => {
     const { page } = user;
     const files = watchFiles(page);
     await page.goto(`/dashboard/o/${owner.organizationId}`, { waitUntil: 'networkidle' });
+    // On a busy machine the network is idle before the first chart has asked for its library.
+    await page.locator('.recharts-surface').first().waitFor();
+    await page.getByRole('region', { name: 'Last errors' }).getByRole('row').nth(1).waitFor();
+    await page.waitForLoadState('networkidle');
     const charts = bytesOf(files().filter((name) => CHARTS.test(name)));
     const overview = bytesOf(files()) - charts;
     const later: Record<string, number> = {};
