@@ -102,6 +102,18 @@ describe('the chat requests of presets', () => {
     expect(upstream.received).toEqual([]);
   });
 
+  it.each(['cohere', 'deepseek', 'zai'])(
+    '%s refuses to make one call at a time, which it cannot, but only with tools',
+    async (id) => {
+      const { chat, quirks } = configure(id);
+      const single = { parallel_tool_calls: false };
+      const refusal = chat?.complete(chatRequest({ ...single, tools }), providerCall({ quirks })) ?? Promise.reject();
+      expect((await providerErrorOf(refusal)).options.param).toBe('parallel_tool_calls');
+      expect(upstream.received).toEqual([]);
+      expect(await sentChat(id, single)).toEqual(PLAIN);
+    },
+  );
+
   it.each(['deepseek', 'moonshot'])('%s gets the reasoning of earlier turns back', async (id) => {
     const answered = { role: 'assistant', content: 'Hi', reasoning_content: 'why' };
     expect(await sentChat(id, { messages: [...messages, answered, ...messages] })).toMatchObject({

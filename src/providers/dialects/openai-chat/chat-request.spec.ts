@@ -133,9 +133,8 @@ describe('toOpenAiChatRequest', () => {
     expect(refusedParam(() => toOpenAiChatRequest(chatRequest({ logit_bias: { 5: 1 } }), call, false))).toBe(
       'logit_bias',
     );
-    expect(refusedParam(() => toOpenAiChatRequest(chatRequest({ parallel_tool_calls: false }), call, false))).toBe(
-      'parallel_tool_calls',
-    );
+    const single = chatRequest({ tools: [{}], parallel_tool_calls: false });
+    expect(refusedParam(() => toOpenAiChatRequest(single, call, false))).toBe('parallel_tool_calls');
     const unused = chatRequest({ logit_bias: {}, logprobs: false, parallel_tool_calls: true });
     expect(toOpenAiChatRequest(unused, call, false)).toEqual(reduced);
   });

@@ -52,7 +52,7 @@ function isForwarded(field: string, request: ChatRequest, { quirks, features }: 
   return accepts(field, quirks);
 }
 
-function hasTools({ tools }: ChatRequest): boolean {
+function hasTools({ tools }: Readonly<Record<string, unknown>>): boolean {
   return Array.isArray(tools) && tools.length > 0;
 }
 
@@ -121,6 +121,7 @@ export function checkNoRejectedFields(
     throw unsupported('service_tier', 'Only the standard service_tier is offered: auto or default.');
   }
   for (const field of rejectFields) {
+    if (field === 'parallel_tool_calls' && !hasTools(request)) continue;
     if (!isUnused(field, request[field])) throw unsupported(field);
   }
 }

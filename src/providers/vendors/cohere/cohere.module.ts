@@ -17,8 +17,16 @@ export class CohereProvider extends OpenAiFormatProvider {
         maxTokensField: 'max_tokens',
         developerRole: true,
         reasoningEfforts: { xhigh: 'high', max: 'high' },
-        rejectFields: ['logit_bias', 'logprobs', 'top_logprobs', 'modalities', 'audio', 'dimensions'],
-        dropFields: [...OPENAI_PLATFORM_FIELDS, 'prediction', 'parallel_tool_calls', 'user'],
+        rejectFields: [
+          'logit_bias',
+          'logprobs',
+          'top_logprobs',
+          'modalities',
+          'audio',
+          'dimensions',
+          'parallel_tool_calls',
+        ],
+        dropFields: [...OPENAI_PLATFORM_FIELDS, 'prediction', 'user'],
       },
     });
   }

@@ -21,8 +21,8 @@ export class DeepSeekProvider extends OpenAiFormatProvider {
         reasoningReplay: true,
         // https://github.com/BerriAI/litellm/issues/6642
         joinTextParts: true,
-        rejectFields: ['logit_bias'],
-        dropFields: [...OPENAI_PLATFORM_FIELDS, 'seed', 'parallel_tool_calls'],
+        rejectFields: ['logit_bias', 'parallel_tool_calls'],
+        dropFields: [...OPENAI_PLATFORM_FIELDS, 'seed'],
       },
     });
   }

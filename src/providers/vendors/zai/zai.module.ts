@@ -21,6 +21,7 @@ export class ZaiProvider extends OpenAiFormatProvider {
         maxTokensField: 'max_tokens',
         rejectFields: [
           'tool_choice',
+          'parallel_tool_calls',
           'frequency_penalty',
           'presence_penalty',
           'logprobs',
@@ -28,7 +29,7 @@ export class ZaiProvider extends OpenAiFormatProvider {
           'logit_bias',
         ],
         dropMessageFields: ['name'],
-        dropFields: [...OPENAI_PLATFORM_FIELDS, 'seed', 'parallel_tool_calls', 'user'],
+        dropFields: [...OPENAI_PLATFORM_FIELDS, 'seed', 'user'],
       },
     });
   }
