@@ -13,8 +13,16 @@ const FILE = join(__dirname, '../../src/providers/COMPATIBILITY.md');
 const tool = { type: 'function', function: { name: 'f', description: 'x', parameters: { type: 'object' } } };
 const schema = { type: 'object', properties: {}, required: [], additionalProperties: false };
 
+/** A message with this part beside its text. */
+const showing = (part: Fields): Fields => ({
+  messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello' }, part] }],
+});
+
 /** What a client may ask of a chat, each with a value that has an effect. */
 const PROBES: Readonly<Record<string, Fields>> = {
+  image: showing({ type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }),
+  PDF: showing({ type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' } }),
+  audio: showing({ type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } }),
   tools: { tools: [tool] },
   tool_choice: { tools: [tool], tool_choice: 'required' },
   json_object: { response_format: { type: 'json_object' } },
@@ -88,6 +96,7 @@ function outcomeOf(probe: Fields, body: Fields, plain: Fields | null): Outcome {
   const asked = Object.entries(probe);
   if (asked.every(([field, value]) => JSON.stringify(body[field]) === JSON.stringify(value))) return 'native';
   if (JSON.stringify(body) === JSON.stringify(plain)) return 'ignored';
+  if ('messages' in probe) return 'translated';
   return JSON.stringify(withoutPrompt(body)) === JSON.stringify(withoutPrompt(plain)) ? 'emulated' : 'translated';
 }
 
