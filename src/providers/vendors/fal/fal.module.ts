@@ -12,7 +12,8 @@ const CAPABILITIES: JobCapabilities = {
   idempotentSubmit: false,
   // Files stay for at least a week (https://docs.fal.ai/model-endpoints/media-expiration).
   outputTtlSeconds: 7 * 86_400,
-  pollMs: [1_500, 15_000],
+  // Shorter pauses that grow by half make four polls in ten seconds.
+  pollMs: [2_000, 15_000],
 };
 
 /** fal (https://fal.ai/docs/api-reference/inference-api). The catalogue says how each of its models is called. */
