@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import type { RedisOptions } from 'ioredis';
 import { pino } from 'pino';
 import type { DataSource } from 'typeorm';
 import { resolveApiKeyPepper } from '../auth/api-keys/api-key-pepper';
@@ -15,8 +14,9 @@ import { createMoneyPool } from '../core/database/money-pool';
 import { onceReachable } from '../core/database/once-reachable';
 import { hasPendingMigrations, runMigrations } from '../core/database/run-migrations';
 import { attachEmbeddedServices } from '../core/embedded/embedded-services';
+import type { RedisNode } from '../core/types/redis-node';
 import { readDeploymentId } from '../core/redis/deployment-identity';
-import { PrefixedRedis, sentinelOptions } from '../core/redis/redis.module';
+import { clusterArguments, PrefixedCluster, PrefixedRedis, sentinelOptions } from '../core/redis/redis-client';
 import { ApiKeyService } from '../auth/api-keys/api-key.service';
 import { OrganizationService } from '../dashboard/organizations/organization.service';
 import { PROVIDER_MODULES } from '../provider-modules';
@@ -68,12 +68,12 @@ export function withContext<Result>(work: (context: CliContext) => Promise<Resul
   return withServices(async ({ databaseUrl, redisUrl }, config) => {
     const dataSource = createDataSource({ url: databaseUrl, poolSize: POOL_SIZE });
     const moneyPool = createMoneyPool({ url: databaseUrl, poolSize: 1, onPoolError: () => undefined });
-    let redis: PrefixedRedis | null = null;
+    let redis: PrefixedRedis | PrefixedCluster | null = null;
     try {
       await onceReachable(() => dataSource.initialize());
       await ensureMigrated(dataSource, databaseUrl, config);
       const keyPrefix = `${await readDeploymentId(dataSource)}:`;
-      redis = connectRedis(redisUrl, { ...sentinelOptions(config), keyPrefix });
+      redis = connectRedis(redisUrl, config, keyPrefix);
       return await work({
         config,
         clock: systemClock,
@@ -111,16 +111,11 @@ async function ensureMigrated(dataSource: DataSource, databaseUrl: string, confi
 }
 
 /** Connects on first publish, tries once, and warns on standard error on failure. */
-function connectRedis(url: string, options: RedisOptions): PrefixedRedis {
-  const redis = new PrefixedRedis(url, {
-    ...options,
-    sentinelRetryStrategy: () => null,
-    lazyConnect: true,
-    connectTimeout: REDIS_TIMEOUT_MS,
-    commandTimeout: REDIS_TIMEOUT_MS,
-    maxRetriesPerRequest: 0,
-    retryStrategy: () => null,
-  });
+function connectRedis(url: string, config: AppConfig, keyPrefix: string): PrefixedRedis | PrefixedCluster {
+  const redis =
+    config.redisCluster === null
+      ? openPrimary(url, config, keyPrefix)
+      : openCluster(url, config.redisCluster, keyPrefix);
   redis.once('error', () => {
     process.stderr.write(
       'warning: Redis is unreachable; running gateways apply model and price changes within 30 seconds, ' +
@@ -129,4 +124,27 @@ function connectRedis(url: string, options: RedisOptions): PrefixedRedis {
   });
   redis.on('error', () => undefined);
   return redis;
+}
+
+function openPrimary(url: string, config: AppConfig, keyPrefix: string): PrefixedRedis {
+  return new PrefixedRedis(url, {
+    ...sentinelOptions(url, config),
+    keyPrefix,
+    sentinelRetryStrategy: () => null,
+    lazyConnect: true,
+    connectTimeout: REDIS_TIMEOUT_MS,
+    commandTimeout: REDIS_TIMEOUT_MS,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+  });
+}
+
+function openCluster(url: string, others: readonly RedisNode[], keyPrefix: string): PrefixedCluster {
+  const [nodes, options] = clusterArguments(url, others, { keyPrefix, commandTimeout: REDIS_TIMEOUT_MS });
+  return new PrefixedCluster(nodes, {
+    ...options,
+    lazyConnect: true,
+    enableOfflineQueue: true,
+    clusterRetryStrategy: () => null,
+  });
 }

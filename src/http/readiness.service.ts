@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../core/redis/redis-client';
 import { DataSource } from 'typeorm';
 import { LimitConnection } from '../auth/rate-limits/limit-connection';
 import { probeLimits } from '../auth/rate-limits/limit-probe';
@@ -50,7 +50,7 @@ export class ReadinessService {
 
   constructor(
     private readonly dataSource: DataSource,
-    @Inject(REDIS) redis: Redis,
+    @Inject(REDIS) redis: RedisClient,
     private readonly audit: LedgerAuditService,
     private readonly drain: DrainService,
     @Inject(CLOCK) private readonly clock: Clock,

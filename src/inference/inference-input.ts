@@ -6,7 +6,7 @@ import {
   type OnApplicationBootstrap,
 } from '@nestjs/common';
 import { Cron, CronExpression } from '@nestjs/schedule';
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../core/redis/redis-client';
 import { GatewayError } from '../core/errors/gateway-error';
 import { REDIS } from '../core/redis/redis.module';
 import { scheduled } from '../core/scheduling/scheduling.module';
@@ -286,7 +286,7 @@ export class TokenRatios implements OnApplicationBootstrap, BeforeApplicationShu
   /** The last values read from Redis, by field. */
   private shared: Readonly<Record<string, string>> = {};
 
-  constructor(@Inject(REDIS) private readonly redis: Redis) {}
+  constructor(@Inject(REDIS) private readonly redis: RedisClient) {}
 
   onApplicationBootstrap(): Promise<void> {
     return this.shareScheduled();

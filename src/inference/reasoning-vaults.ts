@@ -1,5 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { ChainableCommander, Redis } from 'ioredis';
+import type { ChainableCommander } from 'ioredis';
+import type { RedisClient } from '../core/redis/redis-client';
 import { REDIS } from '../core/redis/redis.module';
 import { SecretBox } from '../core/secrets/secret-box';
 import type { ReasoningVault } from '../providers/contract/reasoning-vault';
@@ -73,7 +74,7 @@ return found
 @Injectable()
 export class ReasoningVaults {
   constructor(
-    @Inject(REDIS) private readonly redis: Redis,
+    @Inject(REDIS) private readonly redis: RedisClient,
     private readonly box: SecretBox,
   ) {}
 
@@ -90,7 +91,7 @@ class RedisReasoningVault implements ReasoningVault {
 
   /** @param openBox derives the key, which most calls do not need */
   constructor(
-    private readonly redis: Redis,
+    private readonly redis: RedisClient,
     private readonly openBox: () => SecretBox,
     private readonly organizationId: string,
     private readonly deploymentId: string,

@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { Cron, CronExpression } from '@nestjs/schedule';
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../core/redis/redis-client';
 import { GatewayError } from '../core/errors/gateway-error';
 import { RedisSubscription } from '../core/redis/redis-subscription';
 import { REDIS } from '../core/redis/redis.module';
@@ -134,7 +134,7 @@ export async function publishCatalogChange(transport: {
 export class CatalogChangeListener implements OnModuleInit, OnModuleDestroy {
   private readonly subscription: RedisSubscription;
 
-  constructor(@Inject(REDIS) redis: Redis, catalog: ModelCatalogService) {
+  constructor(@Inject(REDIS) redis: RedisClient, catalog: ModelCatalogService) {
     const refresh = (): void => void catalog.refresh();
     this.subscription = new RedisSubscription(redis, CATALOG_CHANGE_CHANNEL, {
       onMessage: refresh,

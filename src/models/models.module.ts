@@ -5,7 +5,7 @@
  */
 import { SchedulingModule } from '../core/scheduling/scheduling.module';
 import { Inject, Logger, Module, type OnModuleInit } from '@nestjs/common';
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../core/redis/redis-client';
 import { DataSource } from 'typeorm';
 import { CLOCK, type Clock } from '../core/time/clock';
 import { APP_CONFIG, type AppConfig } from '../core/config/app-config';
@@ -28,7 +28,7 @@ import { PriceAdminService } from './price-admin.service';
 import { findWarnings } from './review-catalog';
 
 /** Announces a change, and applies it in this process even without Redis. */
-const announceFor = (redis: Redis, catalog: ModelCatalogService) => async (): Promise<void> => {
+const announceFor = (redis: RedisClient, catalog: ModelCatalogService) => async (): Promise<void> => {
   await Promise.all([publishCatalogChange(redis), catalog.refresh()]);
 };
 
@@ -52,14 +52,14 @@ const announceFor = (redis: Redis, catalog: ModelCatalogService) => async (): Pr
         dataSource: DataSource,
         configuredProviders: ReadonlySet<string>,
         clock: Clock,
-        redis: Redis,
+        redis: RedisClient,
         catalog: ModelCatalogService,
       ) => new CatalogAdminService({ dataSource, configuredProviders, clock, announce: announceFor(redis, catalog) }),
     },
     {
       provide: PriceAdminService,
       inject: [DataSource, CLOCK, REDIS, ModelCatalogService],
-      useFactory: (dataSource: DataSource, clock: Clock, redis: Redis, catalog: ModelCatalogService) =>
+      useFactory: (dataSource: DataSource, clock: Clock, redis: RedisClient, catalog: ModelCatalogService) =>
         new PriceAdminService({ dataSource, clock, announce: announceFor(redis, catalog) }),
     },
   ],
@@ -80,7 +80,7 @@ export class ModelsModule implements OnModuleInit {
     private readonly catalog: ModelCatalogService,
     @Inject(APP_CONFIG) private readonly config: AppConfig,
     @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(REDIS) private readonly redis: Redis,
+    @Inject(REDIS) private readonly redis: RedisClient,
     providers: ProvidersService,
   ) {
     // Serves the models of a newly configured provider at once.

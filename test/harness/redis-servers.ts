@@ -50,6 +50,10 @@ export class RedisServer {
     return `redis://127.0.0.1:${this.port}`;
   }
 
+  get isRunning(): boolean {
+    return !this.child.hasExited;
+  }
+
   async isPrimary(): Promise<boolean> {
     const [role] = (await this.client.role()) as [string];
     return role === 'master';

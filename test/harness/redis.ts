@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../../src/core/redis/redis-client';
 
 export interface TestRedis {
   /**
@@ -31,6 +31,6 @@ export function patient(strictUrl: string): string {
 }
 
 /** Resolves when it is connected. Retries an attempt that a busy machine delayed. */
-export async function untilReady(redis: Redis): Promise<void> {
+export async function untilReady(redis: RedisClient): Promise<void> {
   while (redis.status !== 'ready') await once(redis, 'ready').catch(() => undefined);
 }

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../../core/redis/redis-client';
 import { RedisSubscription } from '../../core/redis/redis-subscription';
 import { REDIS } from '../../core/redis/redis.module';
 import { ApiKeyVerifier } from './api-key-verifier';
@@ -12,7 +12,7 @@ import { decodeKeyInvalidation, KEY_INVALIDATION_CHANNEL } from './key-invalidat
 export class KeyInvalidationListener implements OnModuleInit, OnModuleDestroy {
   private readonly subscription: RedisSubscription;
 
-  constructor(@Inject(REDIS) redis: Redis, verifier: ApiKeyVerifier) {
+  constructor(@Inject(REDIS) redis: RedisClient, verifier: ApiKeyVerifier) {
     this.subscription = new RedisSubscription(redis, KEY_INVALIDATION_CHANNEL, {
       onMessage: (message) => verifier.invalidate(decodeKeyInvalidation(message)),
       onListening: () => verifier.invalidate({ scope: 'all' }),

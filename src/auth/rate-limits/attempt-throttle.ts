@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../../core/redis/redis-client';
 import type { Clock } from '../../core/time/clock';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { uuidV7 } from '../../core/types/ids';
@@ -40,7 +40,10 @@ end
 return 0
 `;
 
-type AttemptStore = Pick<Redis, 'eval' | 'zrem' | 'zremrangebyscore'>;
+/** The hash tag of all logs, so that a cluster can use several at once. */
+const storedKey = (key: string): string => `{attempts}:${key}`;
+
+type AttemptStore = Pick<RedisClient, 'eval' | 'zrem' | 'zremrangebyscore'>;
 
 const logger = new Logger('AttemptThrottle');
 
@@ -75,18 +78,18 @@ export class AttemptThrottle {
   async giveBack({ id }: Attempt, logs: readonly Pick<AttemptLog, 'key'>[]): Promise<void> {
     for (const { key } of logs) {
       this.local.forget(key, (entry) => entry.id === id);
-      await this.redis.zrem(key, id).catch(() => undefined);
+      await this.redis.zrem(storedKey(key), id).catch(() => undefined);
     }
   }
 
   /** Removes the attempts up to `atMs`; later ones still count. Never throws. */
   async clear({ key }: Pick<AttemptLog, 'key'>, atMs: number): Promise<void> {
     this.local.forget(key, (entry) => entry.atMs <= atMs);
-    await this.redis.zremrangebyscore(key, '-inf', atMs).catch(() => undefined);
+    await this.redis.zremrangebyscore(storedKey(key), '-inf', atMs).catch(() => undefined);
   }
 
   private async count(logs: readonly AttemptLog[], id: string, nowMs: number): Promise<number> {
-    const keys = logs.map(({ key }) => key);
+    const keys = logs.map(({ key }) => storedKey(key));
     const limits = logs.flatMap(({ limit, windowMs }) => [limit, windowMs]);
     try {
       const waitMs = Number(await this.redis.eval(ATTEMPT_SCRIPT, keys.length, ...keys, nowMs, id, ...limits));

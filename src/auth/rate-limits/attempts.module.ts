@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../../core/redis/redis-client';
 import { REDIS } from '../../core/redis/redis.module';
 import { CLOCK, type Clock } from '../../core/time/clock';
 import { AttemptThrottle } from './attempt-throttle';
@@ -10,7 +10,7 @@ import { AttemptThrottle } from './attempt-throttle';
     {
       provide: AttemptThrottle,
       inject: [REDIS, CLOCK],
-      useFactory: (redis: Redis, clock: Clock) => new AttemptThrottle(redis, clock),
+      useFactory: (redis: RedisClient, clock: Clock) => new AttemptThrottle(redis, clock),
     },
   ],
   exports: [AttemptThrottle],

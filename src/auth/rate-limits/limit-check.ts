@@ -1,9 +1,9 @@
 import type { ErrorCode } from '../../core/errors/catalog';
 import { GatewayError } from '../../core/errors/gateway-error';
 import type { RateLimits } from '../../core/types/rate-limits';
-import type { HeldSlots, Verdict } from './limit-connection';
+import type { LimitKeys, LimitOwner } from './limit-keys';
+import type { HeldSlots, LimitScope, Verdict } from './limit.types';
 
-export type LimitScope = 'key' | 'organization' | 'model' | 'global';
 export type LimitKind = 'requests_per_second' | 'requests_per_minute' | 'tokens_per_minute' | 'concurrency';
 
 /** One limit that a request has to pass, and its counter in Redis. */
@@ -29,11 +29,10 @@ export const GLOBAL_ID = 'all';
 
 /** The checks of one key, organization or model, or of all callers. Unset limits need none. */
 export function checksOf(
-  scope: LimitScope,
-  id: string,
+  owner: LimitOwner,
   limits: RateLimits,
   lengths: WindowLengths,
-  keyPrefix: string,
+  keysOf: LimitKeys,
 ): LimitCheck[] {
   const rows: readonly (readonly [LimitKind, number | null, number])[] = [
     ['requests_per_second', limits.requestsPerSecond, lengths.secondMs],
@@ -41,8 +40,10 @@ export function checksOf(
     ['tokens_per_minute', limits.tokensPerMinute, lengths.minuteMs],
     ['concurrency', limits.concurrency, 0],
   ];
+  const { scope } = owner;
+  const prefix = keysOf(owner);
   return rows.flatMap(([kind, limit, windowMs]) =>
-    limit === null ? [] : [{ scope, kind, limit, redisKey: `${keyPrefix}${scope}:${id}:${kind}`, windowMs }],
+    limit === null ? [] : [{ scope, kind, limit, redisKey: `${prefix}${kind}`, windowMs }],
   );
 }
 

@@ -1,5 +1,6 @@
 import { planOf } from './limit-check';
-import { LimitCall, type LimitConnection } from './limit-connection';
+import { LimitCall } from './limit-call';
+import type { LimitConnection } from './limit-connection';
 import { BUCKETS_PER_WINDOW } from './limit-script';
 
 /** More than all probes of a second. */

@@ -1,15 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import type { AppConfig } from '../../core/config/app-config';
 import { GatewayError } from '../../core/errors/gateway-error';
 import type { Metrics } from '../../core/observability/metrics/catalogue';
 import type { Clock } from '../../core/time/clock';
 import { PeriodicTask } from '../../core/time/periodic-task';
-import type { RateLimits } from '../../core/types/rate-limits';
 import type { Principal, RequestContext } from '../../core/types/request-context';
 import {
-  checksOf,
-  GLOBAL_ID,
   heldSlots,
   type LimitCheck,
   type LimitOutlook,
@@ -17,12 +13,14 @@ import {
   limitReached,
   limitStandings,
   limitsUnavailable,
-  planOf,
   refusalOf,
-  WINDOW_LENGTHS,
-  type WindowLengths,
 } from './limit-check';
-import { LimitConnection, LimitQueue, type Verdict } from './limit-connection';
+import type { LimitConnection } from './limit-connection';
+import type { LimitedModel, LimitPlanner } from './limit-planner';
+import { LimitQueue } from './limit-queue';
+import type { Verdict } from './limit.types';
+import { rateLimitHeaders } from './rate-limit-headers';
+import { ShardedLimitQueue } from './sharded-limit-queue';
 
 /** The request as seen by the limit checks. */
 interface LimitedRequest {
@@ -51,6 +49,12 @@ export interface LimiterTimes {
 /** An outage is over once Redis has answered for this long: on a busy machine single calls fail in between. */
 const OUTAGE_ENDS_AFTER_MS = 1_000;
 
+/**
+ * Kept for a refusal by one of several nodes: it may be due to requests that another node is refusing, and that count no
+ * longer a moment later.
+ */
+const DOUBTFUL_REFUSAL_MS = 1_000;
+
 /** Time in which calls to Redis fail; monotonic milliseconds. */
 interface Outage {
   readonly sinceMs: number;
@@ -64,6 +68,7 @@ const LIMITER_TIMES: LimiterTimes = { leaseMs: 30_000, renewEveryMs: 10_000 };
 interface Refusal {
   readonly sinceMs: number;
   readonly waitMs: number;
+  readonly keptMs: number;
   readonly check: LimitCheck;
   readonly plan: LimitPlan;
   readonly row: readonly number[];
@@ -75,7 +80,7 @@ interface Refusal {
  */
 export class LimiterService implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(LimiterService.name);
-  private readonly queue: LimitQueue;
+  private readonly queue: LimitQueue | ShardedLimitQueue;
   private readonly renewal: PeriodicTask;
   private readonly refusals = new WeakMap<Principal, Refusal>();
   /** Leases with slots that have not been released. */
@@ -91,7 +96,8 @@ export class LimiterService implements OnModuleInit, OnApplicationShutdown {
     private readonly metrics: Metrics,
     times: LimiterTimes = LIMITER_TIMES,
   ) {
-    this.queue = new LimitQueue(connection, times.leaseMs, metrics);
+    const Queue = connection.isCluster ? ShardedLimitQueue : LimitQueue;
+    this.queue = new Queue(connection, times.leaseMs, metrics);
     this.renewal = new PeriodicTask({
       run: () => this.renew(),
       onError: () => undefined,
@@ -136,7 +142,7 @@ export class LimiterService implements OnModuleInit, OnApplicationShutdown {
     }
     context.rateLimitHeaders = rateLimitHeaders(plan, verdict.row);
     if (verdict.refusedBy > 0) throw this.refuse(principal, plan, verdict, tokens);
-    return this.lease(member, plan, tokens, verdict.nowMs);
+    return this.lease(member, plan, tokens, verdict);
   }
 
   /**
@@ -152,7 +158,9 @@ export class LimiterService implements OnModuleInit, OnApplicationShutdown {
     } catch {
       return;
     }
-    if (verdict.refusedBy > 0) throw refusalOf(plan, verdict, 0);
+    if (verdict.refusedBy === 0) return;
+    this.noteRefusal(plan, verdict);
+    throw refusalOf(plan, verdict, 0);
   }
 
   /**
@@ -181,9 +189,9 @@ export class LimiterService implements OnModuleInit, OnApplicationShutdown {
   refuseEarly(context: Pick<RequestContext, 'rateLimitHeaders'>, principal: Principal): void {
     const refusal = this.refusals.get(principal);
     if (refusal === undefined) return;
-    const { check, plan, row, sinceMs, waitMs } = refusal;
+    const { check, plan, row, sinceMs, waitMs, keptMs } = refusal;
     const ageMs = this.clock.monotonic() - sinceMs;
-    if (ageMs >= waitMs) {
+    if (ageMs >= keptMs) {
       this.refusals.delete(principal);
       return;
     }
@@ -192,22 +200,30 @@ export class LimiterService implements OnModuleInit, OnApplicationShutdown {
     throw limitReached(check, waitMs - ageMs);
   }
 
-  private refuse(principal: Principal, plan: LimitPlan, verdict: Verdict, tokens: number): GatewayError {
-    const { refusedBy, waitMs, row } = verdict;
+  private noteRefusal(plan: LimitPlan, { refusedBy }: Verdict): void {
     const check = plan.checks[refusedBy - 1];
+    if (check !== undefined) this.metrics.limitRefusals.of(check.scope, check.kind).inc();
+  }
+
+  private refuse(principal: Principal, plan: LimitPlan, verdict: Verdict, tokens: number): GatewayError {
+    const { refusedBy, waitMs, row, partTimesMs } = verdict;
+    const check = plan.checks[refusedBy - 1];
+    this.noteRefusal(plan, verdict);
     // Requests for another model or fewer tokens may fit: only these two kinds refuse all requests of the caller.
     if (
       check !== undefined &&
       check.scope !== 'model' &&
       (check.kind === 'requests_per_second' || check.kind === 'requests_per_minute')
     ) {
-      this.refusals.set(principal, { sinceMs: this.clock.monotonic(), waitMs, check, plan, row });
+      const keptMs = partTimesMs === undefined ? waitMs : Math.min(waitMs, DOUBTFUL_REFUSAL_MS);
+      this.refusals.set(principal, { sinceMs: this.clock.monotonic(), waitMs, keptMs, check, plan, row });
     }
     return refusalOf(plan, verdict, tokens);
   }
 
-  private lease(member: string, plan: LimitPlan, estimatedTokens: number, admittedAtMs: number): LimitLease {
+  private lease(member: string, plan: LimitPlan, estimatedTokens: number, verdict: Verdict): LimitLease {
     const { slotChecks, tokenChecks } = plan;
+    const { nowMs: admittedAtMs, partTimesMs } = verdict;
     const lease: SlotLease = {
       member,
       slotChecks,
@@ -217,7 +233,7 @@ export class LimiterService implements OnModuleInit, OnApplicationShutdown {
         this.held.delete(lease);
         const unusedTokens = estimatedTokens - actualTokens;
         if (slotChecks.length === 0 && (tokenChecks.length === 0 || unusedTokens === 0)) return;
-        this.queue.release({ member, plan, admittedAtMs, unusedTokens });
+        this.queue.release({ member, plan, admittedAtMs, partTimesMs, unusedTokens });
       },
       ended: false,
     };
@@ -261,138 +277,4 @@ interface SlotLease extends LimitLease {
   readonly member: string;
   readonly slotChecks: readonly LimitCheck[];
   ended: boolean;
-}
-
-/** The limit settings of a model. `limits: null`: it has none. */
-export interface LimitedModel {
-  readonly id: string;
-  readonly limits: RateLimits | null;
-}
-
-/**
- * Determines the limits that a request has to pass. Callers and models are immutable and shared by requests, so plans
- * are cached per pair for as long as both exist.
- */
-export class LimitPlanner {
-  private readonly plans = new WeakMap<Principal, WeakMap<LimitedModel, LimitPlan>>();
-  private readonly readPlans = new WeakMap<Principal, LimitPlan>();
-
-  constructor(
-    private readonly settings: AppConfig['limits'],
-    private readonly keyPrefix: string,
-    private readonly lengths: WindowLengths = WINDOW_LENGTHS,
-  ) {}
-
-  /** @param fallbacks models that may answer in place of `model`: their limits apply too. */
-  planFor(principal: Principal, model: LimitedModel, fallbacks: readonly LimitedModel[]): LimitPlan {
-    if (fallbacks.some(({ limits }) => limits !== null)) return this.makePlan(principal, [model, ...fallbacks]);
-    let plans = this.plans.get(principal);
-    if (plans === undefined) this.plans.set(principal, (plans = new WeakMap()));
-    let plan = plans.get(model);
-    if (plan === undefined) plans.set(model, (plan = this.makePlan(principal, [model])));
-    return plan;
-  }
-
-  /** The only limit of requests that read or delete: per key and second. */
-  readPlanFor(principal: Principal): LimitPlan {
-    let plan = this.readPlans.get(principal);
-    if (plan === undefined) {
-      const check: LimitCheck = {
-        scope: 'key',
-        kind: 'requests_per_second',
-        limit: this.settings.keyReadsPerSecond,
-        redisKey: `${this.keyPrefix}key:${principal.keyId}:reads_per_second`,
-        windowMs: this.lengths.secondMs,
-      };
-      this.readPlans.set(principal, (plan = planOf([check])));
-    }
-    return plan;
-  }
-
-  private makePlan(principal: Principal, models: readonly LimitedModel[]): LimitPlan {
-    const { global, keyDefaults, organizationDefaults } = this.settings;
-    const { keyId, organizationId, limits, organizationLimits } = principal;
-    const { lengths, keyPrefix } = this;
-    return planOf([
-      ...checksOf('key', keyId, withDefaults(limits, keyDefaults), lengths, keyPrefix),
-      ...checksOf(
-        'organization',
-        organizationId,
-        withDefaults(organizationLimits, organizationDefaults),
-        lengths,
-        keyPrefix,
-      ),
-      ...models.flatMap((model) =>
-        model.limits === null ? [] : checksOf('model', model.id, model.limits, lengths, keyPrefix),
-      ),
-      ...checksOf('global', GLOBAL_ID, global, lengths, keyPrefix),
-    ]);
-  }
-}
-
-function withDefaults(limits: RateLimits, defaults: RateLimits): RateLimits {
-  return {
-    requestsPerSecond: limits.requestsPerSecond ?? defaults.requestsPerSecond,
-    requestsPerMinute: limits.requestsPerMinute ?? defaults.requestsPerMinute,
-    tokensPerMinute: limits.tokensPerMinute ?? defaults.tokensPerMinute,
-    concurrency: limits.concurrency ?? defaults.concurrency,
-  };
-}
-
-type RateLimitHeaders = Readonly<Record<string, string>>;
-
-const REQUESTS = namesOf('requests');
-const TOKENS = namesOf('tokens');
-
-/**
- * `x-ratelimit-*`: of several request limits, or token limits, the one with the least left.
- * @param row per check of the plan: the remainder at `2n + 2`, milliseconds until all of it is at `2n + 3`.
- * @param ageMs of the row.
- */
-export function rateLimitHeaders(plan: LimitPlan, row: readonly number[], ageMs = 0): RateLimitHeaders {
-  const headers: Record<string, string> = {};
-  addTightest(headers, REQUESTS, plan, plan.shownRequests, row, ageMs);
-  addTightest(headers, TOKENS, plan, plan.shownTokens, row, ageMs);
-  return headers;
-}
-
-function addTightest(
-  headers: Record<string, string>,
-  names: typeof REQUESTS,
-  { checks }: LimitPlan,
-  positions: readonly number[],
-  row: readonly number[],
-  ageMs: number,
-): void {
-  let tightest = -1;
-  let left = Number.POSITIVE_INFINITY;
-  let resetMs = 0;
-  for (const position of positions) {
-    const remaining = row[2 * position + 2] as number;
-    const reset = row[2 * position + 3] as number;
-    if (remaining > left || (remaining === left && reset <= resetMs)) continue;
-    tightest = position;
-    left = remaining;
-    resetMs = reset;
-  }
-  const check = checks[tightest];
-  if (check === undefined) return;
-  headers[names.limit] = String(check.limit);
-  headers[names.remaining] = String(left);
-  headers[names.reset] = formatDuration(Math.max(0, resetMs - ageMs));
-}
-
-/** Built once: concatenating names per response costs more than setting the values. */
-function namesOf(unit: 'requests' | 'tokens') {
-  return {
-    limit: `x-ratelimit-limit-${unit}`,
-    remaining: `x-ratelimit-remaining-${unit}`,
-    reset: `x-ratelimit-reset-${unit}`,
-  };
-}
-
-/** Whole seconds, rounded up, as clients of the chat-completion format read them: `0s`, `6s`, `1m0s`. */
-export function formatDuration(durationMs: number): string {
-  const seconds = Math.ceil(durationMs / 1_000);
-  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
 }

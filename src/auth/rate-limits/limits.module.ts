@@ -2,9 +2,12 @@ import { Module } from '@nestjs/common';
 import { CLOCK, type Clock } from '../../core/time/clock';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
 import { Metrics } from '../../core/observability/metrics/catalogue';
-import { createRedis, DEPLOYMENT_KEY_PREFIX, sentinelOptions } from '../../core/redis/redis.module';
+import { createRedisClient } from '../../core/redis/redis-client';
+import { DEPLOYMENT_KEY_PREFIX } from '../../core/redis/redis.module';
 import { LimitConnection } from './limit-connection';
-import { LimiterService, LimitPlanner } from './limiter.service';
+import { clusterKeys, plainKeys } from './limit-keys';
+import { LimitPlanner } from './limit-planner';
+import { LimiterService } from './limiter.service';
 
 /** Follows the prefix of the deployment. */
 const KEY_PREFIX = 'gateway:limit:';
@@ -18,14 +21,18 @@ const KEY_PREFIX = 'gateway:limit:';
       useFactory: (config: AppConfig, clock: Clock, metrics: Metrics, keyPrefix: string): LimiterService => {
         const { redisUrl, redisTimeoutMs, limits } = config;
         if (redisUrl === null) throw new Error('The embedded Redis must be started before the application');
-        const options = {
-          ...sentinelOptions(config),
+        const redis = createRedisClient(redisUrl, config, {
           keyPrefix,
           connectionName: 'gateway limits',
           commandTimeout: redisTimeoutMs,
-        };
-        const connection = new LimitConnection(createRedis(redisUrl, options));
-        return new LimiterService(new LimitPlanner(limits, KEY_PREFIX), connection, clock, metrics);
+          repeats: false,
+        });
+        const connection = new LimitConnection(redis);
+        const planner = new LimitPlanner(
+          limits,
+          connection.isCluster ? clusterKeys(KEY_PREFIX) : plainKeys(KEY_PREFIX),
+        );
+        return new LimiterService(planner, connection, clock, metrics);
       },
     },
   ],

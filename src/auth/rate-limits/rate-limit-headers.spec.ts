@@ -1,5 +1,6 @@
-import { type LimitCheck, type LimitKind, type LimitScope, planOf } from './limit-check';
-import { formatDuration, rateLimitHeaders } from './limiter.service';
+import { type LimitCheck, type LimitKind, planOf } from './limit-check';
+import type { LimitScope } from './limit.types';
+import { formatDuration, rateLimitHeaders } from './rate-limit-headers';
 
 const check = (scope: LimitScope, kind: LimitKind, limit: number): LimitCheck => ({
   scope,

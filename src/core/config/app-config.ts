@@ -68,6 +68,8 @@ export interface AppConfig {
   readonly redisUrl: string | null;
   /** Servers that know the address of the primary, whose name is then the host of `redisUrl`. `null`: there are none. */
   readonly redisSentinels: readonly RedisNode[] | null;
+  /** Nodes to start from, besides the one of `redisUrl`. `null`: it is no cluster. */
+  readonly redisCluster: readonly RedisNode[] | null;
   /** For the reply to one command. */
   readonly redisTimeoutMs: number;
   readonly database: { readonly poolSize: number; readonly moneyPoolSize: number };

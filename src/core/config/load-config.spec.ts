@@ -72,6 +72,7 @@ describe('loadConfig', () => {
       migrateOnStart: true,
       redisUrl: null,
       redisSentinels: null,
+      redisCluster: null,
       redisTimeoutMs: 250,
       database: { poolSize: 10, moneyPoolSize: 4 },
       ledgerAuditTimeoutMs: 60_000,
@@ -138,6 +139,14 @@ describe('loadConfig', () => {
       'API_KEY_PEPPER',
       'SECRETS_KEY',
     ]);
+  });
+
+  it('reads the nodes of a Redis Cluster, which has no numbered databases', () => {
+    const cluster = { ...production, REDIS_MODE: 'cluster' };
+    expect(loadConfig(cluster)).toMatchObject({ redisSentinels: null, redisCluster: [] });
+    expect(loadConfig({ ...cluster, REDIS_NODES: 'b:7001' }).redisCluster).toMatchObject([{ host: 'b', port: 7_001 }]);
+    expect(problemsOf({ ...cluster, REDIS_URL: 'redis://a:7000/2' })).toEqual([expect.stringContaining('database 0')]);
+    expect(problemsOf({ REDIS_MODE: 'cluster' })).toEqual([expect.stringMatching(/^REDIS_URL is not set/)]);
   });
 
   it('counts an empty variable as not set', () => {

@@ -81,6 +81,7 @@ function findMissing({ production, storage, payments }: AppConfig, settings: Set
     [settings.STRIPE_SECRET_KEY !== null && 'STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'],
     [settings.DATABASE_DIRECT_URL !== null && 'DATABASE_DIRECT_URL', 'DATABASE_URL'],
     [settings.REDIS_MODE === 'sentinel' && 'REDIS_MODE=sentinel', 'REDIS_URL', 'REDIS_NODES'],
+    [settings.REDIS_MODE === 'cluster' && 'REDIS_MODE=cluster', 'REDIS_URL'],
     [payments.provider === 'stripe' && 'PAYMENT_PROVIDER=stripe', 'STRIPE_SECRET_KEY'],
   ];
   return required.flatMap(([reason, ...names]) =>
@@ -92,6 +93,9 @@ function findMissing({ production, storage, payments }: AppConfig, settings: Set
 
 function findContradictions({ production, payments }: AppConfig, settings: Settings): string[] {
   const problems: string[] = [];
+  if (settings.REDIS_MODE === 'cluster' && /^\/[1-9]/.test(URL.parse(settings.REDIS_URL ?? '')?.pathname ?? '')) {
+    problems.push('REDIS_URL names a database, but a cluster has only database 0');
+  }
   // Without it a session cookie can be read in transit, or set by a neighbouring host.
   if (production && settings.SESSION_COOKIE_SECURE === false) {
     problems.push('SESSION_COOKIE_SECURE is "false", which production does not allow');

@@ -77,10 +77,14 @@ export const SETTINGS = z.object({
     .default(3)
     .describe('Age from which a day of the ledger is closed: audits read its sums and no longer every request'),
   REDIS_URL: optional(serverUrl('redis', 'rediss')).describe('Redis 7 or later; an embedded one when not set'),
-  REDIS_MODE: choice(['single', 'sentinel'])
+  REDIS_MODE: choice(['single', 'sentinel', 'cluster'])
     .default('single')
-    .describe('sentinel: the host of REDIS_URL is the name of a primary, whose address the REDIS_NODES know'),
-  REDIS_NODES: optional(redisNodes).describe('The sentinels; required with REDIS_MODE=sentinel'),
+    .describe(
+      'sentinel: the host of REDIS_URL is the name of a primary, whose address the REDIS_NODES know; cluster: it is one node',
+    ),
+  REDIS_NODES: optional(redisNodes).describe(
+    'The sentinels, required with REDIS_MODE=sentinel; with cluster: more of its nodes, to start from',
+  ),
   REDIS_TIMEOUT_MS: integer(10, 60_000)
     .default(250)
     .describe('For an answer of Redis; requests that spend wait so long before they get a 503'),

@@ -31,6 +31,7 @@ export function toAppConfig(
     migrateOnStart: settings.MIGRATE_ON_START,
     redisUrl: settings.REDIS_URL,
     redisSentinels: settings.REDIS_MODE === 'sentinel' ? settings.REDIS_NODES : null,
+    redisCluster: settings.REDIS_MODE === 'cluster' ? (settings.REDIS_NODES ?? []) : null,
     redisTimeoutMs: settings.REDIS_TIMEOUT_MS,
     database: { poolSize: settings.DATABASE_POOL_SIZE, moneyPoolSize: settings.MONEY_POOL_SIZE },
     ledgerAuditTimeoutMs: settings.LEDGER_AUDIT_TIMEOUT_MS,

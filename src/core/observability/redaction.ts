@@ -19,6 +19,8 @@ const SECRET_FIELDS = [
   'databaseUrl',
   'databaseDirectUrl',
   'redisUrl',
+  'redisSentinels',
+  'redisCluster',
 ];
 
 /** Fields with foreign objects, which are searched for secrets. */

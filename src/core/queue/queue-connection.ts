@@ -1,8 +1,9 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import type { Redis } from 'ioredis';
+import { Cluster, type RedisOptions } from 'ioredis';
 import type { DataSource } from 'typeorm';
 import { readDeploymentId } from '../redis/deployment-identity';
-import { isNotPrimary, REDIS } from '../redis/redis.module';
+import { isNotPrimary, type RedisClient } from '../redis/redis-client';
+import { REDIS } from '../redis/redis.module';
 import { CLOCK, type Clock } from '../time/clock';
 
 /** Minimum interval between log lines of a lasting failure. */
@@ -15,26 +16,16 @@ const REPORT_EVERY_MS = 60_000;
  */
 @Injectable()
 export class QueueConnection implements OnApplicationShutdown {
-  readonly redis: Redis;
+  readonly redis: RedisClient;
   private readonly logger = new Logger('Queues');
   private reportedAtMs = -Infinity;
   private closed = false;
 
   constructor(
-    @Inject(REDIS) redis: Redis,
+    @Inject(REDIS) redis: RedisClient,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {
-    this.redis = redis.duplicate({
-      connectionName: 'gateway queues',
-      // BullMQ has a prefix of its own.
-      keyPrefix: undefined,
-      enableOfflineQueue: true,
-      maxRetriesPerRequest: null,
-      autoResendUnfulfilledCommands: true,
-      commandTimeout: undefined,
-      // Reconnects and sends the command again.
-      reconnectOnError: (error) => (isNotPrimary(error) ? 2 : false),
-    });
+    this.redis = redis instanceof Cluster ? duplicateCluster(redis) : redis.duplicate(primaryOptions());
     // The shared connection reports Redis outages.
     this.redis.on('error', () => undefined);
   }
@@ -56,6 +47,35 @@ export class QueueConnection implements OnApplicationShutdown {
     this.closed = true;
     this.redis.disconnect();
   }
+}
+
+/** For every connection of a queue. */
+const CONNECTION_OPTIONS = {
+  connectionName: 'gateway queues',
+  maxRetriesPerRequest: null,
+  autoResendUnfulfilledCommands: true,
+  commandTimeout: undefined,
+} satisfies RedisOptions;
+
+function primaryOptions(): RedisOptions {
+  return {
+    ...CONNECTION_OPTIONS,
+    // BullMQ has a prefix of its own.
+    keyPrefix: undefined,
+    enableOfflineQueue: true,
+    // Reconnects and sends the command again.
+    reconnectOnError: (error) => (isNotPrimary(error) ? 2 : false),
+  };
+}
+
+/** The connections to single nodes belong to `redisOptions`, which BullMQ copies for a worker that waits. */
+function duplicateCluster(cluster: Cluster): Cluster {
+  return cluster.duplicate([], {
+    keyPrefix: undefined,
+    enableOfflineQueue: true,
+    // A worker waits for seconds without an answer.
+    redisOptions: { ...cluster.options.redisOptions, ...CONNECTION_OPTIONS, socketTimeout: undefined },
+  });
 }
 
 /**

@@ -1,4 +1,5 @@
-import type { Redis } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
+import type { RedisClient } from './redis-client';
 
 export interface SubscriptionHandlers {
   onMessage(message: string): void;
@@ -6,50 +7,104 @@ export interface SubscriptionHandlers {
   onListening(): void;
 }
 
+/** Between attempts to reach a node of a cluster; there may be others. */
+const NEXT_NODE_DELAY_MS = 250;
+
 /**
  * One channel on a separate connection, because a subscribed connection cannot run other commands. Callers never depend
  * on Redis: each subscriber has a slower fallback for lost messages.
  */
 export class RedisSubscription {
-  private readonly connection: Redis;
   private readonly channel: string;
+  private readonly name: string;
+  private connection: Redis | null = null;
+  private retry: NodeJS.Timeout | undefined;
+  private isStopped = false;
   /**
    * A demoted server keeps the sockets of subscribers, which receive nothing more. The shared connection notices, since it
    * writes, and is ready again when it has reached the new primary.
    */
-  private readonly follow = (): void => this.connection.disconnect(true);
+  private readonly follow = (): void => this.connection?.disconnect(true);
+  /** A node that hangs, or that was taken out of the cluster, receives no more messages. */
+  private readonly leave = (gone: Redis): void => {
+    const { host, port } = this.connection?.options ?? {};
+    if (gone.options.host === host && gone.options.port === port) this.connection?.disconnect();
+  };
 
   constructor(
-    private readonly redis: Redis,
+    private readonly redis: RedisClient,
     channel: string,
     private readonly handlers: SubscriptionHandlers,
   ) {
     this.channel = `${redis.options.keyPrefix ?? ''}${channel}`;
-    this.connection = redis.duplicate({
-      connectionName: `gateway ${channel}`,
-      lazyConnect: true,
-      autoResubscribe: false,
-      commandTimeout: undefined,
-    });
+    this.name = `gateway ${channel}`;
   }
 
   start(): void {
-    this.connection.on('message', (_channel, message) => this.handlers.onMessage(message));
-    this.connection.on('ready', () => void this.subscribe());
-    // The connection retries indefinitely, and the shared one reports Redis outages.
-    this.connection.on('error', () => undefined);
-    this.connection.connect().catch(() => undefined);
+    if (this.redis instanceof Cluster) {
+      this.redis.on('-node', this.leave);
+      this.openNode(this.redis);
+      return;
+    }
+    const options = { connectionName: this.name, lazyConnect: true, autoResubscribe: false, commandTimeout: undefined };
+    this.open(this.redis.duplicate(options));
     this.redis.on('ready', this.follow);
   }
 
   stop(): void {
+    this.isStopped = true;
+    clearTimeout(this.retry);
     this.redis.off('ready', this.follow);
-    this.connection.disconnect();
+    this.redis.off('-node', this.leave);
+    this.connection?.disconnect();
   }
 
-  private async subscribe(): Promise<void> {
+  /**
+   * Any node of a cluster receives the messages of all. `ioredis` would move a subscription to another node by itself, but
+   * would not report that messages were lost in between.
+   */
+  private openNode(cluster: Cluster): void {
+    if (this.isStopped) return;
+    const nodes = cluster.nodes();
+    const node = nodes[Math.floor(Math.random() * nodes.length)];
+    if (node === undefined) {
+      this.openNodeLater(cluster);
+      return;
+    }
+    const { host, port, username, password, tls, connectTimeout } = node.options;
+    const connection = new Redis({
+      host,
+      port,
+      username,
+      password,
+      tls,
+      connectTimeout,
+      connectionName: this.name,
+      lazyConnect: true,
+      autoResubscribe: false,
+      retryStrategy: () => null,
+    });
+    connection.once('end', () => this.openNodeLater(cluster));
+    this.open(connection);
+  }
+
+  private openNodeLater(cluster: Cluster): void {
+    clearTimeout(this.retry);
+    this.retry = setTimeout(() => this.openNode(cluster), NEXT_NODE_DELAY_MS).unref();
+  }
+
+  private open(connection: Redis): void {
+    this.connection = connection;
+    connection.on('message', (_channel, message) => this.handlers.onMessage(message));
+    connection.on('ready', () => void this.subscribe(connection));
+    // The connection retries indefinitely, and the shared one reports Redis outages.
+    connection.on('error', () => undefined);
+    connection.connect().catch(() => undefined);
+  }
+
+  private async subscribe(connection: Redis): Promise<void> {
     try {
-      await this.connection.subscribe(this.channel);
+      await connection.subscribe(this.channel);
     } catch {
       // Disconnected again in the meantime: the next `ready` subscribes again.
       return;

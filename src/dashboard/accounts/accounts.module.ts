@@ -5,7 +5,7 @@
 import { Metrics } from '../../core/observability/metrics/catalogue';
 import { SchedulingModule } from '../../core/scheduling/scheduling.module';
 import { Module, type Provider } from '@nestjs/common';
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../../core/redis/redis-client';
 import { DataSource } from 'typeorm';
 import { CLOCK, type Clock } from '../../core/time/clock';
 import { APP_CONFIG, type AppConfig } from '../../core/config/app-config';
@@ -39,7 +39,7 @@ const PARTS: Provider[] = [
   {
     provide: SignInHistoryStore,
     inject: [REDIS, CLOCK],
-    useFactory: (redis: Redis, clock: Clock) => new SignInHistoryStore(redis, clock),
+    useFactory: (redis: RedisClient, clock: Clock) => new SignInHistoryStore(redis, clock),
   },
   { provide: UserTokenService, inject: [CLOCK], useFactory: (clock: Clock) => new UserTokenService(clock) },
   {

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../../core/redis/redis-client';
 import type { Clock } from '../../core/time/clock';
 import { uuidV7 } from '../../core/types/ids';
 import { digest, networkOf } from '../../auth/rate-limits/attempt-log';
@@ -10,15 +10,19 @@ const NONE: SignInHistory = { isKnownNetwork: false, resetId: null };
 /** Stores in Redis the networks that accounts signed in from, and recent password resets. Empty while Redis is down. */
 export class SignInHistoryStore {
   constructor(
-    private readonly redis: Pick<Redis, 'mget' | 'set'>,
+    private readonly redis: Pick<RedisClient, 'get' | 'set'>,
     private readonly clock: Clock,
   ) {}
 
   /** Never throws. */
   async find(emailKey: string, address: string | null): Promise<SignInHistory> {
     try {
-      const [network, resetId] = await this.redis.mget(networkKey(emailKey, address), resetKey(emailKey));
-      return { isKnownNetwork: network !== null, resetId: resetId ?? null };
+      // Not one command: a cluster may hold the two on different nodes.
+      const [network, resetId] = await Promise.all([
+        this.redis.get(networkKey(emailKey, address)),
+        this.redis.get(resetKey(emailKey)),
+      ]);
+      return { isKnownNetwork: network !== null, resetId };
     } catch {
       return NONE;
     }

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../../core/redis/redis-client';
 import { DataSource } from 'typeorm';
 import { AccountsModule } from '../accounts/accounts.module';
 import { UserDirectoryService } from '../accounts/user-directory.service';
@@ -60,7 +60,7 @@ import { OperatorUsersController } from './operator-users.controller';
     {
       provide: OperatorOrganizationService,
       inject: [DataSource, REDIS],
-      useFactory: (dataSource: DataSource, redis: Redis) => new OperatorOrganizationService(dataSource, redis),
+      useFactory: (dataSource: DataSource, redis: RedisClient) => new OperatorOrganizationService(dataSource, redis),
     },
   ],
 })

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../../core/redis/redis-client';
 import { DataSource } from 'typeorm';
 import { resolveApiKeyPepper } from '../../auth/api-keys/api-key-pepper';
 import { CLOCK, type Clock } from '../../core/time/clock';
@@ -23,13 +23,13 @@ import { OrganizationService } from './organization.service';
     {
       provide: OrganizationService,
       inject: [DataSource, REDIS, CLOCK],
-      useFactory: (dataSource: DataSource, redis: Redis, clock: Clock) =>
+      useFactory: (dataSource: DataSource, redis: RedisClient, clock: Clock) =>
         new OrganizationService(dataSource, redis, clock),
     },
     {
       provide: ApiKeyService,
       inject: [DataSource, REDIS, CLOCK, APP_CONFIG],
-      useFactory: (dataSource: DataSource, redis: Redis, clock: Clock, config: AppConfig) =>
+      useFactory: (dataSource: DataSource, redis: RedisClient, clock: Clock, config: AppConfig) =>
         new ApiKeyService(dataSource, redis, clock, resolveApiKeyPepper(config)),
     },
     {

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Cron } from '@nestjs/schedule';
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../../core/redis/redis-client';
 import { EVERY_5_SECONDS, scheduled } from '../../core/scheduling/scheduling.module';
 import { SecretBox } from '../../core/secrets/secret-box';
 import { ProvidersService } from '../../providers/providers.service';
@@ -39,7 +39,7 @@ export class StoredCredentials implements OnModuleInit, OnApplicationShutdown {
     private readonly instances: ProviderInstanceRepository,
     private readonly box: SecretBox,
     private readonly providers: ProvidersService,
-    @Inject(REDIS) redis: Redis,
+    @Inject(REDIS) redis: RedisClient,
   ) {
     const refresh = (): void => void this.refresh();
     this.subscription = new RedisSubscription(redis, CREDENTIAL_CHANGE_CHANNEL, {
@@ -107,7 +107,7 @@ export class StoredCredentials implements OnModuleInit, OnApplicationShutdown {
 export class CredentialAnnouncer {
   constructor(
     private readonly stored: StoredCredentials,
-    @Inject(REDIS) private readonly redis: Redis,
+    @Inject(REDIS) private readonly redis: RedisClient,
   ) {}
 
   /** Never rejects. */

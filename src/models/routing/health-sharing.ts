@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../../core/redis/redis-client';
 import { RedisSubscription } from '../../core/redis/redis-subscription';
 import { REDIS } from '../../core/redis/redis.module';
 
@@ -86,7 +86,7 @@ export class HealthSharing {
   private readonly channel: string;
   private subscription: RedisSubscription | null = null;
 
-  constructor(@Inject(REDIS) private readonly redis: Redis) {
+  constructor(@Inject(REDIS) private readonly redis: RedisClient) {
     this.channel = `${redis.options.keyPrefix ?? ''}${CHANNEL}`;
   }
 

@@ -4,7 +4,7 @@ import { ApiKeyVerifier, type StoredApiKey } from '../../../src/auth/api-keys/ap
 import { KeyInvalidationListener } from '../../../src/auth/api-keys/key-invalidation.listener';
 import { publishKeyInvalidation } from '../../../src/auth/api-keys/key-invalidation';
 import { systemClock } from '../../../src/core/time/clock';
-import { createRedis } from '../../../src/core/redis/redis.module';
+import { createRedis } from '../../../src/core/redis/redis-client';
 import { allowedMs } from '../../faults/figures';
 import { createTestRedis } from '../../harness/redis';
 
@@ -33,8 +33,8 @@ function startProcess(url: string, read: () => StoredApiKey) {
   const verifier = new ApiKeyVerifier(() => Promise.resolve(read()), systemClock);
   const invalidate = jest.spyOn(verifier, 'invalidate');
   const listener = new KeyInvalidationListener(redis, verifier);
-  const subscriber = duplicate.mock.results[0]?.value as Redis | undefined;
   listener.onModuleInit();
+  const subscriber = duplicate.mock.results[0]?.value as Redis | undefined;
   return {
     redis,
     verify: async () => (await verifier.authenticate(`Bearer ${key}`)).principal,

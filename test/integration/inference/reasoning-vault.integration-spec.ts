@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { createRedis } from '../../../src/core/redis/redis.module';
+import { createRedis } from '../../../src/core/redis/redis-client';
 import { SecretBox } from '../../../src/core/secrets/secret-box';
 import { ReasoningVaults } from '../../../src/inference/reasoning-vaults';
 import type { ReasoningVault } from '../../../src/providers/contract/reasoning-vault';

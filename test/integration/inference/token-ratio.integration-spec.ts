@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { TokenRatios } from '../../../src/inference/inference-input';
 import { NO_USAGE } from '../../../src/providers/contract/usage';
-import { createRedis } from '../../../src/core/redis/redis.module';
+import { createRedis } from '../../../src/core/redis/redis-client';
 import { createTestRedis, untilReady } from '../../harness/redis';
 
 const DAY_SECONDS = 86_400;

@@ -8,24 +8,26 @@ import type { Principal } from '../../../src/core/types/request-context';
 import { NO_LIMITS, type RateLimits } from '../../../src/core/types/rate-limits';
 import type { WindowLengths } from '../../../src/auth/rate-limits/limit-check';
 import { LimitConnection } from '../../../src/auth/rate-limits/limit-connection';
-import {
-  type LimitedModel,
-  LimiterService,
-  type LimiterTimes,
-  type LimitLease,
-  LimitPlanner,
-} from '../../../src/auth/rate-limits/limiter.service';
-import { createRedis } from '../../../src/core/redis/redis.module';
+import { clusterKeys, type LimitKeys, plainKeys } from '../../../src/auth/rate-limits/limit-keys';
+import { type LimitedModel, LimitPlanner } from '../../../src/auth/rate-limits/limit-planner';
+import { LimiterService, type LimiterTimes, type LimitLease } from '../../../src/auth/rate-limits/limiter.service';
+import { createRedis, createRedisClient, type RedisClient } from '../../../src/core/redis/redis-client';
 import { createTestRedis, untilReady } from '../../harness/redis';
+import type { RedisCluster } from '../../harness/redis-cluster';
 
 /** Long enough that nothing ends during a test that does not wait for it. */
 const LONG: WindowLengths = { secondMs: 20_000, minuteMs: 60_000 };
 /** For tests that wait until a window ends. */
 export const SHORT: WindowLengths = { secondMs: 500, minuteMs: 1_500 };
 
+/** A busy machine delays answers. */
+const PATIENT = { commandTimeout: 20_000, repeats: false };
+
 export interface BenchOptions {
   readonly url?: string;
   readonly keyPrefix?: string;
+  /** Instead of the server of `url`. */
+  readonly cluster?: RedisCluster;
   /** Of the limiter's connection. */
   readonly redis?: RedisOptions;
   readonly global?: Partial<RateLimits>;
@@ -44,8 +46,9 @@ export class LimiterBench {
   private constructor(
     readonly limiter: LimiterService,
     /** For looking at the keys. */
-    readonly redis: Redis,
+    readonly redis: RedisClient,
     readonly keyPrefix: string,
+    private readonly keysOf: LimitKeys,
   ) {}
 
   static async start(options: BenchOptions = {}): Promise<LimiterBench> {
@@ -56,19 +59,34 @@ export class LimiterBench {
       organizationDefaults: NO_LIMITS,
       keyReadsPerSecond: 50,
     };
-    const connection = createRedis(url, options.redis);
+    const open = (redisOptions: RedisOptions = {}): RedisClient =>
+      options.cluster === undefined
+        ? createRedis(url, redisOptions)
+        : createRedisClient(
+            options.cluster.url,
+            { redisSentinels: null, redisCluster: options.cluster.others },
+            PATIENT,
+          );
+    const connection = open(options.redis);
     await untilReady(connection);
+    const limitConnection = new LimitConnection(connection);
+    const keysOf = limitConnection.isCluster ? clusterKeys(keyPrefix) : plainKeys(keyPrefix);
     const limiter = new LimiterService(
-      new LimitPlanner(settings, keyPrefix, options.lengths ?? LONG),
-      new LimitConnection(connection),
+      new LimitPlanner(settings, keysOf, options.lengths ?? LONG),
+      limitConnection,
       options.clock ?? systemClock,
       new Metrics(),
       options.times,
     );
     limiter.onModuleInit();
-    const redis = new Redis(url).on('error', () => undefined);
+    const redis = options.cluster === undefined ? new Redis(url).on('error', () => undefined) : open();
     await untilReady(redis);
-    return new LimiterBench(limiter, redis, keyPrefix);
+    return new LimiterBench(limiter, redis, keyPrefix, keysOf);
+  }
+
+  /** Of a limit of its key. */
+  keyOf({ keyId, organizationId }: Principal, kind: string): string {
+    return `${this.keysOf({ scope: 'key', id: keyId, organizationId })}${kind}`;
   }
 
   async stop(): Promise<void> {

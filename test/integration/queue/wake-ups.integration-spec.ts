@@ -1,106 +1,33 @@
 import { randomUUID } from 'node:crypto';
-import { BullModule, getQueueToken, Processor } from '@nestjs/bullmq';
-import { Global, type INestApplicationContext, Logger, Module, type OnApplicationBootstrap } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import type { Queue } from 'bullmq';
-import { DataSource } from 'typeorm';
-import { CLOCK, systemClock } from '../../../src/core/time/clock';
-import { QueueConnection } from '../../../src/core/queue/queue-connection';
-import { QueueModule } from '../../../src/core/queue/queue.module';
-import { WAKE_UP_WORKER_OPTIONS, WakeUpProcessor } from '../../../src/core/queue/wake-up-processor';
-import { WakeUpQueue } from '../../../src/core/queue/wake-up-queue';
-import { createRedis, REDIS } from '../../../src/core/redis/redis.module';
+import { Logger } from '@nestjs/common';
+import { createRedis } from '../../../src/core/redis/redis-client';
 import { RedisProcess } from '../../faults/redis-process';
 import { allowedMs, until } from '../../faults/figures';
+import {
+  type Answer,
+  arrive,
+  closeProcesses,
+  connected,
+  done,
+  openProcess,
+  type Process,
+  untilOneArrives,
+} from './wake-up-process';
 
 // Redis is away on purpose.
 Logger.overrideLogger(false);
 
-const QUEUE = 'test-rows';
-
 /** Redis for its own tests: it is killed here. */
 let server: RedisProcess;
-const opened: INestApplicationContext[] = [];
 
 beforeAll(async () => {
   server = await RedisProcess.start();
 });
-afterEach(() => Promise.all(opened.splice(0).map((app) => app.close())));
+afterEach(closeProcesses);
 afterAll(() => server.stop());
 
-/** How a processor answers its nth wake-up. */
-type Answer = (id: string, count: number) => number | null;
-
-interface Process {
-  readonly app: INestApplicationContext;
-  readonly queue: WakeUpQueue;
-  /** Ids of the rows that it was woken for. */
-  readonly seen: readonly string[];
-}
-
-/** One process with a sender and, with `answer`, a processor. Deployments differ in the id that their database holds. */
-async function open(database: string, answer?: Answer, databaseFailures = 0): Promise<Process> {
-  const seen: string[] = [];
-  let failures = databaseFailures;
-  const away = Object.assign(new Error('the database is away'), { syscall: 'connect' });
-  const query = () => (failures-- > 0 ? Promise.reject(away) : Promise.resolve([{ id: database }]));
-  const redis = createRedis(server.url).on('error', () => undefined);
-
-  @Processor(QUEUE, WAKE_UP_WORKER_OPTIONS)
-  class TestProcessor extends WakeUpProcessor implements OnApplicationBootstrap {
-    constructor(connection: QueueConnection) {
-      super(connection, systemClock);
-    }
-
-    onApplicationBootstrap(): void {
-      this.start(4);
-    }
-
-    beforeApplicationShutdown(): Promise<void> {
-      return this.close();
-    }
-
-    protected handle(id: string): Promise<number | null> {
-      return Promise.resolve(answer?.(id, seen.push(id)) ?? null);
-    }
-  }
-
-  @Global()
-  @Module({
-    providers: [
-      { provide: REDIS, useValue: redis },
-      { provide: DataSource, useValue: { query } },
-      { provide: CLOCK, useValue: systemClock },
-    ],
-    exports: [REDIS, DataSource, CLOCK],
-  })
-  class ServersModule {}
-
-  @Module({
-    imports: [ServersModule, QueueModule, BullModule.registerQueue({ name: QUEUE })],
-    providers: answer === undefined ? [] : [TestProcessor],
-  })
-  class ProcessModule {}
-
-  const app = await NestFactory.createApplicationContext(ProcessModule, { abortOnError: false });
-  opened.push(app);
-  const queue = new WakeUpQueue(app.get<Queue>(getQueueToken(QUEUE), { strict: false }), app.get(QueueConnection));
-  redis.disconnect();
-  return { app, queue, seen };
-}
-
-const done: Answer = () => null;
-const connected = ({ queue }: Process) => until('the connection', 10_000, () => queue.isReachable);
-const arrive = ({ seen }: Process, count: number, withinMs = 10_000) =>
-  until(`${count} wake-ups`, withinMs, () => seen.length >= count);
-/** Sends wake-ups until one arrives: those sent during an outage are lost. */
-const untilOneArrives = ({ queue, seen }: Process) => {
-  const before = seen.length;
-  return until('a wake-up', 30_000, async () => {
-    await queue.wake(randomUUID());
-    return seen.length > before;
-  });
-};
+const open = (database: string, answer?: Answer, databaseFailures = 0): Promise<Process> =>
+  openProcess(createRedis(server.url), database, answer, databaseFailures);
 
 describe('a wake-up', () => {
   it('reaches one of the processes, once', async () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { Logger } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { createRedis } from '../../../src/core/redis/redis.module';
+import { createRedis } from '../../../src/core/redis/redis-client';
 import { allowedMs, until } from '../../faults/figures';
 import { createTestRedis, untilReady } from '../../harness/redis';
 

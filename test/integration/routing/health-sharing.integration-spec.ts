@@ -8,7 +8,7 @@ import type { AppConfig } from '../../../src/core/config/app-config';
 import { ProviderError } from '../../../src/providers/contract/provider-error';
 import { KeyCoolDowns } from '../../../src/providers/key-cool-downs';
 import { KeyPool, type PooledKey } from '../../../src/providers/key-pool';
-import { createRedis } from '../../../src/core/redis/redis.module';
+import { createRedis } from '../../../src/core/redis/redis-client';
 import type { DeploymentCall } from '../../../src/models/routing/deployment-health';
 import { HealthService } from '../../../src/models/routing/health.service';
 import { HealthSharing } from '../../../src/models/routing/health-sharing';

@@ -1,5 +1,7 @@
 import { Metrics } from '../../core/observability/metrics/catalogue';
-import { type LimitCall, type LimitConnection, LimitQueue, type LimitReply } from './limit-connection';
+import type { LimitCall, LimitReply } from './limit-call';
+import type { LimitConnection } from './limit-connection';
+import { LimitQueue } from './limit-queue';
 import { planOf } from './limit-check';
 
 const PLAN = planOf([{ scope: 'key', kind: 'concurrency', limit: 1, redisKey: 'slots', windowMs: 0 }]);

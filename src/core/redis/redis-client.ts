@@ -1,0 +1,163 @@
+/** Clients of Redis: of one server, of the primary that sentinels name, or of a cluster. */
+import { Logger } from '@nestjs/common';
+import { Cluster, type ClusterNode, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
+import type { AppConfig } from '../config/app-config';
+import type { RedisNode } from '../types/redis-node';
+
+/** A client that sends commands. Several keys of one command need the same hash tag: a cluster refuses others. */
+export type RedisClient = Redis | Cluster;
+
+/** Defaults for connections without process settings. */
+const COMMAND_TIMEOUT_MS = 250;
+const CONNECT_TIMEOUT_MS = 1_000;
+/** Requests must be admitted again within a second after Redis recovers. */
+const LONGEST_RECONNECT_DELAY_MS = 500;
+/** Before a command is sent again that met a slot on the move, or a node that is gone: several times within its timeout. */
+const CLUSTER_RETRY_DELAY_MS = 40;
+const MAX_REDIRECTIONS = 8;
+/** A node that owes an answer for so long loses its connection; the others keep theirs. */
+const CLUSTER_SILENCE_MS = 1_000;
+
+const logger = new Logger('Redis');
+
+function reconnectDelayMs(attempt: number): number {
+  return Math.min(attempt * 50, LONGEST_RECONNECT_DELAY_MS);
+}
+
+/** What a client needs to know about its servers. */
+export type RedisServers = Pick<AppConfig, 'redisSentinels' | 'redisCluster'>;
+
+/** The settings of one client. */
+export interface ClientOptions {
+  readonly keyPrefix?: string;
+  readonly connectionName?: string;
+  readonly commandTimeout?: number;
+  /** False: no command whose connection was lost is sent again, since it may have been executed. */
+  readonly repeats?: boolean;
+}
+
+/** A client of the configured servers. It connects immediately and reconnects; commands fail while it cannot. */
+export function createRedisClient(url: string, servers: RedisServers, options: ClientOptions = {}): RedisClient {
+  if (servers.redisCluster === null) {
+    const { repeats: _, ...rest } = options;
+    return createRedis(url, { ...sentinelOptions(url, servers), ...rest });
+  }
+  const cluster = new PrefixedCluster(...clusterArguments(url, servers.redisCluster, options));
+  logChangesOfState(cluster);
+  return cluster;
+}
+
+/** Options of a client whose primary is found through sentinels; none otherwise. */
+export function sentinelOptions(url: string, { redisSentinels }: Pick<RedisServers, 'redisSentinels'>): RedisOptions {
+  if (redisSentinels === null) return {};
+  const { hostname, protocol } = new URL(url);
+  const hasTls = protocol === 'rediss:';
+  return {
+    name: hostname,
+    sentinels: redisSentinels.map(({ host, port }) => ({ host, port })),
+    sentinelUsername: redisSentinels[0]?.username ?? undefined,
+    sentinelPassword: redisSentinels[0]?.password ?? undefined,
+    ...(hasTls && { sentinelTLS: {}, enableTLSForSentinelMode: true }),
+    sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
+    sentinelRetryStrategy: reconnectDelayMs,
+    // Ends connections to a primary that was replaced but still holds its sockets open.
+    failoverDetector: true,
+  };
+}
+
+/**
+ * The server has executed nothing: it was demoted to a replica, or loads its data. Managed servers do both with the socket
+ * open, and only a new connection reaches the primary. A script names the cause after its own position.
+ */
+export function isNotPrimary(error: unknown): boolean {
+  return error instanceof Error && /\b(?:READONLY|LOADING|MASTERDOWN) /.test(error.message);
+}
+
+/** `ioredis` prefixes keys only; channels belong to one deployment too. */
+export class PrefixedRedis extends Redis {
+  override publish(...[channel, ...rest]: Parameters<Redis['publish']>): Promise<number> {
+    return super.publish(`${this.options.keyPrefix ?? ''}${String(channel)}`, ...rest);
+  }
+}
+
+export class PrefixedCluster extends Cluster {
+  override publish(...[channel, ...rest]: Parameters<Cluster['publish']>): Promise<number> {
+    return super.publish(`${this.options.keyPrefix ?? ''}${String(channel)}`, ...rest);
+  }
+}
+
+/** A client of one server, or of the primary that sentinels name. */
+export function createRedis(url: string, options: RedisOptions = {}): Redis {
+  const redis = new PrefixedRedis(url, {
+    connectionName: 'gateway',
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 1,
+    autoResendUnfulfilledCommands: false,
+    retryStrategy: reconnectDelayMs,
+    reconnectOnError: isNotPrimary,
+    ...options,
+  });
+  logChangesOfState(redis);
+  return redis;
+}
+
+/** The first nodes of a cluster, which name the others, and the options of a client of it. */
+export function clusterArguments(
+  url: string,
+  nodes: readonly RedisNode[],
+  { keyPrefix, connectionName = 'gateway', commandTimeout = COMMAND_TIMEOUT_MS, repeats = true }: ClientOptions,
+): [ClusterNode[], ClusterOptions] {
+  const first = new URL(url);
+  const hasTls = first.protocol === 'rediss:';
+  const options: ClusterOptions = {
+    keyPrefix,
+    enableOfflineQueue: false,
+    clusterRetryStrategy: reconnectDelayMs,
+    maxRedirections: MAX_REDIRECTIONS,
+    retryDelayOnFailover: repeats ? CLUSTER_RETRY_DELAY_MS : 0,
+    retryDelayOnClusterDown: CLUSTER_RETRY_DELAY_MS,
+    retryDelayOnTryAgain: CLUSTER_RETRY_DELAY_MS,
+    redisOptions: {
+      username: decodeURIComponent(first.username) || undefined,
+      password: decodeURIComponent(first.password) || undefined,
+      connectionName,
+      commandTimeout,
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      socketTimeout: Math.max(CLUSTER_SILENCE_MS, 2 * commandTimeout),
+      maxRetriesPerRequest: 1,
+      autoResendUnfulfilledCommands: false,
+      ...(hasTls && { tls: {} }),
+    },
+    // Certificates name hosts, not their addresses (README of ioredis, "Special Note: AWS ElastiCache Clusters with TLS").
+    ...(hasTls && { dnsLookup: (host, done) => done(null, host) }),
+  };
+  return [[addressOf(first), ...nodes.map(toClusterNode)], options];
+}
+
+function addressOf({ hostname, port }: URL): ClusterNode {
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 6_379) };
+}
+
+/** Credentials of a node take precedence over those of the URL. */
+function toClusterNode({ host, port, username, password }: RedisNode): ClusterNode {
+  return { host, port, ...(username !== null && { username }), ...(password !== null && { password }) };
+}
+
+/** One log line per outage and one per recovery, regardless of the retries in between. */
+function logChangesOfState(redis: RedisClient): void {
+  let away = false;
+  redis.on('error', (error: Error) => {
+    if (!away) {
+      away = true;
+      logger.error({ event: 'redis_away', message: `Redis is away: ${error.message}` });
+    }
+  });
+  redis.on('ready', () => {
+    if (away) {
+      away = false;
+      logger.warn({ event: 'redis_back', message: 'Redis is back' });
+    }
+  });
+}

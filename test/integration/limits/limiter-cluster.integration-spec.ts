@@ -1,0 +1,53 @@
+import { LimiterBench, caller, limitedModel } from './limiter-bench';
+import { itLimits } from './limiter-suite';
+import { endChildren } from '../../harness/child-process';
+import { RedisCluster } from '../../harness/redis-cluster';
+import { REDIS_IS_INSTALLED } from '../../harness/redis-servers';
+
+const whenInstalled = REDIS_IS_INSTALLED ? describe : describe.skip;
+
+whenInstalled('the limiter on a cluster (skipped where redis-server is not installed)', () => {
+  let cluster: RedisCluster;
+
+  beforeAll(async () => {
+    cluster = await RedisCluster.start();
+  });
+  afterAll(async () => {
+    await cluster.remove();
+    await endChildren();
+  });
+
+  itLimits(() => ({ cluster }));
+
+  it('names limits of another process in the same slot, so that both count together', async () => {
+    const first = await LimiterBench.start({ cluster });
+    const second = await LimiterBench.start({ cluster, keyPrefix: first.keyPrefix });
+    try {
+      const principal = caller({ requestsPerMinute: 9 });
+      const model = limitedModel({ requestsPerMinute: 7 });
+      const counts = await Promise.all([first, second].map((bench) => bench.admitted(20, principal, 1, model)));
+      expect(counts[0] as number).toBeLessThanOrEqual(7);
+      expect((counts[0] as number) + (counts[1] as number)).toBeLessThanOrEqual(7);
+    } finally {
+      await Promise.all([first.stop(), second.stop()]);
+    }
+  });
+
+  it('never admits one too many while a slot moves between nodes, and loses no count', async () => {
+    const bench = await LimiterBench.start({ cluster });
+    try {
+      const principal = caller({ requestsPerMinute: 30, concurrency: 100, tokensPerMinute: 1_000 });
+      const slot = await cluster.slotOf(bench.keyOf(principal, 'concurrency'));
+      let admitted = await bench.admitted(10, principal);
+      await cluster.move(slot, async () => {
+        admitted += await bench.admitted(10, principal);
+      });
+      expect(admitted).toBeGreaterThanOrEqual(10);
+      for (let calls = 0; calls < 5; calls++) admitted += await bench.admitted(10, principal);
+      expect(admitted).toBeLessThanOrEqual(30);
+      expect((await bench.attempt(principal)).error).toMatchObject({ code: 'rate_limited' });
+    } finally {
+      await bench.stop();
+    }
+  });
+});
