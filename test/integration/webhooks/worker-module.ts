@@ -3,6 +3,7 @@ import { DataSource } from 'typeorm';
 import { systemClock } from '../../../src/core/time/clock';
 import type { AppConfig } from '../../../src/core/config/app-config';
 import { MetricsModule } from '../../../src/core/observability/metrics/metrics.module';
+import { TracingModule } from '../../../src/core/observability/traces/tracing.module';
 import { ConfigModule } from '../../../src/core/config/config.module';
 import { DatabaseModule } from '../../../src/core/database/database.module';
 import { RedisModule } from '../../../src/core/redis/redis.module';
@@ -26,6 +27,7 @@ export class WorkerModule {
       imports: [
         ConfigModule.forRoot(config, systemClock),
         MetricsModule,
+        TracingModule,
         DatabaseModule,
         RedisModule,
         WebhooksModule.forSource(JobRows, [JobRowsModule]),
