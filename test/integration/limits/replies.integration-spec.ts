@@ -123,6 +123,8 @@ it('a slot that was taken by a call whose answer never came is free once Redis c
   try {
     const principal = caller({ concurrency: 1 });
     const key = `${keyPrefix}key:${principal.keyId}:concurrency`;
+    // Loads the script: a server without it takes the slot only after an answer.
+    await other.attempt(caller());
     proxy.fail('toClient', { hang: true });
     const trial = bench.attempt(principal);
     await until('the slot', 2_000, async () => (await other.redis.zcard(key)) === 1);
