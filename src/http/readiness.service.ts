@@ -4,6 +4,7 @@ import { DataSource } from 'typeorm';
 import { LimitConnection } from '../auth/rate-limits/limit-connection';
 import { probeLimits } from '../auth/rate-limits/limit-probe';
 import { LedgerAuditService, type LedgerState } from '../billing/ledger/ledger-audit.service';
+import { within } from '../core/concurrency/within';
 import { hasPendingMigrations } from '../core/database/run-migrations';
 import { Metrics } from '../core/observability/metrics/catalogue';
 import { REDIS } from '../core/redis/redis.module';
@@ -113,16 +114,10 @@ function isServing({ postgres, redis, migrations }: Checks): boolean {
 }
 
 async function succeeds(work: Promise<unknown>): Promise<CheckResult> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('timed out')), CHECK_TIMEOUT_MS);
-  });
   try {
-    await Promise.race([work, timeout]);
+    await within(CHECK_TIMEOUT_MS, work, 'timed out');
     return 'ok';
   } catch {
     return 'failed';
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { GatewayError } from '../../core/errors/gateway-error';
 import { Metrics } from '../../core/observability/metrics/catalogue';
 import type { IdempotencyClaim } from '../../core/types/idempotency';
-import { within } from '../../core/database/in-time';
+import { withinDatabaseTime } from '../../core/database/in-time';
 
 /** Number of recent samples per operation. */
 const LATENCY_SAMPLES = 63;
@@ -192,7 +192,7 @@ export class IdempotencyService {
 
   private async answerWithin<Answer>(timeoutMs: number, asked: Promise<Answer>): Promise<Answer> {
     try {
-      return await within(timeoutMs, asked);
+      return await withinDatabaseTime(timeoutMs, asked);
     } catch (error) {
       this.logger.warn({
         event: 'idempotency_lookup_failed',

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster } from 'ioredis';
+import { within } from '../../core/concurrency/within';
 import { isNotPrimary, type RedisClient } from '../../core/redis/redis-client';
 import type { LimitCall, LimitReply } from './limit-call';
 import { UNTAGGED } from './limit-keys';
@@ -92,21 +93,19 @@ export class LimitConnection {
    */
   private async evaluateInCluster(cluster: Cluster, call: LimitCall, payload: string): Promise<unknown> {
     const timeoutMs = cluster.options.redisOptions?.commandTimeout ?? RECONNECT_WITHIN_MS;
-    const signal = AbortSignal.timeout(timeoutMs);
+    const endMs = performance.now() + timeoutMs;
     // Only a key leads to a node.
     const keys = call.keys.length === 0 ? [NO_LIMITS_KEY] : call.keys;
-    let lastError: unknown;
-    while (!signal.aborted) {
+    for (;;) {
       try {
-        return await raceSignal(this.evaluateOnce(keys, payload), signal);
+        return await within(endMs - performance.now(), this.evaluateOnce(keys, payload), 'Command timed out');
       } catch (error) {
-        lastError = error;
-        if (call.returnsAmounts || !isConnectionLost(error)) break;
+        const isLate = performance.now() + CLUSTER_RETRY_MS >= endMs;
+        if (isLate || call.returnsAmounts || !isConnectionLost(error)) throw error;
         cluster.refreshSlotsCache();
-        await delay(CLUSTER_RETRY_MS, undefined, { signal }).catch(() => undefined);
+        await delay(CLUSTER_RETRY_MS);
       }
     }
-    throw lastError;
   }
 
   private async evaluateOnce(keys: readonly string[], payload: string): Promise<unknown> {
@@ -135,20 +134,6 @@ export class LimitConnection {
 /** The messages of `ioredis` for a node that is gone, or not there yet. */
 function isConnectionLost(error: unknown): boolean {
   return error instanceof Error && /^(?:Connection is closed\.|Cluster isn't ready|CLUSTERDOWN )/.test(error.message);
-}
-
-async function raceSignal<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  const settled = new AbortController();
-  const timeout = once(signal, 'abort', { signal: settled.signal }).then(
-    () => Promise.reject(new Error('Command timed out')),
-    // Settled in time.
-    () => work,
-  );
-  try {
-    return await Promise.race([work, timeout]);
-  } finally {
-    settled.abort();
-  }
 }
 
 /** `[nonce, now, results]`; `null` for anything else. Lua has one kind of table, so no results read as an object. */

@@ -4,7 +4,7 @@ import type { Pool } from 'pg';
 import { CLOCK, type Clock } from '../../core/time/clock';
 import type { IdempotencyCompletion } from '../../core/types/idempotency';
 import { InFlight } from '../../core/concurrency/in-flight';
-import { within } from '../../core/database/in-time';
+import { withinDatabaseTime } from '../../core/database/in-time';
 import { Metrics } from '../../core/observability/metrics/catalogue';
 import { MONEY_POOL } from '../../core/database/money-pool';
 import { NO_USAGE } from '../../providers/contract/usage';
@@ -148,7 +148,7 @@ export class ReservationService {
     };
     let completion: IdempotencyCompletion;
     try {
-      completion = await within(this.options.finishMaxWaitMs, storing);
+      completion = await withinDatabaseTime(this.options.finishMaxWaitMs, storing);
     } catch {
       const finishing =
         command.releaseOnTimeout === true

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { within } from '../../core/concurrency/within';
 import type { AppConfig } from '../../core/config/app-config';
 import { GatewayError } from '../../core/errors/gateway-error';
 import type { Clock } from '../../core/time/clock';
@@ -145,17 +145,8 @@ async function connect({ secretKey, apiBaseUrl }: StripeAccount) {
 }
 
 /** The library's own timeout restarts with every byte. */
-async function withinTime<Result>(call: Promise<Result>, timeoutMs: number): Promise<Result> {
-  const ended = new AbortController();
-  const timeout = pause(timeoutMs, undefined, { signal: ended.signal, ref: false }).then(() => {
-    throw new Error('Stripe has not answered in time');
-  });
-  try {
-    return await Promise.race([call, timeout]);
-  } finally {
-    ended.abort();
-    timeout.catch(() => undefined);
-  }
+function withinTime<Result>(call: Promise<Result>, timeoutMs: number): Promise<Result> {
+  return within(timeoutMs, call, 'Stripe has not answered in time');
 }
 
 /**

@@ -1,3 +1,4 @@
+import { within } from '../concurrency/within';
 import { GatewayError } from '../errors/gateway-error';
 import { driverErrorOf, isPermanentDatabaseError } from './driver-error';
 
@@ -10,7 +11,7 @@ const TIMEOUT_MS = 2_000;
  */
 export async function inTime<Answer>(asked: Promise<Answer>, refusal: string): Promise<Answer> {
   try {
-    return await within(TIMEOUT_MS, asked);
+    return await withinDatabaseTime(TIMEOUT_MS, asked);
   } catch (error) {
     if (isPermanentDatabaseError(driverErrorOf(error))) throw error;
     throw new GatewayError('service_unavailable', refusal, { retryAfterSeconds: 1, cause: error });
@@ -18,14 +19,6 @@ export async function inTime<Answer>(asked: Promise<Answer>, refusal: string): P
 }
 
 /** @throws Error when `work` takes longer; the work continues and its outcome is dropped. */
-export async function within<Result>(timeoutMs: number, work: Promise<Result>): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer from the database within ${timeoutMs} ms`)), timeoutMs);
-  });
-  try {
-    return await Promise.race([work, timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
+export function withinDatabaseTime<Result>(timeoutMs: number, work: Promise<Result>): Promise<Result> {
+  return within(timeoutMs, work, `no answer from the database within ${timeoutMs} ms`);
 }
