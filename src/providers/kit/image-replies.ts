@@ -1,7 +1,7 @@
 /** Images of vendors that do not speak OpenAI's format. */
 import { sniffImageType } from '../../core/types/image-format';
 import type { GeneratedImage, ImageRequest } from '../contract/images';
-import { ProviderError, type ProviderErrorOptions } from '../contract/provider-error';
+import { ProviderError } from '../contract/provider-error';
 import { decodeBase64 } from './json';
 import { unsupported } from './unsupported';
 
@@ -26,19 +26,6 @@ export function imageOfUrl(url: unknown): GeneratedImage {
 /** The upstream responded with something other than images. */
 export function notImages(what = 'a response that is not an image'): ProviderError {
   return new ProviderError('provider_error', `The provider sent ${what}.`, { phase: 'first_token', fallback: true });
-}
-
-/** The upstream made nothing because of what was requested, or withheld what it made. */
-export function imageFiltered(
-  options: Partial<ProviderErrorOptions> = {},
-  reason: string | null = null,
-): ProviderError {
-  return new ProviderError('validation_failed', 'The provider’s content policy refused the request.', {
-    phase: 'first_token',
-    ...options,
-    fallback: false,
-    details: { reason: 'content_filtered', provider_code: reason, provider_message: null },
-  });
 }
 
 /** @throws ProviderError `validation_failed` with `param` for an option that the upstream does not have */

@@ -152,6 +152,19 @@ function requestRefused(fault: UpstreamFault, options: ProviderErrorOptions): Pr
   });
 }
 
+/** The upstream made nothing because of what was requested, or withheld what it made. */
+export function contentFiltered(
+  options: Partial<ProviderErrorOptions> = {},
+  providerCode: string | null = null,
+): ProviderError {
+  return new ProviderError('validation_failed', 'The provider’s content policy refused the request.', {
+    phase: 'first_token',
+    ...options,
+    fallback: false,
+    details: { reason: 'content_filtered', provider_code: providerCode, provider_message: null },
+  });
+}
+
 function contentRefused(fault: UpstreamFault, options: ProviderErrorOptions): ProviderError {
   return new ProviderError('validation_failed', 'The provider’s content policy refused the request.', {
     ...options,

@@ -4,18 +4,12 @@
  */
 import type { GeneratedImage, ImageFile, ImageRequest, ImageResult, ImagesProvider } from '../../contract/images';
 import type { ProviderCall } from '../../contract/provider-call';
-import {
-  aspectRatioOf,
-  imageFiltered,
-  imageOfBase64,
-  notImages,
-  pixelsOf,
-  refuseOptions,
-} from '../../kit/image-replies';
+import { aspectRatioOf, imageOfBase64, notImages, pixelsOf, refuseOptions } from '../../kit/image-replies';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
-import { mapInBandError } from '../../kit/upstream-errors';
+import { contentFiltered, mapInBandError } from '../../kit/upstream-errors';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import { ModelEndpoints } from './model-endpoints';
+import { toEnumValue } from './response-reader';
 import { toUsage } from './usage';
 
 const RATIOS = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9', '1:4', '4:1', '1:8', '8:1'];
@@ -28,7 +22,6 @@ const RESOLUTIONS: readonly (readonly [maxPixels: number, name: string])[] = [
 ];
 /** Ends without an image that are not the prompt's fault. */
 const FAILED: ReadonlySet<unknown> = new Set([undefined, 'STOP', 'NO_IMAGE', 'MAX_TOKENS', 'OTHER', 'IMAGE_OTHER']);
-const ENUM_VALUE = /^[A-Z_]{1,64}$/;
 
 export class GeminiImages implements ImagesProvider {
   private readonly endpoints: ModelEndpoints;
@@ -74,14 +67,14 @@ export function fromImageReply(body: Buffer): ImageResult {
   if (reply['error'] != null) throw mapInBandError(reply, 'first_token');
   const { candidates, promptFeedback, usageMetadata } = reply;
   if (isJsonObject(promptFeedback) && promptFeedback['blockReason'] != null) {
-    throw imageFiltered({}, toEnumValue(promptFeedback['blockReason']));
+    throw contentFiltered({}, toEnumValue(promptFeedback['blockReason']));
   }
   const candidate: unknown = Array.isArray(candidates) ? candidates[0] : undefined;
   if (!isJsonObject(candidate)) throw notImages('no images');
   const image = findImage(candidate['content']);
   if (image === null) {
     const { finishReason } = candidate;
-    throw FAILED.has(finishReason) ? notImages('no images') : imageFiltered({}, toEnumValue(finishReason));
+    throw FAILED.has(finishReason) ? notImages('no images') : contentFiltered({}, toEnumValue(finishReason));
   }
   const usage = toUsage(usageMetadata);
   return { images: [image], usage: usage === null ? null : { ...usage, images: 1 } };
@@ -94,8 +87,4 @@ function findImage(content: unknown): GeneratedImage | null {
     (part): part is JsonObject => isJsonObject(part) && part['thought'] !== true && isJsonObject(part['inlineData']),
   );
   return drawn === undefined ? null : imageOfBase64((drawn['inlineData'] as JsonObject)['data']);
-}
-
-function toEnumValue(value: unknown): string | null {
-  return typeof value === 'string' && ENUM_VALUE.test(value) ? value : null;
 }

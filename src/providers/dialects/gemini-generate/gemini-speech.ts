@@ -3,22 +3,22 @@
  * (https://ai.google.dev/gemini-api/docs/speech-generation).
  */
 import type { ProviderCall } from '../../contract/provider-call';
-import { ProviderError } from '../../contract/provider-error';
+import type { ProviderError } from '../../contract/provider-error';
 import type { SpeechFormat, SpeechProvider, SpeechRequest, SpeechStream } from '../../contract/speech';
 import { decodeBase64, isJsonObject, type JsonObject } from '../../kit/json';
 import { type SpeechEventReader, SpeechEvents, type SpeechOutput } from '../../kit/speech-events';
 import { unsupported } from '../../kit/unsupported';
-import { mapInBandError } from '../../kit/upstream-errors';
+import { contentFiltered, mapInBandError } from '../../kit/upstream-errors';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import { wavHeader } from '../../kit/wav-header';
 import { ModelEndpoints } from './model-endpoints';
+import { toEnumValue } from './response-reader';
 import { toUsage } from './usage';
 
 const SAMPLE_RATE = 24_000;
 /** What precedes the samples; a format without an entry is not supported. */
 const HEADERS: Readonly<Partial<Record<SpeechFormat, Buffer>>> = { pcm: Buffer.alloc(0), wav: wavHeader(SAMPLE_RATE) };
 const RATE = /\brate=(\d+)/;
-const ENUM_VALUE = /^[A-Z_]{1,64}$/;
 
 export class GeminiSpeech implements SpeechProvider {
   private readonly endpoints: ModelEndpoints;
@@ -87,10 +87,5 @@ function samplesOf({ mimeType, data }: JsonObject, output: SpeechOutput): Buffer
 }
 
 function filtered(reason: unknown, { phase }: SpeechOutput): ProviderError {
-  const code = typeof reason === 'string' && ENUM_VALUE.test(reason) ? reason : null;
-  return new ProviderError('validation_failed', 'The provider’s content policy refused the request.', {
-    phase,
-    fallback: false,
-    details: { reason: 'content_filtered', provider_code: code, provider_message: null },
-  });
+  return contentFiltered({ phase }, toEnumValue(reason));
 }

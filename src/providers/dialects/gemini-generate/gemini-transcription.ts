@@ -4,11 +4,11 @@
  * there are no timestamps.
  */
 import type { ProviderCall } from '../../contract/provider-call';
-import { ProviderError } from '../../contract/provider-error';
 import type { Transcript, TranscriptionProvider, TranscriptionRequest } from '../../contract/transcription';
 import type { JsonObject } from '../../kit/json';
 import { notTranscript } from '../../kit/transcripts';
 import { unsupported } from '../../kit/unsupported';
+import { contentFiltered } from '../../kit/upstream-errors';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import { ModelEndpoints } from './model-endpoints';
 import { parseResponse, ResponseReader } from './response-reader';
@@ -66,13 +66,7 @@ export function toTranscriptionBody(request: TranscriptionRequest): JsonObject {
 function fromTranscriptionReply(body: Buffer, { language }: TranscriptionRequest): Transcript {
   const { candidate, usage } = new ResponseReader(false).read(parseResponse(body));
   if (candidate === null) throw notTranscript();
-  if (candidate.finishReason === 'content_filter') {
-    throw new ProviderError('validation_failed', 'The provider’s content policy refused the request.', {
-      phase: 'first_token',
-      fallback: false,
-      details: { reason: 'content_filtered', provider_code: null, provider_message: null },
-    });
-  }
+  if (candidate.finishReason === 'content_filter') throw contentFiltered();
   if (candidate.finishReason !== 'stop') throw notTranscript('an incomplete transcript');
   return { text: candidate.text.trim(), language, segments: null, words: null, usage, reportedSeconds: null };
 }

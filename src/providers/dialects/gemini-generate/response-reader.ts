@@ -3,7 +3,7 @@ import type { FinishReason, TokenLogprob } from '../../contract/chat-event';
 import { ProviderError } from '../../contract/provider-error';
 import type { UsageVector } from '../../contract/usage';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
-import { mapInBandError } from '../../kit/upstream-errors';
+import { contentFiltered, mapInBandError } from '../../kit/upstream-errors';
 import { toUsage } from './usage';
 
 /** https://ai.google.dev/api/generate-content#FinishReason. A reason in no set counts as a natural end. */
@@ -165,12 +165,8 @@ function tokensOf(candidates: readonly unknown[]): { token: string; logprob: num
 }
 
 function promptBlocked(reason: unknown): ProviderError {
-  return new ProviderError('validation_failed', 'The provider’s content policy refused the request.', {
-    phase: 'first_token',
-    fallback: false,
-    details: { reason: 'content_filtered', provider_code: toEnumValue(reason) ?? null, provider_message: null },
-    upstream: { status: 200, code: toEnumValue(reason) },
-  });
+  const code = toEnumValue(reason);
+  return contentFiltered({ upstream: { status: 200, code: code ?? undefined } }, code);
 }
 
 /** The model wrote something that is no answer; the next try usually succeeds. */
@@ -179,10 +175,11 @@ function failedGeneration(reason: unknown): ProviderError {
     phase: 'first_token',
     fallback: true,
     retrySame: true,
-    upstream: { status: 200, code: toEnumValue(reason) },
+    upstream: { status: 200, code: toEnumValue(reason) ?? undefined },
   });
 }
 
-function toEnumValue(value: unknown): string | undefined {
-  return typeof value === 'string' && ENUM_VALUE.test(value) ? value : undefined;
+/** A name that the vendor gives a reason; `null` for anything else, which is not shown. */
+export function toEnumValue(value: unknown): string | null {
+  return typeof value === 'string' && ENUM_VALUE.test(value) ? value : null;
 }

@@ -8,8 +8,9 @@ import type { CallLimits, ProviderCall } from '../../contract/provider-call';
 import { NO_USAGE, type UsageVector } from '../../contract/usage';
 import { ProviderError } from '../../contract/provider-error';
 import { awaitResult, SharedDeadline } from '../../kit/await-result';
-import { aspectRatioOf, imageFiltered, imageOfUrl, notImages, pixelsOf, refuseOptions } from '../../kit/image-replies';
+import { aspectRatioOf, imageOfUrl, notImages, pixelsOf, refuseOptions } from '../../kit/image-replies';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
+import { contentFiltered } from '../../kit/upstream-errors';
 import type { NamedEndpoint, RegionalHosts } from './regional-hosts';
 
 /** Of those between 3:7 and 7:3, the ones with a common size. */
@@ -68,7 +69,7 @@ async function readResult(
   const reply = parseJsonObject(await http.get(target, limits));
   if (reply === null) throw notImages();
   const { status, result, cost } = reply;
-  if (MODERATED.has(status)) throw imageFiltered({}, String(status));
+  if (MODERATED.has(status)) throw contentFiltered({}, String(status));
   if (FAILED.has(status)) throw notImages('no image');
   if (status !== 'Ready') return null;
   const image = imageOfUrl(isJsonObject(result) ? result['sample'] : undefined);

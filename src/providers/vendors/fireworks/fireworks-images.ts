@@ -1,10 +1,11 @@
 /** Images by Fireworks (https://docs.fireworks.ai/api-reference/generate-a-new-image-from-a-text-prompt). */
 import type { ImageRequest, ImageResult, ImagesProvider } from '../../contract/images';
 import type { ProviderCall } from '../../contract/provider-call';
-import { aspectRatioOf, imageFiltered, imageOfBase64, notImages, refuseOptions } from '../../kit/image-replies';
+import { aspectRatioOf, imageOfBase64, notImages, refuseOptions } from '../../kit/image-replies';
 import { type JsonObject, parseJsonObject } from '../../kit/json';
 import { unsupported } from '../../kit/unsupported';
 import type { UpstreamHttp } from '../../kit/upstream-http';
+import { contentFiltered } from '../../kit/upstream-errors';
 
 const RATIOS = ['1:1', '21:9', '16:9', '3:2', '5:4', '4:5', '2:3', '9:16', '9:21', '4:3', '3:4'];
 const DATA_URL_HEAD = /^data:image\/[a-z]+;base64,/;
@@ -30,7 +31,7 @@ export function toWorkflow(request: ImageRequest): JsonObject {
 function fromWorkflow(body: Buffer): ImageResult {
   const reply = parseJsonObject(body);
   if (reply === null) throw notImages();
-  if (reply['finishReason'] === 'CONTENT_FILTERED') throw imageFiltered({}, 'CONTENT_FILTERED');
+  if (reply['finishReason'] === 'CONTENT_FILTERED') throw contentFiltered({}, 'CONTENT_FILTERED');
   const first: unknown = Array.isArray(reply['base64']) ? reply['base64'][0] : undefined;
   if (typeof first !== 'string') throw notImages('no images');
   return { images: [imageOfBase64(first.replace(DATA_URL_HEAD, ''))], usage: null };

@@ -6,12 +6,13 @@
 import type { GeneratedImage, ImageRequest, ImageResult, ImagesProvider } from '../../contract/images';
 import type { ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
-import { aspectRatioOf, imageFiltered, imageOfUrl, notImages, refuseOptions } from '../../kit/image-replies';
+import { aspectRatioOf, imageOfUrl, notImages, refuseOptions } from '../../kit/image-replies';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../kit/json';
 import { type FormPart, MultipartBody } from '../../kit/multipart-body';
 import { unsupported } from '../../kit/unsupported';
 import type { UpstreamHttp } from '../../kit/upstream-http';
 import { asRefusal } from '../../kit/video-jobs';
+import { contentFiltered } from '../../kit/upstream-errors';
 
 /** The sizes that can be had exactly. */
 const RESOLUTIONS: ReadonlySet<string> = new Set(
@@ -100,7 +101,7 @@ function styleOf(style: string): string {
 /** The gateway writes the form, so that a 400 concerns the prompt or the image. */
 function refused(error: unknown): never {
   if (!(error instanceof ProviderError)) throw error;
-  throw error.options.upstream?.status === UNSAFE ? imageFiltered(error.options) : asRefusal(error);
+  throw error.options.upstream?.status === UNSAFE ? contentFiltered(error.options) : asRefusal(error);
 }
 
 /** Images judged unsafe have no address; the others are delivered. */
@@ -109,7 +110,7 @@ function fromGeneration(body: Buffer, { prompt }: ImageRequest): ImageResult {
   const made = Array.isArray(data) ? (data as readonly unknown[]).filter(isJsonObject) : [];
   if (made.length === 0) throw notImages();
   const safe = made.filter((image) => image['is_image_safe'] !== false);
-  if (safe.length === 0) throw imageFiltered({}, 'is_image_safe');
+  if (safe.length === 0) throw contentFiltered({}, 'is_image_safe');
   return { images: safe.map((image) => toImage(image, prompt)), usage: null };
 }
 

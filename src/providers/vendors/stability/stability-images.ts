@@ -4,11 +4,12 @@
  */
 import type { ImageRequest, ImageResult, ImagesProvider } from '../../contract/images';
 import type { ProviderCall } from '../../contract/provider-call';
-import { aspectRatioOf, imageFiltered, imageOfBase64, notImages, refuseOptions } from '../../kit/image-replies';
+import { aspectRatioOf, imageOfBase64, notImages, refuseOptions } from '../../kit/image-replies';
 import { parseJsonObject } from '../../kit/json';
 import { type FormPart, MultipartBody } from '../../kit/multipart-body';
 import { unsupported } from '../../kit/unsupported';
 import type { UpstreamHttp } from '../../kit/upstream-http';
+import { contentFiltered } from '../../kit/upstream-errors';
 
 const RATIOS = ['1:1', '16:9', '9:16', '3:2', '2:3', '5:4', '4:5', '21:9', '9:21'];
 /** These share an endpoint, which takes the name of the model. */
@@ -43,6 +44,6 @@ function toGenerationForm(request: ImageRequest, { upstreamModel }: ProviderCall
 function fromGeneration(body: Buffer): ImageResult {
   const reply = parseJsonObject(body);
   if (reply === null) throw notImages();
-  if (reply['finish_reason'] === 'CONTENT_FILTERED') throw imageFiltered({}, 'CONTENT_FILTERED');
+  if (reply['finish_reason'] === 'CONTENT_FILTERED') throw contentFiltered({}, 'CONTENT_FILTERED');
   return { images: [imageOfBase64(reply['image'])], usage: null };
 }
