@@ -81,17 +81,22 @@ interface Round extends Pick<Death, 'step' | 'outcome'> {
   readonly orders: readonly { readonly vendor: Vendor; readonly ending: Ending; readonly count: number }[];
 }
 
+/** The short form takes one vendor with a queue: these steps are the same for all of them. */
+const skipsLateSteps = (vendor: Vendor): boolean => !FULL && vendor === 'replicate';
+
 /**
  * Vendors take different times, and a stopped job keeps connections of its worker: the late steps are one vendor at a
  * time. Of the last one a single job, since those of one account end one after the other.
  */
 function roundsOf({ step, outcome, queued, answered }: Death): Round[] {
+  const isLate = step === 'end' || step === 'begin of finalizing';
   const endings = { fal: queued, replicate: queued, elevenlabs: answered };
   const orders = (Object.keys(endings) as Vendor[]).flatMap((vendor) => {
     const ending = endings[vendor];
-    return ending === null ? [] : [{ vendor, ending, count: step === 'end' ? 1 : JOBS_PER_VENDOR }];
+    return ending === null || (isLate && skipsLateSteps(vendor))
+      ? []
+      : [{ vendor, ending, count: step === 'end' ? 1 : JOBS_PER_VENDOR }];
   });
-  const isLate = step === 'end' || step === 'begin of finalizing';
   return isLate ? orders.map((order) => ({ step, outcome, orders: [order] })) : [{ step, outcome, orders }];
 }
 
