@@ -75,7 +75,7 @@ describe.each(NEWEST_CLIENT)('%s', (_title, official) => {
   });
 
   it('gets an error that lists the available voices', async () => {
-    const asked = client.audio.speech.create({ model: 'mock/speech-1', input: TEXT, voice: 'nobody' as 'alloy' });
+    const asked = client.audio.speech.create({ model: 'mock/speech-1', input: TEXT, voice: 'unknown' as 'alloy' });
     const error = await asked.catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(official.sdk.BadRequestError);
     expect(error).toMatchObject({ status: 400, code: 'validation_failed', param: 'voice' });

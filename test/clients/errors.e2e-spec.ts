@@ -51,7 +51,7 @@ describe.each(NEWEST_CLIENT)('%s', (_title, official) => {
     });
 
     it('401 AuthenticationError', async () => {
-      const failure = await failureOf({}, 'sk-llm-nobody');
+      const failure = await failureOf({}, 'sk-llm-unknown');
       expect(failure).toBeInstanceOf(sdk.AuthenticationError);
       expect(failure).toMatchObject({ status: 401, code: 'invalid_api_key', type: 'authentication_error' });
     });

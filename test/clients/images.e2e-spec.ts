@@ -78,7 +78,7 @@ describe.each(IMAGE_MODELS)('%s', (model) => {
     });
 
     it('routes an edit like a generation, with object fields spread over the form', async () => {
-      const unroutable = { routing: { only: ['nobody'], allow_fallbacks: false, max_price: { request: 1 } } };
+      const unroutable = { routing: { only: ['unknown'], allow_fallbacks: false, max_price: { request: 1 } } };
       // Version 4 sends a form as a stream, which cannot be sent again.
       const once = { maxRetries: 0 };
       const outcomes = [

@@ -234,7 +234,7 @@ describe.each(NEWEST_CLIENT)('%s', (_title, official) => {
   it('keeps the reasoning of an organization from others that repeat its tool call ids', async () => {
     replyWith(reasoning('secret'), functionCall('call_shared', 'weather', '{}'));
     await client.chat.completions.create({ ...ask('local/split', 'Rain?'), tools: [weather] });
-    const stranger = official.connect(gateway, (await gateway.customer()).key, { maxRetries: 0 });
+    const otherCustomer = official.connect(gateway, (await gateway.customer()).key, { maxRetries: 0 });
     const history: OpenAI.ChatCompletionMessageParam[] = [
       {
         role: 'assistant',
@@ -243,7 +243,7 @@ describe.each(NEWEST_CLIENT)('%s', (_title, official) => {
       { role: 'tool', tool_call_id: 'call_shared', content: 'rain' },
     ];
     replyWith(message([outputText('A raincoat.')]));
-    await stranger.chat.completions.create({ model: 'local/split', messages: history, tools: [weather] });
+    await otherCustomer.chat.completions.create({ model: 'local/split', messages: history, tools: [weather] });
     expect(lastRequest().body).not.toContain('secret');
     await client.chat.completions.create({ model: 'local/split', messages: history, tools: [weather] });
     expect(lastRequest().body).toContain('secret');

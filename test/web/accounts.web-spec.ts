@@ -209,11 +209,11 @@ describeJourney('accounts', () => {
       await owner.call(owner.path('/invitations'), { body: { email, role } });
       return linkTo(email);
     };
-    const [known, unknown, stranger] = [await newUser('Grace'), newEmail(), await newUser('Mallory')];
+    const [known, unknown, outsider] = [await newUser('Grace'), newEmail(), await newUser('Mallory')];
 
     const user = await BrowserUser.open(gateway);
     const { page } = user;
-    await signIn(user, stranger);
+    await signIn(user, outsider);
     await page.goto(await invite(known, 'developer'));
     await page.getByText('This invitation is not for you').waitFor();
     await user.picture('invitation-other');

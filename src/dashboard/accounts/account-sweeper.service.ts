@@ -8,8 +8,8 @@ import { logFailure, scheduled } from '../../core/scheduling/scheduling.module';
 const UNVERIFIED_MS = 30 * 24 * 3_600_000;
 
 /**
- * Deletes expired sessions and tokens, and accounts that were never verified: data that strangers have entered about
- * another person is not kept.
+ * Deletes expired sessions and tokens, and accounts that were never verified: their addresses may belong to people who
+ * never signed up.
  */
 export class AccountSweeperService {
   private readonly logger = new Logger(AccountSweeperService.name);

@@ -79,7 +79,7 @@ export class PasswordResetService {
       await recordAudit(manager, { organizationId: null, actor, action: 'user.password_reset', target });
       return owner;
     });
-    // The owner has just proved access to the mailbox, so attempts and requests by strangers must not lock them out.
+    // The owner has just proved access to the mailbox, so attempts and requests by others must not lock them out.
     await this.history.addReset(user.emailKey);
     await this.requests.forgetSent('password_reset', user.emailKey, visitor, this.clock.now());
     await this.mails.notifyPasswordChanged(user.email);

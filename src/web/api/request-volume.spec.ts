@@ -14,7 +14,7 @@ it('counts thirty days by day and status without a filter', () => {
 
 it.each([
   ['24h', 'hour', '2026-11-22T15:00:00.000Z'],
-  // An hour alone says nothing about what is usual.
+  // An hour alone does not show the usual volume.
   ['1h', 'hour', '2026-11-22T15:00:00.000Z'],
   ['7d', 'day', '2026-11-16T00:00:00.000Z'],
   ['30d', 'day', '2026-10-24T00:00:00.000Z'],

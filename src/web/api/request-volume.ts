@@ -53,7 +53,7 @@ interface Period {
   readonly interval: UsageInterval;
 }
 
-/** Hours for two days at most, else days; at least a day, so that it is seen what is usual. */
+/** Hours for two days at most, else days; at least a day, which shows the usual volume. */
 function periodOf({ range, from, to }: RequestSearch, nowMs: number): Period | null {
   const endMs = range === undefined && to !== undefined ? Date.parse(to) : nowMs;
   const end = range === undefined ? to : undefined;

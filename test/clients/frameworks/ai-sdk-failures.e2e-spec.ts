@@ -43,7 +43,7 @@ describe.each(CONVERSING)('%s', (_title, connect) => {
   });
 
   it.each<[number, string, () => Promise<LanguageModel>]>([
-    [401, 'invalid_api_key', async () => connect(gateway, { key: 'sk-llm-nobody' }, MODEL)],
+    [401, 'invalid_api_key', async () => connect(gateway, { key: 'sk-llm-unknown' }, MODEL)],
     [402, 'insufficient_credits', async () => connect(gateway, await gateway.customer({}, 1n), MODEL)],
     [403, 'model_not_allowed', async () => connect(gateway, await gateway.customer({ allowedModels: ['a/b'] }), MODEL)],
     [400, 'validation_failed', async () => connect(gateway, customer, 'mock/embed-1')],

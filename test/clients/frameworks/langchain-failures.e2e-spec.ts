@@ -32,7 +32,7 @@ describe.each([
     new ChatOpenAI({ model: 'mock/chat-1', useResponsesApi, maxRetries: 0, ...fields, ...access(gateway, { key }) });
 
   it.each<[number, string, string | undefined, string, () => Promise<Key>]>([
-    [401, 'invalid_api_key', 'MODEL_AUTHENTICATION', 'mock/chat-1', async () => ({ key: 'sk-llm-nobody' })],
+    [401, 'invalid_api_key', 'MODEL_AUTHENTICATION', 'mock/chat-1', async () => ({ key: 'sk-llm-unknown' })],
     [402, 'insufficient_credits', undefined, 'mock/chat-1', () => gateway.customer({}, 1n)],
     [404, 'model_not_found', 'MODEL_NOT_FOUND', 'mock/none', async () => customer],
     [400, 'validation_failed', undefined, 'mock/embed-1', async () => customer],

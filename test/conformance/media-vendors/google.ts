@@ -30,8 +30,8 @@ function spoken(text: string): object {
 
 function written(text: string, finishReason: string | null = 'STOP'): Answer {
   const content = { role: 'model', parts: [{ text: 'Hm.', thought: true }, { text }] };
-  const heard = { ...USAGE, promptTokensDetails: [{ modality: 'AUDIO', tokenCount: 12 }], candidatesTokensDetails: [] };
-  return json({ candidates: [{ content, finishReason }], usageMetadata: heard });
+  const usage = { ...USAGE, promptTokensDetails: [{ modality: 'AUDIO', tokenCount: 12 }], candidatesTokensDetails: [] };
+  return json({ candidates: [{ content, finishReason }], usageMetadata: usage });
 }
 
 const GENERATE = ['/v1beta/models/upstream-model:generateContent'];

@@ -75,7 +75,7 @@ describe('other refusals', () => {
   });
 
   it('400 ssrf_blocked for a URL that is not public, with any model', async () => {
-    const body = { model: 'nobody/nothing', input_images: [PNG, 'https://169.254.169.254/latest'] };
+    const body = { model: 'unknown/model', input_images: [PNG, 'https://169.254.169.254/latest'] };
     await expectRefused(body, 400, 'ssrf_blocked', 'input_images[1]');
   });
 

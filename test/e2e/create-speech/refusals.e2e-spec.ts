@@ -75,7 +75,7 @@ it('403 for a key limited to other modalities', async () => {
 });
 
 it('404 for an unknown model', async () => {
-  expect((await speak({ model: 'local/nobody' })).json.error.code).toBe('model_not_found');
+  expect((await speak({ model: 'local/unknown' })).json.error.code).toBe('model_not_found');
 });
 
 it('409 for another text under the same key', async () => {

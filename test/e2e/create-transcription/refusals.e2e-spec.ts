@@ -103,7 +103,7 @@ it('403 for a key limited to other modalities', async () => {
 });
 
 it('404 for an unknown model', async () => {
-  expect((await transcribe({ model: 'local/nobody' })).json.error.code).toBe('model_not_found');
+  expect((await transcribe({ model: 'local/unknown' })).json.error.code).toBe('model_not_found');
 });
 
 it('415 for JSON', async () => {

@@ -80,7 +80,7 @@ describe('an option that the model does not offer is refused and not rounded', (
 describe('400 ssrf_blocked', () => {
   const addresses = ['https://127.0.0.1/a', 'https://[::1]/a', 'https://169.254.169.254/latest', 'https://a.internal/'];
   it.each(addresses)('for %s in every field, with any model', async (url) => {
-    const model = 'nobody/nothing';
+    const model = 'unknown/model';
     await expectRefused({ model, webhook_url: url }, 400, 'ssrf_blocked', 'webhook_url');
     await expectRefused({ model, image_url: url }, 400, 'ssrf_blocked', 'image_url');
     await expectRefused({ model, end_image_url: url }, 400, 'ssrf_blocked', 'end_image_url');
@@ -177,7 +177,7 @@ it('frees the key of a refused request', async () => {
 
 describe('501', () => {
   it.each([
-    ['not_implemented', { MOCK_MEDIA_PROVIDER: 'false' }, ['mock/video-1', 'nobody/nothing', 'mock/chat-1']],
+    ['not_implemented', { MOCK_MEDIA_PROVIDER: 'false' }, ['mock/video-1', 'unknown/model', 'mock/chat-1']],
     ['not_configured', { STORAGE: 'none' }, ['mock/video-1']],
   ])('%s with %j, before any balance check', async (code, settings, models) => {
     const without = await JobGateway.start(settings);

@@ -118,7 +118,7 @@ async function walk(): Promise<void> {
   const user = await gateway.dashboardUser();
   expect((await user.call(user.path('/keys'))).status).toBe(200);
   await gateway.call('/dashboard/api/login', {
-    body: { email: 'nobody@example.com', password: 'not the password' },
+    body: { email: 'unknown@example.com', password: 'not the password' },
     headers: { 'x-requested-with': 'test' },
   });
   await gateway.app.get(JobGauges, { strict: false }).read();

@@ -114,7 +114,7 @@ describe('chooseToolCalls', () => {
   });
 
   it.each([
-    ['tool_choice', { tool_choice: { type: 'function', function: { name: 'nobody' } } }],
+    ['tool_choice', { tool_choice: { type: 'function', function: { name: 'unknown' } } }],
     [
       'tools[0].function.parameters',
       {

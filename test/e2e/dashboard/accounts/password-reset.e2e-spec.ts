@@ -82,11 +82,11 @@ describe('password reset', () => {
     const { email, visitor: owner } = await world.user();
     const unknown = newEmail();
     const resets = () => world.mailsTo(email).filter(({ subject }) => subject === 'Reset your password');
-    const strangers = [world.visitor(), world.visitor(), world.visitor()] as const;
+    const visitors = [world.visitor(), world.visitor(), world.visitor()] as const;
     for (const [index, sent] of [5, 10, 10].entries()) {
       for (let request = 0; request < 7; request++) {
-        const known = await strangers[index]?.post('/password-resets', { email });
-        const other = await strangers[index]?.post('/password-resets', { email: unknown });
+        const known = await visitors[index]?.post('/password-resets', { email });
+        const other = await visitors[index]?.post('/password-resets', { email: unknown });
         expect(substanceOf(known as never)).toEqual(substanceOf(other as never));
         expect(known?.status).toBe(202);
       }

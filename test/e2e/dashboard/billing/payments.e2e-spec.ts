@@ -143,7 +143,7 @@ describe('a payment', () => {
 
 describe('Stripe events', () => {
   it.each<[string, SignedEvent]>([
-    ['an unknown purchase', signEvent('checkout.session.completed', paidSession(nobodys()))],
+    ['an unknown purchase', signEvent('checkout.session.completed', paidSession(unknownPurchase()))],
     ['an unknown purchase', signEvent('checkout.session.completed', { id: 'cs_1', client_reference_id: 'order 7' })],
     ['something else', signEvent('customer.created', { id: 'cus_1' })],
     ['an unknown payment', signEvent('charge.dispute.funds_withdrawn', { payment_intent: 'pi_unknown', amount: 1 })],
@@ -175,6 +175,6 @@ function resigned(body: string, options: { secret?: string; atMs?: number }): Si
   return signEvent(type, data.object, options);
 }
 
-function nobodys(): PaidSession {
+function unknownPurchase(): PaidSession {
   return { purchaseId: randomUUID(), organizationId: randomUUID(), amountMicro: TEN_DOLLARS, sessionId: 'cs_nobodys' };
 }

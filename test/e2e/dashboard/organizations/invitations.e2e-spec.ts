@@ -190,7 +190,7 @@ describe('an invitation', () => {
   });
 
   it.each([
-    'nobody',
+    'no-at-sign',
     'a b@example.com',
     'a@example.com\nBcc: b@example.com',
     'a@example.com,b@example.com',
