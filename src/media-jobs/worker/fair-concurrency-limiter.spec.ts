@@ -23,6 +23,28 @@ describe('FairConcurrencyLimiter', () => {
     expect(limiter.enter('yet another')).toBe(false);
   });
 
+  it('wakes one waiter of a lane for each freed slot, in order of arrival', async () => {
+    const limiter = new FairConcurrencyLimiter(4);
+    fill(limiter, 'busy');
+    const woken: number[] = [];
+    const waits = [1, 2].map((each) => limiter.waitForSlot('busy', 60_000).then(() => woken.push(each)));
+    limiter.leave('busy');
+    await waits[0];
+    expect([woken, limiter.enter('busy')]).toEqual([[1], true]);
+    limiter.wakeAll();
+    await waits[1];
+    expect([woken, limiter.enter('busy')]).toEqual([[1, 2], false]);
+  });
+
+  it('lets no more callers wait than it has slots, and none longer than its time limit', async () => {
+    const limiter = new FairConcurrencyLimiter(2);
+    fill(limiter, 'hanging');
+    const waits = [limiter.waitForSlot('hanging', 1), limiter.waitForSlot('hanging', 1)];
+    await limiter.waitForSlot('hanging', 60_000);
+    await Promise.all(waits);
+    expect(limiter.enter('hanging')).toBe(false);
+  });
+
   it('frees slots on leave and lists the full lanes', () => {
     const limiter = new FairConcurrencyLimiter(4);
     fill(limiter, 'slow');

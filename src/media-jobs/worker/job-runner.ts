@@ -60,6 +60,11 @@ export class JobRunner {
     return this.slots[pool].fullLanes();
   }
 
+  /** Resolves when {@link begin} can succeed, or after `timeoutMs`. */
+  async waitForSlot({ lane }: DueJob, timeoutMs: number): Promise<void> {
+    if (this.taking) await this.slots[poolOf(lane)].waitForSlot(lane, timeoutMs);
+  }
+
   /** Runs a step and resolves at its end; never rejects. `null`: no free slot, or a step of this job is under way. */
   begin(due: DueJob): Promise<NextStep> | null {
     if (!this.taking || this.underWay.has(due.id) || !this.slots[poolOf(due.lane)].enter(due.lane)) return null;
@@ -72,6 +77,7 @@ export class JobRunner {
    */
   async stop(timeoutMs: number): Promise<void> {
     this.taking = false;
+    for (const slots of Object.values(this.slots)) slots.wakeAll();
     if (await this.running.whenIdle(timeoutMs)) return;
     this.stopping.abort(new Error('the process is shutting down'));
     await this.running.whenIdle(this.options.retryMs);

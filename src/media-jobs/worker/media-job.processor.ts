@@ -10,11 +10,16 @@ import { MediaJobRepository } from '../media-job.repository';
 import { JobRunner } from './job-runner';
 import { JobSweeps } from './job-sweeps';
 
+/** How long a wake-up waits for a slot of its lane. Quick steps free one much sooner; a lane that hangs does not. */
+const SLOT_TIMEOUT_MS = 1_000;
+
 /** Delay of a wake-up that found no free slot: its lane waits without blocking other lanes. */
 const NO_SLOT_DELAY_MS = { least: 500, most: 1_500 };
 
 /** Each has `WORKER_CONCURRENCY` slots (`job-runner.ts`). */
 const POOLS = 2;
+/** As many wake-ups may wait for a slot of a pool as run in it. */
+const WAKE_UPS_PER_SLOT = 2;
 
 /** Runs the due steps of jobs on wake-ups. Without Redis, the sweeps run all steps. */
 @Processor(MEDIA_JOB_QUEUE, WAKE_UP_WORKER_OPTIONS)
@@ -36,7 +41,7 @@ export class MediaJobProcessor extends WakeUpProcessor implements OnApplicationB
   }
 
   onApplicationBootstrap(): void {
-    if (this.routes.hasProviders) this.start(POOLS * this.concurrency);
+    if (this.routes.hasProviders) this.start(WAKE_UPS_PER_SLOT * POOLS * this.concurrency);
   }
 
   /** {@link drain} without a grace period, for applications that did not call it. */
@@ -57,6 +62,7 @@ export class MediaJobProcessor extends WakeUpProcessor implements OnApplicationB
     const next = await this.jobs.findNextStep(id);
     if (next === null) return null;
     if (next.inMs > 0) return next.inMs;
+    await this.runner.waitForSlot(next, SLOT_TIMEOUT_MS);
     const step = this.runner.begin(next);
     return step === null ? noSlotDelayMs() : step;
   }
