@@ -21,7 +21,7 @@ module.exports = class TotalsReporter {
         seconds: perfStats.runtime / 1000,
         path: relative(this.rootDir, testFilePath),
       }))
-      .sort((one, other) => other.seconds - one.seconds)
+      .toSorted((one, other) => other.seconds - one.seconds)
       .slice(0, LISTED_FILES);
     for (const { seconds, path } of slowest) process.stdout.write(`${seconds.toFixed(1).padStart(6)} s  ${path}\n`);
   }
