@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { COMPILE_CACHE, DATABASE_WAS_LATE, type ExitStatus, ManagedChild } from './child-process';
+import { redisSettings } from './servers';
 
 /** Keys issued by a test are valid in every process started with this. */
 export const TEST_PEPPER = 'a-pepper-that-only-the-test-suite-uses';
@@ -164,7 +165,7 @@ function toEnvironment(settings: GatewayProcessSettings): NodeJS.ProcessEnv {
     HOST: '127.0.0.1',
     ...(port !== undefined && { PORT: String(port) }),
     ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
-    ...(redisUrl !== undefined && { REDIS_URL: redisUrl }),
+    ...(redisUrl !== undefined && redisSettings(redisUrl)),
     ...(dataDir !== undefined && { DATA_DIR: dataDir }),
     ...(catalogDir !== undefined && { CATALOG_DIR: catalogDir }),
     ...(external && { API_KEY_PEPPER: TEST_PEPPER }),

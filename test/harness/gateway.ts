@@ -19,7 +19,7 @@ import { OrganizationService } from '../../src/dashboard/organizations/organizat
 import { DATABASE_WAS_LATE } from './child-process';
 import { DashboardClient, type DashboardUserOptions } from './dashboard-client';
 import { createTestDatabase, createTestPool, type TestDatabase } from './database';
-import { createTestRedis } from './redis';
+import { serverSettings } from './servers';
 import { assertMatchesDocument } from './openapi-validator';
 
 /** An organization with credit and one key. */
@@ -70,9 +70,9 @@ export class TestGateway {
   ): Promise<TestGateway> {
     const database = await createTestDatabase();
     const dataDir = mkdtempSync(join(tmpdir(), 'gateway-e2e-'));
+    const wired = await wire(database.url);
     const config = loadConfig({
-      DATABASE_URL: await wire(database.url),
-      REDIS_URL: createTestRedis().url,
+      ...serverSettings(wired, environment.REDIS_URL),
       DATA_DIR: dataDir,
       API_KEY_PEPPER: 'a-pepper-that-only-the-test-suite-uses',
       PORT: '0',

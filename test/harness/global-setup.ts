@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { runMigrations } from '../../src/core/database/run-migrations';
 import { databaseUrl, queryServer } from './database';
+import { startRealServers } from './servers';
 import { startTestServices } from './test-services';
 
 export default async function globalSetup(): Promise<void> {
@@ -13,6 +14,7 @@ export default async function globalSetup(): Promise<void> {
     process.env.TEST_DATABASE_URL = services.databaseUrl;
     process.env.TEST_REDIS_URL = services.redisUrl;
   }
+  await startRealServers(process.env.TEST_DATABASE_URL);
   const prefix = `test_${randomBytes(4).toString('hex')}_`;
   const template = `${prefix}template`;
   process.env.TEST_DATABASE_PREFIX = prefix;

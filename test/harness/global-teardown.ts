@@ -1,9 +1,11 @@
 import { Client } from 'pg';
+import { stopRealServers } from './servers';
 import { stopTestServices } from './test-services';
 
 /** Removes every database of this run, then the services if this run started them. */
 export default async function globalTeardown(): Promise<void> {
   await dropDatabases(process.env.TEST_DATABASE_URL, process.env.TEST_DATABASE_PREFIX);
+  await stopRealServers();
   await stopTestServices();
 }
 

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { COMPILE_CACHE, DATABASE_WAS_LATE, type ExitStatus, ManagedChild } from './child-process';
 import { TEST_PEPPER } from './gateway-process';
+import { redisSettings } from './servers';
 
 export interface WorkerProcessSettings {
   readonly databaseUrl: string;
@@ -48,7 +49,7 @@ export class WorkerProcess {
           LOG_LEVEL: 'error',
           PUBLIC_BASE_URL: 'https://gateway.test',
           DATABASE_URL: databaseUrl,
-          REDIS_URL: redisUrl,
+          ...redisSettings(redisUrl),
           DATA_DIR: dataDir,
           API_KEY_PEPPER: TEST_PEPPER,
           ...environment,

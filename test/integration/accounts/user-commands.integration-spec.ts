@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import { PasswordHasher } from '../../../src/dashboard/accounts/password-hasher';
 import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
-import { createTestRedis } from '../../harness/redis';
+import { serverSettings } from '../../harness/servers';
 import { createCli, type Cli } from '../cli/run-cli';
 
 interface UserRecord {
@@ -25,7 +25,7 @@ describe('commands for users', () => {
     database = await createTestDatabase();
     dataSource = await openDataSource(database.url, 2);
     const pepper = 'pepper-of-this-test-0123456789abcdef';
-    cli = createCli({ DATABASE_URL: database.url, REDIS_URL: createTestRedis().url, API_KEY_PEPPER: pepper });
+    cli = createCli({ ...serverSettings(database.url), API_KEY_PEPPER: pepper });
   });
   afterAll(async () => {
     cli.close();

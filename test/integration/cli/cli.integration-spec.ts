@@ -14,6 +14,7 @@ import { MIGRATIONS } from '../../../src/core/database/migrations';
 import { openDataSource } from '../../harness/data-source';
 import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '../../harness/database';
 import { createTestRedis } from '../../harness/redis';
+import { serverSettings } from '../../harness/servers';
 import { createBuiltCli, createCli, type Cli } from './run-cli';
 
 const PEPPER = 'pepper-of-this-test-0123456789abcdef';
@@ -38,7 +39,7 @@ describe('the command line', () => {
   beforeAll(async () => {
     database = await createTestDatabase();
     dataSource = await openDataSource(database.url, 2);
-    cli = createCli({ DATABASE_URL: database.url, REDIS_URL: createTestRedis().url, API_KEY_PEPPER: PEPPER });
+    cli = createCli({ ...serverSettings(database.url), API_KEY_PEPPER: PEPPER });
   });
 
   afterAll(async () => {
@@ -312,7 +313,7 @@ describe('the command line', () => {
   });
 
   it('runs as a process, with its exit code, result and messages', async () => {
-    const built = createBuiltCli({ DATABASE_URL: database.url, REDIS_URL: createTestRedis().url });
+    const built = createBuiltCli({ ...serverSettings(database.url) });
     const { id } = await built.json<OrganizationRecord>('org', 'create', '--name', 'Built');
     await expect(cli.json('org', 'show', '--org', id)).resolves.toMatchObject({ name: 'Built' });
     const refused = await built.run('org', 'create');
@@ -322,7 +323,7 @@ describe('the command line', () => {
 
   it('refuses to work on a database that is not migrated, and migrates it on command', async () => {
     const empty = await createEmptyTestDatabase();
-    const fresh = createCli({ DATABASE_URL: empty.url, REDIS_URL: createTestRedis().url, API_KEY_PEPPER: PEPPER });
+    const fresh = createCli({ ...serverSettings(empty.url), API_KEY_PEPPER: PEPPER });
     await expect(fresh.run('org', 'list')).resolves.toMatchObject({
       exitCode: 1,
       stderr: expect.stringContaining('npm run gateway -- migrate'),

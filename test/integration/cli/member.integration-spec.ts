@@ -6,7 +6,7 @@ import { ApiKeyService } from '../../../src/auth/api-keys/api-key.service';
 import { OrganizationService } from '../../../src/dashboard/organizations/organization.service';
 import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
-import { createTestRedis } from '../../harness/redis';
+import { serverSettings } from '../../harness/servers';
 import { createCli, type Cli } from './run-cli';
 
 const PEPPER = 'pepper-of-this-test-0123456789abcdef';
@@ -21,7 +21,7 @@ describe('the command line', () => {
   beforeAll(async () => {
     database = await createTestDatabase();
     dataSource = await openDataSource(database.url, 2);
-    cli = createCli({ DATABASE_URL: database.url, REDIS_URL: createTestRedis().url, API_KEY_PEPPER: PEPPER });
+    cli = createCli({ ...serverSettings(database.url), API_KEY_PEPPER: PEPPER });
     const organizations = new OrganizationService(dataSource, NO_SUBSCRIBERS, systemClock);
     organizationId = (await organizations.create({ name: 'Acme' }, COMMAND_LINE)).id;
   });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
-import { createTestRedis } from '../../harness/redis';
+import { serverSettings } from '../../harness/servers';
 import { createCli, type Cli } from './run-cli';
 
 let database: TestDatabase;
@@ -13,8 +13,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   pool = createTestPool(database.url, 1);
   cli = createCli({
-    DATABASE_URL: database.url,
-    REDIS_URL: createTestRedis().url,
+    ...serverSettings(database.url),
     API_KEY_PEPPER: 'pepper-of-this-test-0123456789abcdef',
   });
   organizationId = (await cli.json<{ id: string }>('org', 'create', '--name', 'Acme')).id;

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
-import { createTestRedis } from '../../harness/redis';
+import { serverSettings } from '../../harness/servers';
 import { type Cli, createCli } from './run-cli';
 
 let database: TestDatabase;
 let cli: Cli;
 beforeAll(async () => {
   database = await createTestDatabase();
-  cli = createCli({ DATABASE_URL: database.url, REDIS_URL: createTestRedis().url, API_KEY_PEPPER: 'p'.repeat(32) });
+  cli = createCli({ ...serverSettings(database.url), API_KEY_PEPPER: 'p'.repeat(32) });
 });
 afterAll(async () => {
   cli.close();

@@ -8,7 +8,7 @@ import { CatalogRepository } from '../../../src/models/catalog.repository';
 import { catalogEntrySchema } from '../../../src/models/catalog.schema';
 import { openDataSource } from '../../harness/data-source';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
-import { createTestRedis } from '../../harness/redis';
+import { serverSettings } from '../../harness/servers';
 import { type Cli, createCli } from '../cli/run-cli';
 
 const FIRST_KEY = 'ab'.repeat(32);
@@ -23,8 +23,7 @@ describe('the commands of operators', () => {
 
   const cliWith = (secretsKey: string): Cli =>
     createCli({
-      DATABASE_URL: database.url,
-      REDIS_URL: createTestRedis().url,
+      ...serverSettings(database.url),
       API_KEY_PEPPER: 'p'.repeat(32),
       SECRETS_KEY: secretsKey,
     });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { UsageSeries } from '../../../src/contract/dashboard';
 import { createTestDatabase, createTestPool, type TestDatabase } from '../../harness/database';
-import { createTestRedis } from '../../harness/redis';
+import { serverSettings } from '../../harness/servers';
 import { createAccount } from '../billing/money-engine';
 import { type Cli, createCli } from '../cli/run-cli';
 import { insertReceipts } from './receipts';
@@ -14,7 +14,7 @@ let cli: Cli;
 beforeAll(async () => {
   database = await createTestDatabase();
   pool = createTestPool(database.url, 1);
-  cli = createCli({ DATABASE_URL: database.url, REDIS_URL: createTestRedis().url, API_KEY_PEPPER: 'p'.repeat(32) });
+  cli = createCli({ ...serverSettings(database.url), API_KEY_PEPPER: 'p'.repeat(32) });
 });
 
 afterAll(async () => {

@@ -10,7 +10,7 @@ import { FAILED, finish, startJobEngine, SUCCEEDED, submit, workOn } from '../me
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { allowedMs } from '../../faults/figures';
 import { PublicHost } from '../../harness/public-host';
-import { createTestRedis } from '../../harness/redis';
+import { serverSettings } from '../../harness/servers';
 import {
   createOrganization,
   deliveryOf,
@@ -168,8 +168,7 @@ describe('WebhooksModule', () => {
   it('delivers while the application runs; on shutdown it finishes and records posts and starts none', async () => {
     const held: ServerResponse[] = [];
     host.answer = (response) => held.push(response);
-    const servers = { DATABASE_URL: database.url, REDIS_URL: createTestRedis().url };
-    const config = loadConfig({ ...servers, SECRETS_KEY, OUTBOUND_ALLOW_CIDRS: '127.0.0.1' });
+    const config = loadConfig({ ...serverSettings(database.url), SECRETS_KEY, OUTBOUND_ALLOW_CIDRS: '127.0.0.1' });
     const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(config), {
       logger: false,
       abortOnError: false,

@@ -14,7 +14,7 @@ import { WEBHOOK_QUEUE } from '../../../src/webhooks/webhook-wake-ups';
 import { allowedMs, until } from '../../faults/figures';
 import { createTestDatabase, type TestDatabase } from '../../harness/database';
 import { PublicHost } from '../../harness/public-host';
-import { createTestRedis } from '../../harness/redis';
+import { serverSettings } from '../../harness/servers';
 import {
   createOrganization,
   deliveryOf,
@@ -86,8 +86,7 @@ describe('a requested delivery', () => {
   });
 
   it('wakes a delivering process through Redis, like the end of a job', async () => {
-    const servers = { DATABASE_URL: database.url, REDIS_URL: createTestRedis().url };
-    const config = loadConfig({ ...servers, SECRETS_KEY, OUTBOUND_ALLOW_CIDRS: '127.0.0.1' });
+    const config = loadConfig({ ...serverSettings(database.url), SECRETS_KEY, OUTBOUND_ALLOW_CIDRS: '127.0.0.1' });
     const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(config), {
       logger: false,
       abortOnError: false,
