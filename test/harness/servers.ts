@@ -2,6 +2,8 @@
  * The servers of a run as settings of a gateway. `TEST_PGBOUNCER=1` puts a PgBouncer in transaction mode in front of
  * PostgreSQL, `TEST_REDIS_CLUSTER=1` uses a Redis Cluster: the same tests then run as such deployments do.
  */
+import type { RedisServers } from '../../src/core/redis/redis-client';
+import type { RedisNode } from '../../src/core/types/redis-node';
 import { PGBOUNCER_IS_INSTALLED, type RunningPgBouncer, startPgBouncer } from './pgbouncer';
 import { createTestRedis } from './redis';
 import { RedisCluster } from './redis-cluster';
@@ -48,6 +50,24 @@ export function redisSettings(redisUrl: string): Record<string, string> {
   return isCluster
     ? { REDIS_URL: redisUrl, REDIS_MODE: 'cluster', REDIS_NODES: nodes, REDIS_TIMEOUT_MS: '60000' }
     : { REDIS_URL: redisUrl };
+}
+
+/** The servers of a client of `redisUrl`: those of the cluster of this run if it leads there. */
+export function redisServersOf(redisUrl: string): RedisServers {
+  const nodes = redisSettings(redisUrl).REDIS_NODES;
+  const toNode = (address: string): RedisNode => {
+    const { hostname: host, port } = new URL(`redis://${address}`);
+    return { host, port: Number(port), username: null, password: null };
+  };
+  return { redisSentinels: null, redisCluster: nodes?.split(',').map(toNode) ?? null };
+}
+
+/**
+ * `describe` for tests that need all keys on one Redis server, such as those with a proxy in front of it: a client of a
+ * cluster finds the servers behind the proxy. Skipped on a cluster.
+ */
+export function describeOnOneRedis(name: string, tests: () => void): void {
+  (process.env.TEST_REDIS_CLUSTER === '1' ? describe.skip : describe)(name, tests);
 }
 
 /** The same database through the pooler of this run; `null`: there is none, or the URL leads to another server. */

@@ -1,8 +1,10 @@
 import { Logger } from '@nestjs/common';
-import { Redis } from 'ioredis';
 import type { AttemptLog } from '../../../src/auth/rate-limits/attempt-log';
 import { AttemptThrottle } from '../../../src/auth/rate-limits/attempt-throttle';
-import { createTestRedis } from '../../harness/redis';
+import { createRedisClient, type RedisClient } from '../../../src/core/redis/redis-client';
+import { PATIENCE_MS } from '../../harness/database';
+import { createTestRedis, untilReady } from '../../harness/redis';
+import { redisServersOf } from '../../harness/servers';
 
 Logger.overrideLogger(false);
 
@@ -22,11 +24,12 @@ const away = {
 
 describe('the throttle of attempts', () => {
   const { url, keyPrefix } = createTestRedis();
-  let redis: Redis;
+  let redis: RedisClient;
   let logs = 0;
 
-  beforeAll(() => {
-    redis = new Redis(url, { keyPrefix });
+  beforeAll(async () => {
+    redis = createRedisClient(url, redisServersOf(url), { keyPrefix, commandTimeout: PATIENCE_MS });
+    await untilReady(redis);
   });
   afterAll(() => redis.quit());
 
@@ -41,7 +44,7 @@ describe('the throttle of attempts', () => {
 
   describe.each([
     ['shared through Redis', () => redis],
-    ['of one process, while Redis is away', () => away as unknown as Redis],
+    ['of one process, while Redis is away', () => away as unknown as RedisClient],
   ])('%s', (_name, store) => {
     it('lets through as many as may be, exactly, and tells the others when there is room', async () => {
       const clock = new StillClock();
@@ -92,7 +95,7 @@ describe('the throttle of attempts', () => {
 
   it('is closed to new ones when more are counted than a process can remember', async () => {
     const clock = new StillClock();
-    const throttle = new AttemptThrottle(away as unknown as Redis, clock);
+    const throttle = new AttemptThrottle(away as unknown as RedisClient, clock);
     const flood = await outcomes(Array.from({ length: 20_010 }, () => throttle.take([newLog(5)])));
     expect(flood.made).toBe(20_000);
     clock.nowMs += WINDOW_MS;

@@ -14,6 +14,7 @@ import { LimiterService, type LimiterTimes, type LimitLease } from '../../../src
 import { createRedis, createRedisClient, type RedisClient } from '../../../src/core/redis/redis-client';
 import { createTestRedis, untilReady } from '../../harness/redis';
 import type { RedisCluster } from '../../harness/redis-cluster';
+import { redisServersOf } from '../../harness/servers';
 
 /** Long enough that nothing ends during a test that does not wait for it. */
 const LONG: WindowLengths = { secondMs: 20_000, minuteMs: 60_000 };
@@ -59,14 +60,12 @@ export class LimiterBench {
       organizationDefaults: NO_LIMITS,
       keyReadsPerSecond: 50,
     };
+    const { cluster } = options;
+    const servers =
+      cluster === undefined ? redisServersOf(url) : { redisSentinels: null, redisCluster: cluster.others };
+    const isCluster = servers.redisCluster !== null;
     const open = (redisOptions: RedisOptions = {}): RedisClient =>
-      options.cluster === undefined
-        ? createRedis(url, redisOptions)
-        : createRedisClient(
-            options.cluster.url,
-            { redisSentinels: null, redisCluster: options.cluster.others },
-            PATIENT,
-          );
+      isCluster ? createRedisClient(cluster?.url ?? url, servers, PATIENT) : createRedis(url, redisOptions);
     const connection = open(options.redis);
     await untilReady(connection);
     const limitConnection = new LimitConnection(connection);
@@ -79,7 +78,7 @@ export class LimiterBench {
       options.times,
     );
     limiter.onModuleInit();
-    const redis = options.cluster === undefined ? new Redis(url).on('error', () => undefined) : open();
+    const redis = isCluster ? open() : new Redis(url).on('error', () => undefined);
     await untilReady(redis);
     return new LimiterBench(limiter, redis, keyPrefix, keysOf);
   }

@@ -3,6 +3,7 @@ import { Logger } from '@nestjs/common';
 import { FaultProxy } from '../../harness/fault-proxy';
 import { allowedMs, until } from '../../faults/figures';
 import { createTestRedis, patient } from '../../harness/redis';
+import { describeOnOneRedis } from '../../harness/servers';
 import { caller, LimiterBench } from './limiter-bench';
 import { bulk, ScriptedRedis, type ScriptReply } from './scripted-redis';
 
@@ -111,94 +112,96 @@ describe('a Redis that answers', () => {
   });
 });
 
-it('a slot that was taken by a call whose answer never came is free once Redis can be reached', async () => {
-  const { strictUrl: url, keyPrefix } = createTestRedis();
-  const proxy = await FaultProxy.start(url);
-  // Long enough for the slot to be seen before it is given back.
-  const redis = { commandTimeout: 3_000 };
-  const [bench, other] = [
-    await LimiterBench.start({ url: proxy.url, keyPrefix, redis }),
-    await LimiterBench.start({ keyPrefix }),
-  ];
-  try {
-    const principal = caller({ concurrency: 1 });
-    const key = `${keyPrefix}key:${principal.keyId}:concurrency`;
-    // Loads the script: a server without it takes the slot only after an answer.
-    await other.attempt(caller());
-    proxy.fail('toClient', { hang: true });
-    const trial = bench.attempt(principal);
-    await until('the slot', 2_000, async () => (await other.redis.zcard(key)) === 1);
-    proxy.fail('both', { hang: true });
-    expect((await trial).error).toMatchObject({ code: 'service_unavailable' });
-    expect(await other.redis.zcard(key)).toBe(1);
-    proxy.fail('both', {});
-    await until('the free slot', 2_000, async () => (await other.redis.zcard(key)) === 0);
-    expect((await other.attempt(principal)).error).toBeNull();
-  } finally {
-    await Promise.all([bench.stop(), other.stop()]);
-    await proxy.close();
-  }
-});
-
-it('a Redis that has lost its data receives the slots of requests in flight as soon as it is back', async () => {
-  const { strictUrl: url, keyPrefix } = createTestRedis();
-  const proxy = await FaultProxy.start(url);
-  const [bench, other] = [
-    await LimiterBench.start({ url: proxy.url, keyPrefix }),
-    await LimiterBench.start({ keyPrefix }),
-  ];
-  try {
-    const principal = caller({ concurrency: 1 });
-    const key = `${keyPrefix}key:${principal.keyId}:concurrency`;
-    await until('a slot', 2_000, async () => (await bench.attempt(principal)).error === null);
-    proxy.cutOff();
-    await other.redis.del(key);
-    proxy.heal();
-    await until('the news', 2_000, async () => (await other.redis.zcard(key)) === 1);
-    expect((await other.attempt(principal)).error).toMatchObject({ code: 'concurrency_exceeded' });
-  } finally {
-    await Promise.all([bench.stop(), other.stop()]);
-    await proxy.close();
-  }
-});
-
-/** F-34. Every caller has a limit of its own size, so that the remainder shows whose count was answered. */
-it('connections that break under load never give a request the count of another caller', async () => {
-  const { strictUrl: url, keyPrefix } = createTestRedis();
-  const proxy = await FaultProxy.start(url);
-  const bench = await LimiterBench.start({ url: proxy.url, keyPrefix });
-  const step = 100_000;
-  const callers = Array.from({ length: 32 }, (_, index) => caller({ requestsPerMinute: (index + 1) * step }));
-  const counts = { admitted: 0, unavailable: 0, foreign: 0 };
-  const load = { running: true };
-  const run = async (index: number): Promise<void> => {
-    while (load.running) {
-      const { headers, error } = await bench.attempt(callers[index] as (typeof callers)[number]);
-      if (error === null) {
-        counts.admitted++;
-        const left = Number(headers?.['x-ratelimit-remaining-requests']);
-        if (Math.ceil((left + 1) / step) !== index + 1) counts.foreign++;
-      } else if (error.code === 'service_unavailable') {
-        counts.unavailable++;
-      } else {
-        throw error;
-      }
-      await delay(5);
+describeOnOneRedis('behind a proxy', () => {
+  it('a slot that was taken by a call whose answer never came is free once Redis can be reached', async () => {
+    const { strictUrl: url, keyPrefix } = createTestRedis();
+    const proxy = await FaultProxy.start(url);
+    // Long enough for the slot to be seen before it is given back.
+    const redis = { commandTimeout: 3_000 };
+    const [bench, other] = [
+      await LimiterBench.start({ url: proxy.url, keyPrefix, redis }),
+      await LimiterBench.start({ keyPrefix }),
+    ];
+    try {
+      const principal = caller({ concurrency: 1 });
+      const key = `${keyPrefix}key:${principal.keyId}:concurrency`;
+      // Loads the script: a server without it takes the slot only after an answer.
+      await other.attempt(caller());
+      proxy.fail('toClient', { hang: true });
+      const trial = bench.attempt(principal);
+      await until('the slot', 2_000, async () => (await other.redis.zcard(key)) === 1);
+      proxy.fail('both', { hang: true });
+      expect((await trial).error).toMatchObject({ code: 'service_unavailable' });
+      expect(await other.redis.zcard(key)).toBe(1);
+      proxy.fail('both', {});
+      await until('the free slot', 2_000, async () => (await other.redis.zcard(key)) === 0);
+      expect((await other.attempt(principal)).error).toBeNull();
+    } finally {
+      await Promise.all([bench.stop(), other.stop()]);
+      await proxy.close();
     }
-  };
-  const workers = Promise.all(callers.map((_, index) => run(index)));
-  for (let cut = 0; cut < 12; cut++) {
-    proxy.fail('both', { latencyMs: 3, sliceBytes: 700 });
-    await delay(150);
-    proxy.fail('toClient', { cut: { afterBytes: 50 * cut, by: 'reset' } });
-    await delay(60);
-    proxy.fail('both', {});
-  }
-  load.running = false;
-  await workers;
-  await bench.stop();
-  await proxy.close();
-  expect(counts.foreign).toBe(0);
-  expect(counts.unavailable).toBeGreaterThan(0);
-  expect(counts.admitted).toBeGreaterThan(100);
+  });
+
+  it('a Redis that has lost its data receives the slots of requests in flight as soon as it is back', async () => {
+    const { strictUrl: url, keyPrefix } = createTestRedis();
+    const proxy = await FaultProxy.start(url);
+    const [bench, other] = [
+      await LimiterBench.start({ url: proxy.url, keyPrefix }),
+      await LimiterBench.start({ keyPrefix }),
+    ];
+    try {
+      const principal = caller({ concurrency: 1 });
+      const key = `${keyPrefix}key:${principal.keyId}:concurrency`;
+      await until('a slot', 2_000, async () => (await bench.attempt(principal)).error === null);
+      proxy.cutOff();
+      await other.redis.del(key);
+      proxy.heal();
+      await until('the news', 2_000, async () => (await other.redis.zcard(key)) === 1);
+      expect((await other.attempt(principal)).error).toMatchObject({ code: 'concurrency_exceeded' });
+    } finally {
+      await Promise.all([bench.stop(), other.stop()]);
+      await proxy.close();
+    }
+  });
+
+  /** F-34. Every caller has a limit of its own size, so that the remainder shows whose count was answered. */
+  it('connections that break under load never give a request the count of another caller', async () => {
+    const { strictUrl: url, keyPrefix } = createTestRedis();
+    const proxy = await FaultProxy.start(url);
+    const bench = await LimiterBench.start({ url: proxy.url, keyPrefix });
+    const step = 100_000;
+    const callers = Array.from({ length: 32 }, (_, index) => caller({ requestsPerMinute: (index + 1) * step }));
+    const counts = { admitted: 0, unavailable: 0, foreign: 0 };
+    const load = { running: true };
+    const run = async (index: number): Promise<void> => {
+      while (load.running) {
+        const { headers, error } = await bench.attempt(callers[index] as (typeof callers)[number]);
+        if (error === null) {
+          counts.admitted++;
+          const left = Number(headers?.['x-ratelimit-remaining-requests']);
+          if (Math.ceil((left + 1) / step) !== index + 1) counts.foreign++;
+        } else if (error.code === 'service_unavailable') {
+          counts.unavailable++;
+        } else {
+          throw error;
+        }
+        await delay(5);
+      }
+    };
+    const workers = Promise.all(callers.map((_, index) => run(index)));
+    for (let cut = 0; cut < 12; cut++) {
+      proxy.fail('both', { latencyMs: 3, sliceBytes: 700 });
+      await delay(150);
+      proxy.fail('toClient', { cut: { afterBytes: 50 * cut, by: 'reset' } });
+      await delay(60);
+      proxy.fail('both', {});
+    }
+    load.running = false;
+    await workers;
+    await bench.stop();
+    await proxy.close();
+    expect(counts.foreign).toBe(0);
+    expect(counts.unavailable).toBeGreaterThan(0);
+    expect(counts.admitted).toBeGreaterThan(100);
+  });
 });
