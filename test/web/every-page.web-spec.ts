@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JobGateway } from '../e2e/create-video/job-gateway';
-import { accessibilityProblems, fitsItsWidth } from '../harness/accessibility';
+import { accessibilityProblems, COLOR_RULES, fitsItsWidth } from '../harness/accessibility';
 import { BrowserUser, closeBrowser, describeJourney } from '../harness/browser';
 import type { DashboardClient } from '../harness/dashboard-client';
 
@@ -62,6 +62,20 @@ function routedPaths(): readonly string[] {
   });
 }
 
+/** The themes with the rules of axe for each. The first test shows that dark needs no others. */
+const THEMES = [
+  ['light', undefined],
+  ['dark', COLOR_RULES],
+] as const;
+
+/** Every style sheet and script of the built pages. */
+function builtFiles(): readonly { readonly name: string; readonly text: string }[] {
+  const folder = join(__dirname, '../../dist/pages');
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.(?:css|js|html)$/.test(name))
+    .map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }));
+}
+
 const LAYOUTS = new Set(['signed-in /', 'organization o/$org', 'operator operator']);
 
 describeJourney('every page', () => {
@@ -73,6 +87,12 @@ describeJourney('every page', () => {
   afterAll(async () => {
     await closeBrowser();
     await served.stop();
+  });
+
+  it('differs between the themes only by the colours of light-dark()', () => {
+    const files = builtFiles();
+    expect(files.some(({ name, text }) => name.endsWith('.css') && text.includes('light-dark('))).toBe(true);
+    expect(files.filter(({ text }) => text.includes('prefers-color-scheme')).map(({ name }) => name)).toEqual([]);
   });
 
   it('is in the list of this test', () => {
@@ -133,9 +153,10 @@ describeJourney('every page', () => {
     await page.goto(path);
     await page.locator('h1').first().waitFor();
     await page.waitForLoadState('networkidle');
-    for (const colorScheme of ['light', 'dark'] as const) {
+    for (const [colorScheme, rules] of THEMES) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      for (const problem of await accessibilityProblems(page)) problems.push(`${path} ${colorScheme} ${problem}`);
+      for (const problem of await accessibilityProblems(page, rules))
+        problems.push(`${path} ${colorScheme} ${problem}`);
       await user.picture(`${name}-${colorScheme}`);
     }
     if ((await page.locator('h1').count()) !== 1) problems.push(`${path} has not one h1`);
