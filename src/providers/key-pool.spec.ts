@@ -42,7 +42,10 @@ function stage(weights: readonly number[]) {
         use(id);
         return { v: 1, provider: 'module', upstreamModel: 'm', id: 'job' };
       },
-      poll: async () => use(id),
+      poll: async () => {
+        use(id);
+        return { state: 'succeeded', outputs: [], usage: null };
+      },
       cancel: async () => use(id),
       open: async () => use(id),
     };
@@ -177,5 +180,52 @@ describe('KeyPool', () => {
     await video.cancel?.(handle, providerCall());
     await video.open?.({ type: 'video', url: null }, providerCall({ keyId: handle.keyId }));
     expect(calls).toEqual(['key-0', 'key-1', 'key-1', 'key-1', 'key-1']);
+  });
+
+  describe('a job whose key was removed', () => {
+    const handle: JobHandle = { v: 1, provider: 'pool', upstreamModel: 'm', id: 'job', keyId: 'removed' };
+    const answer = (status: number): ProviderError =>
+      new ProviderError('provider_error', 'unknown', { phase: 'job', fallback: false, upstream: { status } });
+
+    it('is asked for with each other key until one knows it: only the keys of its account do', async () => {
+      const { pool, calls, failures } = stage([1, 1, 1]);
+      failures.set('key-0', answer(404));
+      failures.set('key-1', refused(403));
+      const video = pool.video as AsyncJobAdapter;
+      const snapshot = await video.poll(handle, providerCall());
+      await video.cancel?.(handle, providerCall());
+      expect(calls).toEqual([0, 1, 2, 0, 1, 2].map((at) => `key-${at}`));
+      // Its result has to be fetched with the same key.
+      expect(snapshot).toMatchObject({ keyId: 'key-2' });
+    });
+
+    it('is not lost when no key knows it, since its own may come back', async () => {
+      const { pool, failures } = stage([1, 1]);
+      failures.set('key-0', answer(404));
+      failures.set('key-1', answer(410));
+      const error = await providerErrorOf((pool.video as AsyncJobAdapter).poll(handle, providerCall()));
+      expect(error).toMatchObject({ code: 'provider_unavailable', options: { phase: 'job' } });
+      expect(error.options.upstream).toBeUndefined();
+      expect(log.flatMap(({ mock }) => mock.calls)).toEqual([
+        [expect.objectContaining({ event: 'provider_job_key_removed', provider: 'pool', key: 'removed' })],
+      ]);
+    });
+
+    it('fails as its provider says for everything else', async () => {
+      const { pool, calls, failures } = stage([1, 1]);
+      failures.set('key-0', answer(500));
+      const error = await providerErrorOf((pool.video as AsyncJobAdapter).poll(handle, providerCall()));
+      expect(error).toBe(failures.get('key-0'));
+      expect(calls).toEqual(['key-0']);
+    });
+  });
+
+  it('passes on that the key of a job does not know it', async () => {
+    const { pool, calls, failures } = stage([1, 1]);
+    failures.set('key-1', refused(404));
+    const handle: JobHandle = { v: 1, provider: 'pool', upstreamModel: 'm', id: 'job', keyId: 'key-1' };
+    const error = await providerErrorOf((pool.video as AsyncJobAdapter).poll(handle, providerCall()));
+    expect(error).toBe(failures.get('key-1'));
+    expect(calls).toEqual(['key-1']);
   });
 });

@@ -179,10 +179,14 @@ export class KeyPool implements Provider {
           const handle = await adapterOf<AsyncJobAdapter>(key).submit(spec, token, call);
           return { ...handle, provider: this.id, keyId: key.id };
         }),
-      poll: (handle, call) => adapterOf<AsyncJobAdapter>(this.keyOf(handle.keyId)).poll(handle, call),
+      poll: (handle, call) =>
+        this.callAbout(handle, async (key) => {
+          const snapshot = await adapterOf<AsyncJobAdapter>(key).poll(handle, call);
+          return snapshot.state === 'succeeded' ? { ...snapshot, keyId: key.id } : snapshot;
+        }),
       ...(first.cancel !== undefined && {
         cancel: (handle: JobHandle, call: ProviderCall) =>
-          adapterOf<Required<AsyncJobAdapter>>(this.keyOf(handle.keyId)).cancel(handle, call),
+          this.callAbout(handle, (key) => adapterOf<Required<AsyncJobAdapter>>(key).cancel(handle, call)),
       }),
     };
   }
@@ -226,7 +230,33 @@ export class KeyPool implements Provider {
 
   /** The key with this id; another one if it was removed. */
   private keyOf(id: string | undefined): PooledKey {
-    return this.keys.find((key) => key.id === id) ?? this.keys[0];
+    return this.findKey(id) ?? this.keys[0];
+  }
+
+  private findKey(id: string | undefined): PooledKey | undefined {
+    return this.keys.find((key) => key.id === id);
+  }
+
+  /**
+   * Calls with the key that submitted the job. If it was removed, any other may belong to its account, so they are asked in
+   * turn. That a key of another account does not know the job says nothing about the job.
+   */
+  private async callAbout<Result>({ keyId }: JobHandle, call: (key: PooledKey) => Promise<Result>): Promise<Result> {
+    const submitter = this.findKey(keyId);
+    if (submitter !== undefined) return call(submitter);
+    for (const key of this.keys) {
+      try {
+        return await call(key);
+      } catch (error) {
+        if (!isUnknownToKey(error)) throw error;
+      }
+    }
+    const message = 'no key of a provider knows a job whose own key was removed';
+    KeyPool.logger.warn({ event: 'provider_job_key_removed', message, provider: this.id, key: keyId });
+    throw new ProviderError('provider_unavailable', 'The key that submitted this job was removed.', {
+      phase: 'job',
+      fallback: false,
+    });
   }
 
   private coolDown(key: PooledKey, { options }: ProviderError): void {
@@ -255,4 +285,10 @@ export class KeyPool implements Provider {
 /** A 403 is not: some upstreams also return it for the content of a request, with which a client could cool all keys down. */
 function isAboutKey({ code, options }: ProviderError): boolean {
   return code === 'provider_rate_limited' || (options.credentialRefused === true && options.upstream?.status !== 403);
+}
+
+function isUnknownToKey(error: unknown): boolean {
+  if (!(error instanceof ProviderError)) return false;
+  const { credentialRefused, upstream } = error.options;
+  return credentialRefused === true || upstream?.status === 404 || upstream?.status === 410;
 }

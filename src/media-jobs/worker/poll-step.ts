@@ -99,7 +99,10 @@ export class PollStep {
   ): Promise<NextStep> {
     const { job, stopRequested } = lease;
     const { artifactTimeoutMs } = this.options;
-    const call = toCall(job, target, deadlinesOf(artifactTimeoutMs, this.connectTimeoutMs), stopRequested);
+    const call = {
+      ...toCall(job, target, deadlinesOf(artifactTimeoutMs, this.connectTimeoutMs), stopRequested),
+      ...(success.keyId !== undefined && { keyId: success.keyId }),
+    };
     const finalized = await this.finalize.run(lease, success, { adapter, call });
     if (finalized === 'ended') return null;
     if (stopRequested.aborted) return this.again(job, 0);

@@ -66,6 +66,8 @@ export type JobSnapshot =
       readonly outputs: readonly JobOutput[];
       /** Usage that the provider bills; `null`: the seconds of the outputs are counted. */
       readonly usage: UsageVector | null;
+      /** The key that knows the job, of a provider with several keys; its own may have been removed. */
+      readonly keyId?: string;
     }
   /** `canceled` and `expired` are failures too, unless the gateway canceled the job. */
   | { readonly state: 'failed' | 'canceled' | 'expired'; readonly error: ProviderError };

@@ -55,6 +55,13 @@ describe('polling a submitted job', () => {
       [id],
     );
 
+  it('fetches the result with the key that knows the job, when its own was removed', async () => {
+    provider.onSubmit = (token) => Promise.resolve({ ...provider.handle(token), keyId: 'removed' });
+    provider.onPoll = () => Promise.resolve({ ...SUCCESS, keyId: 'other' } as typeof SUCCESS);
+    expect(await stage.work(await submitted())).toMatchObject({ status: 'succeeded' });
+    expect(provider.openedWith).toBe('other');
+  });
+
   it('polls at growing intervals and shows status and progress', async () => {
     const job = await submitted();
     provider.onPoll = () => Promise.resolve({ state: 'queued', progress: null });

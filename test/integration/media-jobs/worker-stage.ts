@@ -72,6 +72,8 @@ export class ScriptedProvider {
   readonly canceled: string[] = [];
   polls = 0;
   opened = 0;
+  /** The key of the latest call for a result. */
+  openedWith: string | undefined;
   capabilities = CAPABLE;
   onSubmit: (token: string) => Promise<JobHandle> = (token) => Promise.resolve(this.handle(token));
   onPoll: () => Promise<JobSnapshot> = () => Promise.resolve(SUCCESS);
@@ -105,8 +107,9 @@ export class ScriptedProvider {
         this.canceled.push(id);
         return Promise.resolve('canceled');
       },
-      open: () => {
+      open: (_output, { keyId }) => {
         this.opened++;
+        this.openedWith = keyId;
         return this.onOpen();
       },
     };
