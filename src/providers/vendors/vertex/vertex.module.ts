@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import type { ProviderEnvironment } from '../../../core/config/provider-environment';
 import { ModelProvider } from '../../contract/model-provider.decorator';
-import type { Provider, ProviderDefinition } from '../../contract/provider';
+import { NO_CAPABILITIES, type Provider, type ProviderDefinition } from '../../contract/provider';
 import { GeminiGenerate } from '../../dialects/gemini-generate/gemini-generate.provider';
 import { parseBaseUrl, UpstreamHttp } from '../../kit/upstream-http';
 import { AccessTokens } from './access-tokens';
@@ -38,16 +38,7 @@ export class VertexProvider implements ProviderDefinition {
     const authorize = () => tokens?.renew() ?? Promise.resolve();
     return {
       id: this.id,
-      capabilities: {
-        chat: true,
-        completions: false,
-        embeddings: false,
-        images: false,
-        speech: false,
-        transcription: false,
-        video: true,
-        music: false,
-      },
+      capabilities: { ...NO_CAPABILITIES, chat: true, video: true },
       // It fetches URLs itself, but only of some hosts and not for all models.
       quirks: { inputImageUrls: 'inline' },
       chat: new GeminiGenerate(http, authorize),
