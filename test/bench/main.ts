@@ -238,5 +238,10 @@ function optionsOrExit(): BenchOptions {
   }
 }
 
-if (process.argv.includes('--help')) say(USAGE);
+const [command, ...rest] = process.argv.slice(2);
+if (command === 'translate') {
+  const { benchTranslation, TRANSLATE_USAGE } = await import('#bench/translate');
+  if (rest.includes('--help')) say(TRANSLATE_USAGE);
+  else await benchTranslation(rest);
+} else if (process.argv.includes('--help')) say(USAGE);
 else await main(optionsOrExit());

@@ -36,6 +36,7 @@ export interface BenchOptions {
 }
 
 export const USAGE = `npm run bench -- [options]
+npm run bench -- translate [options]: CPU time per chunk of a stream by upstream format; translate --help
 
   --quick               a few seconds, as a smoke test; its figures mean little
   --only <mode>         non-stream or stream
