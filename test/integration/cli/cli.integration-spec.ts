@@ -159,7 +159,9 @@ describe('the command line', () => {
         organizationId,
         ...given,
       );
-      const subscriber = new Redis(createTestRedis().url);
+      // Ready first: a client that subscribes earlier may send its ready check on a connection that subscribed already.
+      const subscriber = new Redis(createTestRedis().url, { lazyConnect: true });
+      await subscriber.connect();
       await subscriber.subscribe(`${await readDeploymentId(dataSource)}:${KEY_INVALIDATION_CHANNEL}`);
       const published = nextMessage(subscriber, `key:${created.id}`);
 
