@@ -8,12 +8,13 @@ import { KeyPool, type PooledKey } from './key-pool';
 
 const limited = (options: Partial<ProviderErrorOptions> = {}): ProviderError =>
   new ProviderError('provider_rate_limited', 'limited', { phase: 'headers', fallback: true, ...options });
-const refused = (status: number): ProviderError =>
+const refused = (status: number, options: Partial<ProviderErrorOptions> = {}): ProviderError =>
   new ProviderError('provider_error', 'refused', {
     phase: 'headers',
     fallback: true,
     credentialRefused: true,
     upstream: { status },
+    ...options,
   });
 
 /** A pool whose keys fail as scripted; `calls` are the ids of the keys used. */
@@ -79,6 +80,7 @@ describe('KeyPool', () => {
   it.each([
     ['limits', limited({ retryAfterSeconds: 20 }), 20_000],
     ['refuses', refused(401), 300_000],
+    ['refuses for lack of credit', refused(403, { outOfCredit: true }), 300_000],
   ])('cools down a key that the upstream %s, and goes on with another key', async (_what, failure, pauseMs) => {
     const { pool, calls, failures, pass } = stage([1, 1]);
     jest.spyOn(Math, 'random').mockReturnValue(0);

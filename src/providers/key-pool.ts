@@ -282,9 +282,14 @@ export class KeyPool implements Provider {
   }
 }
 
-/** A 403 is not: some upstreams also return it for the content of a request, with which a client could cool all keys down. */
+/**
+ * A 403 is not, unless it is about credit: some upstreams also return it for the content of a request, with which a client
+ * could cool all keys down.
+ */
 function isAboutKey({ code, options }: ProviderError): boolean {
-  return code === 'provider_rate_limited' || (options.credentialRefused === true && options.upstream?.status !== 403);
+  const { credentialRefused, outOfCredit, upstream } = options;
+  if (code === 'provider_rate_limited' || outOfCredit === true) return true;
+  return credentialRefused === true && upstream?.status !== 403;
 }
 
 function isUnknownToKey(error: unknown): boolean {

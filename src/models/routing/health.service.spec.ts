@@ -333,6 +333,11 @@ describe('healthEffectOf', () => {
     ['a refusal that may be about the prompt', effectOf('provider_error', 403, { credentialRefused: true }), 'failure'],
     ['our refused key', effectOf('provider_error', 401, { credentialRefused: true }), 'refused'],
     ['our empty account', effectOf('provider_error', 429, { credentialRefused: true }), 'refused'],
+    [
+      'our empty account, by a 403',
+      effectOf('provider_error', 403, { credentialRefused: true, outOfCredit: true }),
+      'refused',
+    ],
     ['a rate limit', effectOf('provider_rate_limited', 429), 'limited'],
     ['the content of the request', effectOf('validation_failed', 400), 'none'],
     ['an unknown 4xx response', effectOf('provider_error', 409), 'none'],

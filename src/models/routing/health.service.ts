@@ -259,13 +259,13 @@ const STATUSES_OF_THE_DEPLOYMENT: ReadonlySet<number> = new Set([403, 404, 408])
 
 /**
  * Other 4xx responses never count: a client that provokes them could open the breaker for all clients. For the same reason
- * 403, which some upstreams also return for offensive prompts, has to occur several times in a row.
+ * 403, which some upstreams also return for offensive prompts, has to occur several times in a row, unless it is about credit.
  */
 export function healthEffectOf({ code, options }: ProviderError): HealthEffect {
   const status = options.upstream?.status ?? 0;
   if (code === 'provider_rate_limited') return 'limited';
   if (code === 'validation_failed') return 'none';
-  if (options.credentialRefused === true && status !== 403) return 'refused';
+  if (options.credentialRefused === true && (status !== 403 || options.outOfCredit === true)) return 'refused';
   if (status >= 400 && status < 500 && !STATUSES_OF_THE_DEPLOYMENT.has(status)) return 'none';
   return 'failure';
 }

@@ -42,6 +42,8 @@ export interface ProviderErrorOptions {
   };
   /** The upstream refused the operator's own key or account. */
   readonly credentialRefused?: boolean;
+  /** The reason is money or a quota that waiting does not refill, which no request can cause. */
+  readonly outOfCredit?: boolean;
   readonly cause?: unknown;
 }
 

@@ -11,6 +11,18 @@ const openAi = (type: string, code: string | null, param: string | null = null, 
 
 describe('mapUpstreamError', () => {
   it.each([
+    [402, {}, true],
+    [429, openAi('insufficient_quota', 'insufficient_quota'), true],
+    [403, { detail: 'User is locked. Reason: Exhausted balance. Top up your balance.' }, true],
+    [403, { code: 'AUTHZ_INSUFFICIENT_BALANCE', message: 'Insufficient account balance' }, true],
+    [403, openAi('permission', null), undefined],
+    [401, openAi('invalid_request_error', 'invalid_api_key'), undefined],
+    [400, openAi('invalid_request_error', null, null, 'A quota has a limit: 0'), undefined],
+  ])('tells an account without credit from a refused key: %i %j', (status, body, outOfCredit) => {
+    expect(map(status, body).options.outOfCredit).toBe(outOfCredit);
+  });
+
+  it.each([
     [429, openAi('tokens', 'rate_limit_exceeded'), 'provider_rate_limited', true, undefined],
     [429, openAi('insufficient_quota', 'insufficient_quota'), 'provider_error', true, true],
     [429, openAi('billing', 'credit_balance_exhausted'), 'provider_error', true, true],
@@ -255,6 +267,16 @@ describe('mapUpstreamError for Google’s details', () => {
     ['a key that is not valid', 400, google(400, 'INVALID_ARGUMENT', [{ reason: 'API_KEY_INVALID' }])],
     ['a key without permission', 403, google(403, 'PERMISSION_DENIED', [])],
     ['an empty account', 429, google(429, 'RESOURCE_EXHAUSTED', [], 'Your prepayment credits are depleted.')],
+    [
+      'a model that its plan does not include',
+      429,
+      google(
+        429,
+        'RESOURCE_EXHAUSTED',
+        [retry('55s')],
+        'Quota exceeded for metric: free_tier_requests, limit: 0, model: m',
+      ),
+    ],
   ])('blames the gateway’s account for %s', (_name, status, body) => {
     const { code, options, message } = map(status, body);
     expect([code, options.credentialRefused]).toEqual(['provider_error', true]);

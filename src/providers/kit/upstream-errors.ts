@@ -13,10 +13,13 @@ const MONEY =
 /**
  * The same where only the message says so: Z.ai answers 429 with a number (https://docs.z.ai/api-reference/api-code),
  * MiniMax 500 with `api_error` (https://github.com/MiniMax-AI/MiniMax-M2/issues/62), Anthropic 400 with
- * `invalid_request_error` (https://platform.claude.com/docs/en/api/errors).
+ * `invalid_request_error` (https://platform.claude.com/docs/en/api/errors), fal 403
+ * (https://github.com/fal-ai/fal/issues/1147).
  */
 const MONEY_MESSAGE =
-  /\binsufficient balance\b|\bin arrears\b|\bcredits are depleted\b|\bspending cap\b|\bcredit balance is too low\b|\bAPI usage limits\b|\bspend limit\b/i;
+  /\binsufficient balance\b|\bexhausted balance\b|\bin arrears\b|\bcredits are depleted\b|\bspending cap\b|\bcredit balance is too low\b|\bAPI usage limits\b|\bspend limit\b/i;
+/** Google's 429 for a model that the plan does not include: https://github.com/continuedev/continue/issues/12205 */
+const NO_QUOTA_MESSAGE = /\blimit: 0\b/;
 const CREDENTIAL =
   /api_?key|authentication|unauthenticated|unauthorized|permission|access_denied|organization_on_hold|cmek_/i;
 /** Several vendors answer 400 to a wrong key. */
@@ -86,7 +89,7 @@ function toProviderError(refusal: Refusal): ProviderError {
   };
 
   if (status >= 400 && status < 500 && CONTENT_POLICY.test(names)) return contentRefused(fault, options);
-  if (isOutOfMoney(refusal, names)) return accountRefused(options);
+  if (isOutOfMoney(refusal, names)) return accountRefused({ ...options, outOfCredit: true });
   if (status === 429 || status === 402) {
     return new ProviderError('provider_rate_limited', 'The provider is limiting the rate of requests.', {
       ...options,
@@ -115,6 +118,7 @@ function toProviderError(refusal: Refusal): ProviderError {
 /** A 402 that says when to retry is a limit in flight (https://openrouter.ai/docs/api/reference/errors-and-debugging). */
 function isOutOfMoney({ status, fault, retryAfterSeconds }: Refusal, names: string): boolean {
   if (status === 402) return retryAfterSeconds === undefined;
+  if (status === 429 && NO_QUOTA_MESSAGE.test(fault.message)) return true;
   return (status < 500 && MONEY.test(names)) || (status >= 400 && MONEY_MESSAGE.test(fault.message));
 }
 
