@@ -330,6 +330,16 @@ describe('toMessagesRequest', () => {
     expect(body.tools?.map((tool) => ('name' in tool ? tool.name : ''))).toEqual(offered);
   });
 
+  it.each([
+    [{ type: 'object' }, 'An order'],
+    [{ type: 'object', description: 'The schema’s own' }, 'The schema’s own'],
+  ])('puts the description of a format into its schema %j', (schema, description) => {
+    const named = { name: 'order', description: 'An order', schema };
+    expect(translate({ response_format: { type: 'json_schema', json_schema: named } })).toMatchObject({
+      output_config: { format: { schema: { type: 'object', description } } },
+    });
+  });
+
   it('requests JSON by its schema, with the keywords that decoding understands', () => {
     const schema = {
       $schema: 'https://json-schema.org/draft/2020-12/schema',

@@ -3,7 +3,7 @@ import type { ChatRequest } from '../../contract/chat';
 import type { ModelFeatures, ProviderCall } from '../../contract/provider-call';
 import { isJsonObject } from '../../kit/json';
 import { unsupported } from '../../kit/unsupported';
-import { checkNoRejectedFields } from '../openai-chat/chat-request';
+import { checkNoRejectedFields, describedSchema } from '../openai-chat/chat-request';
 import { JSON_INSTRUCTION, wantsJsonObject } from './json-object';
 import type { MessagesRequest } from './messages-format';
 import { toSupportedSchema } from './schema-keywords';
@@ -121,9 +121,8 @@ function toJsonFormat(
     throw unsupported('response_format', 'This model does not support response_format json_schema.');
   }
   const path = 'response_format.json_schema.schema';
-  const named = isJsonObject(format) ? format['json_schema'] : null;
-  const schema = isJsonObject(named) ? named['schema'] : null;
-  if (!isJsonObject(schema)) throw unsupported(path, 'This model requires the schema itself.');
+  const schema = describedSchema(isJsonObject(format) ? format['json_schema'] : null);
+  if (schema === null) throw unsupported(path, 'This model requires the schema itself.');
   return { type: 'json_schema', schema: toSupportedSchema(schema, path) };
 }
 

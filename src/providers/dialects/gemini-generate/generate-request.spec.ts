@@ -145,7 +145,7 @@ describe('toGenerateRequest', () => {
         responseLogprobs: true,
         logprobs: 3,
         responseMimeType: 'application/json',
-        responseJsonSchema: CITY,
+        responseJsonSchema: { description: 'A city of Europe', ...CITY },
         thinkingConfig: { thinkingLevel: 'HIGH', includeThoughts: true },
       },
     };
@@ -159,7 +159,10 @@ describe('toGenerateRequest', () => {
       top_k: 40,
       logprobs: true,
       top_logprobs: 3,
-      response_format: { type: 'json_schema', json_schema: { name: 'city', schema: CITY, strict: true } },
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'city', description: 'A city of Europe', schema: CITY },
+      },
       reasoning_effort: 'high',
     };
     expect(sent(request, { features: { logprobs: true }, quirks: {} })).toEqual(expected);

@@ -2,7 +2,7 @@ import type { ChatRequest } from '../../contract/chat';
 import type { DeploymentTraits, ModelFeatures, ProviderCall } from '../../contract/provider-call';
 import { isJsonObject, type JsonObject } from '../../kit/json';
 import { unsupported } from '../../kit/unsupported';
-import { checkNoRejectedFields, checkSupport } from '../openai-chat/chat-request';
+import { checkNoRejectedFields, checkSupport, describedSchema } from '../openai-chat/chat-request';
 import { toConversation } from './request-contents';
 import { toTools } from './request-tools';
 
@@ -129,8 +129,8 @@ function addSampling(config: JsonObject, request: ChatRequest): void {
 function addFormat(config: JsonObject, format: unknown): void {
   if (!isJsonFormat(format)) return;
   config['responseMimeType'] = 'application/json';
-  const { json_schema: described } = format;
-  if (isJsonObject(described) && isJsonObject(described['schema'])) config['responseJsonSchema'] = described['schema'];
+  const schema = describedSchema(format['json_schema']);
+  if (schema !== null) config['responseJsonSchema'] = schema;
 }
 
 function isJsonFormat(format: unknown): format is JsonObject {

@@ -152,6 +152,16 @@ function checkResponseFormat(format: unknown, features: ModelFeatures): void {
   }
 }
 
+/**
+ * The schema of a `json_schema` format, for upstreams without a description beside it: the model reads it there.
+ * @returns `null` without a schema
+ */
+export function describedSchema(format: unknown): JsonObject | null {
+  const { schema, description } = isJsonObject(format) ? format : {};
+  if (!isJsonObject(schema)) return null;
+  return typeof description === 'string' ? { description, ...schema } : schema;
+}
+
 function checkReasoningEffort(effort: unknown, { reasoning }: ModelFeatures): void {
   if (typeof effort !== 'string' || reasoning === undefined || reasoning.includes(effort)) return;
   const accepted = reasoning.length === 0 ? 'none of its values' : reasoning.join(', ');

@@ -196,7 +196,7 @@ export function separatorAfter(reasoning: string): string {
   return reasoning === '' ? '' : '\n\n';
 }
 
-function objectsIn(list: unknown): readonly JsonObject[] {
+export function objectsIn(list: unknown): readonly JsonObject[] {
   return Array.isArray(list) ? list.filter(isJsonObject) : [];
 }
 

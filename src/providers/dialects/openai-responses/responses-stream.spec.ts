@@ -138,7 +138,7 @@ it('renders as chunks that strict clients accept', async () => {
 });
 
 it('translates log probabilities, refusals and custom tools', async () => {
-  const logprobs = [{ token: 'Hi', logprob: -0.5, top_logprobs: [] }];
+  const logprobs = [{ token: 'Hi', logprob: -0.5, top_logprobs: [{ token: 'Ho', logprob: -1 }] }];
   const at = { item_id: 'i', output_index: 0 };
   const custom = { type: 'custom_tool_call', id: 'i', call_id: 'call_1', name: 'sql', input: '' } as const;
   expect(
@@ -152,7 +152,13 @@ it('translates log probabilities, refusals and custom tools', async () => {
     ),
   ).toEqual([
     START,
-    { type: 'text', text: 'Hi', logprobs },
+    {
+      type: 'text',
+      text: 'Hi',
+      logprobs: [
+        { token: 'Hi', logprob: -0.5, bytes: null, top_logprobs: [{ token: 'Ho', logprob: -1, bytes: null }] },
+      ],
+    },
     { type: 'refusal', text: 'No.' },
     { type: 'tool_call', index: 0, id: 'call_1', kind: 'custom', name: 'sql' },
     { type: 'tool_input', index: 0, text: 'select 1' },

@@ -1,4 +1,4 @@
-import type { ChatEvent, TokenLogprob } from '../../contract/chat-event';
+import type { AlternativeToken, ChatEvent, TokenLogprob } from '../../contract/chat-event';
 import type { ProviderCall } from '../../contract/provider-call';
 import { ProviderError } from '../../contract/provider-error';
 import { isJsonObject, type JsonObject } from '../../kit/json';
@@ -17,6 +17,7 @@ import {
   kindOf,
   mapResponseError,
   messageStart,
+  objectsIn,
   parseDocument,
   partKindOf,
   separatorAfter,
@@ -156,7 +157,7 @@ class ResponsesTranslator implements EventTranslator<Events> {
   }
 
   private text(event: JsonObject): ChatEvent[] {
-    const logprobs = Array.isArray(event['logprobs']) ? (event['logprobs'] as readonly TokenLogprob[]) : [];
+    const logprobs = objectsIn(event['logprobs']).map(toTokenLogprob);
     const delta = textOf(event['delta']);
     this.partOffset(event);
     this.textLength += delta.length;
@@ -258,6 +259,16 @@ class ResponsesTranslator implements EventTranslator<Events> {
     const finish: ChatEvent = { type: 'finish', reason: state.finishReason };
     return state.usage === null ? [finish] : [finish, { type: 'usage', usage: state.usage }];
   }
+}
+
+/** Chat completions have both fields always, the upstream only in whole replies. */
+function toTokenLogprob(token: JsonObject): TokenLogprob {
+  return { ...withBytes(token), top_logprobs: objectsIn(token['top_logprobs']).map(withBytes) };
+}
+
+function withBytes(token: JsonObject): AlternativeToken {
+  const { token: text, logprob, bytes = null } = token as JsonObject & AlternativeToken;
+  return { token: text, logprob, bytes };
 }
 
 function isItemEvent({ type }: ChatEvent): boolean {
