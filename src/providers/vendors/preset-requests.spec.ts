@@ -278,10 +278,11 @@ describe('the other requests of presets', () => {
   it.each([
     ['voyage', { output_dimension: 8, encoding_format: 'base64', input_type: 'query' }],
     ['mistral', { output_dimension: 8 }],
-    ['jina', { dimensions: 8, input_type: 'query' }],
+    ['jina', { dimensions: 8, task: 'retrieval.query' }],
   ])('%s embeds with %j', async (id, expected) => {
     const { embeddings, quirks } = configure(id);
-    const request = { model: 'x', input: ['one'], dimensions: 8, input_type: 'query' };
+    const own = { input_type: 'query', task: 'retrieval.query' };
+    const request = { model: 'x', input: ['one'], dimensions: 8, user: 'ada', ...own };
     await providerErrorOf(embeddings?.embed(request, providerCall({ quirks })) ?? Promise.reject());
     expect(JSON.parse(upstream.received[0]?.body ?? '')).toEqual({
       model: 'upstream-model',

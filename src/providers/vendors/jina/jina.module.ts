@@ -2,7 +2,10 @@ import { Module } from '@nestjs/common';
 import { ModelProvider } from '../../contract/model-provider.decorator';
 import { OpenAiFormatProvider } from '../../dialects/openai-format.provider';
 
-/** Jina AI: embeddings only (https://jina.ai/embeddings). The encoding has another name, so vectors come as numbers. */
+/**
+ * Jina AI: embeddings only (https://jina.ai/embeddings). It refuses fields that it does not know, such as `user`
+ * (https://github.com/QuantumNous/new-api/issues/1941). The encoding has another name, so vectors come as numbers.
+ */
 @ModelProvider()
 export class JinaProvider extends OpenAiFormatProvider {
   constructor() {
@@ -14,6 +17,7 @@ export class JinaProvider extends OpenAiFormatProvider {
       capabilities: ['embeddings'],
       quirks: {
         plainEmbeddings: true,
+        acceptFields: ['task', 'late_chunking', 'normalized', 'truncate'],
       },
     });
   }
