@@ -68,6 +68,26 @@ describe('loadCatalog', () => {
     await module.close();
   });
 
+  it('serves chats or embeddings of every text vendor that publishes prices', async () => {
+    const models = (await loadCatalog(null)).filter(({ entry }) => ['text', 'embedding'].includes(entry.modality));
+    const served = new Set(models.flatMap(({ entry }) => entry.deployments.map(({ provider }) => provider)));
+    // prettier-ignore
+    const vendors = [
+      'anthropic', 'bedrock', 'bedrock-anthropic', 'cerebras', 'cohere', 'deepinfra', 'deepseek', 'fireworks', 'google',
+      'groq', 'huggingface', 'jina', 'minimax', 'mistral', 'moonshot', 'openai', 'openrouter', 'perplexity', 'qwen',
+      'sambanova', 'together', 'vertex', 'voyage', 'xai', 'zai',
+    ];
+    expect(vendors.filter((vendor) => !served.has(vendor))).toEqual([]);
+  });
+
+  it('says of every deprecated text model when it retires', async () => {
+    const deprecated = (await loadCatalog(null)).filter(
+      ({ entry }) => entry.status === 'deprecated' && ['text', 'embedding'].includes(entry.modality),
+    );
+    expect(deprecated.length).toBeGreaterThan(0);
+    expect(deprecated.filter(({ entry }) => entry.retires === undefined).map(({ entry }) => entry.id)).toEqual([]);
+  });
+
   it('sets a longer first-token timeout for built-in reasoning models', async () => {
     const reasoning = (await loadCatalog(null)).filter(
       ({ entry: { id, features } }) => !id.startsWith('mock/') && (features.reasoning ?? []).length > 0,
