@@ -27,7 +27,7 @@ const rooms = {
       folders: ['validation', 'database', 'redis', 'outbound', 'mail', 'observability', 'embedded', 'scheduling'],
       within: [['[^/]+', 'observability']],
     },
-    { folders: ['http', 'storage', 'media', 'queue'], within: [['media', 'http']] },
+    { folders: ['http', 'storage', 'media', 'queue', 'partitions'], within: [['media', 'http']] },
   ],
   auth: [
     { folders: ['api-keys', 'rate-limits', 'idempotency'], within: [] },

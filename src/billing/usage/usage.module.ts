@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { PartitionsModule } from '../../core/partitions/partitions.module';
 import { SchedulingModule } from '../../core/scheduling/scheduling.module';
 import { RequestLogRepository } from './request-log.repository';
 import { RequestLogService } from './request-log.service';
@@ -11,7 +12,7 @@ import { UsageTotalsRepository } from './usage-totals.repository';
  * a trigger counts them (`README.md`); this module reads, sums and, after their retention, deletes them.
  */
 @Module({
-  imports: [SchedulingModule],
+  imports: [PartitionsModule, SchedulingModule],
   providers: [RequestLogRepository, UsageTotalsRepository, RequestLogService, UsageSeriesService, UsageSweeps],
   exports: [RequestLogService, UsageSeriesService],
 })

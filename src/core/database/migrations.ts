@@ -18,6 +18,7 @@ import { ReviewedPurchases1797000000000 } from '../../../migrations/179700000000
 import { LedgerDayLock1797100000000 } from '../../../migrations/1797100000000-ledger-day-lock';
 import { DeploymentIdentity1797110000000 } from '../../../migrations/1797110000000-deployment-identity';
 import { JobTraces1797120000000 } from '../../../migrations/1797120000000-job-traces';
+import { DayPartitions1797130000000 } from '../../../migrations/1797130000000-day-partitions';
 import type { Migration } from './migration-files';
 
 /** Every migration, oldest first: an explicit list keeps the build free of globs, and its spec checks it against the folder. */
@@ -42,4 +43,5 @@ export const MIGRATIONS: readonly (new () => Migration)[] = [
   LedgerDayLock1797100000000,
   DeploymentIdentity1797110000000,
   JobTraces1797120000000,
+  DayPartitions1797130000000,
 ];

@@ -1,0 +1,43 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Cron, CronExpression } from '@nestjs/schedule';
+import { driverErrorOf, isLockTimeout } from '../database/driver-error';
+import { logFailure, scheduled } from '../scheduling/scheduling.module';
+import { DayPartitions } from './day-partitions';
+
+/** Adding a partition may fail for so long before the last one, which takes all later rows, is used. */
+export const DAYS_AHEAD = 8;
+
+/** Keeps partitions for the coming days in every table that has them. Runs in every process; one of them does the work. */
+@Injectable()
+export class PartitionSweeps {
+  private readonly logger = new Logger('Partitions');
+
+  constructor(private readonly partitions: DayPartitions) {}
+
+  @Cron(CronExpression.EVERY_HOUR, scheduled('partitions.extend'))
+  extendScheduled(): Promise<void> {
+    const failure = { event: 'partitions_extend_failed', message: 'partitions for the coming days could not be added' };
+    return logFailure(this.logger, failure, async () => {
+      for (const table of await this.partitions.tables()) {
+        await logFailure(this.logger, { ...failure, message: `${failure.message} to ${table}` }, () =>
+          this.extend(table),
+        );
+      }
+    });
+  }
+
+  private async extend(table: string): Promise<void> {
+    try {
+      const { ranOut } = await this.partitions.extend(table, DAYS_AHEAD);
+      if (!ranOut) return;
+      this.logger.error({
+        event: 'partitions_ran_out',
+        table,
+        message: 'rows were written to the last partition, because none had been added in time',
+      });
+    } catch (error) {
+      // Another process is doing it, or the next run does, days before the partition is needed.
+      if (!isLockTimeout(driverErrorOf(error))) throw error;
+    }
+  }
+}
