@@ -100,19 +100,25 @@ describe('an admitted request', () => {
   });
 });
 
-describe('the cost of all observations of a request', () => {
-  it('is printed for 100,000 streams; the limit of the design is 6 µs on an idle machine', () => {
+describe('the cost of all observations of a stream', () => {
+  // CPU time of the quickest of many rounds: other work on the machine slows down all but some of them.
+  const ROUNDS = 40;
+  const STREAMS_PER_ROUND = 5_000;
+  const LIMIT_MICROSECONDS = 6;
+
+  it(`is at most ${LIMIT_MICROSECONDS} µs of CPU`, () => {
     const requests = new RequestMetrics(new Metrics(), new RequestLog('none'));
-    const record = (): void => {
-      requests.recordEnd(STREAM);
-      requests.recordAttempt(candidate, 'createChatCompletion', 'success', 1_990);
-    };
-    for (let index = 0; index < 20_000; index++) record();
-    const before = process.cpuUsage();
-    for (let index = 0; index < 100_000; index++) record();
-    const { user, system } = process.cpuUsage(before);
-    const microseconds = (user + system) / 100_000;
-    process.stdout.write(`all observations of one stream: ${microseconds.toFixed(2)} µs of CPU\n`);
-    expect(microseconds).toBeLessThan(60);
+    const microseconds = Array.from({ length: ROUNDS }, () => {
+      const before = process.cpuUsage();
+      for (let index = 0; index < STREAMS_PER_ROUND; index++) {
+        requests.recordEnd(STREAM);
+        requests.recordAttempt(candidate, 'createChatCompletion', 'success', 1_990);
+      }
+      const { user, system } = process.cpuUsage(before);
+      return (user + system) / STREAMS_PER_ROUND;
+    });
+    const least = Math.min(...microseconds);
+    process.stdout.write(`all observations of one stream: ${least.toFixed(2)} µs of CPU\n`);
+    expect(least).toBeLessThan(LIMIT_MICROSECONDS);
   });
 });

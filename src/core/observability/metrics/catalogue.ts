@@ -2,8 +2,9 @@
  * Every metric of the process. No other file creates one. The README of `core/observability` has the rules for labels;
  * `docker/` has the alerts and the board that use these names.
  */
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
 import { SERVICE_VERSION } from '../../types/service-version';
+import { Histogram } from './histogram';
 import { CounterFamily, GaugeFamily, HistogramFamily, SeriesCap } from './series-cap';
 
 const PREFIX = 'gateway_';
@@ -41,8 +42,15 @@ abstract class MetricRegistry {
     cap = this.cap,
   ): CounterFamily {
     const full = prefix + name;
-    const counter = new Counter({ name: full, help, labelNames, registers: [this.registry] });
-    return new CounterFamily(counter, full, labelNames.length, cap);
+    const counter = new Counter({
+      name: full,
+      help,
+      labelNames,
+      registers: [this.registry],
+      collect: () => family.flush(),
+    });
+    const family = new CounterFamily(counter, full, labelNames.length, cap);
+    return family;
   }
 
   protected gauge(name: string, help: string, labelNames: readonly string[], prefix = PREFIX): GaugeFamily {
@@ -58,13 +66,7 @@ abstract class MetricRegistry {
     buckets: readonly number[],
   ): HistogramFamily {
     const full = PREFIX + name;
-    const histogram = new Histogram({
-      name: full,
-      help,
-      labelNames,
-      buckets: [...buckets],
-      registers: [this.registry],
-    });
+    const histogram = new Histogram({ name: full, help, labelNames, buckets, registry: this.registry });
     return new HistogramFamily(histogram, full, labelNames.length, buckets.length, this.cap);
   }
 }

@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { assert, asyncProperty, double, string, tuple, uniqueArray } from 'fast-check';
-import { Gauge, Histogram, Registry } from 'prom-client';
+import { Gauge, Registry } from 'prom-client';
 import { Metrics } from './catalogue';
 import { renderMetrics } from './exposition';
+import { Histogram } from './histogram';
 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
 
@@ -60,9 +61,29 @@ describe('the exposition', () => {
     );
   });
 
+  it('counts an observation in its bucket and those above, up to and including the bound', async () => {
+    const registry = new Registry();
+    const histogram = new Histogram({ name: 'h', help: 'h', labelNames: ['l'], buckets: [1, 2.5], registry });
+    const series = histogram.labels('a');
+    for (const value of [0.5, 1, 1.5, 2.5, 4]) series.observe(value);
+    expect(await renderMetrics(registry)).toBe(
+      [
+        '# HELP h h',
+        '# TYPE h histogram',
+        'h_bucket{le="1",l="a"} 2',
+        'h_bucket{le="2.5",l="a"} 4',
+        'h_bucket{le="+Inf",l="a"} 5',
+        'h_sum{l="a"} 9.5',
+        'h_count{l="a"} 5',
+        '',
+      ].join('\n'),
+    );
+  });
+
   it('yields to the event loop between slices of 2,000 lines', async () => {
     const registry = new Registry();
-    const histogram = new Histogram({ name: 'h', help: 'h', labelNames: ['l'], registers: [registry] });
+    const buckets = Array.from({ length: 11 }, (_, index) => index);
+    const histogram = new Histogram({ name: 'h', help: 'h', labelNames: ['l'], buckets, registry });
     for (let index = 0; index < 1_000; index++) histogram.labels(String(index)).observe(1);
     let iterations = 0;
     const count = (): void => {

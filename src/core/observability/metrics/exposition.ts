@@ -7,7 +7,7 @@ export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 /** Lines rendered before other work of the event loop may run: about 2 ms. */
 const LINES_PER_SLICE = 2_000;
 
-interface Sample {
+export interface Sample {
   readonly metricName?: string;
   readonly labels: Partial<Record<string, string | number>>;
   readonly value: number;
@@ -21,7 +21,7 @@ export async function renderMetrics(registry: Registry): Promise<string> {
     const metric = await registry.getSingleMetric(name)?.get();
     if (metric === undefined) continue;
     parts.push(`# HELP ${name} ${escapeHelp(metric.help)}\n# TYPE ${name} ${String(metric.type)}\n`);
-    for (const sample of metric.values as readonly Sample[]) {
+    for (const sample of metric.values as Iterable<Sample>) {
       parts.push(lineOf(sample.metricName ?? name, sample));
       if (--linesLeft > 0) continue;
       await yieldToEventLoop();

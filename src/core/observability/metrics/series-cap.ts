@@ -1,4 +1,5 @@
-import type { Counter, Gauge, Histogram } from 'prom-client';
+import type { Counter, Gauge } from 'prom-client';
+import type { Histogram } from './histogram';
 
 /** Takes the place of every label value of the observations for which no series is left. */
 export const OTHER = 'other';
@@ -84,12 +85,11 @@ abstract class Family<Series> {
     return series;
   }
 
-  /** Drops every series, before a gauge is filled anew. */
-  clear(): void {
+  /** Forgets every series. */
+  protected forget(): void {
     this.cap.give(this.known.size * this.width);
     this.known.clear();
     this.overflow = null;
-    this.reset();
   }
 
   private beyondTheCap(): Series {
@@ -99,12 +99,29 @@ abstract class Family<Series> {
   }
 
   protected abstract create(values: readonly string[]): Series;
-  protected abstract reset(): void;
   /** The same series, which calls `note` at each observation. */
   protected abstract counting(series: Series, note: () => void): Series;
 }
 
+/** Adds up between two scrapes: prom-client builds a text of the labels at each call. */
+class PendingCount implements CounterSeries {
+  private pending = 0;
+
+  constructor(private readonly counter: CounterSeries) {}
+
+  inc(amount = 1): void {
+    this.pending += amount;
+  }
+
+  flush(): void {
+    if (this.pending > 0) this.counter.inc(this.pending);
+    this.pending = 0;
+  }
+}
+
 export class CounterFamily extends Family<CounterSeries> {
+  private readonly counts: PendingCount[] = [];
+
   constructor(
     private readonly counter: Counter,
     name: string,
@@ -114,12 +131,15 @@ export class CounterFamily extends Family<CounterSeries> {
     super(name, labelCount, 1, cap);
   }
 
-  protected create(values: readonly string[]): CounterSeries {
-    return this.counter.labels(...values);
+  /** Before the counter is read. */
+  flush(): void {
+    for (const count of this.counts) count.flush();
   }
 
-  protected reset(): void {
-    this.counter.reset();
+  protected create(values: readonly string[]): CounterSeries {
+    const count = new PendingCount(this.counter.labels(...values));
+    this.counts.push(count);
+    return count;
   }
 
   protected counting(series: CounterSeries, note: () => void): CounterSeries {
@@ -150,10 +170,6 @@ export class HistogramFamily extends Family<HistogramSeries> {
     return this.histogram.labels(...values);
   }
 
-  protected reset(): void {
-    this.histogram.reset();
-  }
-
   protected counting(series: HistogramSeries, note: () => void): HistogramSeries {
     return {
       observe: (value) => {
@@ -174,12 +190,14 @@ export class GaugeFamily extends Family<GaugeSeries> {
     super(name, labelCount, 1, cap);
   }
 
-  protected create(values: readonly string[]): GaugeSeries {
-    return this.gauge.labels(...values);
+  /** Drops every series, before the gauge is filled anew. */
+  clear(): void {
+    this.forget();
+    this.gauge.reset();
   }
 
-  protected reset(): void {
-    this.gauge.reset();
+  protected create(values: readonly string[]): GaugeSeries {
+    return this.gauge.labels(...values);
   }
 
   protected counting(series: GaugeSeries, note: () => void): GaugeSeries {
