@@ -1,4 +1,9 @@
-import { OverloadDetector } from './availability';
+import { EventEmitter } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
+import type { HttpAdapterHost } from '@nestjs/core';
+import { systemClock } from '../core/time/clock';
+import type { RequestAdmission } from '../inference/request-reservation';
+import { DrainService, OverloadDetector } from './availability';
 
 const LIMIT = 10;
 
@@ -56,5 +61,24 @@ describe('OverloadDetector', () => {
     expect(pass(4_800, 0.5, LIMIT + 1)).toBe(true);
     pass(200, 0.5, LIMIT + 1);
     expect(guard.overloaded).toBe(false);
+  });
+});
+
+describe('DrainService', () => {
+  it('ends only when the clients of the last refusals have disconnected', async () => {
+    const server = new EventEmitter();
+    const host = { httpAdapter: { getHttpServer: () => server } } as unknown as HttpAdapterHost;
+    const admission = { whenIdle: () => Promise.resolve(true) } as unknown as RequestAdmission;
+    const drain = new DrainService(host, admission, systemClock);
+    drain.onModuleInit();
+    let hasEnded = false;
+    const ended = drain.drain(60_000).finally(() => (hasEnded = true));
+    const socket = new EventEmitter();
+    server.emit('request', { url: '/v1/chat/completions', socket }, new EventEmitter());
+
+    await setImmediate();
+    expect(hasEnded).toBe(false);
+    socket.emit('close');
+    expect(await ended).toBe(true);
   });
 });

@@ -10,6 +10,8 @@ import { type Clock, CLOCK } from '../core/time/clock';
 import { RequestAdmission } from '../inference/request-reservation';
 
 const DASHBOARD_PATH = '/dashboard';
+/** How long clients may take to send the rest of a refused request and to read the refusal. */
+const LAST_REFUSALS_MS = 2_000;
 
 /**
  * Drains the process on shutdown. The server keeps listening while accepted requests finish: a closed port would look
@@ -19,6 +21,7 @@ const DASHBOARD_PATH = '/dashboard';
 export class DrainService implements OnModuleInit {
   private readonly answering = new InFlight();
   private readonly ofDashboard = new InFlight();
+  private readonly refusing = new InFlight();
   private isAnnounced = false;
   private hasBegun = false;
 
@@ -52,8 +55,13 @@ export class DrainService implements OnModuleInit {
     const server: Server = this.host.httpAdapter.getHttpServer();
     const end = (): void => this.answering.end();
     const endOfDashboard = (): void => this.ofDashboard.end();
-    server.on('request', ({ url }: IncomingMessage, response: ServerResponse) => {
-      if (this.hasBegun) return;
+    const endOfRefusal = (): void => this.refusing.end();
+    server.on('request', ({ url, socket }: IncomingMessage, response: ServerResponse) => {
+      if (this.hasBegun) {
+        this.refusing.begin();
+        socket.once('close', endOfRefusal);
+        return;
+      }
       this.answering.begin();
       response.on('close', end);
       if (url?.startsWith(DASHBOARD_PATH) !== true) return;
@@ -70,14 +78,18 @@ export class DrainService implements OnModuleInit {
 
   /**
    * Refuses new requests. Resolves when all accepted requests are answered, including those of disconnected clients
-   * that may retry with their key; `false`: the deadline passed first.
+   * that may retry with their key; `false`: the deadline passed first. The last refusals reach their clients before it
+   * resolves: closing a connection on which bytes arrive resets it, and the client would lose its response.
    */
   async drain(timeoutMs: number): Promise<boolean> {
     this.isAnnounced = true;
     this.hasBegun = true;
     const deadlineMs = this.clock.monotonic() + timeoutMs;
-    const answered = await this.answering.whenIdle(timeoutMs);
-    return answered && this.admission.whenIdle(Math.max(0, deadlineMs - this.clock.monotonic()));
+    const answered =
+      (await this.answering.whenIdle(timeoutMs)) &&
+      (await this.admission.whenIdle(Math.max(0, deadlineMs - this.clock.monotonic())));
+    await this.refusing.whenIdle(LAST_REFUSALS_MS);
+    return answered;
   }
 }
 

@@ -22,7 +22,7 @@ const METHODS_WITH_BODY = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 export function addRequestContext(
   server: FastifyInstance,
   clock: Clock,
-  drain: Pick<DrainService, 'draining'>,
+  drain: Pick<DrainService, 'stopping'>,
   tracing: Pick<Tracing, 'begin'>,
 ): void {
   for (const method of METHODS_WITH_BODY) server.addHttpMethod(method, { hasBody: false, overrideExisting: true });
@@ -53,7 +53,8 @@ export function addRequestContext(
       traceparent: request.headers.traceparent,
       trace: beginTrace(tracing, request, reply, clock, startedAtMs),
     };
-    if (drain.draining) reply.raw.shouldKeepAlive = false;
+    // From the announcement on, so that a balancer has no connection left to send a request on when the process ends.
+    if (drain.stopping) reply.raw.shouldKeepAlive = false;
     done(findRawFault(request));
   });
 }

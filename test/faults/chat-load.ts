@@ -22,6 +22,8 @@ export interface Exchange {
   readonly outcome: 'complete' | 'refused' | 'broken' | 'hung';
   /** Code of the envelope; `not-the-envelope` for any other body. */
   readonly code: string | null;
+  /** Why it is not complete: the message of the envelope or of the connection. */
+  readonly reason: string | null;
   readonly costMicro: number | null;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
@@ -33,7 +35,18 @@ const PAUSE_MS = 25;
 const DONE = 'data: [DONE]\n\n';
 
 interface Envelope {
-  readonly error?: { readonly code?: unknown; readonly type?: unknown; readonly request_id?: unknown };
+  readonly error?: {
+    readonly code?: unknown;
+    readonly type?: unknown;
+    readonly request_id?: unknown;
+    readonly message?: unknown;
+  };
+}
+
+type Ending = Pick<Exchange, 'outcome' | 'code' | 'reason' | 'costMicro'>;
+
+interface Completion {
+  readonly usage?: { readonly x_llm_cost_micro?: number };
 }
 
 /** The body of a chat request to the mock model, with a directive for the mock. */
@@ -46,7 +59,7 @@ export async function chat({ url, key, body }: ChatCall): Promise<Exchange> {
   const startedAtMs = performance.now();
   const streamed = 'stream' in body && body.stream === true;
   let response: Response | null = null;
-  const end = (result: Pick<Exchange, 'outcome' | 'code' | 'costMicro'>): Exchange => ({
+  const end = (result: Ending): Exchange => ({
     requestId: response?.headers.get('x-request-id') ?? null,
     streamed,
     status: response?.status ?? 0,
@@ -63,8 +76,8 @@ export async function chat({ url, key, body }: ChatCall): Promise<Exchange> {
     });
     return end(readAnswer(response, await response.text()));
   } catch (error) {
-    const timedOut = error instanceof Error && error.name === 'TimeoutError';
-    return end({ outcome: timedOut ? 'hung' : 'broken', code: null, costMicro: null });
+    const { name, message, cause } = error as Error;
+    return end(broken(name === 'TimeoutError' ? 'hung' : 'broken', `${message}: ${String(cause)}`));
   }
 }
 
@@ -125,29 +138,50 @@ export function summarize(exchanges: readonly Exchange[]): Record<string, number
   return counts;
 }
 
-function readAnswer(response: Response, text: string): Pick<Exchange, 'outcome' | 'code' | 'costMicro'> {
+/** How often each reason occurred for which a request was not completed. */
+export function reasonsOf(exchanges: readonly Exchange[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { reason } of exchanges) {
+    if (reason !== null) counts[reason] = (counts[reason] ?? 0) + 1;
+  }
+  return counts;
+}
+
+function readAnswer(response: Response, text: string): Ending {
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
   if (!isStream) return readBody(response, text);
-  if (!text.endsWith(DONE)) return { outcome: 'broken', code: null, costMicro: null };
+  if (!text.endsWith(DONE)) return broken('broken', 'the stream has no end');
   const events = text.split('\n\n').filter((event) => event.startsWith('data: {'));
   const last = JSON.parse((events.at(-1) ?? 'data: {}').slice('data: '.length));
-  if (last.error !== undefined) return { outcome: 'refused', code: codeOf(last, response), costMicro: null };
-  return { outcome: 'complete', code: null, costMicro: last.usage?.x_llm_cost_micro ?? null };
+  return last.error === undefined ? complete(last) : refused(last, response);
 }
 
-function readBody(response: Response, text: string): Pick<Exchange, 'outcome' | 'code' | 'costMicro'> {
+function readBody(response: Response, text: string): Ending {
   const body = parse(text);
-  if (response.status !== 200) return { outcome: 'refused', code: codeOf(body, response), costMicro: null };
-  return { outcome: 'complete', code: null, costMicro: body?.usage?.x_llm_cost_micro ?? null };
+  return response.status === 200 ? complete(body) : refused(body, response);
 }
 
-function codeOf(body: Envelope | null, response: Response): string {
-  const { code, type, request_id: requestId } = body?.error ?? {};
-  const isEnvelope = typeof type === 'string' && requestId === response.headers.get('x-request-id');
-  return isEnvelope && typeof code === 'string' ? code : 'not-the-envelope';
+function complete(body: Completion | null): Ending {
+  return { outcome: 'complete', code: null, reason: null, costMicro: body?.usage?.x_llm_cost_micro ?? null };
 }
 
-function parse(text: string): (Envelope & { readonly usage?: { readonly x_llm_cost_micro?: number } }) | null {
+function refused(body: Envelope | null, response: Response): Ending {
+  const { code, type, message, request_id: requestId } = body?.error ?? {};
+  const isEnvelope =
+    typeof type === 'string' && typeof code === 'string' && requestId === response.headers.get('x-request-id');
+  return {
+    outcome: 'refused',
+    code: isEnvelope ? code : 'not-the-envelope',
+    reason: isEnvelope ? String(message) : null,
+    costMicro: null,
+  };
+}
+
+function broken(outcome: 'broken' | 'hung', reason: string): Ending {
+  return { outcome, code: null, reason, costMicro: null };
+}
+
+function parse(text: string): (Envelope & Completion) | null {
   try {
     return JSON.parse(text);
   } catch {

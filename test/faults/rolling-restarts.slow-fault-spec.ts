@@ -9,7 +9,7 @@ import { createDataDirectory, GatewayProcess } from '../harness/gateway-process'
 import { NGINX_IS_INSTALLED, type RunningNginx, startBalancer } from '../harness/nginx';
 import { createTestRedis } from '../harness/redis';
 import { endWorkers, WorkerProcess } from '../harness/worker-process';
-import { chat, chatBody, type Exchange, summarize } from './chat-load';
+import { chat, chatBody, type Exchange, reasonsOf, summarize } from './chat-load';
 import { FULL, report, until } from './figures';
 import { type Customer, Operator } from './operator';
 
@@ -92,6 +92,7 @@ const SHUTDOWN_DELAY_MS = 1_000;
       report('rolling restarts', {
         rounds: ROUNDS,
         clients: summarize(exchanges),
+        reasons: reasonsOf(exchanges),
         streams: summarize(exchanges.filter(({ streamed }) => streamed)),
         perSecond: Math.round((sent * 1_000) / lengthMs),
       });
